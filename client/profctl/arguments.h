@@ -16,15 +16,6 @@
 
 #define TARGETS_MAX 32
 
-/* Option ids that all verbs share; each verb's own begin at OPTION_OWN. */
-enum { OPTION_HELP = 1, OPTION_JSON, OPTION_OWN };
-
-#define COMMON_OPTIONS                        \
-	{OPTION_HELP, 'h', "help", false},    \
-	{                                     \
-		OPTION_JSON, 0, "json", false \
-	}
-
 struct start_target {
 	Profd__Control__TargetKind kind;
 	int64_t number;
@@ -35,40 +26,26 @@ struct start_arguments {
 	struct start_target targets[TARGETS_MAX]; /* one session each */
 	size_t n_targets;
 	Profd__Control__Format formats[3];
-	size_t n_formats;
-	bool is_period, children, no_kernel, json;
-	uint64_t rate, duration_ns; /* 0: not given */
-	const char *event, *name;   /* "": not given */
+	Profd__Control__Start request; /* but for the target; it borrows the formats */
+	bool json;
 };
 
 int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		struct usage_message *message);
 
 struct stop_arguments {
-	uint64_t id; /* or 0 */
-	int64_t pid; /* or 0 */
+	Profd__Control__Stop request;
 	bool all, json;
 };
 
 int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 	       struct usage_message *message);
 
-struct flush_arguments {
-	uint64_t id; /* 0: everything */
-	bool json;
-};
-
-int flush_parse(int argc, char *const *argv, struct flush_arguments *ret,
+int flush_parse(int argc, char *const *argv, Profd__Control__Flush *ret, bool *ret_json,
 		struct usage_message *message);
 
-struct list_arguments {
-	const char *service; /* "": the services */
-	uint64_t since_ns, until_ns;
-	bool json;
-};
-
-int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
-	       struct usage_message *message);
+int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
+	       bool *ret_json, struct usage_message *message);
 
 struct collect_arguments {
 	const char *service; /* "": not given */
@@ -83,12 +60,7 @@ struct collect_arguments {
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
 		  struct usage_message *message);
 
-struct vacuum_arguments {
-	uint64_t max_age_ns, max_size; /* 0: not given */
-	bool json;
-};
-
-int vacuum_parse(int argc, char *const *argv, struct vacuum_arguments *ret,
+int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool *ret_json,
 		 struct usage_message *message);
 
 struct run_arguments {
@@ -129,6 +101,19 @@ struct top_arguments {
 int top_parse(int argc, char *const *argv, struct top_arguments *ret,
 	      struct usage_message *message);
 
+#define SYMBOLIZE_URLS_MAX 16
+
+struct symbolize_arguments {
+	const char *profile;
+	const char *output; /* "-": standard output */
+	const char *urls[SYMBOLIZE_URLS_MAX];
+	size_t n_urls;
+	bool want_lines;
+};
+
+int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret,
+		    struct usage_message *message);
+
 struct status_arguments {
 	bool watch, json;
 };
@@ -137,21 +122,13 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 		 struct usage_message *message);
 
 /* Verbs without arguments of their own: pause, resume, epoch, config, doctor. */
-struct plain_arguments {
-	bool json;
-};
-
-int plain_parse(int argc, char *const *argv, struct plain_arguments *ret,
-		struct usage_message *message);
+int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message);
 
 /* A moment, as a row of options: @to is a struct option_moment. */
 struct option_moment {
 	uint64_t now_ns, *to_ns; /* Unix time */
 };
 int option_moment(const char *name, const char *argument, void *to, struct usage_message *message);
-/* A moment for the option @name. Returns 0 or OPTIONS_BAD. */
-int parse_moment(const char *name, const char *text, uint64_t now_ns, uint64_t *ret_ns,
-		 struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
 

@@ -10,13 +10,11 @@
 #include <poll.h>
 #include <string.h>
 
-#include "client/profctl/json.h"
 #include "client/profctl/progress.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/packet.h"
-#include "common/units.h"
 #include "common/unixsock.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
@@ -55,43 +53,26 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 				error_describe(r));
 }
 
-/* Until there is something to be received, or too late. Returns how long that may take. */
-static int call_wait_for_response(int fd, int timeout_ms, struct progress *progress)
+/* While it waits, it tells for how long. UNIXSOCK_E_* or negative errno. */
+static int call_receive(const struct context *context, int fd, int timeout_ms, uint8_t **ret,
+			size_t *ret_size)
 {
 	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-
-	for (int waited_ms = 0; progress->out && waited_ms < timeout_ms; waited_ms += PIECE_MS) {
-		char text[128], span[UNITS_TEXT_MAX];
-
-		if (poll(&pollfd, 1, PIECE_MS) != 0)
-			return timeout_ms;
-		units_print_span(span, sizeof(span), waited_ms / 1000.);
-		snprintf(text, sizeof(text), "profd has been working on it for %s", span);
-		progress_update(progress, PROGRESS_UNKNOWN, text);
-	}
-	return progress->out ? 1 : timeout_ms;
-}
-
-/* A packet's bytes. */
-struct bytes {
-	uint8_t *data; /* owned */
-	size_t size;
-};
-
-static void call_bytes_deinit(struct bytes *b)
-{
-	free(b->data);
-}
-
-/* UNIXSOCK_E_* or negative errno. */
-static int call_receive(const struct context *context, int fd, int timeout_ms, struct bytes *ret)
-{
 	struct progress progress;
-	int r;
+	int waited_ms = 0, r;
 
 	progress_init(&progress, context);
-	timeout_ms = call_wait_for_response(fd, timeout_ms, &progress);
-	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &ret->data, &ret->size);
+	for (; progress.out && waited_ms < timeout_ms && !poll(&pollfd, 1, PIECE_MS);
+	     waited_ms += PIECE_MS) {
+		char text[128];
+
+		snprintf(text, sizeof(text), "profd has been working on it for %s",
+			 TEXT_OF_SPAN(waited_ms / 1000.));
+		progress_update(&progress, PROGRESS_UNKNOWN, text);
+	}
+	/* It is there by now, or late. */
+	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, waited_ms < timeout_ms ? timeout_ms : 1, ret,
+			     ret_size);
 	progress_clear(&progress);
 	return r;
 }
@@ -111,16 +92,6 @@ static int complain_exchange(const struct context *context, int r)
 					"protocol error: the server at %s is not profd",
 					context->socket);
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
-}
-
-/* The codes are exit statuses; one of a newer profd is a failure like any other. */
-static int complain_error(const struct context *context, const Profd__Control__Error *error)
-{
-	bool is_known = error->code == PROFD__CONTROL__ERROR_CODE__USAGE ||
-			error->code == PROFD__CONTROL__ERROR_CODE__DENIED;
-
-	return profctl_complain(context, is_known ? (int)error->code : STATUS_FAILED, "%s",
-				error->message);
 }
 
 int call_send(const struct context *context, const struct call *call, int *ret_fd)
@@ -158,18 +129,26 @@ static int call_begin(const struct context *context, const struct call *call,
 		      Profd__Control__Response **ret, int *ret_fd)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	cleanup(call_bytes_deinit) struct bytes answer = {0};
+	cleanup(freep) uint8_t *answer = NULL;
 	cleanup(closep) int fd = -1;
+	size_t size;
 	int r = call_send(context, call, &fd);
 
 	if (r)
 		return r;
-	r = call_receive(context, fd, call->timeout_ms, &answer);
+	r = call_receive(context, fd, call->timeout_ms, &answer, &size);
 	if (r)
 		return complain_exchange(context, r);
-	response = profd__control__response__unpack(NULL, answer.size, answer.data);
+	response = profd__control__response__unpack(NULL, size, answer);
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
-		return complain_error(context, response->error);
+		/* The codes are exit statuses; one of a newer profd is a failure like any other. */
+		return profctl_complain(
+			context,
+			response->error->code == PROFD__CONTROL__ERROR_CODE__USAGE ||
+					response->error->code == PROFD__CONTROL__ERROR_CODE__DENIED
+				? (int)response->error->code
+				: STATUS_FAILED,
+			"%s", response->error->message);
 	if (!response || response->result_case != call->result)
 		return profctl_complain(context, STATUS_FAILED,
 					"profctl " PROFD_VERSION
@@ -210,16 +189,17 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 					"out of memory: the profile has %" PRIu64 " bytes", size);
 	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size && !r;) {
-		cleanup(call_bytes_deinit) struct bytes piece = {0};
+		cleanup(freep) uint8_t *piece = NULL;
+		size_t n;
 
 		progress_update(&progress, (double)at / (double)size, "of what profd collected");
-		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece.data, &piece.size);
-		if (!r && (!piece.size || piece.size > size - at))
+		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &n);
+		if (!r && (!n || n > size - at))
 			r = UNIXSOCK_E_TOO_LARGE;
 		if (r)
-			continue;
-		memcpy(data + at, piece.data, piece.size);
-		at += piece.size;
+			break;
+		memcpy(data + at, piece, n);
+		at += n;
 	}
 	progress_clear(&progress);
 	if (r)
@@ -242,39 +222,4 @@ int call_collect(const struct context *context, const Profd__Control__Collect *c
 	if (!r)
 		*ret = steal_ptr(&response);
 	return r;
-}
-
-void call_print_text(const struct context *context, const char *text, bool json, const char *key)
-{
-	struct json j = {.out = context->out};
-
-	if (!json) {
-		fprintf(context->out, "%s\n", text);
-		return;
-	}
-	json_begin_object(&j, NULL);
-	json_text(&j, key, text);
-	json_end_object(&j);
-	json_end(&j);
-}
-
-void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
-		      const char *none)
-{
-	struct json j = {.out = context->out};
-
-	if (!json) {
-		for (size_t i = 0; i < paths->n_paths; i++)
-			fprintf(context->out, "%s\n", paths->paths[i]);
-		if (!paths->n_paths)
-			profctl_complain(context, STATUS_DONE, "%s", none);
-		return;
-	}
-	json_begin_object(&j, NULL);
-	json_begin_array(&j, "files");
-	for (size_t i = 0; i < paths->n_paths; i++)
-		json_text(&j, NULL, paths->paths[i]);
-	json_end_array(&j);
-	json_end_object(&j);
-	json_end(&j);
 }

@@ -44,11 +44,4 @@ static inline void response_freep(Profd__Control__Response **response)
 		profd__control__response__free_unpacked(*response, NULL);
 }
 
-/* Prints @text, a line or as {"@key": "..."}. */
-void call_print_text(const struct context *context, const char *text, bool json, const char *key);
-/* Prints paths, one a line or as {"files": [...]}; where there is no line, tells @none to people.
- */
-void call_print_paths(const struct context *context, const Profd__Control__Paths *paths, bool json,
-		      const char *none);
-
 #endif

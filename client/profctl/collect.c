@@ -27,15 +27,6 @@ static int option_format(const char *name, const char *argument, void *to,
 				     argument);
 }
 
-static int collect_check_arguments(const struct collect_arguments *a, struct usage_message *message)
-{
-	if (a->format == OUTPUT_LEGACY && !a->pid)
-		return usage_error(message, "a legacy profile has one process: use -p PID");
-	if (a->json && strcmp(a->output, "-") == 0)
-		return usage_error(message, "either --json or the profile on standard output");
-	return check_time_range(a->since_ns, a->until_ns, message);
-}
-
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
 		  struct usage_message *message)
 {
@@ -56,38 +47,41 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 
 	*ret = (struct collect_arguments){.service = "", .output = ""};
 	r = options_parse(rows, argc, argv, message);
-	return r ? r : collect_check_arguments(ret, message);
+	if (r)
+		return r;
+	if (ret->format == OUTPUT_LEGACY && !ret->pid)
+		return usage_error(message, "a legacy profile has one process: use -p PID");
+	if (ret->json && strcmp(ret->output, "-") == 0)
+		return usage_error(message, "either --json or the profile on standard output");
+	return check_time_range(ret->since_ns, ret->until_ns, message);
 }
 
 /* --- what is made of it ----------------------------------------------------------------------- */
 
-struct bytes {
-	uint8_t *data;
-	size_t length;
-};
-
-/* From what profd sent to what the user wants; *file is replaced if that is something else. */
+/* From what profd sent to what the user wants; *data is replaced if that is something else. */
 static int collect_convert(const struct context *context, enum output_format format, bool in_pieces,
-			   struct bytes *file)
+			   uint8_t **data, size_t *length)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	struct profile_message message;
-	struct bytes made = {0};
+	uint8_t *made;
+	size_t n;
 	int r;
 
 	if (format == OUTPUT_PPROF && !in_pieces)
 		return STATUS_DONE;
-	r = pprof_read(file->data, file->length, UNPACKED_MAX, &profile, &message);
+	r = pprof_read(*data, *length, UNPACKED_MAX, &profile, &message);
 	if (r > 0)
 		return profctl_complain(context, STATUS_FAILED, "profd sent an invalid profile: %s",
 					message.text);
 	if (!r)
-		r = output_make(profile, format, &made.data, &made.length);
+		r = output_make(profile, format, &made, &n);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "cannot convert: %s",
 					error_describe(r));
-	free(file->data);
-	*file = made;
+	free(*data);
+	*data = made;
+	*length = n;
 	return STATUS_DONE;
 }
 
@@ -103,7 +97,6 @@ static void collect_print_json(const struct context *context,
 	json_number(&j, "samples", collected->samples);
 	json_number(&j, "windows", collected->windows);
 	json_number(&j, "unreadable_files", collected->unreadable_files);
-	json_end_object(&j);
 	json_end(&j);
 }
 
@@ -131,29 +124,29 @@ int collect_run(struct context *context, int argc, char **argv)
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
 	struct usage_message message;
-	struct bytes file;
+	size_t length;
 	const char *path;
 	int r = collect_parse(argc, argv, context->now_ns, &arguments, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	path = *arguments.output ? arguments.output : output_default(arguments.format);
-	r = output_check(context, STATUS_FAILED, path, output_is_text(arguments.format));
+	path = *arguments.output ? arguments.output : output_kinds[arguments.format].file;
+	r = output_check(context, STATUS_FAILED, path, output_kinds[arguments.format].is_text);
 	if (r)
 		return r;
 	fill_request(&arguments, &collect);
 	r = call_collect(context, &collect, CALL_LONG_MS, &response, &data);
 	if (r)
 		return r;
-	file = (struct bytes){.data = data, .length = (size_t)response->collected->bytes};
-	r = collect_convert(context, arguments.format, response->collected->in_pieces, &file);
-	data = file.data;
+	length = (size_t)response->collected->bytes;
+	r = collect_convert(context, arguments.format, response->collected->in_pieces, &data,
+			    &length);
 	if (!r)
-		r = output_write(context, STATUS_FAILED, path, file.data, file.length);
+		r = output_write(context, STATUS_FAILED, path, data, length);
 	if (r)
 		return r;
 	if (arguments.json)
-		collect_print_json(context, response->collected, path, file.length);
+		collect_print_json(context, response->collected, path, length);
 	else if (strcmp(path, "-") != 0)
 		fprintf(context->out, "%s\n", path);
 	if (response->collected->unreadable_files)

@@ -7,7 +7,6 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
-#include "client/profctl/config.h"
 #include "client/profctl/json.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -24,15 +23,6 @@ static char *trim_blanks(char *text)
 	while (length && strchr(" \t\r", text[length - 1]))
 		text[--length] = '\0';
 	return text;
-}
-
-static void config_begin_section(struct json *j, char *line, bool *in_section)
-{
-	if (*in_section)
-		json_end_object(j);
-	*in_section = true;
-	line[strcspn(line, "]")] = '\0';
-	json_begin_object(j, line + 1);
 }
 
 int config_text_to_json(const char *text, FILE *out)
@@ -64,16 +54,18 @@ int config_text_to_json(const char *text, FILE *out)
 		if (key)
 			json_text(&j, key, joined);
 		key = *line == '[' ? NULL : line;
-		if (key)
+		if (key) {
 			strcpy(joined, value);
-		else
-			config_begin_section(&j, line, &in_section);
+			continue;
+		}
+		if (in_section)
+			json_close(&j);
+		in_section = true;
+		line[strcspn(line, "]")] = '\0';
+		json_begin_object(&j, line + 1);
 	}
 	if (key)
 		json_text(&j, key, joined);
-	if (in_section)
-		json_end_object(&j);
-	json_end_object(&j);
 	json_end(&j);
 	return 0;
 }
@@ -83,16 +75,16 @@ int config_run(struct context *context, int argc, char **argv)
 	static const struct call call = {PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL,
 					 PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct plain_arguments arguments;
+	bool json;
 	struct usage_message message;
-	int r = plain_parse(argc, argv, &arguments, &message);
+	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
-	if (!arguments.json) {
+	if (!json) {
 		fputs(response->text, context->out);
 		return STATUS_DONE;
 	}

@@ -45,49 +45,36 @@ static void check_daemon(const struct context *context, struct check *ret)
 	int r = unixsock_connect(context->socket, &fd);
 
 	*ret = (struct check){.name = "daemon"};
-	if (r == UNIXSOCK_E_OK) {
-		snprintf(ret->finding, sizeof(ret->finding), "profd listens at %s",
-			 context->socket);
-		return;
-	}
-	ret->level = CHECK_WARN;
-	if (r == UNIXSOCK_E_DENIED) {
-		snprintf(ret->finding, sizeof(ret->finding), "you may not connect to %s",
-			 context->socket);
-		snprintf(ret->remedy, sizeof(ret->remedy),
-			 "see socket_mode in profd.conf, or ask to be a member of group profd");
-		return;
-	}
-	snprintf(ret->finding, sizeof(ret->finding), "no profd answers at %s", context->socket);
-	snprintf(ret->remedy, sizeof(ret->remedy), "systemctl %senable --now profd",
-		 context->user ? "--user " : "");
+	if (r == UNIXSOCK_E_OK)
+		check_set(ret, CHECK_OK, NULL, "profd listens at %s", context->socket);
+	else if (r == UNIXSOCK_E_DENIED)
+		check_set(ret, CHECK_WARN,
+			  "see socket_mode in profd.conf, or ask to be a member of group profd",
+			  "you may not connect to %s", context->socket);
+	else
+		check_set(ret, CHECK_WARN,
+			  context->user ? "systemctl --user enable --now profd"
+					: "systemctl enable --now profd",
+			  "no profd answers at %s", context->socket);
 }
 
-static void doctor_print_json(const struct check *checks, size_t n, FILE *out)
+static void doctor_print(const struct context *context, const struct check *checks, size_t n,
+			 bool as_json)
 {
-	struct json j = {.out = out};
+	struct json j = {.out = context->out};
 
-	json_begin_array(&j, NULL);
-	for (size_t i = 0; i < n; i++) {
-		json_begin_object(&j, NULL);
-		json_text(&j, "check", checks[i].name);
-		json_text(&j, "level", level_names[checks[i].level]);
-		json_text(&j, "finding", checks[i].finding);
-		if (*checks[i].remedy)
-			json_text(&j, "remedy", checks[i].remedy);
-		else
-			json_null(&j, "remedy");
-		json_end_object(&j);
-	}
-	json_end_array(&j);
-	json_end(&j);
-}
-
-static void print_checks(const struct context *context, const struct check *checks, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		const struct check *c = &checks[i];
-
+	if (as_json)
+		json_begin_array(&j, NULL);
+	for (const struct check *c = checks; c < checks + n; c++) {
+		if (as_json) {
+			json_begin_object(&j, NULL);
+			json_text(&j, "check", c->name);
+			json_text(&j, "level", level_names[c->level]);
+			json_text(&j, "finding", c->finding);
+			json_text(&j, "remedy", *c->remedy ? c->remedy : NULL);
+			json_close(&j);
+			continue;
+		}
 		fprintf(context->out, "%s%-4s%s  %-14s  ",
 			context->color ? level_colors[c->level] : "", level_names[c->level],
 			context->color ? "\x1b[0m" : "", c->name);
@@ -96,6 +83,8 @@ static void print_checks(const struct context *context, const struct check *chec
 			fprintf(context->out, "; %s", c->remedy);
 		fputc('\n', context->out);
 	}
+	if (as_json)
+		json_end(&j);
 }
 
 int doctor_run(struct context *context, int argc, char **argv)
@@ -103,13 +92,13 @@ int doctor_run(struct context *context, int argc, char **argv)
 	struct check checks[HOST_CHECKS_MAX + 1];
 	cleanup(closep) int proc_fd = -1;
 	cleanup(closep) int sys_fd = -1;
-	struct plain_arguments arguments;
+	bool json;
 	struct usage_message message;
 	struct rlimit memlock = {.rlim_cur = RLIM_INFINITY};
 	struct utsname uts;
 	struct host host;
 	size_t n;
-	int r = plain_parse(argc, argv, &arguments, &message);
+	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
@@ -131,10 +120,7 @@ int doctor_run(struct context *context, int argc, char **argv)
 	};
 	n = host_checks(&host, checks);
 	check_daemon(context, &checks[n++]);
-	if (arguments.json)
-		doctor_print_json(checks, n, context->out);
-	else
-		print_checks(context, checks, n);
+	doctor_print(context, checks, n, json);
 	for (size_t i = 0; i < n; i++)
 		if (checks[i].level == CHECK_BAD)
 			return STATUS_FAILED;

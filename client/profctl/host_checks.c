@@ -17,9 +17,9 @@
 #include <linux/capability.h>
 #include <linux/magic.h>
 
+#include "client/profctl/table.h"
 #include "common/bpf_features.h"
 #include "common/cleanup.h"
-#include "common/units.h"
 
 #define TEXT_SIZE     8192
 #define PARANOID_FILE "sys/kernel/perf_event_paranoid"
@@ -27,12 +27,7 @@
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
 #define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
 
-static void check_set(struct check *c, enum check_level level, const char *remedy,
-		      const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* @remedy: NULL: there is nothing to do. */
-static void check_set(struct check *c, enum check_level level, const char *remedy,
-		      const char *format, ...)
+void check_set(struct check *c, enum check_level level, const char *remedy, const char *format, ...)
 {
 	va_list args;
 
@@ -302,7 +297,7 @@ static void check_sample_rate(const struct host *host, struct check *c)
 
 static void check_memlock(const struct host *host, struct check *c)
 {
-	char text[TEXT_SIZE], limit[UNITS_TEXT_MAX];
+	char text[TEXT_SIZE];
 	uint64_t effective = 0;
 
 	if (host_read_text(host->proc_fd, "self/status", text))
@@ -311,12 +306,13 @@ static void check_memlock(const struct host *host, struct check *c)
 		check_set(c, CHECK_OK, NULL, "locked memory is not limited");
 		return;
 	}
-	units_print_size_short(limit, sizeof(limit), host->memlock_bytes);
 	if (host->memlock_bytes < (8 << 20))
 		check_set(c, CHECK_WARN, "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK",
-			  "at most %s for all perf buffers together", limit);
+			  "at most %s for all perf buffers together",
+			  TEXT_OF_SIZE(host->memlock_bytes));
 	else
-		check_set(c, CHECK_OK, NULL, "at most %s for all perf buffers together", limit);
+		check_set(c, CHECK_OK, NULL, "at most %s for all perf buffers together",
+			  TEXT_OF_SIZE(host->memlock_bytes));
 }
 
 static void check_kallsyms(const struct host *host, struct check *c)

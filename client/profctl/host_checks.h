@@ -29,6 +29,10 @@ struct host {
 	int pmu_error;          /* of opening a cycles counter for ourselves; 0: it works */
 };
 
+/* What was found, and what to do about it: @remedy NULL: nothing. */
+void check_set(struct check *c, enum check_level level, const char *remedy, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
 #define HOST_CHECKS_MAX 16
 
 /* Fills @ret with at most HOST_CHECKS_MAX checks; returns their number. */

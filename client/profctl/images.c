@@ -12,70 +12,41 @@
 #include <string.h>
 
 #include "client/images/database.h"
-#include "client/profctl/arguments.h"
+#include "client/profctl/table.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
-enum {
-	OPTION_DB = OPTION_OWN,
-	OPTION_EPOCH,
-	OPTION_EVENT,
-	OPTION_LIST,
-	OPTION_TOP,
-	OPTION_CAT,
-	OPTION_DIFF,
-	OPTION_INTEL,
-	OPTION_SOURCE,
-	OPTION_TRIM,
-};
-
-static int parse_images_top(const char *text, uint64_t *ret, struct usage_message *message)
+static int option_images_top(const char *name, const char *text, void *to,
+			     struct usage_message *message)
 {
-	if (units_parse_number(text, ret) || !*ret || *ret > IMAGES_TOP_MAX)
+	uint64_t *top = to;
+
+	(void)name;
+	if (units_parse_number(text, top) || !*top || *top > IMAGES_TOP_MAX)
 		return usage_error(message, "--top takes a number from 1 to %d, not '%s'",
 				   IMAGES_TOP_MAX, text);
 	return 0;
 }
 
-static int parse_images_option(int id, const char *argument, struct images_arguments *a,
-			       struct usage_message *message)
+static int option_images_text(const char *name, const char *text, void *to,
+			      struct usage_message *message)
 {
-	const char **const texts[] = {
-		[OPTION_DB] = &a->db,
-		[OPTION_EPOCH] = &a->epoch,
-		[OPTION_EVENT] = &a->event,
-		[OPTION_LIST] = &a->list,
-		[OPTION_CAT] = &a->cat,
-		[OPTION_DIFF] = &a->diff,
-		[OPTION_SOURCE] = &a->source_path,
-		[OPTION_TRIM] = &a->trim_path,
-	};
+	return option_text(name, text, to, message) ? usage_error(message, "empty option argument")
+						    : 0;
+}
 
-	switch (id) {
-	case OPTION_JSON:
-		a->json = true;
-		return 0;
-	case OPTION_INTEL:
-		a->intel = true;
-		return 0;
-	case OPTION_TOP:
-		return parse_images_top(argument, &a->top, message);
-	case OPTIONS_OPERAND:
-		if (a->image)
-			return usage_error(message,
-					   "only one IMAGE can be given; '%s' is the second",
-					   argument);
-		a->image = argument;
-		return *argument ? 0 : usage_error(message, "the image's name is empty");
-	default:
-		if (id < 0)
-			return id;
-		if (!*argument)
-			return usage_error(message, "empty option argument");
-		*texts[id] = argument;
-		return 0;
-	}
+static int option_image(const char *name, const char *text, void *to, struct usage_message *message)
+{
+	const char **image = to;
+
+	(void)name;
+	if (*image)
+		return usage_error(message, "only one IMAGE can be given; '%s' is the second",
+				   text);
+	*image = text;
+	return *text ? 0 : usage_error(message, "the image's name is empty");
 }
 
 static int images_check_arguments(const struct images_arguments *a, struct usage_message *message)
@@ -101,44 +72,77 @@ static int images_check_arguments(const struct images_arguments *a, struct usage
 int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 		 struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		COMMON_OPTIONS,
-		{OPTION_DB, 0, "db", true},
-		{OPTION_EPOCH, 0, "epoch", true},
-		{OPTION_EVENT, 'e', "event", true},
-		{OPTION_LIST, 0, "list", true},
-		{OPTION_TOP, 0, "top", true},
-		{OPTION_CAT, 0, "cat", true},
-		{OPTION_DIFF, 0, "diff", true},
-		{OPTION_INTEL, 0, "intel_syntax", false},
-		{OPTION_SOURCE, 0, "source_path", true},
-		{OPTION_TRIM, 0, "trim_path", true},
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{0, "db", option_images_text, &ret->db, NULL},
+		{0, "epoch", option_images_text, &ret->epoch, NULL},
+		{'e', "event", option_images_text, &ret->event, NULL},
+		{0, "list", option_images_text, &ret->list, NULL},
+		{0, "top", option_images_top, &ret->top, NULL},
+		{0, "cat", option_images_text, &ret->cat, NULL},
+		{0, "diff", option_images_text, &ret->diff, NULL},
+		{0, "intel_syntax", option_flag, &ret->intel, NULL},
+		{0, "source_path", option_images_text, &ret->source_path, NULL},
+		{0, "trim_path", option_images_text, &ret->trim_path, NULL},
+		{0, NULL, option_image, &ret->image, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct images_arguments arguments = {0};
-	const char *argument;
-	int id, r = 0;
+	int r;
 
-	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		r = parse_images_option(id, argument, &arguments, message);
-	}
-	if (!r)
-		r = images_check_arguments(&arguments, message);
-	if (r)
-		return r;
-	*ret = arguments;
-	return 0;
+	*ret = (struct images_arguments){0};
+	r = options_parse(rows, argc, argv, message);
+	return r ? r : images_check_arguments(ret, message);
 }
 
-/* Of what the database refuses. */
-static int images_exit_status(int r)
+/* Of what the database refuses; @path: "", or the file that it is of. Returns the exit status. */
+static int images_complain(const struct context *context, const char *path, int r,
+			   const struct profile_message *message)
 {
-	return r == DATABASE_E_DENIED ? STATUS_DENIED : STATUS_FAILED;
+	return profctl_complain(context, r == DATABASE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+				"%s%s%s", path, *path ? ": " : "",
+				r < 0 ? error_describe(r) : message->text);
 }
 
 /* --- --cat ------------------------------------------------------------------------------------ */
+
+static void images_cat_line(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "%s ", key);
+	print_safely(out, text);
+	fputc('\n', out);
+}
+
+/* The header's lines, then "0xPC count" for each address. Returns 0 or negative errno. */
+static int images_cat(const struct image_profile *p, FILE *out)
+{
+	images_cat_line(out, "image", p->image);
+	images_cat_line(out, "epoch", p->epoch);
+	images_cat_line(out, "platform", p->platform);
+	images_cat_line(out, "event", p->event);
+	fprintf(out,
+		"period %" PRIu64 "\ntstart %" PRIx64 "\ntsize %" PRIu64 "\ncpuspeed %" PRIu32 "\n",
+		p->period, p->tstart, p->tsize, p->cpuspeed_mhz);
+	if (p->cpucount)
+		fprintf(out, "cpucount %" PRIu32 "\n", p->cpucount);
+	for (const char *paths = p->path; paths && *paths;) {
+		size_t n = strcspn(paths, "\n");
+		cleanup(freep) char *path = strndup(paths, n);
+
+		if (!path)
+			return error_origin(-ENOMEM);
+		images_cat_line(out, "path", path);
+		paths += n + (paths[n] == '\n');
+	}
+	if (p->ledger)
+		images_cat_line(out, "ledger", p->ledger);
+	if (p->unknown)
+		utf8_write_harmless(out, p->unknown, "\n");
+	fprintf(out, "addresses %zu\nsamples %" PRIu64 "\n", p->n_counts, p->total);
+	for (size_t i = 0; i < p->n_counts; i++)
+		fprintf(out, "0x%" PRIx64 " %" PRIu32 "\n", p->tstart + p->counts[i].offset,
+			p->counts[i].count);
+	return 0;
+}
 
 static int images_cat_file(struct context *context, const char *path)
 {
@@ -148,10 +152,7 @@ static int images_cat_file(struct context *context, const char *path)
 
 	if (!r)
 		r = images_cat(p, context->out);
-	if (r < 0)
-		return profctl_complain(context, STATUS_FAILED, "%s: %s", path, error_describe(r));
-	return r ? profctl_complain(context, images_exit_status(r), "%s: %s", path, message.text)
-		 : STATUS_DONE;
+	return r ? images_complain(context, path, r, &message) : STATUS_DONE;
 }
 
 /* --- the database ----------------------------------------------------------------------------- */
@@ -162,13 +163,6 @@ static int images_gather_profile(void *context, const char *name, struct image_p
 
 	image_profile_free(p);
 	return r;
-}
-
-static int images_complain(const struct context *context, int r,
-			   const struct profile_message *message)
-{
-	return profctl_complain(context, images_exit_status(r), "%s",
-				r < 0 ? error_describe(r) : message->text);
 }
 
 /* One epoch's images, or all's (@epoch "all"). Returns an exit status. */
@@ -193,7 +187,7 @@ static int read_set(const struct images_job *job, const struct database *db, con
 	if (!r)
 		r = image_gather_finish(g, ret, &message);
 	if (r)
-		return images_complain(job->context, r, &message);
+		return images_complain(job->context, "", r, &message);
 	if (ret->n)
 		return STATUS_DONE;
 	return profctl_complain(job->context, STATUS_FAILED, "no samples%s%s in epoch %s",
@@ -217,7 +211,7 @@ static int open_db(const struct context *context, const struct images_arguments 
 	if (!r)
 		r = database_open(ret, path, &message);
 	if (r)
-		return images_complain(context, r, &message);
+		return images_complain(context, "", r, &message);
 	*ret_epoch = a->epoch ? a->epoch : database_newest(*ret, context->now_ns / NS_PER_S);
 	if (!*ret_epoch)
 		return profctl_complain(context, STATUS_FAILED, "no image profiles in %s", path);
@@ -225,21 +219,6 @@ static int open_db(const struct context *context, const struct images_arguments 
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
-
-/* Returns an exit status; *ret NULL where none was asked for. */
-static int find_image(const struct images_job *job, const struct image **ret)
-{
-	struct profile_message message;
-	int r;
-
-	*ret = NULL;
-	if (!job->arguments->image)
-		return STATUS_DONE;
-	r = image_set_find(job->set, job->arguments->image, ret, &message);
-	return r ? profctl_complain(job->context, STATUS_FAILED, "%s in epoch %s", message.text,
-				    job->epoch)
-		 : STATUS_DONE;
-}
 
 /* In the other epoch: the image there of the same name, which may be a rebuilt one. */
 static const struct image *find_base_image(const struct images_job *job, const struct image *image)
@@ -275,15 +254,6 @@ static int images_print(struct images_job *job, const struct image *image)
 	return image ? images_print_procedures(job, image) : images_print_all(job);
 }
 
-static void print_notes(const struct images_job *job)
-{
-	for (size_t i = 0; i < job->notes->n; i++)
-		profctl_complain(job->context, 0, "%s", job->notes->lines[i]);
-	if (job->notes->n_more)
-		profctl_complain(job->context, 0, "%zu more like these", job->notes->n_more);
-	job->notes->n_more = 0;
-}
-
 static int images_job_status(const struct images_job *job, int r)
 {
 	if (r < 0)
@@ -301,7 +271,8 @@ static int images_run_job(struct images_job *job, const struct database *db)
 	const struct images_arguments *a = job->arguments;
 	cleanup(image_set_deinit) struct image_set set = {0}, base = {0};
 	bool keep_counts = a->image || a->top;
-	const struct image *image;
+	const struct image *image = NULL;
+	struct profile_message message;
 	int status = read_set(job, db, job->epoch, keep_counts, &set);
 
 	job->set = &set;
@@ -313,38 +284,37 @@ static int images_run_job(struct images_job *job, const struct database *db)
 		status = profctl_complain(job->context, STATUS_FAILED,
 					  "epoch %s has %s, epoch %s has %s: choose with --event",
 					  a->diff, base.event, job->epoch, set.event);
-	if (!status)
-		status = find_image(job, &image);
+	if (!status && a->image && image_set_find(&set, a->image, &image, &message))
+		status = profctl_complain(job->context, STATUS_FAILED, "%s in epoch %s",
+					  message.text, job->epoch);
 	return status ? status : images_job_status(job, images_print(job, image));
-}
-
-static int images_run_database(struct context *context, const struct images_arguments *a)
-{
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(image_world_deinit) struct image_world world = {0};
-	cleanup(database_freep) struct database *db = NULL;
-	cleanup(notes_deinit) struct notes notes = {0};
-	struct images_job job = {
-		.context = context, .arguments = a, .world = &world, .notes = &notes};
-	int r, status = open_db(context, a, &db, &job.epoch);
-
-	if (status)
-		return status;
-	r = image_world_init(&world, root_fd, &notes);
-	status = r ? images_job_status(&job, r) : images_run_job(&job, db);
-	print_notes(&job);
-	return status;
 }
 
 int images_run(struct context *context, int argc, char **argv)
 {
+	cleanup(closep) int root_fd = -1;
+	cleanup(image_world_deinit) struct image_world world = {0};
+	cleanup(database_freep) struct database *db = NULL;
+	cleanup(notes_deinit) struct notes notes = {0};
 	struct images_arguments arguments;
+	struct images_job job = {
+		.context = context, .arguments = &arguments, .world = &world, .notes = &notes};
 	struct usage_message message;
-	int r = images_parse(argc, argv, &arguments, &message);
+	int status, r = images_parse(argc, argv, &arguments, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
 	if (arguments.cat)
 		return images_cat_file(context, arguments.cat);
-	return images_run_database(context, &arguments);
+	status = open_db(context, &arguments, &db, &job.epoch);
+	if (status)
+		return status;
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = image_world_init(&world, root_fd, &notes);
+	status = r ? images_job_status(&job, r) : images_run_job(&job, db);
+	for (size_t i = 0; i < notes.n; i++)
+		profctl_complain(context, 0, "%s", notes.lines[i]);
+	if (notes.n_more)
+		profctl_complain(context, 0, "%zu more like these", notes.n_more);
+	return status;
 }

@@ -49,18 +49,18 @@ static inline double images_share(uint64_t part, uint64_t total)
 }
 
 struct json;
+struct table;
 
-/* Lines above a table, and the same in JSON: what it is of. @image NULL: all of them. */
-void images_print_header(const struct images_job *job, const struct image *image);
-/* Begins the object that all is in, and in it the array @key; images_end_json() ends both. */
-void images_begin_json(const struct images_job *job, struct json *j, const struct image *image,
-		       const char *key);
-void images_end_json(struct json *j);
+/*
+ * Lines above a table that say what it is of (@image NULL: all of them), or JSON: the object that
+ * all is in, and in it the array @key. Then ends the JSON, or prints @t.
+ */
+void images_begin(const struct images_job *job, struct json *j, const struct image *image,
+		  const char *key);
+int images_end(const struct images_job *job, struct json *j, const struct table *t);
 void images_put_image(struct json *j, const struct image *image);
 void images_put_address(struct json *j, uint64_t address);
 
-/* --cat: the header's lines, then "0xPC count" for each address. Returns 0 or negative errno. */
-int images_cat(const struct image_profile *p, FILE *out);
 /* Each prints its part and returns 0, IMAGE_CODE_E_* or negative errno. */
 int images_print_all(struct images_job *job);
 int images_print_procedures(struct images_job *job, const struct image *image);

@@ -152,21 +152,6 @@ static int count_lines(struct listing *l)
 	return 0;
 }
 
-/* Returns 0, IMAGE_CODE_E_* or negative errno. */
-static int listing_init(struct listing *ret, struct image_code *code, const struct image *image,
-			const struct procedure *procedure, uint32_t flags)
-{
-	const struct worker_range range = {procedure->start, procedure->start + procedure->size};
-	struct asking asking = {code, flags};
-	int r;
-
-	*ret = (struct listing){.procedure = procedure, .image = image};
-	r = code_list_add(&ret->code, &range, listing_get_code, &asking);
-	if (!r)
-		r = count_rows(ret);
-	return r ? r : count_lines(ret);
-}
-
 /* --- as text ---------------------------------------------------------------------------------- */
 
 /* Tabs become blanks; the rest is print_safely()'s. */
@@ -311,7 +296,7 @@ static void put_row(struct json *j, const struct listing *l, const struct code_r
 	json_text(j, "instruction", code_list_text(&l->code, row->text));
 	json_text(j, "file", code_list_text(&l->code, row->file));
 	json_number(j, "line", row->line);
-	json_end_object(j);
+	json_close(j);
 }
 
 /* What is no instruction has no size. */
@@ -327,7 +312,7 @@ static void put_code(struct json *j, const struct listing *l)
 	while (next_address(l, &at, &bare.address, &count))
 		if (!code_list_find(&l->code, bare.address))
 			put_row(j, l, &bare, count);
-	json_end_array(j);
+	json_close(j);
 }
 
 static int put_listing(struct json *j, const struct listing *l, struct source_files *sources)
@@ -340,25 +325,20 @@ static int put_listing(struct json *j, const struct listing *l, struct source_fi
 	json_begin_array(j, "lines");
 	for (size_t i = 0; i < l->n_lines; i++) {
 		const struct source_file *source;
-		const char *text;
 		int r = source_files_get(sources, l->lines[i].file, &source);
 
 		if (r)
 			return r;
-		text = source_file_line(source, l->lines[i].line);
 		json_begin_object(j, NULL);
 		json_text(j, "file", l->lines[i].file);
 		json_number(j, "line", l->lines[i].line);
 		json_number(j, "samples", l->lines[i].count);
-		if (text)
-			json_text(j, "source", text);
-		else
-			json_null(j, "source");
-		json_end_object(j);
+		json_text(j, "source", source_file_line(source, l->lines[i].line));
+		json_close(j);
 	}
-	json_end_array(j);
+	json_close(j);
 	put_code(j, l);
-	json_end_object(j);
+	json_close(j);
 	return 0;
 }
 
@@ -383,27 +363,29 @@ static void list_work_deinit(struct list_work *w)
 
 static int list_procedure(struct list_work *w, const struct procedure *p, struct json *j)
 {
-	uint32_t flags = WORKER_WANT_LINES | (w->job->arguments->intel ? WORKER_INTEL : 0);
-	cleanup(listing_deinit) struct listing listing = {0};
-	int r = listing_init(&listing, &w->code, w->image, p, flags);
+	const struct images_arguments *a = w->job->arguments;
+	const struct worker_range range = {p->start, p->start + p->size};
+	struct asking asking = {&w->code, WORKER_WANT_LINES | (a->intel ? WORKER_INTEL : 0)};
+	cleanup(listing_deinit) struct listing listing = {.procedure = p, .image = w->image};
+	int r = code_list_add(&listing.code, &range, listing_get_code, &asking);
 
 	if (!r)
-		r = w->job->arguments->json ? put_listing(j, &listing, w->sources)
-					    : print_listing(w->job, &listing, w->sources);
+		r = count_rows(&listing);
+	if (!r)
+		r = count_lines(&listing);
+	if (!r)
+		r = a->json ? put_listing(j, &listing, w->sources)
+			    : print_listing(w->job, &listing, w->sources);
 	return r;
 }
 
 static int list_procedures(struct list_work *w)
 {
 	struct json j = {.out = w->job->context->out};
-	bool json = w->job->arguments->json;
 	size_t n = 0;
 	int r = 0;
 
-	if (json)
-		images_begin_json(w->job, &j, w->image, "procedures");
-	else
-		images_print_header(w->job, w->image);
+	images_begin(w->job, &j, w->image, "procedures");
 	for (size_t i = 0; !r && i < w->procedures.n; i++) {
 		const struct procedure *p = &w->procedures.all[i];
 
@@ -412,8 +394,8 @@ static int list_procedures(struct list_work *w)
 		n++;
 		r = list_procedure(w, p, &j);
 	}
-	if (json)
-		images_end_json(&j);
+	if (w->job->arguments->json)
+		json_end(&j);
 	if (r || n)
 		return r;
 	notes_add(w->job->notes, "no procedure with samples matches '%s'", w->job->arguments->list);

@@ -29,7 +29,8 @@ static void print_field(FILE *out, const char *name, const char *value)
 	print_safely(out, value);
 }
 
-void images_print_header(const struct images_job *job, const struct image *image)
+/* Lines above a table: what it is of. @image NULL: all of them. */
+static void images_print_header(const struct images_job *job, const struct image *image)
 {
 	const struct image_set *set = job->set;
 	FILE *out = job->context->out;
@@ -59,24 +60,6 @@ void images_print_header(const struct images_job *job, const struct image *image
 		images_share(image->total, set->total));
 }
 
-static void images_put_header(const struct images_job *job, struct json *j)
-{
-	const struct image_set *set = job->set;
-
-	json_text(j, "epoch", job->epoch);
-	json_text(j, "platform", set->platforms);
-	json_text(j, "event", set->event);
-	if (set->has_other_periods)
-		json_null(j, "period");
-	else
-		json_number(j, "period", set->period);
-	json_number(j, "samples", set->total);
-	if (job->base) {
-		json_text(j, "base_epoch", job->arguments->diff);
-		json_number(j, "base_samples", job->base->total);
-	}
-}
-
 void images_put_image(struct json *j, const struct image *image)
 {
 	cleanup(freep) char *title = images_title(image);
@@ -93,11 +76,25 @@ void images_put_address(struct json *j, uint64_t address)
 	json_text(j, "address", text);
 }
 
-void images_begin_json(const struct images_job *job, struct json *j, const struct image *image,
-		       const char *key)
+/* The same in JSON: begins the object that all is in, and in it the array @key. */
+static void images_begin_json(const struct images_job *job, struct json *j,
+			      const struct image *image, const char *key)
 {
+	const struct image_set *set = job->set;
+
 	json_begin_object(j, NULL);
-	images_put_header(job, j);
+	json_text(j, "epoch", job->epoch);
+	json_text(j, "platform", set->platforms);
+	json_text(j, "event", set->event);
+	if (set->has_other_periods)
+		json_null(j, "period");
+	else
+		json_number(j, "period", set->period);
+	json_number(j, "samples", set->total);
+	if (job->base) {
+		json_text(j, "base_epoch", job->arguments->diff);
+		json_number(j, "base_samples", job->base->total);
+	}
 	if (image)
 		images_put_image(j, image);
 	if (image && !job->base)
@@ -105,11 +102,21 @@ void images_begin_json(const struct images_job *job, struct json *j, const struc
 	json_begin_array(j, key);
 }
 
-void images_end_json(struct json *j)
+void images_begin(const struct images_job *job, struct json *j, const struct image *image,
+		  const char *key)
 {
-	json_end_array(j);
-	json_end_object(j);
+	if (job->arguments->json)
+		images_begin_json(job, j, image, key);
+	else
+		images_print_header(job, image);
+}
+
+int images_end(const struct images_job *job, struct json *j, const struct table *t)
+{
+	if (!job->arguments->json)
+		return table_print(t, job->context->out);
 	json_end(j);
+	return 0;
 }
 
 /* A line of a table: text and numbers. */
@@ -150,18 +157,13 @@ static int rows_add(struct rows *rows, char *name, bool is_base, uint64_t count)
 
 int images_print_all(struct images_job *job)
 {
-	static const char *const columns[] = {">SAMPLES", ">%", ">CUM%", "ID", "IMAGE", NULL};
 	const struct image_set *set = job->set;
-	cleanup(table_freep) struct table *t = NULL;
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", "ID", "IMAGE");
 	struct json j = {.out = job->context->out};
 	uint64_t sum = 0;
-	int r = 0;
 
-	if (job->arguments->json)
-		images_begin_json(job, &j, NULL, "images");
-	else
-		r = table_new(&t, columns);
-	for (size_t i = 0; !r && i < set->n; i++) {
+	images_begin(job, &j, NULL, "images");
+	for (size_t i = 0; i < set->n; i++) {
 		const struct image *image = &set->images[i];
 		size_t length;
 		const char *title = image_title(image, &length);
@@ -173,76 +175,21 @@ int images_print_all(struct images_job *job)
 			json_number(&j, "samples", image->total);
 			json_real(&j, "percent", images_share(image->total, set->total));
 			json_real(&j, "cumulative_percent", images_share(sum, set->total));
-			json_end_object(&j);
+			json_close(&j);
 			continue;
 		}
-		table_cell(t, "%" PRIu64, image->total);
-		table_cell(t, "%.2f", images_share(image->total, set->total));
-		table_cell(t, "%.2f", images_share(sum, set->total));
-		table_cell(t, "%.*s", ID_DIGITS, image->id);
-		table_cell(t, "%.*s", (int)length, title);
+		table_cell(&t, "%" PRIu64, image->total);
+		table_cell(&t, "%.2f", images_share(image->total, set->total));
+		table_cell(&t, "%.2f", images_share(sum, set->total));
+		table_cell(&t, "%.*s", ID_DIGITS, image->id);
+		table_cell(&t, "%.*s", (int)length, title);
 	}
-	if (r)
-		return r;
-	if (job->arguments->json) {
-		images_end_json(&j);
-		return 0;
-	}
-	images_print_header(job, NULL);
-	return table_print(t, job->context->out);
+	return images_end(job, &j, &t);
 }
 
 static const char *procedure_name(const struct procedure *p)
 {
 	return *p->name ? p->name : "[no name]";
-}
-
-static int print_procedures(const struct images_job *job, const struct image *image,
-			    const struct procedures *procedures)
-{
-	static const char *const columns[] = {">SAMPLES", ">%",        ">CUM%",
-					      ">ADDRESS", "PROCEDURE", NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	uint64_t sum = 0;
-	int r = table_new(&t, columns);
-
-	if (r)
-		return r;
-	for (size_t i = 0; i < procedures->n; i++) {
-		const struct procedure *p = &procedures->all[i];
-
-		sum += p->count;
-		table_cell(t, "%" PRIu64, p->count);
-		table_cell(t, "%.2f", images_share(p->count, image->total));
-		table_cell(t, "%.2f", images_share(sum, image->total));
-		if (*p->name)
-			table_cell(t, "%" PRIx64, p->start);
-		else
-			table_cell(t, "%s", "");
-		table_cell(t, "%s", procedure_name(p));
-	}
-	images_print_header(job, image);
-	return table_print(t, job->context->out);
-}
-
-static void put_procedures(const struct images_job *job, const struct image *image,
-			   const struct procedures *procedures)
-{
-	struct json j = {.out = job->context->out};
-
-	images_begin_json(job, &j, image, "procedures");
-	for (size_t i = 0; i < procedures->n; i++) {
-		const struct procedure *p = &procedures->all[i];
-
-		json_begin_object(&j, NULL);
-		json_text(&j, "name", p->name);
-		images_put_address(&j, p->start);
-		json_number(&j, "size_bytes", p->size);
-		json_number(&j, "samples", p->count);
-		json_real(&j, "percent", images_share(p->count, image->total));
-		json_end_object(&j);
-	}
-	images_end_json(&j);
 }
 
 /* Opens the image's file and folds its samples. */
@@ -258,13 +205,39 @@ static int find_procedures(struct images_job *job, const struct image *image,
 int images_print_procedures(struct images_job *job, const struct image *image)
 {
 	cleanup(procedures_deinit) struct procedures procedures = {0};
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
+							"PROCEDURE");
+	struct json j = {.out = job->context->out};
+	uint64_t sum = 0;
 	int r = find_procedures(job, image, &procedures);
 
-	if (!r && job->arguments->json)
-		put_procedures(job, image, &procedures);
-	else if (!r)
-		r = print_procedures(job, image, &procedures);
-	return r;
+	if (r)
+		return r;
+	images_begin(job, &j, image, "procedures");
+	for (size_t i = 0; i < procedures.n; i++) {
+		const struct procedure *p = &procedures.all[i];
+
+		sum += p->count;
+		if (job->arguments->json) {
+			json_begin_object(&j, NULL);
+			json_text(&j, "name", p->name);
+			images_put_address(&j, p->start);
+			json_number(&j, "size_bytes", p->size);
+			json_number(&j, "samples", p->count);
+			json_real(&j, "percent", images_share(p->count, image->total));
+			json_close(&j);
+			continue;
+		}
+		table_cell(&t, "%" PRIu64, p->count);
+		table_cell(&t, "%.2f", images_share(p->count, image->total));
+		table_cell(&t, "%.2f", images_share(sum, image->total));
+		if (*p->name)
+			table_cell(&t, "%" PRIx64, p->start);
+		else
+			table_cell(&t, "%s", "");
+		table_cell(&t, "%s", procedure_name(p));
+	}
+	return images_end(job, &j, &t);
 }
 
 /* --- of two ----------------------------------------------------------------------------------- */
@@ -316,58 +289,41 @@ static void fold_rows(struct rows *rows)
 	rows->n = kept + 1;
 }
 
-static int print_diff_rows(const struct images_job *job, const struct row *rows, size_t n,
-			   const struct totals *totals)
-{
-	static const char *const columns[] = {">BASE",  ">BASE%", ">SAMPLES", ">%",
-					      ">DIFF%", "NAME",   NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	int r = table_new(&t, columns);
-
-	if (r)
-		return r;
-	for (size_t i = 0; i < n; i++) {
-		table_cell(t, "%" PRIu64, rows[i].base);
-		table_cell(t, "%.2f", images_share(rows[i].base, totals->base));
-		table_cell(t, "%" PRIu64, rows[i].count);
-		table_cell(t, "%.2f", images_share(rows[i].count, totals->count));
-		table_cell(t, "%+.2f", row_difference(&rows[i], totals));
-		table_cell(t, "%s", rows[i].name);
-	}
-	return table_print(t, job->context->out);
-}
-
 /* @image: NULL for images, else its procedures. */
-static void put_diff_rows(const struct images_job *job, const struct image *image,
-			  const struct row *rows, size_t n, const struct totals *totals)
-{
-	struct json j = {.out = job->context->out};
-
-	images_begin_json(job, &j, image, image ? "procedures" : "images");
-	for (size_t i = 0; i < n; i++) {
-		json_begin_object(&j, NULL);
-		json_text(&j, "name", rows[i].name);
-		json_number(&j, "base_samples", rows[i].base);
-		json_real(&j, "base_percent", images_share(rows[i].base, totals->base));
-		json_number(&j, "samples", rows[i].count);
-		json_real(&j, "percent", images_share(rows[i].count, totals->count));
-		json_real(&j, "difference_percent", row_difference(&rows[i], totals));
-		json_end_object(&j);
-	}
-	images_end_json(&j);
-}
-
 static int show_rows(const struct images_job *job, const struct image *image, struct rows *rows,
 		     struct totals *totals)
 {
+	cleanup(table_deinit) struct table t = TABLE_OF(">BASE", ">BASE%", ">SAMPLES", ">%",
+							">DIFF%", "NAME");
+	struct json j = {.out = job->context->out};
+
 	fold_rows(rows);
 	qsort_r(rows->all, rows->n, sizeof(*rows->all), row_compare_difference, totals);
-	if (job->arguments->json) {
-		put_diff_rows(job, image, rows->all, rows->n, totals);
-		return 0;
+	images_begin(job, &j, image, image ? "procedures" : "images");
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = &rows->all[i];
+		double base_share = images_share(row->base, totals->base);
+		double share = images_share(row->count, totals->count);
+
+		if (job->arguments->json) {
+			json_begin_object(&j, NULL);
+			json_text(&j, "name", row->name);
+			json_number(&j, "base_samples", row->base);
+			json_real(&j, "base_percent", base_share);
+			json_number(&j, "samples", row->count);
+			json_real(&j, "percent", share);
+			json_real(&j, "difference_percent", row_difference(row, totals));
+			json_close(&j);
+			continue;
+		}
+		table_cell(&t, "%" PRIu64, row->base);
+		table_cell(&t, "%.2f", base_share);
+		table_cell(&t, "%" PRIu64, row->count);
+		table_cell(&t, "%.2f", share);
+		table_cell(&t, "%+.2f", row_difference(row, totals));
+		table_cell(&t, "%s", row->name);
 	}
-	images_print_header(job, image);
-	return print_diff_rows(job, rows->all, rows->n, totals);
+	return images_end(job, &j, &t);
 }
 
 int images_diff_all(struct images_job *job)

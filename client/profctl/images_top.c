@@ -23,7 +23,6 @@
 struct hot {
 	const struct image *image;
 	uint64_t address, count;
-	size_t rank;
 	char *procedure, *text, *file; /* owned; NULL unknown */
 	uint64_t offset;               /* in the procedure */
 	uint32_t line;
@@ -39,17 +38,6 @@ static void hots_free(struct hot *hots, size_t n)
 	free(hots);
 }
 
-static int hot_compare_count(const void *a, const void *b)
-{
-	const struct hot *x = a, *y = b;
-
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	if (x->image != y->image)
-		return x->image < y->image ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
-}
-
 static int hot_compare_place(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
@@ -59,11 +47,13 @@ static int hot_compare_place(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static int hot_compare_rank(const void *a, const void *b)
+static int hot_compare_count(const void *a, const void *b)
 {
 	const struct hot *x = a, *y = b;
 
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return hot_compare_place(a, b);
 }
 
 /* Those asked for among what was seen so far. */
@@ -115,8 +105,6 @@ static int choose_hottest(const struct images_job *job, const struct image *imag
 	for (size_t i = 0; i < n_images; i++)
 		chosen_add_image(&c, &images[i]);
 	chosen_keep_top(&c);
-	for (size_t i = 0; i < c.n; i++)
-		c.hots[i].rank = i;
 	*ret = c.hots;
 	*ret_n = c.n;
 	return 0;
@@ -170,23 +158,15 @@ static int set_range_instructions(const struct images_job *job, struct image_cod
 	return r;
 }
 
-static size_t count_neighbours(const struct hot *hots, size_t n)
-{
-	size_t end = 1;
-
-	while (end < n && hots[end].address - hots[end - 1].address <= GAP_MAX &&
-	       hots[end].address - hots[0].address < RANGE_MAX)
-		end++;
-	return end;
-}
-
 static int set_instructions(const struct images_job *job, struct image_code *code, struct hot *hots,
 			    size_t n)
 {
 	int r = 0;
 
 	for (size_t i = 0, end; !r && i < n; i = end) {
-		end = i + count_neighbours(hots + i, n - i);
+		for (end = i + 1; end < n && hots[end].address - hots[end - 1].address <= GAP_MAX &&
+				  hots[end].address - hots[i].address < RANGE_MAX;)
+			end++;
 		r = set_range_instructions(job, code, hots + i, end - i);
 		for (size_t k = i; !r && end - i > 1 && k < end; k++)
 			if (!hots[k].text)
@@ -225,65 +205,51 @@ static int describe_hots(const struct images_job *job, struct hot *hots, size_t 
 			end++;
 		r = describe_image_hots(job, hots + i, end - i);
 	}
-	qsort(hots, n, sizeof(*hots), hot_compare_rank);
+	qsort(hots, n, sizeof(*hots), hot_compare_count);
 	return r;
 }
 
-static int print_hots(const struct images_job *job, const struct hot *hots, size_t n,
-		      uint64_t total)
+static void put_hot(struct json *j, const struct hot *hot, uint64_t total)
 {
-	static const char *const columns[] = {">SAMPLES",    ">%",    ">CUM%",
-					      ">ADDRESS",    "IMAGE", "PROCEDURE",
-					      "INSTRUCTION", "LINE",  NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	uint64_t sum = 0;
-	int r = table_new(&t, columns);
-
-	for (size_t i = 0; !r && i < n; i++) {
-		const struct hot *hot = &hots[i];
-		const char *slash = hot->file ? strrchr(hot->file, '/') : NULL;
-
-		sum += hot->count;
-		table_cell(t, "%" PRIu64, hot->count);
-		table_cell(t, "%.2f", images_share(hot->count, total));
-		table_cell(t, "%.2f", images_share(sum, total));
-		table_cell(t, "%" PRIx64, hot->address);
-		table_cell(t, "%s", hot->image->name);
-		if (hot->procedure)
-			table_cell(t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
-		else
-			table_cell(t, "%s", "");
-		table_cell(t, "%s", hot->text ? hot->text : "");
-		if (hot->line)
-			table_cell(t, "%s:%" PRIu32, slash ? slash + 1 : hot->file, hot->line);
-		else
-			table_cell(t, "%s", "");
-	}
-	return r ? r : table_print(t, job->context->out);
+	json_begin_object(j, NULL);
+	json_number(j, "samples", hot->count);
+	json_real(j, "percent", images_share(hot->count, total));
+	images_put_address(j, hot->address);
+	images_put_image(j, hot->image);
+	json_text(j, "procedure", hot->procedure ? hot->procedure : "");
+	json_number(j, "offset_bytes", hot->offset);
+	json_text(j, "instruction", hot->text ? hot->text : "");
+	json_text(j, "file", hot->file ? hot->file : "");
+	json_number(j, "line", hot->line);
+	json_close(j);
 }
 
-static void put_hots(struct json *j, const struct hot *hots, size_t n, uint64_t total)
+/* @sum: of it and all hotter ones. */
+static void add_hot(struct table *t, const struct hot *hot, uint64_t sum, uint64_t total)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct hot *hot = &hots[i];
-
-		json_begin_object(j, NULL);
-		json_number(j, "samples", hot->count);
-		json_real(j, "percent", images_share(hot->count, total));
-		images_put_address(j, hot->address);
-		images_put_image(j, hot->image);
-		json_text(j, "procedure", hot->procedure ? hot->procedure : "");
-		json_number(j, "offset_bytes", hot->offset);
-		json_text(j, "instruction", hot->text ? hot->text : "");
-		json_text(j, "file", hot->file ? hot->file : "");
-		json_number(j, "line", hot->line);
-		json_end_object(j);
-	}
+	table_cell(t, "%" PRIu64, hot->count);
+	table_cell(t, "%.2f", images_share(hot->count, total));
+	table_cell(t, "%.2f", images_share(sum, total));
+	table_cell(t, "%" PRIx64, hot->address);
+	table_cell(t, "%s", hot->image->name);
+	if (hot->procedure)
+		table_cell(t, "%s+0x%" PRIx64, hot->procedure, hot->offset);
+	else
+		table_cell(t, "%s", "");
+	table_cell(t, "%s", hot->text ? hot->text : "");
+	if (hot->line)
+		table_cell(t, "%s:%" PRIu32, basename(hot->file), hot->line);
+	else
+		table_cell(t, "%s", "");
 }
 
 int images_print_top(struct images_job *job, const struct image *image)
 {
-	uint64_t total = image ? image->total : job->set->total;
+	cleanup(table_deinit) struct table t = TABLE_OF(">SAMPLES", ">%", ">CUM%", ">ADDRESS",
+							"IMAGE", "PROCEDURE", "INSTRUCTION",
+							"LINE");
+	uint64_t total = image ? image->total : job->set->total, sum = 0;
+	bool json = job->arguments->json;
 	struct json j = {.out = job->context->out};
 	struct hot *hots = NULL;
 	size_t n = 0;
@@ -291,14 +257,17 @@ int images_print_top(struct images_job *job, const struct image *image)
 
 	if (!r)
 		r = describe_hots(job, hots, n);
-	if (!r && job->arguments->json) {
-		images_begin_json(job, &j, NULL, "instructions");
-		put_hots(&j, hots, n, total);
-		images_end_json(&j);
-	} else if (!r) {
-		images_print_header(job, image);
-		r = print_hots(job, hots, n, total);
+	if (!r)
+		images_begin(job, &j, json ? NULL : image, "instructions");
+	for (size_t i = 0; !r && i < n; i++) {
+		sum += hots[i].count;
+		if (json)
+			put_hot(&j, &hots[i], total);
+		else
+			add_hot(&t, &hots[i], sum, total);
 	}
+	if (!r)
+		r = images_end(job, &j, &t);
 	hots_free(hots, n);
 	return r;
 }

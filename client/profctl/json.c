@@ -34,47 +34,40 @@ static void begin_value(struct json *j, const char *key)
 	j->has_items = true;
 }
 
-static void json_open_bracket(struct json *j, const char *key, char bracket)
+static void json_open(struct json *j, const char *key, char opening, char closing)
 {
 	begin_value(j, key);
-	fputc(bracket, j->out);
-	j->depth++;
+	fputc(opening, j->out);
+	j->closing[j->depth++] = closing;
 	j->has_items = false;
-}
-
-static void json_close_bracket(struct json *j, char bracket)
-{
-	j->depth--;
-	if (j->has_items)
-		put_break(j);
-	fputc(bracket, j->out);
-	j->has_items = true;
 }
 
 void json_begin_object(struct json *j, const char *key)
 {
-	json_open_bracket(j, key, '{');
-}
-
-void json_end_object(struct json *j)
-{
-	json_close_bracket(j, '}');
+	json_open(j, key, '{', '}');
 }
 
 void json_begin_array(struct json *j, const char *key)
 {
-	json_open_bracket(j, key, '[');
+	json_open(j, key, '[', ']');
 }
 
-void json_end_array(struct json *j)
+void json_close(struct json *j)
 {
-	json_close_bracket(j, ']');
+	j->depth--;
+	if (j->has_items)
+		put_break(j);
+	fputc(j->closing[j->depth], j->out);
+	j->has_items = true;
 }
 
 void json_text(struct json *j, const char *key, const char *text)
 {
 	begin_value(j, key);
-	json_text_write(j->out, text);
+	if (text)
+		json_text_write(j->out, text);
+	else
+		fputs("null", j->out);
 }
 
 void json_number(struct json *j, const char *key, uint64_t number)
@@ -101,22 +94,20 @@ void json_bool(struct json *j, const char *key, bool value)
 
 void json_null(struct json *j, const char *key)
 {
-	begin_value(j, key);
-	fputs("null", j->out);
+	json_text(j, key, NULL);
 }
 
 void json_moment(struct json *j, const char *key, uint64_t ns)
 {
 	char text[UNITS_TEXT_MAX];
 
-	if (ns)
-		json_text(j, key, units_print_moment(text, sizeof(text), ns, true));
-	else
-		json_null(j, key);
+	json_text(j, key, ns ? units_print_moment(text, sizeof(text), ns, true) : NULL);
 }
 
 void json_end(struct json *j)
 {
+	while (j->depth)
+		json_close(j);
 	fputc('\n', j->out);
 	j->has_items = false;
 }

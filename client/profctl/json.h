@@ -11,17 +11,21 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define JSON_DEPTH_MAX 16
+
 struct json {
 	FILE *out;
-	bool compact; /* all in one line */
+	bool compact;                 /* all in one line */
+	char closing[JSON_DEPTH_MAX]; /* brackets of the open objects and arrays */
 	unsigned depth;
-	bool has_items; /* of the innermost object or array */
+	bool has_items; /* of the innermost of them */
 };
 
 void json_begin_object(struct json *j, const char *key);
-void json_end_object(struct json *j);
 void json_begin_array(struct json *j, const char *key);
-void json_end_array(struct json *j);
+/* Ends the innermost object or array. */
+void json_close(struct json *j);
+/* NULL: null. */
 void json_text(struct json *j, const char *key, const char *text);
 void json_number(struct json *j, const char *key, uint64_t number);
 /* Not a number and infinity become null. */
@@ -30,7 +34,10 @@ void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* A moment of Unix time, ns, as RFC 3339 has it; 0: null. */
 void json_moment(struct json *j, const char *key, uint64_t ns);
-/* Ends the outermost value: a newline. */
+/* Ends all that is open, and the outermost value: a newline. */
 void json_end(struct json *j);
+
+/* Writes a configuration file's text as JSON (config.c). Returns 0 or negative errno. */
+int config_text_to_json(const char *text, FILE *out);
 
 #endif

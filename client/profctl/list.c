@@ -12,11 +12,11 @@
 #include "client/profctl/table.h"
 #include "common/units.h"
 
-int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
-	       struct usage_message *message)
+int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
+	       bool *ret_json, struct usage_message *message)
 {
 	const struct option_row rows[] = {
-		{0, "json", option_flag, &ret->json, NULL},
+		{0, "json", option_flag, ret_json, NULL},
 		{'s', "service", option_text, &ret->service, NULL},
 		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
 		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
@@ -24,7 +24,8 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 	};
 	int r;
 
-	*ret = (struct list_arguments){.service = ""};
+	*ret = (Profd__Control__List)PROFD__CONTROL__LIST__INIT;
+	*ret_json = false;
 	r = options_parse(rows, argc, argv, message);
 	return r ? r : check_time_range(ret->since_ns, ret->until_ns, message);
 }
@@ -56,9 +57,8 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 			json_number(&j, "files", row->n_files);
 		}
 		json_number(&j, "size_bytes", row->bytes);
-		json_end_object(&j);
+		json_close(&j);
 	}
-	json_end_array(&j);
 	json_end(&j);
 }
 
@@ -72,18 +72,13 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
 	/* <start>-<seconds>s.<comm>-<pid>.prof, in which comm has no slash */
 	if (n_files > 1)
 		length = (size_t)(strchrnul(slash ? slash : row->file, '.') - row->file);
-	table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
+	table_cell(t, "%s", TEXT_OF_MOMENT(row->start_ns));
 	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns(row)));
 	table_cell(t, "%s", row->format);
 	table_cell(t, "%" PRIu64, samples);
-	table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), bytes));
+	table_cell(t, "%s", TEXT_OF_SIZE(bytes));
 	table_cell(t, "%" PRIu64, n_files);
 	table_cell(t, "%.*s%s", (int)length, row->file, n_files > 1 ? ".*.prof" : "");
-}
-
-static bool is_same_window(const Profd__Control__ListingRow *a, const Profd__Control__ListingRow *b)
-{
-	return a->start_ns == b->start_ns && a->end_ns == b->end_ns;
 }
 
 /*
@@ -111,47 +106,38 @@ static void print_group(struct table *t, Profd__Control__ListingRow *const *rows
 
 static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 {
-	static const char *const columns[] = {"TIME",  ">LENGTH", "FORMAT", ">SAMPLES",
-					      ">SIZE", ">FILES",  "FILE",   NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF("TIME", ">LENGTH", "FORMAT", ">SAMPLES",
+							">SIZE", ">FILES", "FILE");
 
-	if (r)
-		return r;
 	for (size_t i = 0, end; i < listing->n_rows; i = end) {
-		for (end = i + 1;
-		     end < listing->n_rows && is_same_window(listing->rows[i], listing->rows[end]);)
+		for (end = i + 1; end < listing->n_rows &&
+				  listing->rows[end]->start_ns == listing->rows[i]->start_ns &&
+				  listing->rows[end]->end_ns == listing->rows[i]->end_ns;)
 			end++;
-		print_group(t, listing->rows + i, end - i);
+		print_group(&t, listing->rows + i, end - i);
 	}
-	return table_print(t, out);
+	return table_print(&t, out);
 }
 
 static int print_services(const Profd__Control__Listing *listing, FILE *out)
 {
-	static const char *const columns[] = {"SERVICE", "OLDEST", "NEWEST",
-					      ">FILES",  ">SIZE",  NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	char buffer[UNITS_TEXT_MAX];
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF("SERVICE", "OLDEST", "NEWEST", ">FILES",
+							">SIZE");
 
-	if (r)
-		return r;
 	for (size_t i = 0; i < listing->n_rows; i++) {
 		const Profd__Control__ListingRow *row = listing->rows[i];
 
-		table_cell(t, "%s", row->service);
-		table_cell(t, "%s",
-			   units_print_moment(buffer, sizeof(buffer), row->start_ns, false));
-		table_cell(t, "%s", units_print_moment(buffer, sizeof(buffer), row->end_ns, false));
-		table_cell(t, "%" PRIu64, row->n_files);
-		table_cell(t, "%s", units_print_size_short(buffer, sizeof(buffer), row->bytes));
+		table_cell(&t, "%s", row->service);
+		table_cell(&t, "%s", TEXT_OF_MOMENT(row->start_ns));
+		table_cell(&t, "%s", TEXT_OF_MOMENT(row->end_ns));
+		table_cell(&t, "%" PRIu64, row->n_files);
+		table_cell(&t, "%s", TEXT_OF_SIZE(row->bytes));
 	}
-	return table_print(t, out);
+	return table_print(&t, out);
 }
 
 /* A heading with nothing below it would look as if something had gone wrong. */
-static void list_report_empty(const struct context *context, const struct list_arguments *a)
+static void list_report_empty(const struct context *context, const Profd__Control__List *a)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
@@ -165,26 +151,23 @@ static void list_report_empty(const struct context *context, const struct list_a
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &list,
+	Profd__Control__List request;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &request,
 				  PROFD__CONTROL__RESPONSE__RESULT_LISTING, CALL_LONG_MS};
-	struct list_arguments arguments;
 	struct usage_message message;
-	int r = list_parse(argc, argv, context->now_ns, &arguments, &message);
+	bool json;
+	int r = list_parse(argc, argv, context->now_ns, &request, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	list.service = (char *)arguments.service;
-	list.since_ns = arguments.since_ns;
-	list.until_ns = arguments.until_ns;
 	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
-	if (arguments.json)
-		list_print_json(response->listing, *arguments.service, context->out);
+	if (json)
+		list_print_json(response->listing, *request.service, context->out);
 	else if (!response->listing->n_rows)
-		list_report_empty(context, &arguments);
-	else if (*arguments.service)
+		list_report_empty(context, &request);
+	else if (*request.service)
 		r = print_windows(response->listing, context->out);
 	else
 		r = print_services(response->listing, context->out);

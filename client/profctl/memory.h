@@ -10,12 +10,33 @@
 
 #define MEMORY_BOUND ((rlim_t)896 << 20)
 
-struct memory_bound {
-	struct rlimit before;
-};
+/* Sanitizers map more than any limit of ours. */
+#if defined(__SANITIZE_ADDRESS__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
 
-/* From then on, until it is taken back; where sanitizers are at work, nothing. */
-void memory_bound(struct memory_bound *ret);
-void memory_unboundp(const struct memory_bound *bound);
+/* From then on, until it is set to *@ret again; where sanitizers are at work, nothing. */
+static inline void memory_bound(struct rlimit *ret)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_DATA, ret);
+	limit = *ret;
+	if (!IS_SANITIZED && limit.rlim_cur > MEMORY_BOUND)
+		limit.rlim_cur = MEMORY_BOUND;
+	setrlimit(RLIMIT_DATA, &limit);
+}
+
+static inline void memory_unboundp(const struct rlimit *before)
+{
+	setrlimit(RLIMIT_DATA, before);
+}
 
 #endif

@@ -28,10 +28,7 @@ static bool ends_in(const char *text, const char *end)
 	return length > n && !strcmp(text + length - n, end);
 }
 
-static const struct {
-	const char *name, *file;
-	bool is_text;
-} formats[] = {
+const struct output_kind output_kinds[] = {
 	[OUTPUT_PPROF] = {"pprof", OUTPUT_DEFAULT, false},
 	[OUTPUT_LEGACY] = {"legacy", "./profd.prof", false},
 	[OUTPUT_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
@@ -39,8 +36,8 @@ static const struct {
 
 bool output_find_format(const char *text, enum output_format *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (strcmp(text, formats[i].name) != 0)
+	for (size_t i = 0; i < ARRAY_SIZE(output_kinds); i++) {
+		if (strcmp(text, output_kinds[i].name) != 0)
 			continue;
 		*ret = (enum output_format)i;
 		return true;
@@ -53,16 +50,6 @@ enum output_format output_format_of(const char *path)
 	return ends_in(path, ".prof")        ? OUTPUT_LEGACY
 	       : ends_in(path, ".collapsed") ? OUTPUT_COLLAPSED
 					     : OUTPUT_PPROF;
-}
-
-const char *output_default(enum output_format format)
-{
-	return formats[format].file;
-}
-
-bool output_is_text(enum output_format format)
-{
-	return formats[format].is_text;
 }
 
 /* Whether a file can be made beside @path. */

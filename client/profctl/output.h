@@ -18,9 +18,11 @@ enum output_format { OUTPUT_PPROF, OUTPUT_LEGACY, OUTPUT_COLLAPSED };
 bool output_find_format(const char *text, enum output_format *ret);
 /* As the name of a file ends: .prof, .collapsed; else it is pprof. */
 enum output_format output_format_of(const char *path);
-/* In the working directory, for who says nothing. */
-const char *output_default(enum output_format format);
-bool output_is_text(enum output_format format);
+extern const struct output_kind {
+	const char *name;
+	const char *file; /* in the working directory, for who says nothing */
+	bool is_text;
+} output_kinds[];
 
 /*
  * Whether @path can be written, better known before than after hours; bytes are nothing for a

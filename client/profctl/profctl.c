@@ -32,6 +32,8 @@ int profctl_complain(const struct context *context, int status, const char *form
 	char text[1024];
 	va_list args;
 
+	if (!context->err)
+		return status;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
@@ -90,24 +92,15 @@ int parse_ended(const struct context *context, int r, const struct usage_message
 				context->verb);
 }
 
-/* One that was mistyped. NULL: none. */
-static const struct verb *find_similar_verb(const char *name)
+static int complain_unknown_verb(const struct context *context, const char *name)
 {
 	size_t length = strlen(name);
 
 	for (const struct verb *verb = verbs; verb->name; verb++)
 		if (length >= LIKE_MIN && slip_is(name, length, verb->name, strlen(verb->name)))
-			return verb;
-	return NULL;
-}
-
-static int complain_unknown_verb(const struct context *context, const char *name)
-{
-	const struct verb *like = find_similar_verb(name);
-
-	if (like)
-		return profctl_complain(context, STATUS_USAGE,
-					"there is no verb '%s'; try: profctl %s", name, like->name);
+			return profctl_complain(context, STATUS_USAGE,
+						"there is no verb '%s'; try: profctl %s", name,
+						verb->name);
 	return profctl_complain(context, STATUS_USAGE,
 				"there is no verb '%s' in profctl " PROFD_VERSION
 				"; profctl help lists those there are",
@@ -143,7 +136,7 @@ static int run_verb(struct context *context, int argc, char **argv)
 
 struct global_arguments {
 	const char *socket;
-	bool user, help, version;
+	bool user, version;
 	char *const *verb; /* with its own arguments; NULL: none */
 };
 
@@ -156,10 +149,8 @@ static int parse_globals(int argc, char **argv, struct global_arguments *ret,
 		{'V', "version", option_flag, &ret->version, NULL},
 		{0},
 	};
-	int r = options_parse_command(rows, argc, argv, &ret->verb, message);
 
-	ret->help = r == VERB_HELP;
-	return ret->help ? 0 : r;
+	return options_parse_command(rows, argc, argv, &ret->verb, message);
 }
 
 /* Which profd is meant, and where its store is. Returns 0, or an exit status after a complaint. */
@@ -205,11 +196,11 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	context.progress = fileno(err) >= 0 && isatty(fileno(err)) && !environment->no_color &&
 			   !environment->is_dumb;
 	status = parse_globals(argc, argv, &arguments, &message);
-	if (status)
+	if (status == OPTIONS_BAD)
 		return profctl_complain(&context, STATUS_USAGE, "%s; see profctl help",
 					message.text);
-	if (arguments.help || arguments.version) {
-		if (arguments.help)
+	if (status == VERB_HELP || arguments.version) {
+		if (status == VERB_HELP)
 			print_main_help(out);
 		else
 			fputs("profctl " PROFD_VERSION "\n", out);

@@ -34,10 +34,10 @@ struct context {
 	bool user;         /* that of a user's own profd */
 	const char *store; /* that profd's, unless it is configured otherwise */
 	bool named_socket; /* with --socket: no other will do */
-	FILE *out, *err;
-	uint64_t now_ns; /* Unix time, when profctl was started */
-	bool terminal;   /* out is one */
-	bool screen;     /* the same, and it knows control sequences */
+	FILE *out, *err;   /* err NULL: complaints are for nobody */
+	uint64_t now_ns;   /* Unix time, when profctl was started */
+	bool terminal;     /* out is one */
+	bool screen;       /* the same, and it knows control sequences */
 	bool color;
 	bool progress; /* err is a terminal, and nobody minds what moves there */
 };

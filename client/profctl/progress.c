@@ -28,8 +28,6 @@ size_t progress_line(char *line, size_t size, unsigned columns, double done, con
 		bar[BAR_COLUMNS] = '\0';
 		n = snprintf(line, size, "[%s] %3d %% %s", bar, (int)(done * 100), text);
 	}
-	if (n < 0)
-		n = 0;
 	if ((size_t)n >= size)
 		n = (int)size - 1;
 	/* A full line would begin another one, which is then not erased. */

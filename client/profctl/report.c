@@ -3,12 +3,12 @@
  * profctl report, and diff and convert, which are short forms of it: the command line (options.h),
  * the inputs (load.h), the report (produce.h), and where it goes.
  */
-#include "client/profctl/report.h"
-
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
@@ -24,7 +24,6 @@
 struct telling {
 	const struct context *context;
 	struct progress progress;
-	struct listener listener;
 };
 
 static void report_note(void *context, const char *text)
@@ -45,16 +44,15 @@ static void report_update_progress(void *context, double done, const char *text)
 		progress_clear(&t->progress);
 }
 
-static void telling_init(struct telling *t, const struct context *context)
+static struct listener telling_init(struct telling *ret, const struct context *context)
 {
-	*t = (struct telling){
-		.context = context,
-		.listener = {report_note, report_update_progress, t},
-	};
-	progress_init(&t->progress, context);
+	ret->context = context;
+	progress_init(&ret->progress, context);
+	return (struct listener){report_note, report_update_progress, ret};
 }
 
-int report_complain(const struct context *context, int error)
+/* After a negative errno: the line to the user. Returns the exit status. */
+static int report_complain(const struct context *context, int error)
 {
 	if (error == -ENOMEM)
 		return profctl_complain(context, STATUS_FAILED,
@@ -90,7 +88,7 @@ static int check_output(const struct context *context, const struct report_optio
 }
 
 /* To a file, that appears whole, or not at all. */
-static int report_once(struct context *context, struct telling *telling, struct load *l,
+static int report_once(struct context *context, const struct listener *listener, struct load *l,
 		       const struct report_options *o)
 {
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
@@ -100,8 +98,8 @@ static int report_once(struct context *context, struct telling *telling, struct 
 
 	if (to_file && profile_file_begin(&saving, o->output, &of_file))
 		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
-	r = produce_report(l, o, &telling->listener, saving.out, &message);
-	progress_clear(&telling->progress);
+	r = produce_report(l, o, listener, saving.out, &message);
+	listener->progress(listener->context, 1, NULL);
 	if (to_file && profile_file_end(&saving, r == 0, &of_file))
 		return profctl_complain(context, STATUS_FAILED, "%s: %s", o->output, of_file.text);
 	return report_exit_status(context, r, &message);
@@ -113,15 +111,15 @@ static int report_once(struct context *context, struct telling *telling, struct 
 static int report_parse_range(struct context *context, const struct report_arguments *a,
 			      struct load_options *ret)
 {
+	struct option_moment since = {context->now_ns, &ret->since_ns},
+			     until = {context->now_ns, &ret->until_ns};
 	struct usage_message message;
 	int r = 0;
 
 	if (*a->inputs.since)
-		r = parse_moment("--since", a->inputs.since, context->now_ns, &ret->since_ns,
-				 &message);
+		r = option_moment("--since", a->inputs.since, &since, &message);
 	if (!r && *a->inputs.until)
-		r = parse_moment("--until", a->inputs.until, context->now_ns, &ret->until_ns,
-				 &message);
+		r = option_moment("--until", a->inputs.until, &until, &message);
 	if (!r)
 		r = check_time_range(ret->since_ns, ret->until_ns, &message);
 	return r ? parse_ended(context, r, &message) : 0;
@@ -139,20 +137,6 @@ static int report_load_inputs(struct context *context, const struct load_options
 		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
 					"%s", message.text);
 	return STATUS_DONE;
-}
-
-int report_load(struct context *context, const struct report_inputs *inputs, struct load **ret)
-{
-	struct telling telling;
-	struct load_options options = {
-		.inputs = inputs,
-		.store = context->store,
-		.hold = true, /* so that nothing is told later */
-	};
-
-	telling_init(&telling, context);
-	options.listener = telling.listener;
-	return report_load_inputs(context, &options, ret);
 }
 
 /*
@@ -174,12 +158,11 @@ static int report_on(struct context *context, const struct report_arguments *a)
 		.want_code = asks || produce_wants_code(&o),
 	};
 	cleanup(load_freep) struct load *l = NULL;
-	cleanup(memory_unboundp) struct memory_bound bound;
+	cleanup(memory_unboundp) struct rlimit bound;
 	struct profile_message message;
 	int status = report_parse_range(context, a, &options), r;
 
-	telling_init(&telling, context);
-	options.listener = telling.listener;
+	options.listener = telling_init(&telling, context);
 	memory_bound(&bound);
 	if (!o.view && !asks)
 		o.view = REPORT_TEXT;
@@ -194,7 +177,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	if (status)
 		return status;
 	if (!asks)
-		return report_once(context, &telling, l, &o);
+		return report_once(context, &options.listener, l, &o);
 	r = prompt_run(l, &o,
 		       &(struct prompt_streams){.in = stdin,
 						.out = context->out,
@@ -203,42 +186,157 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	return r ? report_complain(context, r) : STATUS_DONE;
 }
 
-/*
- * What a verb does when report_parse() or report_parse_diff() returned @r instead of 0: prints its
- * help, or the complaint. Returns the exit status.
- */
-static int report_parse_ended(const struct context *context, int r,
-			      const struct profile_message *message)
+static int report_run_line(struct context *context, int argc, char **argv, bool is_diff)
 {
 	struct usage_message usage = {0};
-
-	if (r < 0)
-		return report_complain(context, r);
-	if (r == REPORT_OPTIONS_HELP)
-		return parse_ended(context, VERB_HELP, &usage);
-	return parse_ended(context, usage_error(&usage, "%s", message->text), &usage);
-}
-
-static int report_run_line(struct context *context, int argc, char **argv,
-			   int (*parse)(int argc, char *const *argv, struct report_arguments *ret,
-					struct profile_message *message))
-{
 	struct profile_message message;
 	struct report_arguments a;
-	int r = parse(argc, argv, &a, &message);
-	int status = r ? report_parse_ended(context, r, &message) : report_on(context, &a);
+	int status, r = report_parse(argc, argv, is_diff, &a, &message);
 
+	if (r < 0)
+		status = report_complain(context, r);
+	else if (r == REPORT_OPTIONS_HELP)
+		status = parse_ended(context, VERB_HELP, &usage);
+	else if (r)
+		status = parse_ended(context, usage_error(&usage, "%s", message.text), &usage);
+	else
+		status = report_on(context, &a);
 	report_arguments_deinit(&a);
 	return status;
 }
 
 int report_run(struct context *context, int argc, char **argv)
 {
-	return report_run_line(context, argc, argv, report_parse);
+	return report_run_line(context, argc, argv, false);
 }
 
 /* profctl diff BASE NEW: report --diff_base=BASE NEW. */
 int diff_run(struct context *context, int argc, char **argv)
 {
-	return report_run_line(context, argc, argv, report_parse_diff);
+	return report_run_line(context, argc, argv, true);
+}
+
+/* --- convert ---------------------------------------------------------------------------------- */
+
+/* Profiles of any format, merged, in another one: without filters, without looking for names. */
+struct convert_arguments {
+	enum output_format format; /* if not: */
+	bool speedscope, has_format;
+	const char *output;
+	const char **profiles; /* room for as many as there are words */
+	size_t n_profiles;
+};
+
+static int option_convert_to(const char *name, const char *text, void *to,
+			     struct usage_message *message)
+{
+	struct convert_arguments *a = to;
+
+	(void)name;
+	a->has_format = true;
+	a->speedscope = strcmp(text, "speedscope") == 0;
+	if (a->speedscope || output_find_format(text, &a->format))
+		return 0;
+	return usage_error(message, "--to takes pprof, legacy, collapsed or speedscope, not '%s'",
+			   text);
+}
+
+static int option_convert_output(const char *name, const char *path, void *to,
+				 struct usage_message *message)
+{
+	return option_text(name, path, to, message)
+		       ? usage_error(message, "the output file's name is empty")
+		       : 0;
+}
+
+static int option_convert_input(const char *name, const char *path, void *to,
+				struct usage_message *message)
+{
+	struct convert_arguments *a = to;
+
+	(void)name, (void)message;
+	a->profiles[a->n_profiles++] = path;
+	return 0;
+}
+
+static int convert_parse(int argc, char *const *argv, struct convert_arguments *ret,
+			 struct usage_message *message)
+{
+	const struct option_row rows[] = {
+		{'t', "to", option_convert_to, ret, NULL},
+		{'o', "output", option_convert_output, &ret->output, NULL},
+		{0, NULL, option_convert_input, ret, NULL},
+		{0},
+	};
+	int r;
+
+	if (!ret->profiles)
+		return usage_error(message, "out of memory");
+	r = options_parse(rows, argc, argv, message);
+	if (!r && !ret->has_format)
+		return usage_error(message, "no format: use --to FORMAT");
+	if (!r && !ret->n_profiles)
+		return usage_error(message, "no PROFILE given; - is standard input");
+	return r;
+}
+
+static int make_speedscope(struct load *l, struct memory_text *ret, struct profile_message *message)
+{
+	const struct listener nobody = {0};
+	struct report_options o;
+	int r = memory_text_open(ret);
+
+	report_options_init(&o);
+	o.view = REPORT_SPEEDSCOPE;
+	if (!r)
+		r = produce_report(l, &o, &nobody, ret->out, message);
+	return r ? r : memory_text_close(ret);
+}
+
+static int convert_profiles(struct context *context, const struct convert_arguments *a)
+{
+	cleanup(memory_unboundp) struct rlimit bound;
+	cleanup(memory_text_deinit) struct memory_text made = {0};
+	cleanup(load_freep) struct load *l = NULL;
+	struct profile_message message;
+	struct report_inputs inputs;
+	struct telling telling;
+	struct load_options options = {
+		.inputs = &inputs,
+		.store = context->store,
+		.hold = true, /* so that nothing is told later */
+	};
+	int r;
+
+	options.listener = telling_init(&telling, context);
+	report_inputs_init(&inputs);
+	inputs.profiles = a->profiles;
+	inputs.n_profiles = a->n_profiles;
+	inputs.symbolize = "none";
+	memory_bound(&bound);
+	r = report_load_inputs(context, &options, &l);
+	if (r)
+		return r;
+	r = a->speedscope
+		    ? make_speedscope(l, &made, &message)
+		    : output_make(load_profile(l), a->format, (uint8_t **)&made.text, &made.length);
+	if (r < 0)
+		return report_complain(context, r);
+	if (r)
+		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
+	return output_write(context, STATUS_FAILED, a->output, (uint8_t *)made.text, made.length);
+}
+
+int convert_run(struct context *context, int argc, char **argv)
+{
+	cleanup(freep) const char **profiles = calloc((size_t)argc + 1, sizeof(*profiles));
+	struct convert_arguments a = {.output = "-", .profiles = profiles};
+	struct usage_message message;
+	int r = convert_parse(argc, argv, &a, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	r = output_check(context, STATUS_FAILED, a.output,
+			 a.speedscope || output_kinds[a.format].is_text);
+	return r ? r : convert_profiles(context, &a);
 }

@@ -18,7 +18,8 @@ static int option_formats(const char *name, const char *text, void *to,
 	static const char *const names[] = {"pprof", "legacy"};
 	struct start_arguments *ret = to;
 
-	ret->n_formats = 0;
+	ret->request.formats = ret->formats;
+	ret->request.n_formats = 0;
 	while (*text) {
 		size_t length = strcspn(text, ","), i = 0;
 
@@ -30,13 +31,13 @@ static int option_formats(const char *name, const char *text, void *to,
 					   "%s takes pprof and legacy, not '%.*s' (image "
 					   "profiles are made by the system session)",
 					   name, (int)length, text);
-		if (ret->n_formats == ARRAY_SIZE(ret->formats))
+		if (ret->request.n_formats == ARRAY_SIZE(ret->formats))
 			return usage_error(message, "%s has a format twice", name);
-		ret->formats[ret->n_formats++] = i ? PROFD__CONTROL__FORMAT__LEGACY
-						   : PROFD__CONTROL__FORMAT__PPROF;
+		ret->formats[ret->request.n_formats++] = i ? PROFD__CONTROL__FORMAT__LEGACY
+							   : PROFD__CONTROL__FORMAT__PPROF;
 		text += length + (text[length] == ',');
 	}
-	return ret->n_formats ? 0 : usage_error(message, "%s is empty", name);
+	return ret->request.n_formats ? 0 : usage_error(message, "%s is empty", name);
 }
 
 static int add_target(struct start_arguments *ret, Profd__Control__TargetKind kind, int64_t number,
@@ -115,17 +116,17 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	static const char one_rate[] = "only one of -F and -c, once",
 			  one_all[] = "--all is given twice";
 	uint64_t period = 0;
-	bool all = false;
+	bool all = false, children = false, no_kernel = false;
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{'F', "frequency", option_number, &ret->rate, one_rate},
+		{'F', "frequency", option_number, &ret->request.rate, one_rate},
 		{'c', "period", option_number, &period, one_rate},
-		{'e', "event", option_text, &ret->event, NULL},
-		{'d', "duration", option_duration, &ret->duration_ns, NULL},
-		{0, "name", option_text, &ret->name, NULL},
+		{'e', "event", option_text, &ret->request.event, NULL},
+		{'d', "duration", option_duration, &ret->request.duration_ns, NULL},
+		{0, "name", option_text, &ret->request.name, NULL},
 		{0, "formats", option_formats, ret, NULL},
-		{0, "children", option_flag, &ret->children, NULL},
-		{0, "no-kernel", option_flag, &ret->no_kernel, NULL},
+		{0, "children", option_flag, &children, NULL},
+		{0, "no-kernel", option_flag, &no_kernel, NULL},
 		{0, NULL, option_number_target, TARGET(PID), NULL},
 		{'t', "tid", option_number_target, TARGET(TID), NULL},
 		{'s', "service", option_text_target, TARGET(SERVICE), NULL},
@@ -138,17 +139,19 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	};
 	int r;
 
-	*ret = (struct start_arguments){.event = "", .name = ""};
+	*ret = (struct start_arguments){.request = PROFD__CONTROL__START__INIT};
 	r = options_parse(rows, argc, argv, message);
 	if (!r && all)
 		r = add_target(ret, PROFD__CONTROL__TARGET_KIND__ALL, 0, "", message);
 	if (r)
 		return r;
-	ret->is_period = period != 0;
-	ret->rate = period ? period : ret->rate;
+	ret->request.children = children;
+	ret->request.no_kernel = no_kernel;
+	ret->request.is_period = period != 0;
+	ret->request.rate = period ? period : ret->request.rate;
 	if (ret->n_targets == 0)
 		return usage_error(message, "no target: use a pid, -s SERVICE, --all");
-	if (ret->n_targets > 1 && *ret->name)
+	if (ret->n_targets > 1 && *ret->request.name)
 		return usage_error(message, "--name needs a single target");
 	return 0;
 }
@@ -157,23 +160,14 @@ static int start_one_session(const struct context *context, struct start_argumen
 			     const struct start_target *target, struct json *j)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_START, &start,
+	Profd__Control__Start *start = &arguments->request;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_START, start,
 				  PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	int r;
 
-	start.target = target->kind;
-	start.number = target->number;
-	start.text = (char *)target->text;
-	start.children = arguments->children;
-	start.event = (char *)arguments->event;
-	start.is_period = arguments->is_period;
-	start.rate = arguments->rate;
-	start.duration_ns = arguments->duration_ns;
-	start.name = (char *)arguments->name;
-	start.formats = arguments->formats;
-	start.n_formats = arguments->n_formats;
-	start.no_kernel = arguments->no_kernel;
+	start->target = target->kind;
+	start->number = target->number;
+	start->text = (char *)target->text;
 	r = call_daemon(context, &call, &response);
 	if (r)
 		return r;
@@ -183,7 +177,7 @@ static int start_one_session(const struct context *context, struct start_argumen
 	}
 	json_begin_object(j, NULL);
 	json_text(j, "id", response->text);
-	json_end_object(j);
+	json_close(j);
 	return STATUS_DONE;
 }
 
@@ -202,8 +196,6 @@ int start_run(struct context *context, int argc, char **argv)
 	for (size_t i = 0; i < arguments.n_targets && !r; i++)
 		r = start_one_session(context, &arguments, &arguments.targets[i], &j);
 	/* Those before one that was refused have begun. */
-	if (is_array)
-		json_end_array(&j);
 	if (is_array || (arguments.json && !r))
 		json_end(&j);
 	return r;

@@ -24,10 +24,7 @@ static void put_text(struct json *j, const ProtobufCFieldDescriptor *field, cons
 	bool may_be_null = status_name_is(field, "error") || status_name_is(field, "trouble") ||
 			   status_name_is(field, "last_bad_image");
 
-	if (may_be_null && !*text)
-		json_null(j, key);
-	else
-		json_text(j, key, text);
+	json_text(j, key, may_be_null && !*text ? NULL : text);
 }
 
 static void put_number(struct json *j, const ProtobufCFieldDescriptor *field, const char *key,
@@ -89,7 +86,7 @@ static void put_reasons(struct json *j, const ProtobufCFieldDescriptor *field,
 	for (size_t i = 0; i < n; i++)
 		json_number(j, reasons[i]->name, reasons[i]->count);
 	if (!is_inline)
-		json_end_object(j);
+		json_close(j);
 }
 
 static void put_repeated(struct json *j, const ProtobufCFieldDescriptor *field, void *const *items,
@@ -102,7 +99,7 @@ static void put_repeated(struct json *j, const ProtobufCFieldDescriptor *field, 
 	json_begin_array(j, field->name);
 	for (size_t i = 0; i < n; i++)
 		put_value(j, field, NULL, &items[i]);
-	json_end_array(j);
+	json_close(j);
 }
 
 static void put_message(struct json *j, const char *key, const ProtobufCMessage *message)
@@ -123,7 +120,7 @@ static void put_message(struct json *j, const char *key, const ProtobufCMessage 
 		else
 			put_value(j, field, field->name, at);
 	}
-	json_end_object(j);
+	json_close(j);
 }
 
 void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)

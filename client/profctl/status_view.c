@@ -7,10 +7,15 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
+#include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
-#include "common/units.h"
+
+#define WATCH_SECONDS 2
+#define CLEAR_SCREEN  "\x1b[H\x1b[2J"
 
 #define BOLD   "\x1b[1m"
 #define RED    "\x1b[31m"
@@ -60,16 +65,22 @@ static void begin_warning(const struct view *v)
 	fprintf(v->out, "%swarning:%s ", status_color(v, YELLOW), status_color(v, PLAIN));
 }
 
+/* @what: a stranger's words. */
+static void print_warning(const struct view *v, const char *about, const char *what)
+{
+	begin_warning(v);
+	fputs(about, v->out);
+	print_safely(v->out, what);
+	fputc('\n', v->out);
+}
+
 static void print_worker_warnings(const struct view *v, const Profd__Control__Names *n)
 {
-	if (*n->trouble) {
-		begin_warning(v);
-		fputs("no image worker at the moment, so no unwind rules or names for new "
-		      "images: ",
-		      v->out);
-		print_safely(v->out, n->trouble);
-		fputc('\n', v->out);
-	}
+	if (*n->trouble)
+		print_warning(v,
+			      "no image worker at the moment, so no unwind rules or names for new "
+			      "images: ",
+			      n->trouble);
 	if (n->slow_folders) {
 		begin_warning(v);
 		fprintf(v->out,
@@ -93,12 +104,10 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 
 static void print_head(const struct view *v, const Profd__Control__Status *s)
 {
-	char buffer[UNITS_TEXT_MAX];
-
 	fprintf(v->out, "%sprofd ", status_color(v, BOLD));
 	print_safely(v->out, s->version);
 	fprintf(v->out, "%s  pid %" PRId32 ", up %s, on ", status_color(v, PLAIN), s->pid,
-		units_print_span(buffer, sizeof(buffer), s->uptime_seconds));
+		TEXT_OF_SPAN(s->uptime_seconds));
 	print_safely(v->out, s->host);
 	fputs(", Linux ", v->out);
 	print_safely(v->out, s->kernel);
@@ -120,11 +129,8 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps rejected",
 			s->refused_jit_files);
 	fputc('\n', v->out);
-	for (size_t i = 0; i < s->n_warnings; i++) {
-		begin_warning(v);
-		print_safely(v->out, s->warnings[i]);
-		fputc('\n', v->out);
-	}
+	for (size_t i = 0; i < s->n_warnings; i++)
+		print_warning(v, "", s->warnings[i]);
 	if (s->names)
 		print_worker_warnings(v, s->names);
 }
@@ -191,13 +197,13 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
 }
 
-static void print_stack_part(const struct view *v, const char *kind, const char *reason,
-			     uint64_t count, uint64_t whole)
+static void print_stack_parts(const struct view *v, const char *kind,
+			      Profd__Control__Reason *const *reasons, size_t n, uint64_t whole)
 {
-	if (!count)
-		return;
-	fprintf(v->out, ", %s%s%s %" PRIu64 " (%.2f %%)", kind, *reason ? ": " : "", reason, count,
-		status_percent(count, whole));
+	for (size_t i = 0; i < n; i++)
+		if (reasons[i]->count)
+			fprintf(v->out, ", %s: %s %" PRIu64 " (%.2f %%)", kind, reasons[i]->name,
+				reasons[i]->count, status_percent(reasons[i]->count, whole));
 }
 
 /* Of the samples that a session counts: how their stacks ended, those ways that occurred. */
@@ -216,12 +222,11 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 	}
 	fprintf(v->out, " complete %" PRIu64 " (%.2f %%)", s->complete,
 		status_percent(s->complete, all));
-	print_stack_part(v, "no user stack", "", s->no_user, all);
-	for (size_t i = 0; i < s->n_truncated; i++)
-		print_stack_part(v, "truncated", s->truncated[i]->name, s->truncated[i]->count,
-				 all);
-	for (size_t i = 0; i < s->n_broken; i++)
-		print_stack_part(v, "broken", s->broken[i]->name, s->broken[i]->count, all);
+	if (s->no_user)
+		fprintf(v->out, ", no user stack %" PRIu64 " (%.2f %%)", s->no_user,
+			status_percent(s->no_user, all));
+	print_stack_parts(v, "truncated", s->truncated, s->n_truncated, all);
+	print_stack_parts(v, "broken", s->broken, s->n_broken, all);
 	fputc('\n', v->out);
 }
 
@@ -278,14 +283,11 @@ static const char *counter_description(const char *name)
 
 static void print_unwinding(const struct view *v, const Profd__Control__Unwinding *u)
 {
-	char size[UNITS_TEXT_MAX];
-
 	print_heading(v, "Unwinding");
 	fprintf(v->out,
 		"  unwind rules of %" PRIu64 " images: %" PRIu64 " rows, %s; %" PRIu64
 		" samples are waiting for more\n",
-		u->tables, u->rows, units_print_size_short(size, sizeof(size), u->table_bytes),
-		u->waiting);
+		u->tables, u->rows, TEXT_OF_SIZE(u->table_bytes), u->waiting);
 	for (size_t i = 0; i < u->n_counters; i++) {
 		if (!u->counters[i]->count)
 			continue;
@@ -297,18 +299,15 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 
 static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 {
-	char rss[UNITS_TEXT_MAX], bpf[UNITS_TEXT_MAX], budget[UNITS_TEXT_MAX];
 	double share = status_percent(m->rss_bytes + m->bpf_bytes, m->budget_bytes);
 	const char *color = share > 100 ? RED : share > 90 ? YELLOW : "";
 
 	fprintf(v->out, "  memory  %s + %s in the kernel of %s: %s%.0f %%%s of the budget",
-		units_print_size_short(rss, sizeof(rss), m->rss_bytes),
-		units_print_size_short(bpf, sizeof(bpf), m->bpf_bytes),
-		units_print_size_short(budget, sizeof(budget), m->budget_bytes),
-		status_color(v, color), share, *color ? status_color(v, PLAIN) : "");
+		TEXT_OF_SIZE(m->rss_bytes), TEXT_OF_SIZE(m->bpf_bytes),
+		TEXT_OF_SIZE(m->budget_bytes), status_color(v, color), share,
+		*color ? status_color(v, PLAIN) : "");
 	if (m->workers_bytes)
-		fprintf(v->out, "; %s of it in image workers",
-			units_print_size_short(rss, sizeof(rss), m->workers_bytes));
+		fprintf(v->out, "; %s of it in image workers", TEXT_OF_SIZE(m->workers_bytes));
 	if (m->evicted_images)
 		fprintf(v->out, "; %" PRIu64 " images evicted", m->evicted_images);
 	fputc('\n', v->out);
@@ -318,17 +317,13 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Cpu *c = s->cpu;
 	double all = c->user_seconds + c->system_seconds + c->bpf_seconds + c->workers_seconds;
-	char user[UNITS_TEXT_MAX], system[UNITS_TEXT_MAX], other[UNITS_TEXT_MAX];
 
-	fprintf(v->out, "  CPU     %s user + %s system",
-		units_print_span(user, sizeof(user), c->user_seconds),
-		units_print_span(system, sizeof(system), c->system_seconds));
+	fprintf(v->out, "  CPU     %s user + %s system", TEXT_OF_SPAN(c->user_seconds),
+		TEXT_OF_SPAN(c->system_seconds));
 	if (c->bpf_seconds > 0)
-		fprintf(v->out, " + %s BPF",
-			units_print_span(other, sizeof(other), c->bpf_seconds));
+		fprintf(v->out, " + %s BPF", TEXT_OF_SPAN(c->bpf_seconds));
 	if (c->workers_seconds > 0)
-		fprintf(v->out, " + %s image workers",
-			units_print_span(other, sizeof(other), c->workers_seconds));
+		fprintf(v->out, " + %s image workers", TEXT_OF_SPAN(c->workers_seconds));
 	if (s->uptime_seconds > 0)
 		fprintf(v->out, ": %.2f %% of %s",
 			100 * all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1),
@@ -339,7 +334,6 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 static void print_costs(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Lateness *l = s->drain_lateness;
-	char p50[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX], p999[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
 
 	print_heading(v, "Costs");
 	if (s->memory)
@@ -351,28 +345,22 @@ static void print_costs(const struct view *v, const Profd__Control__Status *s)
 			"  samples reach profd late by %s (median), %s (99 %%), %s (99.9 %%), %s "
 			"at "
 			"most\n",
-			units_print_span(p50, sizeof(p50), l->p50_seconds),
-			units_print_span(p99, sizeof(p99), l->p99_seconds),
-			units_print_span(p999, sizeof(p999), l->p999_seconds),
-			units_print_span(max, sizeof(max), l->max_seconds));
+			TEXT_OF_SPAN(l->p50_seconds), TEXT_OF_SPAN(l->p99_seconds),
+			TEXT_OF_SPAN(l->p999_seconds), TEXT_OF_SPAN(l->max_seconds));
 }
 
 static void print_store(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__LastFlush *f = s->last_flush;
-	char buffer[UNITS_TEXT_MAX];
 
 	print_heading(v, "Store");
 	if (s->store) {
 		fputs("  ", v->out);
 		print_safely(v->out, s->store->path);
-		fprintf(v->out, ": %s in %" PRIu64 " files",
-			units_print_size_short(buffer, sizeof(buffer), s->store->bytes),
+		fprintf(v->out, ": %s in %" PRIu64 " files", TEXT_OF_SIZE(s->store->bytes),
 			s->store->files);
 		if (s->store->oldest_ns)
-			fprintf(v->out, ", oldest from %s",
-				units_print_moment(buffer, sizeof(buffer), s->store->oldest_ns,
-						   false));
+			fprintf(v->out, ", oldest from %s", TEXT_OF_MOMENT(s->store->oldest_ns));
 		if (s->store->full)
 			fprintf(v->out, ", %sdisk full%s", status_color(v, RED),
 				status_color(v, PLAIN));
@@ -382,9 +370,9 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 		fputs("  no window written yet\n", v->out);
 		return;
 	}
-	fprintf(v->out, "  last flush at %s: %" PRIu64 " files",
-		units_print_moment(buffer, sizeof(buffer), f->started_ns, false), f->files);
-	fprintf(v->out, " in %s", units_print_span(buffer, sizeof(buffer), f->seconds));
+	fprintf(v->out, "  last flush at %s: %" PRIu64 " files", TEXT_OF_MOMENT(f->started_ns),
+		f->files);
+	fprintf(v->out, " in %s", TEXT_OF_SPAN(f->seconds));
 	if (*f->error) {
 		fprintf(v->out, ", %serror: ", status_color(v, RED));
 		print_safely(v->out, f->error);
@@ -395,42 +383,35 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 
 static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 {
-	static const char *const columns[] = {"  ID",     "NAME",      "TARGET",   "EVENT",
-					      ">HZ",      ">UID",      "STARTED",  ">ROUTED",
-					      ">COUNTED", ">FILTERED", ">DROPPED", ">WINDOWS",
-					      NULL};
-	cleanup(table_freep) struct table *t = NULL;
-	char buffer[UNITS_TEXT_MAX];
-	int r = table_new(&t, columns);
+	cleanup(table_deinit) struct table t = TABLE_OF("  ID", "NAME", "TARGET", "EVENT", ">HZ",
+							">UID", "STARTED", ">ROUTED", ">COUNTED",
+							">FILTERED", ">DROPPED", ">WINDOWS");
 
-	if (r)
-		return r;
 	print_heading(v, "Sessions");
 	for (size_t i = 0; i < s->n_sessions; i++) {
 		const Profd__Control__Session *n = s->sessions[i];
 
 		if (n->id)
-			table_cell(t, "  s%" PRIu64, n->id);
+			table_cell(&t, "  s%" PRIu64, n->id);
 		else
-			table_cell(t, "  system");
-		table_cell(t, "%s", n->name);
-		table_cell(t, "%s", n->target);
-		table_cell(t, "%s", n->event);
-		table_cell(t, n->frequency ? "%" PRIu64 : "-", n->frequency);
-		table_cell(t, "%" PRIu32, n->owner_uid);
-		table_cell(t, "%s",
-			   units_print_moment(buffer, sizeof(buffer), n->started_ns, false));
-		table_cell(t, "%" PRIu64, n->routed);
-		table_cell(t, "%" PRIu64, n->counted);
-		table_cell(t, "%" PRIu64, n->filtered);
-		table_cell(t, "%" PRIu64, sum_reasons(n->dropped, n->n_dropped));
-		table_cell(t, "%" PRIu64, n->windows_written);
+			table_cell(&t, "  system");
+		table_cell(&t, "%s", n->name);
+		table_cell(&t, "%s", n->target);
+		table_cell(&t, "%s", n->event);
+		table_cell(&t, n->frequency ? "%" PRIu64 : "-", n->frequency);
+		table_cell(&t, "%" PRIu32, n->owner_uid);
+		table_cell(&t, "%s", TEXT_OF_MOMENT(n->started_ns));
+		table_cell(&t, "%" PRIu64, n->routed);
+		table_cell(&t, "%" PRIu64, n->counted);
+		table_cell(&t, "%" PRIu64, n->filtered);
+		table_cell(&t, "%" PRIu64, sum_reasons(n->dropped, n->n_dropped));
+		table_cell(&t, "%" PRIu64, n->windows_written);
 	}
 	if (s->n_sessions == 0) {
 		fputs("  none\n", v->out);
 		return 0;
 	}
-	return table_print(t, v->out);
+	return table_print(&t, v->out);
 }
 
 int status_print(const Profd__Control__Status *s, bool color, FILE *out)
@@ -447,4 +428,54 @@ int status_print(const Profd__Control__Status *s, bool color, FILE *out)
 	print_costs(&v, s);
 	print_store(&v, s);
 	return print_sessions(&v, s);
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
+
+int status_parse(int argc, char *const *argv, struct status_arguments *ret,
+		 struct usage_message *message)
+{
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'w', "watch", option_flag, &ret->watch, NULL},
+		{0},
+	};
+
+	*ret = (struct status_arguments){0};
+	return options_parse(rows, argc, argv, message);
+}
+
+static int status_show(const struct context *context, const struct status_arguments *arguments)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	int r = call_status(context, &response);
+
+	if (r)
+		return r;
+	if (arguments->json) {
+		status_print_json(response->status, arguments->watch, context->out);
+		return STATUS_DONE;
+	}
+	if (arguments->watch)
+		fputs(context->screen ? CLEAR_SCREEN : "\n", context->out);
+	if (status_print(response->status, context->color, context->out))
+		return profctl_complain(context, STATUS_FAILED, "no memory");
+	return STATUS_DONE;
+}
+
+int status_run(struct context *context, int argc, char **argv)
+{
+	struct status_arguments arguments = {0};
+	struct usage_message message;
+	int r = status_parse(argc, argv, &arguments, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	/* Until the daemon ends, the reader goes or the user interrupts. */
+	do {
+		r = status_show(context, &arguments);
+		if (r || !arguments.watch || fflush(context->out))
+			return r;
+	} while (nanosleep(&(struct timespec){.tv_sec = WATCH_SECONDS}, NULL) == 0);
+	return STATUS_DONE;
 }

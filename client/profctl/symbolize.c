@@ -12,24 +12,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/fetch/fetcher.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
 #include "client/profctl/profctl.h"
 #include "client/profctl/progress.h"
-#include "client/profctl/symbolize.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
 #define FAILURES_MAX 3 /* in a row: each may have taken minutes */
 
-enum { OPTION_LINES = OPTION_OWN, OPTION_DEBUGINFOD, OPTION_OUTPUT };
-
-static int add_debuginfod_url(struct symbolize_arguments *a, const char *url,
-			      struct usage_message *message)
+static int option_debuginfod(const char *name, const char *url, void *to,
+			     struct usage_message *message)
 {
+	struct symbolize_arguments *a = to;
+
+	(void)name;
 	if (!strstr(url, "://") || strpbrk(url, " \t\r\n"))
 		return usage_error(message, "--debuginfod takes a URL, not '%s'", url);
 	if (a->n_urls == SYMBOLIZE_URLS_MAX)
@@ -38,58 +39,48 @@ static int add_debuginfod_url(struct symbolize_arguments *a, const char *url,
 	return 0;
 }
 
-static int parse_symbolize_option(int id, const char *argument, struct symbolize_arguments *a,
-				  struct usage_message *message)
+static int option_symbolize_profile(const char *name, const char *path, void *to,
+				    struct usage_message *message)
 {
-	switch (id) {
-	case OPTION_LINES:
-		a->want_lines = true;
-		return 0;
-	case OPTION_DEBUGINFOD:
-		return add_debuginfod_url(a, argument, message);
-	case OPTION_OUTPUT:
-		if (a->output)
-			return usage_error(message, "-o is given twice");
-		a->output = argument;
-		return 0;
-	case OPTIONS_OPERAND:
-		if (a->profile)
-			return usage_error(message,
-					   "only one PROFILE can be given; '%s' is the second",
-					   argument);
-		a->profile = argument;
-		return 0;
-	default:
-		return id;
-	}
+	const char **profile = to;
+
+	(void)name;
+	if (*profile)
+		return usage_error(message, "only one PROFILE can be given; '%s' is the second",
+				   path);
+	*profile = path;
+	return 0;
+}
+
+/* An empty one is none. */
+static int option_symbolize_output(const char *name, const char *path, void *to,
+				   struct usage_message *message)
+{
+	(void)name, (void)message;
+	*(const char **)to = path;
+	return 0;
 }
 
 int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret,
 		    struct usage_message *message)
 {
-	static const struct option_spec specs[] = {
-		{OPTION_HELP, 'h', "help", false},
-		{OPTION_LINES, 0, "lines", false},
-		{OPTION_DEBUGINFOD, 0, "debuginfod", true},
-		{OPTION_OUTPUT, 'o', "output", true},
+	const struct option_row rows[] = {
+		{0, "lines", option_flag, &ret->want_lines, NULL},
+		{0, "debuginfod", option_debuginfod, ret, NULL},
+		{'o', "output", option_symbolize_output, &ret->output, "-o is given twice"},
+		{0, NULL, option_symbolize_profile, &ret->profile, NULL},
+		{0},
 	};
-	struct options o = OPTIONS_OF(argc, argv, specs, message);
-	struct symbolize_arguments arguments = {0};
-	const char *argument;
-	int id, r = 0;
+	int r;
 
-	while (!r && (id = options_next(&o, &argument)) != OPTIONS_END) {
-		if (id == OPTION_HELP)
-			return VERB_HELP;
-		r = parse_symbolize_option(id, argument, &arguments, message);
-	}
+	*ret = (struct symbolize_arguments){0};
+	r = options_parse(rows, argc, argv, message);
 	if (r)
 		return r;
-	if (!arguments.profile || !*arguments.profile)
+	if (!ret->profile || !*ret->profile)
 		return usage_error(message, "no PROFILE given; - is standard input");
-	if (!arguments.output || !*arguments.output)
+	if (!ret->output || !*ret->output)
 		return usage_error(message, "no output file: use -o FILE");
-	*ret = arguments;
 	return 0;
 }
 
@@ -121,35 +112,25 @@ static int symbolize_fetch(void *context, const uint8_t *id, size_t length, cons
 	return r ? -1 : fd;
 }
 
-static void symbolize_show_progress(void *context, const struct symbolize_progress *progress)
+static void symbolize_show_progress(void *context, double done, const char *text)
 {
 	struct source *s = context;
-	char text[SYMBOLIZE_PROGRESS_MAX];
 
-	symbolize_progress_print(progress, text);
-	progress_update(&s->progress, (double)progress->done / (double)progress->n, text);
+	progress_update(&s->progress, done, text);
 }
 
 /* Returns 0 or negative errno. */
 static int open_debuginfod(struct source *s, const struct symbolize_arguments *arguments)
 {
-	struct fetcher_options options = {0};
-	cleanup(freep) char *urls = NULL;
-	size_t length = 1;
-	int r;
+	cleanup(memory_text_deinit) struct memory_text urls = {0};
+	int r = memory_text_open(&urls);
 
+	if (r)
+		return r;
 	for (size_t i = 0; i < arguments->n_urls; i++)
-		length += strlen(arguments->urls[i]) + 1;
-	urls = calloc(length, 1);
-	if (!urls)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < arguments->n_urls; i++) {
-		strcat(urls, i ? " " : "");
-		strcat(urls, arguments->urls[i]);
-	}
-	options.urls = urls;
-	r = fetcher_new(&s->fetcher, &options);
-	return r;
+		fprintf(urls.out, "%s%s", i ? " " : "", arguments->urls[i]);
+	r = memory_text_close(&urls);
+	return r ? r : fetcher_new(&s->fetcher, &(struct fetcher_options){.urls = urls.text});
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
@@ -166,7 +147,7 @@ static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
 {
 	struct profile_message message;
-	struct memory_bound bound;
+	struct rlimit bound;
 	int r;
 
 	memory_bound(&bound);
@@ -185,7 +166,7 @@ static int symbolize_write_output(const struct context *context, const char *pat
 				  const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	struct memory_bound bound;
+	struct rlimit bound;
 	size_t length;
 	int r;
 

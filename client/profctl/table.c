@@ -11,39 +11,16 @@
 #include "common/room.h"
 #include "common/utf8.h"
 
-struct table {
-	const char *const *columns;
-	size_t n_columns, n_cells, capacity;
-	char **cells;
-	bool incomplete;
-};
-
 void print_safely(FILE *out, const char *text)
 {
 	utf8_write_harmless(out, text, "");
 }
 
-int table_new(struct table **ret, const char *const *columns)
+void table_deinit(struct table *t)
 {
-	struct table *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return error_origin(-ENOMEM);
-	t->columns = columns;
-	while (columns[t->n_columns])
-		t->n_columns++;
-	*ret = t;
-	return 0;
-}
-
-void table_free(struct table *t)
-{
-	if (!t)
-		return;
 	for (size_t i = 0; i < t->n_cells; i++)
 		free(t->cells[i]);
 	free(t->cells);
-	free(t);
 }
 
 void table_cell(struct table *t, const char *format, ...)
@@ -55,12 +32,9 @@ void table_cell(struct table *t, const char *format, ...)
 	va_start(args, format);
 	n = vasprintf(&text, format, args);
 	va_end(args);
-	if (n < 0) {
-		t->incomplete = true;
-		return;
-	}
-	if (room_make(&t->cells, &t->capacity, t->n_cells + 1, sizeof(*t->cells))) {
-		free(text);
+	if (n < 0 || room_make(&t->cells, &t->capacity, t->n_cells + 1, sizeof(*t->cells))) {
+		if (n >= 0)
+			free(text);
 		t->incomplete = true;
 		return;
 	}
@@ -77,11 +51,11 @@ static int width_of(const char *text)
 	return width;
 }
 
-static int column_width(const struct table *t, size_t column)
+static int column_width(const struct table *t, size_t n_columns, size_t column)
 {
 	int width = width_of(t->columns[column] + (*t->columns[column] == '>'));
 
-	for (size_t i = column; i < t->n_cells; i += t->n_columns) {
+	for (size_t i = column; i < t->n_cells; i += n_columns) {
 		int w = width_of(t->cells[i]);
 
 		width = w > width ? w : width;
@@ -91,7 +65,7 @@ static int column_width(const struct table *t, size_t column)
 
 static void print_cell(const struct table *t, size_t column, int width, const char *text, FILE *out)
 {
-	bool right = *t->columns[column] == '>', last = column + 1 == t->n_columns;
+	bool right = *t->columns[column] == '>', last = !t->columns[column + 1];
 	int blanks = width - width_of(text);
 
 	if (right)
@@ -104,15 +78,19 @@ static void print_cell(const struct table *t, size_t column, int width, const ch
 
 int table_print(const struct table *t, FILE *out)
 {
-	cleanup(freep) int *widths = calloc(t->n_columns, sizeof(*widths));
+	cleanup(freep) int *widths = NULL;
+	size_t n = 0;
 
+	while (t->columns[n])
+		n++;
+	widths = calloc(n, sizeof(*widths));
 	if (!widths || t->incomplete)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < t->n_columns; i++)
-		widths[i] = column_width(t, i);
-	for (size_t i = 0; i < t->n_columns; i++)
+	for (size_t i = 0; i < n; i++)
+		widths[i] = column_width(t, n, i);
+	for (size_t i = 0; i < n; i++)
 		print_cell(t, i, widths[i], t->columns[i] + (*t->columns[i] == '>'), out);
 	for (size_t i = 0; i < t->n_cells; i++)
-		print_cell(t, i % t->n_columns, widths[i % t->n_columns], t->cells[i], out);
+		print_cell(t, i % n, widths[i % n], t->cells[i], out);
 	return 0;
 }

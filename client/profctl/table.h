@@ -11,17 +11,34 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
+#include "common/units.h"
 
-struct table;
+struct table {
+	const char *const *columns; /* headings, up to NULL */
+	char **cells;
+	size_t n_cells, capacity;
+	bool incomplete;
+};
 
-/* @columns: headings, NULL-terminated; one that begins with '>' is set flush right. */
-int table_new(struct table **ret, const char *const *columns);
-void table_free(struct table *t);
-DEFINE_CLEANUP(struct table *, table_free)
+/* An empty one of these headings; one that begins with '>' is set flush right. */
+#define TABLE_OF(...)                            \
+	{                                        \
+		.columns = (const char *const[]) \
+		{                                \
+			__VA_ARGS__, NULL        \
+		}                                \
+	}
+
+void table_deinit(struct table *t);
 /* Adds the next cell, row by row; copied. Without memory the table stays incomplete and says so. */
 void table_cell(struct table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints what was added. Returns 0 or negative errno. */
 int table_print(const struct table *t, FILE *out);
+
+/* Texts as units.h prints them, which live as long as the block that they are in. */
+#define TEXT_OF_SIZE(bytes)   units_print_size_short((char[UNITS_TEXT_MAX]){0}, UNITS_TEXT_MAX, bytes)
+#define TEXT_OF_SPAN(seconds) units_print_span((char[UNITS_TEXT_MAX]){0}, UNITS_TEXT_MAX, seconds)
+#define TEXT_OF_MOMENT(ns)    units_print_moment((char[UNITS_TEXT_MAX]){0}, UNITS_TEXT_MAX, ns, false)
 
 /* Writes @text with control characters replaced by '?'. */
 void print_safely(FILE *out, const char *text);

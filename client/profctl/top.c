@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <time.h>
@@ -16,7 +17,6 @@
 #include "client/profctl/call.h"
 #include "client/profctl/held.h"
 #include "client/profctl/json.h"
-#include "client/profctl/take.h"
 #include "client/top/characters.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
@@ -24,10 +24,11 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/packet.h"
 #include "common/units.h"
-#include "common/unixsock.h"
 
+#define INTERVAL_NS    (2 * NS_PER_S)
+#define INTERVAL_MIN   (NS_PER_S / 10)
+#define INTERVAL_MAX   (3600 * NS_PER_S)
 #define ROWS_DEFAULT   20
 #define TROUBLE_SIZE   256
 #define CURSOR_TO_HOME "\x1b[H"
@@ -38,6 +39,78 @@
 #define REFUSALS_MAX 5
 /* How long the rest of a key may take, on a slow line; after that ESC was one. */
 #define KEY_PATIENCE_NS (50 * NS_PER_MS)
+
+/* --- the command line ------------------------------------------------------------------------- */
+
+/* `2`, `0.5`, and what durations are elsewhere. */
+static int option_top_delay(const char *name, const char *text, void *to,
+			    struct usage_message *message)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+	uint64_t ns = 0;
+
+	(void)name;
+	if (*text >= '0' && *text <= '9' && !*end &&
+	    seconds <= (double)INTERVAL_MAX / (double)NS_PER_S)
+		ns = (uint64_t)(seconds * (double)NS_PER_S);
+	else if (units_parse_duration(text, &ns))
+		ns = 0;
+	if (ns < INTERVAL_MIN || ns > INTERVAL_MAX)
+		return usage_error(message,
+				   "-d takes 0.1 to 3600 seconds, or a time such as 500ms or 1m, "
+				   "not '%s'",
+				   text);
+	*(uint64_t *)to = ns;
+	return 0;
+}
+
+static int option_top_service(const char *name, const char *text, void *to,
+			      struct usage_message *message)
+{
+	return option_text(name, text, to, message)
+		       ? usage_error(message, "the service's name is empty")
+		       : 0;
+}
+
+static int option_top_rows(const char *name, const char *text, void *to,
+			   struct usage_message *message)
+{
+	return option_number(name, text, to, message)
+		       ? usage_error(message, "--rows takes a number above 0, not '%s'", text)
+		       : 0;
+}
+
+static int refuse_top_operand(const char *name, const char *text, void *to,
+			      struct usage_message *message)
+{
+	(void)name, (void)to;
+	return usage_error(message, "unexpected argument '%s'; for a process use -p %s", text,
+			   text);
+}
+
+int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usage_message *message)
+{
+	static const char only[] = "only one of -s and -p";
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'s', "service", option_top_service, &ret->service, only},
+		{'p', "pid", option_pid, &ret->pid, only},
+		{'d', "delay", option_top_delay, &ret->interval_ns, NULL},
+		{0, "rows", option_top_rows, &ret->rows, NULL},
+		{0, "once", option_flag, &ret->once, NULL},
+		{0, NULL, refuse_top_operand, NULL, NULL},
+		{0},
+	};
+	int r;
+
+	*ret = (struct top_arguments){.service = "", .interval_ns = INTERVAL_NS};
+	r = options_parse(rows, argc, argv, message);
+	ret->target = *ret->service ? PROFD__CONTROL__TARGET_KIND__SERVICE
+		      : ret->pid    ? PROFD__CONTROL__TARGET_KIND__PID
+				    : PROFD__CONTROL__TARGET_KIND__ALL;
+	return r;
+}
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
@@ -80,23 +153,14 @@ static int top_sort(struct top *t)
 	return r ? top_fail(t, STATUS_FAILED, error_describe(r)) : STATUS_DONE;
 }
 
-static int top_add_profile(struct top *t, struct profile *p)
-{
-	uint32_t unit;
-
-	if (!p || !p->n_sample_types)
-		return 0;
-	unit = p->sample_types[profile_default_type(p)].unit;
-	t->facts.is_time = strcmp(profile_string(p, unit), "nanoseconds") == 0;
-	return top_functions_add(t->functions, p);
-}
-
 /*
  * All that waits, as one interval; *ret_n: how many windows that was. As take_window(), whose
  * @taken is of the last one.
  */
 static int top_take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 {
+	const struct profile_value_type *type;
+	struct profile *p;
 	unsigned n = 0;
 	int r;
 
@@ -107,23 +171,16 @@ static int top_take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 		if (n++ == 0)
 			top_functions_next(t->functions);
 		t->facts.n_lost = taken->lost;
-		r = top_add_profile(t, taken->profile);
-		profile_free(taken->profile);
+		p = taken->profile;
+		if (p && p->n_sample_types) {
+			type = &p->sample_types[profile_default_type(p)];
+			t->facts.is_time = !strcmp(profile_string(p, type->unit), "nanoseconds");
+			r = top_functions_add(t->functions, p);
+		}
+		profile_free(p);
 	} while (!r && taken->more && n < WINDOWS_MAX);
 	*ret_n = n;
 	return r;
-}
-
-/* An interval has come. */
-static void top_end_interval(struct top *t)
-{
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-
-	top_functions_sums(t->functions, &t->facts.sums);
-	t->facts.interval_ns = now_ns - t->taken_ns;
-	t->facts.all_ns = now_ns - t->begin_ns;
-	t->taken_ns = now_ns;
-	t->n_refused = 0;
 }
 
 /*
@@ -135,14 +192,20 @@ static int top_take_interval(struct top *t, bool *ret_is_new)
 	struct taken taken;
 	unsigned n;
 	int r = top_take_windows(t, &taken, &n);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	*ret_is_new = n;
 	if (r < 0)
 		return top_fail(t, STATUS_FAILED, error_describe(r));
 	if (r == TAKE_E_GONE)
 		return top_fail(t, STATUS_NO_DAEMON, taken.trouble);
-	if (n)
-		top_end_interval(t);
+	if (n) {
+		top_functions_sums(t->functions, &t->facts.sums);
+		t->facts.interval_ns = now_ns - t->taken_ns;
+		t->facts.all_ns = now_ns - t->begin_ns;
+		t->taken_ns = now_ns;
+		t->n_refused = 0;
+	}
 	top_set_trouble(t, r ? taken.trouble : "");
 	if (!r)
 		return STATUS_DONE;
@@ -155,11 +218,9 @@ static int top_take_interval(struct top *t, bool *ret_is_new)
 /* The session has ended. Its process has, or profd. */
 static int top_check_session(struct top *t)
 {
-	cleanup(freep) uint8_t *answer = NULL;
-	size_t size;
 	char text[TROUBLE_SIZE];
 
-	if (unixsock_receive(t->held.fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size)) {
+	if (!held_has_ended(&t->held)) {
 		snprintf(text, sizeof(text), "profd at %s has exited", t->context->socket);
 		return top_fail(t, STATUS_NO_DAEMON, text);
 	}
@@ -368,17 +429,6 @@ static int run_on_screen(struct top *t)
 
 /* --- as text ---------------------------------------------------------------------------------- */
 
-static void top_json_function(struct json *j, const struct top_function *f)
-{
-	json_begin_object(j, NULL);
-	json_text(j, "name", f->name);
-	json_number(j, "flat", (uint64_t)f->interval.flat);
-	json_number(j, "cum", (uint64_t)f->interval.cum);
-	json_number(j, "all_flat", (uint64_t)f->all.flat);
-	json_number(j, "all_cum", (uint64_t)f->all.cum);
-	json_end_object(j);
-}
-
 /* At most @max functions: those that cost something in the interval. @compact: in one line. */
 static void top_print_json(const struct top_table *t, size_t max, bool compact, FILE *out)
 {
@@ -396,10 +446,17 @@ static void top_print_json(const struct top_table *t, size_t max, bool compact, 
 	json_number(&j, "all_value", (uint64_t)sums->all_value);
 	json_number(&j, "lost_samples", facts->n_lost);
 	json_begin_array(&j, "functions");
-	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++)
-		top_json_function(&j, t->functions[i]);
-	json_end_array(&j);
-	json_end_object(&j);
+	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
+		const struct top_function *f = t->functions[i];
+
+		json_begin_object(&j, NULL);
+		json_text(&j, "name", f->name);
+		json_number(&j, "flat", (uint64_t)f->interval.flat);
+		json_number(&j, "cum", (uint64_t)f->interval.cum);
+		json_number(&j, "all_flat", (uint64_t)f->all.flat);
+		json_number(&j, "all_cum", (uint64_t)f->all.cum);
+		json_close(&j);
+	}
 	json_end(&j);
 }
 
@@ -453,16 +510,6 @@ static int print_next(struct top *t, bool *ret_is_over)
 	return r;
 }
 
-static int run_as_text(struct top *t)
-{
-	bool is_over = false;
-	int r = STATUS_DONE;
-
-	while (!r && !is_over)
-		r = print_next(t, &is_over);
-	return r;
-}
-
 /* --- the verb --------------------------------------------------------------------------------- */
 
 static int top_start_session(struct top *t)
@@ -486,18 +533,13 @@ static int top_start_session(struct top *t)
 
 static int watch_signals(struct top *t)
 {
+	/* The last three are of those that have a screen. */
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	if (t->on_screen) {
-		sigaddset(&signals, SIGWINCH);
-		sigaddset(&signals, SIGTSTP);
-		sigaddset(&signals, SIGCONT);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) - (t->on_screen ? 0 : 3); i++)
+		sigaddset(&signals, numbers[i]);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	t->signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return t->signals < 0 ? profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno))
@@ -509,6 +551,7 @@ int top_run(struct context *context, int argc, char **argv)
 	struct top_arguments arguments;
 	struct usage_message message;
 	struct top t = {.context = context, .arguments = &arguments, .held = HELD_NONE};
+	bool is_over = false;
 	int r = top_parse(argc, argv, &arguments, &message);
 
 	if (r)
@@ -524,8 +567,10 @@ int top_run(struct context *context, int argc, char **argv)
 	if (!r)
 		r = top_start_session(&t);
 	t.begin_ns = t.taken_ns = clock_ns(CLOCK_MONOTONIC);
-	if (!r)
-		r = t.on_screen ? run_on_screen(&t) : run_as_text(&t);
+	if (!r && t.on_screen)
+		r = run_on_screen(&t);
+	while (!r && !t.on_screen && !is_over)
+		r = print_next(&t, &is_over);
 	held_deinit(&t.held);
 	closep(&t.signals);
 	top_functions_free(t.functions);

@@ -39,6 +39,9 @@ static const char config[] = "[sampling]\nmax_cpu = 100%\n"
 			     "[store]\nmin_free = 0\ngroup = none\n"
 			     "[memory]\nbudget = 256M\n";
 
+/* In its directory: the configuration, and directories of its own. */
+static const char *const names[] = {"profd.conf", "state", "run", "cache"};
+
 struct private_profd {
 	char folder[64], socket[96];
 	pid_t keeper;
@@ -74,19 +77,17 @@ static int open_at(const char *folder, const char *name, int flags)
 
 static _Noreturn void become_profd(const struct charge *c, pid_t keeper)
 {
-	char file[128], state[128], runtime[128], cache[128];
-	const char *argv[] = {"profd", "-c",
-			      file,    "--state-directory",
-			      state,   "--runtime-directory",
-			      runtime, "--cache-directory",
-			      cache,   geteuid() ? "--user" : NULL,
+	char paths[ARRAY_SIZE(names)][128];
+	const char *argv[] = {"profd",  "-c",
+			      paths[0], "--state-directory",
+			      paths[1], "--runtime-directory",
+			      paths[2], "--cache-directory",
+			      paths[3], geteuid() ? "--user" : NULL,
 			      NULL};
 	int log = open_at(c->folder, "log", O_WRONLY | O_CREAT | O_APPEND);
 
-	snprintf(file, sizeof(file), "%s/profd.conf", c->folder);
-	snprintf(state, sizeof(state), "%s/state", c->folder);
-	snprintf(runtime, sizeof(runtime), "%s/run", c->folder);
-	snprintf(cache, sizeof(cache), "%s/cache", c->folder);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", c->folder, names[i]);
 	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
 		_exit(1);
 	/* Whoever kills the keeper does not get rid of it alone. */
@@ -178,15 +179,13 @@ static int make_directories(struct private_profd *p)
 	if (!(below && *below == '/' && make_base_directory(p, below)) &&
 	    !make_base_directory(p, "/tmp"))
 		return error_origin(-errno);
-	for (size_t i = 0; i < 3; i++) {
-		static const char *const names[] = {"state", "run", "cache"};
-
+	for (size_t i = 1; i < ARRAY_SIZE(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", p->folder, names[i]);
 		if (mkdir(path, 0700) < 0)
 			return error_origin(-errno);
 	}
 	snprintf(p->socket, sizeof(p->socket), "%s/run/control.sock", p->folder);
-	fd = open_at(p->folder, "profd.conf", O_WRONLY | O_CREAT | O_EXCL);
+	fd = open_at(p->folder, names[0], O_WRONLY | O_CREAT | O_EXCL);
 	if (fd < 0 || write(fd, config, sizeof(config) - 1) != (ssize_t)sizeof(config) - 1)
 		return error_origin(fd < 0 ? -errno : -ENOSPC);
 	return 0;
@@ -195,15 +194,13 @@ static int make_directories(struct private_profd *p)
 static int start_keeper(struct private_profd *p, const char *program)
 {
 	struct charge charge = {.program = program, .folder = p->folder};
-	int life[2], ended[2], error;
+	int life[2] = {-1, -1}, ended[2], error;
 	sigset_t all;
 
-	if (pipe2(life, O_CLOEXEC) < 0)
-		return error_origin(-errno);
-	if (pipe2(ended, O_CLOEXEC) < 0) {
+	if (pipe2(life, O_CLOEXEC) < 0 || pipe2(ended, O_CLOEXEC) < 0) {
 		error = errno;
-		close(life[0]);
-		close(life[1]);
+		closep(&life[0]);
+		closep(&life[1]);
 		return error_origin(-error);
 	}
 	charge.life = life[0];

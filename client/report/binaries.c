@@ -42,21 +42,22 @@ bool binaries_is_program(const char *path)
 struct work {
 	struct profile *p;
 	const struct load_options *options;
+	int root_fd;
 	struct build_ids *ids; /* once one is asked for */
 };
 
 static void binaries_work_deinit(struct work *w)
 {
 	build_ids_free(w->ids);
+	closep(&w->root_fd);
 }
 
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
 static int binaries_query_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
 {
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char real[PATH_MAX];
 	struct stat st;
-	int r = w->ids ? 0 : build_ids_new(&w->ids, root_fd, NULL);
+	int r = w->ids ? 0 : build_ids_new(&w->ids, w->root_fd, NULL);
 
 	*ret = '\0';
 	if (r || !realpath(path, real) || stat(real, &st) < 0)
@@ -65,44 +66,32 @@ static int binaries_query_build_id(struct work *w, const char *path, char ret[OB
 			      st.st_ino, ret);
 }
 
-/*
- * An id that is made of the path, the size and the time of a file tells nothing of one elsewhere;
- * it may be a build id of that length as well, though.
- */
-static int binaries_check_hash_id(struct work *w, size_t mapping, const char *path)
-{
-	const char *id = profile_string(w->p, w->p->mappings[mapping].build_id);
-	char own[OBJECT_ID_SIZE];
-	int r = binaries_query_build_id(w, path, own);
-
-	if (r || object_is_same_id(id, own))
-		return r;
-	if (image_id_is_hash(own))
-		listener_note(&w->options->listener,
-			      "%s: its build id is %s, the profile's %s: names may be wrong", path,
-			      own, id);
-	w->p->mappings[mapping].build_id = 0;
-	return 0;
-}
-
 static int binaries_set_mapping_path(struct work *w, size_t mapping, const char *path)
 {
 	struct profile_mapping *m = &w->p->mappings[mapping];
-	char buffer[PATH_MAX];
+	const char *id = profile_string(w->p, m->build_id);
+	char buffer[PATH_MAX], own[OBJECT_ID_SIZE];
 	const char *real = realpath(path, buffer) ? buffer : path;
-	int r = 0;
+	int r;
 
-	if (image_id_is_hash(profile_string(w->p, m->build_id)) &&
-	    strcmp(real, profile_string(w->p, m->path)) != 0)
-		r = binaries_check_hash_id(w, mapping, real);
-	return r ? r : profile_add_text(w->p, real, &m->path);
-}
-
-static const char *binaries_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
+	/*
+	 * An id that is made of the path, the size and the time of a file tells nothing of one
+	 * elsewhere; it may be a build id of that length as well, though.
+	 */
+	if (image_id_is_hash(id) && strcmp(real, profile_string(w->p, m->path)) != 0) {
+		r = binaries_query_build_id(w, real, own);
+		if (r)
+			return r;
+		if (!object_is_same_id(id, own)) {
+			if (image_id_is_hash(own))
+				listener_note(&w->options->listener,
+					      "%s: its build id is %s, the profile's %s: names may "
+					      "be wrong",
+					      real, own, id);
+			m->build_id = 0;
+		}
+	}
+	return profile_add_text(w->p, real, &m->path);
 }
 
 /* For the file of a mapping. */
@@ -171,7 +160,7 @@ static bool binaries_find_by_build_id(struct search *s, const char *folder)
  * Files"). */
 static bool binaries_find_debug(struct search *s, const char *folder)
 {
-	const char *base = binaries_base_name(s->path);
+	const char *base = basename(s->path);
 	int n_dir = (int)(base - s->path); /* with the slash */
 
 	return binaries_try_path(s, "%s%s.debug", folder, s->path) ||
@@ -182,7 +171,7 @@ static bool binaries_find_debug(struct search *s, const char *folder)
 /* The places below @folder where pprof looks: by build id, by name, by path. */
 static bool binaries_find_below(struct search *s, const char *folder)
 {
-	const char *base = binaries_base_name(s->path);
+	const char *base = basename(s->path);
 	bool has_id = *s->build_id && !strchr(s->build_id, '/');
 
 	if (has_id && *base && binaries_try_path(s, "%s/%s/%s", folder, s->build_id, base))
@@ -224,7 +213,7 @@ static bool binaries_find_in_list(struct search *s, const char *list, char separ
 static bool binaries_find_library(struct search *s, const struct report_inputs *in)
 {
 	for (size_t i = 0; i < in->n_libraries; i++) {
-		if (strcmp(binaries_base_name(in->libraries[i]), binaries_base_name(s->path)) != 0)
+		if (strcmp(basename(in->libraries[i]), basename(s->path)) != 0)
 			continue;
 		snprintf(s->found, sizeof(s->found), "%s", in->libraries[i]);
 		return true;
@@ -290,27 +279,23 @@ static int binaries_set_program(struct work *w)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static bool is_nameable(const struct profile *p, const struct profile_mapping *m)
-{
-	const char *path = profile_string(p, m->path);
-
-	return symbolize_is_file(path) || kernel_is_mapping(m, path);
-}
-
 /* Whether names, or lines, may be found that nobody has looked for before. */
 static bool binaries_any_names_wanted(const struct profile *p, bool want_lines)
 {
 	for (size_t i = 0; i < p->n_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
 		const struct profile_mapping *m;
+		const char *path;
 
 		if (l->mapping == PROFILE_NONE)
 			continue;
 		m = &p->mappings[l->mapping];
-		if (!l->n_lines && !m->has_functions && is_nameable(p, m))
+		path = profile_string(p, m->path);
+		if (!l->n_lines && !m->has_functions &&
+		    (symbolize_is_file(path) || kernel_is_mapping(m, path)))
 			return true;
 		if (want_lines && !m->has_line_numbers && !symbolize_has_line(p, l) &&
-		    symbolize_is_file(profile_string(p, m->path)))
+		    symbolize_is_file(path))
 			return true;
 	}
 	return false;
@@ -361,29 +346,19 @@ static bool binaries_profile_has_names(const struct profile *p)
 	return false;
 }
 
-static void binaries_report_progress(void *context, const struct symbolize_progress *progress)
-{
-	const struct listener *l = context;
-	char text[SYMBOLIZE_PROGRESS_MAX];
-
-	symbolize_progress_print(progress, text);
-	l->progress(l->context, (double)progress->done / (double)progress->n, text);
-}
-
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
-static int binaries_symbolize(struct profile *p, const struct load_options *o, bool want_lines,
-			      bool is_forced)
+static int binaries_symbolize(const struct work *w, bool want_lines, bool is_forced)
 {
-	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct load_options *o = w->options;
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	struct symbolize_options options = {
 		.want_lines = want_lines,
 		.is_forced = is_forced,
-		.root_fd = root_fd,
-		.progress = o->listener.progress ? binaries_report_progress : NULL,
-		.context = (void *)(uintptr_t)&o->listener,
+		.root_fd = w->root_fd,
+		.progress = o->listener.progress,
+		.context = o->listener.context,
 	};
-	int r = symbolize_profile(p, &options, &result);
+	int r = symbolize_profile(w->p, &options, &result);
 
 	if (o->listener.progress)
 		o->listener.progress(o->listener.context, 1, NULL);
@@ -401,7 +376,8 @@ static int binaries_symbolize(struct profile *p, const struct load_options *o, b
 
 int binaries_name(struct profile *p, const struct load_options *o)
 {
-	cleanup(binaries_work_deinit) struct work w = {.p = p, .options = o};
+	cleanup(binaries_work_deinit) struct work w = {
+		.p = p, .options = o, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
 	bool lines, is_wanted;
 	int r = binaries_set_program(&w);
@@ -420,5 +396,5 @@ int binaries_name(struct profile *p, const struct load_options *o)
 	for (size_t i = o->program ? 1 : 0; (is_wanted || o->want_code) && i < p->n_mappings && !r;
 	     i++)
 		r = binaries_find_mapping(&w, i);
-	return r || !is_wanted ? r : binaries_symbolize(p, o, lines, mode.is_forced);
+	return r || !is_wanted ? r : binaries_symbolize(&w, lines, mode.is_forced);
 }

@@ -58,58 +58,37 @@ bool function_names_are_wanted(const struct profile *p, enum symbolize_names nam
 	return false;
 }
 
-static int function_names_rename(struct work *w, struct profile_function *f, const char *name)
-{
-	size_t n_strings = profile_n_strings(w->p);
-	int r = 0;
-
-	if (!f->system_name)
-		f->system_name = f->name;
-	r = profile_add_text(w->p, name, &f->name);
-	if (profile_n_strings(w->p) > n_strings)
-		w->text_bytes += strlen(name);
-	return r;
-}
-
-static void function_names_count_kept(struct work *w, size_t n, const char *why)
-{
-	w->n_left += n;
-	w->why = why;
-}
-
-static int function_names_query_batch(struct work *w, const char **ret)
+/* Has what is in the batch demangled. */
+static int function_names_flush(struct work *w)
 {
 	static const uint32_t flags[] = {
 		[SYMBOLIZE_NAMES_FULL] = WORKER_NO_CLONES,
 		[SYMBOLIZE_NAMES_TEMPLATES] = WORKER_NO_PARAMETERS,
 	};
 	struct batch *b = w->batch;
-	int r = 0;
-
-	if (!w->asker)
-		r = asker_new(&w->asker, NULL, 0);
-	return r ? r : asker_demangle(w->asker, flags[w->names], b->names, b->length, b->n, ret);
-}
-
-/* Has what is in the batch demangled. */
-static int function_names_flush(struct work *w)
-{
-	struct batch *b = w->batch;
 	const char *text = NULL;
-	int r = 0;
+	bool asks = b->n && w->text_bytes < TEXT_BYTES_MAX;
+	int r = asks && !w->asker ? asker_new(&w->asker, NULL, 0) : 0;
 
-	if (b->n && w->text_bytes < TEXT_BYTES_MAX)
-		r = function_names_query_batch(w, &text);
+	if (!r && asks)
+		r = asker_demangle(w->asker, flags[w->names], b->names, b->length, b->n, &text);
 	if (r < 0)
 		return r;
-	if (r)
-		function_names_count_kept(w, b->n, asker_error_text(w->asker));
-	else if (!text)
-		function_names_count_kept(w, b->n, "they take too much memory");
+	if (!text) {
+		w->n_left += b->n;
+		w->why = r ? asker_error_text(w->asker) : "they take too much memory";
+	}
 	r = 0;
 	for (size_t i = 0; i < b->n && text && !r; i++) {
-		r = function_names_rename(w, &w->p->functions[b->functions[i]], text);
-		text += strlen(text) + 1;
+		struct profile_function *f = &w->p->functions[b->functions[i]];
+		size_t n_strings = profile_n_strings(w->p), length = strlen(text);
+
+		if (!f->system_name)
+			f->system_name = f->name;
+		r = profile_add_text(w->p, text, &f->name);
+		if (profile_n_strings(w->p) > n_strings)
+			w->text_bytes += length;
+		text += length + 1;
 	}
 	b->n = b->length = 0;
 	return r;

@@ -16,8 +16,6 @@
 #include "common/read_end.h"
 
 #define PIECE ((size_t)64 << 10) /* of a file, at once */
-/* Of a file, of what one unpacks to, and of what samples refer to. */
-#define BYTES_MAX INPUT_BYTES_MAX
 
 struct input {
 	int fd;
@@ -41,7 +39,7 @@ void input_free(struct input *in)
 
 static int input_refuse_errno(struct profile_message *message, int error)
 {
-	return profile_refuse(message, error == EACCES ? INPUT_E_DENIED : INPUT_E_BAD, "%s",
+	return profile_refuse(message, error == EACCES ? LOAD_E_DENIED : LOAD_E_BAD, "%s",
 			      strerrordesc_np(error));
 }
 
@@ -50,7 +48,7 @@ static int input_refuse_errno(struct profile_message *message, int error)
 /* What a reader says of a file. */
 static int input_outcome(int r)
 {
-	return r > 0 ? INPUT_E_BAD : r;
+	return r > 0 ? LOAD_E_BAD : r;
 }
 
 static int input_feed(struct input *in, size_t *ret_n, struct profile_message *message)
@@ -73,7 +71,7 @@ static int input_read_tables(struct input *in, struct profile_message *message)
 {
 	bool done = false;
 	size_t n;
-	int r = pprof_reader_new(&in->reader, BYTES_MAX);
+	int r = pprof_reader_new(&in->reader, INPUT_BYTES_MAX);
 
 	do
 		r = r ? r : input_feed(in, &n, message);
@@ -109,15 +107,17 @@ static int read_whole(struct input *in, struct profile_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = read_end(in->fd, BYTES_MAX, &data, &length);
+	int r = read_end(in->fd, INPUT_BYTES_MAX, &data, &length);
 
 	if (r == -ENOMEM)
 		return r;
 	if (r == -EFBIG)
-		return profile_refuse(message, INPUT_E_BAD, "larger than %zu MiB", BYTES_MAX >> 20);
+		return profile_refuse(message, LOAD_E_BAD, "larger than %zu MiB",
+				      INPUT_BYTES_MAX >> 20);
 	if (r)
 		return input_refuse_errno(message, -r);
-	return input_outcome(any_read(data, length, BYTES_MAX, &in->profile, &in->format, message));
+	return input_outcome(
+		any_read(data, length, INPUT_BYTES_MAX, &in->profile, &in->format, message));
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ int input_open_fd(struct input **ret, int fd, struct reading *reading,
 		return r;
 	reading_samples(reading);
 	*ret = steal_ptr(&in);
-	return INPUT_E_OK;
+	return LOAD_E_OK;
 }
 
 struct profile *input_profile(struct input *in)
@@ -187,7 +187,7 @@ int input_next(struct input *in, bool *ret_any, struct profile_message *message)
 		return next_batch(in, ret_any, message);
 	*ret_any = !in->is_told && in->profile->n_samples;
 	in->is_told = true;
-	return INPUT_E_OK;
+	return LOAD_E_OK;
 }
 
 int input_hold(struct input *in, struct profile **ret, struct profile_message *message)
@@ -206,12 +206,11 @@ int input_hold(struct input *in, struct profile **ret, struct profile_message *m
 	if (r)
 		return r;
 	*ret = in->reader ? pprof_reader_steal(in->reader) : steal_ptr(&in->profile);
-	return INPUT_E_OK;
+	return LOAD_E_OK;
 }
 
-int input_rewind(struct input *in)
+void input_rewind(struct input *in)
 {
 	in->is_told = false;
 	in->at = 0;
-	return INPUT_E_OK;
 }

@@ -10,23 +10,19 @@
 #include <stdbool.h>
 
 #include "client/formats/any_read.h"
+#include "client/report/load.h"
 #include "client/report/reading.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
-#define INPUT_BYTES_MAX ((size_t)384 << 20) /* of a file, and of what it unpacks to */
-
-enum {
-	INPUT_E_OK,
-	INPUT_E_BAD,    /* it cannot be read: the message says why */
-	INPUT_E_DENIED, /* by its permissions */
-};
+#define INPUT_BYTES_MAX \
+	((size_t)384 << 20) /* of a file, of what it unpacks to, and of what samples refer to */
 
 struct input;
 
 /*
  * @path "-" is standard input. @reading is told how far it is, as long as the input lives.
- * INPUT_E_* or negative errno, of which only -ENOMEM is ours.
+ * LOAD_E_* or negative errno, of which only -ENOMEM is ours.
  */
 int input_open(struct input **ret, const char *path, struct reading *reading,
 	       struct profile_message *message);
@@ -49,6 +45,6 @@ int input_next(struct input *in, bool *ret_any, struct profile_message *message)
  */
 int input_hold(struct input *in, struct profile **ret, struct profile_message *message);
 /* Begins with the first samples again. */
-int input_rewind(struct input *in);
+void input_rewind(struct input *in);
 
 #endif

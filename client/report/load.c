@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "client/report/binaries.h"
-#include "client/report/fetched.h"
 #include "client/report/function_names.h"
 #include "client/report/input.h"
 #include "client/report/reading.h"
@@ -28,8 +27,7 @@
 #include "common/profile/message.h"
 #include "common/profile/value_types.h"
 
-#define SHOWN        90 /* bytes of a path in a message */
-#define PASSED_SHOWN 3  /* files in folders that are no profiles */
+#define PASSED_SHOWN 3 /* files in folders that are no profiles */
 
 struct load {
 	struct load_options options;
@@ -41,7 +39,6 @@ struct load {
 
 	/* A stream. */
 	struct input *input;
-	char *path;              /* for messages */
 	bool is_begun, is_known; /* in the middle of the samples; its end was seen once */
 
 	/* Held. */
@@ -54,7 +51,6 @@ void load_free(struct load *l)
 	if (!l)
 		return;
 	input_free(l->input);
-	free(l->path);
 	profile_free(l->profile);
 	remote_names_free(l->names);
 	sources_deinit(&l->sources);
@@ -62,29 +58,11 @@ void load_free(struct load *l)
 	free(l);
 }
 
-/* Puts the path, or its end, before the message. */
-static int load_prefix_message(struct profile_message *message, const char *path, int r)
-{
-	struct profile_message text = *message;
-	size_t length = strlen(path);
-
-	if (r > 0)
-		profile_refuse(message, r, "%s: %s", length > SHOWN ? path + length - SHOWN : path,
-			       text.text);
-	return r;
-}
-
-static int load_outcome(int input)
-{
-	return input == INPUT_E_DENIED ? LOAD_E_DENIED : input > 0 ? LOAD_E_BAD : input;
-}
-
 static int open_input(struct load *l, struct source *source, struct input **ret,
 		      struct profile_message *message)
 {
-	return load_outcome(
-		source->url ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
-			    : input_open(ret, source->path, &l->reading, message));
+	return source->url ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
+			   : input_open(ret, source->path, &l->reading, message);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -101,7 +79,7 @@ static int merge_input(struct merge *m, struct input *in, const struct merge_sel
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	while (!r && any) {
-		r = load_outcome(input_next(in, &any, message));
+		r = input_next(in, &any, message);
 		if (!r && any)
 			r = merge_samples(m, 0, SIZE_MAX, NULL);
 	}
@@ -140,7 +118,7 @@ static int gather_file(struct gathering *g, struct source *source)
 		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
 	if (r > 0) {
-		load_prefix_message(g->message, source->path, r);
+		sources_name_file(source->path, r, g->message);
 		if (!source->is_found || r == LOAD_E_DENIED)
 			return r;
 		if (g->n_passed++ < PASSED_SHOWN)
@@ -162,13 +140,13 @@ static int load_hold_single(struct gathering *g, struct source *source, struct p
 	int r = gather_open(g, source, &in);
 
 	if (!r)
-		r = load_outcome(input_hold(in, &p, g->message));
+		r = input_hold(in, &p, g->message);
 	if (!r)
 		r = merge_single_profile(p);
 	reading_file_end(&g->l->reading);
 	reading_end(&g->l->reading);
 	if (r)
-		return load_prefix_message(g->message, source->path, r);
+		return sources_name_file(source->path, r, g->message);
 	g->n = 1;
 	g->n_legacy = input_format(in) == ANY_CPUPROFILE;
 	*ret = steal_ptr(&p);
@@ -221,48 +199,28 @@ static int load_gather(struct gathering *g, struct sources *sources, struct prof
 
 /* --- held ------------------------------------------------------------------------------------- */
 
-static int load_bases(struct load *l, struct profile **ret, struct profile_message *message)
-{
-	struct gathering g = {.l = l, .message = message};
-	int r;
-
-	reading_begin(&l->reading, &l->bases, &l->options.listener);
-	r = load_gather(&g, &l->bases, ret);
-	if (r)
-		return r;
-	l->is_legacy &= g.n_legacy == g.n;
-	l->n_files += g.n;
-	return LOAD_E_OK;
-}
-
 static void load_get_totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
 {
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		ret[i] = profile_total(p, i);
 }
 
-static void load_normalize(struct profile *p, const struct profile *base)
-{
-	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
-	double ratios[PROFILE_TYPES_MAX];
-
-	load_get_totals(p, of_p);
-	load_get_totals(base, of_base);
-	compare_normalize(of_p, of_base, p->n_sample_types, ratios);
-	compare_scale(p, 0, p->n_samples, ratios);
-}
-
 /* Scales both so that they can be merged. LOAD_E_* or negative errno. */
 static int load_scale_for_diff(struct profile *p, struct profile *base,
 			       const struct report_inputs *in, struct profile_message *message)
 {
-	double negated[PROFILE_TYPES_MAX];
+	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
+	double ratios[PROFILE_TYPES_MAX], negated[PROFILE_TYPES_MAX];
 	int r = value_types_share(p, base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
-	if (in->normalize)
-		load_normalize(p, base);
+	if (in->normalize) {
+		load_get_totals(p, of_p);
+		load_get_totals(base, of_base);
+		compare_normalize(of_p, of_base, p->n_sample_types, ratios);
+		compare_scale(p, 0, p->n_samples, ratios);
+	}
 	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
 		negated[i] = -1;
 	compare_scale(base, 0, base->n_samples, negated);
@@ -274,8 +232,13 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *base = NULL;
 	cleanup(merge_freep) struct merge *m = NULL;
-	int r = load_bases(l, &base, message);
+	struct gathering g = {.l = l, .message = message};
+	int r;
 
+	reading_begin(&l->reading, &l->bases, &l->options.listener);
+	r = load_gather(&g, &l->bases, &base);
+	l->is_legacy &= g.n_legacy == g.n;
+	l->n_files += g.n;
 	if (!r)
 		r = load_scale_for_diff(l->profile, base, l->options.inputs, message);
 	if (!r)
@@ -328,7 +291,7 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 		r = function_names_set(l->profile, symbolize_mode_of(in->symbolize).names,
 				       &l->options.listener);
 	if (!r && load_has_url(l))
-		r = fetched_save_profile(l->profile, &l->options.listener);
+		r = remote_save_profile(l->profile, &l->options.listener);
 	if (!r && in->auto_signal_frames && l->is_legacy)
 		r = signal_frames_drop(l->profile, &l->options.listener);
 	return r;
@@ -354,7 +317,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		return LOAD_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
-		return load_prefix_message(message, source->path, r);
+		return sources_name_file(source->path, r, message);
 	/* What was fetched is kept, with its names. */
 	*ret_stream = !source->url && input_is_stream(input) &&
 		      !binaries_are_wanted(input_profile(input), &l->options) &&
@@ -366,12 +329,13 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 
 static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
 {
-	int r = l->is_begun ? LOAD_E_OK : input_rewind(l->input);
+	int r;
 
+	if (!l->is_begun)
+		input_rewind(l->input);
 	l->is_begun = true;
-	if (!r)
-		r = load_prefix_message(message, l->path,
-					load_outcome(input_next(l->input, ret_any, message)));
+	r = sources_name_file(l->sources.all[0].path, input_next(l->input, ret_any, message),
+			      message);
 	if (r || *ret_any)
 		return r;
 	l->is_begun = false;
@@ -383,15 +347,6 @@ static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_mes
 	return LOAD_E_OK;
 }
 
-/* So that there is a profile. Takes @input. */
-static int load_start_stream(struct load *l, const char *path, struct input *input)
-{
-	l->input = input;
-	l->n_files = 1;
-	l->path = strdup(path);
-	return l->path ? merge_single_profile(input_profile(input)) : error_origin(-ENOMEM);
-}
-
 /* --- any -------------------------------------------------------------------------------------- */
 
 /* Takes @texts from @first on. */
@@ -401,11 +356,8 @@ static int load_add_sources(struct sources *s, const struct report_inputs *in, c
 	int r = 0;
 
 	s->times = (struct source_url_times){.seconds = in->seconds, .timeout_s = in->timeout};
-	for (size_t i = first; i < n && !r; i++) {
+	for (size_t i = first; i < n && !r; i++)
 		r = sources_add(s, texts[i], message);
-		if (r == SOURCES_E_BAD) /* not with a password */
-			load_prefix_message(message, strchr(texts[i], '@') ? "a URL" : texts[i], r);
-	}
 	return r;
 }
 
@@ -448,7 +400,7 @@ static int find_sources(struct load *l, struct profile_message *message)
 	if (!r)
 		r = load_add_sources(&l->bases, in, in->bases, 0, in->n_bases, message);
 	load_note_skipped(l);
-	return r == SOURCES_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
+	return r;
 }
 
 /* Gets what is at URLs, and says what the options cannot do. */
@@ -464,17 +416,7 @@ static int load_fetch(struct load *l, struct profile_message *message)
 			&l->options.listener,
 			"--seconds and --timeout do nothing: no profile is fetched from a URL");
 	r = remote_names_new(&l->names, &l->options);
-	if (!r)
-		r = remote_fetch(&l->sources, &l->bases, &l->options, message);
-	return r == REMOTE_E_DENIED ? LOAD_E_DENIED : r > 0 ? LOAD_E_BAD : r;
-}
-
-/* What the options change about what the profile says of itself. */
-static int load_apply_options(struct profile *p, const struct report_inputs *in)
-{
-	if (in->all_frames)
-		p->drop_frames = p->keep_frames = 0;
-	return *in->comment ? profile_add_comment(p, in->comment) : 0;
+	return r ? r : remote_fetch(&l->sources, &l->bases, &l->options, message);
 }
 
 int load_new(struct load **ret, const struct load_options *options, struct profile_message *message)
@@ -494,12 +436,18 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 		reading_begin(&l->reading, &l->sources, &l->options.listener);
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
-	if (!r && is_stream)
-		r = load_start_stream(l, l->sources.all[0].path, steal_ptr(&input));
-	else if (!r)
+	if (!r && is_stream) {
+		l->input = steal_ptr(&input);
+		l->n_files = 1;
+		r = merge_single_profile(input_profile(l->input)); /* so that there is a profile */
+	} else if (!r) {
 		r = load_hold_profile(l, steal_ptr(&input), message);
-	if (!r)
-		r = load_apply_options(load_profile(l), options->inputs);
+	}
+	/* What the options change about what the profile says of itself. */
+	if (!r && options->inputs->all_frames)
+		load_profile(l)->drop_frames = load_profile(l)->keep_frames = 0;
+	if (!r && *options->inputs->comment)
+		r = profile_add_comment(load_profile(l), options->inputs->comment);
 	l->options.inputs = NULL; /* the caller's */
 	l->options.program = NULL;
 	if (r) {

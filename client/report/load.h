@@ -15,10 +15,11 @@
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
+/* Also of what a load is made of: sources.h, remote.h, input.h. */
 enum {
 	LOAD_E_OK,
 	LOAD_E_BAD,    /* the message says what and why */
-	LOAD_E_DENIED, /* by permissions */
+	LOAD_E_DENIED, /* by permissions, or a server */
 };
 
 struct load_options {

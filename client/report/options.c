@@ -22,32 +22,32 @@
 #define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
 #define LIKE_MIN          4 /* bytes that two names of options begin with alike */
 
+static void report_clear_texts(void *object, bool is_input)
+{
+	for (const struct report_option *option = report_options_all; option->name; option++)
+		if (option->kind == REPORT_OPTION_TEXT && option->is_input == is_input)
+			*(const char **)((char *)object + option->offset) = "";
+}
+
 void report_options_init(struct report_options *o)
 {
 	*o = (struct report_options){0};
 	view_options_init(&o->print);
-	for (const struct report_option *option = report_options_all; option->name; option++)
-		if (option->kind == REPORT_OPTION_TEXT && !option->is_input)
-			*(const char **)((char *)o + option->offset) = "";
+	report_clear_texts(o, false);
 	o->print.unit = "minimum";
 }
 
 void report_inputs_init(struct report_inputs *in)
 {
 	*in = (struct report_inputs){0};
-	for (const struct report_option *option = report_options_all; option->name; option++)
-		if (option->kind == REPORT_OPTION_TEXT && option->is_input)
-			*(const char **)((char *)in + option->offset) = "";
+	report_clear_texts(in, true);
 }
 
 const struct report_option *report_option_find(const char *name, size_t length)
 {
-	for (const struct report_option *o = report_options_all; o->name; o++) {
-		if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+	for (const struct report_option *o = report_options_all; o->name; o++)
+		if (word_is(name, length, o->name) || (o->alias && word_is(name, length, o->alias)))
 			return o;
-		if (o->alias && strlen(o->alias) == length && memcmp(o->alias, name, length) == 0)
-			return o;
-	}
 	return NULL;
 }
 
@@ -74,20 +74,15 @@ const char *report_view_name(int view)
 /* The words that pprof takes. */
 static bool report_parse_flag(const char *text, bool *ret)
 {
-	static const char *const yes[] = {"true", "t", "yes", "y", "1", ""};
-	static const char *const no[] = {"false", "f", "no", "n", "0"};
+	static const struct {
+		const char *no, *yes;
+	} words[] = {{"false", "true"}, {"f", "t"}, {"no", "yes"},
+		     {"n", "y"},        {"0", "1"}, {"0", ""}};
 
-	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
-		if (strcasecmp(text, yes[i]) == 0) {
-			*ret = true;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		*ret = strcasecmp(text, words[i].yes) == 0;
+		if (*ret || strcasecmp(text, words[i].no) == 0)
 			return true;
-		}
-	}
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
-		if (strcasecmp(text, no[i]) == 0) {
-			*ret = false;
-			return true;
-		}
 	}
 	return false;
 }
@@ -122,8 +117,8 @@ static bool report_parse_number(const char *text, double *ret)
 	return true;
 }
 
-static int report_set_value(void *object, const struct report_option *option, const char *value,
-			    struct profile_message *message)
+int report_option_set(void *object, const struct report_option *option, const char *value,
+		      struct profile_message *message)
 {
 	void *at = (char *)object + option->offset;
 	bool flag = true;
@@ -153,12 +148,6 @@ static int report_set_value(void *object, const struct report_option *option, co
 			*(int *)at = option->value;
 	}
 	return REPORT_OPTIONS_OK;
-}
-
-int report_option_set(struct report_options *o, const struct report_option *option,
-		      const char *value, struct profile_message *message)
-{
-	return report_set_value(o, option, value, message);
 }
 
 static const char *choice_name(const struct report_options *o, const struct report_option *option)
@@ -257,42 +246,29 @@ static int report_parse_list(struct line *l, const struct report_option *option,
 	return report_append_text(&in->bases, &in->n_bases, value);
 }
 
-/* Of choices that exclude each other; one that is false is none of them. */
-static int report_parse_choice(struct line *l, const struct report_option *option,
-			       const char *value)
-{
-	bool flag = true;
-
-	if (value && (!report_parse_flag(value, &flag) || !flag))
-		return 0;
-	return report_set_exclusive(
-		l, option->group == REPORT_GROUP_ORDER ? &l->order : &l->granularity, option);
-}
-
 static int report_parse_option(struct line *l, const struct report_option *option,
 			       const char *value)
 {
 	struct report_arguments *a = l->a;
+	bool flag = true;
 	int r = 0;
 
-	switch (option->kind) {
-	case REPORT_OPTION_HELP:
+	if (option->kind == REPORT_OPTION_HELP)
 		return REPORT_OPTIONS_HELP;
-	case REPORT_OPTION_VIEW:
-	case REPORT_OPTION_VIEW_PATTERN:
+	if (report_option_is_view(option))
 		return report_parse_view(l, option, value);
-	case REPORT_OPTION_LIST:
+	if (option->kind == REPORT_OPTION_LIST)
 		return report_parse_list(l, option, value);
-	case REPORT_OPTION_CHOICE:
-		r = report_parse_choice(l, option, value);
-		break;
-	default:
-		break;
-	}
-	if (r)
-		return r;
-	return report_set_value(option->is_input ? (void *)&a->inputs : (void *)&a->options, option,
-				value, l->message);
+	/* Choices exclude each other; one that is false is none of them. */
+	if (option->kind == REPORT_OPTION_CHOICE &&
+	    (!value || (report_parse_flag(value, &flag) && flag)))
+		r = report_set_exclusive(l,
+					 option->group == REPORT_GROUP_ORDER ? &l->order
+									     : &l->granularity,
+					 option);
+	return r ? r
+		 : report_option_set(option->is_input ? (void *)&a->inputs : (void *)&a->options,
+				     option, value, l->message);
 }
 
 /* pprof's short forms of --sample_index. False: it is none of them. */
@@ -311,7 +287,7 @@ static bool report_parse_type(struct line *l, const char *name, size_t length, c
 	bool flag = true;
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-		if (strlen(types[i].name) != length || memcmp(types[i].name, name, length) != 0)
+		if (!word_is(name, length, types[i].name))
 			continue;
 		if (value && !report_parse_flag(value, &flag))
 			return false;
@@ -380,8 +356,7 @@ static const char *report_find_foreign_option(const char *name, size_t length)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (strlen(options[i].theirs) == length &&
-		    memcmp(options[i].theirs, name, length) == 0)
+		if (word_is(name, length, options[i].theirs))
 			return options[i].ours;
 	return NULL;
 }
@@ -392,8 +367,7 @@ static int report_refuse_word(struct line *l, const char *word, const char *name
 		   *ours = report_find_foreign_option(name, length);
 	int shown = (int)(name - word) + (int)length;
 
-	if ((length == 4 && memcmp(name, "http", 4) == 0) ||
-	    (length == 10 && memcmp(name, "no_browser", 10) == 0))
+	if (word_is(name, length, "http") || word_is(name, length, "no_browser"))
 		return BAD(l->message,
 			   "there is no web server: --flame -o FILE.html writes a page");
 	if (ours)
@@ -424,20 +398,6 @@ static int report_parse_word(struct line *l, const char *word)
 	return report_parse_option(l, option, value);
 }
 
-/* What is said of fetching. */
-static int check_fetching(const struct line *l)
-{
-	const struct report_inputs *in = &l->a->inputs;
-
-	if (in->seconds < 0 || in->seconds > SOURCE_URL_SECONDS_MAX)
-		return BAD(l->message, "--seconds takes 0 to %d", SOURCE_URL_SECONDS_MAX);
-	if (in->timeout < 0 || in->timeout > SOURCE_URL_SECONDS_MAX)
-		return BAD(l->message, "--timeout takes 0 to %d", SOURCE_URL_SECONDS_MAX);
-	if (!*in->tls_cert != !*in->tls_key)
-		return BAD(l->message, "--tls_cert and --tls_key need each other");
-	return 0;
-}
-
 static int report_check_arguments(const struct line *l)
 {
 	const struct report_inputs *in = &l->a->inputs;
@@ -457,7 +417,13 @@ static int report_check_arguments(const struct line *l)
 		return BAD(l->message, "--normalize needs a --base or --diff_base");
 	if (in->interactive && l->view)
 		return BAD(l->message, "--interactive cannot be combined with --%s", l->view->name);
-	return check_fetching(l);
+	if (in->seconds < 0 || in->seconds > SOURCE_URL_SECONDS_MAX)
+		return BAD(l->message, "--seconds takes 0 to %d", SOURCE_URL_SECONDS_MAX);
+	if (in->timeout < 0 || in->timeout > SOURCE_URL_SECONDS_MAX)
+		return BAD(l->message, "--timeout takes 0 to %d", SOURCE_URL_SECONDS_MAX);
+	if (!*in->tls_cert != !*in->tls_key)
+		return BAD(l->message, "--tls_cert and --tls_key need each other");
+	return 0;
 }
 
 /* The operand before the last one. */
@@ -487,8 +453,6 @@ static int report_parse_words(struct line *l)
 	bool only_operands = false;
 	int r = 0;
 
-	report_options_init(&l->a->options);
-	report_inputs_init(in);
 	while (!r && l->at < l->argc) {
 		const char *word = l->argv[l->at++];
 
@@ -502,22 +466,16 @@ static int report_parse_words(struct line *l)
 	return r;
 }
 
-int report_parse(int argc, char *const *argv, struct report_arguments *ret,
+int report_parse(int argc, char *const *argv, bool is_diff, struct report_arguments *ret,
 		 struct profile_message *message)
 {
 	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
-	int r = report_parse_words(&l);
+	int r;
 
-	return r ? r : report_check_arguments(&l);
-}
-
-int report_parse_diff(int argc, char *const *argv, struct report_arguments *ret,
-		      struct profile_message *message)
-{
-	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
-	int r = report_parse_words(&l);
-
-	if (!r)
+	report_options_init(&ret->options);
+	report_inputs_init(&ret->inputs);
+	r = report_parse_words(&l);
+	if (!r && is_diff)
 		r = report_parse_base(&l);
 	return r ? r : report_check_arguments(&l);
 }

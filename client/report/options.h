@@ -130,11 +130,12 @@ bool report_option_is_view(const struct report_option *option);
 /* Whether the prompt can set it, and `o` shows it. */
 bool report_option_is_setting(const struct report_option *option);
 /*
- * Sets what is no view and no input. @value NULL is a flag or choice without one: true. The text
- * is kept as it is, not copied. REPORT_OPTIONS_OK or _BAD.
+ * Sets what is no view and no list in @object, struct report_options or _inputs. @value NULL is a
+ * flag or choice without one: true. The text is kept as it is, not copied. REPORT_OPTIONS_OK or
+ * _BAD.
  */
-int report_option_set(struct report_options *o, const struct report_option *option,
-		      const char *value, struct profile_message *message);
+int report_option_set(void *object, const struct report_option *option, const char *value,
+		      struct profile_message *message);
 /* What a setting has by now, as it would be set; of a choice, the name of what is chosen. */
 void report_option_print(const struct report_options *o, const struct report_option *option,
 			 FILE *out);
@@ -143,13 +144,11 @@ const char *report_view_name(int view);
 /*
  * A command line as pprof's users type it: one dash or two, `-name`, `-name=value`, `-name value`
  * for what takes a text or a number; flags take only `-name=false`. @argv from the verb on. *ret is
- * written in any case, to be freed with report_arguments_deinit(). REPORT_OPTIONS_*.
+ * written in any case, to be freed with report_arguments_deinit(). @is_diff: the last two operands
+ * are the base of a comparison and a profile. REPORT_OPTIONS_* or negative errno.
  */
-int report_parse(int argc, char *const *argv, struct report_arguments *ret,
+int report_parse(int argc, char *const *argv, bool is_diff, struct report_arguments *ret,
 		 struct profile_message *message);
-/* As that, of a line whose last two operands are the base of a comparison and a profile. */
-int report_parse_diff(int argc, char *const *argv, struct report_arguments *ret,
-		      struct profile_message *message);
 void report_arguments_deinit(struct report_arguments *a);
 /* The options, a line each, for the help text. */
 void report_options_help(FILE *out);

@@ -16,24 +16,10 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/memory_file.h"
 #include "common/profile/message.h"
 
 extern char **environ;
-
-static int picture_write_all(int fd, const void *data, size_t length)
-{
-	const char *at = data;
-
-	while (length) {
-		ssize_t n = write(fd, at, length);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		at += n > 0 ? n : 0;
-		length -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
 
 static int picture_copy_out(int fd, FILE *out)
 {
@@ -51,7 +37,7 @@ static int picture_copy_out(int fd, FILE *out)
 }
 
 /*
- * Starts @argv with @in and @out (-1: /dev/null) as standard input and output. A window
+ * Starts @argv with @in and @out as standard input and output. A window
  * (@is_window) outlives what started it, and does not end with what the terminal ends. Returns 0 or
  * a positive errno, as posix_spawn(3)'s family does.
  */
@@ -69,15 +55,9 @@ static int picture_start_program(char *const *argv, int in, int out, bool is_win
 		return r;
 	}
 	r = posix_spawnattr_setflags(&attributes, is_window ? POSIX_SPAWN_SETSID : 0);
-	if (!r && in < 0)
-		r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
-						     0);
-	else if (!r)
+	if (!r)
 		r = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	if (!r && out < 0)
-		r = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
-						     0);
-	else if (!r)
+	if (!r)
 		r = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	if (!r)
 		r = posix_spawnp(ret, argv[0], &actions, &attributes, argv, environ);
@@ -86,53 +66,50 @@ static int picture_start_program(char *const *argv, int in, int out, bool is_win
 	return r;
 }
 
-/* Whether it ended well. */
-static int picture_wait_for(pid_t pid, bool *ret)
+/* *ret: its exit status, -1 if it ended by a signal. Returns 0 or a positive errno. */
+static int picture_wait_for(pid_t pid, int *ret)
 {
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return error_origin(-errno);
-	*ret = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+			return errno;
+	*ret = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	return 0;
 }
 
 /* A window stays open for as long as people like: it is nobody's child here. As posix_spawn(3). */
 static int start_window(char *const argv[])
 {
-	int status;
 	pid_t pid = fork();
+	int r, status;
 
 	if (pid < 0)
 		return errno;
-	if (!pid)
-		_exit(picture_start_program(argv, -1, -1, true, &pid));
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return errno;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
+	if (!pid) {
+		int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		_exit(null < 0 ? errno : picture_start_program(argv, null, null, true, &pid));
+	}
+	r = picture_wait_for(pid, &status);
+	return r ? r : status < 0 ? ECHILD : status;
 }
 
 int picture_draw(const char *format, const char *graph, size_t length, FILE *out,
 		 struct profile_message *message)
 {
-	cleanup(closep) int in = memfd_create("graph", MFD_CLOEXEC);
+	cleanup(closep) int in = memory_file_of("graph", graph, length);
 	cleanup(closep) int drawn = memfd_create("picture", MFD_CLOEXEC);
 	char program[] = "dot", option[16];
 	char *argv[] = {program, option, NULL};
-	bool is_well = false;
+	int r, status = 0;
 	pid_t pid;
-	int r;
 
-	if (in < 0 || drawn < 0)
+	if (in < 0)
+		return error_origin(in);
+	if (drawn < 0 || lseek(in, 0, SEEK_SET) < 0)
 		return error_origin(-errno);
 	snprintf(option, sizeof(option), "-T%s", format);
-	r = picture_write_all(in, graph, length);
-	if (r)
-		return error_origin(r);
-	if (lseek(in, 0, SEEK_SET) < 0)
-		return error_origin(-errno);
 	r = picture_start_program(argv, in, drawn, false, &pid);
 	if (r == ENOENT || r == EACCES)
 		return profile_refuse(message, PICTURE_E_NO_PROGRAM,
@@ -140,24 +117,18 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 				      "$PATH: install the package graphviz, or use --dot");
 	if (r)
 		return error_origin(-r);
-	r = picture_wait_for(pid, &is_well);
+	r = picture_wait_for(pid, &status);
 	if (r)
-		return r;
-	if (!is_well)
+		return error_origin(-r);
+	if (status)
 		return profile_refuse(message, PICTURE_E_FAILED,
 				      "graphviz's `dot -T%s` failed: its own message says why",
 				      format);
 	return picture_copy_out(drawn, out);
 }
 
-struct report {
-	const char *suffix;
-	const void *data;
-	size_t length;
-};
-
 /* A new file of the user's alone. */
-static int picture_save_file(const struct report *report, char **ret_path,
+static int picture_save_file(const char *suffix, const void *data, size_t length, char **ret_path,
 			     struct profile_message *message)
 {
 	const char *asked = getenv("TMPDIR"), *folder = asked && *asked ? asked : "/tmp";
@@ -165,10 +136,10 @@ static int picture_save_file(const struct report *report, char **ret_path,
 	cleanup(closep) int fd = -1;
 	int r;
 
-	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder, report->suffix) < 0)
+	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder, suffix) < 0)
 		return error_origin(-ENOMEM);
-	fd = mkostemps(path, (int)strlen(report->suffix), O_CLOEXEC);
-	r = fd < 0 ? -errno : picture_write_all(fd, report->data, report->length);
+	fd = mkostemps(path, (int)strlen(suffix), O_CLOEXEC);
+	r = fd < 0 ? -errno : memory_file_write(fd, data, length);
 	if (r && fd >= 0)
 		unlink(path);
 	if (r)
@@ -190,8 +161,7 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 	};
 	const char *browser = window == PICTURE_BROWSER ? getenv("BROWSER") : NULL;
 	cleanup(freep) char *path = NULL;
-	const struct report report = {suffix, data, length};
-	int r = picture_save_file(&report, &path, message), started = ENOENT;
+	int r = picture_save_file(suffix, data, length, &path, message), started = ENOENT;
 
 	if (r)
 		return r;

@@ -12,11 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/flame.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/shape_profile.h"
-#include "client/report/makers.h"
+#include "client/analysis/view.h"
+#include "client/code/code_view.h"
+#include "client/report/picture.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
 #include "common/profile/cpuprofile.h"
@@ -24,8 +27,137 @@
 #include "common/profile/pprof.h"
 
 #define FILTERS_MAX 16
-#define NOTES_MAX   4
 #define GZIP_LEVEL  6
+
+/* --- the views -------------------------------------------------------------------------------- */
+
+/* What a view is made by, and what it asks of its stacks beyond what it says itself. */
+struct maker {
+	const struct view_class *class; /* NULL: what is left becomes a profile */
+	bool converts;     /* the profile as it is, but for the filters: by address, held */
+	const char *draws; /* what graphviz makes of it, or NULL */
+	const char *shows; /* how a file of it is called, which a window shows; or NULL */
+	enum picture_window window;
+	bool binary;    /* nothing for a terminal */
+	bool objects;   /* tells files and modules, whatever the granularity */
+	bool held;      /* all samples at once */
+	bool frameless; /* samples that have no frames as well */
+	bool units;     /* prints labels' numbers */
+	bool lines;     /* tells lines, whatever the granularity */
+	bool inlined;   /* inlined functions, whatever the user asked for */
+	bool outermost; /* no inlined functions: what is inlined lies at the same address */
+	bool adds_up;   /* what a function calls is part of it, which means are not */
+};
+
+#define PICTURE(format) .class = &view_dot, .units = true, .draws = (format)
+
+static const struct maker makers[] = {
+	[REPORT_TEXT] = {.class = &view_text},
+	[REPORT_TREE] = {.class = &view_tree},
+	[REPORT_PEEK] = {.class = &view_peek},
+	[REPORT_TRACES] = {.class = &view_traces, .held = true, .units = true},
+	[REPORT_TAGS] = {.class = &view_tags, .held = true, .units = true, .frameless = true},
+	[REPORT_COMMENTS] = {.class = &view_comments},
+	[REPORT_DOT] = {.class = &view_dot, .units = true},
+	[REPORT_SVG] = {PICTURE("svg"), .binary = true},
+	[REPORT_PDF] = {PICTURE("pdf"), .binary = true},
+	[REPORT_PNG] = {PICTURE("png"), .binary = true},
+	[REPORT_GIF] = {PICTURE("gif"), .binary = true},
+	[REPORT_PS] = {PICTURE("ps"), .binary = true},
+	[REPORT_GV] = {PICTURE("ps"), .shows = ".ps", .window = PICTURE_GV},
+	[REPORT_WEB] = {PICTURE("svg"), .shows = ".svg", .window = PICTURE_BROWSER},
+	[REPORT_CALLGRIND] = {.class = &view_callgrind},
+	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
+				.shows = ".callgrind",
+				.window = PICTURE_KCACHEGRIND},
+	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true, .adds_up = true},
+	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true, .adds_up = true},
+	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
+	[REPORT_WEBLIST] = {.class = &view_weblist, .binary = true, .inlined = true},
+	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
+	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
+	[REPORT_RAW] = {.converts = true, .frameless = true},
+	[REPORT_PROTO] = {.converts = true, .frameless = true, .binary = true},
+	[REPORT_LEGACY] = {.converts = true, .binary = true},
+};
+
+/* Never NULL. */
+static const struct maker *maker_of(const struct report_options *o)
+{
+	static const struct maker none;
+
+	return (size_t)o->view < ARRAY_SIZE(makers) ? &makers[o->view] : &none;
+}
+
+/* The units of labels are those of all samples together. */
+bool produce_wants_held(const struct report_options *o)
+{
+	const struct maker *maker = maker_of(o);
+
+	return maker->held || maker->converts || *o->shape.tagfocus || *o->shape.tagignore ||
+	       *o->shape.tagroot || *o->shape.tagleaf;
+}
+
+bool produce_wants_code(const struct report_options *o)
+{
+	return o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
+}
+
+bool produce_wants_lines(const struct report_options *o)
+{
+	return o->shape.granularity == SHAPE_LINES || o->shape.granularity == SHAPE_FILES ||
+	       produce_wants_code(o);
+}
+
+bool produce_is_binary(const struct report_options *o)
+{
+	return maker_of(o)->binary;
+}
+
+/* --- which value ------------------------------------------------------------------------------ */
+
+static int produce_refuse_type(const struct profile *p, const char *name,
+			       struct profile_message *message)
+{
+	char names[120] = "";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < p->n_sample_types && length < sizeof(names); i++)
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+					   i ? ", " : "",
+					   profile_string(p, p->sample_types[i].type));
+	return profile_refuse(message, PRODUCE_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
+			      name, names);
+}
+
+/*
+ * The number of the sample type that @name means: its name, its number, or "" for the default.
+ * PRODUCE_E_OK, _BAD_OPTION or _BAD_INPUT.
+ */
+static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
+			       struct profile_message *message)
+{
+	const struct profile *p = load_profile(l);
+
+	if (!p->n_sample_types)
+		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
+	if (*name && !name[strspn(name, "0123456789")]) {
+		unsigned long number = strtoul(name, NULL, 10);
+
+		if (number >= p->n_sample_types)
+			return produce_refuse_type(p, name, message);
+		*ret = (unsigned)number;
+		return PRODUCE_E_OK;
+	}
+	if (*name)
+		return profile_find_type(p, name, ret) ? PRODUCE_E_OK
+						       : produce_refuse_type(p, name, message);
+	/* What google-pprof shows of its own format. */
+	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
+	return PRODUCE_E_OK;
+}
+
+/* --- the work --------------------------------------------------------------------------------- */
 
 struct work {
 	struct load *load;
@@ -45,8 +177,8 @@ struct work {
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
-	char notes_text[NOTES_MAX][128];
-	const char *notes[NOTES_MAX];
+	char note_text[128];
+	const char *note; /* what the view prints above all: that, or nothing */
 };
 
 static void produce_work_deinit(struct work *w)
@@ -86,65 +218,48 @@ static void set_view_options(struct work *w)
 	add_filter(w, "tagshow", o->tagshow);
 	add_filter(w, "taghide", o->taghide);
 	w->view_options.filters = w->filters;
-}
-
-static void set_notes(struct work *w)
-{
-	size_t n = load_n_files(w->load);
-
-	w->input.notes = w->notes;
-	if (n < 2)
-		return;
-	snprintf(w->notes_text[0], sizeof(w->notes_text[0]), "Files: %zu", n);
-	w->notes[w->input.n_notes++] = w->notes_text[0];
+	snprintf(w->note_text, sizeof(w->note_text), "Files: %zu", load_n_files(w->load));
+	w->note = w->note_text;
+	w->input.notes = &w->note;
+	w->input.n_notes = load_n_files(w->load) > 1;
 }
 
 static bool wants_addresses(const struct maker *maker)
 {
-	return maker->addresses || (maker->class && maker->class->wants_addresses);
-}
-
-static enum shape_granularity granularity_of(const struct work *w)
-{
-	enum shape_granularity asked = w->o->shape.granularity;
-
-	if (wants_addresses(w->maker))
-		return SHAPE_ADDRESSES;
-	if (w->maker->lines)
-		return SHAPE_LINES;
-	return w->maker->objects && asked == SHAPE_FUNCTIONS ? SHAPE_FILEFUNCTIONS : asked;
-}
-
-static int make_shape(struct work *w)
-{
-	const struct report_options *o = w->o;
-	struct shape_options options = o->shape;
-	int r;
-
-	options.unit = o->print.unit;
-	options.trim_path = o->print.trim_path;
-	options.source_path = o->print.source_path;
-	options.granularity = granularity_of(w);
-	options.no_inlines = w->maker->outermost || (!w->maker->inlined && o->shape.no_inlines);
-	options.with_objects = wants_addresses(w->maker) || w->maker->objects;
-	options.whole_filenames = o->view == REPORT_TRACES;
-	options.nameless_addresses = w->load && load_is_legacy(w->load);
-	r = shape_new(&w->shape, &options, w->message);
-	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
+	return maker->converts || (maker->class && maker->class->wants_addresses);
 }
 
 /* What can be told before anything is read. Makes the shape. */
 static int check_options(struct work *w)
 {
-	if (!w->maker->class && !w->maker->converts)
+	const struct report_options *o = w->o;
+	const struct maker *maker = w->maker;
+	struct shape_options options = o->shape;
+	int r;
+
+	if (!maker->class && !maker->converts)
 		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
-				      report_view_name(w->o->view));
-	if (w->o->mean && w->maker->adds_up)
+				      report_view_name(o->view));
+	if (o->mean && maker->adds_up)
 		return profile_refuse(
 			w->message, PRODUCE_E_BAD_OPTION,
 			"--mean cannot be combined with --%s, whose parts must add up",
-			report_view_name(w->o->view));
-	return make_shape(w);
+			report_view_name(o->view));
+	options.unit = o->print.unit;
+	options.trim_path = o->print.trim_path;
+	options.source_path = o->print.source_path;
+	if (wants_addresses(maker))
+		options.granularity = SHAPE_ADDRESSES;
+	else if (maker->lines)
+		options.granularity = SHAPE_LINES;
+	else if (maker->objects && options.granularity == SHAPE_FUNCTIONS)
+		options.granularity = SHAPE_FILEFUNCTIONS;
+	options.no_inlines = maker->outermost || (!maker->inlined && o->shape.no_inlines);
+	options.with_objects = wants_addresses(maker) || maker->objects;
+	options.whole_filenames = o->view == REPORT_TRACES;
+	options.nameless_addresses = w->load && load_is_legacy(w->load);
+	r = shape_new(&w->shape, &options, w->message);
+	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
 }
 
 /* Before any filter: what a number means does not depend on which of them are shown. */
@@ -402,7 +517,6 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	if (r)
 		return r;
 	set_view_options(&w);
-	set_notes(&w);
 	w.input.label_units = &w.label_units;
 	r = w.maker->converts ? run_conversion(&w, out)
 	    : w.maker->shows  ? produce_show_window(&w)

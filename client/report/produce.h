@@ -39,11 +39,5 @@ int produce_check(const struct report_options *o, struct profile_message *messag
  */
 int produce_report(struct load *l, const struct report_options *o, const struct listener *listener,
 		   FILE *out, struct profile_message *message);
-/*
- * The number of the sample type that @name means: its name, its number, or "" for the default.
- * PRODUCE_E_OK or _BAD_OPTION.
- */
-int produce_sample_type(struct load *l, const char *name, unsigned *ret,
-			struct profile_message *message);
 
 #endif

@@ -21,6 +21,7 @@
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/memory_file.h"
 #include "common/utf8.h"
 
 #define HISTORY_LINES 500
@@ -72,7 +73,7 @@ static char *prompt_text(EditLine *edit)
 /* What Tab has to choose from, below the line. False: there is nothing. */
 static bool prompt_list_candidates(const struct prompt *p, const char *line, size_t length)
 {
-	cleanup(freep) const char **names = NULL;
+	cleanup(freep) struct prompt_candidate *names = NULL;
 	FILE *out = p->streams->out;
 	size_t n;
 
@@ -81,7 +82,7 @@ static bool prompt_list_candidates(const struct prompt *p, const char *line, siz
 	fputc('\n', out);
 	for (size_t i = 0; i < n && i < CANDIDATES; i++) {
 		fputs("  ", out);
-		utf8_write_harmless(out, names[i], "");
+		utf8_write_harmless(out, names[i].name, "");
 		fputc('\n', out);
 	}
 	if (n > CANDIDATES)
@@ -183,6 +184,7 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 {
 	cleanup(closep) int fd = memfd_create("report", 0); /* the shell's as well */
 	cleanup(freep) char *line = NULL;
+	int r;
 
 	if (fd < 0)
 		return error_origin(-errno);
@@ -190,13 +192,9 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 		line = NULL;
 		return error_origin(-ENOMEM);
 	}
-	for (size_t done = 0; done < length;) {
-		ssize_t n = write(fd, data + done, length - done);
-
-		if (n <= 0)
-			return error_origin(n < 0 ? -errno : -EIO);
-		done += (size_t)n;
-	}
+	r = memory_file_write(fd, data, length);
+	if (r)
+		return error_origin(r);
 	fflush(p->streams->out);
 	if (system(line) == -1)
 		return error_origin(-errno);
@@ -366,21 +364,11 @@ static int prompt_execute(struct prompt *p, const char *line, bool *ret_quit)
 	return 0;
 }
 
-static void prompt_print_greeting(const struct prompt *p)
-{
-	const struct profile *profile = load_profile(p->load);
-	const char *program = node_name_program(profile);
-
-	fprintf(p->streams->out,
-		"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
-		program, *program ? ": " : "", profile->n_samples, profile->n_functions);
-}
-
 int prompt_run(struct load *l, const struct report_options *o, const struct prompt_streams *s)
 {
 	cleanup(prompt_deinit) struct prompt p = {.load = l, .streams = s};
 	const struct profile *profile = load_profile(l);
-	const char *line;
+	const char *line, *program = node_name_program(profile);
 	bool quit = false;
 	int r = 0;
 
@@ -394,7 +382,9 @@ int prompt_run(struct load *l, const struct report_options *o, const struct prom
 	if (isatty(fileno(s->in)))
 		r = open_editor(&p);
 	if (!r)
-		prompt_print_greeting(&p);
+		fprintf(s->out,
+			"%s%s%zu stacks, %zu functions. help lists the commands, o the settings.\n",
+			program, *program ? ": " : "", profile->n_samples, profile->n_functions);
 	while (!r && !quit && (line = prompt_next_line(&p)))
 		r = prompt_execute(&p, line, &quit);
 	return r;

@@ -6,60 +6,32 @@
 #include "client/report/prompt_complete.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/report/prompt_line.h"
-#include "common/error.h"
 #include "common/room.h"
 
 #define WORD_SIZE 256
 
-/* What the names that were tried have in common, behind the word. */
+/* The word at the cursor, and the names that it may become. */
 struct completion {
 	char word[WORD_SIZE];
 	size_t length;
-	const char *match; /* the first one; NULL: none */
-	size_t common;     /* bytes of it, that all others have, too */
-	char end;          /* what follows it if it is the only one */
-	bool several;
-	bool collects;      /* into these: every name that was tried with success */
-	const char **names; /* borrowed */
-	size_t n_names, max_names;
-	bool lacks_memory;
+	struct prompt_candidate *all; /* in the end sorted, each name once */
+	size_t n, max;
+	int error; /* 0 or negative errno */
 };
-
-static void completion_collect_name(struct completion *c, const char *name)
-{
-	if (room_make(&c->names, &c->max_names, c->n_names + 1, sizeof(*c->names)))
-		c->lacks_memory = true;
-	else
-		c->names[c->n_names++] = name;
-}
 
 static void try_name(struct completion *c, const char *name, char end)
 {
-	size_t n = c->length;
-
-	if (strncmp(name, c->word, c->length) != 0)
+	if (c->error || strncmp(name, c->word, c->length) != 0)
 		return;
-	if (c->collects)
-		completion_collect_name(c, name);
-	if (!c->match) {
-		c->match = name;
-		c->common = strlen(name);
-		c->end = end;
-		return;
-	}
-	if (strcmp(name, c->match) == 0)
-		return;
-	while (n < c->common && name[n] == c->match[n])
-		n++;
-	c->common = n;
-	c->several = true;
+	c->error = room_make(&c->all, &c->max, c->n + 1, sizeof(*c->all));
+	if (!c->error)
+		c->all[c->n++] = (struct prompt_candidate){name, end};
 }
 
 static void try_commands(struct completion *c, const struct profile *p)
@@ -76,9 +48,9 @@ static void try_commands(struct completion *c, const struct profile *p)
 		if (o->alias && o->alias[1])
 			try_name(c, o->alias, ' ');
 	}
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		try_name(c, others[i], ' ');
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		try_name(c, choices[i], '=');
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		try_name(c, profile_string(p, p->sample_types[i].type), ' ');
@@ -110,20 +82,29 @@ static void try_values(struct completion *c, const struct profile *p, const char
 		try_functions(c, p);
 }
 
-/* A name is read as an expression, in which arguments would mean something else. */
-static void cut_arguments(struct completion *c)
+/* A setting is more than a sample type of the same name. */
+static int completion_compare(const void *a, const void *b)
 {
-	size_t n = c->match ? strcspn(c->match + c->length, "(") : 0;
+	const struct prompt_candidate *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
 
-	if (!c->match || c->length + n >= c->common)
-		return;
-	c->common = c->length + n;
-	c->several = false;
-	c->end = ' ';
+	return r ? r : y->end - x->end;
 }
 
-/* False: the word is longer than any name. */
-static bool completion_find(struct completion *c, const struct profile *p, const char *line,
+static void completion_sort(struct completion *c)
+{
+	size_t n = 0;
+
+	if (c->n)
+		qsort(c->all, c->n, sizeof(*c->all), completion_compare);
+	for (size_t i = 0; i < c->n; i++)
+		if (!n || strcmp(c->all[n - 1].name, c->all[i].name) != 0)
+			c->all[n++] = c->all[i];
+	c->n = n;
+}
+
+/* A word that is longer than any name becomes none. */
+static void completion_find(struct completion *c, const struct profile *p, const char *line,
 			    size_t length)
 {
 	size_t at = length, first = 0;
@@ -139,7 +120,7 @@ static bool completion_find(struct completion *c, const struct profile *p, const
 	else if (at > first && at < length && line[at] == '-')
 		at++;
 	if (length - at >= WORD_SIZE)
-		return false;
+		return;
 	memcpy(c->word, line + at, length - at);
 	c->word[length - at] = '\0';
 	c->length = length - at;
@@ -149,46 +130,47 @@ static bool completion_find(struct completion *c, const struct profile *p, const
 		try_commands(c, p);
 	else if (c->length)
 		try_functions(c, p);
-	return true;
+	completion_sort(c);
 }
 
 bool prompt_complete(const struct profile *p, const char *line, size_t length, char *ret,
 		     size_t size)
 {
 	struct completion c = {0};
+	const char *first, *last;
+	size_t common = 0, n_name;
+	char end = '\0';
 
-	if (!completion_find(&c, p, line, length))
-		return false;
-	cut_arguments(&c);
-	if (!c.match || (c.several && c.common == c.length) || c.common - c.length + 2 > size)
-		return false;
-	memcpy(ret, c.match + c.length, c.common - c.length);
-	snprintf(ret + c.common - c.length, 2, "%c", c.several ? '\0' : c.end);
-	return *ret != '\0';
-}
-
-static int completion_compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-int prompt_candidates(const struct profile *p, const char *line, size_t length, const char ***ret,
-		      size_t *ret_n)
-{
-	struct completion c = {.collects = true};
-	size_t n = 0;
-
-	(void)completion_find(&c, p, line, length);
-	if (c.lacks_memory) {
-		free(c.names);
-		return error_origin(-ENOMEM);
+	completion_find(&c, p, line, length);
+	if (c.n && !c.error) {
+		first = c.all[0].name;
+		last = c.all[c.n - 1].name;
+		while (first[common] && first[common] == last[common])
+			common++;
+		if (c.n == 1)
+			end = c.all[0].end;
+		/* A name is read as an expression, in which arguments would mean something else. */
+		n_name = c.length + strcspn(first + c.length, "(");
+		if (n_name < common) {
+			common = n_name;
+			end = ' ';
+		}
+		common -= c.length;
+		snprintf(ret, size, "%.*s%c", (int)common, first + c.length, end);
 	}
-	if (c.n_names)
-		qsort(c.names, c.n_names, sizeof(*c.names), completion_compare_names);
-	for (size_t i = 0; i < c.n_names; i++)
-		if (!n || strcmp(c.names[n - 1], c.names[i]) != 0)
-			c.names[n++] = c.names[i];
-	*ret = c.names;
-	*ret_n = n;
-	return 0;
+	free(c.all);
+	return (common || end) && common + 2 <= size;
+}
+
+int prompt_candidates(const struct profile *p, const char *line, size_t length,
+		      struct prompt_candidate **ret, size_t *ret_n)
+{
+	struct completion c = {0};
+
+	completion_find(&c, p, line, length);
+	if (c.error)
+		free(c.all);
+	*ret = c.error ? NULL : c.all;
+	*ret_n = c.n;
+	return c.error;
 }

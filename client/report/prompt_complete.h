@@ -17,11 +17,16 @@
 bool prompt_complete(const struct profile *p, const char *line, size_t length, char *ret,
 		     size_t size);
 
+struct prompt_candidate {
+	const char *name; /* borrowed */
+	char end;         /* what follows it if it is the only one */
+};
+
 /*
  * The names that the last word may be, in their order, each once. The array is the caller's to
- * free; its names are borrowed. 0 or negative errno.
+ * free. 0 or negative errno.
  */
-int prompt_candidates(const struct profile *p, const char *line, size_t length, const char ***ret,
-		      size_t *ret_n);
+int prompt_candidates(const struct profile *p, const char *line, size_t length,
+		      struct prompt_candidate **ret, size_t *ret_n);
 
 #endif

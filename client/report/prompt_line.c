@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
@@ -42,36 +43,13 @@ static void prompt_trim(const char **text, size_t *length)
 		(*length)--;
 }
 
-static bool prompt_text_equals(const char *text, size_t length, const char *name)
-{
-	return strlen(name) == length && memcmp(text, name, length) == 0;
-}
-
 /* --- settings --------------------------------------------------------------------------------- */
-
-static int prompt_set_option(struct prompt_settings *s, const struct report_option *option,
-			     const char *value, size_t length, struct profile_message *message)
-{
-	const char *text;
-	int r = prompt_copy_text(s, value, length, &text);
-
-	return r ? r : report_option_set(&s->options, option, text, message);
-}
 
 enum report_option_group prompt_choice_group(const char *name, size_t length)
 {
-	return prompt_text_equals(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
-	       : prompt_text_equals(name, length, "sort")      ? REPORT_GROUP_ORDER
-							       : REPORT_N_GROUPS;
-}
-
-static const struct report_option *find_choice(enum report_option_group group, const char *value,
-					       size_t length)
-{
-	const struct report_option *option = report_option_find(value, length);
-
-	return option && option->kind == REPORT_OPTION_CHOICE && option->group == group ? option
-											: NULL;
+	return word_is(name, length, "granularity") ? REPORT_GROUP_GRANULARITY
+	       : word_is(name, length, "sort")      ? REPORT_GROUP_ORDER
+						    : REPORT_N_GROUPS;
 }
 
 /* `name=value`; *ret_done false: it is none. */
@@ -84,6 +62,7 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 	size_t value_length = strlen(value);
 	const struct report_option *option;
 	enum report_option_group group;
+	int r;
 
 	*ret_done = false;
 	prompt_trim(&name, &length);
@@ -96,8 +75,8 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 		*ret_done = true;
 		if (!equals)
 			return BAD(message, "%.*s=NAME sets it", (int)length, name);
-		option = find_choice(group, value, value_length);
-		if (!option)
+		option = report_option_find(value, value_length);
+		if (!option || option->kind != REPORT_OPTION_CHOICE || option->group != group)
 			return BAD(message, "%.*s cannot be '%.*s'; help %.*s lists what it can be",
 				   (int)length, name, (int)value_length, value, (int)length, name);
 		return report_option_set(&s->options, option, NULL, message);
@@ -109,36 +88,27 @@ static int prompt_assign(struct prompt_settings *s, const char *line, bool *ret_
 	*ret_done = true;
 	if (!equals && option->argument)
 		return BAD(message, "%s=VALUE sets it", option->name);
-	if (value_length == 2 && memcmp(value, "\"\"", 2) == 0)
+	if (word_is(value, value_length, "\"\""))
 		value_length = 0;
-	return prompt_set_option(s, option, value, value_length, message);
-}
-
-static void prompt_set_type(struct prompt_settings *s, size_t type, bool set_mean, bool mean)
-{
-	s->options.sample_index = s->types[type];
-	if (set_mean)
-		s->options.mean = mean;
+	r = prompt_copy_text(s, value, value_length, &value);
+	return r ? r : report_option_set(&s->options, option, value, message);
 }
 
 /* A type's name, perhaps behind total_ or mean_. */
 static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_t length)
 {
-	static const char total[] = "total_", mean[] = "mean_";
-
 	for (size_t i = 0; i < s->n_types; i++) {
-		size_t n = strlen(s->types[i]);
+		size_t n = strlen(s->types[i]), before = length - n;
+		bool is_mean;
 
-		if (length < n || memcmp(word + length - n, s->types[i], n) != 0)
+		if (length < n || memcmp(word + before, s->types[i], n) != 0)
 			continue;
-		if (length == n)
-			prompt_set_type(s, i, false, false);
-		else if (prompt_text_equals(word, length - n, total))
-			prompt_set_type(s, i, true, false);
-		else if (prompt_text_equals(word, length - n, mean))
-			prompt_set_type(s, i, true, true);
-		else
+		is_mean = word_is(word, before, "mean_");
+		if (before && !is_mean && !word_is(word, before, "total_"))
 			continue;
+		s->options.sample_index = s->types[i];
+		if (before)
+			s->options.mean = is_mean;
 		return true;
 	}
 	return false;

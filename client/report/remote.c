@@ -8,19 +8,26 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/analysis/node_name.h"
 #include "client/fetch/http.h"
 #include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
-#define AT_ONCE    32  /* each is a process while it lasts */
-#define LINE_SHOWN 120 /* bytes of what a server says */
+#define GZIP_LEVEL 6
+#define FILES_MAX  10000 /* that are kept of one program and its types */
+#define WORDS_MAX  120   /* bytes of a file's name, but for its number and suffix */
+#define AT_ONCE    32    /* each is a process while it lasts */
+#define LINE_SHOWN 120   /* bytes of what a server says */
 
 enum { STATUS_OK = 200, STATUS_UNAUTHORIZED = 401, STATUS_FORBIDDEN = 403, STATUS_NONE = 404 };
 
@@ -57,16 +64,13 @@ struct fetch {
 static void remote_announce_fetch(const struct load_options *o, const struct source_url *url)
 {
 	size_t length = strcspn(url->shown, "?");
+	char how_long[64] = "";
 
 	if (url->seconds)
-		listener_note(&o->listener, "fetching profile from %.400s (%u s)", url->shown,
-			      url->seconds);
+		snprintf(how_long, sizeof(how_long), " (%u s)", url->seconds);
 	else if (length > 8 && memcmp(url->shown + length - 8, "/profile", 8) == 0)
-		listener_note(&o->listener,
-			      "fetching profile from %.400s (the server says how long, often 30 s)",
-			      url->shown);
-	else
-		listener_note(&o->listener, "fetching profile from %.400s", url->shown);
+		snprintf(how_long, sizeof(how_long), " (the server says how long, often 30 s)");
+	listener_note(&o->listener, "fetching profile from %.400s%s", url->shown, how_long);
 }
 
 static int remote_refuse(const struct fetch *f, int outcome, const char *why,
@@ -96,7 +100,7 @@ static int remote_send_request(struct fetch *f, const struct load_options *o,
 		return r;
 	remote_announce_fetch(o, url);
 	r = http_send(f->http, &request, &why);
-	return r > 0 ? remote_refuse(f, REMOTE_E_BAD, why.text, message) : r;
+	return r > 0 ? remote_refuse(f, LOAD_E_BAD, why.text, message) : r;
 }
 
 /* The URL that a server may know in place of the usual one. */
@@ -109,7 +113,7 @@ static int remote_use_fallback(struct source *source, const struct report_inputs
 	int r = source_url_parse(source->url->fallback, &times, &other, message);
 
 	if (r)
-		return r < 0 ? r : REMOTE_E_BAD;
+		return r < 0 ? r : LOAD_E_BAD;
 	source_url_free(source->url);
 	source->url = other;
 	path = strdup(other->shown);
@@ -117,7 +121,7 @@ static int remote_use_fallback(struct source *source, const struct report_inputs
 		return error_origin(-ENOMEM);
 	free(source->path);
 	source->path = path;
-	return REMOTE_E_OK;
+	return LOAD_E_OK;
 }
 
 static int remote_receive_answer(struct fetch *f, const struct load_options *o,
@@ -139,18 +143,18 @@ static int remote_receive_answer(struct fetch *f, const struct load_options *o,
 		r = http_receive(f->http, &answer, &why);
 	}
 	if (r)
-		return r < 0 ? r : remote_refuse(f, REMOTE_E_BAD, why.text, message);
+		return r < 0 ? r : remote_refuse(f, LOAD_E_BAD, why.text, message);
 	if (answer.status == STATUS_OK) {
 		f->source->fd = answer.fd;
-		return REMOTE_E_OK;
+		return LOAD_E_OK;
 	}
 	remote_describe(answer.status, answer.fd, text, sizeof(text));
 	close(answer.fd);
 	return remote_refuse(f,
 			     answer.status == STATUS_UNAUTHORIZED ||
 					     answer.status == STATUS_FORBIDDEN
-				     ? REMOTE_E_DENIED
-				     : REMOTE_E_BAD,
+				     ? LOAD_E_DENIED
+				     : LOAD_E_BAD,
 			     text, message);
 }
 
@@ -178,8 +182,8 @@ static int remote_handle_outcome(struct fetches *fetches, struct fetch *f, int r
 		return r;
 	listener_note(&fetches->options->listener, "%s", message->text);
 	f->source->is_missing = true;
-	fetches->outcome = !fetches->outcome || r == REMOTE_E_BAD ? r : fetches->outcome;
-	return REMOTE_E_OK;
+	fetches->outcome = !fetches->outcome || r == LOAD_E_BAD ? r : fetches->outcome;
+	return LOAD_E_OK;
 }
 
 /* All of @fetches at once. */
@@ -204,21 +208,6 @@ static int remote_fetch_batch(struct fetches *fetches, struct profile_message *m
 	return r;
 }
 
-/* Goes on with what is there. */
-static int drop_missing(struct sources *s, const struct fetches *fetches,
-			struct profile_message *message)
-{
-	size_t n = s->n, n_missing = sources_drop_missing(s);
-
-	if (n_missing && !s->n)
-		return profile_refuse(message, fetches->outcome,
-				      "none of the %zu profiles could be fetched", n);
-	if (n_missing)
-		listener_note(&fetches->options->listener,
-			      "%zu of %zu profiles could not be fetched", n_missing, n);
-	return REMOTE_E_OK;
-}
-
 int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *o,
 		 struct profile_message *message)
 {
@@ -241,7 +230,95 @@ int remote_fetch(struct sources *sources, struct sources *more, const struct loa
 	}
 	if (!r)
 		r = remote_fetch_batch(&fetches, message);
-	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++)
-		r = drop_missing(both[k], &fetches, message);
+	/* Goes on with what is there. */
+	for (size_t k = 0; k < ARRAY_SIZE(both) && !r; k++) {
+		size_t n = both[k]->n, n_missing = sources_drop_missing(both[k]);
+
+		if (n_missing && !both[k]->n)
+			return profile_refuse(message, fetches.outcome,
+					      "none of the %zu profiles could be fetched", n);
+		if (n_missing)
+			listener_note(&o->listener, "%zu of %zu profiles could not be fetched",
+				      n_missing, n);
+	}
 	return r;
+}
+
+/* --- what is kept ---------------------------------------------------------------------------- */
+
+/* A stranger's text as part of a file's name. */
+static size_t remote_add_word(char *name, size_t length, const char *text)
+{
+	for (; *text && length < WORDS_MAX; text++)
+		name[length++] = isalnum((unsigned char)*text) || strchr("-_.", *text) ? *text
+										       : '_';
+	if (length < WORDS_MAX)
+		name[length++] = '.';
+	name[length] = '\0';
+	return length;
+}
+
+/* "pprof.PROGRAM.TYPE.TYPE." */
+static void remote_make_file_name(const struct profile *p, char ret[WORDS_MAX + 1])
+{
+	const char *program = node_name_program(p);
+	size_t length = remote_add_word(ret, 0, "pprof");
+
+	if (*program)
+		length = remote_add_word(ret, length, program);
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		length = remote_add_word(ret, length, profile_string(p, p->sample_types[i].type));
+}
+
+/* To a new file in @folder, which is made if need be. Returns 0 or negative errno. */
+static int remote_save_in_directory(const char *folder, const char *name, const uint8_t *data,
+				    size_t length, char ret_path[PATH_MAX])
+{
+	FILE *out = NULL;
+	bool is_whole;
+	int r;
+
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return -errno;
+	for (unsigned i = 1; !out && i < FILES_MAX; i++) {
+		if (snprintf(ret_path, PATH_MAX, "%s/%s%03u.pb.gz", folder, name, i) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		out = fopen(ret_path, "wxe");
+		if (!out && errno != EEXIST)
+			return -errno;
+	}
+	if (!out)
+		return -EEXIST;
+	is_whole = fwrite(data, 1, length, out) == length;
+	r = is_whole ? 0 : -errno;
+	/* A file system may tell only now that it is full (close(2)). */
+	if (fclose(out) != 0 && is_whole)
+		r = -errno;
+	if (r)
+		unlink(ret_path);
+	return r;
+}
+
+int remote_save_profile(const struct profile *p, const struct listener *listener)
+{
+	const char *asked = getenv("PPROF_TMPDIR"), *home = getenv("HOME");
+	char name[WORDS_MAX + 1], folder[PATH_MAX], path[PATH_MAX];
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length;
+	int r = pprof_write(p, GZIP_LEVEL, &data, &length), why = -ENOENT;
+
+	if (r)
+		return r;
+	remote_make_file_name(p, name);
+	if (asked && *asked)
+		why = remote_save_in_directory(asked, name, data, length, path);
+	if (why && home && *home &&
+	    snprintf(folder, sizeof(folder), "%s/pprof", home) < (int)sizeof(folder))
+		why = remote_save_in_directory(folder, name, data, length, path);
+	if (!why)
+		listener_note(listener, "saved profile in %.400s", path);
+	else
+		listener_note(listener, "the profile is not kept in $PPROF_TMPDIR or ~/pprof: %s",
+			      strerrordesc_np(-why));
+	return 0;
 }

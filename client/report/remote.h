@@ -10,21 +10,23 @@
 
 #include "client/report/load.h"
 #include "client/report/sources.h"
-
-enum {
-	REMOTE_E_OK,
-	REMOTE_E_BAD,    /* the message says what and why */
-	REMOTE_E_DENIED, /* the server does not let us */
-};
+#include "common/profile/profile.h"
 
 /*
  * Fetches what is at the URLs of @sources and @more, which may be empty: their fds are open then.
  * Says before what is fetched and how long that takes. Of several, those that fail are left out
  * with a line for each, as pprof does it; it fails where none is left. Blocks until all have ended.
- * REMOTE_E_* or negative errno.
+ * LOAD_E_* or negative errno.
  */
 int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *options,
 		 struct profile_message *message);
+
+/*
+ * What was fetched is kept where pprof keeps it, in $PPROF_TMPDIR, else ~/pprof: a server samples
+ * for seconds, and its next profile is another one. Writes @p, as gzip'ed profile.proto, to a new
+ * file, and tells its name, or why there is none: that spoils no report. 0 or negative errno.
+ */
+int remote_save_profile(const struct profile *p, const struct listener *listener);
 
 /* One answer of a server, as a message: its status, and the first line of what @fd holds. */
 void remote_describe(unsigned status, int fd, char *ret, size_t size);

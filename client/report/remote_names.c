@@ -94,28 +94,21 @@ void remote_names_free(struct remote_names *n)
 
 /* --- what has no names ------------------------------------------------------------------------ */
 
-/* What the kernel put there, or a device: no server knows it. */
-static bool remote_names_is_pseudo_file(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-
-	return *base == '[' || strncmp(base, "linux-vdso", 10) == 0 ||
-	       strncmp(path, "/dev/dri/", 9) == 0;
-}
-
 static bool remote_names_is_wanted(const struct profile *p, const struct profile_location *l,
 				   const struct symbolize_mode *mode)
 {
 	const struct profile_mapping *m;
+	const char *path;
 
 	if (l->n_lines || !l->address)
 		return false;
 	if (l->mapping == PROFILE_NONE)
 		return !p->n_mappings;
 	m = &p->mappings[l->mapping];
-	return (mode->is_forced || !m->has_functions) &&
-	       !remote_names_is_pseudo_file(profile_string(p, m->path));
+	path = profile_string(p, m->path);
+	/* What the kernel put there, or a device, no server knows. */
+	return (mode->is_forced || !m->has_functions) && *basename(path) != '[' &&
+	       strncmp(basename(path), "linux-vdso", 10) != 0 && strncmp(path, "/dev/dri/", 9) != 0;
 }
 
 /* --- before and after the merge --------------------------------------------------------------- */

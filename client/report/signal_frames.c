@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * No sample is changed while frames are looked for: per sample a number says how many frames behind
- * its leaf go. In the end all samples are built anew without them, and without handlers' frames.
+ * its leaf go. In the end they are taken out of all samples, and handlers' frames with them.
  */
 #include "client/report/signal_frames.h"
 
@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/report/taken_samples.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
@@ -43,28 +42,23 @@ static bool is_handler(const struct profile *p, uint32_t location)
 }
 
 /*
- * Which frames of each sample go: those from its second on to before `first`, which grows with each
- * frame that is dropped from all. So each is looked at once, however many that are.
+ * Which frames of each sample go: those from its second on to before @first of it (1: none), which
+ * grows with each frame that is dropped from all. So each is looked at once, however many that are.
  */
-struct cuts {
-	const struct profile *p;
-	uint32_t *first; /* by sample; 1: nothing */
-};
 
 /* The location that is every sample's second one, or PROFILE_NONE. */
-static uint32_t shared_second(const struct cuts *c)
+static uint32_t shared_second(const struct profile *p, const uint32_t *first)
 {
-	const struct profile *p = c->p;
 	uint32_t second = PROFILE_NONE;
 
 	for (size_t i = 0; i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 
-		if (c->first[i] >= s->n_locations)
+		if (first[i] >= s->n_locations)
 			return PROFILE_NONE;
-		if (i && p->sample_locations[s->first_location + c->first[i]] != second)
+		if (i && p->sample_locations[s->first_location + first[i]] != second)
 			return PROFILE_NONE;
-		second = p->sample_locations[s->first_location + c->first[i]];
+		second = p->sample_locations[s->first_location + first[i]];
 	}
 	return second;
 }
@@ -73,63 +67,40 @@ static uint32_t shared_second(const struct cuts *c)
  * Takes the second frame off, and the one that then is the second if it is the leaf once more, as
  * the address that a call to it would return to.
  */
-static void drop_second(struct cuts *c)
+static void drop_second(const struct profile *p, uint32_t *first)
 {
-	const struct profile *p = c->p;
-
 	for (size_t i = 0; i < p->n_samples; i++) {
 		const struct profile_sample *s = &p->samples[i];
 		const uint32_t *chain = &p->sample_locations[s->first_location];
-		uint32_t next = ++c->first[i];
+		uint32_t next = ++first[i];
 
 		if (s->n_locations - next > 1 &&
 		    p->locations[chain[next]].address + 1 == p->locations[chain[0]].address)
-			c->first[i]++;
+			first[i]++;
 	}
 }
 
-/* What stays of a chain of @n. Returns how long it is. */
-static uint32_t signal_frames_filter_chain(const struct profile *p, const uint32_t *chain,
-					   uint32_t n, uint32_t first, uint32_t *ret)
+/* Takes out of every chain what goes; samples whose chains are equal then become one. */
+static int signal_frames_cut(struct profile *p, const uint32_t *first)
 {
-	uint32_t kept = 0;
+	for (size_t i = 0; i < p->n_samples; i++) {
+		struct profile_sample *s = &p->samples[i];
+		uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < n; i++)
-		if ((!i || i >= first) && !is_handler(p, chain[i]))
-			ret[kept++] = chain[i];
-	return kept;
-}
+		for (uint32_t k = 0; k < s->n_locations; k++) {
+			uint32_t location = p->sample_locations[s->first_location + k];
 
-/* Makes every sample's chain anew. */
-static int signal_frames_rebuild(struct profile *p, const struct cuts *c)
-{
-	cleanup(taken_samples_deinit) struct taken_samples taken;
-	cleanup(freep) uint32_t *chain = NULL;
-	uint32_t longest = 0;
-	int r = 0;
-
-	taken_samples_init(&taken, p);
-	for (size_t i = 0; i < taken.n; i++)
-		if (taken.samples[i].n_locations > longest)
-			longest = taken.samples[i].n_locations;
-	chain = calloc((size_t)longest + 1, sizeof(*chain));
-	if (!chain)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < taken.n && !r; i++) {
-		const struct profile_sample *s = &taken.samples[i];
-		uint32_t n = signal_frames_filter_chain(p, taken_chain(&taken, i), s->n_locations,
-							c->first[i], chain);
-
-		r = profile_add_sample(p, chain, n, &taken.values[i * p->n_sample_types],
-				       taken_labels(&taken, i), s->n_labels);
+			if ((!k || k >= first[i]) && !is_handler(p, location))
+				p->sample_locations[s->first_location + kept++] = location;
+		}
+		s->n_locations = kept;
 	}
-	return r;
+	return profile_repack_samples(p);
 }
 
 int signal_frames_drop(struct profile *p, const struct listener *listener)
 {
 	cleanup(freep) uint32_t *first = calloc(p->n_samples + 1, sizeof(*first));
-	struct cuts c = {.p = p, .first = first};
 	uint32_t second;
 	size_t n = 0;
 
@@ -137,16 +108,16 @@ int signal_frames_drop(struct profile *p, const struct listener *listener)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < p->n_samples; i++)
 		first[i] = 1;
-	while ((second = shared_second(&c)) != PROFILE_NONE) {
+	while ((second = shared_second(p, first)) != PROFILE_NONE) {
 		const char *name = signal_frames_function_name(p, second);
 
 		if (n++ < NOTES_SHOWN)
 			listener_note(listener, "removed from all stacks: %.100s (0x%" PRIx64 ")",
 				      *name ? name : "a frame without a name",
 				      p->locations[second].address);
-		drop_second(&c);
+		drop_second(p, first);
 	}
 	if (n > NOTES_SHOWN)
 		listener_note(listener, "%zu more removed from all stacks", n - NOTES_SHOWN);
-	return signal_frames_rebuild(p, &c);
+	return signal_frames_cut(p, first);
 }

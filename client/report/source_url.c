@@ -23,6 +23,7 @@
 #define GO_FOLDER      "/debug/pprof/"
 #define LEGACY_PROFILE "/pprof/profile"
 #define LOCALHOST      "localhost"
+#define SECONDS        "seconds="
 #define USUAL_S        60 /* if nobody says how long */
 #define MORE_S         5  /* for everything but the profile itself, as pprof has it */
 #define MS_PER_S       1000
@@ -66,18 +67,6 @@ static struct piece piece_to(const char *from, const char *end)
 static bool piece_equals(const struct piece *p, const char *text)
 {
 	return p->length == strlen(text) && strncasecmp(p->at, text, p->length) == 0;
-}
-
-static bool piece_starts_with(const struct piece *p, const char *text)
-{
-	return p->length >= strlen(text) && memcmp(p->at, text, strlen(text)) == 0;
-}
-
-static bool piece_ends_with(const struct piece *p, const char *text)
-{
-	size_t n = strlen(text);
-
-	return p->length >= n && memcmp(p->at + p->length - n, text, n) == 0;
 }
 
 /* HOST:PORT, which may be followed by a path or a query; the host may be missing, or in brackets.
@@ -161,20 +150,22 @@ static struct piece next_value(struct piece *rest)
 
 static bool is_seconds(const struct piece *value)
 {
-	return piece_starts_with(value, "seconds=") || piece_equals(value, "seconds");
+	return (value->length >= strlen(SECONDS) &&
+		memcmp(value->at, SECONDS, strlen(SECONDS)) == 0) ||
+	       piece_equals(value, "seconds");
 }
 
 static unsigned source_url_parse_seconds(struct piece query)
 {
 	while (query.length) {
 		struct piece value = next_value(&query);
-		const char *number = value.at + strlen("seconds=");
+		const char *number = value.at + strlen(SECONDS);
 		unsigned long seconds;
 		char *end;
 
 		if (!is_seconds(&value))
 			continue;
-		if (value.length <= strlen("seconds=") || !isdigit((unsigned char)*number))
+		if (value.length <= strlen(SECONDS) || !isdigit((unsigned char)*number))
 			return 0;
 		seconds = strtoul(number, &end, 10);
 		if (end != value.at + value.length)
@@ -213,15 +204,13 @@ static bool source_url_is_legacy_page(const struct piece *path)
 	static const char *const pages[] = {"/pprof/heap", "/pprof/growth", LEGACY_PROFILE,
 					    "/pprof/pmuprofile", "/pprof/contention"};
 
-	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
-		if (piece_ends_with(path, pages[i]))
-			return true;
-	return false;
-}
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
+		size_t n = strlen(pages[i]);
 
-static bool source_url_is_go_page(const struct piece *path)
-{
-	return memmem(path->at, path->length, GO_FOLDER, strlen(GO_FOLDER));
+		if (path->length >= n && memcmp(path->at + path->length - n, pages[i], n) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* The folder of a path, with its slash. */
@@ -256,7 +245,8 @@ static int make_pages(struct source_url *url, const struct parts *p, const char 
 	struct piece folder = source_url_directory(p->path);
 	int r;
 
-	if (!source_url_is_go_page(&p->path) && !source_url_is_legacy_page(&p->path))
+	if (!memmem(p->path.at, p->path.length, GO_FOLDER, strlen(GO_FOLDER)) &&
+	    !source_url_is_legacy_page(&p->path))
 		return source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme,
 					 P(p->user), host, P(folder));
 	r = source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host,

@@ -23,6 +23,7 @@
 #define DEPTH_MAX 8 /* folders in folders; no circle of mounts holds us for long */
 #define HOUR_S    3600u
 #define SHOWN     110 /* bytes of a path in a message */
+#define SHOWN_MAX 90  /* of one before another message */
 
 static void source_deinit(struct source *source)
 {
@@ -64,21 +65,30 @@ static int sources_append(struct sources *s, const char *path, bool is_found, bo
 	if (!source->path)
 		return error_origin(-ENOMEM);
 	s->n++;
-	return SOURCES_E_OK;
+	return LOAD_E_OK;
 }
 
 /* The end of a path tells more than its beginning. */
-static const char *sources_shown_path(const char *path)
+static const char *sources_path_end(const char *path, size_t max)
 {
 	size_t length = strlen(path);
 
-	return length > SHOWN ? path + length - SHOWN : path;
+	return length > max ? path + length - max : path;
+}
+
+int sources_name_file(const char *path, int r, struct profile_message *message)
+{
+	struct profile_message text = *message;
+
+	return r > 0 ? profile_refuse(message, r, "%s: %s", sources_path_end(path, SHOWN_MAX),
+				      text.text)
+		     : r;
 }
 
 static int sources_refuse(struct profile_message *message, const char *path, int error)
 {
-	return profile_refuse(message, error == EACCES ? SOURCES_E_DENIED : SOURCES_E_NONE,
-			      "%s: %s", sources_shown_path(path), strerrordesc_np(error));
+	return profile_refuse(message, error == EACCES ? LOAD_E_DENIED : LOAD_E_BAD, "%s: %s",
+			      sources_path_end(path, SHOWN), strerrordesc_np(error));
 }
 
 /* --- folders ---------------------------------------------------------------------------------- */
@@ -168,7 +178,8 @@ static int sources_add_url(struct sources *s, const char *text, struct profile_m
 	int r = source_url_parse(text, &s->times, &url, message);
 
 	if (r == SOURCE_URL_E_BAD)
-		return SOURCES_E_BAD;
+		/* Not with a password. */
+		return sources_name_file(strchr(text, '@') ? "a URL" : text, LOAD_E_BAD, message);
 	if (r < 0)
 		return r;
 	r = sources_append(s, url ? url->shown : text, false, true);
@@ -191,8 +202,8 @@ int sources_add(struct sources *s, const char *path, struct profile_message *mes
 		return sources_append(s, path, false, true);
 	r = sources_add_directory(s, path, 0, message);
 	if (!r && s->n == before)
-		return profile_refuse(message, SOURCES_E_NONE, "%s: no files in this folder",
-				      sources_shown_path(path));
+		return profile_refuse(message, LOAD_E_BAD, "%s: no files in this folder",
+				      sources_path_end(path, SHOWN));
 	return r;
 }
 
@@ -205,23 +216,6 @@ struct range {
 static bool is_hour(const struct names_window *w)
 {
 	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
-}
-
-static bool sources_range_overlaps(const struct range *range, uint64_t start_s, uint64_t seconds)
-{
-	return profile_window_overlaps(start_s, seconds, range->since_ns, range->until_ns);
-}
-
-/* Files of one start are neighbours by name: how many from @first on. */
-static int sources_count_same_start(const struct entries *entries, int first)
-{
-	int n = 1;
-
-	while (first + n < entries->n &&
-	       strncmp(entries->all[first]->d_name, entries->all[first + n]->d_name,
-		       NAMES_START_SIZE - 1) == 0)
-		n++;
-	return n;
 }
 
 /*
@@ -238,10 +232,14 @@ static int sources_add_window_group(struct sources *s, const char *folder,
 
 	for (int i = 0; i < n; i++)
 		any |= names_parse_window(entries[i]->d_name, &w) && w.format == CONTENTS_PPROF &&
-		       !is_hour(&w) && sources_range_overlaps(range, w.start_s, w.seconds);
+		       !is_hour(&w) &&
+		       profile_window_overlaps(w.start_s, w.seconds, range->since_ns,
+					       range->until_ns);
 	for (int i = 0; i < n && !r; i++) {
 		if (!names_parse_window(entries[i]->d_name, &w) || w.format != CONTENTS_PPROF ||
-		    !(is_hour(&w) ? sources_range_overlaps(range, w.start_s, 2 * HOUR_S) : any))
+		    !(is_hour(&w) ? profile_window_overlaps(w.start_s, 2 * HOUR_S, range->since_ns,
+							    range->until_ns)
+				  : any))
 			continue;
 		if (join_path(s, folder, entries[i]->d_name, path))
 			r = sources_append(s, path, true, !is_hour(&w));
@@ -255,8 +253,12 @@ static int sources_add_day(struct sources *s, const char *folder, const struct r
 	cleanup(entries_deinit) struct entries entries = {0};
 	int r = sources_list_directory(folder, &entries, message), n;
 
+	/* Files of one start are neighbours by name. */
 	for (int i = 0; i < entries.n && !r; i += n) {
-		n = sources_count_same_start(&entries, i);
+		for (n = 1; i + n < entries.n &&
+			    strncmp(entries.all[i]->d_name, entries.all[i + n]->d_name,
+				    NAMES_START_SIZE - 1) == 0;)
+			n++;
 		r = sources_add_window_group(s, folder, &entries.all[i], n, range);
 	}
 	return r;
@@ -277,10 +279,10 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(folder))
 		return sources_refuse(message, store, ENAMETOOLONG);
 	if (stat(store, &st) < 0 && errno == ENOENT)
-		return profile_refuse(message, SOURCES_E_NONE,
+		return profile_refuse(message, LOAD_E_BAD,
 				      "there is no store %.80s; --store says where it is", store);
 	if (stat(folder, &st) < 0 && errno == ENOENT)
-		return profile_refuse(message, SOURCES_E_NONE,
+		return profile_refuse(message, LOAD_E_BAD,
 				      "the store %.60s has nothing of a service '%.60s'; "
 				      "profctl list names those it has",
 				      store, service);
@@ -291,7 +293,7 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 			r = sources_add_day(s, day, &range, message);
 	}
 	if (!r && s->n == before)
-		return profile_refuse(message, SOURCES_E_NONE,
+		return profile_refuse(message, LOAD_E_BAD,
 				      "the store %.60s has no windows of '%.60s' in this range",
 				      store, service);
 	return r;

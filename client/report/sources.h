@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/report/load.h"
 #include "client/report/source_url.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 
@@ -33,27 +34,23 @@ struct sources {
 	struct source_url_times times; /* of the URLs that are added */
 };
 
-enum {
-	SOURCES_E_OK,
-	SOURCES_E_NONE,   /* there is nothing: the message says what was looked for */
-	SOURCES_E_DENIED, /* the message says where */
-	SOURCES_E_BAD,    /* a URL of no use: the message says why */
-};
-
 void sources_deinit(struct sources *s);
 /* Those that could not be fetched are none any more. How many that were. */
 size_t sources_drop_missing(struct sources *s);
 /*
  * A file, all files below a folder, by name, or a URL, unless there is a file of that name; nothing
- * is fetched. SOURCES_E_* or negative errno.
+ * is fetched. LOAD_E_* or negative errno.
  */
 int sources_add(struct sources *s, const char *path, struct profile_message *message);
 /*
  * The windows of @service in the store at @store that overlap the time from @since_ns up to
- * @until_ns (0: no bound). nginx is nginx.service (names_lacks_suffix()). SOURCES_E_* or
+ * @until_ns (0: no bound). nginx is nginx.service (names_lacks_suffix()). LOAD_E_* or
  * negative errno.
  */
 int sources_add_service(struct sources *s, const char *store, const char *service,
 			uint64_t since_ns, uint64_t until_ns, struct profile_message *message);
+
+/* Puts @path, or its end, before the message of @r, unless that is a negative errno. Returns @r. */
+int sources_name_file(const char *path, int r, struct profile_message *message);
 
 #endif

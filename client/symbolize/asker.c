@@ -114,19 +114,15 @@ int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
 		  enum worker_outcome *ret_outcome)
 {
 	struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
-	struct worker_image facts;
 	struct worker_reply reply;
 	int r = asker_request(a, &request, &reply);
 
 	if (r)
 		return r;
-	if (reply.outcome == WORKER_DONE) {
-		if (!answer_image(reply.data, reply.length, &facts))
-			return asker_reject_answer(a);
-		*ret = facts;
-	}
 	*ret_outcome = reply.outcome;
-	return ASKER_E_OK;
+	return reply.outcome != WORKER_DONE || answer_image(reply.data, reply.length, ret)
+		       ? ASKER_E_OK
+		       : asker_reject_answer(a);
 }
 
 int asker_names(struct asker *a, struct worker_request *request, const uint64_t *addresses,
@@ -140,11 +136,11 @@ int asker_names(struct asker *a, struct worker_request *request, const uint64_t 
 	r = asker_request(a, request, &reply);
 	if (r)
 		return r;
-	if (reply.outcome == WORKER_DONE &&
-	    !answer_names(reply.data, reply.length, addresses, n, ret))
-		return asker_reject_answer(a);
 	*ret_outcome = reply.outcome;
-	return ASKER_E_OK;
+	return reply.outcome != WORKER_DONE ||
+			       answer_names(reply.data, reply.length, addresses, n, ret)
+		       ? ASKER_E_OK
+		       : asker_reject_answer(a);
 }
 
 int asker_code(struct asker *a, struct worker_request *request, const struct worker_range *range,
@@ -158,10 +154,10 @@ int asker_code(struct asker *a, struct worker_request *request, const struct wor
 	r = asker_request(a, request, &reply);
 	if (r)
 		return r;
-	if (reply.outcome == WORKER_DONE && !answer_code(reply.data, reply.length, range, ret))
-		return asker_reject_answer(a);
 	*ret_outcome = reply.outcome;
-	return ASKER_E_OK;
+	return reply.outcome != WORKER_DONE || answer_code(reply.data, reply.length, range, ret)
+		       ? ASKER_E_OK
+		       : asker_reject_answer(a);
 }
 
 int asker_demangle(struct asker *a, uint32_t flags, const char *names, size_t length, size_t n,

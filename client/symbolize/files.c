@@ -112,14 +112,12 @@ static const char *files_describe_error(int error)
 
 int files_open(const struct files *f, const char *path, const char **ret_why)
 {
-	int fd;
+	int fd = -1;
 
 	*ret_why = NULL;
 	errno = 0;
 	if (path[0] == '/' && strlen(path) < PATH_MAX)
 		fd = files_open_in_mount(f, path, ret_why);
-	else
-		fd = -1;
 	if (fd < 0 && !*ret_why)
 		*ret_why = files_describe_error(errno);
 	return fd;

@@ -18,6 +18,7 @@
 
 #define KERNEL_HALF     UINT64_C(0x8000000000000000)
 #define MODULE_NAME_MAX 63 /* MODULE_NAME_LEN */
+#define NAME_BYTES      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 struct entry {
 	struct entry *next;
@@ -94,24 +95,17 @@ static bool is_special(const char *name)
 	return false;
 }
 
-static bool is_name_byte(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_' || c == '-';
-}
-
 /* "" for the kernel proper; false: neither that nor a module. */
 static bool kernel_parse_path(const char *path, char ret[MODULE_NAME_MAX + 1])
 {
-	size_t n = 0;
+	size_t n;
 
 	*ret = '\0';
 	if (strncmp(path, KERNEL_PATH, strlen(KERNEL_PATH)) == 0)
 		return true;
 	if (path[0] != '[')
 		return false;
-	while (is_name_byte(path[1 + n]))
-		n++;
+	n = strspn(path + 1, NAME_BYTES);
 	if (!n || n > MODULE_NAME_MAX || strcmp(path + 1 + n, "]") != 0)
 		return false;
 	memcpy(ret, path + 1, n);

@@ -43,17 +43,16 @@ bool object_is_id(const char *text, const struct elf_summary *elf)
 	return object_is_same_id(text, own);
 }
 
-static int note_worker_death(const struct object *o)
-{
-	notes_add(o->source->notes, "%s: skipped, the image worker could not read it: %s", o->path,
-		  asker_error_text(o->source->asker));
-	return OBJECT_E_NONE;
-}
-
 /* From ASKER_E_* or negative errno. */
 static int object_map_error(const struct object *o, int r)
 {
-	return r <= 0 ? r : r == ASKER_E_DIED ? note_worker_death(o) : OBJECT_E_NO_WORKER;
+	if (r <= 0)
+		return r;
+	if (r != ASKER_E_DIED)
+		return OBJECT_E_NO_WORKER;
+	notes_add(o->source->notes, "%s: skipped, the image worker could not read it: %s", o->path,
+		  asker_error_text(o->source->asker));
+	return OBJECT_E_NONE;
 }
 
 /*
@@ -155,21 +154,15 @@ static int choice_fetch(void *context, const uint8_t *id, size_t length)
 	return fd;
 }
 
-static int object_find_debug(struct object *o)
+int object_init(struct object *ret, struct object_source *source, const char *path,
+		const char *build_id)
 {
 	const struct debug_choice_world world = {
-		.context = o,
+		.context = ret,
 		.open = choice_open,
 		.inspect = choice_inspect,
 		.fetch = choice_fetch,
 	};
-
-	return debug_choice_make(&world, o->path, &o->facts, o->source->want_lines, &o->debug);
-}
-
-int object_init(struct object *ret, struct object_source *source, const char *path,
-		const char *build_id)
-{
 	enum worker_outcome outcome = WORKER_UNREADABLE;
 	bool is_deleted;
 	int r;
@@ -189,7 +182,9 @@ int object_init(struct object *ret, struct object_source *source, const char *pa
 		return OBJECT_E_NONE;
 	}
 	r = object_identify(ret, build_id, is_deleted);
-	return r ? r : object_map_error(ret, object_find_debug(ret));
+	return r ? r
+		 : object_map_error(ret, debug_choice_make(&world, path, &ret->facts,
+							   source->want_lines, &ret->debug));
 }
 
 void object_deinit(struct object *o)

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
+#include "common/helper/memory_file.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
 #include "common/read_end.h"
@@ -38,12 +39,11 @@ int profile_file_read(const char *path, struct profile **ret, struct profile_mes
 	size_t length = 0;
 	int r;
 
-	if (fd < 0 && errno == EACCES) {
-		profile_file_fail_errno(message);
-		return PROFILE_FILE_E_DENIED;
-	}
 	if (fd < 0)
-		return profile_file_fail_errno(message);
+		return profile_refuse(message,
+				      errno == EACCES ? PROFILE_FILE_E_DENIED
+						      : PROFILE_FILE_E_FAILED,
+				      "%s", strerrordesc_np(errno));
 	r = read_end(fd, BYTES_MAX, &data, &length);
 	if (r == -EFBIG)
 		return profile_refuse(message, PROFILE_FILE_E_FAILED, "larger than %zu MiB",
@@ -164,41 +164,29 @@ static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 			r = (int)n;
 			break;
 		}
-		for (ssize_t done = 0, m; done < n && r >= 0; done += m) {
-			m = write(to, data + done, (size_t)(n - done));
-			r = m < 0 ? -1 : r;
-		}
+		r = memory_file_write(to, data, (size_t)n);
 	}
 	if (to >= 0 && close(to) < 0)
 		r = -1;
 	return r < 0 ? -1 : 0;
 }
 
-/* Gives the file a name beside where it is to be. 0, or -1 with errno. */
-static int link_temporary(struct profile_file_saving *s)
-{
-	int fd = fileno(s->out);
-
-	return s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
-			    : make_temporary(s->path, fd, s->temporary);
-}
-
-/* 0, or an errno. Why something before the last bytes was not written is asked for once more. */
-static int profile_file_flush(struct profile_file_saving *s)
-{
-	int error = fflush(s->out) != 0 ? errno : 0;
-
-	if (!error && ferror(s->out))
-		error = write(fileno(s->out), "", 1) < 0 ? errno : EIO;
-	if (!error && !s->is_special && link_temporary(s) < 0)
-		error = errno;
-	return error;
-}
-
+/* 0, or an errno. */
 static int profile_file_complete(struct profile_file_saving *s, bool keep)
 {
-	int error = keep ? profile_file_flush(s) : 0;
+	int error = 0, fd = fileno(s->out), r = 0;
 
+	if (keep && fflush(s->out) != 0)
+		error = errno;
+	/* Why something before the last bytes was not written is asked for once more. */
+	if (keep && !error && ferror(s->out))
+		error = write(fd, "", 1) < 0 ? errno : EIO;
+	/* It gets a name beside where it is to be. */
+	if (keep && !error && !s->is_special)
+		r = s->is_copied ? copy_to_temporary(fd, s->path, s->temporary)
+				 : make_temporary(s->path, fd, s->temporary);
+	if (r < 0)
+		error = errno;
 	/* A file system may tell only now that it is full (close(2)). */
 	if (fclose(s->out) != 0 && keep && !error)
 		error = errno;
@@ -237,31 +225,32 @@ static void release_signals(const sigset_t *mask, int error)
 	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
-int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message)
+/* Ends with @data, which may be nothing, written behind what was. */
+static int profile_file_write_end(struct profile_file_saving *s, const uint8_t *data, size_t length,
+				  bool keep, struct profile_message *message)
 {
 	sigset_t mask;
 	int error;
 
 	hold_signals(s, &mask);
+	if (length)
+		fwrite(data, 1, length, s->out);
 	error = profile_file_complete(s, keep);
 	release_signals(&mask, error);
 	errno = error;
 	return error ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
 }
 
+int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message)
+{
+	return profile_file_write_end(s, NULL, 0, keep, message);
+}
+
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		      struct profile_message *message)
 {
 	struct profile_file_saving saving;
-	sigset_t mask;
 	int r = profile_file_begin(&saving, path, message);
 
-	if (r)
-		return r;
-	hold_signals(&saving, &mask);
-	fwrite(data, 1, length, saving.out);
-	r = profile_file_complete(&saving, true);
-	release_signals(&mask, r);
-	errno = r;
-	return r ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
+	return r ? r : profile_file_write_end(&saving, data, length, true, message);
 }

@@ -78,11 +78,6 @@ static const char *symbolize_path_of(const struct profile *p, uint32_t location)
 	return profile_string(p, symbolize_mapping_of(p, location)->path);
 }
 
-static bool symbolize_is_kernel(const struct profile *p, const struct profile_mapping *m)
-{
-	return kernel_is_mapping(m, profile_string(p, m->path));
-}
-
 bool symbolize_is_file(const char *path)
 {
 	return path[0] == '/' && path[1] != '/';
@@ -113,25 +108,31 @@ static bool symbolize_is_wanted(const struct work *w, const struct profile_locat
 	m = &w->p->mappings[l->mapping];
 	path = profile_string(w->p, m->path);
 	if (!l->n_lines)
-		return symbolize_is_file(path) || symbolize_is_kernel(w->p, m) ||
+		return symbolize_is_file(path) || kernel_is_mapping(m, path) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
 	return symbolize_is_file(path) &&
 	       (w->options->is_forced || (w->options->want_lines && !symbolize_has_line(w->p, l)));
 }
 
-/* By file, then by location: the order must not depend on addresses that are not known yet. */
-static int wanted_compare_file(const void *a, const void *b, void *context)
+/* 0: in the same file. */
+static int wanted_compare_mapping(const struct profile *p, const struct wanted *a,
+				  const struct wanted *b)
 {
-	const struct profile *p = context;
-	uint32_t x = ((const struct wanted *)a)->location, y = ((const struct wanted *)b)->location;
-	const struct profile_mapping *m = symbolize_mapping_of(p, x),
-				     *n = symbolize_mapping_of(p, y);
+	const struct profile_mapping *m = symbolize_mapping_of(p, a->location),
+				     *n = symbolize_mapping_of(p, b->location);
 
 	if (m->path != n->path)
 		return m->path < n->path ? -1 : 1;
-	if (m->build_id != n->build_id)
-		return m->build_id < n->build_id ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return m->build_id < n->build_id ? -1 : m->build_id > n->build_id;
+}
+
+/* By file, then by location: the order must not depend on addresses that are not known yet. */
+static int wanted_compare_file(const void *a, const void *b, void *context)
+{
+	const struct wanted *x = a, *y = b;
+	int r = wanted_compare_mapping(context, x, y);
+
+	return r ? r : x->location < y->location ? -1 : x->location > y->location;
 }
 
 static int wanted_compare_address(const void *a, const void *b)
@@ -143,42 +144,13 @@ static int wanted_compare_address(const void *a, const void *b)
 	return x->location < y->location ? -1 : x->location > y->location;
 }
 
-static int symbolize_collect(const struct work *w, struct wanted **ret, size_t *ret_n)
-{
-	struct wanted *all = calloc(w->p->n_locations + 1, sizeof(*all));
-	size_t n = 0;
-
-	if (!all)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < w->p->n_locations; i++)
-		if (symbolize_is_wanted(w, &w->p->locations[i]))
-			all[n++].location = i;
-	qsort_r(all, n, sizeof(*all), wanted_compare_file, w->p);
-	*ret = all;
-	*ret_n = n;
-	return 0;
-}
-
 /* --- the kernel ------------------------------------------------------------------------------- */
-
-static int name_kernel_function(struct work *w, uint32_t location, const char *name)
-{
-	const char *demangled = NULL;
-	int r = 0;
-
-	/* Rust's; a worker that is not to be had matters to nobody else. */
-	if (strncmp(name, "_R", 2) == 0)
-		r = asker_demangle(w->asker, 0, name, strlen(name) + 1, 1, &demangled);
-	if (r < 0)
-		return r;
-	w->result->n_new++;
-	return namer_set_function(w->namer, location, demangled ? demangled : name, name);
-}
 
 static int name_kernel_address(struct work *w, const struct kernel_part *part, uint32_t location)
 {
 	const struct profile_location *l = &w->p->locations[location];
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, location);
+	const char *demangled = NULL;
 	struct symtab_symbol symbol;
 	uint64_t shift;
 	int r = kernel_part_place(part, m, &shift);
@@ -189,7 +161,15 @@ static int name_kernel_address(struct work *w, const struct kernel_part *part, u
 	if (r || l->address < m->start || l->address >= m->limit ||
 	    !kernel_part_find(part, l->address + shift, &symbol))
 		return 0;
-	return name_kernel_function(w, location, symbol.name);
+	/* Rust's; a worker that is not to be had matters to nobody else. */
+	if (strncmp(symbol.name, "_R", 2) == 0)
+		r = asker_demangle(w->asker, 0, symbol.name, strlen(symbol.name) + 1, 1,
+				   &demangled);
+	if (r < 0)
+		return r;
+	w->result->n_new++;
+	return namer_set_function(w->namer, location, demangled ? demangled : symbol.name,
+				  symbol.name);
 }
 
 /* All of the kernel proper, or of a module. */
@@ -260,23 +240,6 @@ static int symbolize_set_names(struct work *w, const struct wanted *run, size_t 
 	return 0;
 }
 
-/* The first of @run whose addresses fill one question: how many, and the addresses, each once. */
-static size_t fill_address_batch(const struct wanted *run, size_t n,
-				 uint64_t addresses[WORKER_ADDRESSES_MAX], size_t *ret_n)
-{
-	size_t i, n_addresses = 0;
-
-	for (i = 0; i < n; i++) {
-		if (n_addresses && addresses[n_addresses - 1] == run[i].address)
-			continue;
-		if (n_addresses == WORKER_ADDRESSES_MAX)
-			break;
-		addresses[n_addresses++] = run[i].address;
-	}
-	*ret_n = n_addresses;
-	return i;
-}
-
 /* One question about the perf map of @request. OBJECT_E_* or negative errno. */
 static int symbolize_query_perf_map(struct work *w, struct worker_request *request,
 				    const uint64_t *addresses, size_t n, struct answer_names *ret)
@@ -302,19 +265,25 @@ static int symbolize_query_names(struct work *w, struct object *o, struct worker
 
 	if (!addresses)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < n && !namer_is_full(w->namer);) {
+	for (size_t i = 0, end; i < n && !namer_is_full(w->namer); i = end) {
 		struct answer_names answer;
-		size_t n_addresses,
-			n_taken = fill_address_batch(run + i, n - i, addresses, &n_addresses);
+		size_t n_addresses = 0;
 
+		/* As many as fill one question; each address once. */
+		for (end = i; end < n; end++) {
+			if (n_addresses && addresses[n_addresses - 1] == run[end].address)
+				continue;
+			if (n_addresses == WORKER_ADDRESSES_MAX)
+				break;
+			addresses[n_addresses++] = run[end].address;
+		}
 		r = o ? object_query_names(o, w->options->want_lines, addresses, n_addresses,
 					   &answer)
 		      : symbolize_query_perf_map(w, request, addresses, n_addresses, &answer);
 		if (!r)
-			r = symbolize_set_names(w, run + i, n_taken, addresses, &answer);
+			r = symbolize_set_names(w, run + i, end - i, addresses, &answer);
 		if (r)
 			return r;
-		i += n_taken;
 	}
 	return 0;
 }
@@ -340,15 +309,6 @@ static void note_nameless(struct work *w, const struct object *o, const struct w
 	}
 }
 
-/* What nothing contradicts is used, but for names that are there already. */
-static void note_unidentified(struct work *w, const struct object *o, size_t n)
-{
-	if (o->is_identified || !n)
-		return;
-	if (!w->n_unidentified++)
-		w->unidentified = o->path;
-}
-
 static int name_file(struct work *w, struct wanted *run, size_t n)
 {
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
@@ -359,7 +319,9 @@ static int name_file(struct work *w, struct wanted *run, size_t n)
 	if (r)
 		return r;
 	n = find_addresses(w, &object, run, n);
-	note_unidentified(w, &object, n);
+	/* What nothing contradicts is used, but for names that are there already. */
+	if (!object.is_identified && n && !w->n_unidentified++)
+		w->unidentified = object.path;
 	r = symbolize_query_names(w, &object, NULL, run, n);
 	if (!r)
 		note_nameless(w, &object, run, n);
@@ -398,44 +360,23 @@ static int name_generated(struct work *w, struct wanted *run, size_t n)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static bool is_same_file(const struct profile *p, const struct wanted *a, const struct wanted *b)
-{
-	const struct profile_mapping *m = symbolize_mapping_of(p, a->location);
-	const struct profile_mapping *n = symbolize_mapping_of(p, b->location);
-
-	return m->path == n->path && m->build_id == n->build_id;
-}
-
-void symbolize_progress_print(const struct symbolize_progress *progress,
-			      char ret[SYMBOLIZE_PROGRESS_MAX])
-{
-	const char *slash = strrchr(progress->path, '/');
-
-	snprintf(ret, SYMBOLIZE_PROGRESS_MAX, "%zu of %zu addresses have been looked up: %.60s",
-		 progress->done, progress->n, slash ? slash + 1 : progress->path);
-}
-
-static void symbolize_report_progress(const struct work *w, const struct wanted *all, size_t done,
-				      size_t n)
-{
-	const struct symbolize_progress progress = {
-		.done = done, .n = n, .path = symbolize_path_of(w->p, all[done].location)};
-
-	if (w->options->progress)
-		w->options->progress(w->options->context, &progress);
-}
-
 static int name_all(struct work *w, struct wanted *all, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
+		const struct profile_mapping *m = symbolize_mapping_of(w->p, all[i].location);
+		const char *path = profile_string(w->p, m->path);
+		char text[160];
 		int r;
 
-		for (end = i + 1; end < n && is_same_file(w->p, &all[i], &all[end]);)
+		for (end = i + 1; end < n && !wanted_compare_mapping(w->p, &all[i], &all[end]);)
 			end++;
-		symbolize_report_progress(w, all, i, n);
-		if (symbolize_is_kernel(w->p, symbolize_mapping_of(w->p, all[i].location)))
+		snprintf(text, sizeof(text), "%zu of %zu addresses have been looked up: %.60s", i,
+			 n, basename(path));
+		if (w->options->progress)
+			w->options->progress(w->options->context, (double)i / (double)n, text);
+		if (kernel_is_mapping(m, path))
 			r = name_kernel_part(w, all + i, end - i);
-		else if (!symbolize_is_file(symbolize_path_of(w->p, all[i].location)))
+		else if (!symbolize_is_file(path))
 			r = name_generated(w, all + i, end - i);
 		else
 			r = name_file(w, all + i, end - i);
@@ -483,11 +424,14 @@ int symbolize_profile(struct profile *p, const struct symbolize_options *options
 	int r, finish;
 
 	*ret = (struct symbolize_result){0};
-	r = symbolize_work_init(&w);
-	if (!r)
-		r = symbolize_collect(&w, &all, &n);
+	all = calloc(p->n_locations + 1, sizeof(*all));
+	r = all ? symbolize_work_init(&w) : error_origin(-ENOMEM);
 	if (r)
 		return r;
+	for (uint32_t i = 0; i < p->n_locations; i++)
+		if (symbolize_is_wanted(&w, &p->locations[i]))
+			all[n++].location = i;
+	qsort_r(all, n, sizeof(*all), wanted_compare_file, p);
 	r = name_all(&w, all, n);
 	if (r < 0)
 		return r;

@@ -17,17 +17,6 @@
 #include "client/symbolize/notes.h"
 #include "common/profile/profile.h"
 
-/* How far it is: before each file, with what was done before it. */
-struct symbolize_progress {
-	size_t done, n; /* locations that wanted names; @n is not 0 */
-	const char *path;
-};
-
-#define SYMBOLIZE_PROGRESS_MAX 160
-/* In words, which hold what strangers wrote: print_safely(). */
-void symbolize_progress_print(const struct symbolize_progress *progress,
-			      char ret[SYMBOLIZE_PROGRESS_MAX]);
-
 struct symbolize_options {
 	bool want_lines;         /* source lines and inlined functions, not functions alone */
 	bool is_forced;          /* files' names for what has names, too, also by path alone */
@@ -44,7 +33,11 @@ struct symbolize_options {
 	 * an fd that stays the owner's, or -1. NULL: there are none.
 	 */
 	int (*perf_map)(void *context, uint32_t mapping);
-	void (*progress)(void *context, const struct symbolize_progress *progress); /* or NULL */
+	/*
+	 * How far it is, before each file: @done is 0 to 1; @text, the same in words, holds what
+	 * strangers wrote: print_safely(). Or NULL.
+	 */
+	void (*progress)(void *context, double done, const char *text);
 	void *context;
 };
 

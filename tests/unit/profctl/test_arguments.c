@@ -46,14 +46,14 @@ static void test_start_options(void **state)
 		assert_int_equal(a.n_targets, 1);
 		assert_int_equal(a.targets[0].kind, PROFD__CONTROL__TARGET_KIND__PID);
 		assert_int_equal(a.targets[0].number, 1234);
-		assert_int_equal(a.rate, 999);
-		assert_false(a.is_period);
-		assert_string_equal(a.event, "cpu-clock:u");
-		assert_int_equal(a.duration_ns, UINT64_C(10000000000));
-		assert_string_equal(a.name, "n");
-		assert_int_equal(a.n_formats, 2);
+		assert_int_equal(a.request.rate, 999);
+		assert_false(a.request.is_period);
+		assert_string_equal(a.request.event, "cpu-clock:u");
+		assert_int_equal(a.request.duration_ns, UINT64_C(10000000000));
+		assert_string_equal(a.request.name, "n");
+		assert_int_equal(a.request.n_formats, 2);
 		assert_int_equal(a.formats[1], PROFD__CONTROL__FORMAT__LEGACY);
-		assert_true(a.children && a.no_kernel);
+		assert_true(a.request.children && a.request.no_kernel);
 		assert_false(a.json);
 	}
 }
@@ -97,8 +97,8 @@ static void test_start_targets(void **state)
 	assert_int_equal(a.n_targets, 4);
 	assert_int_equal(start("start 1 2 -s x -c 500 --json", &a, &message), 0);
 	assert_int_equal(a.n_targets, 3);
-	assert_true(a.is_period && a.json);
-	assert_int_equal(a.rate, 500);
+	assert_true(a.request.is_period && a.json);
+	assert_int_equal(a.request.rate, 500);
 }
 
 static void test_start_refusals(void **state)
@@ -157,22 +157,25 @@ static void test_stop(void **state)
 
 	(void)state;
 	assert_int_equal(stop("stop s12 --json", &a), 0);
-	assert_true(a.id == 12 && a.pid == 0 && !a.all && a.json);
+	assert_true(a.request.which_case == PROFD__CONTROL__STOP__WHICH_ID);
+	assert_true(a.request.id == 12 && !a.all && a.json);
 	assert_int_equal(stop("stop 34", &a), 0);
-	assert_true(a.id == 0 && a.pid == 34 && !a.all && !a.json);
+	assert_true(a.request.which_case == PROFD__CONTROL__STOP__WHICH_PID);
+	assert_true(a.request.pid == 34 && !a.all && !a.json);
 	assert_int_equal(stop("stop --all", &a), 0);
-	assert_true(a.all);
+	assert_true(a.all && a.request.which_case == PROFD__CONTROL__STOP__WHICH_ALL);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (stop(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
 }
 
-static int list(const char *line, struct list_arguments *ret)
+static int list(const char *line, Profd__Control__List *ret)
 {
 	struct usage_message message;
+	bool json;
 
 	words_split(&words, line);
-	return list_parse(words.argc, words.argv, NOW, ret, &message);
+	return list_parse(words.argc, words.argv, NOW, ret, &json, &message);
 }
 
 static void test_list(void **state)
@@ -180,7 +183,7 @@ static void test_list(void **state)
 	static const char *const bad[] = {
 		"list x",  "list --since",   "list --since soon", "list --since -1m --until -2m",
 		"list -s", "list --service="};
-	struct list_arguments a;
+	Profd__Control__List a;
 
 	(void)state;
 	assert_int_equal(list("list", &a), 0);
@@ -244,28 +247,29 @@ static void test_collect(void **state)
 			fail_msg("%s was taken", bad[i]);
 }
 
-static int vacuum(const char *line, struct vacuum_arguments *ret)
+static int vacuum(const char *line, Profd__Control__Vacuum *ret, bool *ret_json)
 {
 	struct usage_message message;
 
 	words_split(&words, line);
-	return vacuum_parse(words.argc, words.argv, ret, &message);
+	return vacuum_parse(words.argc, words.argv, ret, ret_json, &message);
 }
 
 static void test_vacuum(void **state)
 {
 	static const char *const bad[] = {"vacuum 3d", "vacuum --max-age 0", "vacuum --max-size x",
 					  "vacuum --max-age 3"};
-	struct vacuum_arguments a;
+	Profd__Control__Vacuum a;
+	bool json;
 
 	(void)state;
-	assert_int_equal(vacuum("vacuum", &a), 0);
-	assert_true(!a.max_age_ns && !a.max_size && !a.json);
-	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a), 0);
+	assert_int_equal(vacuum("vacuum", &a, &json), 0);
+	assert_true(!a.max_age_ns && !a.max_size_bytes && !json);
+	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a, &json), 0);
 	assert_int_equal(a.max_age_ns, UINT64_C(43200000000000));
-	assert_int_equal(a.max_size, 500 << 20);
+	assert_int_equal(a.max_size_bytes, 500 << 20);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		if (vacuum(bad[i], &a) != OPTIONS_BAD)
+		if (vacuum(bad[i], &a, &json) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);
 }
 
@@ -277,19 +281,19 @@ static void test_others(void **state)
 	char *extra[] = {(char[]){"epoch"}, (char[]){"now"}};
 	struct usage_message message;
 	struct status_arguments s;
-	struct flush_arguments f;
-	struct plain_arguments p;
+	Profd__Control__Flush f;
+	bool json;
 
 	(void)state;
 	assert_int_equal(status_parse(3, watch, &s, &message), 0);
 	assert_true(s.watch && s.json);
-	assert_int_equal(flush_parse(2, flush, &f, &message), 0);
+	assert_int_equal(flush_parse(2, flush, &f, &json, &message), 0);
 	assert_int_equal(f.id, 3);
-	assert_int_equal(flush_parse(1, flush, &f, &message), 0);
+	assert_int_equal(flush_parse(1, flush, &f, &json, &message), 0);
 	assert_int_equal(f.id, 0);
-	assert_int_equal(flush_parse(2, pid, &f, &message), OPTIONS_BAD);
-	assert_int_equal(plain_parse(1, extra, &p, &message), 0);
-	assert_int_equal(plain_parse(2, extra, &p, &message), OPTIONS_BAD);
+	assert_int_equal(flush_parse(2, pid, &f, &json, &message), OPTIONS_BAD);
+	assert_int_equal(plain_parse(1, extra, &json, &message), 0);
+	assert_int_equal(plain_parse(2, extra, &json, &message), OPTIONS_BAD);
 }
 
 int main(void)

@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "client/profctl/config.h"
 #include "client/profctl/json.h"
 #include "client/profctl/status_view.h"
 #include "client/profctl/table.h"
@@ -80,11 +79,10 @@ static void put_sample(struct json *j)
 	json_real(j, NULL, 0.25);
 	json_real(j, NULL, NAN);
 	json_bool(j, NULL, true);
-	json_end_array(j);
+	json_close(j);
 	json_begin_object(j, "empty");
-	json_end_object(j);
+	json_close(j);
 	json_null(j, "z");
-	json_end_object(j);
 	json_end(j);
 }
 
@@ -109,20 +107,18 @@ static void test_json_shape(void **state)
 
 static void test_table(void **state)
 {
-	static const char *const columns[] = {"NAME", ">N", "LAST", NULL};
-	cleanup(table_freep) struct table *table = NULL;
+	cleanup(table_deinit) struct table table = TABLE_OF("NAME", ">N", "LAST");
 	struct text t;
 
 	(void)state;
-	assert_int_equal(table_new(&table, columns), 0);
-	table_cell(table, "%s", "h\xc3\xa9llo");
-	table_cell(table, "%d", 5);
-	table_cell(table, "x");
-	table_cell(table, "\x1b[31m\xc2\x9b");
-	table_cell(table, "1234");
-	table_cell(table, "\x9by");
+	table_cell(&table, "%s", "h\xc3\xa9llo");
+	table_cell(&table, "%d", 5);
+	table_cell(&table, "x");
+	table_cell(&table, "\x1b[31m\xc2\x9b");
+	table_cell(&table, "1234");
+	table_cell(&table, "\x9by");
 	text_open(&t);
-	assert_int_equal(table_print(table, t.out), 0);
+	assert_int_equal(table_print(&table, t.out), 0);
 	expect(&t, "NAME       N  LAST\n"
 		   "h\xc3\xa9llo      5  x\n"
 		   "?[31m?  1234  ?y\n");

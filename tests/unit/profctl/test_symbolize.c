@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of `profctl symbolize`. */
-#include "client/profctl/symbolize.h"
+#include "client/profctl/arguments.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

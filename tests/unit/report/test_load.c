@@ -282,7 +282,7 @@ static void test_folder_of_the_store(void **state)
 
 	write_profile(w, "day/20261121T090000Z-60s.pb.gz", 1795251600, (struct stacks){0, 1, 1});
 	write_bytes(w, "day/20261121T090000Z-60s.sh-12.prof", "x", 1);
-	assert_int_equal(sources_add(&s, at(w, "day"), &w->message), SOURCES_E_OK);
+	assert_int_equal(sources_add(&s, at(w, "day"), &w->message), LOAD_E_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.n_double, 1);
 }
@@ -323,7 +323,7 @@ static void test_too_long_a_path(void **state)
 	memset(name, 'n', NAME_MAX);
 	write_text(fd, name, "f 1\n");
 	write_text(fd, "in", "f 1\n");
-	assert_int_equal(sources_add(&s, path, &w->message), SOURCES_E_OK);
+	assert_int_equal(sources_add(&s, path, &w->message), LOAD_E_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.n_too_far, 1);
 	assert_int_equal(unlinkat(fd, name, 0), 0);

@@ -20,7 +20,7 @@ static int parse(const char *line, struct report_arguments *ret, struct profile_
 
 	words_split(&words, "report");
 	words_add(&words, line);
-	return report_parse(words.argc, words.argv, ret, message);
+	return report_parse(words.argc, words.argv, false, ret, message);
 }
 
 static void test_dashes_and_arguments(void **state)

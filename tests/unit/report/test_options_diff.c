@@ -18,7 +18,7 @@ static int parse(const char *line, struct report_arguments *ret, struct profile_
 	static struct words words; /* arguments borrow from it */
 
 	words_split(&words, line);
-	return report_parse_diff(words.argc, words.argv, ret, message);
+	return report_parse(words.argc, words.argv, true, ret, message);
 }
 
 static void test_operands(void **state)

@@ -212,18 +212,18 @@ static void test_candidates(void **state)
 {
 	static const char *const names[] = {"parse_line", "main", "parse_file", "parse_line"};
 	struct profile *p = functions(names, 4);
-	const char **found;
+	struct prompt_candidate *found;
 	size_t n;
 
 	(void)state;
 	assert_int_equal(prompt_candidates(p, "peek par", 8, &found, &n), 0);
 	assert_int_equal(n, 2);
-	assert_string_equal(found[0], "parse_file");
-	assert_string_equal(found[1], "parse_line");
+	assert_string_equal(found[0].name, "parse_file");
+	assert_string_equal(found[1].name, "parse_line");
 	free(found);
 	assert_int_equal(prompt_candidates(p, "sort=", 5, &found, &n), 0);
 	assert_int_equal(n, 2);
-	assert_string_equal(found[0], "cum");
+	assert_string_equal(found[0].name, "cum");
 	free(found);
 	assert_int_equal(prompt_candidates(p, "peek ", 5, &found, &n), 0);
 	assert_int_equal(n, 0);
