@@ -202,7 +202,7 @@ static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid,
 	return 0;
 }
 
-static void refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
+static int refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
 {
 	char text[512] = "";
 	size_t length = 0;
@@ -210,8 +210,8 @@ static void refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, 
 	for (size_t i = 0; i < n && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, " s%" PRIu64,
 					   ids[i]);
-	reply_error(reply, CONTROL_ERROR_FAILED,
-		    "pid %d has several sessions, stop one by its id:%s", pid, text);
+	return reply_error(reply, CONTROL_ERROR_FAILED,
+			   "pid %d has several sessions, stop one by its id:%s", pid, text);
 }
 
 int daemon_verb_stop(const struct control_call *call)
@@ -237,12 +237,9 @@ int daemon_verb_stop(const struct control_call *call)
 		return daemon_answer_fatal(d, call->reply, r);
 	if (!pid || n == 1)
 		return stop_selected_sessions(d, ids, n, call->reply);
-	if (n)
-		refuse_several(call->reply, pid, ids, n);
-	else
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
-			    pid);
-	return CONTROL_DONE;
+	return n ? refuse_several(call->reply, pid, ids, n)
+		 : reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
+			       pid);
 }
 
 int daemon_verb_flush(const struct control_call *call)

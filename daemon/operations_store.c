@@ -232,15 +232,13 @@ static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 	bool more;
 	int r;
 
-	if (!s || !s->is_live || s->n_in_flight) {
-		reply_error(reply, CONTROL_ERROR_FAILED,
-			    s && s->is_live
-				    ? "another client takes the samples of session s%" PRIu64
-				    : "session s%" PRIu64
-				      " writes its windows to files: they cannot be taken",
-			    id);
-		return CONTROL_DONE;
-	}
+	if (!s || !s->is_live || s->n_in_flight)
+		return reply_error(reply, CONTROL_ERROR_FAILED,
+				   s && s->is_live
+					   ? "another client takes the samples of session s%" PRIu64
+					   : "session s%" PRIu64
+					     " writes its windows to files: they cannot be taken",
+				   id);
 	r = session_set_take_window(d->sessions, s, &taken, &more);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
@@ -284,11 +282,9 @@ static int collect_stored(struct daemon *d, const struct control_call *call,
 
 	if (!call->peer->privileged && request->pid)
 		r = restrict_to_program(d, call->peer, request->pid, &options, &wanted, &is_known);
-	if (!r && !is_known) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "no samples of process %d are known",
-			    request->pid);
-		return CONTROL_DONE;
-	}
+	if (!r && !is_known)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   "no samples of process %d are known", request->pid);
 	if (!r && s && !request->stored)
 		r = session_set_copy_window(d->sessions, s, wants_process, &wanted, &open);
 	if (!r)

@@ -403,11 +403,6 @@ int connection_new(struct connection **ret, struct connection_owner *owner, int 
 				       owner->stall_ns / 1000, 0, connection_on_stall, c);
 	if (r < 0)
 		return error_origin(r);
-	r = sd_event_source_set_priority(c->io, owner->priority);
-	if (r >= 0)
-		r = sd_event_source_set_priority(c->timer, owner->priority);
-	if (r < 0)
-		return error_origin(r);
 	c->fd = fd;
 	*ret = steal_ptr(&c);
 	return 0;

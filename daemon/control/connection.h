@@ -18,7 +18,6 @@ struct connection;
 struct connection_owner {
 	sd_event *loop;
 	struct dispatcher dispatcher;
-	int64_t priority;
 	uint64_t stall_ns;
 	size_t queued;        /* bytes of answers that wait to be read */
 	uint64_t attached[2]; /* of files behind them: those of clients without privileges, with */

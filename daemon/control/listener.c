@@ -203,7 +203,7 @@ static int listener_use_passed(struct listener *l, int passed)
 	return 0;
 }
 
-static int listener_add_sources(struct listener *l, int64_t priority)
+static int listener_add_sources(struct listener *l)
 {
 	int r;
 
@@ -214,10 +214,6 @@ static int listener_add_sources(struct listener *l, int64_t priority)
 				       listener_on_retry, l);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_source_set_priority(l->io, priority);
-	if (r >= 0)
-		r = sd_event_source_set_priority(l->retry, priority);
 	return r < 0 ? error_origin(r) : 0;
 }
 
@@ -233,7 +229,6 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
 		.dispatcher = {.verbs = options->verbs, .userdata = options->userdata},
-		.priority = options->priority,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
 		.gone = listener_on_gone,
 	};
@@ -244,7 +239,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 			     : listener_bind_socket(l, options);
 	if (r)
 		return r;
-	r = listener_add_sources(l, options->priority);
+	r = listener_add_sources(l);
 	if (r < 0)
 		return r;
 	*ret = steal_ptr(&l);

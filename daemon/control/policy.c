@@ -13,27 +13,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/proc.h"
-
-static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message->text, sizeof(message->text), format, args);
-	va_end(args);
-	return outcome;
-}
 
 bool policy_may_control(const struct peer *peer, uid_t owner)
 {
@@ -87,7 +72,7 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	if (r == 0 && is_thread)
 		tgid = ids.tgid;
 	if (r == 0 && ids.tgid != tgid)
-		return policy_deny(message, CONTROL_ERROR_FAILED,
+		return request_say(message, CONTROL_ERROR_FAILED,
 				   "%d is a thread of process %d, not a process; use -t %d", id,
 				   ids.tgid, id);
 	if (r == 0) {
@@ -100,9 +85,9 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	if (r < 0)
 		return r;
 	if (r || ids.tgid != tgid || !pidfd_is_alive(pidfd))
-		return policy_deny(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
+		return request_say(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
 	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
-		return policy_deny(
+		return request_say(
 			message, CONTROL_ERROR_DENIED,
 			"%s %d does not run as your user only; only root and members of the profd "
 			"group may profile it",
@@ -119,14 +104,14 @@ static int policy_check_rate(const struct session_request *request, struct reque
 					   strncmp(request->event, "task-clock", 10) == 0);
 
 	if (!request->is_period && request->rate > POLICY_HZ_MAX)
-		return policy_deny(message, CONTROL_ERROR_DENIED,
+		return request_say(message, CONTROL_ERROR_DENIED,
 				   "without privileges, at most %d Hz", POLICY_HZ_MAX);
 	if (request->is_period && !is_clock)
-		return policy_deny(message, CONTROL_ERROR_DENIED,
+		return request_say(message, CONTROL_ERROR_DENIED,
 				   "without privileges, only cpu-clock and task-clock can have a "
 				   "period; use -F");
 	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
-		return policy_deny(message, CONTROL_ERROR_DENIED,
+		return request_say(message, CONTROL_ERROR_DENIED,
 				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
 				   1000000000 / POLICY_HZ_MAX);
 	return 0;
@@ -141,11 +126,11 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 	request->owner = peer->uid;
 	if (!peer->privileged) {
 		if (!is_process)
-			return policy_deny(
+			return request_say(
 				message, CONTROL_ERROR_DENIED,
 				"without privileges, only your own processes and threads");
 		if (n_sessions >= POLICY_SESSIONS_MAX)
-			return policy_deny(message, CONTROL_ERROR_DENIED,
+			return request_say(message, CONTROL_ERROR_DENIED,
 					   "you have %u sessions of at most %d; stop one first",
 					   n_sessions, POLICY_SESSIONS_MAX);
 		r = policy_check_rate(request, message);
@@ -165,7 +150,7 @@ int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 
 	/* socket(7): a peer of a namespace that is none of ours has no number here. */
 	if (peer->pid <= 0)
-		return policy_deny(message, CONTROL_ERROR_FAILED,
+		return request_say(message, CONTROL_ERROR_FAILED,
 				   "the process cannot be seen from here");
 	r = policy_check_process(&alone, proc_fd, &process, message);
 	if (r) {
@@ -187,7 +172,7 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 	if (peer->privileged || request->session)
 		return 0;
 	if (!request->pid)
-		return policy_deny(
+		return request_say(
 			message, CONTROL_ERROR_DENIED,
 			"without privileges, only -p with a process of your own, or --session with "
 			"yours");

@@ -96,7 +96,7 @@ void reply_ok(struct reply *reply)
 		   &(Profd__Control__Empty)PROFD__CONTROL__EMPTY__INIT);
 }
 
-void reply_error(struct reply *reply, enum control_error code, const char *format, ...)
+int reply_error(struct reply *reply, enum control_error code, const char *format, ...)
 {
 	Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
 	char text[TEXT_SIZE];
@@ -111,6 +111,7 @@ void reply_error(struct reply *reply, enum control_error code, const char *forma
 	error.code = (Profd__Control__ErrorCode)code;
 	error.message = text;
 	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_ERROR, &error);
+	return CONTROL_DONE;
 }
 
 void reply_text(struct reply *reply, const char *text)
