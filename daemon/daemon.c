@@ -293,7 +293,7 @@ static int daemon_on_output(sd_event_source *source, int fd, uint32_t events, vo
 		struct flush_item *item = result->request;
 
 		if (item->session && !item->session->is_live)
-			d->last_flush = (struct status_last_flush){
+			d->last_flush = (struct daemon_last_flush){
 				.started_ns = result->started_ns,
 				.seconds = result->seconds,
 				.n_files = result->n_files,

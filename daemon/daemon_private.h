@@ -17,7 +17,6 @@
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
-#include "daemon/session/status.h"
 #include "daemon/watch.h"
 
 #define DAEMON_WARNINGS_MAX 16
@@ -46,6 +45,13 @@ struct daemon_watch {
 	uint64_t stopping_ns;  /* since when profd stops, CLOCK_MONOTONIC */
 };
 
+struct daemon_last_flush {
+	uint64_t started_ns; /* Unix time; 0: none yet */
+	double seconds;
+	uint32_t n_files;
+	int error; /* errno, or 0 */
+};
+
 struct daemon {
 	struct daemon_options options;
 	struct config *config;
@@ -72,7 +78,7 @@ struct daemon {
 	size_t n_sources;
 	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
 	struct lateness lateness;        /* of drains */
-	struct status_last_flush last_flush;
+	struct daemon_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
@@ -133,6 +139,13 @@ extern const struct control_verb daemon_verbs[];
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 /* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
 struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
+
+/*
+ * status.c: answers @reply with what @peer may see, sessions of others left out for the
+ * unprivileged; @warnings: NULL-terminated. Returns 0 or negative errno.
+ */
+int daemon_reply_status(struct daemon *d, const char *const *warnings, const struct peer *peer,
+			struct reply *reply);
 
 /* operations_files.c: handlers of daemon_verbs. */
 int daemon_verb_stop(const struct control_call *call);

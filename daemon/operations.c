@@ -259,26 +259,10 @@ static int verb_status(const struct control_call *call)
 {
 	struct daemon *d = call->userdata;
 	struct warnings warnings;
-	const struct status_facts facts = {
-		.sessions = d->sessions,
-		.processes = d->processes,
-		.source = d->source,
-		.output = d->output,
-		.unwinder = d->unwinder,
-		.lateness = &d->lateness,
-		.event = d->event.name,
-		.frequency = daemon_rate(d),
-		.attached = d->shim ? source_shim_count(d->shim) : 0,
-		.store_path = d->places.store_path,
-		.budget_bytes = d->config->memory_budget,
-		.started_ns = d->started_ns,
-		.warnings = warnings.lines,
-		.last_flush = d->last_flush,
-	};
 	int r;
 
 	gather_warnings(d, &warnings);
-	r = status_reply(&facts, call->peer, call->reply);
+	r = daemon_reply_status(d, warnings.lines, call->peer, call->reply);
 	return r ? daemon_answer_fatal(d, call->reply, r) : CONTROL_DONE;
 }
 
