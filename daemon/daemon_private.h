@@ -152,8 +152,11 @@ int daemon_verb_stop(const struct control_call *call);
 int daemon_verb_flush(const struct control_call *call);
 int daemon_verb_epoch(const struct control_call *call);
 int daemon_verb_list(const struct control_call *call);
-/* What output_submit_*() returned for @item, which is gone unless that was 0. CONTROL_PENDING. */
-int daemon_item_submitted(struct flush_item *item, int r);
+/*
+ * Has the output thread do it, with @item, which is taken over, as its cookie; its snapshot, if
+ * that is still there, the thread did not take. CONTROL_PENDING.
+ */
+int daemon_submit(struct daemon *d, struct output_request *request, struct flush_item *item);
 
 /* operations_store.c, operations_shim.c: the same. */
 int daemon_verb_collect(const struct control_call *call);

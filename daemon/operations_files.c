@@ -271,57 +271,54 @@ int daemon_verb_flush(const struct control_call *call)
 	return CONTROL_PENDING;
 }
 
-/* The item that stands for @reply while the output thread makes something that is no snapshot. */
-static int name_waiter_new(struct flush_item **ret, const struct control_call *call)
+int daemon_submit(struct daemon *d, struct output_request *request, struct flush_item *item)
 {
-	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
-	struct waiter *w;
 	int r;
 
-	if (!item)
-		return error_origin(-ENOMEM);
-	r = file_waiter_new(&w, &item->flush, call->userdata, call->reply);
-	if (r)
-		return r;
-	w->kind = WAITS_FOR_NAME;
-	*ret = steal_ptr(&item);
-	return 0;
-}
-
-int daemon_item_submitted(struct flush_item *item, int r)
-{
-	if (!r)
+	request->cookie = item;
+	r = output_submit(d->output, request);
+	if (!r) {
+		request->snapshot = NULL;
 		return CONTROL_PENDING;
+	}
 	item->flush->error = r < 0 ? -r : EBUSY;
 	flush_release(item->flush);
 	free(item);
 	return CONTROL_PENDING;
 }
 
+/* Has something made that is no snapshot, for which the reply waits. */
+static int name_waiter_submit(const struct control_call *call, struct output_request *request)
+{
+	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
+	struct daemon *d = call->userdata;
+	struct waiter *w;
+	int r = item ? file_waiter_new(&w, &item->flush, d, call->reply) : error_origin(-ENOMEM);
+
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	w->kind = WAITS_FOR_NAME;
+	return daemon_submit(d, request, steal_ptr(&item));
+}
+
 int daemon_verb_epoch(const struct control_call *call)
 {
-	struct daemon *d = call->userdata;
-	struct flush_item *item = NULL;
-	int r = name_waiter_new(&item, call);
+	struct output_request epoch = {.task = OUTPUT_EPOCH};
 
-	return r ? daemon_answer_fatal(d, call->reply, r)
-		 : daemon_item_submitted(item, output_submit_epoch(d->output, item));
+	return name_waiter_submit(call, &epoch);
 }
 
 int daemon_verb_list(const struct control_call *call)
 {
 	Profd__Control__List *list = call->message;
-	struct daemon *d = call->userdata;
+	struct output_request request = {.task = OUTPUT_LIST};
 	struct request_message why;
-	struct flush_item *item = NULL;
 	int r = request_check_list(list, &why);
 
 	if (r)
 		return request_refuse(call, r, &why);
-	r = name_waiter_new(&item, call);
-	if (r)
-		return daemon_answer_fatal(d, call->reply, r);
-	return daemon_item_submitted(
-		item, output_submit_list(d->output, *list->service ? list->service : NULL,
-					 list->since_ns, list->until_ns, item));
+	request.what.service = *list->service ? list->service : NULL;
+	request.what.select.since_ns = list->since_ns;
+	request.what.select.until_ns = list->until_ns;
+	return name_waiter_submit(call, &request);
 }

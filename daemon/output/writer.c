@@ -343,7 +343,6 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	w->conditions &= WRITER_NOT_ROLLED_UP;
 	w->store->acl_refused = false;
 	w->error = 0;
-	result->request = snapshot->request;
 	r = writer_write_files(w, snapshot, now_ns, result, &is_final);
 	kernel_images_release(w->context.kernel);
 	if (r) {

@@ -15,6 +15,7 @@
 struct waiting {
 	struct waiting *next;
 	struct snapshot *snapshot;
+	struct flush_item *item;
 };
 
 struct flusher {
@@ -109,7 +110,7 @@ void flusher_free(struct flusher *f)
 		struct waiting *w = f->first;
 
 		f->first = w->next;
-		free(w->snapshot->request);
+		free(w->item);
 		snapshot_free(w->snapshot);
 		free(w);
 	}
@@ -121,7 +122,11 @@ void flusher_retry(struct flusher *f)
 	while (f->first) {
 		struct waiting *w = f->first;
 
-		if (output_submit(f->output, w->snapshot) != OUTPUT_E_OK)
+		const struct output_request request = {.task = OUTPUT_WRITE,
+						       .cookie = w->item,
+						       .snapshot = w->snapshot};
+
+		if (output_submit(f->output, &request) != OUTPUT_E_OK)
 			return;
 		f->first = w->next;
 		if (!f->first)
@@ -149,8 +154,7 @@ int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct fl
 	*cookie = *item;
 	if (cookie->flush)
 		cookie->flush->n_pending++;
-	snapshot->request = cookie;
-	*w = (struct waiting){.snapshot = snapshot};
+	*w = (struct waiting){.snapshot = snapshot, .item = cookie};
 	*f->last = w;
 	f->last = &w->next;
 	flusher_retry(f);

@@ -36,7 +36,7 @@ int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flu
 /* The last release calls done and frees. */
 void flush_release(struct flush *flush);
 
-/* The cookie of a snapshot on its way through the output thread. */
+/* The cookie of a request to the output thread. */
 struct flush_item {
 	struct session *session; /* NULL: an epoch or a listing */
 	struct flush *flush;     /* held, or NULL */
