@@ -21,7 +21,6 @@
 struct candidate {
 	size_t first_part, n_parts;
 	uint64_t samples;
-	size_t order;
 };
 
 static int candidate_compare(const void *a, const void *b)
@@ -30,7 +29,7 @@ static int candidate_compare(const void *a, const void *b)
 
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return x->first_part < y->first_part ? -1 : x->first_part > y->first_part;
 }
 
 static int legacy_add_part(struct legacy_plan *plan, const struct view *view, size_t first,
@@ -88,7 +87,7 @@ static int legacy_choose_processes(struct legacy_plan *plan, const struct view *
 		uint64_t process = view->entries[part->first].entry->process;
 
 		if (!n || view->entries[part[-1].first].entry->process != process)
-			all[n++] = (struct candidate){.first_part = i, .order = i};
+			all[n++] = (struct candidate){.first_part = i};
 		all[n - 1].n_parts++;
 		all[n - 1].samples += part->samples;
 	}
@@ -246,11 +245,6 @@ static void maps_put_line(FILE *out, struct symbols *symbols, const struct mappi
 	fprintf(out, "%s\n", mapped_file_is_deleted(symbols, image) ? " (deleted)" : "");
 }
 
-static bool mapping_in_generation(const struct mapping *m, uint32_t generation)
-{
-	return m->from <= generation && generation < m->until;
-}
-
 static int maps_compare_start(const void *a, const void *b)
 {
 	const struct mapping *x = *(const struct mapping *const *)a;
@@ -280,7 +274,7 @@ static int legacy_maps(struct symbols *symbols, const struct snapshot_process *p
 	if (!lines)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n_all; i++)
-		if (mapping_in_generation(&all[i], generation))
+		if (mapping_is_valid(&all[i], generation))
 			lines[n++] = &all[i];
 	if (n)
 		qsort(lines, n, sizeof(*lines), maps_compare_start);

@@ -247,11 +247,9 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 		return 0;
 	all = mappings_all(best.e->process->mappings, &n);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t g = best.e->entry->generation;
-
-		if (all[i].image != best.program || g < all[i].from || g >= all[i].until)
-			continue;
-		if (!place.mapping || all[i].start < place.mapping->start)
+		if (all[i].image == best.program &&
+		    mapping_is_valid(&all[i], best.e->entry->generation) &&
+		    (!place.mapping || all[i].start < place.mapping->start))
 			place.mapping = &all[i];
 	}
 	if (!place.mapping)

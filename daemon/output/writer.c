@@ -131,6 +131,7 @@ static void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t n
 
 int writer_read_store(struct writer *w, uint64_t now_ns)
 {
+	uint64_t oldest, newest;
 	int r;
 
 	if (w->is_read)
@@ -142,7 +143,8 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s, now_ns / NS);
 	if (r)
 		return r;
-	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
+	index_span(&w->store->index, &oldest, &newest);
+	steady_begin(&w->clock, now_ns, w->boot_ns, newest);
 	w->is_read = true;
 	writer_apply_retention(w, now_ns, 0);
 	return 0;
@@ -562,15 +564,14 @@ const char *writer_describe(struct writer *w, unsigned condition)
 
 void writer_get_state(const struct writer *w, struct output_state *ret)
 {
-	*ret = (struct output_state){
-		.store =
-			{
-				.bytes = w->store->index.blocks * INDEX_BLOCK,
-				.n_files = w->store->index.n_files,
-				.oldest_ns = index_oldest(&w->store->index) * NS,
-				.full = w->store->full,
-			},
-	};
+	const struct index *index = &w->store->index;
+	uint64_t oldest, newest;
+
+	index_span(index, &oldest, &newest);
+	*ret = (struct output_state){.store = {.bytes = index->blocks * INDEX_BLOCK,
+					       .n_files = index->n_files,
+					       .oldest_ns = oldest * NS,
+					       .full = w->store->full}};
 	memcpy(ret->store.epoch, w->epochs.name, sizeof(w->epochs.name));
 	symbols_get_stats(w->context.symbols, &ret->symbols);
 	symbols_get_wanted(w->context.symbols, &ret->wanted);
