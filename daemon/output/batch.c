@@ -202,7 +202,7 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 		return r;
 	r = batch_write_all(batch, data, length);
 	if (!r && !file->replace)
-		store_set_samples(batch->file_fd, file->samples);
+		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, file->samples);
 	if (!r)
 		r = batch_measure_file(batch);
 	return batch_close_file(batch, r);
@@ -228,7 +228,7 @@ int batch_end(struct batch *batch, uint64_t samples)
 
 	e->samples = samples;
 	e->is_synced = true;
-	store_set_samples(batch->file_fd, samples);
+	store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, samples);
 	if (batch->store->ops->sync_file(batch->file_fd) < 0)
 		r = error_origin(-errno);
 	if (!r)

@@ -138,18 +138,10 @@ static int read_old_image_profile(int folder, const char *name, struct image_pro
 	return image_profile_read(data, length, ret, &message);
 }
 
-static int writing_add_image(struct writing *g, const struct image_part *part, const char *path,
-			     int folder, const char *ledger)
+static int writing_add_image(struct writing *g, const struct image_parts *parts,
+			     const struct image_part *part, const char *path, int folder,
+			     const char *ledger)
 {
-	const struct image_header header = {
-		.epoch = g->epochs->name,
-		.platform = g->context->host,
-		.event = g->snapshot->event,
-		.period = g->snapshot->period,
-		.ledger = ledger,
-		.cpuspeed_mhz = g->context->cpuspeed_mhz,
-		.cpucount = g->context->cpucount,
-	};
 	const struct batch_file file = {
 		.folder = path, .name = part->name, .owner = STORE_NOBODY, .replace = true};
 	cleanup(image_profile_freep) struct image_profile *old = NULL;
@@ -158,7 +150,7 @@ static int writing_add_image(struct writing *g, const struct image_part *part, c
 	int r = read_old_image_profile(folder, part->name, &old);
 
 	if (!r)
-		r = image_part_encode(part, &header, old, &data, &length);
+		r = image_part_encode(parts, part, g->epochs->name, ledger, old, &data, &length);
 	return r ? r : batch_add(g->batch, &file, data, length);
 }
 
@@ -177,7 +169,7 @@ static int writing_add_to_epoch(struct writing *g, const struct image_parts *par
 	if (store_enter(g->store, path, &folder) < 0)
 		folder = -1; /* the epoch's first files */
 	for (const struct image_part *p = image_parts_first(parts); p && !r; p = p->hh.next)
-		r = writing_add_image(g, p, path, folder, ledger);
+		r = writing_add_image(g, parts, p, path, folder, ledger);
 	return r;
 }
 

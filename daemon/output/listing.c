@@ -72,7 +72,7 @@ static int listing_read_samples(struct store *store, const char *path, unsigned 
 
 	if (fd < 0) /* it was removed */
 		return 0;
-	n = store_get_samples(fd);
+	n = store_get_number(fd, STORE_SAMPLES_ATTRIBUTE);
 	if (n == INDEX_SAMPLES_UNKNOWN)
 		r = encoders_count(store, path, format, &n);
 	if (!r)

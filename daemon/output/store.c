@@ -26,6 +26,7 @@
 
 #include "common/error.h"
 #include "common/read_end.h"
+#include "common/units.h"
 
 #define MODE_FOLDER   0750
 #define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
@@ -281,29 +282,25 @@ void store_prune(struct store *store, const char *path)
 		*strrchr(copy, '/') = '\0';
 }
 
-void store_set_samples(int fd, uint64_t samples)
+void store_set_number(int fd, const char *attribute, uint64_t number)
 {
 	char text[24];
-	int n = snprintf(text, sizeof(text), "%" PRIu64, samples);
+	int n = snprintf(text, sizeof(text), "%" PRIu64, number);
 
 	/* Where there are no such attributes, a listing reads the file instead. */
-	(void)fsetxattr(fd, STORE_SAMPLES_ATTRIBUTE, text, (size_t)n, 0);
+	(void)fsetxattr(fd, attribute, text, (size_t)n, 0);
 }
 
-uint64_t store_get_samples(int fd)
+uint64_t store_get_number(int fd, const char *attribute)
 {
 	char text[24];
-	ssize_t n = fgetxattr(fd, STORE_SAMPLES_ATTRIBUTE, text, sizeof(text) - 1);
-	uint64_t samples = 0;
+	ssize_t n = fgetxattr(fd, attribute, text, sizeof(text) - 1);
+	uint64_t number;
 
 	if (n <= 0 || n > 19)
-		return INDEX_SAMPLES_UNKNOWN;
-	for (ssize_t i = 0; i < n; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return INDEX_SAMPLES_UNKNOWN;
-		samples = samples * 10 + (uint64_t)(text[i] - '0');
-	}
-	return samples;
+		return UINT64_MAX;
+	text[n] = '\0';
+	return units_parse_number(text, &number) == UNITS_E_OK ? number : UINT64_MAX;
 }
 
 static int store_make_dirs(struct store *store)

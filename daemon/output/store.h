@@ -103,9 +103,10 @@ int store_remove_tree(struct store *store, const char *path);
 /* Removes @path and then its parents down to the second level, as far as they are empty. */
 void store_prune(struct store *store, const char *path);
 
-/* The number of samples kept as an extended attribute of a window's file. */
+/* A number kept as an extended attribute, best effort; UINT64_MAX: there is none. */
+void store_set_number(int fd, const char *attribute, uint64_t number);
+uint64_t store_get_number(int fd, const char *attribute);
+/* The number of samples of a window's file. */
 #define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
-void store_set_samples(int fd, uint64_t samples);
-uint64_t store_get_samples(int fd);
 
 #endif
