@@ -49,32 +49,6 @@ static int file_waiter_new(struct waiter **ret, struct flush **ret_flush, struct
 	return 0;
 }
 
-struct paths {
-	char **paths; /* NULL-terminated */
-	size_t n;
-};
-
-static void paths_deinit(struct paths *p)
-{
-	for (size_t i = 0; i < p->n; i++)
-		free(p->paths[i]);
-	free(p->paths);
-}
-
-static int paths_add(struct paths *p, char *path)
-{
-	char **moved = path ? reallocarray(p->paths, p->n + 2, sizeof(*moved)) : NULL;
-
-	if (!moved) {
-		free(path);
-		return error_origin(-ENOMEM);
-	}
-	p->paths = moved;
-	p->paths[p->n++] = path;
-	p->paths[p->n] = NULL;
-	return 0;
-}
-
 static int path_compare_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -111,7 +85,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	}
 	closedir(dir);
 	if (ret->n > first)
-		qsort(ret->paths + first, ret->n - first, sizeof(char *), path_compare_text);
+		qsort(ret->all + first, ret->n - first, sizeof(char *), path_compare_text);
 	return r;
 }
 
@@ -137,7 +111,7 @@ static void answer_stopped(struct waiter *w, int error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
 			    d->places.store_path, strerror(error));
 	else
-		reply_paths(w->reply, paths.paths ? paths.paths : (char *[]){NULL});
+		reply_paths(w->reply, paths.all);
 }
 
 static void file_waiter_on_written(void *userdata, struct flush *flush)
@@ -152,9 +126,9 @@ static void file_waiter_on_written(void *userdata, struct flush *flush)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
 			    w->daemon->places.store_path, strerror(flush->error));
 	else if (w->kind == WAITS_FOR_NAME)
-		reply_text(w->reply, flush->n_paths ? flush->paths[0] : "");
+		reply_text(w->reply, flush->paths.n ? flush->paths.all[0] : "");
 	else
-		reply_paths(w->reply, flush->paths ? flush->paths : (char *[]){NULL});
+		reply_paths(w->reply, flush->paths.all);
 	free(w->ids);
 	free(w);
 }

@@ -7,7 +7,6 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/store/names.h"
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
@@ -126,31 +125,14 @@ static int store_client_new(struct flush_item **ret, struct daemon *d, struct re
 	return 0;
 }
 
-/* Whom the copy of the open window is of. */
-struct wanted {
-	const char *service; /* or NULL */
-	pid_t pid;           /* or 0 */
-	uint64_t serial;     /* only this program of the process; 0: all */
-};
-
-static bool wants_process(void *userdata, const struct snapshot_process *p)
-{
-	const struct wanted *w = userdata;
-
-	if (w->service)
-		return p->service && names_match_service(w->service, p->service);
-	if (w->pid)
-		return p->pid == w->pid && (!w->serial || p->program_serial == w->serial);
-	return true;
-}
-
 /*
  * Without privileges: only what the program that runs there now has done, because whatever was
  * there before it may have been somebody else's. Nothing says of a stored sample which program it
  * is of: so windows must have begun after it did.
  */
 static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t pid,
-			       struct collect_options *options, struct wanted *wanted, bool *ret)
+			       struct collect_options *options, struct window_filter *filter,
+			       bool *ret)
 {
 	uint64_t born_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct process *p;
@@ -167,7 +149,7 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	if (r || !*ret)
 		return r;
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
-	wanted->serial = p->serial;
+	filter->serial = p->serial;
 	options->service = p->unit->service;
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
@@ -265,7 +247,7 @@ static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 static int collect_stored(struct daemon *d, const struct control_call *call,
 			  const struct collect_request *request, struct session *s)
 {
-	struct wanted wanted = {.service = request->service, .pid = request->pid};
+	struct window_filter filter = {.service = request->service, .pid = request->pid};
 	struct output_request output = {
 		.task = OUTPUT_COLLECT,
 		.what = {.service = request->service,
@@ -282,14 +264,13 @@ static int collect_stored(struct daemon *d, const struct control_call *call,
 	int r = 0;
 
 	if (!call->peer->privileged && request->pid)
-		r = restrict_to_program(d, call->peer, request->pid, &output.what, &wanted,
+		r = restrict_to_program(d, call->peer, request->pid, &output.what, &filter,
 					&is_known);
 	if (!r && !is_known)
 		return reply_error(call->reply, CONTROL_ERROR_FAILED,
 				   "no samples of process %d are known", request->pid);
 	if (!r && s && !request->stored)
-		r = session_set_copy_window(d->sessions, s, wants_process, &wanted,
-					    &output.snapshot);
+		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
 	if (!r)
 		r = store_client_new(&item, d, call->reply, &output, call->peer->privileged);
 	r = r ? daemon_answer_fatal(d, call->reply, r) : daemon_submit(d, &output, item);

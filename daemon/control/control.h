@@ -129,7 +129,7 @@ int reply_error(struct reply *reply, enum control_error error, const char *forma
 	__attribute__((format(printf, 3, 4)));
 /* One text: a session id, an epoch's name, the configuration. */
 void reply_text(struct reply *reply, const char *text);
-/* File paths, NULL-terminated. */
+/* File paths, NULL-terminated; NULL: none. */
 void reply_paths(struct reply *reply, char *const *paths);
 /* Rows of `list`, see output/listing.h. */
 struct listing;

@@ -23,6 +23,27 @@ struct flusher {
 	struct waiting *first, **last;
 };
 
+void paths_deinit(struct paths *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->all[i]);
+	free(p->all);
+}
+
+int paths_add(struct paths *p, char *path)
+{
+	char **moved = path ? reallocarray(p->all, p->n + 2, sizeof(*moved)) : NULL;
+
+	if (!moved) {
+		free(path);
+		return error_origin(-ENOMEM);
+	}
+	p->all = moved;
+	p->all[p->n++] = path;
+	p->all[p->n] = NULL;
+	return 0;
+}
+
 int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush), void *userdata)
 {
 	struct flush *flush = calloc(1, sizeof(*flush));
@@ -39,35 +60,10 @@ void flush_release(struct flush *flush)
 	if (!flush || --flush->n_pending > 0)
 		return;
 	flush->done(flush->userdata, flush);
-	for (size_t i = 0; i < flush->n_paths; i++)
-		free(flush->paths[i]);
-	free(flush->paths);
+	paths_deinit(&flush->paths);
 	listing_free(flush->listing);
 	collected_free(flush->collected);
 	free(flush);
-}
-
-static int flush_add_paths(struct flush *flush, char *const *paths)
-{
-	size_t n = 0;
-	char **moved;
-
-	while (paths && paths[n])
-		n++;
-	moved = reallocarray(flush->paths, flush->n_paths + n + 1, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	flush->paths = moved;
-	flush->paths[flush->n_paths] = NULL;
-	for (size_t i = 0; i < n; i++) {
-		char *copy = strdup(paths[i]);
-
-		if (!copy)
-			return error_origin(-ENOMEM);
-		flush->paths[flush->n_paths++] = copy;
-		flush->paths[flush->n_paths] = NULL;
-	}
-	return 0;
 }
 
 int flush_item_finish(struct flush_item *item, struct output_result *result)
@@ -75,7 +71,8 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	int r = 0;
 
 	if (item->flush) {
-		r = flush_add_paths(item->flush, result->paths);
+		for (char **path = result->paths; !r && path && *path; path++)
+			r = paths_add(&item->flush->paths, strdup(*path));
 		if (result->listing)
 			item->flush->listing = steal_ptr(&result->listing);
 		if (result->collected)

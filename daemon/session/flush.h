@@ -17,10 +17,18 @@
 
 struct session;
 
+struct paths {
+	char **all; /* NULL-terminated, once there is one */
+	size_t n;
+};
+
+void paths_deinit(struct paths *p);
+/* @path is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
+int paths_add(struct paths *p, char *path);
+
 struct flush {
 	unsigned n_pending;
-	char **paths; /* NULL-terminated, once there is one */
-	size_t n_paths;
+	struct paths paths;
 	int error; /* errno of the first write that failed */
 	/* What was asked for, if it was that; owned. */
 	struct listing *listing;

@@ -349,8 +349,7 @@ void session_drop_snapshots(struct session *s)
 }
 
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			bool (*wants)(void *userdata, const struct snapshot_process *p),
-			void *userdata, struct snapshot **ret)
+			const struct window_filter *filter, struct snapshot **ret)
 {
 	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	int r;
@@ -359,7 +358,7 @@ int session_copy_window(struct session *s, const struct moment *end, const struc
 		return SESSION_E_EMPTY;
 	r = session_make_snapshot(s, &snapshot);
 	if (!r)
-		r = window_copy(s->window, end, ledger, wants, userdata, snapshot);
+		r = window_copy(s->window, end, ledger, filter, snapshot);
 	if (r)
 		return r;
 	if (!aggregate_count(snapshot->aggregate))

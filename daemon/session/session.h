@@ -171,8 +171,7 @@ struct snapshot *session_pop_snapshot(struct session *s);
 void session_drop_snapshots(struct session *s);
 /* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			bool (*wants)(void *userdata, const struct snapshot_process *p),
-			void *userdata, struct snapshot **ret);
+			const struct window_filter *filter, struct snapshot **ret);
 /*
  * Counts a snapshot that could not be written into the open window, which then begins where the
  * snapshot began.

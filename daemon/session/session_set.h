@@ -44,12 +44,11 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 /* Closes the window of @s (NULL: of every running session) now. */
 int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
 /*
- * A copy of the open window of @s, of the processes that @wants wants; *ret NULL if it has no
+ * A copy of the open window of @s, of the processes that @filter lets pass; *ret NULL if it has no
  * sample of them. Returns 0 or negative errno.
  */
 int session_set_copy_window(struct session_set *set, struct session *s,
-			    bool (*wants)(void *userdata, const struct snapshot_process *p),
-			    void *userdata, struct snapshot **ret);
+			    const struct window_filter *filter, struct snapshot **ret);
 /*
  * The oldest window of @s, a live session, if need be the open one, which begins another one; *ret
  * NULL if there is no sample. *ret_more: there is more, already. It is in flight until its result

@@ -36,16 +36,11 @@ static size_t window_share(const struct session_set *set)
 	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
 }
 
-static int open_window(struct session_set *set, struct session *s)
+static int open_window(const struct session_set *set, struct session *s,
+		       const struct ledger *ledger)
 {
-	struct ledger ledger;
-	int r;
-
-	r = samplers_ledger(set->samplers, s->sampler, &ledger);
-	if (r)
-		return r;
 	s->window_max_bytes = window_share(set);
-	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
+	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), ledger);
 }
 
 static int complete_process(void *userdata, struct process *p)
@@ -79,8 +74,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,
-			    bool (*wants)(void *userdata, const struct snapshot_process *p),
-			    void *userdata, struct snapshot **ret)
+			    const struct window_filter *filter, struct snapshot **ret)
 {
 	struct moment end = moment_now();
 	struct ledger ledger;
@@ -94,7 +88,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		r = samplers_ledger(set->samplers, s->sampler, &ledger);
 	if (r)
 		return r;
-	r = session_copy_window(s, &end, &ledger, wants, userdata, ret);
+	r = session_copy_window(s, &end, &ledger, filter, ret);
 	return r < 0 ? r : 0;
 }
 
@@ -155,8 +149,7 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 	if (r)
 		return r;
 	/* With the same ledger: what is lost meanwhile belongs to the next window. */
-	s->window_max_bytes = window_share(set);
-	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
+	return open_window(set, s, &ledger);
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,
@@ -164,6 +157,7 @@ int session_windows_attach(struct session_set *set, struct session *s,
 {
 	/* Who had one before gave back as many as are taken now. */
 	bool may_take_all = s->privileged || s->attachment;
+	struct ledger ledger;
 	int r;
 
 	s->spec.rate = session_rate(s->wanted_rate, s->spec.is_period, set->halvings);
@@ -172,10 +166,10 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	if (r)
 		return r;
 	s->attachment++;
-	r = open_window(set, s);
-	if (r)
-		return r;
-	return samplers_refilter(set->samplers, s->sampler);
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (!r)
+		r = open_window(set, s, &ledger);
+	return r ? r : samplers_refilter(set->samplers, s->sampler);
 }
 
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush)

@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/store/names.h"
 #include "daemon/resolve/jit_files.h"
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
@@ -236,10 +237,16 @@ static int process_compare_serial(const void *a, const void *b)
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
 
-/* Copies of those that @wants wants (NULL: of all), which are marked, in their order. */
-static int copy_processes(struct window *w,
-			  bool (*wants)(void *userdata, const struct snapshot_process *p),
-			  void *userdata, struct snapshot *snapshot)
+static bool window_filter_passes(const struct window_filter *f, const struct snapshot_process *p)
+{
+	if (f->service)
+		return p->service && names_match_service(f->service, p->service);
+	return !f->pid || (p->pid == f->pid && (!f->serial || p->program_serial == f->serial));
+}
+
+/* Copies of those that @filter lets pass, which are marked, in their order. */
+static int copy_processes(struct window *w, const struct window_filter *filter,
+			  struct snapshot *snapshot)
 {
 	struct member *m, *next;
 	int r;
@@ -253,7 +260,7 @@ static int copy_processes(struct window *w,
 		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
 		if (r)
 			return r;
-		m->is_copied = !wants || wants(userdata, to);
+		m->is_copied = window_filter_passes(filter, to);
 		if (m->is_copied)
 			continue;
 		snapshot_process_deinit(to);
@@ -287,7 +294,7 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 		struct snapshot *snapshot, struct window_closing *ret_closing)
 {
 	struct window_closing closing = {.start_ns = w->start_ns};
-	int r = copy_processes(w, NULL, NULL, snapshot);
+	int r = copy_processes(w, &(struct window_filter){0}, snapshot);
 
 	if (!r)
 		r = describe_window(w, end, ledger, snapshot, &closing.since);
@@ -321,11 +328,10 @@ static int copy_entries(const struct window *w, struct aggregate *to)
 }
 
 int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
-		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
-		struct snapshot *snapshot)
+		const struct window_filter *filter, struct snapshot *snapshot)
 {
 	struct ledger since;
-	int r = copy_processes(w, wants, userdata, snapshot);
+	int r = copy_processes(w, filter, snapshot);
 
 	/* As much again is enough for a part of it. */
 	if (!r)

@@ -311,11 +311,6 @@ static void add_ended(struct session *s, struct process *p, uint64_t leaf, unsig
 	assert_int_equal(session_add(s, &sample, p), SESSION_E_OK);
 }
 
-static bool wants_pid(void *userdata, const struct snapshot_process *p)
-{
-	return p->pid == *(const pid_t *)userdata;
-}
-
 static uint64_t weight_of(const struct aggregate *a)
 {
 	const struct aggregate_entry *entries;
@@ -336,19 +331,19 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	struct snapshot *copy = NULL, *whole = NULL;
 	struct window_closing closing;
 	const struct ledger ledger = {.stacks.complete = 9, .seen = 9, .expected = 9};
-	pid_t pid = 12;
+	struct window_filter filter = {.pid = 12};
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		add(s, a, 10, 0, "a");
 	add(s, a, 10, 0, "x");
 	add(s, b, 11, 0, "b");
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, wants_pid,
-					     &pid, &copy),
+	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+					     &copy),
 			 SESSION_E_EMPTY);
-	pid = 10;
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, wants_pid,
-					     &pid, &copy),
+	filter.pid = 10;
+	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+					     &copy),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	assert_int_equal(weight_of(copy->aggregate), 40);
@@ -369,9 +364,9 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(session_restore_window(s, whole, &closing), 0);
 	snapshot_free(whole);
 	snapshot_free(copy);
-	pid = 11;
-	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, wants_pid,
-					     &pid, &copy),
+	filter.pid = 11;
+	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, &filter,
+					     &copy),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 1);
 	assert_string_equal(copy->processes[0].service, "b.service");
