@@ -9,8 +9,11 @@
  * Exactly one packet is read at a time: first its header, then as much as it promises. What the
  * client sends ahead stays in the kernel's buffer, which is bounded.
  *
+ * A request is the one field that is set in Request; the row of the verbs' table that has that
+ * field's name has the handler.
+ *
  * Only the two event handlers end a connection, so whoever answers a reply, perhaps from within
- * dispatch_request(), need not care whether it still exists afterwards.
+ * a handler, need not care whether it still exists afterwards.
  */
 #include "daemon/control/connection.h"
 
@@ -22,7 +25,6 @@
 #include "common/error.h"
 #include "common/packet.h"
 #include "common/shim/attach.h"
-#include "daemon/control/reply.h"
 
 #define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
 #define REQUESTS_PER_TURN 4
@@ -278,6 +280,67 @@ static void answer_protocol_error(struct connection *c)
 	connection_answer(c, data, size);
 }
 
+static void request_freep(Profd__Control__Request **request)
+{
+	if (*request)
+		profd__control__request__free_unpacked(*request, NULL);
+}
+
+/* The row of the verb that @request asks for, with its message in *ret_message; NULL: none. */
+static const struct control_verb *find_verb(const struct control_verb *verbs,
+					    Profd__Control__Request *request, void **ret_message)
+{
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(
+		request->base.descriptor, request->verb_case);
+
+	for (const struct control_verb *verb = verbs; field && verb->name; verb++) {
+		if (strcmp(verb->name, field->name) != 0 || verb->message != field->descriptor)
+			continue;
+		memcpy(ret_message, (char *)request + field->offset, sizeof(*ret_message));
+		return verb;
+	}
+	return NULL;
+}
+
+/* @reply is answered before this returns, or, if the handler has said so, later. */
+static void connection_dispatch(struct connection *c, const struct packet *packet,
+				struct reply *reply)
+{
+	struct control_call call = {.userdata = c->owner->userdata,
+				    .peer = &c->peer,
+				    .proc_fd = c->owner->proc_fd,
+				    .reply = reply};
+	cleanup(request_freep) Profd__Control__Request *request = NULL;
+	const struct control_verb *verb;
+	int r;
+
+	if (packet->size <= PACKET_REQUEST_MAX)
+		request = profd__control__request__unpack(NULL, packet->size, packet->payload);
+	if (!request) {
+		reply_error(reply, CONTROL_ERROR_USAGE, "malformed request; use profctl");
+		c->owner->stats.garbage++;
+		c->closing = true;
+		return;
+	}
+	verb = find_verb(c->owner->verbs, request, &call.message);
+	if (!verb) {
+		reply_error(reply, CONTROL_ERROR_USAGE,
+			    "this profd (" PROFD_VERSION
+			    ") does not support this request; is profctl newer?");
+		return;
+	}
+	if (verb->access == CONTROL_FOR_PRIVILEGED && !c->peer.privileged) {
+		reply_error(reply, CONTROL_ERROR_DENIED,
+			    "%s needs root, or membership in the group that owns the store",
+			    verb->name);
+		return;
+	}
+	r = verb->handle(&call);
+	if (r != CONTROL_PENDING && !c->answered)
+		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
+			    r < 0 ? error_describe(r) : "internal error: unanswered request");
+}
+
 static int connection_read_request(struct connection *c)
 {
 	struct packet packet;
@@ -297,12 +360,7 @@ static int connection_read_request(struct connection *c)
 	reply->connection = c;
 	c->reply = reply;
 	c->answered = false;
-	r = dispatch_request(&c->owner->dispatcher, &c->peer, packet.payload, packet.size, reply,
-			     &c->answered);
-	if (r == DISPATCH_E_GARBAGE) {
-		c->owner->stats.garbage++;
-		c->closing = true;
-	}
+	connection_dispatch(c, &packet, reply);
 	free(c->in);
 	c->in = NULL;
 	c->in_size = 0;

@@ -3,8 +3,8 @@
 #define PROFD_CONTROL_CONTROL_H
 
 /*
- * The seam between the control plane and the daemon. listener.c accepts, peer.c finds out who is
- * there, dispatch.c finds the row of the verb in the daemon's table and calls its handler with the
+ * The seam between the control plane and the daemon. listener.c accepts and finds out who is there,
+ * connection.c finds the row of the verb in the daemon's table and calls its handler with the
  * message that the client sent. Handlers check its fields with request.h, and with policy.h what
  * its peer may have; reply_*() below answers.
  *

@@ -16,8 +16,6 @@
 #include "common/error.h"
 #include "common/unixsock.h"
 #include "daemon/control/connection.h"
-#include "daemon/control/peer.h"
-#include "daemon/control/reply.h"
 
 #define CLIENTS_MAX      64
 #define UNPRIVILEGED_MAX 48
@@ -38,6 +36,59 @@ struct listener {
 	struct connection *connections[CLIENTS_MAX];
 	unsigned n_connections;
 };
+
+/* The supplementary groups of the peer; they can be up to 65536 (setgroups(2)). */
+static int is_in_group(int fd, gid_t group, bool *ret)
+{
+	cleanup(freep) gid_t *groups = NULL;
+	socklen_t size = 64 * sizeof(*groups);
+
+	for (int attempt = 0; attempt < 2; attempt++) {
+		free(groups);
+		groups = malloc(size);
+		if (!groups)
+			return error_origin(-ENOMEM);
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0) {
+			*ret = false;
+			for (size_t i = 0; i < size / sizeof(*groups); i++)
+				*ret |= groups[i] == group;
+			return 0;
+		}
+		/* ERANGE: the kernel has written the size that is needed. */
+		if (errno != ERANGE)
+			break;
+	}
+	return error_origin(-errno);
+}
+
+/*
+ * Who is at the other end: credentials and groups as they were at connect(2) (SO_PEERCRED,
+ * SO_PEERGROUPS: socket(7), kernel 28b5ba2aa0f5), not as they are now. @group: its members are
+ * privileged; (gid_t)-1: none.
+ */
+static int peer_init(struct peer *ret, int fd, gid_t group)
+{
+	struct ucred credentials;
+	socklen_t size = sizeof(credentials);
+	bool member = false;
+	int r;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
+		return error_origin(-errno);
+	if (group != (gid_t)-1) {
+		r = is_in_group(fd, group, &member);
+		if (r)
+			return r;
+		member |= credentials.gid == group;
+	}
+	*ret = (struct peer){
+		.uid = credentials.uid,
+		.gid = credentials.gid,
+		.pid = credentials.pid,
+		.privileged = credentials.uid == 0 || credentials.uid == geteuid() || member,
+	};
+	return 0;
+}
 
 static void listener_on_gone(struct connection_owner *owner, struct connection *c)
 {
@@ -228,12 +279,13 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	l->group = find_group(options->group);
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
-		.dispatcher = {.verbs = options->verbs, .userdata = options->userdata},
+		.verbs = options->verbs,
+		.userdata = options->userdata,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
 		.gone = listener_on_gone,
 	};
-	l->owner.dispatcher.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (l->owner.dispatcher.proc_fd < 0)
+	l->owner.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (l->owner.proc_fd < 0)
 		return error_origin(-errno);
 	r = options->fd >= 0 ? listener_use_passed(l, options->fd)
 			     : listener_bind_socket(l, options);
@@ -274,7 +326,7 @@ void listener_free(struct listener *l)
 		unlink(l->path);
 	free(l->path);
 	closep(&l->fd);
-	closep(&l->owner.dispatcher.proc_fd);
+	closep(&l->owner.proc_fd);
 	sd_event_unref(l->owner.loop);
 	free(l);
 }

@@ -56,12 +56,12 @@ static bool policy_is_owned_by_peer(const struct peer *peer, const struct proc_s
 	return true;
 }
 
-static int policy_check_process(const struct peer *peer, int proc_fd,
-				struct session_request *request, struct request_message *message)
+/* *ret_pidfd: the process; as it is for a thread, and on errors. */
+static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, bool is_thread,
+				int *ret_pidfd, struct request_message *message)
 {
-	bool is_thread = request->target == TARGET_TID;
 	const char *what = is_thread ? "thread" : "process";
-	pid_t id = (pid_t)request->number, tgid = id;
+	pid_t tgid = id;
 	cleanup(closep) int pidfd = -1;
 	struct proc_status ids;
 	int r;
@@ -93,7 +93,7 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 			"group may profile it",
 			what, id);
 	if (!is_thread)
-		request->pidfd = steal_fd(&pidfd);
+		*ret_pidfd = steal_fd(&pidfd);
 	return 0;
 }
 
@@ -138,36 +138,28 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 			return r;
 		request->no_kernel = true;
 	}
-	return is_process ? policy_check_process(peer, proc_fd, request, message) : 0;
+	return is_process ? policy_check_process(peer, proc_fd, (pid_t)request->number,
+						 request->target == TARGET_TID, &request->pidfd,
+						 message)
+			  : 0;
 }
 
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 			struct request_message *message)
 {
-	struct session_request process = {.target = TARGET_PID, .number = peer->pid, .pidfd = -1};
 	const struct peer alone = {.uid = peer->uid, .gid = peer->gid, .pid = peer->pid};
-	int r;
 
 	/* socket(7): a peer of a namespace that is none of ours has no number here. */
 	if (peer->pid <= 0)
 		return request_say(message, CONTROL_ERROR_FAILED,
 				   "the process cannot be seen from here");
-	r = policy_check_process(&alone, proc_fd, &process, message);
-	if (r) {
-		closep(&process.pidfd);
-		return r;
-	}
-	*ret_pidfd = process.pidfd;
-	return 0;
+	return policy_check_process(&alone, proc_fd, peer->pid, false, ret_pidfd, message);
 }
 
 int policy_check_collect(const struct peer *peer, int proc_fd,
 			 const struct collect_request *request, struct request_message *message)
 {
-	struct session_request process = {.target = TARGET_PID,
-					  .number = request->pid,
-					  .pidfd = -1};
-	int r;
+	cleanup(closep) int pidfd = -1;
 
 	if (peer->privileged || request->session)
 		return 0;
@@ -176,7 +168,5 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 			message, CONTROL_ERROR_DENIED,
 			"without privileges, only -p with a process of your own, or --session with "
 			"yours");
-	r = policy_check_process(peer, proc_fd, &process, message);
-	closep(&process.pidfd);
-	return r;
+	return policy_check_process(peer, proc_fd, request->pid, false, &pidfd, message);
 }

@@ -3,8 +3,6 @@
  * An answer is a message of common/control.proto, packed behind the header of its packet. struct
  * reply is the way to the client for as long as that is there; answering frees it.
  */
-#include "daemon/control/reply.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

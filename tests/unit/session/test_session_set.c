@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "daemon/control/reply.h"
+#include "daemon/control/connection.h"
 #include "daemon/session/session_rate.h"
 #include "daemon/session/session_system.h"
 #include "tests/unit/session/session_set_fixture.h"
