@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/config/config.h"
+#include "common/log.h"
 #include "common/user_paths.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
@@ -92,6 +93,8 @@ int daemon_start(struct daemon *d);
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message);
 /* Applies the configuration to what is made from it: sessions, store limits. */
 int daemon_apply_config(struct daemon *d);
+/* Logs why profd cannot start here. */
+#define daemon_refuse(...) (log_error(__VA_ARGS__), DAEMON_E_REFUSED)
 /* Adds a line to `status`, and logs it. */
 void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

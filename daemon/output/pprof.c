@@ -13,12 +13,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/profile/value_types.h"
 #include "common/reasons.h"
 #include "common/room.h"
 #include "daemon/output/pprof_spots.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 struct builder {
 	const struct context *c;

@@ -24,12 +24,11 @@
 #include "daemon/output/rollup.h"
 #include "daemon/output/steady.h"
 
-#define NS            UINT64_C(1000000000)
 #define PROC_TEXT_MAX ((size_t)16 << 20)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
 /* Files by one call, some tens of microseconds each: the next request need not wait for all. */
 #define DELETED_AT_ONCE 1000u
-#define RETRY_NS        (600 * NS) /* after an hour that could not be written: for another one */
+#define RETRY_NS        (600 * NS_PER_S) /* after an hour that could not be written: for another one */
 
 struct writer {
 	struct store *store;
@@ -140,7 +139,8 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 	if (!r)
 		r = rollup_recover(w->store, w->options.background_bytes);
 	if (!r)
-		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s, now_ns / NS);
+		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s,
+				now_ns / NS_PER_S);
 	if (r)
 		return r;
 	index_span(&w->store->index, &oldest, &newest);
@@ -392,7 +392,7 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
 
 static bool writer_roll_up(struct writer *w, uint64_t now_ns)
 {
-	uint64_t now_s = now_ns / NS;
+	uint64_t now_s = now_ns / NS_PER_S;
 	int r;
 
 	w->conditions &= ~(unsigned)WRITER_DAMAGED;
@@ -475,7 +475,7 @@ void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint
 		limits.max_age_s = max_age_s;
 	if (max_size)
 		limits.max_size = max_size;
-	r = retention_run(w->store, &limits, now_ns / NS, 0, NULL);
+	r = retention_run(w->store, &limits, now_ns / NS_PER_S, 0, NULL);
 	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
 	result->freed_files = n_files - index->n_files;
 	if (r < 0)
@@ -570,7 +570,7 @@ void writer_get_state(const struct writer *w, struct output_state *ret)
 	index_span(index, &oldest, &newest);
 	*ret = (struct output_state){.store = {.bytes = index->blocks * INDEX_BLOCK,
 					       .n_files = index->n_files,
-					       .oldest_ns = oldest * NS,
+					       .oldest_ns = oldest * NS_PER_S,
 					       .full = w->store->full}};
 	memcpy(ret->store.epoch, w->epochs.name, sizeof(w->epochs.name));
 	symbols_get_stats(w->context.symbols, &ret->symbols);

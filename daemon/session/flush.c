@@ -12,15 +12,10 @@
 
 #include "common/error.h"
 
-struct waiting {
-	struct waiting *next;
+struct flusher_waiting {
+	struct flusher_waiting *next;
 	struct snapshot *snapshot;
 	struct flush_item *item;
-};
-
-struct flusher {
-	struct output *output;
-	struct waiting *first, **last;
 };
 
 void paths_deinit(struct paths *p)
@@ -87,48 +82,33 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	return r;
 }
 
-int flusher_new(struct flusher **ret, struct output *output)
+static void flusher_drop_first(struct flusher *f)
 {
-	struct flusher *f = calloc(1, sizeof(*f));
+	struct flusher_waiting *w = f->first;
 
-	if (!f)
-		return error_origin(-ENOMEM);
-	f->output = output;
-	f->last = &f->first;
-	*ret = f;
-	return 0;
+	f->first = w->next;
+	free(w);
 }
 
-void flusher_free(struct flusher *f)
+void flusher_deinit(struct flusher *f)
 {
-	if (!f)
-		return;
 	while (f->first) {
-		struct waiting *w = f->first;
-
-		f->first = w->next;
-		free(w->item);
-		snapshot_free(w->snapshot);
-		free(w);
+		free(f->first->item);
+		snapshot_free(f->first->snapshot);
+		flusher_drop_first(f);
 	}
-	free(f);
 }
 
 void flusher_retry(struct flusher *f)
 {
 	while (f->first) {
-		struct waiting *w = f->first;
-
 		const struct output_request request = {.task = OUTPUT_WRITE,
-						       .cookie = w->item,
-						       .snapshot = w->snapshot};
+						       .cookie = f->first->item,
+						       .snapshot = f->first->snapshot};
 
 		if (output_submit(f->output, &request) != OUTPUT_E_OK)
 			return;
-		f->first = w->next;
-		if (!f->first)
-			f->last = &f->first;
-		free(w);
+		flusher_drop_first(f);
 	}
 }
 
@@ -140,7 +120,7 @@ bool flusher_is_waiting(const struct flusher *f)
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item)
 {
 	struct flush_item *cookie = malloc(sizeof(*cookie));
-	struct waiting *w = malloc(sizeof(*w));
+	struct flusher_waiting *w = malloc(sizeof(*w));
 
 	if (!cookie || !w) {
 		free(cookie);
@@ -151,9 +131,12 @@ int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct fl
 	*cookie = *item;
 	if (cookie->flush)
 		cookie->flush->n_pending++;
-	*w = (struct waiting){.snapshot = snapshot, .item = cookie};
-	*f->last = w;
-	f->last = &w->next;
+	*w = (struct flusher_waiting){.snapshot = snapshot, .item = cookie};
+	if (f->first)
+		f->last->next = w;
+	else
+		f->first = w;
+	f->last = w;
 	flusher_retry(f);
 	return 0;
 }

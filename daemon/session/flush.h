@@ -52,12 +52,12 @@ struct flush_item {
 	struct window_closing closing;
 };
 
-struct flusher;
+struct flusher {
+	struct output *output; /* borrowed */
+	struct flusher_waiting *first, *last;
+};
 
-/* @output is borrowed. */
-int flusher_new(struct flusher **ret, struct output *output);
-void flusher_free(struct flusher *f);
-DEFINE_CLEANUP(struct flusher *, flusher_free)
+void flusher_deinit(struct flusher *f);
 
 /* Hands @snapshot (taken over) to the output thread, now or when there is room. */
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item);

@@ -259,11 +259,6 @@ void session_count_unwritten(struct session *s, const struct aggregate *aggregat
 	session_revert_counts(s, &lost, DROPPED_UNWRITTEN);
 }
 
-int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger)
-{
-	return window_new(&s->window, start_ns, s->window_max_bytes, ledger);
-}
-
 /* A snapshot that has what is the session's. */
 static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 {

@@ -49,9 +49,7 @@ int session_set_new(struct session_set **ret, struct source *source,
 						   .userdata = set});
 	if (r)
 		return r;
-	r = flusher_new(&set->flusher, output);
-	if (r)
-		return r;
+	set->flusher.output = output;
 	session_processes_observe(set);
 	*ret = steal_ptr(&set);
 	return 0;
@@ -66,7 +64,7 @@ void session_set_free(struct session_set *set)
 	for (size_t i = 0; i < set->n_sessions; i++)
 		session_free(set->sessions[i]);
 	free(set->sessions);
-	flusher_free(set->flusher);
+	flusher_deinit(&set->flusher);
 	samplers_free(set->samplers);
 	free(set);
 }
@@ -133,12 +131,10 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 	cleanup(session_freep) struct session *s = NULL;
 	int r;
 
-	if (session_set_count_running(set) >= set->defaults.max_sessions) {
-		snprintf(message->text, sizeof(message->text),
-			 "%u sessions are running, the maximum (max_sessions)",
-			 set->defaults.max_sessions);
-		return SESSION_START_E_REFUSED;
-	}
+	if (session_set_count_running(set) >= set->defaults.max_sessions)
+		return session_refuse(message,
+				      "%u sessions are running, the maximum (max_sessions)",
+				      set->defaults.max_sessions);
 	r = session_prepare(&s, set->next_id, &set->defaults, peer, request, message);
 	if (r)
 		return r;
@@ -284,7 +280,7 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 		flush_release(waiting[n_waiting]);
 	}
 	output_result_free(result);
-	flusher_retry(set->flusher);
+	flusher_retry(&set->flusher);
 	return r;
 }
 
@@ -334,7 +330,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		return r;
 	session_processes_follow(set);
 	forget_ended(set);
-	flusher_retry(set->flusher);
+	flusher_retry(&set->flusher);
 	r = set->error;
 	set->error = 0;
 	return r;

@@ -14,7 +14,7 @@ struct session_set {
 	struct source *source;
 	struct process_table *processes;
 	struct samplers *samplers;
-	struct flusher *flusher;
+	struct flusher flusher;
 	int proc_fd;
 	int (*settle)(void *userdata, unsigned sampler, bool is_last); /* or NULL */
 	void *settle_userdata;

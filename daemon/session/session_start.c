@@ -81,18 +81,13 @@ int session_resolve_target(struct session *s, struct process_table *processes, i
 	int r;
 
 	if (s->target.kind == TARGET_TID) {
-		if (proc_read_status(proc_fd, pid, &status) || status.tgid <= 0) {
-			snprintf(message->text, sizeof(message->text), "no thread %d is running",
-				 pid);
-			return SESSION_START_E_REFUSED;
-		}
+		if (proc_read_status(proc_fd, pid, &status) || status.tgid <= 0)
+			return session_refuse(message, "no thread %d is running", pid);
 		pid = status.tgid;
 	}
 	p = process_table_living(processes, pid);
-	if (!p || pidfd_has_ended(pidfd)) {
-		snprintf(message->text, sizeof(message->text), "no process %d is running", pid);
-		return SESSION_START_E_REFUSED;
-	}
+	if (!p || pidfd_has_ended(pidfd))
+		return session_refuse(message, "no process %d is running", pid);
 	s->target.process = p->serial;
 	r = process_table_confirm_again(processes, p);
 	if (!r)
@@ -167,11 +162,9 @@ int session_prepare(struct session **ret, uint64_t id, const struct session_defa
 	int r;
 
 	r = session_new(&s, id, request);
-	if (r == SESSION_E_TARGET) {
-		snprintf(message->text, sizeof(message->text), "cannot read the CPU list \"%s\"",
-			 request->text ? request->text : "");
-		return SESSION_START_E_REFUSED;
-	}
+	if (r == SESSION_E_TARGET)
+		return session_refuse(message, "cannot read the CPU list \"%s\"",
+				      request->text ? request->text : "");
 	if (!r)
 		r = apply_start_request(s, defaults, peer, request, message);
 	if (!r)

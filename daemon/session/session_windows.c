@@ -39,8 +39,7 @@ static size_t window_share(const struct session_set *set)
 static int open_window(const struct session_set *set, struct session *s,
 		       const struct ledger *ledger)
 {
-	s->window_max_bytes = window_share(set);
-	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), ledger);
+	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set), ledger);
 }
 
 static int complete_process(void *userdata, struct process *p)
@@ -70,7 +69,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 		return 0;
 	}
 	s->n_in_flight++;
-	return flusher_submit(set->flusher, snapshot, &item);
+	return flusher_submit(&set->flusher, snapshot, &item);
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,
@@ -134,7 +133,7 @@ void session_set_give_back(struct session *s, struct snapshot *snapshot)
 
 bool session_set_is_waiting(const struct session_set *set)
 {
-	return flusher_is_waiting(set->flusher);
+	return flusher_is_waiting(&set->flusher);
 }
 
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
