@@ -19,7 +19,6 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/session/session_system.h"
 
 #define DRAIN_NS 100000000u
 /* Samples a wakeup handles before others get their turn. */

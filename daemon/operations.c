@@ -17,7 +17,6 @@
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)

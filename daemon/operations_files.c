@@ -33,18 +33,16 @@ static void file_waiter_on_written(void *userdata, struct flush *flush);
 static int file_waiter_new(struct waiter **ret, struct flush **ret_flush, struct daemon *d,
 			   struct reply *reply)
 {
-	cleanup(freep) uint64_t *ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
 	cleanup(freep) struct waiter *w = calloc(1, sizeof(*w));
 	int r;
 
-	if (!w || !ids)
+	if (!w)
 		return error_origin(-ENOMEM);
 	r = flush_new(ret_flush, file_waiter_on_written, w);
 	if (r)
 		return r;
 	w->daemon = d;
 	w->reply = reply;
-	w->ids = steal_ptr(&ids);
 	*ret = steal_ptr(&w);
 	return 0;
 }
@@ -133,10 +131,10 @@ static void file_waiter_on_written(void *userdata, struct flush *flush)
 	free(w);
 }
 
-/* Stops the sessions in @ids; the files of all of them are the answer. */
-static int stop_selected_sessions(struct daemon *d, const uint64_t *ids, size_t n,
-				  struct reply *reply)
+/* Stops the sessions in @ids, which is taken over; the files of all of them are the answer. */
+static int stop_selected_sessions(struct daemon *d, uint64_t *taken, size_t n, struct reply *reply)
 {
+	cleanup(freep) uint64_t *ids = taken;
 	struct flush *flush;
 	struct waiter *w;
 	int r;
@@ -145,25 +143,21 @@ static int stop_selected_sessions(struct daemon *d, const uint64_t *ids, size_t 
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	w->kind = WAITS_FOR_STOP;
-	for (size_t i = 0; !r && i < n; i++) {
-		w->ids[w->n_ids++] = ids[i];
-		r = session_set_stop(d->sessions, session_set_find(d->sessions, ids[i]), flush);
-	}
+	w->ids = steal_ptr(&ids);
+	for (; !r && w->n_ids < n; w->n_ids++)
+		r = session_set_stop(d->sessions, session_set_find(d->sessions, w->ids[w->n_ids]),
+				     flush);
 	flush_release(flush);
 	if (r)
 		daemon_fail(d, r);
 	return CONTROL_PENDING;
 }
 
-/* What of @peer's there is to stop, for @pid or (0) at all: *ret_n ids, for free(). 0 or -errno. */
-static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid, uint64_t **ret,
-			   size_t *ret_n)
+/* What of @peer's there is to stop, for @pid or (0) at all; returns how many @ids. */
+static size_t select_sessions(struct daemon *d, const struct peer *peer, pid_t pid, uint64_t *ids)
 {
-	uint64_t *ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
 	size_t n = 0;
 
-	if (!ids)
-		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < session_set_count(d->sessions); i++) {
 		const struct session *s = session_set_get(d->sessions, i);
 		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
@@ -171,9 +165,7 @@ static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid,
 		if (s->id && wanted && policy_may_control(peer, s->owner))
 			ids[n++] = s->id;
 	}
-	*ret = ids;
-	*ret_n = n;
-	return 0;
+	return n;
 }
 
 static int refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
@@ -191,26 +183,28 @@ static int refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, s
 int daemon_verb_stop(const struct control_call *call)
 {
 	const Profd__Control__Stop *stop = call->message;
+	bool has_id = stop->which_case == PROFD__CONTROL__STOP__WHICH_ID;
+	bool has_pid = stop->which_case == PROFD__CONTROL__STOP__WHICH_PID;
+	pid_t pid = has_pid ? (pid_t)stop->pid : 0;
 	cleanup(freep) uint64_t *ids = NULL;
 	struct daemon *d = call->userdata;
 	struct request_message why;
-	pid_t pid = 0;
-	size_t n = 0;
+	size_t n = 1;
 	int r = request_check_stop(stop, &why);
 
 	if (r)
 		return request_refuse(call, r, &why);
-	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_ID)
-		return daemon_find_session(d, call, stop->id)
-			       ? stop_selected_sessions(d, &stop->id, 1, call->reply)
-			       : CONTROL_DONE;
-	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_PID)
-		pid = (pid_t)stop->pid;
-	r = select_sessions(d, call->peer, pid, &ids, &n);
-	if (r)
-		return daemon_answer_fatal(d, call->reply, r);
+	if (has_id && !daemon_find_session(d, call, stop->id))
+		return CONTROL_DONE;
+	ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
+	if (!ids)
+		return daemon_answer_fatal(d, call->reply, error_origin(-ENOMEM));
+	if (has_id)
+		ids[0] = stop->id;
+	else
+		n = select_sessions(d, call->peer, pid, ids);
 	if (!pid || n == 1)
-		return stop_selected_sessions(d, ids, n, call->reply);
+		return stop_selected_sessions(d, steal_ptr(&ids), n, call->reply);
 	return n ? refuse_several(call->reply, pid, ids, n)
 		 : reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
 			       pid);

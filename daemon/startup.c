@@ -26,7 +26,6 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"
 
 /* How long samples may wait in a ring. */

@@ -14,7 +14,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/room.h"
-#include "daemon/session/session_processes.h"
 #include "daemon/session/session_set_private.h"
 #include "daemon/session/session_start.h"
 

@@ -61,6 +61,23 @@ static inline void session_end(struct session *s)
 int session_set_add(struct session_set *set, struct session *s);
 size_t session_set_count_running(const struct session_set *set);
 
+/*
+ * session_processes.c: whose samples a sampler is to deliver, as its sessions' targets have it; of
+ * struct samplers_policy, the set being @userdata.
+ */
+bool session_processes_want_all(void *userdata, unsigned sampler);
+enum samplers_want session_processes_want(void *userdata, unsigned sampler,
+					  const struct process *p);
+/*
+ * Has the process table tell @set of births, changes and deaths; whoever frees the set ends that.
+ * An error of these calls is the result of the next session_set_tick().
+ */
+void session_processes_observe(struct session_set *set);
+/* Asks all processes for their units anew. */
+void session_processes_confirm(struct session_set *set);
+/* Once a second: asks a part of them, if a session's target is a unit. */
+void session_processes_follow(struct session_set *set);
+
 /* This host does not let the system session have a sampler: it is in trouble. */
 void session_system_refused(struct session_set *set, const struct source_message *message);
 /* It tries again, if it is time to. Returns 0 or negative errno. */

@@ -28,7 +28,6 @@
 #include "common/cleanup.h"
 #include "common/store/names.h"
 #include "daemon/session/session_set.h"
-#include "daemon/session/session_system.h"
 #include "tests/support/must.h"
 #include "tests/support/random.h"
 #include "tests/support/source_scripted.h"

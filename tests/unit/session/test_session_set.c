@@ -11,8 +11,7 @@
 
 #include "common/clock.h"
 #include "daemon/control/connection.h"
-#include "daemon/session/session_rate.h"
-#include "daemon/session/session_system.h"
+#include "daemon/session/session_set.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 static void test_windows_hold_what_was_routed(void **state)
