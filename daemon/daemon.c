@@ -169,6 +169,13 @@ static int daemon_on_shim(sd_event_source *source, int fd, uint32_t events, void
 	return source_drain(d->shim, DRAIN_BUDGET);
 }
 
+static int rearm_timer(sd_event_source *timer, uint64_t usec)
+{
+	int r = sd_event_source_set_time(timer, usec);
+
+	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
 /*
  * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
  * runs is how late samples are drained at worst.
@@ -186,8 +193,7 @@ static int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *u
 	due += DRAIN_NS;
 	if (due < now)
 		due = now + DRAIN_NS;
-	r = sd_event_source_set_time(source, due / 1000);
-	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return rearm_timer(source, due / 1000);
 }
 
 static int daemon_rescan(struct daemon *d, uint64_t now)
@@ -200,11 +206,7 @@ static int daemon_rescan(struct daemon *d, uint64_t now)
 
 static int arm_window_timer(struct daemon *d)
 {
-	int r;
-
-	r = sd_event_source_set_time(d->window_timer,
-				     session_set_next_boundary(d->sessions) / 1000);
-	return r < 0 ? r : sd_event_source_set_enabled(d->window_timer, SD_EVENT_ONESHOT);
+	return rearm_timer(d->window_timer, session_set_next_boundary(d->sessions) / 1000);
 }
 
 /* A wall clock that was set back would leave the windows open until it comes around again. */
@@ -259,8 +261,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 	daemon_notify_tick(d, now);
 	if (usec / 1000000 % 10 == 0)
 		daemon_notify_state(d);
-	r = sd_event_source_set_time(source, now / 1000 + 1000000);
-	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return rearm_timer(source, now / 1000 + 1000000);
 }
 
 static int daemon_on_window_end(sd_event_source *source, uint64_t usec, void *userdata)

@@ -38,12 +38,9 @@ static int legacy_add_part(struct legacy_plan *plan, const struct view *view, si
 	struct legacy_part part = {.first = first, .n = n};
 	struct legacy_part *moved;
 
-	for (size_t i = first; i < first + n; i++) {
+	for (size_t i = first; i < first + n; i++)
 		if (view_n_user(&view->entries[i]))
 			part.samples += view->entries[i].entry->count;
-		else
-			plan->no_user += view->entries[i].entry->count;
-	}
 	if (!part.samples)
 		return 0;
 	moved = reallocarray(plan->parts, plan->n_parts + 1, sizeof(*moved));
@@ -94,11 +91,9 @@ static int legacy_choose_processes(struct legacy_plan *plan, const struct view *
 	if (!max_processes || n <= max_processes)
 		return 0;
 	qsort(all, n, sizeof(*all), candidate_compare);
-	for (size_t i = max_processes; i < n; i++) {
-		plan->dropped += all[i].samples;
+	for (size_t i = max_processes; i < n; i++)
 		for (size_t j = 0; j < all[i].n_parts; j++)
 			plan->parts[all[i].first_part + j].samples = 0;
-	}
 	for (size_t i = 0; i < plan->n_parts; i++)
 		if (plan->parts[i].samples)
 			plan->parts[kept++] = plan->parts[i];

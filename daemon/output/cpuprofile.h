@@ -22,8 +22,6 @@ struct legacy_part {
 struct legacy_plan {
 	struct legacy_part *parts;
 	size_t n_parts;
-	uint64_t no_user; /* samples without a user frame */
-	uint64_t dropped; /* samples of processes past the limit */
 };
 
 /*

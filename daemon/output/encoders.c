@@ -111,8 +111,6 @@ static int writing_add_legacy(struct writing *g, const struct view_group *group,
 
 	if (r)
 		return r;
-	g->no_user += plan.no_user;
-	g->legacy_dropped += plan.dropped;
 	for (size_t i = 0; i < plan.n_parts && !r; i++)
 		r = writing_add_legacy_part(g, &plan.parts[i], folder);
 	return r;
@@ -263,7 +261,6 @@ static int encoders_add(struct writing *g, bool is_whole, const struct view_grou
 
 int encoders_add_files(struct writing *g)
 {
-	g->no_user = g->legacy_dropped = 0;
 	g->has_images = false;
 	for (size_t i = 0; i < g->view->n_groups; i++) {
 		const struct view_group *group = &g->view->groups[i];

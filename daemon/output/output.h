@@ -63,9 +63,7 @@ struct output_result {
 	uint32_t n_files;
 	uint64_t started_ns; /* Unix time */
 	double seconds;
-	uint64_t no_user_samples; /* samples in no legacy profile: no user frame */
-	uint64_t legacy_dropped;  /* samples of processes past legacy_max_processes */
-	struct listing *listing;  /* answer to OUTPUT_LIST */
+	struct listing *listing; /* answer to OUTPUT_LIST */
 	/* Answer to OUTPUT_COLLECT; its message, if there is one, says why not. */
 	struct collected *collected;
 	uint64_t freed_bytes, freed_files; /* answer to OUTPUT_VACUUM */

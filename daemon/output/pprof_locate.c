@@ -276,12 +276,13 @@ static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order,
 	return r;
 }
 
-/* A jitdump knows more than a perf map, which is for what it has no name for. */
-static int locate_generated(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
+/* In generated code, a jitdump knows more than a perf map, which is for what it has no name for. */
+static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
 {
 	const struct snapshot_process *process = l->spots->all[order[0]].place.generated;
-	struct jit_file *const files[] = {process->jitdump, process->perf_map};
-	int r = 0;
+	struct jit_file *const files[] = {process ? process->jitdump : NULL,
+					  process ? process->perf_map : NULL};
+	int r = process ? 0 : locator_prepare(l, order, n, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !r && n; i++) {
 		if (!files[i])
@@ -290,17 +291,8 @@ static int locate_generated(struct locator *l, uint32_t *locations, uint32_t *or
 		if (!r)
 			r = locate_named(l, locations, order, &n);
 	}
-	l->names = NULL;
-	return r ? r : locate_spots(l, locations, order, n);
-}
-
-static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
-{
-	int r;
-
-	if (l->spots->all[order[0]].place.generated)
-		return locate_generated(l, locations, order, n);
-	r = locator_prepare(l, order, n, NULL);
+	if (process)
+		l->names = NULL;
 	return r ? r : locate_spots(l, locations, order, n);
 }
 

@@ -157,7 +157,6 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	struct symbols_options symbols = {
 		.max_bytes = options->symbol_cache_bytes,
 		.worker_path = world->worker_path,
-		.deadline_ns = world->worker_deadline_ns,
 		.fetched_path = options->fetched_path,
 		.opener = options->opener,
 	};
@@ -308,8 +307,6 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 	*ret_final = outcome.is_final;
 	if (g.has_new_epoch)
 		w->conditions |= WRITER_NEW_EPOCH;
-	result->no_user_samples = g.no_user;
-	result->legacy_dropped = g.legacy_dropped;
 	return outcome.error;
 }
 

@@ -374,12 +374,3 @@ int session_restore_window(struct session *s, struct snapshot *snapshot,
 	session_revert_counts(s, &dropped, DROPPED_MEMORY);
 	return 0;
 }
-
-size_t session_bytes(const struct session *s)
-{
-	size_t bytes = sizeof(*s) + (s->window ? window_bytes(s->window) : 0);
-
-	for (unsigned i = 0; i < s->untaken.n; i++)
-		bytes += aggregate_bytes(s->untaken.snapshots[i]->aggregate);
-	return bytes;
-}

@@ -175,6 +175,5 @@ int session_copy_window(struct session *s, const struct moment *end, const struc
  */
 int session_restore_window(struct session *s, struct snapshot *snapshot,
 			   const struct window_closing *closing);
-size_t session_bytes(const struct session *s);
 
 #endif

@@ -394,12 +394,3 @@ struct samplers *session_set_samplers(struct session_set *set)
 {
 	return set->samplers;
 }
-
-size_t session_set_bytes(const struct session_set *set)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < set->n_sessions; i++)
-		bytes += session_bytes(set->sessions[i]);
-	return bytes;
-}

@@ -79,8 +79,6 @@ struct session *session_set_get(const struct session_set *set, size_t index);
 struct session *session_set_find(const struct session_set *set, uint64_t id);
 unsigned session_set_count_of(const struct session_set *set, uid_t owner);
 struct samplers *session_set_samplers(struct session_set *set);
-/* Heap memory of all windows, bytes. */
-size_t session_set_bytes(const struct session_set *set);
 
 /*
  * session_system.c: the system session, number 0, of everything, by the configuration's word, with

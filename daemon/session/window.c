@@ -188,10 +188,19 @@ static int window_copy_text(char **ret, const char *text)
 	return text && !*ret ? error_origin(-ENOMEM) : 0;
 }
 
+static int snapshot_process_copy_texts(struct snapshot_process *to, const char *service,
+				       const char *cgroup, const char *container)
+{
+	int r = window_copy_text(&to->service, service);
+
+	if (!r)
+		r = window_copy_text(&to->cgroup, cgroup);
+	return r ? r : window_copy_text(&to->container, container);
+}
+
 static int describe_member(const struct member *m, struct snapshot_process *ret)
 {
 	const struct process *p = m->process;
-	int r;
 
 	*ret = (struct snapshot_process){
 		.serial = m->serial,
@@ -204,30 +213,19 @@ static int describe_member(const struct member *m, struct snapshot_process *ret)
 		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
 	};
 	memcpy(ret->comm, p->comm, sizeof(ret->comm));
-	r = window_copy_text(&ret->service, m->unit->service);
-	if (!r)
-		r = window_copy_text(&ret->cgroup, m->unit->cgroup);
-	if (!r)
-		r = window_copy_text(&ret->container, m->unit->container);
-	return r;
+	return snapshot_process_copy_texts(ret, m->unit->service, m->unit->cgroup,
+					   m->unit->container);
 }
 
 static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
 {
-	int r;
-
 	*ret = *p;
 	ret->program = image_ref(p->program);
 	ret->mappings = mappings_ref(p->mappings);
 	ret->perf_map = jit_file_ref(p->perf_map);
 	ret->jitdump = jit_file_ref(p->jitdump);
 	ret->service = ret->cgroup = ret->container = NULL;
-	r = window_copy_text(&ret->service, p->service);
-	if (!r)
-		r = window_copy_text(&ret->cgroup, p->cgroup);
-	if (!r)
-		r = window_copy_text(&ret->container, p->container);
-	return r;
+	return snapshot_process_copy_texts(ret, p->service, p->cgroup, p->container);
 }
 
 static int process_compare_serial(const void *a, const void *b)

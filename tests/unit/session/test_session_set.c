@@ -115,7 +115,7 @@ static void test_full_windows_close_early(void **state)
 		}
 		total += 1000;
 		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
-		assert_true(session_set_bytes(w->set) < 2 << 20);
+		assert_true(window_bytes(s->window) < 2 << 20);
 		if (s->n_in_flight)
 			wait_for_output(w, 1);
 		check_ledgers(w);
