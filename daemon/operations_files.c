@@ -3,7 +3,6 @@
  * The operations that end with files, or with what is known of them: they are answered when the
  * output thread has written all that was asked for before.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +16,7 @@
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
+#include "daemon/output/store.h"
 
 /* Who waits for files: the reply, and the sessions whose files are to be listed. */
 struct waiter {
@@ -67,11 +67,9 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	fd = openat(d->places.store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* it wrote nothing */
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
+	dir = store_dir_of(fd);
+	if (!dir)
 		return error_origin(-ENOMEM);
-	}
 	while (!r && (entry = readdir(dir))) {
 		char *path;
 

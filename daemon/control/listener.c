@@ -23,7 +23,6 @@
 #define ACCEPTS_PER_TURN 16
 #define STALL_NS         UINT64_C(10000000000)
 #define ACCEPT_RETRY_US  100000
-#define GROUP_SIZE_MAX   (1024 * 1024) /* a line of /etc/group, members and all */
 
 struct listener {
 	struct connection_owner owner; /* first: connections know the listener by it */
@@ -203,13 +202,9 @@ static int listener_on_retry(sd_event_source *source, uint64_t usec, void *userd
 /* (gid_t)-1 if there is no such group: then nobody is in it. */
 static gid_t find_group(const char *name)
 {
-	cleanup(freep) char *buffer = malloc(GROUP_SIZE_MAX);
-	struct group group, *found;
+	const struct group *group = name ? getgrnam(name) : NULL;
 
-	if (!name || !buffer || getgrnam_r(name, &group, buffer, GROUP_SIZE_MAX, &found) != 0 ||
-	    !found)
-		return (gid_t)-1;
-	return group.gr_gid;
+	return group ? group->gr_gid : (gid_t)-1;
 }
 
 static int listener_bind_socket(struct listener *l, const struct listener_options *options)

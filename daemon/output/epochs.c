@@ -5,7 +5,6 @@
  */
 #include "daemon/output/epochs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -125,11 +124,9 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	snprintf(path, sizeof(path), "images/%s/%s", newest->name, host);
 	if (store_enter(store, path, &fd) < 0)
 		return 0;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
+	dir = store_dir_of(fd);
+	if (!dir)
 		return error_origin(-ENOMEM);
-	}
 	find_newest_file(dir, name, sizeof(name));
 	r = name[0] ? epochs_read_last_file(epochs, fd, name) : 0;
 	closedir(dir);

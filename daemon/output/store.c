@@ -11,7 +11,6 @@
 #include "daemon/output/store.h"
 
 #include <acl/libacl.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -199,6 +198,15 @@ int store_enter(struct store *store, const char *path, int *ret)
 	return 0;
 }
 
+DIR *store_dir_of(int fd)
+{
+	DIR *dir = fdopendir(fd);
+
+	if (!dir)
+		close(fd);
+	return dir;
+}
+
 int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(closep) int fd = openat(folder, name,
@@ -221,15 +229,12 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
 /* Empties a directory; what is a directory itself is emptied first while @depth lasts. */
 static int store_empty_dir(struct store *store, int fd, unsigned depth)
 {
-	DIR *dir = fdopendir(fd);
+	DIR *dir = store_dir_of(fd);
 	struct dirent *e;
 	int r = 0;
 
-	if (!dir) {
-		r = error_origin(-errno);
-		close(fd);
-		return r;
-	}
+	if (!dir)
+		return error_origin(-ENOMEM);
 	while (!r && (e = readdir(dir))) {
 		int below;
 

@@ -139,8 +139,8 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 		return r;
 	if (request->target == TARGET_PID || request->target == TARGET_TID) {
 		/* Events that wait may hold its birth. */
-		r = source_drain(set->source, UINT32_MAX);
-		if (r >= 0)
+		r = session_set_drain(set);
+		if (!r)
 			r = session_resolve_target(s, set->processes, set->proc_fd, request->pidfd,
 						   message);
 		if (r)
@@ -198,10 +198,9 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 
 int session_set_flush(struct session_set *set, struct session *only, struct flush *flush)
 {
-	int r;
+	int r = session_set_drain(set);
 
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
+	if (r)
 		return r;
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
@@ -338,10 +337,9 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 int session_set_close_windows(struct session_set *set)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	int r;
+	int r = session_set_drain(set);
 
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
+	if (r)
 		return r;
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];

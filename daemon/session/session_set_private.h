@@ -30,6 +30,14 @@ struct session_set {
 	int error;      /* of an observer call, reported by the next tick */
 };
 
+/* Has all that the source has for now arrive. Returns 0 or negative errno. */
+static inline int session_set_drain(struct session_set *set)
+{
+	int r = source_drain(set->source, UINT32_MAX);
+
+	return r < 0 ? r : 0;
+}
+
 /* Running, and not paused. */
 static inline bool session_takes_samples(const struct session *s)
 {

@@ -93,9 +93,9 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 /* An empty one goes on, so that its time and its losses are the next one's. */
 static int close_live_window(struct session_set *set, struct session *s)
 {
-	int r = source_drain(set->source, UINT32_MAX);
+	int r = session_set_drain(set);
 
-	if (r < 0)
+	if (r)
 		return r;
 	/* What came made it full, and there is another one already. */
 	if (s->untaken.n || !window_count(s->window))
@@ -174,15 +174,12 @@ int session_windows_detach(struct session_set *set, struct session *s, struct fl
 {
 	unsigned sampler = s->sampler;
 	struct ledger last;
-	int r;
+	int r = session_set_drain(set);
 
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
-		return r;
-	r = samplers_release(set->samplers, sampler, &last);
-	if (r)
-		return r;
-	r = close_window(set, s, &last, flush);
+	if (!r)
+		r = samplers_release(set->samplers, sampler, &last);
+	if (!r)
+		r = close_window(set, s, &last, flush);
 	if (r)
 		return r;
 	s->sampler = SESSION_NO_SAMPLER;
