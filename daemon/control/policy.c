@@ -35,7 +35,7 @@ static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
 	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? 0 : error_origin(-EBADMSG);
 }
 
-static bool pidfd_is_alive(int pidfd)
+bool pidfd_is_alive(int pidfd)
 {
 	struct pollfd pollfd = {.fd = pidfd, .events = POLLIN};
 

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
+#include "daemon/output/retention.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/output/symbols.h"
 
@@ -22,12 +23,12 @@ enum {
 };
 
 struct output_options {
-	int store_fd;           /* directory fd of the state directory; borrowed */
-	const char *store_path; /* for messages and for the paths that are reported */
-	uint64_t max_size, min_free, max_age_s, legacy_keep_s;
-	uint64_t rollup_after_s;   /* age of windows that are merged by the hour; 0: never */
-	uint64_t background_bytes; /* bound for profiles that are merged */
-	uint32_t keep_windows, legacy_max_processes;
+	int store_fd;                   /* directory fd of the state directory; borrowed */
+	const char *store_path;         /* for messages and for the paths that are reported */
+	struct retention_limits limits; /* but for what is said of the clock */
+	uint64_t rollup_after_s;        /* age of windows that are merged by the hour; 0: never */
+	uint64_t background_bytes;      /* bound for profiles that are merged */
+	uint32_t legacy_max_processes;
 	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
 	bool no_kernel;              /* no frame is the kernel's: nobody needs names of that */
 	const char *fetched_path;    /* as in symbols.h */

@@ -20,7 +20,6 @@
 #include "common/read_end.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/pprof.h"
-#include "daemon/output/retention.h"
 #include "daemon/output/rollup.h"
 #include "daemon/output/steady.h"
 
@@ -51,15 +50,11 @@ struct writer {
 
 static struct retention_limits writer_limits(const struct writer *w)
 {
-	return (struct retention_limits){
-		.max_size = w->options.max_size,
-		.min_free = w->options.min_free,
-		.max_age_s = w->options.max_age_s,
-		.legacy_keep_s = w->options.legacy_keep_s,
-		.keep_windows = w->options.keep_windows,
-		.clock_is_doubtful = !steady_is_reliable(&w->clock),
-		.steady_s = steady_seconds(&w->clock),
-	};
+	struct retention_limits limits = w->options.limits;
+
+	limits.clock_is_doubtful = !steady_is_reliable(&w->clock);
+	limits.steady_s = steady_seconds(&w->clock);
+	return limits;
 }
 
 /* The first number behind @key in a text file of /proc; 0 if there is none. */

@@ -7,12 +7,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "daemon/control/policy.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/resolve/proc.h"
 
@@ -64,14 +64,6 @@ static int adopt_descendants(struct session *s, struct process_table *processes,
 	return 0;
 }
 
-/* pidfd_open(2): readable when the process has ended, and its number may be another's. */
-static bool pidfd_has_ended(int pidfd)
-{
-	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
-
-	return pidfd >= 0 && poll(&fd, 1, 0) == 1;
-}
-
 int session_resolve_target(struct session *s, struct process_table *processes, int proc_fd,
 			   int pidfd, struct source_message *message)
 {
@@ -86,7 +78,8 @@ int session_resolve_target(struct session *s, struct process_table *processes, i
 		pid = status.tgid;
 	}
 	p = process_table_living(processes, pid);
-	if (!p || pidfd_has_ended(pidfd))
+	/* When it has ended, its number may be another's. */
+	if (!p || (pidfd >= 0 && !pidfd_is_alive(pidfd)))
 		return session_refuse(message, "no process %d is running", pid);
 	s->target.process = p->serial;
 	r = process_table_confirm_again(processes, p);

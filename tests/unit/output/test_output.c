@@ -122,8 +122,8 @@ static void test_configure(void **state)
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(submit_snapshot(o, everything_at(f, T0 + 60 * i), NULL),
 				 OUTPUT_E_OK);
-	options.max_size = 1;
-	options.keep_windows = 1;
+	options.limits.max_size = 1;
+	options.limits.keep_windows = 1;
 	for (unsigned i = 0; i < 5; i++)
 		output_result_free(wait_result(o));
 	assert_int_equal(take_census(f).n_pprof, 15);
