@@ -287,8 +287,9 @@ static void request_freep(Profd__Control__Request **request)
 }
 
 /* The row of the verb that @request asks for, with its message in *ret_message; NULL: none. */
-static const struct control_verb *find_verb(const struct control_verb *verbs,
-					    Profd__Control__Request *request, void **ret_message)
+static const struct control_verb *control_find_verb(const struct control_verb *verbs,
+						    Profd__Control__Request *request,
+						    void **ret_message)
 {
 	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(
 		request->base.descriptor, request->verb_case);
@@ -322,7 +323,7 @@ static void connection_dispatch(struct connection *c, const struct packet *packe
 		c->closing = true;
 		return;
 	}
-	verb = find_verb(c->owner->verbs, request, &call.message);
+	verb = control_find_verb(c->owner->verbs, request, &call.message);
 	if (!verb) {
 		reply_error(reply, CONTROL_ERROR_USAGE,
 			    "this profd (" PROFD_VERSION
@@ -367,49 +368,38 @@ static int connection_read_request(struct connection *c)
 	return STEP_E_OK;
 }
 
-/* Goes on until something must be waited for; false: the connection is to end. */
-static bool connection_run_steps(struct connection *c, uint32_t *ret_events)
+/* Goes on until something must be waited for: epoll(7)'s events; -1: the connection is to end. */
+static int connection_run_steps(struct connection *c)
 {
 	for (int n = 0;; n++) {
 		int r = c->out ? connection_write_some(c) : STEP_E_OK;
 
 		if (r == STEP_E_END || (!c->out && c->closing))
-			return false;
-		if (r == STEP_E_WAIT) {
-			*ret_events = EPOLLOUT;
-			return true;
-		}
-		if (c->reply) {
-			*ret_events = 0;
-			return true;
-		}
-		if (n == REQUESTS_PER_TURN) {
-			*ret_events = EPOLLIN;
-			return true;
-		}
+			return -1;
+		if (r == STEP_E_WAIT)
+			return EPOLLOUT;
+		if (c->reply)
+			return 0;
+		if (n == REQUESTS_PER_TURN)
+			return EPOLLIN;
 		r = connection_read_request(c);
-		if (r == STEP_E_END)
-			return false;
-		if (r == STEP_E_WAIT) {
-			*ret_events = EPOLLIN;
-			return true;
-		}
+		if (r)
+			return r == STEP_E_END ? -1 : EPOLLIN;
 	}
 }
 
+/* False: the connection is to end. */
 static bool connection_run_turn(struct connection *c)
 {
 	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
-	uint32_t events = 0;
-	bool goes_on;
-	int r;
+	int events, r;
 
 	c->in_turn = true;
-	goes_on = connection_run_steps(c, &events);
+	events = connection_run_steps(c);
 	c->in_turn = false;
-	if (!goes_on)
+	if (events < 0)
 		return false;
-	r = sd_event_source_set_io_events(c->io, events);
+	r = sd_event_source_set_io_events(c->io, (uint32_t)events);
 	if (r >= 0 && events == 0)
 		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
 	/* While a request comes in bit by bit the time runs on; what is new gets time of its own.
