@@ -104,23 +104,14 @@ static int legacy_choose_processes(struct legacy_plan *plan, const struct view *
 int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
 		struct legacy_plan *ret)
 {
-	struct legacy_plan plan = {0};
-	int r = legacy_find_parts(&plan, view, group);
+	int r = legacy_find_parts(ret, view, group);
 
-	if (!r)
-		r = legacy_choose_processes(&plan, view, max_processes);
-	if (r) {
-		legacy_plan_deinit(&plan);
-		return r;
-	}
-	*ret = plan;
-	return 0;
+	return r ? r : legacy_choose_processes(ret, view, max_processes);
 }
 
 void legacy_plan_deinit(struct legacy_plan *plan)
 {
 	free(plan->parts);
-	*plan = (struct legacy_plan){0};
 }
 
 struct chains {

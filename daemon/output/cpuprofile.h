@@ -26,7 +26,7 @@ struct legacy_plan {
 
 /*
  * Chooses the @max_processes processes with the most samples (0: all of them). Parts stand in the
- * view's order. legacy_plan_deinit() frees.
+ * view's order. @ret: all zero; legacy_plan_deinit() frees, also after an error.
  */
 int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
 		struct legacy_plan *ret);

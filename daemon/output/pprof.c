@@ -265,11 +265,10 @@ static int pprof_build(struct builder *b)
 int output_pprof(const struct context *c, const struct view *view, const struct view_group *group,
 		 struct profile **ret)
 {
-	struct builder b = {.c = c, .view = view, .group = group};
+	cleanup(pprof_builder_deinit) struct builder b = {.c = c, .view = view, .group = group};
 	int r = pprof_build(&b);
 
 	if (!r)
 		*ret = steal_ptr(&b.profile);
-	pprof_builder_deinit(&b);
 	return r;
 }
