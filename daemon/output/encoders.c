@@ -166,7 +166,7 @@ static int writing_add_to_epoch(struct writing *g, const struct image_parts *par
 	snprintf(path, sizeof(path), "images/%s/%s", epochs->name, g->context->host_dir);
 	if (store_enter(g->store, path, &folder) < 0)
 		folder = -1; /* the epoch's first files */
-	for (const struct image_part *p = image_parts_first(parts); p && !r; p = p->hh.next)
+	for (const struct image_part *p = parts->files; p && !r; p = p->hh.next)
 		r = writing_add_image(g, parts, p, path, folder, ledger);
 	return r;
 }

@@ -27,13 +27,6 @@ struct known_image {
 	UT_hash_handle hh;
 };
 
-struct image_parts {
-	struct image_part *files;   /* hash by name, sorted when all are counted */
-	struct known_image *images; /* hash by id */
-	const struct context *c;
-	const struct snapshot *snapshot;
-};
-
 void image_parts_free(struct image_parts *parts)
 {
 	struct known_image *image, *next_image;
@@ -285,11 +278,6 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		image_part_sort_counts(part);
 	*ret = steal_ptr(&parts);
 	return 0;
-}
-
-const struct image_part *image_parts_first(const struct image_parts *parts)
-{
-	return parts->files;
 }
 
 static int image_part_set_text(char **text, const char *value)

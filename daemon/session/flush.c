@@ -112,11 +112,6 @@ void flusher_retry(struct flusher *f)
 	}
 }
 
-bool flusher_is_waiting(const struct flusher *f)
-{
-	return f->first;
-}
-
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item)
 {
 	struct flush_item *cookie = malloc(sizeof(*cookie));

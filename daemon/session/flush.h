@@ -53,8 +53,8 @@ struct flush_item {
 };
 
 struct flusher {
-	struct output *output; /* borrowed */
-	struct flusher_waiting *first, *last;
+	struct output *output;                /* borrowed */
+	struct flusher_waiting *first, *last; /* they wait for room in the queue */
 };
 
 void flusher_deinit(struct flusher *f);
@@ -63,8 +63,6 @@ void flusher_deinit(struct flusher *f);
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item);
 /* Tries again what waits. */
 void flusher_retry(struct flusher *f);
-/* Whether snapshots wait for room in the queue. */
-bool flusher_is_waiting(const struct flusher *f);
 /* Gives what came of it to the flush that waits for it. The caller still frees @result. */
 int flush_item_finish(struct flush_item *item, struct output_result *result);
 

@@ -132,7 +132,7 @@ void session_set_give_back(struct session *s, struct snapshot *snapshot)
 
 bool session_set_is_waiting(const struct session_set *set)
 {
-	return flusher_is_waiting(&set->flusher);
+	return set->flusher.first;
 }
 
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
