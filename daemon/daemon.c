@@ -19,7 +19,6 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/session/session_system.h"
 
 #define DRAIN_NS 100000000u
 /* Samples a wakeup handles before others get their turn. */
@@ -170,6 +169,13 @@ static int daemon_on_shim(sd_event_source *source, int fd, uint32_t events, void
 	return source_drain(d->shim, DRAIN_BUDGET);
 }
 
+static int rearm_timer(sd_event_source *timer, uint64_t usec)
+{
+	int r = sd_event_source_set_time(timer, usec);
+
+	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
 /*
  * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
  * runs is how late samples are drained at worst.
@@ -187,8 +193,7 @@ static int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *u
 	due += DRAIN_NS;
 	if (due < now)
 		due = now + DRAIN_NS;
-	r = sd_event_source_set_time(source, due / 1000);
-	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return rearm_timer(source, due / 1000);
 }
 
 static int daemon_rescan(struct daemon *d, uint64_t now)
@@ -201,11 +206,7 @@ static int daemon_rescan(struct daemon *d, uint64_t now)
 
 static int arm_window_timer(struct daemon *d)
 {
-	int r;
-
-	r = sd_event_source_set_time(d->window_timer,
-				     session_set_next_boundary(d->sessions) / 1000);
-	return r < 0 ? r : sd_event_source_set_enabled(d->window_timer, SD_EVENT_ONESHOT);
+	return rearm_timer(d->window_timer, session_set_next_boundary(d->sessions) / 1000);
 }
 
 /* A wall clock that was set back would leave the windows open until it comes around again. */
@@ -260,8 +261,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 	daemon_notify_tick(d, now);
 	if (usec / 1000000 % 10 == 0)
 		daemon_notify_state(d);
-	r = sd_event_source_set_time(source, now / 1000 + 1000000);
-	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+	return rearm_timer(source, now / 1000 + 1000000);
 }
 
 static int daemon_on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
@@ -293,7 +293,7 @@ static int daemon_on_output(sd_event_source *source, int fd, uint32_t events, vo
 		struct flush_item *item = result->request;
 
 		if (item->session && !item->session->is_live)
-			d->last_flush = (struct status_last_flush){
+			d->last_flush = (struct daemon_last_flush){
 				.started_ns = result->started_ns,
 				.seconds = result->seconds,
 				.n_files = result->n_files,

@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/config/config.h"
+#include "common/log.h"
 #include "common/user_paths.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
@@ -17,7 +18,6 @@
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
-#include "daemon/session/status.h"
 #include "daemon/watch.h"
 
 #define DAEMON_WARNINGS_MAX 16
@@ -46,6 +46,13 @@ struct daemon_watch {
 	uint64_t stopping_ns;  /* since when profd stops, CLOCK_MONOTONIC */
 };
 
+struct daemon_last_flush {
+	uint64_t started_ns; /* Unix time; 0: none yet */
+	double seconds;
+	uint32_t n_files;
+	int error; /* errno, or 0 */
+};
+
 struct daemon {
 	struct daemon_options options;
 	struct config *config;
@@ -72,7 +79,7 @@ struct daemon {
 	size_t n_sources;
 	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
 	struct lateness lateness;        /* of drains */
-	struct status_last_flush last_flush;
+	struct daemon_last_flush last_flush;
 	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
@@ -86,6 +93,8 @@ int daemon_start(struct daemon *d);
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message);
 /* Applies the configuration to what is made from it: sessions, store limits. */
 int daemon_apply_config(struct daemon *d);
+/* Logs why profd cannot start here. */
+#define daemon_refuse(...) (log_error(__VA_ARGS__), DAEMON_E_REFUSED)
 /* Adds a line to `status`, and logs it. */
 void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -134,13 +143,23 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 /* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
 struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
 
+/*
+ * status.c: answers @reply with what @peer may see, sessions of others left out for the
+ * unprivileged; @warnings: NULL-terminated. Returns 0 or negative errno.
+ */
+int daemon_reply_status(struct daemon *d, const char *const *warnings, const struct peer *peer,
+			struct reply *reply);
+
 /* operations_files.c: handlers of daemon_verbs. */
 int daemon_verb_stop(const struct control_call *call);
 int daemon_verb_flush(const struct control_call *call);
 int daemon_verb_epoch(const struct control_call *call);
 int daemon_verb_list(const struct control_call *call);
-/* What output_submit_*() returned for @item, which is gone unless that was 0. CONTROL_PENDING. */
-int daemon_item_submitted(struct flush_item *item, int r);
+/*
+ * Has the output thread do it, with @item, which is taken over, as its cookie; its snapshot, if
+ * that is still there, the thread did not take. CONTROL_PENDING.
+ */
+int daemon_submit(struct daemon *d, struct output_request *request, struct flush_item *item);
 
 /* operations_store.c, operations_shim.c: the same. */
 int daemon_verb_collect(const struct control_call *call);

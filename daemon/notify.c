@@ -15,7 +15,6 @@
 #include "common/read_end.h"
 #include "common/units.h"
 #include "daemon/daemon_private.h"
-#include "daemon/session/session_system.h"
 
 /* A stop may take as long as this while the last windows are being written. */
 #define STOP_MAX_NS    UINT64_C(300000000000)

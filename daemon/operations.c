@@ -17,7 +17,6 @@
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
@@ -86,29 +85,22 @@ static int check_start(const struct daemon *d, const struct session_request *req
 {
 	unsigned cpu;
 
-	if (d->stopping) {
-		snprintf(why->text, sizeof(why->text), "profd is stopping");
-		return CONTROL_ERROR_FAILED;
-	}
-	if (!is_in_reach(d, request)) {
-		snprintf(why->text, sizeof(why->text),
-			 "%" PRId64 " is not a process of yours; profctl without --user asks "
-			 "the system's profd",
-			 request->number);
-		return CONTROL_ERROR_DENIED;
-	}
+	if (d->stopping)
+		return request_say(why, CONTROL_ERROR_FAILED, "profd is stopping");
+	if (!is_in_reach(d, request))
+		return request_say(why, CONTROL_ERROR_DENIED,
+				   "%" PRId64
+				   " is not a process of yours; profctl without --user asks "
+				   "the system's profd",
+				   request->number);
 	/* A recording is of whatever machine. */
-	if (!d->replay && !has_cpus(request, &cpu)) {
-		snprintf(why->text, sizeof(why->text), "this machine has no CPU %u", cpu);
-		return CONTROL_ERROR_FAILED;
-	}
-	if (!is_attached(d, request)) {
-		snprintf(why->text, sizeof(why->text),
-			 "process %" PRId64 " does not have libprofd; start it with LD_PRELOAD="
-			 "libprofd.so PROFD_CONNECT=%s",
-			 request->number, d->places.socket_path);
-		return CONTROL_ERROR_FAILED;
-	}
+	if (!d->replay && !has_cpus(request, &cpu))
+		return request_say(why, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
+	if (!is_attached(d, request))
+		return request_say(why, CONTROL_ERROR_FAILED,
+				   "process %" PRId64 " does not have libprofd; start it with "
+				   "LD_PRELOAD=libprofd.so PROFD_CONNECT=%s",
+				   request->number, d->places.socket_path);
 	return 0;
 }
 
@@ -122,10 +114,8 @@ static int start_session(struct daemon *d, const struct control_call *call,
 
 	if (r < 0)
 		return daemon_answer_fatal(d, call->reply, r);
-	if (r > 0) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-		return CONTROL_DONE;
-	}
+	if (r > 0)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
 	session_ids_used(d->places.store_fd, s->id);
 	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
 	reply_text(call->reply, id);
@@ -157,11 +147,9 @@ static int verb_hold(const struct control_call *call)
 
 	if (!s)
 		return CONTROL_DONE;
-	if (s->hold.holder && !reply_is_abandoned(s->hold.holder)) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED,
-			    "session s%" PRIu64 " is held already", hold->id);
-		return CONTROL_DONE;
-	}
+	if (s->hold.holder && !reply_is_abandoned(s->hold.holder))
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   "session s%" PRIu64 " is held already", hold->id);
 	if (s->hold.holder)
 		reply_ok(s->hold.holder);
 	s->hold.holder = call->reply;
@@ -270,26 +258,10 @@ static int verb_status(const struct control_call *call)
 {
 	struct daemon *d = call->userdata;
 	struct warnings warnings;
-	const struct status_facts facts = {
-		.sessions = d->sessions,
-		.processes = d->processes,
-		.source = d->source,
-		.output = d->output,
-		.unwinder = d->unwinder,
-		.lateness = &d->lateness,
-		.event = d->event.name,
-		.frequency = daemon_rate(d),
-		.attached = d->shim ? source_shim_count(d->shim) : 0,
-		.store_path = d->places.store_path,
-		.budget_bytes = d->config->memory_budget,
-		.started_ns = d->started_ns,
-		.warnings = warnings.lines,
-		.last_flush = d->last_flush,
-	};
 	int r;
 
 	gather_warnings(d, &warnings);
-	r = status_reply(&facts, call->peer, call->reply);
+	r = daemon_reply_status(d, warnings.lines, call->peer, call->reply);
 	return r ? daemon_answer_fatal(d, call->reply, r) : CONTROL_DONE;
 }
 

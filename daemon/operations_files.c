@@ -3,7 +3,6 @@
  * The operations that end with files, or with what is known of them: they are answered when the
  * output thread has written all that was asked for before.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -17,6 +16,7 @@
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
+#include "daemon/output/store.h"
 
 /* Who waits for files: the reply, and the sessions whose files are to be listed. */
 struct waiter {
@@ -33,45 +33,17 @@ static void file_waiter_on_written(void *userdata, struct flush *flush);
 static int file_waiter_new(struct waiter **ret, struct flush **ret_flush, struct daemon *d,
 			   struct reply *reply)
 {
-	cleanup(freep) uint64_t *ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
 	cleanup(freep) struct waiter *w = calloc(1, sizeof(*w));
 	int r;
 
-	if (!w || !ids)
+	if (!w)
 		return error_origin(-ENOMEM);
 	r = flush_new(ret_flush, file_waiter_on_written, w);
 	if (r)
 		return r;
 	w->daemon = d;
 	w->reply = reply;
-	w->ids = steal_ptr(&ids);
 	*ret = steal_ptr(&w);
-	return 0;
-}
-
-struct paths {
-	char **paths; /* NULL-terminated */
-	size_t n;
-};
-
-static void paths_deinit(struct paths *p)
-{
-	for (size_t i = 0; i < p->n; i++)
-		free(p->paths[i]);
-	free(p->paths);
-}
-
-static int paths_add(struct paths *p, char *path)
-{
-	char **moved = path ? reallocarray(p->paths, p->n + 2, sizeof(*moved)) : NULL;
-
-	if (!moved) {
-		free(path);
-		return error_origin(-ENOMEM);
-	}
-	p->paths = moved;
-	p->paths[p->n++] = path;
-	p->paths[p->n] = NULL;
 	return 0;
 }
 
@@ -95,11 +67,9 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	fd = openat(d->places.store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* it wrote nothing */
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
+	dir = store_dir_of(fd);
+	if (!dir)
 		return error_origin(-ENOMEM);
-	}
 	while (!r && (entry = readdir(dir))) {
 		char *path;
 
@@ -111,7 +81,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	}
 	closedir(dir);
 	if (ret->n > first)
-		qsort(ret->paths + first, ret->n - first, sizeof(char *), path_compare_text);
+		qsort(ret->all + first, ret->n - first, sizeof(char *), path_compare_text);
 	return r;
 }
 
@@ -137,7 +107,7 @@ static void answer_stopped(struct waiter *w, int error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
 			    d->places.store_path, strerror(error));
 	else
-		reply_paths(w->reply, paths.paths ? paths.paths : (char *[]){NULL});
+		reply_paths(w->reply, paths.all);
 }
 
 static void file_waiter_on_written(void *userdata, struct flush *flush)
@@ -152,17 +122,17 @@ static void file_waiter_on_written(void *userdata, struct flush *flush)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "cannot write to %s: %s",
 			    w->daemon->places.store_path, strerror(flush->error));
 	else if (w->kind == WAITS_FOR_NAME)
-		reply_text(w->reply, flush->n_paths ? flush->paths[0] : "");
+		reply_text(w->reply, flush->paths.n ? flush->paths.all[0] : "");
 	else
-		reply_paths(w->reply, flush->paths ? flush->paths : (char *[]){NULL});
+		reply_paths(w->reply, flush->paths.all);
 	free(w->ids);
 	free(w);
 }
 
-/* Stops the sessions in @ids; the files of all of them are the answer. */
-static int stop_selected_sessions(struct daemon *d, const uint64_t *ids, size_t n,
-				  struct reply *reply)
+/* Stops the sessions in @ids, which is taken over; the files of all of them are the answer. */
+static int stop_selected_sessions(struct daemon *d, uint64_t *taken, size_t n, struct reply *reply)
 {
+	cleanup(freep) uint64_t *ids = taken;
 	struct flush *flush;
 	struct waiter *w;
 	int r;
@@ -171,25 +141,21 @@ static int stop_selected_sessions(struct daemon *d, const uint64_t *ids, size_t 
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
 	w->kind = WAITS_FOR_STOP;
-	for (size_t i = 0; !r && i < n; i++) {
-		w->ids[w->n_ids++] = ids[i];
-		r = session_set_stop(d->sessions, session_set_find(d->sessions, ids[i]), flush);
-	}
+	w->ids = steal_ptr(&ids);
+	for (; !r && w->n_ids < n; w->n_ids++)
+		r = session_set_stop(d->sessions, session_set_find(d->sessions, w->ids[w->n_ids]),
+				     flush);
 	flush_release(flush);
 	if (r)
 		daemon_fail(d, r);
 	return CONTROL_PENDING;
 }
 
-/* What of @peer's there is to stop, for @pid or (0) at all: *ret_n ids, for free(). 0 or -errno. */
-static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid, uint64_t **ret,
-			   size_t *ret_n)
+/* What of @peer's there is to stop, for @pid or (0) at all; returns how many @ids. */
+static size_t select_sessions(struct daemon *d, const struct peer *peer, pid_t pid, uint64_t *ids)
 {
-	uint64_t *ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
 	size_t n = 0;
 
-	if (!ids)
-		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < session_set_count(d->sessions); i++) {
 		const struct session *s = session_set_get(d->sessions, i);
 		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
@@ -197,12 +163,10 @@ static int select_sessions(struct daemon *d, const struct peer *peer, pid_t pid,
 		if (s->id && wanted && policy_may_control(peer, s->owner))
 			ids[n++] = s->id;
 	}
-	*ret = ids;
-	*ret_n = n;
-	return 0;
+	return n;
 }
 
-static void refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
+static int refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
 {
 	char text[512] = "";
 	size_t length = 0;
@@ -210,39 +174,38 @@ static void refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, 
 	for (size_t i = 0; i < n && length < sizeof(text); i++)
 		length += (size_t)snprintf(text + length, sizeof(text) - length, " s%" PRIu64,
 					   ids[i]);
-	reply_error(reply, CONTROL_ERROR_FAILED,
-		    "pid %d has several sessions, stop one by its id:%s", pid, text);
+	return reply_error(reply, CONTROL_ERROR_FAILED,
+			   "pid %d has several sessions, stop one by its id:%s", pid, text);
 }
 
 int daemon_verb_stop(const struct control_call *call)
 {
 	const Profd__Control__Stop *stop = call->message;
+	bool has_id = stop->which_case == PROFD__CONTROL__STOP__WHICH_ID;
+	bool has_pid = stop->which_case == PROFD__CONTROL__STOP__WHICH_PID;
+	pid_t pid = has_pid ? (pid_t)stop->pid : 0;
 	cleanup(freep) uint64_t *ids = NULL;
 	struct daemon *d = call->userdata;
 	struct request_message why;
-	pid_t pid = 0;
-	size_t n = 0;
+	size_t n = 1;
 	int r = request_check_stop(stop, &why);
 
 	if (r)
 		return request_refuse(call, r, &why);
-	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_ID)
-		return daemon_find_session(d, call, stop->id)
-			       ? stop_selected_sessions(d, &stop->id, 1, call->reply)
-			       : CONTROL_DONE;
-	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_PID)
-		pid = (pid_t)stop->pid;
-	r = select_sessions(d, call->peer, pid, &ids, &n);
-	if (r)
-		return daemon_answer_fatal(d, call->reply, r);
-	if (!pid || n == 1)
-		return stop_selected_sessions(d, ids, n, call->reply);
-	if (n)
-		refuse_several(call->reply, pid, ids, n);
+	if (has_id && !daemon_find_session(d, call, stop->id))
+		return CONTROL_DONE;
+	ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
+	if (!ids)
+		return daemon_answer_fatal(d, call->reply, error_origin(-ENOMEM));
+	if (has_id)
+		ids[0] = stop->id;
 	else
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
-			    pid);
-	return CONTROL_DONE;
+		n = select_sessions(d, call->peer, pid, ids);
+	if (!pid || n == 1)
+		return stop_selected_sessions(d, steal_ptr(&ids), n, call->reply);
+	return n ? refuse_several(call->reply, pid, ids, n)
+		 : reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
+			       pid);
 }
 
 int daemon_verb_flush(const struct control_call *call)
@@ -274,57 +237,54 @@ int daemon_verb_flush(const struct control_call *call)
 	return CONTROL_PENDING;
 }
 
-/* The item that stands for @reply while the output thread makes something that is no snapshot. */
-static int name_waiter_new(struct flush_item **ret, const struct control_call *call)
+int daemon_submit(struct daemon *d, struct output_request *request, struct flush_item *item)
 {
-	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
-	struct waiter *w;
 	int r;
 
-	if (!item)
-		return error_origin(-ENOMEM);
-	r = file_waiter_new(&w, &item->flush, call->userdata, call->reply);
-	if (r)
-		return r;
-	w->kind = WAITS_FOR_NAME;
-	*ret = steal_ptr(&item);
-	return 0;
-}
-
-int daemon_item_submitted(struct flush_item *item, int r)
-{
-	if (!r)
+	request->cookie = item;
+	r = output_submit(d->output, request);
+	if (!r) {
+		request->snapshot = NULL;
 		return CONTROL_PENDING;
+	}
 	item->flush->error = r < 0 ? -r : EBUSY;
 	flush_release(item->flush);
 	free(item);
 	return CONTROL_PENDING;
 }
 
+/* Has something made that is no snapshot, for which the reply waits. */
+static int name_waiter_submit(const struct control_call *call, struct output_request *request)
+{
+	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
+	struct daemon *d = call->userdata;
+	struct waiter *w;
+	int r = item ? file_waiter_new(&w, &item->flush, d, call->reply) : error_origin(-ENOMEM);
+
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	w->kind = WAITS_FOR_NAME;
+	return daemon_submit(d, request, steal_ptr(&item));
+}
+
 int daemon_verb_epoch(const struct control_call *call)
 {
-	struct daemon *d = call->userdata;
-	struct flush_item *item = NULL;
-	int r = name_waiter_new(&item, call);
+	struct output_request epoch = {.task = OUTPUT_EPOCH};
 
-	return r ? daemon_answer_fatal(d, call->reply, r)
-		 : daemon_item_submitted(item, output_submit_epoch(d->output, item));
+	return name_waiter_submit(call, &epoch);
 }
 
 int daemon_verb_list(const struct control_call *call)
 {
 	Profd__Control__List *list = call->message;
-	struct daemon *d = call->userdata;
+	struct output_request request = {.task = OUTPUT_LIST};
 	struct request_message why;
-	struct flush_item *item = NULL;
 	int r = request_check_list(list, &why);
 
 	if (r)
 		return request_refuse(call, r, &why);
-	r = name_waiter_new(&item, call);
-	if (r)
-		return daemon_answer_fatal(d, call->reply, r);
-	return daemon_item_submitted(
-		item, output_submit_list(d->output, *list->service ? list->service : NULL,
-					 list->since_ns, list->until_ns, item));
+	request.what.service = *list->service ? list->service : NULL;
+	request.what.select.since_ns = list->since_ns;
+	request.what.select.until_ns = list->until_ns;
+	return name_waiter_submit(call, &request);
 }

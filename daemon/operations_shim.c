@@ -53,18 +53,14 @@ int daemon_verb_attach_shim(const struct control_call *call)
 	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
 	if (r)
 		return request_refuse(call, r, &why);
-	if (d->stopping || !d->shim) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s",
-			    d->stopping ? "profd is stopping" : "profd replays a recording");
-		return CONTROL_DONE;
-	}
+	if (d->stopping || !d->shim)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s",
+				   d->stopping ? "profd is stopping" : "profd replays a recording");
 	r = source_shim_attach(d->shim, &process, steal_fd(&pidfd), &ring, &message);
 	if (r < 0)
 		return daemon_answer_fatal(d, call->reply, r);
-	if (r > 0) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-		return CONTROL_DONE;
-	}
+	if (r > 0)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
 	if (reply_attached(call->reply, ring))
 		source_shim_sent(d->shim, process.pid);
 	else

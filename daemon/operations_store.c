@@ -7,7 +7,6 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/store/names.h"
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
@@ -96,9 +95,8 @@ static void store_client_on_done(void *userdata, struct flush *flush)
 	store_client_free(a);
 }
 
-/* @collect: what is to be collected; NULL: it is a vacuum. */
 static int store_client_new(struct flush_item **ret, struct daemon *d, struct reply *reply,
-			    const struct collect_options *collect, bool privileged)
+			    const struct output_request *request, bool privileged)
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
 	cleanup(freep) struct asker *a = calloc(1, sizeof(*a));
@@ -107,12 +105,14 @@ static int store_client_new(struct flush_item **ret, struct daemon *d, struct re
 	if (!item || !a)
 		return error_origin(-ENOMEM);
 	*a = (struct asker){
-		.daemon = d, .reply = reply, .privileged = privileged, .is_vacuum = !collect};
-	if (collect) {
-		a->since_ns = collect->select.since_ns;
-		a->session = collect->session;
-		a->is_take = collect->open_only;
-	}
+		.daemon = d,
+		.reply = reply,
+		.privileged = privileged,
+		.is_vacuum = request->task == OUTPUT_VACUUM,
+		.is_take = request->what.open_only,
+		.since_ns = request->what.select.since_ns,
+		.session = request->what.session,
+	};
 	r = flush_new(&item->flush, store_client_on_done, a);
 	if (r)
 		return r;
@@ -125,31 +125,14 @@ static int store_client_new(struct flush_item **ret, struct daemon *d, struct re
 	return 0;
 }
 
-/* Whom the copy of the open window is of. */
-struct wanted {
-	const char *service; /* or NULL */
-	pid_t pid;           /* or 0 */
-	uint64_t serial;     /* only this program of the process; 0: all */
-};
-
-static bool wants_process(void *userdata, const struct snapshot_process *p)
-{
-	const struct wanted *w = userdata;
-
-	if (w->service)
-		return p->service && names_match_service(w->service, p->service);
-	if (w->pid)
-		return p->pid == w->pid && (!w->serial || p->program_serial == w->serial);
-	return true;
-}
-
 /*
  * Without privileges: only what the program that runs there now has done, because whatever was
  * there before it may have been somebody else's. Nothing says of a stored sample which program it
  * is of: so windows must have begun after it did.
  */
 static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t pid,
-			       struct collect_options *options, struct wanted *wanted, bool *ret)
+			       struct collect_options *options, struct window_filter *filter,
+			       bool *ret)
 {
 	uint64_t born_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct process *p;
@@ -166,7 +149,7 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	if (r || !*ret)
 		return r;
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
-	wanted->serial = p->serial;
+	filter->serial = p->serial;
 	options->service = p->unit->service;
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
@@ -218,87 +201,81 @@ static bool collect_is_refused(struct daemon *d, const struct control_call *call
 static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 			       struct reply *reply)
 {
-	const struct collect_options options = {
-		.session = id,
-		.max_bytes = d->config->memory_budget / MERGED_PART,
-		.max_result = d->config->memory_budget / RESULT_PART,
-		.open_only = true,
+	struct output_request request = {
+		.task = OUTPUT_COLLECT,
+		.what = {.session = id,
+			 .max_bytes = d->config->memory_budget / MERGED_PART,
+			 .max_result = d->config->memory_budget / RESULT_PART,
+			 .open_only = true},
 	};
 	struct asker nothing = {.daemon = d, .session = id};
 	struct collected collected = {.fd = -1};
 	struct flush_item *item = NULL;
-	struct snapshot *taken;
 	struct asker *a;
 	bool more;
 	int r;
 
-	if (!s || !s->is_live || s->n_in_flight) {
-		reply_error(reply, CONTROL_ERROR_FAILED,
-			    s && s->is_live
-				    ? "another client takes the samples of session s%" PRIu64
-				    : "session s%" PRIu64
-				      " writes its windows to files: they cannot be taken",
-			    id);
-		return CONTROL_DONE;
-	}
-	r = session_set_take_window(d->sessions, s, &taken, &more);
+	if (!s || !s->is_live || s->n_in_flight)
+		return reply_error(reply, CONTROL_ERROR_FAILED,
+				   s && s->is_live
+					   ? "another client takes the samples of session s%" PRIu64
+					   : "session s%" PRIu64
+					     " writes its windows to files: they cannot be taken",
+				   id);
+	r = session_set_take_window(d->sessions, s, &request.snapshot, &more);
 	if (r)
 		return daemon_answer_fatal(d, reply, r);
-	if (!taken) {
+	if (!request.snapshot) {
 		collected_add_losses(&nothing, &collected);
 		reply_collected(reply, &collected);
 		return CONTROL_DONE;
 	}
-	r = store_client_new(&item, d, reply, &options, true);
+	r = store_client_new(&item, d, reply, &request, true);
 	if (r) {
-		session_set_give_back(s, taken);
+		session_set_give_back(s, request.snapshot);
 		return daemon_answer_fatal(d, reply, r);
 	}
 	a = item->flush->userdata;
 	a->more = more;
 	item->session = s;
-	r = output_submit_collect(d->output, &options, taken, item);
-	if (r)
-		session_set_give_back(s, taken);
-	return daemon_item_submitted(item, r);
+	r = daemon_submit(d, &request, item);
+	if (request.snapshot)
+		session_set_give_back(s, request.snapshot);
+	return r;
 }
 
 static int collect_stored(struct daemon *d, const struct control_call *call,
 			  const struct collect_request *request, struct session *s)
 {
-	struct wanted wanted = {.service = request->service, .pid = request->pid};
-	struct collect_options options = {
-		.service = request->service,
-		.session = request->session,
-		.select = {.since_ns = request->since_ns,
-			   .until_ns = request->until_ns,
-			   .has_pid = request->pid != 0,
-			   .pid = request->pid},
-		.max_bytes = d->config->memory_budget / MERGED_PART,
-		.max_result = d->config->memory_budget / RESULT_PART,
+	struct window_filter filter = {.service = request->service, .pid = request->pid};
+	struct output_request output = {
+		.task = OUTPUT_COLLECT,
+		.what = {.service = request->service,
+			 .session = request->session,
+			 .select = {.since_ns = request->since_ns,
+				    .until_ns = request->until_ns,
+				    .has_pid = request->pid != 0,
+				    .pid = request->pid},
+			 .max_bytes = d->config->memory_budget / MERGED_PART,
+			 .max_result = d->config->memory_budget / RESULT_PART},
 	};
-	cleanup(snapshot_freep) struct snapshot *open = NULL;
 	struct flush_item *item = NULL;
 	bool is_known = true;
 	int r = 0;
 
 	if (!call->peer->privileged && request->pid)
-		r = restrict_to_program(d, call->peer, request->pid, &options, &wanted, &is_known);
-	if (!r && !is_known) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "profd does not know process %d",
-			    request->pid);
-		return CONTROL_DONE;
-	}
+		r = restrict_to_program(d, call->peer, request->pid, &output.what, &filter,
+					&is_known);
+	if (!r && !is_known)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   "profd does not know process %d", request->pid);
 	if (!r && s && !request->stored)
-		r = session_set_copy_window(d->sessions, s, wants_process, &wanted, &open);
+		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
 	if (!r)
-		r = store_client_new(&item, d, call->reply, &options, call->peer->privileged);
-	if (r)
-		return daemon_answer_fatal(d, call->reply, r);
-	r = output_submit_collect(d->output, &options, open, item);
-	if (!r)
-		open = NULL;
-	return daemon_item_submitted(item, r);
+		r = store_client_new(&item, d, call->reply, &output, call->peer->privileged);
+	r = r ? daemon_answer_fatal(d, call->reply, r) : daemon_submit(d, &output, item);
+	snapshot_free(output.snapshot);
+	return r;
 }
 
 int daemon_verb_collect(const struct control_call *call)
@@ -323,13 +300,14 @@ int daemon_verb_collect(const struct control_call *call)
 int daemon_verb_vacuum(const struct control_call *call)
 {
 	const Profd__Control__Vacuum *vacuum = call->message;
-	uint64_t max_age_s = vacuum->max_age_ns / NS_PER_S + (vacuum->max_age_ns % NS_PER_S != 0);
+	struct output_request request = {
+		.task = OUTPUT_VACUUM,
+		.max_age_s = vacuum->max_age_ns / NS_PER_S + (vacuum->max_age_ns % NS_PER_S != 0),
+		.max_size = vacuum->max_size_bytes,
+	};
 	struct daemon *d = call->userdata;
 	struct flush_item *item = NULL;
-	int r = store_client_new(&item, d, call->reply, NULL, true);
+	int r = store_client_new(&item, d, call->reply, &request, true);
 
-	if (r)
-		return daemon_answer_fatal(d, call->reply, r);
-	return daemon_item_submitted(item, output_submit_vacuum(d->output, max_age_s,
-								vacuum->max_size_bytes, item));
+	return r ? daemon_answer_fatal(d, call->reply, r) : daemon_submit(d, &request, item);
 }

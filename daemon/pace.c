@@ -12,7 +12,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
-#include "daemon/session/session_rate.h"
 #include "daemon/session/status_cpu.h"
 
 #define MEASURE_NS UINT64_C(60000000000)

@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/xattr.h>
 
 #include "common/cleanup.h"
+#include "daemon/output/store.h"
 
 #define FOLDER    "sessions"
 #define ATTRIBUTE "user.profd.last-session"
@@ -20,20 +20,15 @@ static int session_ids_open_dir(int store_fd)
 uint64_t session_ids_next(int store_fd)
 {
 	cleanup(closep) int fd = session_ids_open_dir(store_fd);
-	uint64_t last = 0, id;
+	uint64_t last, id;
 	struct dirent *entry;
-	char text[24];
-	ssize_t n;
 	DIR *dir;
 
 	if (fd < 0)
 		return 1;
-	n = fgetxattr(fd, ATTRIBUTE, text, sizeof(text) - 1);
-	if (n > 0) {
-		text[n] = '\0';
-		if (sscanf(text, "%" SCNu64, &id) == 1)
-			last = id;
-	}
+	last = store_get_number(fd, ATTRIBUTE);
+	if (last == UINT64_MAX)
+		last = 0;
 	dir = fdopendir(fd);
 	if (!dir)
 		return last + 1;
@@ -48,11 +43,7 @@ uint64_t session_ids_next(int store_fd)
 void session_ids_used(int store_fd, uint64_t id)
 {
 	cleanup(closep) int fd = session_ids_open_dir(store_fd);
-	char text[24];
-	int n;
 
-	if (fd < 0)
-		return;
-	n = snprintf(text, sizeof(text), "%" PRIu64, id);
-	fsetxattr(fd, ATTRIBUTE, text, (size_t)n, 0);
+	if (fd >= 0)
+		store_set_number(fd, ATTRIBUTE, id);
 }

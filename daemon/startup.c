@@ -26,7 +26,6 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/session/session_system.h"
 #include "daemon/session_ids.h"
 
 /* How long samples may wait in a ring. */
@@ -105,10 +104,8 @@ static int load_config(struct daemon *d)
 	int r;
 
 	r = daemon_load_config(d, &d->config, &message);
-	if (r == CONFIG_E_INVALID) {
-		log_error("%s", message.text);
-		return DAEMON_E_REFUSED;
-	}
+	if (r == CONFIG_E_INVALID)
+		return daemon_refuse("%s", message.text);
 	return r;
 }
 
@@ -119,13 +116,13 @@ static void fill_output_options(const struct daemon *d, struct output_options *r
 	*ret = (struct output_options){
 		.store_fd = d->places.store_fd,
 		.store_path = d->places.store_path,
-		.max_size = c->store_max_size,
-		.min_free = c->store_min_free,
-		.max_age_s = c->store_max_age_ns / 1000000000u,
-		.legacy_keep_s = c->store_legacy_keep_ns / 1000000000u,
+		.limits = {.max_size = c->store_max_size,
+			   .min_free = c->store_min_free,
+			   .max_age_s = c->store_max_age_ns / 1000000000u,
+			   .legacy_keep_s = c->store_legacy_keep_ns / 1000000000u,
+			   .keep_windows = c->store_keep_windows},
 		.rollup_after_s = c->store_rollup_after_ns / 1000000000u,
 		.background_bytes = budget_share(d, BACKGROUND_SHARE),
-		.keep_windows = c->store_keep_windows,
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
@@ -183,10 +180,9 @@ static int start_recorder(struct daemon *d)
 	if (!d->options.record_replay)
 		return 0;
 	fd = open(d->options.record_replay, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		log_error("cannot write %s: %s", d->options.record_replay, strerror(errno));
-		return DAEMON_E_REFUSED;
-	}
+	if (fd < 0)
+		return daemon_refuse("cannot write %s: %s", d->options.record_replay,
+				     strerror(errno));
 	return recorder_new(&d->recorder, fd, &d->sink);
 }
 
@@ -205,10 +201,8 @@ static int start_source(struct daemon *d)
 	int r;
 
 	r = daemon_choose_source(d, &options, &message);
-	if (r > 0) {
-		log_error("%s", message.text);
-		return DAEMON_E_REFUSED;
-	}
+	if (r > 0)
+		return daemon_refuse("%s", message.text);
 	if (!r)
 		r = unwinder_attach(d->unwinder, source_unwind_host(d->source),
 				    clock_ns(CLOCK_MONOTONIC));
@@ -218,10 +212,8 @@ static int start_source(struct daemon *d)
 		return r;
 	message = (struct source_message){};
 	r = daemon_parse_event(d, d->config->event, &d->event, &message);
-	if (r > 0) {
-		log_error("event=%s: %s", d->config->event, message.text);
-		return DAEMON_E_REFUSED;
-	}
+	if (r > 0)
+		return daemon_refuse("event=%s: %s", d->config->event, message.text);
 	if (!r && message.text[0])
 		daemon_warn(d, "%s", message.text);
 	return r;
@@ -306,10 +298,8 @@ int daemon_apply_config(struct daemon *d)
 	if (!c->system_enabled)
 		return session_set_stop_system(d->sessions);
 	r = session_set_start_system(d->sessions, &message);
-	if (r > 0) {
-		log_error("%s", message.text);
-		return DAEMON_E_REFUSED;
-	}
+	if (r > 0)
+		return daemon_refuse("%s", message.text);
 	return r;
 }
 
@@ -369,19 +359,17 @@ static int start_listener(struct daemon *d)
 	if (options.fd < 0 && slash && slash != d->places.socket_path) {
 		*slash = '\0';
 		if (mkdir(d->places.socket_path, d->options.user ? 0700 : 0755) < 0 &&
-		    errno != EEXIST) {
-			log_error("cannot create the directory %s for the control socket: %s",
-				  d->places.socket_path, strerror(errno));
-			return DAEMON_E_REFUSED;
-		}
+		    errno != EEXIST)
+			return daemon_refuse(
+				"cannot create the directory %s for the control socket: %s",
+				d->places.socket_path, strerror(errno));
 		*slash = '/';
 	}
 	r = listener_new(&d->listener, d->loop, &options);
-	if (r > 0) {
-		log_error("cannot listen on %s: it is in use, or cannot be created there",
-			  d->places.socket_path);
-		return DAEMON_E_REFUSED;
-	}
+	if (r > 0)
+		return daemon_refuse(
+			"cannot listen on %s: it is in use, or cannot be created there",
+			d->places.socket_path);
 	return r;
 }
 

@@ -31,16 +31,12 @@ int daemon_find_user_paths(struct daemon *d)
 	r = user_paths_find(&d->places.user, &environment);
 	if (r)
 		return r;
-	if (!d->places.user.runtime && !d->options.runtime_directory) {
-		log_error("--user needs XDG_RUNTIME_DIR, which is not set; log in through systemd, "
-			  "or give --runtime-directory");
-		return DAEMON_E_REFUSED;
-	}
-	if (!d->places.user.state && !d->options.state_directory) {
-		log_error("--user needs XDG_STATE_HOME or HOME, and neither is set; give "
-			  "--state-directory");
-		return DAEMON_E_REFUSED;
-	}
+	if (!d->places.user.runtime && !d->options.runtime_directory)
+		return daemon_refuse("--user needs XDG_RUNTIME_DIR, which is not set; log in "
+				     "through systemd, or give --runtime-directory");
+	if (!d->places.user.state && !d->options.state_directory)
+		return daemon_refuse("--user needs XDG_STATE_HOME or HOME, and neither is set; "
+				     "give --state-directory");
 	return 0;
 }
 
@@ -89,11 +85,9 @@ int daemon_choose_paths(struct daemon *d)
 	if (given) {
 		made = make_state_directory(d, given);
 		d->places.store_path = realpath(given, NULL);
-		if (!d->places.store_path) {
-			log_error("cannot use the state directory %s: %s", given,
-				  state_dir_error_text(made, errno));
-			return DAEMON_E_REFUSED;
-		}
+		if (!d->places.store_path)
+			return daemon_refuse("cannot use the state directory %s: %s", given,
+					     state_dir_error_text(made, errno));
 	} else {
 		d->places.store_path = strdup(path);
 	}
@@ -123,26 +117,20 @@ int daemon_open_store(struct daemon *d)
 	int made = make_state_directory(d, d->places.store_path);
 
 	d->places.store_fd = open(d->places.store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (d->places.store_fd < 0) {
-		log_error("cannot open the state directory %s: %s", d->places.store_path,
-			  state_dir_error_text(made, errno));
-		return DAEMON_E_REFUSED;
-	}
+	if (d->places.store_fd < 0)
+		return daemon_refuse("cannot open the state directory %s: %s", d->places.store_path,
+				     state_dir_error_text(made, errno));
 	if (flock(d->places.store_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
-			log_error("another profd uses the state directory %s; stop it, or use "
-				  "another directory with --state-directory",
-				  d->places.store_path);
-		else
-			log_error("cannot lock the state directory %s: %s", d->places.store_path,
-				  strerror(errno));
-		return DAEMON_E_REFUSED;
+			return daemon_refuse("another profd uses the state directory %s; stop it, "
+					     "or use another directory with --state-directory",
+					     d->places.store_path);
+		return daemon_refuse("cannot lock the state directory %s: %s", d->places.store_path,
+				     strerror(errno));
 	}
-	if (faccessat(d->places.store_fd, ".", W_OK, AT_EACCESS) < 0) {
-		log_error("cannot write to the state directory %s: %s", d->places.store_path,
-			  strerror(errno));
-		return DAEMON_E_REFUSED;
-	}
+	if (faccessat(d->places.store_fd, ".", W_OK, AT_EACCESS) < 0)
+		return daemon_refuse("cannot write to the state directory %s: %s",
+				     d->places.store_path, strerror(errno));
 	give_to_group(d);
 	return DAEMON_E_OK;
 }

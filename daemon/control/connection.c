@@ -9,8 +9,11 @@
  * Exactly one packet is read at a time: first its header, then as much as it promises. What the
  * client sends ahead stays in the kernel's buffer, which is bounded.
  *
+ * A request is the one field that is set in Request; the row of the verbs' table that has that
+ * field's name has the handler.
+ *
  * Only the two event handlers end a connection, so whoever answers a reply, perhaps from within
- * dispatch_request(), need not care whether it still exists afterwards.
+ * a handler, need not care whether it still exists afterwards.
  */
 #include "daemon/control/connection.h"
 
@@ -22,7 +25,6 @@
 #include "common/error.h"
 #include "common/packet.h"
 #include "common/shim/attach.h"
-#include "daemon/control/reply.h"
 
 #define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
 #define REQUESTS_PER_TURN 4
@@ -278,6 +280,68 @@ static void answer_protocol_error(struct connection *c)
 	connection_answer(c, data, size);
 }
 
+static void request_freep(Profd__Control__Request **request)
+{
+	if (*request)
+		profd__control__request__free_unpacked(*request, NULL);
+}
+
+/* The row of the verb that @request asks for, with its message in *ret_message; NULL: none. */
+static const struct control_verb *control_find_verb(const struct control_verb *verbs,
+						    Profd__Control__Request *request,
+						    void **ret_message)
+{
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field(
+		request->base.descriptor, request->verb_case);
+
+	for (const struct control_verb *verb = verbs; field && verb->name; verb++) {
+		if (strcmp(verb->name, field->name) != 0 || verb->message != field->descriptor)
+			continue;
+		memcpy(ret_message, (char *)request + field->offset, sizeof(*ret_message));
+		return verb;
+	}
+	return NULL;
+}
+
+/* @reply is answered before this returns, or, if the handler has said so, later. */
+static void connection_dispatch(struct connection *c, const struct packet *packet,
+				struct reply *reply)
+{
+	struct control_call call = {.userdata = c->owner->userdata,
+				    .peer = &c->peer,
+				    .proc_fd = c->owner->proc_fd,
+				    .reply = reply};
+	cleanup(request_freep) Profd__Control__Request *request = NULL;
+	const struct control_verb *verb;
+	int r;
+
+	if (packet->size <= PACKET_REQUEST_MAX)
+		request = profd__control__request__unpack(NULL, packet->size, packet->payload);
+	if (!request) {
+		reply_error(reply, CONTROL_ERROR_USAGE, "malformed request; use profctl");
+		c->owner->stats.garbage++;
+		c->closing = true;
+		return;
+	}
+	verb = control_find_verb(c->owner->verbs, request, &call.message);
+	if (!verb) {
+		reply_error(reply, CONTROL_ERROR_USAGE,
+			    "this profd (" PROFD_VERSION
+			    ") does not support this request; is profctl newer?");
+		return;
+	}
+	if (verb->access == CONTROL_FOR_PRIVILEGED && !c->peer.privileged) {
+		reply_error(reply, CONTROL_ERROR_DENIED,
+			    "%s needs root, or membership in the group that owns the store",
+			    verb->name);
+		return;
+	}
+	r = verb->handle(&call);
+	if (r != CONTROL_PENDING && !c->answered)
+		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
+			    r < 0 ? error_describe(r) : "internal error: unanswered request");
+}
+
 static int connection_read_request(struct connection *c)
 {
 	struct packet packet;
@@ -297,61 +361,45 @@ static int connection_read_request(struct connection *c)
 	reply->connection = c;
 	c->reply = reply;
 	c->answered = false;
-	r = dispatch_request(&c->owner->dispatcher, &c->peer, packet.payload, packet.size, reply,
-			     &c->answered);
-	if (r == DISPATCH_E_GARBAGE) {
-		c->owner->stats.garbage++;
-		c->closing = true;
-	}
+	connection_dispatch(c, &packet, reply);
 	free(c->in);
 	c->in = NULL;
 	c->in_size = 0;
 	return STEP_E_OK;
 }
 
-/* Goes on until something must be waited for; false: the connection is to end. */
-static bool connection_run_steps(struct connection *c, uint32_t *ret_events)
+/* Goes on until something must be waited for: epoll(7)'s events; -1: the connection is to end. */
+static int connection_run_steps(struct connection *c)
 {
 	for (int n = 0;; n++) {
 		int r = c->out ? connection_write_some(c) : STEP_E_OK;
 
 		if (r == STEP_E_END || (!c->out && c->closing))
-			return false;
-		if (r == STEP_E_WAIT) {
-			*ret_events = EPOLLOUT;
-			return true;
-		}
-		if (c->reply) {
-			*ret_events = 0;
-			return true;
-		}
-		if (n == REQUESTS_PER_TURN) {
-			*ret_events = EPOLLIN;
-			return true;
-		}
+			return -1;
+		if (r == STEP_E_WAIT)
+			return EPOLLOUT;
+		if (c->reply)
+			return 0;
+		if (n == REQUESTS_PER_TURN)
+			return EPOLLIN;
 		r = connection_read_request(c);
-		if (r == STEP_E_END)
-			return false;
-		if (r == STEP_E_WAIT) {
-			*ret_events = EPOLLIN;
-			return true;
-		}
+		if (r)
+			return r == STEP_E_END ? -1 : EPOLLIN;
 	}
 }
 
+/* False: the connection is to end. */
 static bool connection_run_turn(struct connection *c)
 {
 	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
-	uint32_t events = 0;
-	bool goes_on;
-	int r;
+	int events, r;
 
 	c->in_turn = true;
-	goes_on = connection_run_steps(c, &events);
+	events = connection_run_steps(c);
 	c->in_turn = false;
-	if (!goes_on)
+	if (events < 0)
 		return false;
-	r = sd_event_source_set_io_events(c->io, events);
+	r = sd_event_source_set_io_events(c->io, (uint32_t)events);
 	if (r >= 0 && events == 0)
 		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
 	/* While a request comes in bit by bit the time runs on; what is new gets time of its own.
@@ -401,11 +449,6 @@ int connection_new(struct connection **ret, struct connection_owner *owner, int 
 		return error_origin(r);
 	r = sd_event_add_time_relative(owner->loop, &c->timer, CLOCK_MONOTONIC,
 				       owner->stall_ns / 1000, 0, connection_on_stall, c);
-	if (r < 0)
-		return error_origin(r);
-	r = sd_event_source_set_priority(c->io, owner->priority);
-	if (r >= 0)
-		r = sd_event_source_set_priority(c->timer, owner->priority);
 	if (r < 0)
 		return error_origin(r);
 	c->fd = fd;

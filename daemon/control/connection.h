@@ -10,15 +10,20 @@
 #include <stddef.h>
 
 #include "daemon/control/control.h"
-#include "daemon/control/dispatch.h"
 
 struct connection;
+
+/* One request that is to be answered: control.h has the outer side. */
+struct reply {
+	struct connection *connection; /* NULL: the client has gone */
+};
 
 /* What all connections of a listener share; outlives them. */
 struct connection_owner {
 	sd_event *loop;
-	struct dispatcher dispatcher;
-	int64_t priority;
+	const struct control_verb *verbs; /* up to one without a name */
+	void *userdata;                   /* of the verbs */
+	int proc_fd;                      /* /proc */
 	uint64_t stall_ns;
 	size_t queued;        /* bytes of answers that wait to be read */
 	uint64_t attached[2]; /* of files behind them: those of clients without privileges, with */
@@ -41,6 +46,9 @@ const struct peer *connection_get_peer(const struct connection *c);
  * the client is dropped). Never frees @c.
  */
 void connection_answer(struct connection *c, uint8_t *data, size_t size);
+
+/* An error as a packed answer, header included, or NULL without memory; the caller frees it. */
+uint8_t *reply_pack_error(enum control_error error, const char *text, size_t *ret_size);
 
 /*
  * For reply.c, before connection_answer(): behind the answer goes the first @n_bytes of the file

@@ -3,8 +3,8 @@
 #define PROFD_CONTROL_CONTROL_H
 
 /*
- * The seam between the control plane and the daemon. listener.c accepts, peer.c finds out who is
- * there, dispatch.c finds the row of the verb in the daemon's table and calls its handler with the
+ * The seam between the control plane and the daemon. listener.c accepts and finds out who is there,
+ * connection.c finds the row of the verb in the daemon's table and calls its handler with the
  * message that the client sent. Handlers check its fields with request.h, and with policy.h what
  * its peer may have; reply_*() below answers.
  *
@@ -39,6 +39,7 @@ struct peer {
 			  */
 };
 
+/* As in the message. */
 enum target_kind {
 	TARGET_ALL,
 	TARGET_PID,
@@ -123,11 +124,12 @@ void reply_send(struct reply *reply, Profd__Control__Response__ResultCase which,
 		const void *result);
 /* The same, for what is no message yet. */
 void reply_ok(struct reply *reply);
-void reply_error(struct reply *reply, enum control_error error, const char *format, ...)
+/* Returns CONTROL_DONE. */
+int reply_error(struct reply *reply, enum control_error error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* One text: a session id, an epoch's name, the configuration. */
 void reply_text(struct reply *reply, const char *text);
-/* File paths, NULL-terminated. */
+/* File paths, NULL-terminated; NULL: none. */
 void reply_paths(struct reply *reply, char *const *paths);
 /* Rows of `list`, see output/listing.h. */
 struct listing;
@@ -160,7 +162,6 @@ struct listener_options {
 	const char *group; /* members are privileged; it owns the socket; NULL or unknown: none */
 	const struct control_verb *verbs; /* up to one without a name; borrowed */
 	void *userdata;                   /* of the handlers */
-	int64_t priority;  /* of the event sources, see sd_event_source_set_priority(3) */
 	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
 };
 

@@ -16,8 +16,6 @@
 #include "common/error.h"
 #include "common/unixsock.h"
 #include "daemon/control/connection.h"
-#include "daemon/control/peer.h"
-#include "daemon/control/reply.h"
 
 #define CLIENTS_MAX      64
 #define UNPRIVILEGED_MAX 48
@@ -25,7 +23,6 @@
 #define ACCEPTS_PER_TURN 16
 #define STALL_NS         UINT64_C(10000000000)
 #define ACCEPT_RETRY_US  100000
-#define GROUP_SIZE_MAX   (1024 * 1024) /* a line of /etc/group, members and all */
 
 struct listener {
 	struct connection_owner owner; /* first: connections know the listener by it */
@@ -38,6 +35,59 @@ struct listener {
 	struct connection *connections[CLIENTS_MAX];
 	unsigned n_connections;
 };
+
+/* The supplementary groups of the peer; they can be up to 65536 (setgroups(2)). */
+static int is_in_group(int fd, gid_t group, bool *ret)
+{
+	cleanup(freep) gid_t *groups = NULL;
+	socklen_t size = 64 * sizeof(*groups);
+
+	for (int attempt = 0; attempt < 2; attempt++) {
+		free(groups);
+		groups = malloc(size);
+		if (!groups)
+			return error_origin(-ENOMEM);
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0) {
+			*ret = false;
+			for (size_t i = 0; i < size / sizeof(*groups); i++)
+				*ret |= groups[i] == group;
+			return 0;
+		}
+		/* ERANGE: the kernel has written the size that is needed. */
+		if (errno != ERANGE)
+			break;
+	}
+	return error_origin(-errno);
+}
+
+/*
+ * Who is at the other end: credentials and groups as they were at connect(2) (SO_PEERCRED,
+ * SO_PEERGROUPS: socket(7), kernel 28b5ba2aa0f5), not as they are now. @group: its members are
+ * privileged; (gid_t)-1: none.
+ */
+static int peer_init(struct peer *ret, int fd, gid_t group)
+{
+	struct ucred credentials;
+	socklen_t size = sizeof(credentials);
+	bool member = false;
+	int r;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
+		return error_origin(-errno);
+	if (group != (gid_t)-1) {
+		r = is_in_group(fd, group, &member);
+		if (r)
+			return r;
+		member |= credentials.gid == group;
+	}
+	*ret = (struct peer){
+		.uid = credentials.uid,
+		.gid = credentials.gid,
+		.pid = credentials.pid,
+		.privileged = credentials.uid == 0 || credentials.uid == geteuid() || member,
+	};
+	return 0;
+}
 
 static void listener_on_gone(struct connection_owner *owner, struct connection *c)
 {
@@ -152,13 +202,9 @@ static int listener_on_retry(sd_event_source *source, uint64_t usec, void *userd
 /* (gid_t)-1 if there is no such group: then nobody is in it. */
 static gid_t find_group(const char *name)
 {
-	cleanup(freep) char *buffer = malloc(GROUP_SIZE_MAX);
-	struct group group, *found;
+	const struct group *group = name ? getgrnam(name) : NULL;
 
-	if (!name || !buffer || getgrnam_r(name, &group, buffer, GROUP_SIZE_MAX, &found) != 0 ||
-	    !found)
-		return (gid_t)-1;
-	return group.gr_gid;
+	return group ? group->gr_gid : (gid_t)-1;
 }
 
 static int listener_bind_socket(struct listener *l, const struct listener_options *options)
@@ -203,7 +249,7 @@ static int listener_use_passed(struct listener *l, int passed)
 	return 0;
 }
 
-static int listener_add_sources(struct listener *l, int64_t priority)
+static int listener_add_sources(struct listener *l)
 {
 	int r;
 
@@ -214,10 +260,6 @@ static int listener_add_sources(struct listener *l, int64_t priority)
 				       listener_on_retry, l);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_source_set_priority(l->io, priority);
-	if (r >= 0)
-		r = sd_event_source_set_priority(l->retry, priority);
 	return r < 0 ? error_origin(r) : 0;
 }
 
@@ -232,19 +274,19 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	l->group = find_group(options->group);
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
-		.dispatcher = {.verbs = options->verbs, .userdata = options->userdata},
-		.priority = options->priority,
+		.verbs = options->verbs,
+		.userdata = options->userdata,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
 		.gone = listener_on_gone,
 	};
-	l->owner.dispatcher.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (l->owner.dispatcher.proc_fd < 0)
+	l->owner.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (l->owner.proc_fd < 0)
 		return error_origin(-errno);
 	r = options->fd >= 0 ? listener_use_passed(l, options->fd)
 			     : listener_bind_socket(l, options);
 	if (r)
 		return r;
-	r = listener_add_sources(l, options->priority);
+	r = listener_add_sources(l);
 	if (r < 0)
 		return r;
 	*ret = steal_ptr(&l);
@@ -279,7 +321,7 @@ void listener_free(struct listener *l)
 		unlink(l->path);
 	free(l->path);
 	closep(&l->fd);
-	closep(&l->owner.dispatcher.proc_fd);
+	closep(&l->owner.proc_fd);
 	sd_event_unref(l->owner.loop);
 	free(l);
 }

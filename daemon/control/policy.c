@@ -13,27 +13,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/proc.h"
-
-static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int policy_deny(struct request_message *message, int outcome, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message->text, sizeof(message->text), format, args);
-	va_end(args);
-	return outcome;
-}
 
 bool policy_may_control(const struct peer *peer, uid_t owner)
 {
@@ -50,7 +35,7 @@ static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
 	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? 0 : error_origin(-EBADMSG);
 }
 
-static bool pidfd_is_alive(int pidfd)
+bool pidfd_is_alive(int pidfd)
 {
 	struct pollfd pollfd = {.fd = pidfd, .events = POLLIN};
 
@@ -71,12 +56,12 @@ static bool policy_is_owned_by_peer(const struct peer *peer, const struct proc_s
 	return true;
 }
 
-static int policy_check_process(const struct peer *peer, int proc_fd,
-				struct session_request *request, struct request_message *message)
+/* *ret_pidfd: the process; as it is for a thread, and on errors. */
+static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, bool is_thread,
+				int *ret_pidfd, struct request_message *message)
 {
-	bool is_thread = request->target == TARGET_TID;
 	const char *what = is_thread ? "thread" : "process";
-	pid_t id = (pid_t)request->number, tgid = id;
+	pid_t tgid = id;
 	cleanup(closep) int pidfd = -1;
 	struct proc_status ids;
 	int r;
@@ -87,7 +72,7 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	if (r == 0 && is_thread)
 		tgid = ids.tgid;
 	if (r == 0 && ids.tgid != tgid)
-		return policy_deny(message, CONTROL_ERROR_FAILED,
+		return request_say(message, CONTROL_ERROR_FAILED,
 				   "%d is a thread of process %d, not a process; use -t %d", id,
 				   ids.tgid, id);
 	if (r == 0) {
@@ -100,15 +85,15 @@ static int policy_check_process(const struct peer *peer, int proc_fd,
 	if (r < 0)
 		return r;
 	if (r || ids.tgid != tgid || !pidfd_is_alive(pidfd))
-		return policy_deny(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
+		return request_say(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
 	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
-		return policy_deny(
+		return request_say(
 			message, CONTROL_ERROR_DENIED,
 			"%s %d does not run as your user only; only root and members of the profd "
 			"group may profile it",
 			what, id);
 	if (!is_thread)
-		request->pidfd = steal_fd(&pidfd);
+		*ret_pidfd = steal_fd(&pidfd);
 	return 0;
 }
 
@@ -119,14 +104,14 @@ static int policy_check_rate(const struct session_request *request, struct reque
 					   strncmp(request->event, "task-clock", 10) == 0);
 
 	if (!request->is_period && request->rate > POLICY_HZ_MAX)
-		return policy_deny(message, CONTROL_ERROR_DENIED,
+		return request_say(message, CONTROL_ERROR_DENIED,
 				   "without privileges, at most %d Hz", POLICY_HZ_MAX);
 	if (request->is_period && !is_clock)
-		return policy_deny(message, CONTROL_ERROR_DENIED,
+		return request_say(message, CONTROL_ERROR_DENIED,
 				   "without privileges, only cpu-clock and task-clock can have a "
 				   "period; use -F");
 	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
-		return policy_deny(message, CONTROL_ERROR_DENIED,
+		return request_say(message, CONTROL_ERROR_DENIED,
 				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
 				   1000000000 / POLICY_HZ_MAX);
 	return 0;
@@ -141,11 +126,11 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 	request->owner = peer->uid;
 	if (!peer->privileged) {
 		if (!is_process)
-			return policy_deny(
+			return request_say(
 				message, CONTROL_ERROR_DENIED,
 				"without privileges, only your own processes and threads");
 		if (n_sessions >= POLICY_SESSIONS_MAX)
-			return policy_deny(message, CONTROL_ERROR_DENIED,
+			return request_say(message, CONTROL_ERROR_DENIED,
 					   "you have %u sessions of at most %d; stop one first",
 					   n_sessions, POLICY_SESSIONS_MAX);
 		r = policy_check_rate(request, message);
@@ -153,45 +138,35 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 			return r;
 		request->no_kernel = true;
 	}
-	return is_process ? policy_check_process(peer, proc_fd, request, message) : 0;
+	return is_process ? policy_check_process(peer, proc_fd, (pid_t)request->number,
+						 request->target == TARGET_TID, &request->pidfd,
+						 message)
+			  : 0;
 }
 
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 			struct request_message *message)
 {
-	struct session_request process = {.target = TARGET_PID, .number = peer->pid, .pidfd = -1};
 	const struct peer alone = {.uid = peer->uid, .gid = peer->gid, .pid = peer->pid};
-	int r;
 
 	/* socket(7): a peer of a namespace that is none of ours has no number here. */
 	if (peer->pid <= 0)
-		return policy_deny(message, CONTROL_ERROR_FAILED,
+		return request_say(message, CONTROL_ERROR_FAILED,
 				   "the process cannot be seen from here");
-	r = policy_check_process(&alone, proc_fd, &process, message);
-	if (r) {
-		closep(&process.pidfd);
-		return r;
-	}
-	*ret_pidfd = process.pidfd;
-	return 0;
+	return policy_check_process(&alone, proc_fd, peer->pid, false, ret_pidfd, message);
 }
 
 int policy_check_collect(const struct peer *peer, int proc_fd,
 			 const struct collect_request *request, struct request_message *message)
 {
-	struct session_request process = {.target = TARGET_PID,
-					  .number = request->pid,
-					  .pidfd = -1};
-	int r;
+	cleanup(closep) int pidfd = -1;
 
 	if (peer->privileged || request->session)
 		return 0;
 	if (!request->pid)
-		return policy_deny(
+		return request_say(
 			message, CONTROL_ERROR_DENIED,
 			"without privileges, only -p with a process of your own, or --session with "
 			"yours");
-	r = policy_check_process(peer, proc_fd, &process, message);
-	closep(&process.pidfd);
-	return r;
+	return policy_check_process(peer, proc_fd, request->pid, false, &pidfd, message);
 }

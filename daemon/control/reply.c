@@ -3,8 +3,6 @@
  * An answer is a message of common/control.proto, packed behind the header of its packet. struct
  * reply is the way to the client for as long as that is there; answering frees it.
  */
-#include "daemon/control/reply.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +94,7 @@ void reply_ok(struct reply *reply)
 		   &(Profd__Control__Empty)PROFD__CONTROL__EMPTY__INIT);
 }
 
-void reply_error(struct reply *reply, enum control_error code, const char *format, ...)
+int reply_error(struct reply *reply, enum control_error code, const char *format, ...)
 {
 	Profd__Control__Error error = PROFD__CONTROL__ERROR__INIT;
 	char text[TEXT_SIZE];
@@ -111,6 +109,7 @@ void reply_error(struct reply *reply, enum control_error code, const char *forma
 	error.code = (Profd__Control__ErrorCode)code;
 	error.message = text;
 	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_ERROR, &error);
+	return CONTROL_DONE;
 }
 
 void reply_text(struct reply *reply, const char *text)

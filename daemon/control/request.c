@@ -29,17 +29,14 @@
 #define PERIOD_MIN       100 /* events; less would be nothing but interrupts */
 #define DURATION_MAX_NS  (UINT64_C(36500) * 86400 * 1000000000)
 
-static int request_invalid(struct request_message *message, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int request_invalid(struct request_message *message, const char *format, ...)
+int request_say(struct request_message *why, int error, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(message->text, sizeof(message->text), format, args);
+	vsnprintf(why->text, sizeof(why->text), format, args);
 	va_end(args);
-	return CONTROL_ERROR_USAGE;
+	return error;
 }
 
 /* Texts come from strangers and go to logs and terminals: no control characters. */
@@ -49,12 +46,14 @@ static int request_check_text(const char *what, const char *text, size_t max,
 	size_t length = strlen(text);
 
 	if (length == 0)
-		return request_invalid(message, "%s is missing", what);
+		return request_say(message, CONTROL_ERROR_USAGE, "%s is missing", what);
 	if (length > max)
-		return request_invalid(message, "%s is longer than %zu bytes", what, max);
+		return request_say(message, CONTROL_ERROR_USAGE, "%s is longer than %zu bytes",
+				   what, max);
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return request_invalid(message, "%s has a control character", what);
+			return request_say(message, CONTROL_ERROR_USAGE,
+					   "%s has a control character", what);
 	return 0;
 }
 
@@ -66,8 +65,8 @@ static int request_check_name(const char *what, const char *text, const char *ot
 	for (const char *c = text; !r && *c; c++)
 		if (!isascii((unsigned char)*c) ||
 		    (!isalnum((unsigned char)*c) && !strchr(others, *c)))
-			r = request_invalid(message, "%s may only have letters, digits and %s",
-					    what, others);
+			r = request_say(message, CONTROL_ERROR_USAGE,
+					"%s may only have letters, digits and %s", what, others);
 	return r;
 }
 
@@ -77,7 +76,7 @@ static int request_check_cpus(const char *text, struct request_message *message)
 	struct cpus cpus;
 
 	if (!r && (cpus_parse((const uint8_t *)text, strlen(text), &cpus) || !cpus.n))
-		r = request_invalid(message, "the CPU list must be like 0-3,8");
+		r = request_say(message, CONTROL_ERROR_USAGE, "the CPU list must be like 0-3,8");
 	return r;
 }
 
@@ -88,31 +87,33 @@ static int request_check_cgroup(const char *text, struct request_message *messag
 	if (r)
 		return r;
 	if (text[0] != '/')
-		return request_invalid(message,
-				       "the cgroup must begin with /, as in /proc/PID/cgroup");
+		return request_say(message, CONTROL_ERROR_USAGE,
+				   "the cgroup must begin with /, as in /proc/PID/cgroup");
 	for (const char *c = strstr(text, "/.."); c; c = strstr(c + 1, "/.."))
 		if (c[3] == '/' || c[3] == '\0')
-			return request_invalid(message, "the cgroup may not have .. in it");
+			return request_say(message, CONTROL_ERROR_USAGE,
+					   "the cgroup may not have .. in it");
 	return 0;
 }
 
 static int request_check_pid(int64_t pid, struct request_message *message)
 {
 	if (pid < 1 || pid > INT32_MAX)
-		return request_invalid(message, "%" PRId64 " is not a process id", pid);
+		return request_say(message, CONTROL_ERROR_USAGE, "%" PRId64 " is not a process id",
+				   pid);
 	return 0;
 }
 
 static int request_check_id(uint64_t session, struct request_message *message)
 {
-	return session ? 0 : request_invalid(message, "session ids start at s1");
+	return session ? 0 : request_say(message, CONTROL_ERROR_USAGE, "session ids start at s1");
 }
 
 static int request_check_range(uint64_t since_ns, uint64_t until_ns,
 			       struct request_message *message)
 {
 	if (until_ns && until_ns < since_ns)
-		return request_invalid(message, "the range ends before it begins");
+		return request_say(message, CONTROL_ERROR_USAGE, "the range ends before it begins");
 	return 0;
 }
 
@@ -130,40 +131,38 @@ static int request_check_service(char **name, struct request_message *message)
 	return request_check_text("the service", *name, SERVICE_MAX_SIZE, message);
 }
 
+_Static_assert((int)TARGET_CPUS == (int)PROFD__CONTROL__TARGET_KIND__CPUS &&
+		       (int)TARGET_COMM == (int)PROFD__CONTROL__TARGET_KIND__COMM &&
+		       (int)TARGET_UID == (int)PROFD__CONTROL__TARGET_KIND__UID,
+	       "targets have the same numbers in both");
+
 static int request_read_target(Profd__Control__Start *start, struct session_request *ret,
 			       struct request_message *message)
 {
+	ret->target = (enum target_kind)start->target;
 	switch (start->target) {
 	case PROFD__CONTROL__TARGET_KIND__ALL:
-		ret->target = TARGET_ALL;
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__PID:
-		ret->target = TARGET_PID;
-		return request_check_pid(start->number, message);
 	case PROFD__CONTROL__TARGET_KIND__TID:
-		ret->target = TARGET_TID;
 		return request_check_pid(start->number, message);
 	case PROFD__CONTROL__TARGET_KIND__UID:
-		ret->target = TARGET_UID;
 		/* (uid_t)-1 means "no user" (setreuid(2)). */
 		if (start->number < 0 || start->number >= UINT32_MAX)
-			return request_invalid(message, "%" PRId64 " is not a user id",
-					       start->number);
+			return request_say(message, CONTROL_ERROR_USAGE,
+					   "%" PRId64 " is not a user id", start->number);
 		return 0;
 	case PROFD__CONTROL__TARGET_KIND__SERVICE:
-		ret->target = TARGET_SERVICE;
 		return request_check_service(&start->text, message);
 	case PROFD__CONTROL__TARGET_KIND__CGROUP:
-		ret->target = TARGET_CGROUP;
 		return request_check_cgroup(start->text, message);
 	case PROFD__CONTROL__TARGET_KIND__COMM:
-		ret->target = TARGET_COMM;
 		return request_check_text("the program name", start->text, COMM_MAX_SIZE, message);
 	case PROFD__CONTROL__TARGET_KIND__CPUS:
-		ret->target = TARGET_CPUS;
 		return request_check_cpus(start->text, message);
 	default:
-		return request_invalid(message, "this profd does not know that kind of target");
+		return request_say(message, CONTROL_ERROR_USAGE,
+				   "this profd does not know that kind of target");
 	}
 }
 
@@ -180,11 +179,12 @@ static int request_read_formats(const Profd__Control__Start *start, unsigned *re
 			*ret |= FORMAT_LEGACY;
 			break;
 		case PROFD__CONTROL__FORMAT__IMAGES:
-			return request_invalid(message,
-					       "image profiles are made by the system session; "
-					       "use pprof or legacy");
+			return request_say(message, CONTROL_ERROR_USAGE,
+					   "image profiles are made by the system session; "
+					   "use pprof or legacy");
 		default:
-			return request_invalid(message, "this profd does not know that format");
+			return request_say(message, CONTROL_ERROR_USAGE,
+					   "this profd does not know that format");
 		}
 	}
 	return 0;
@@ -195,10 +195,11 @@ static int request_check_start(const Profd__Control__Start *start, struct reques
 	int r;
 
 	if (!start->is_period && start->rate > RATE_HZ_MAX)
-		return request_invalid(message, "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
+		return request_say(message, CONTROL_ERROR_USAGE, "the frequency must be 1 to %d Hz",
+				   RATE_HZ_MAX);
 	if (start->is_period && (start->rate < PERIOD_MIN || start->rate > INT64_MAX))
-		return request_invalid(message, "the period must be at least %d events",
-				       PERIOD_MIN);
+		return request_say(message, CONTROL_ERROR_USAGE,
+				   "the period must be at least %d events", PERIOD_MIN);
 	r = *start->event
 		    ? request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message)
 		    : 0;
@@ -208,12 +209,14 @@ static int request_check_start(const Profd__Control__Start *start, struct reques
 	if (r)
 		return r;
 	if (*start->name == '-' || *start->name == '.')
-		return request_invalid(message, "the session's name may not begin with - or .");
+		return request_say(message, CONTROL_ERROR_USAGE,
+				   "the session's name may not begin with - or .");
 	if (start->duration_ns > DURATION_MAX_NS)
-		return request_invalid(message, "the duration is longer than a hundred years");
+		return request_say(message, CONTROL_ERROR_USAGE,
+				   "the duration is longer than a hundred years");
 	if (start->live && start->n_formats)
-		return request_invalid(message,
-				       "a live session writes no files, so it has no formats");
+		return request_say(message, CONTROL_ERROR_USAGE,
+				   "a live session writes no files, so it has no formats");
 	return 0;
 }
 
@@ -255,7 +258,7 @@ int request_check_stop(const Profd__Control__Stop *stop, struct request_message 
 	case PROFD__CONTROL__STOP__WHICH_ALL:
 		return 0;
 	default:
-		return request_invalid(why, "nothing to stop");
+		return request_say(why, CONTROL_ERROR_USAGE, "nothing to stop");
 	}
 }
 
@@ -279,7 +282,8 @@ int request_read_collect(Profd__Control__Collect *collect, struct collect_reques
 
 	if (!r && collect->take &&
 	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
-		r = request_invalid(why, "only a session's open window can be taken");
+		r = request_say(why, CONTROL_ERROR_USAGE,
+				"only a session's open window can be taken");
 	if (r)
 		return r;
 	switch (collect->which_case) {

@@ -15,6 +15,10 @@ struct request_message {
 	char text[256]; /* one line */
 };
 
+/* Writes the message and returns @error. */
+int request_say(struct request_message *why, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* @ret: without pidfd and owner, which policy_check_start() sets. */
 int request_read_start(Profd__Control__Start *start, struct session_request *ret,
 		       struct request_message *why);

@@ -48,12 +48,6 @@ uint64_t stack_counts_total(const struct stack_counts *c)
 
 #define N_COUNTERS(type) (sizeof(type) / sizeof(uint64_t))
 
-static void counters_add(uint64_t *to, const uint64_t *from, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		to[i] += from[i];
-}
-
 static void counters_subtract(uint64_t *to, const uint64_t *from, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -87,7 +81,8 @@ void ledger_set_source(struct ledger *l, const struct source_stats *stats)
 
 void ledger_add(struct ledger *l, const struct ledger *other)
 {
-	counters_add((uint64_t *)l, (const uint64_t *)other, N_COUNTERS(struct ledger));
+	for (size_t i = 0; i < N_COUNTERS(struct ledger); i++)
+		((uint64_t *)l)[i] += ((const uint64_t *)other)[i];
 }
 
 void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret)

@@ -14,9 +14,8 @@
 #include "common/worker/text.h"
 #include "daemon/resolve/vdso.h"
 
-#define NS          UINT64_C(1000000000)
-#define REST_MAX_NS (NS / 2)
-#define LOST_MAX_NS (10 * NS) /* by one window */
+#define REST_MAX_NS (NS_PER_S / 2)
+#define LOST_MAX_NS (10 * NS_PER_S) /* by one window */
 
 int asker_init(struct asker *a, const struct worker_options *options)
 {

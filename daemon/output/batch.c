@@ -114,12 +114,12 @@ static int batch_get_dir(struct batch *batch, const char *path, uid_t owner, siz
 	return 0;
 }
 
-static int batch_write_all(struct batch *batch, int fd, const uint8_t *data, size_t length)
+static int batch_write_all(struct batch *batch, const uint8_t *data, size_t length)
 {
 	size_t done = 0;
 
 	while (done < length) {
-		ssize_t n = batch->store->ops->write(fd, data + done, length - done);
+		ssize_t n = batch->store->ops->write(batch->file_fd, data + done, length - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -127,17 +127,7 @@ static int batch_write_all(struct batch *batch, int fd, const uint8_t *data, siz
 			return error_origin(n < 0 ? -errno : -EIO);
 		done += (size_t)n;
 	}
-	return 0;
-}
-
-/* Fills the entry's blocks, which some file systems know only when they are on the disk. */
-static int entry_measure_file(struct entry *e, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return error_origin(-errno);
-	e->blocks = (uint64_t)st.st_blocks;
+	batch->bytes += length;
 	return 0;
 }
 
@@ -192,6 +182,17 @@ int batch_begin(struct batch *batch, const struct batch_file *file)
 	return r ? batch_close_file(batch, r) : 0;
 }
 
+/* Fills the entry's blocks, which some file systems know only when they are on the disk. */
+static int batch_measure_file(struct batch *batch)
+{
+	struct stat st;
+
+	if (fstat(batch->file_fd, &st) < 0)
+		return error_origin(-errno);
+	batch->entries[batch->n_entries - 1].blocks = (uint64_t)st.st_blocks;
+	return 0;
+}
+
 int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
 	      size_t length)
 {
@@ -199,19 +200,17 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 
 	if (r)
 		return r;
-	r = batch_write_all(batch, batch->file_fd, data, length);
-	if (r)
-		return batch_close_file(batch, r);
-	if (!file->replace)
-		store_set_samples(batch->file_fd, file->samples);
-	batch->bytes += length;
-	r = entry_measure_file(&batch->entries[batch->n_entries - 1], batch->file_fd);
+	r = batch_write_all(batch, data, length);
+	if (!r && !file->replace)
+		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, file->samples);
+	if (!r)
+		r = batch_measure_file(batch);
 	return batch_close_file(batch, r);
 }
 
 int batch_write(struct batch *batch, const uint8_t *data, size_t length)
 {
-	int r = batch_write_all(batch, batch->file_fd, data, length);
+	int r = batch_write_all(batch, data, length);
 
 	if (r)
 		return batch_close_file(batch, r);
@@ -219,7 +218,6 @@ int batch_write(struct batch *batch, const uint8_t *data, size_t length)
 	(void)sync_file_range(batch->file_fd, (off_t)batch->file_bytes, (off_t)length,
 			      SYNC_FILE_RANGE_WRITE);
 	batch->file_bytes += length;
-	batch->bytes += length;
 	return 0;
 }
 
@@ -230,11 +228,11 @@ int batch_end(struct batch *batch, uint64_t samples)
 
 	e->samples = samples;
 	e->is_synced = true;
-	store_set_samples(batch->file_fd, samples);
+	store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, samples);
 	if (batch->store->ops->sync_file(batch->file_fd) < 0)
 		r = error_origin(-errno);
 	if (!r)
-		r = entry_measure_file(e, batch->file_fd);
+		r = batch_measure_file(batch);
 	return batch_close_file(batch, r);
 }
 

@@ -21,7 +21,6 @@
 struct candidate {
 	size_t first_part, n_parts;
 	uint64_t samples;
-	size_t order;
 };
 
 static int candidate_compare(const void *a, const void *b)
@@ -30,7 +29,7 @@ static int candidate_compare(const void *a, const void *b)
 
 	if (x->samples != y->samples)
 		return x->samples > y->samples ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return x->first_part < y->first_part ? -1 : x->first_part > y->first_part;
 }
 
 static int legacy_add_part(struct legacy_plan *plan, const struct view *view, size_t first,
@@ -39,12 +38,9 @@ static int legacy_add_part(struct legacy_plan *plan, const struct view *view, si
 	struct legacy_part part = {.first = first, .n = n};
 	struct legacy_part *moved;
 
-	for (size_t i = first; i < first + n; i++) {
+	for (size_t i = first; i < first + n; i++)
 		if (view_n_user(&view->entries[i]))
 			part.samples += view->entries[i].entry->count;
-		else
-			plan->no_user += view->entries[i].entry->count;
-	}
 	if (!part.samples)
 		return 0;
 	moved = reallocarray(plan->parts, plan->n_parts + 1, sizeof(*moved));
@@ -88,18 +84,16 @@ static int legacy_choose_processes(struct legacy_plan *plan, const struct view *
 		uint64_t process = view->entries[part->first].entry->process;
 
 		if (!n || view->entries[part[-1].first].entry->process != process)
-			all[n++] = (struct candidate){.first_part = i, .order = i};
+			all[n++] = (struct candidate){.first_part = i};
 		all[n - 1].n_parts++;
 		all[n - 1].samples += part->samples;
 	}
 	if (!max_processes || n <= max_processes)
 		return 0;
 	qsort(all, n, sizeof(*all), candidate_compare);
-	for (size_t i = max_processes; i < n; i++) {
-		plan->dropped += all[i].samples;
+	for (size_t i = max_processes; i < n; i++)
 		for (size_t j = 0; j < all[i].n_parts; j++)
 			plan->parts[all[i].first_part + j].samples = 0;
-	}
 	for (size_t i = 0; i < plan->n_parts; i++)
 		if (plan->parts[i].samples)
 			plan->parts[kept++] = plan->parts[i];
@@ -110,23 +104,14 @@ static int legacy_choose_processes(struct legacy_plan *plan, const struct view *
 int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
 		struct legacy_plan *ret)
 {
-	struct legacy_plan plan = {0};
-	int r = legacy_find_parts(&plan, view, group);
+	int r = legacy_find_parts(ret, view, group);
 
-	if (!r)
-		r = legacy_choose_processes(&plan, view, max_processes);
-	if (r) {
-		legacy_plan_deinit(&plan);
-		return r;
-	}
-	*ret = plan;
-	return 0;
+	return r ? r : legacy_choose_processes(ret, view, max_processes);
 }
 
 void legacy_plan_deinit(struct legacy_plan *plan)
 {
 	free(plan->parts);
-	*plan = (struct legacy_plan){0};
 }
 
 struct chains {
@@ -246,11 +231,6 @@ static void maps_put_line(FILE *out, struct symbols *symbols, const struct mappi
 	fprintf(out, "%s\n", mapped_file_is_deleted(symbols, image) ? " (deleted)" : "");
 }
 
-static bool mapping_in_generation(const struct mapping *m, uint32_t generation)
-{
-	return m->from <= generation && generation < m->until;
-}
-
 static int maps_compare_start(const void *a, const void *b)
 {
 	const struct mapping *x = *(const struct mapping *const *)a;
@@ -280,7 +260,7 @@ static int legacy_maps(struct symbols *symbols, const struct snapshot_process *p
 	if (!lines)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n_all; i++)
-		if (mapping_in_generation(&all[i], generation))
+		if (mapping_is_valid(&all[i], generation))
 			lines[n++] = &all[i];
 	if (n)
 		qsort(lines, n, sizeof(*lines), maps_compare_start);

@@ -22,13 +22,11 @@ struct legacy_part {
 struct legacy_plan {
 	struct legacy_part *parts;
 	size_t n_parts;
-	uint64_t no_user; /* samples without a user frame */
-	uint64_t dropped; /* samples of processes past the limit */
 };
 
 /*
  * Chooses the @max_processes processes with the most samples (0: all of them). Parts stand in the
- * view's order. legacy_plan_deinit() frees.
+ * view's order. @ret: all zero; legacy_plan_deinit() frees, also after an error.
  */
 int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
 		struct legacy_plan *ret);

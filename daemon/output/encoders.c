@@ -111,8 +111,6 @@ static int writing_add_legacy(struct writing *g, const struct view_group *group,
 
 	if (r)
 		return r;
-	g->no_user += plan.no_user;
-	g->legacy_dropped += plan.dropped;
 	for (size_t i = 0; i < plan.n_parts && !r; i++)
 		r = writing_add_legacy_part(g, &plan.parts[i], folder);
 	return r;
@@ -138,18 +136,10 @@ static int read_old_image_profile(int folder, const char *name, struct image_pro
 	return image_profile_read(data, length, ret, &message);
 }
 
-static int writing_add_image(struct writing *g, const struct image_part *part, const char *path,
-			     int folder, const char *ledger)
+static int writing_add_image(struct writing *g, const struct image_parts *parts,
+			     const struct image_part *part, const char *path, int folder,
+			     const char *ledger)
 {
-	const struct image_header header = {
-		.epoch = g->epochs->name,
-		.platform = g->context->host,
-		.event = g->snapshot->event,
-		.period = g->snapshot->period,
-		.ledger = ledger,
-		.cpuspeed_mhz = g->context->cpuspeed_mhz,
-		.cpucount = g->context->cpucount,
-	};
 	const struct batch_file file = {
 		.folder = path, .name = part->name, .owner = STORE_NOBODY, .replace = true};
 	cleanup(image_profile_freep) struct image_profile *old = NULL;
@@ -158,7 +148,7 @@ static int writing_add_image(struct writing *g, const struct image_part *part, c
 	int r = read_old_image_profile(folder, part->name, &old);
 
 	if (!r)
-		r = image_part_encode(part, &header, old, &data, &length);
+		r = image_part_encode(parts, part, g->epochs->name, ledger, old, &data, &length);
 	return r ? r : batch_add(g->batch, &file, data, length);
 }
 
@@ -176,8 +166,8 @@ static int writing_add_to_epoch(struct writing *g, const struct image_parts *par
 	snprintf(path, sizeof(path), "images/%s/%s", epochs->name, g->context->host_dir);
 	if (store_enter(g->store, path, &folder) < 0)
 		folder = -1; /* the epoch's first files */
-	for (const struct image_part *p = image_parts_first(parts); p && !r; p = p->hh.next)
-		r = writing_add_image(g, p, path, folder, ledger);
+	for (const struct image_part *p = parts->files; p && !r; p = p->hh.next)
+		r = writing_add_image(g, parts, p, path, folder, ledger);
 	return r;
 }
 
@@ -271,7 +261,6 @@ static int encoders_add(struct writing *g, bool is_whole, const struct view_grou
 
 int encoders_add_files(struct writing *g)
 {
-	g->no_user = g->legacy_dropped = 0;
 	g->has_images = false;
 	for (size_t i = 0; i < g->view->n_groups; i++) {
 		const struct view_group *group = &g->view->groups[i];

@@ -21,7 +21,6 @@ struct writing {
 	struct epochs *epochs;
 	struct batch *batch;
 	/* What came of it. */
-	uint64_t no_user, legacy_dropped; /* samples; see struct output_result */
 	bool has_images;
 	bool has_new_epoch; /* the images did not go into the one in use */
 };

@@ -5,7 +5,6 @@
  */
 #include "daemon/output/epochs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,17 +75,12 @@ static bool stat_is_newer(const struct stat *a, const struct stat *b)
 	return a->st_mtim.tv_nsec > b->st_mtim.tv_nsec;
 }
 
-/* The name of the newest regular file in @fd, which is taken over. */
-static int find_newest_file(int fd, char *ret, size_t size)
+/* The name of the newest regular file in @dir; "" if there is none. */
+static void find_newest_file(DIR *dir, char *ret, size_t size)
 {
 	struct stat st, newest = {0};
 	struct dirent *e;
-	DIR *dir = fdopendir(fd);
 
-	if (!dir) {
-		close(fd);
-		return error_origin(-ENOMEM);
-	}
 	ret[0] = '\0';
 	while ((e = readdir(dir))) {
 		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
@@ -97,8 +91,6 @@ static int find_newest_file(int fd, char *ret, size_t size)
 		newest = st;
 		memcpy(ret, e->d_name, strlen(e->d_name) + 1);
 	}
-	closedir(dir);
-	return 0;
 }
 
 /* The newest one that was begun by a clock that told about the time that it is now; or NULL. */
@@ -115,8 +107,8 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 {
 	const struct index_epoch *newest;
 	char path[STORE_PATH_SIZE], name[256];
-	cleanup(closep) int fd = -1;
-	int copy, r;
+	DIR *dir;
+	int fd, r;
 
 	*epochs = (struct epochs){.index = &store->index};
 	newest = epochs_find_newest(&store->index, now_s);
@@ -132,13 +124,13 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	snprintf(path, sizeof(path), "images/%s/%s", newest->name, host);
 	if (store_enter(store, path, &fd) < 0)
 		return 0;
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (copy < 0)
-		return error_origin(-errno);
-	r = find_newest_file(copy, name, sizeof(name));
-	if (r || !name[0])
-		return r;
-	return epochs_read_last_file(epochs, fd, name);
+	dir = store_dir_of(fd);
+	if (!dir)
+		return error_origin(-ENOMEM);
+	find_newest_file(dir, name, sizeof(name));
+	r = name[0] ? epochs_read_last_file(epochs, fd, name) : 0;
+	closedir(dir);
+	return r;
 }
 
 void epochs_select(struct epochs *epochs, uint64_t start_s, const char *event, uint64_t period)

@@ -27,13 +27,6 @@ struct known_image {
 	UT_hash_handle hh;
 };
 
-struct image_parts {
-	struct image_part *files;   /* hash by name, sorted when all are counted */
-	struct known_image *images; /* hash by id */
-	const struct context *c;
-	const char *event;
-};
-
 void image_parts_free(struct image_parts *parts)
 {
 	struct known_image *image, *next_image;
@@ -70,7 +63,7 @@ static char *image_part_file_name(const struct image_parts *parts, const struct 
 	int n;
 
 	names_escape(spec->name, NAMES_IMAGE_MAX, name);
-	names_escape(parts->event, 40, event);
+	names_escape(parts->snapshot->event, 40, event);
 	if (spec->id)
 		n = asprintf(&ret, "%s.%s.%s", name, spec->id, event);
 	else
@@ -263,7 +256,7 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 	if (!parts)
 		return error_origin(-ENOMEM);
 	parts->c = c;
-	parts->event = view->snapshot->event;
+	parts->snapshot = view->snapshot;
 	for (size_t i = 0; i < view->n_entries; i++) {
 		const struct view_entry *e = &view->entries[i];
 		uint64_t id, offset;
@@ -285,11 +278,6 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		image_part_sort_counts(part);
 	*ret = steal_ptr(&parts);
 	return 0;
-}
-
-const struct image_part *image_parts_first(const struct image_parts *parts)
-{
-	return parts->files;
 }
 
 static int image_part_set_text(char **text, const char *value)
@@ -335,8 +323,8 @@ static int image_part_add_path(struct image_profile *p, const char *path)
 	return 0;
 }
 
-static int image_part_begin(const struct image_part *part, const struct image_header *header,
-			    struct image_profile **ret)
+static int image_part_begin(const struct image_parts *parts, const struct image_part *part,
+			    const char *epoch, struct image_profile **ret)
 {
 	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	int r = image_profile_new(&p);
@@ -345,39 +333,41 @@ static int image_part_begin(const struct image_part *part, const struct image_he
 		return r;
 	r = image_part_set_text(&p->image, part->id);
 	if (!r)
-		r = image_part_set_text(&p->epoch, header->epoch);
+		r = image_part_set_text(&p->epoch, epoch);
 	if (!r)
-		r = image_part_set_text(&p->platform, header->platform);
+		r = image_part_set_text(&p->platform, parts->c->host);
 	if (!r)
-		r = image_part_set_text(&p->event, header->event);
-	p->period = header->period;
+		r = image_part_set_text(&p->event, parts->snapshot->event);
+	p->period = parts->snapshot->period;
 	p->tstart = part->tstart;
-	p->cpuspeed_mhz = header->cpuspeed_mhz;
-	p->cpucount = header->cpucount;
+	p->cpuspeed_mhz = parts->c->cpuspeed_mhz;
+	p->cpucount = parts->c->cpucount;
 	*ret = steal_ptr(&p);
 	return r;
 }
 
-int image_part_encode(const struct image_part *part, const struct image_header *header,
-		      struct image_profile *old, uint8_t **ret, size_t *ret_length)
+int image_part_encode(const struct image_parts *parts, const struct image_part *part,
+		      const char *epoch, const char *ledger, struct image_profile *old,
+		      uint8_t **ret, size_t *ret_length)
 {
+	const struct snapshot *s = parts->snapshot;
 	cleanup(image_profile_freep) struct image_profile *made = NULL;
 	struct image_profile *p = old;
-	int r = old ? 0 : image_part_begin(part, header, &made);
+	int r = old ? 0 : image_part_begin(parts, part, epoch, &made);
 
 	if (r)
 		return r;
 	if (!old)
 		p = made;
-	else if (p->period != header->period || p->tstart != part->tstart ||
-		 strcmp(p->event, header->event) != 0 || strcmp(p->image, part->id) != 0)
+	else if (p->period != s->period || p->tstart != part->tstart ||
+		 strcmp(p->event, s->event) != 0 || strcmp(p->image, part->id) != 0)
 		return IMAGE_PROFILE_E_MISMATCH;
 	if (part->tsize > p->tsize)
 		p->tsize = part->tsize;
 	r = image_profile_add(p, part->counts, part->n_counts);
 	if (!r)
 		r = image_part_add_path(p, part->path);
-	if (!r && header->ledger)
-		r = image_part_set_text(&p->ledger, header->ledger);
+	if (!r && ledger)
+		r = image_part_set_text(&p->ledger, ledger);
 	return r ? r : image_profile_write(p, ret, ret_length);
 }

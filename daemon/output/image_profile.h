@@ -28,26 +28,25 @@ struct image_part {
 	UT_hash_handle hh; /* by name; the next one is hh.next */
 };
 
-struct image_parts;
+struct image_parts {
+	struct image_part *files;   /* hash by name, in that order */
+	struct known_image *images; /* hash by id */
+	const struct context *c;
+	const struct snapshot *snapshot;
+};
 
 /* Returns 0, IMAGE_PROFILE_E_OVERFLOW (a count passes 2^32 - 1) or negative errno. */
 int image_parts_new(struct image_parts **ret, const struct context *c, const struct view *view);
 void image_parts_free(struct image_parts *parts);
 DEFINE_CLEANUP(struct image_parts *, image_parts_free)
-/* The first one by name, or NULL. */
-const struct image_part *image_parts_first(const struct image_parts *parts);
 
 /*
  * @old with @part's counts added, or a new profile if @old is NULL, encoded. @old is changed.
- * @image_part's path joins the paths that @old knows. Returns IMAGE_PROFILE_E_* or negative errno.
+ * @part's path joins the paths that @old knows; @ledger may be NULL. Returns IMAGE_PROFILE_E_* or
+ * negative errno.
  */
-struct image_header {
-	const char *epoch, *platform, *event;
-	uint64_t period;
-	const char *ledger; /* or NULL */
-	uint32_t cpuspeed_mhz, cpucount;
-};
-int image_part_encode(const struct image_part *part, const struct image_header *header,
-		      struct image_profile *old, uint8_t **ret, size_t *ret_length);
+int image_part_encode(const struct image_parts *parts, const struct image_part *part,
+		      const char *epoch, const char *ledger, struct image_profile *old,
+		      uint8_t **ret, size_t *ret_length);
 
 #endif

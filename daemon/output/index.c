@@ -263,37 +263,25 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 	return names_window(&window, ret + length, size - length);
 }
 
-uint64_t index_oldest(const struct index *index)
+void index_span(const struct index *index, uint64_t *ret_oldest, uint64_t *ret_newest)
 {
-	uint64_t oldest = index->n_epochs ? index->epochs[0].begin_s : 0;
+	uint64_t oldest = index->n_epochs ? index->epochs[0].begin_s : 0, newest = 0;
 
 	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
 		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
 			const struct index_queue *queue = &shelf->queues[i];
-
-			if (index_queue_length(queue) &&
-			    (!oldest || queue->files[queue->first].start_s < oldest))
-				oldest = queue->files[queue->first].start_s;
-		}
-	}
-	return oldest;
-}
-
-uint64_t index_newest(const struct index *index)
-{
-	uint64_t newest = 0;
-
-	for (const struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
-			const struct index_queue *queue = &shelf->queues[i];
-			const struct index_file *last;
+			const struct index_file *first, *last;
 
 			if (!index_queue_length(queue))
 				continue;
+			first = &queue->files[queue->first];
 			last = &queue->files[queue->end - 1];
+			if (!oldest || first->start_s < oldest)
+				oldest = first->start_s;
 			if (last->start_s + last->seconds > newest)
 				newest = last->start_s + last->seconds;
 		}
 	}
-	return newest;
+	*ret_oldest = oldest;
+	*ret_newest = newest;
 }

@@ -122,9 +122,8 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 		size_t size);
 /* The directory part of that path. */
 bool index_dir_path(const struct index_shelf *shelf, uint64_t start_s, char *ret, size_t size);
-/* Start of the oldest window or epoch, Unix time; 0: nothing there. */
-uint64_t index_oldest(const struct index *index);
-/* End of the newest window, Unix time; 0: nothing there. */
-uint64_t index_newest(const struct index *index);
+/* Start of the oldest window or epoch, and end of the newest window; Unix time, 0: nothing there.
+ */
+void index_span(const struct index *index, uint64_t *ret_oldest, uint64_t *ret_newest);
 
 #endif

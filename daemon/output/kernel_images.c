@@ -19,7 +19,6 @@
 
 #define KERNEL_HALF   UINT64_C(0x8000000000000000)
 #define FILE_SIZE_MAX ((size_t)256 << 20)
-#define MODULE_MAX    64 /* MODULE_NAME_LEN */
 
 struct modules {
 	struct kernel_image *all; /* by start */
@@ -36,13 +35,6 @@ struct kernel_images {
 	char *kallsyms;
 	size_t kallsyms_length;
 };
-
-static void kernel_image_deinit(struct kernel_image *image)
-{
-	free(image->name);
-	free(image->file);
-	*image = (struct kernel_image){0};
-}
 
 static int kernel_read_build_id(struct kernel_images *k, const char *path,
 				struct kernel_image *image)
@@ -68,13 +60,11 @@ int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
 	k->proc_fd = proc_fd;
 	k->sys_fd = sys_fd;
 	k->next_id = 1;
-	k->kernel.id = k->next_id++;
-	k->kernel.name = strdup("[kernel.kallsyms]");
-	k->kernel.file = strdup("vmlinux");
-	if (!k->kernel.name || !k->kernel.file)
-		return error_origin(-ENOMEM);
-	k->kernel.start = KERNEL_HALF;
-	k->kernel.end = UINT64_MAX;
+	k->kernel = (struct kernel_image){.id = k->next_id++,
+					  .name = "[kernel.kallsyms]",
+					  .file = "vmlinux",
+					  .start = KERNEL_HALF,
+					  .end = UINT64_MAX};
 	r = kernel_read_build_id(k, "kernel/notes", &k->kernel);
 	if (r)
 		return r;
@@ -84,8 +74,6 @@ int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
 
 static void kernel_modules_deinit(struct modules *m)
 {
-	for (size_t i = 0; i < m->n; i++)
-		kernel_image_deinit(&m->all[i]);
 	free(m->all);
 }
 
@@ -93,7 +81,6 @@ void kernel_images_free(struct kernel_images *k)
 {
 	if (!k)
 		return;
-	kernel_image_deinit(&k->kernel);
 	kernel_modules_deinit(&k->modules);
 	free(k->kallsyms);
 	free(k);
@@ -109,29 +96,22 @@ static uint64_t module_id(struct kernel_images *k, const struct kernel_image *im
 	return k->next_id++;
 }
 
-/* Half-built ones are freed like others. */
 static int module_init(struct kernel_images *k, const struct kernel_module_line *line,
 		       struct kernel_image *ret)
 {
-	char name[MODULE_MAX], path[MODULE_MAX + 64];
+	char path[KERNEL_MODULE_MAX + 64];
+	int length = (int)line->name_length;
 
-	snprintf(name, sizeof(name), "%.*s", (int)line->name_length, line->name);
 	*ret = (struct kernel_image){
 		.is_module = true,
 		.is_known = true,
 		.start = line->start,
 		.end = line->start + line->size,
 	};
-	if (asprintf(&ret->name, "[%s]", name) < 0) {
-		ret->name = NULL;
-		return error_origin(-ENOMEM);
-	}
-	if (asprintf(&ret->file, "%s.ko", name) < 0) {
-		ret->file = NULL;
-		return error_origin(-ENOMEM);
-	}
+	snprintf(ret->name, sizeof(ret->name), "[%.*s]", length, line->name);
+	snprintf(ret->file, sizeof(ret->file), "%.*s.ko", length, line->name);
 	ret->id = module_id(k, ret);
-	snprintf(path, sizeof(path), "module/%s/notes/.note.gnu.build-id", name);
+	snprintf(path, sizeof(path), "module/%.*s/notes/.note.gnu.build-id", length, line->name);
 	return kernel_read_build_id(k, path, ret);
 }
 
@@ -144,7 +124,7 @@ static int kernel_image_compare(const void *a, const void *b)
 
 static bool module_line_is_usable(const struct kernel_module_line *line)
 {
-	return line->name_length && line->name_length < MODULE_MAX &&
+	return line->name_length && line->name_length < KERNEL_MODULE_MAX &&
 	       !memchr(line->name, '/', line->name_length) && line->start >= KERNEL_HALF &&
 	       line->size && line->start + line->size > line->start;
 }
@@ -250,7 +230,7 @@ const struct kernel_image *kernel_images_main(const struct kernel_images *k)
 int kernel_images_symbols(struct kernel_images *k, const struct kernel_image *image,
 			  struct symtab **ret)
 {
-	char module[MODULE_MAX + 2] = "";
+	char module[KERNEL_MODULE_MAX + 2] = "";
 	int r = load_kallsyms(k);
 
 	if (r)

@@ -19,10 +19,13 @@
 #include "common/symbols/kernel_modules.h"
 #include "common/symbols/symtab.h"
 
+#define KERNEL_MODULE_MAX 64 /* MODULE_NAME_LEN */
+
 struct kernel_image {
-	uint64_t id; /* never reused */
-	char *name;  /* "[kernel.kallsyms]" or "[module]" */
-	char *file;  /* "vmlinux" or "module.ko": its name among the image profiles */
+	uint64_t id;                      /* never reused */
+	char name[KERNEL_MODULE_MAX + 2]; /* "[kernel.kallsyms]" or "[module]" */
+	/* "vmlinux" or "module.ko": its name among the image profiles. */
+	char file[KERNEL_MODULE_MAX + 3];
 	uint64_t start, end;
 	bool is_module;
 	bool is_known; /* start is what offsets count from */

@@ -14,25 +14,17 @@
 
 #define NAME_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
 
-struct texts {
-	char *data;
-	size_t length, n_allocated;
-};
-
-/* The names that go into one request. */
-struct batch {
-	char names[WORKER_REQUEST_MAX - sizeof(struct worker_request_header)];
-	size_t length;
-	uint32_t *frames; /* whose names they are */
-	size_t n;
-};
-
 struct builder {
 	struct worker_location *locations;
 	struct worker_frame *frames;
 	uint32_t n_frames;
-	struct texts texts;
-	struct batch batch;
+	char *text; /* texts one behind the other, the empty one first */
+	size_t text_length, text_allocated;
+	/* The names that go into one request, and the frames whose they are. */
+	char batch[WORKER_REQUEST_MAX - sizeof(struct worker_request_header)];
+	size_t batch_length;
+	uint32_t *batch_frames;
+	size_t n_batch;
 };
 
 static void builder_free(struct builder *b)
@@ -41,31 +33,28 @@ static void builder_free(struct builder *b)
 		return;
 	free(b->locations);
 	free(b->frames);
-	free(b->texts.data);
-	free(b->batch.frames);
+	free(b->text);
+	free(b->batch_frames);
 	free(b);
 }
 DEFINE_CLEANUP(struct builder *, builder_free)
 
-static int builder_new(struct builder **ret, size_t n)
+static struct builder *builder_new(size_t n)
 {
 	cleanup(builder_freep) struct builder *b = calloc(1, sizeof(*b));
 
 	if (!b)
-		return error_origin(-ENOMEM);
+		return NULL;
 	b->locations = calloc(n, sizeof(*b->locations));
 	b->frames = calloc(n, sizeof(*b->frames));
-	b->batch.frames = calloc(n, sizeof(*b->batch.frames));
-	b->texts.data = calloc(1, 1); /* the empty text */
-	if (!b->locations || !b->frames || !b->batch.frames || !b->texts.data)
-		return error_origin(-ENOMEM);
-	b->texts.length = b->texts.n_allocated = 1;
-	*ret = steal_ptr(&b);
-	return 0;
+	b->batch_frames = calloc(n, sizeof(*b->batch_frames));
+	b->text = calloc(1, 1);
+	b->text_length = b->text_allocated = 1;
+	return b->locations && b->frames && b->batch_frames && b->text ? steal_ptr(&b) : NULL;
 }
 
 /* Copies [@text, @text + @length), cleaned. */
-static int kernel_names_add_text(struct texts *t, const char *text, size_t length, uint32_t *ret)
+static int builder_add_text(struct builder *b, const char *text, size_t length, uint32_t *ret)
 {
 	size_t most;
 	int r;
@@ -73,13 +62,13 @@ static int kernel_names_add_text(struct texts *t, const char *text, size_t lengt
 	if (length > NAME_MAX_BYTES)
 		length = NAME_MAX_BYTES;
 	most = 3 * length + 1; /* U+FFFD */
-	if (t->length > UINT32_MAX - most)
+	if (b->text_length > UINT32_MAX - most)
 		return error_origin(-E2BIG);
-	r = room_make(&t->data, &t->n_allocated, t->length + most, 1);
+	r = room_make(&b->text, &b->text_allocated, b->text_length + most, 1);
 	if (r)
 		return r;
-	*ret = (uint32_t)t->length;
-	t->length += text_clean(text, length, t->data + t->length, most - 1) + 1;
+	*ret = (uint32_t)b->text_length;
+	b->text_length += text_clean(text, length, b->text + b->text_length, most - 1) + 1;
 	return 0;
 }
 
@@ -88,40 +77,34 @@ static bool looks_mangled(const char *name)
 	return strncmp(name, "_R", 2) == 0 || strncmp(name, "_ZN", 3) == 0;
 }
 
-/* @text: what the batch's names are demangled, one behind the other. */
-static int kernel_names_copy_texts(struct builder *b, const char *text)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < b->batch.n && !r; i++) {
-		size_t length = strlen(text);
-
-		r = kernel_names_add_text(&b->texts, text, length,
-					  &b->frames[b->batch.frames[i]].name);
-		text += length + 1;
-	}
-	return r;
-}
-
 /* Has what is in the batch demangled. What cannot be stays as it is. */
 static int kernel_names_demangle(struct asker *asker, struct builder *b)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
 	struct worker_reply reply;
+	bool is_sound = false;
+	const char *text;
 	int r;
 
-	if (!b->batch.n)
+	if (!b->n_batch)
 		return 0;
-	request.payload = b->batch.names;
-	request.payload_length = b->batch.length;
+	request.payload = b->batch;
+	request.payload_length = b->batch_length;
 	r = asker_ask(asker, &request, &reply);
 	if (r == ASK_OK && reply.outcome == WORKER_DONE) {
-		if (answer_texts(reply.data, reply.length, b->batch.n))
-			r = kernel_names_copy_texts(b, (const char *)reply.data);
-		else
+		is_sound = answer_texts(reply.data, reply.length, b->n_batch);
+		if (!is_sound)
 			asker_reject_answer(asker);
 	}
-	b->batch.n = b->batch.length = 0;
+	/* The answer's texts lie one behind the other. */
+	text = is_sound ? (const char *)reply.data : NULL;
+	for (size_t i = 0; is_sound && i < b->n_batch && !r; i++) {
+		size_t length = strlen(text);
+
+		r = builder_add_text(b, text, length, &b->frames[b->batch_frames[i]].name);
+		text += length + 1;
+	}
+	b->n_batch = b->batch_length = 0;
 	return r < 0 ? r : 0;
 }
 
@@ -130,19 +113,19 @@ static int kernel_names_add_name(struct asker *asker, struct builder *b, const c
 	uint32_t frame = b->n_frames++;
 	struct worker_frame *f = &b->frames[frame];
 	size_t length = strlen(name) + 1;
-	int r = kernel_names_add_text(&b->texts, name, length - 1, &f->system_name);
+	int r = builder_add_text(b, name, length - 1, &f->system_name);
 
 	f->name = f->system_name;
-	if (r || !looks_mangled(name) || length > sizeof(b->batch.names))
+	if (r || !looks_mangled(name) || length > sizeof(b->batch))
 		return r;
-	if (b->batch.length + length > sizeof(b->batch.names)) {
+	if (b->batch_length + length > sizeof(b->batch)) {
 		r = kernel_names_demangle(asker, b);
 		if (r)
 			return r;
 	}
-	memcpy(b->batch.names + b->batch.length, name, length);
-	b->batch.length += length;
-	b->batch.frames[b->batch.n++] = frame;
+	memcpy(b->batch + b->batch_length, name, length);
+	b->batch_length += length;
+	b->batch_frames[b->n_batch++] = frame;
 	return 0;
 }
 
@@ -171,9 +154,9 @@ static int kernel_names_add_address(struct asker *asker, struct builder *b,
 int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uint64_t *addresses,
 		     size_t n, struct symbols_names *names)
 {
-	cleanup(builder_freep) struct builder *b = NULL;
+	cleanup(builder_freep) struct builder *b = builder_new(n);
 	struct answer_names answer = {.n_locations = (uint32_t)n};
-	int r = builder_new(&b, n);
+	int r = b ? 0 : error_origin(-ENOMEM);
 
 	for (size_t i = 0; i < n && !r; i++) {
 		struct worker_location *l = &b->locations[i];
@@ -190,6 +173,6 @@ int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uin
 	answer.locations = b->locations;
 	answer.frames = b->frames;
 	answer.n_frames = b->n_frames;
-	answer.text = b->texts.data;
+	answer.text = b->text;
 	return symbols_names_add(names, addresses, &answer, false);
 }

@@ -16,8 +16,6 @@
 #include "daemon/output/encoders.h"
 #include "daemon/output/store.h"
 
-#define NS UINT64_C(1000000000)
-
 /* Unix time; 0: no bound. */
 struct range {
 	uint64_t since_ns, until_ns;
@@ -72,7 +70,7 @@ static int listing_read_samples(struct store *store, const char *path, unsigned 
 
 	if (fd < 0) /* it was removed */
 		return 0;
-	n = store_get_samples(fd);
+	n = store_get_number(fd, STORE_SAMPLES_ATTRIBUTE);
 	if (n == INDEX_SAMPLES_UNKNOWN)
 		r = encoders_count(store, path, format, &n);
 	if (!r)
@@ -107,7 +105,7 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 		if (!row->file)
 			return error_origin(-ENOMEM);
 		row->format = contents_formats[format].name;
-		row->start_ns = file->start_s * NS;
+		row->start_ns = file->start_s * NS_PER_S;
 		row->end_ns = listing_file_end_ns(file);
 		row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
 		row->bytes = (uint64_t)file->blocks * INDEX_BLOCK;

@@ -23,27 +23,12 @@
 #define BACKGROUND_NS   (10 * NS_PER_S / 1000) /* of work, unless a step takes longer */
 #define REST_MAX_NS     (NS_PER_S / 10)        /* whatever a disk took */
 
-struct job;
-
-/* What a kind of request does, or a step of it. Returns whether the result is complete. */
-typedef bool (*job_run)(struct writer *w, struct job *job, uint64_t now_ns);
-
 /* A request, and later its result. */
 struct job {
 	struct job *next;
-	job_run run;
-	struct snapshot *snapshot; /* to be written, or of the open windows; owned */
-	char *service;             /* owned */
-	union {
-		struct {
-			uint64_t since_ns, until_ns;
-		} list;
-		struct {
-			uint64_t max_age_s, max_size;
-		} vacuum;
-		struct collect_options collect_options;
-	};
-	struct collect *collect; /* begun */
+	struct output_request request; /* its snapshot is owned */
+	char *service;                 /* that of the request; owned */
+	struct collect *collect;       /* begun */
 	struct output_result *result;
 };
 
@@ -104,7 +89,7 @@ static void job_free(struct job *job)
 {
 	if (!job)
 		return;
-	snapshot_free(job->snapshot);
+	snapshot_free(job->request.snapshot);
 	output_result_free(job->result);
 	collect_free(job->collect);
 	free(job->service);
@@ -127,31 +112,6 @@ static void log_conditions(struct output *o)
 	o->logged = conditions;
 }
 
-static bool job_write(struct writer *w, struct job *job, uint64_t now_ns)
-{
-	writer_write(w, steal_ptr(&job->snapshot), now_ns, job->result);
-	return true;
-}
-
-static bool job_epoch(struct writer *w, struct job *job, uint64_t now_ns)
-{
-	writer_epoch(w, now_ns, job->result);
-	return true;
-}
-
-static bool job_list(struct writer *w, struct job *job, uint64_t now_ns)
-{
-	(void)now_ns;
-	writer_list(w, job->service, job->list.since_ns, job->list.until_ns, job->result);
-	return true;
-}
-
-static bool job_vacuum(struct writer *w, struct job *job, uint64_t now_ns)
-{
-	writer_vacuum(w, job->vacuum.max_age_s, job->vacuum.max_size, now_ns, job->result);
-	return true;
-}
-
 /* @r: what a step returned. */
 static bool job_end_collect(struct job *job, int r)
 {
@@ -167,28 +127,45 @@ static bool job_end_collect(struct job *job, int r)
 	return true;
 }
 
-static bool job_step_collect(struct writer *w, struct job *job, uint64_t now_ns)
+static bool job_begin_collect(struct writer *w, struct job *job)
 {
-	(void)w, (void)now_ns;
-	return job_end_collect(job, collect_step(job->collect));
-}
+	struct output_request *request = &job->request;
+	const bool open_only = request->what.open_only;
+	int r = writer_collect(w, &request->what, request->snapshot, &job->collect);
 
-static bool job_begin_collect(struct writer *w, struct job *job, uint64_t now_ns)
-{
-	const bool open_only = job->collect_options.open_only;
-	int r;
-
-	(void)now_ns;
-	job->collect_options.service = job->service;
-	r = writer_collect(w, &job->collect_options, job->snapshot, &job->collect);
 	/* A window is no more work than to write it. */
 	while (open_only && r == COLLECT_E_OK)
 		r = collect_step(job->collect);
 	if (open_only && r != COLLECT_E_DONE)
-		job->result->unwritten = steal_ptr(&job->snapshot);
-	snapshot_free(steal_ptr(&job->snapshot));
-	job->run = job_step_collect;
+		job->result->unwritten = steal_ptr(&request->snapshot);
+	snapshot_free(steal_ptr(&request->snapshot));
 	return job_end_collect(job, r);
+}
+
+/* Does what @job asks for, or a step of it. Returns whether the result is complete. */
+static bool job_run(struct writer *w, struct job *job, uint64_t now_ns)
+{
+	struct output_request *request = &job->request;
+
+	switch (request->task) {
+	case OUTPUT_WRITE:
+		writer_write(w, steal_ptr(&request->snapshot), now_ns, job->result);
+		return true;
+	case OUTPUT_EPOCH:
+		writer_epoch(w, now_ns, job->result);
+		return true;
+	case OUTPUT_LIST:
+		writer_list(w, request->what.service, request->what.select.since_ns,
+			    request->what.select.until_ns, job->result);
+		return true;
+	case OUTPUT_COLLECT:
+		return job->collect ? job_end_collect(job, collect_step(job->collect))
+				    : job_begin_collect(w, job);
+	case OUTPUT_VACUUM:
+		writer_vacuum(w, request->max_age_s, request->max_size, now_ns, job->result);
+		return true;
+	}
+	return true;
 }
 
 /* Runs @job or a step of it. Returns whether it is answered. */
@@ -201,7 +178,7 @@ static bool output_run_job(struct output *o, struct job *job)
 	if (!result->started_ns)
 		result->started_ns = now_ns;
 	writer_follow_clock(o->writer, now_ns, clock_ns(CLOCK_BOOTTIME));
-	is_done = job->run(o->writer, job, now_ns);
+	is_done = job_run(o->writer, job, now_ns);
 	result->seconds += (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
 	log_conditions(o);
 	return is_done;
@@ -377,28 +354,24 @@ void output_free(struct output *o)
 	free(o);
 }
 
-/*
- * Queues a copy of @like, with a copy of @service (or NULL); like->snapshot is the thread's on
- * OUTPUT_E_OK. The result is allocated with the request, so that a request is always answered.
- */
-static int output_submit_job(struct output *o, const struct job *like, const char *service,
-			     void *request)
+/* The result is allocated with the request, so that a request is always answered. */
+int output_submit(struct output *o, const struct output_request *request)
 {
-	cleanup(job_freep) struct job *job = malloc(sizeof(*job));
+	const char *service = request->what.service;
+	cleanup(job_freep) struct job *job = calloc(1, sizeof(*job));
 	int r = OUTPUT_E_BUSY;
 
 	if (!job)
 		return error_origin(-ENOMEM);
-	*job = *like;
-	job->snapshot = NULL;
 	job->service = service ? strdup(service) : NULL;
 	job->result = calloc(1, sizeof(*job->result));
 	if (!job->result || (service && !job->service))
 		return error_origin(-ENOMEM);
-	job->result->request = request;
+	job->result->request = request->cookie;
 	pthread_mutex_lock(&o->lock);
 	if (o->n_jobs < REQUESTS_MAX) {
-		job->snapshot = like->snapshot;
+		job->request = *request;
+		job->request.what.service = job->service;
 		job_queue_push(&o->requests, steal_ptr(&job));
 		o->n_jobs++;
 		pthread_cond_signal(&o->wake);
@@ -406,43 +379,6 @@ static int output_submit_job(struct output *o, const struct job *like, const cha
 	}
 	pthread_mutex_unlock(&o->lock);
 	return r;
-}
-
-int output_submit(struct output *o, struct snapshot *snapshot)
-{
-	const struct job job = {.run = job_write, .snapshot = snapshot};
-
-	return output_submit_job(o, &job, NULL, snapshot->request);
-}
-
-int output_submit_epoch(struct output *o, void *request)
-{
-	return output_submit_job(o, &(struct job){.run = job_epoch}, NULL, request);
-}
-
-int output_submit_list(struct output *o, const char *service, uint64_t since_ns, uint64_t until_ns,
-		       void *request)
-{
-	const struct job job = {.run = job_list, .list = {since_ns, until_ns}};
-
-	return output_submit_job(o, &job, service, request);
-}
-
-int output_submit_collect(struct output *o, const struct collect_options *options,
-			  struct snapshot *open, void *request)
-{
-	const struct job job = {.run = job_begin_collect,
-				.snapshot = open,
-				.collect_options = *options};
-
-	return output_submit_job(o, &job, options->service, request);
-}
-
-int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request)
-{
-	const struct job job = {.run = job_vacuum, .vacuum = {max_age_s, max_size}};
-
-	return output_submit_job(o, &job, NULL, request);
 }
 
 int output_fd(struct output *o)

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
+#include "daemon/output/retention.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/output/symbols.h"
 
@@ -22,32 +23,51 @@ enum {
 };
 
 struct output_options {
-	int store_fd;           /* directory fd of the state directory; borrowed */
-	const char *store_path; /* for messages and for the paths that are reported */
-	uint64_t max_size, min_free, max_age_s, legacy_keep_s;
-	uint64_t rollup_after_s;   /* age of windows that are merged by the hour; 0: never */
-	uint64_t background_bytes; /* bound for profiles that are merged */
-	uint32_t keep_windows, legacy_max_processes;
+	int store_fd;                   /* directory fd of the state directory; borrowed */
+	const char *store_path;         /* for messages and for the paths that are reported */
+	struct retention_limits limits; /* but for what is said of the clock */
+	uint64_t rollup_after_s;        /* age of windows that are merged by the hour; 0: never */
+	uint64_t background_bytes;      /* bound for profiles that are merged */
+	uint32_t legacy_max_processes;
 	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
 	bool no_kernel;              /* no frame is the kernel's: nobody needs names of that */
 	const char *fetched_path;    /* as in symbols.h */
 	struct file_opener *opener;  /* the same; not to be changed later */
 };
 
+enum output_task {
+	OUTPUT_WRITE,   /* the snapshot */
+	OUTPUT_EPOCH,   /* begin an image epoch; its name comes in the result's only path */
+	OUTPUT_LIST,    /* see listing.h; @what: the service and the range */
+	OUTPUT_COLLECT, /* @what is stored when its turn comes, and the snapshot */
+	OUTPUT_VACUUM,  /* delete what is over the limits */
+};
+
+struct output_request {
+	enum output_task task;
+	void *cookie; /* comes back in the result */
+	/*
+	 * To be written; or the open windows, or NULL, to be collected. What is to be written goes
+	 * before a collection, and in between. With open_only it has its turn among what is to be
+	 * written, and the snapshot comes back if that fails.
+	 */
+	struct snapshot *snapshot;
+	struct collect_options what;
+	uint64_t max_age_s, max_size; /* OUTPUT_VACUUM; 0: the configured one */
+};
+
 /* What became of one request, in the order of requests. */
 struct output_result {
-	void *request; /* the snapshot's cookie */
+	void *request; /* its cookie */
 	int error;     /* 0, or the errno that kept files from being written */
 	char **paths;  /* absolute, NULL-terminated; files that now exist durably */
 	uint32_t n_files;
 	uint64_t started_ns; /* Unix time */
 	double seconds;
-	uint64_t no_user_samples; /* samples in no legacy profile: no user frame */
-	uint64_t legacy_dropped;  /* samples of processes past legacy_max_processes */
-	struct listing *listing;  /* answer to output_submit_list() */
-	/* Answer to output_submit_collect(); its message, if there is one, says why not. */
+	struct listing *listing; /* answer to OUTPUT_LIST */
+	/* Answer to OUTPUT_COLLECT; its message, if there is one, says why not. */
 	struct collected *collected;
-	uint64_t freed_bytes, freed_files; /* answer to output_submit_vacuum() */
+	uint64_t freed_bytes, freed_files; /* answer to OUTPUT_VACUUM */
 	/* Not NULL: the files could not be written (disk full after collecting): merge it back. Or
 	 * it could not be collected. */
 	struct snapshot *unwritten;
@@ -84,23 +104,8 @@ int output_new(struct output **ret, const struct output_options *options);
 void output_free(struct output *o);
 DEFINE_CLEANUP(struct output *, output_free)
 
-/* Queues @snapshot; on OUTPUT_E_OK it belongs to the thread. Never blocks. */
-int output_submit(struct output *o, struct snapshot *snapshot);
-/* Queues a new image epoch; its name comes in the result's only path. Never blocks. */
-int output_submit_epoch(struct output *o, void *request);
-/* Queues a listing (see listing.h); it comes in the result. @service is copied. Never blocks. */
-int output_submit_list(struct output *o, const char *service, uint64_t since_ns, uint64_t until_ns,
-		       void *request);
-/*
- * Queues a collection of what is stored when its turn comes and of @open, which may be NULL and is
- * the thread's on OUTPUT_E_OK. What is to be written goes before it, and in between. With open_only
- * it has its turn among what is to be written, and @open comes back if that fails. The texts of
- * @options are copied. Never blocks.
- */
-int output_submit_collect(struct output *o, const struct collect_options *options,
-			  struct snapshot *open, void *request);
-/* Queues a deletion of what is over these limits; 0: the configured one. Never blocks. */
-int output_submit_vacuum(struct output *o, uint64_t max_age_s, uint64_t max_size, void *request);
+/* Queues it; on OUTPUT_E_OK the snapshot is the thread's. Texts are copied. Never blocks. */
+int output_submit(struct output *o, const struct output_request *request);
 /* An eventfd, readable when results wait. */
 int output_fd(struct output *o);
 /* The next result, or NULL; the caller frees it. */

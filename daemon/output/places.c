@@ -50,11 +50,6 @@ void places_free(struct places *p)
 	free(p);
 }
 
-static bool places_mapping_is_valid(const struct mapping *m, uint32_t generation)
-{
-	return m->from <= generation && generation < m->until;
-}
-
 /* Equal offsets: the lowest address last, as the search goes backwards. */
 static int places_compare_range(const void *a, const void *b)
 {
@@ -91,7 +86,7 @@ static int places_make_index(struct places *p, const struct mappings *mappings, 
 		p->ranges[p->n_ranges++] = (struct range){
 			.mapping = &all[i],
 			.end = all[i].offset + (all[i].end - all[i].start),
-			.rank = !places_mapping_is_valid(&all[i], generation),
+			.rank = !mapping_is_valid(&all[i], generation),
 		};
 	}
 	if (p->n_ranges)
@@ -253,7 +248,7 @@ int places_address(struct places *p, const struct view_entry *e, uint64_t frame,
 	r = places_find(p, e, frame, &m, &address);
 	if (r)
 		return r;
-	if (m && !places_mapping_is_valid(m, e->entry->generation)) {
+	if (m && !mapping_is_valid(m, e->entry->generation)) {
 		there = places_find_at(e, address);
 		if (there && (there->image != m->image ||
 			      there->start - there->offset != m->start - m->offset))

@@ -22,6 +22,11 @@
 #include "daemon/output/symbols.h"
 #include "daemon/output/view.h"
 
+static inline bool mapping_is_valid(const struct mapping *m, uint32_t generation)
+{
+	return m->from <= generation && generation < m->until;
+}
+
 enum place_kind {
 	PLACE_NOWHERE, /* no mapping is known there */
 	PLACE_IMAGE,

@@ -65,34 +65,28 @@ static int pprof_files_add(struct files *f, const struct file *file)
 	return 0;
 }
 
-static int pprof_files_add_image(struct files *f, const struct image *image)
-{
-	return pprof_files_add(f, &(struct file){.file = image,
-						 .path = image->path,
-						 .go = image_go(image),
-						 .is_bad = atomic_load(&image->is_bad)});
-}
-
 static int pprof_files_add_jit(struct files *f, const struct jit_file *file)
 {
-	if (!file)
-		return 0;
-	return pprof_files_add(f, &(struct file){.file = file,
-						 .path = file->path,
-						 .is_bad = atomic_load(&file->is_bad)});
+	return file ? pprof_files_add(f, &(struct file){.file = file,
+							.path = file->path,
+							.is_bad = atomic_load(&file->is_bad)})
+		    : 0;
 }
 
 static int pprof_files_add_place(struct files *f, const struct place *place)
 {
-	const struct snapshot_process *generated = place->generated;
+	const struct image *image = place->kind == PLACE_IMAGE ? place->mapping->image : NULL;
 	int r = 0;
 
-	if (place->kind == PLACE_IMAGE)
-		r = pprof_files_add_image(f, place->mapping->image);
-	if (!r && generated)
-		r = pprof_files_add_jit(f, generated->jitdump);
-	if (!r && generated)
-		r = pprof_files_add_jit(f, generated->perf_map);
+	if (image)
+		r = pprof_files_add(f, &(struct file){.file = image,
+						      .path = image->path,
+						      .go = image_go(image),
+						      .is_bad = atomic_load(&image->is_bad)});
+	if (!r && place->generated)
+		r = pprof_files_add_jit(f, place->generated->jitdump);
+	if (!r && place->generated)
+		r = pprof_files_add_jit(f, place->generated->perf_map);
 	return r;
 }
 
@@ -171,7 +165,7 @@ int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i += spots_run_length(spots, order + i, n - i))
-		r = pprof_files_add_place(&files, &spots_get(spots, order[i])->place);
+		r = pprof_files_add_place(&files, &spots->all[order[i]].place);
 	if (r)
 		return r;
 	pprof_files_sort(&files);

@@ -73,7 +73,7 @@ static int locator_addresses(const struct locator *l, const uint32_t *order, siz
 	if (!all)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++) {
-		const struct place *place = &spots_get(l->spots, order[i])->place;
+		const struct place *place = &l->spots->all[order[i]].place;
 
 		if (locator_can_name(l, place))
 			all[n_all++] = place_name_address(place);
@@ -90,7 +90,7 @@ static int locator_addresses(const struct locator *l, const uint32_t *order, siz
 /* Has the names of one image found, or of generated code that @jit is to name. */
 static int locator_prepare(struct locator *l, const uint32_t *order, size_t n, struct jit_file *jit)
 {
-	const struct place *place = &spots_get(l->spots, order[0])->place;
+	const struct place *place = &l->spots->all[order[0]].place;
 	cleanup(freep) uint64_t *addresses = NULL;
 	size_t n_addresses = 0, n_texts;
 	int r = locator_addresses(l, order, n, &addresses, &n_addresses);
@@ -252,7 +252,7 @@ static int locate_spots(struct locator *l, uint32_t *locations, const uint32_t *
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++)
-		r = locate_spot(l, spots_get(l->spots, order[i]), &locations[order[i]]);
+		r = locate_spot(l, &l->spots->all[order[i]], &locations[order[i]]);
 	return r;
 }
 
@@ -263,7 +263,7 @@ static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order,
 	int r = 0;
 
 	for (size_t i = 0; i < *n && !r; i++) {
-		const struct spot *spot = spots_get(l->spots, order[i]);
+		const struct spot *spot = &l->spots->all[order[i]];
 		uint32_t n_frames;
 
 		(void)locator_find_frames(l, &spot->place, &n_frames);
@@ -276,12 +276,13 @@ static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order,
 	return r;
 }
 
-/* A jitdump knows more than a perf map, which is for what it has no name for. */
-static int locate_generated(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
+/* In generated code, a jitdump knows more than a perf map, which is for what it has no name for. */
+static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
 {
-	const struct snapshot_process *process = spots_get(l->spots, order[0])->place.generated;
-	struct jit_file *const files[] = {process->jitdump, process->perf_map};
-	int r = 0;
+	const struct snapshot_process *process = l->spots->all[order[0]].place.generated;
+	struct jit_file *const files[] = {process ? process->jitdump : NULL,
+					  process ? process->perf_map : NULL};
+	int r = process ? 0 : locator_prepare(l, order, n, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !r && n; i++) {
 		if (!files[i])
@@ -290,17 +291,8 @@ static int locate_generated(struct locator *l, uint32_t *locations, uint32_t *or
 		if (!r)
 			r = locate_named(l, locations, order, &n);
 	}
-	l->names = NULL;
-	return r ? r : locate_spots(l, locations, order, n);
-}
-
-static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
-{
-	int r;
-
-	if (spots_get(l->spots, order[0])->place.generated)
-		return locate_generated(l, locations, order, n);
-	r = locator_prepare(l, order, n, NULL);
+	if (process)
+		l->names = NULL;
 	return r ? r : locate_spots(l, locations, order, n);
 }
 

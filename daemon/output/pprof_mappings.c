@@ -90,16 +90,10 @@ static const struct pprof_segment *pprof_segment_find(const struct pprof_mapping
 	return NULL;
 }
 
-/* Which file a mapping is of. */
-struct file {
-	const char *path;
-	const uint8_t *build_id;
-	size_t build_id_length;
-};
-
-/* Finds the segment like @segment, or makes a mapping of @file of it. @segment is that one then. */
+/* Finds the segment like @segment, or makes a mapping of @path of it. @segment is that one then. */
 static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
-			     struct pprof_segment *segment, const struct file *file)
+			     struct pprof_segment *segment, const char *path,
+			     const uint8_t *build_id, size_t build_id_length)
 {
 	const struct pprof_segment *found = pprof_segment_find(m, segment);
 	struct profile_mapping mapping = {
@@ -107,17 +101,17 @@ static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
 		.limit = segment->start + segment->length,
 		.offset = segment->offset,
 	};
-	char build_id[BUILD_ID_HEX_SIZE];
+	char hex[BUILD_ID_HEX_SIZE];
 	int r;
 
 	if (found) {
 		*segment = *found;
 		return 0;
 	}
-	context_build_id(file->build_id, file->build_id_length, build_id);
-	r = profile_add_text(p, file->path, &mapping.path);
+	context_build_id(build_id, build_id_length, hex);
+	r = profile_add_text(p, path, &mapping.path);
 	if (!r)
-		r = profile_add_text(p, build_id, &mapping.build_id);
+		r = profile_add_text(p, hex, &mapping.build_id);
 	if (!r)
 		r = profile_add_mapping(p, &mapping, &segment->mapping);
 	if (!r)
@@ -131,13 +125,13 @@ static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
 static int pprof_mappings_kernel(struct pprof_mappings *m, struct profile *p,
 				 const struct kernel_image *image, uint32_t *ret)
 {
-	const struct file file = {image->name, image->build_id, image->build_id_length};
 	struct pprof_segment segment = {
 		.image = image->id | UINT64_C(1) << 63,
 		.length = image->end - image->start,
 		.start = image->start,
 	};
-	int r = pprof_segment_get(m, p, &segment, &file);
+	int r = pprof_segment_get(m, p, &segment, image->name, image->build_id,
+				  image->build_id_length);
 
 	*ret = segment.mapping;
 	return r;
@@ -147,7 +141,7 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 			 uint64_t *address, uint32_t *ret)
 {
 	struct pprof_segment segment;
-	struct file file = {0};
+	const struct elf_summary *elf = place->elf;
 	uint64_t start;
 	int r;
 
@@ -159,12 +153,8 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 
 	segment = segment_of_place(place);
 	start = segment.start;
-	file.path = place->mapping->image->path;
-	if (place->elf) {
-		file.build_id = place->elf->build_id;
-		file.build_id_length = place->elf->build_id_length;
-	}
-	r = pprof_segment_get(m, p, &segment, &file);
+	r = pprof_segment_get(m, p, &segment, place->mapping->image->path,
+			      elf ? elf->build_id : NULL, elf ? elf->build_id_length : 0);
 	if (r)
 		return r;
 	*address = *address - start + segment.start;
@@ -247,11 +237,9 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 		return 0;
 	all = mappings_all(best.e->process->mappings, &n);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t g = best.e->entry->generation;
-
-		if (all[i].image != best.program || g < all[i].from || g >= all[i].until)
-			continue;
-		if (!place.mapping || all[i].start < place.mapping->start)
+		if (all[i].image == best.program &&
+		    mapping_is_valid(&all[i], best.e->entry->generation) &&
+		    (!place.mapping || all[i].start < place.mapping->start))
 			place.mapping = &all[i];
 	}
 	if (!place.mapping)

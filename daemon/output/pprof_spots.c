@@ -8,34 +8,17 @@
 #include <errno.h>
 
 #include "common/error.h"
-#include "common/profile/profile_table.h"
 #include "common/room.h"
 
-struct spots {
-	struct spot *all;
-	size_t n, capacity;
-	struct profile_table table; /* of their numbers */
-	struct profile_hash_key hash_key;
-};
-
-int spots_new(struct spots **ret)
+void spots_init(struct spots *s)
 {
-	struct spots *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return error_origin(-ENOMEM);
 	profile_hash_key_init(&s->hash_key);
-	*ret = s;
-	return 0;
 }
 
-void spots_free(struct spots *s)
+void spots_deinit(struct spots *s)
 {
-	if (!s)
-		return;
 	free(s->all);
 	profile_table_deinit(&s->table);
-	free(s);
 }
 
 /* What tells spots apart besides the address: whose mapping, or which kernel image. */
@@ -96,20 +79,13 @@ int spots_add_kernel(struct spots *s, const struct kernel_images *kernel, uint64
 	return spots_add(s, &spot, ret);
 }
 
-int spots_add_name(struct spots *s, enum spot_name name, uint32_t *ret)
+int spots_add_name(struct spots *s, const char *fixed_name, uint32_t *ret)
 {
-	static const char *const names[] = {"[kernel]", "[unknown]"};
-	struct spot spot = {.fixed_name = names[name]};
-
-	return spots_add(s, &spot, ret);
+	return spots_add(s, &(struct spot){.fixed_name = fixed_name}, ret);
 }
 
-const struct spot *spots_get(const struct spots *s, uint32_t i)
-{
-	return &s->all[i];
-}
-
-uint64_t spots_image(const struct spot *spot)
+/* Which image it is in: the same number, the same image; 0: in none. */
+static uint64_t spots_image(const struct spot *spot)
 {
 	const struct place *place = &spot->place;
 

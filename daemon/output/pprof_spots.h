@@ -11,11 +11,9 @@
 
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
+#include "common/profile/profile_table.h"
 #include "daemon/output/context.h"
 #include "daemon/output/places.h"
-
-/* Frames that stand for what is not shown. */
-enum spot_name { SPOT_KERNEL, SPOT_UNKNOWN };
 
 /* One address in one process's mapping, in one kernel image, or nowhere. */
 struct spot {
@@ -23,21 +21,24 @@ struct spot {
 	struct place place;
 };
 
-struct spots;
+struct spots {
+	struct spot *all;
+	size_t n, capacity;
+	struct profile_table table; /* of their numbers */
+	struct profile_hash_key hash_key;
+};
 
-int spots_new(struct spots **ret);
-void spots_free(struct spots *s);
-DEFINE_CLEANUP(struct spots *, spots_free)
+/* @s: all zero. */
+void spots_init(struct spots *s);
+void spots_deinit(struct spots *s);
 
 /* Each finds or adds a spot. Return 0 or negative errno. */
 int spots_add_user(struct spots *s, const struct view *view, const struct view_entry *e,
 		   uint64_t frame, struct symbols *symbols, uint32_t *ret);
 int spots_add_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
 		     uint32_t *ret);
-int spots_add_name(struct spots *s, enum spot_name name, uint32_t *ret);
-const struct spot *spots_get(const struct spots *s, uint32_t i);
-/* Which image it is in: the same number, the same image; 0: in none. */
-uint64_t spots_image(const struct spot *spot);
+/* A frame that stands for what is not shown; the same pointer is the same name. */
+int spots_add_name(struct spots *s, const char *fixed_name, uint32_t *ret);
 /*
  * All spots, those of one image in a row, and those of one process's generated code in a row;
  * malloc'ed, the caller's.

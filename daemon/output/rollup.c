@@ -123,21 +123,15 @@ size_t rollup_bytes(const struct rollup *r)
 	return bytes;
 }
 
-static struct index_shelf *rollup_find_shelf(const struct rollup *r)
+/* @minute in @shelf; NULL: it was collected. */
+static struct index_file *rollup_find_file(struct index_shelf *shelf, const struct minute *minute)
 {
-	struct index_shelf *shelf;
+	const struct index_queue *queue = index_pprof(shelf);
 
-	HASH_FIND_STR(r->store->index.shelves, r->folder, shelf);
-	return shelf;
-}
-
-/* Where @minute stands in @queue, or queue->end. */
-static size_t rollup_find_file(const struct index_queue *queue, const struct minute *minute)
-{
 	for (size_t i = queue->first; i < queue->end; i++)
 		if (index_file_equal(&queue->files[i], &minute->file))
-			return i;
-	return queue->end;
+			return &queue->files[i];
+	return NULL;
 }
 
 /* --- which hour ------------------------------------------------------------------------------- */
@@ -236,10 +230,10 @@ static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 /* A minute that cannot be read stays as it is. */
 static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 {
-	size_t at = rollup_find_file(index_pprof(shelf), &r->minutes[r->next - 1]);
+	struct index_file *file = rollup_find_file(shelf, &r->minutes[r->next - 1]);
 
-	if (at < index_pprof(shelf)->end)
-		index_pprof(shelf)->files[at].stays = true;
+	if (file)
+		file->stays = true;
 	stored_free(steal_ptr(&r->file));
 	r->phase = PHASE_NEXT;
 	return ROLLUP_E_DAMAGED;
@@ -248,17 +242,17 @@ static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 /* Opens the next minute, if there is one, and memory for what its samples may refer to. */
 static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 {
-	size_t at;
+	const struct index_file *file;
 	int e;
 
 	if (r->next == r->n_minutes || merge_bytes(r->merge) > r->max_bytes) {
 		r->phase = PHASE_FINISH;
 		return ROLLUP_E_OK;
 	}
-	at = rollup_find_file(index_pprof(shelf), &r->minutes[r->next++]);
-	if (at == index_pprof(shelf)->end)
-		return ROLLUP_E_OK; /* collected meanwhile */
-	if (!index_path(shelf, &index_pprof(shelf)->files[at], r->path, sizeof(r->path)))
+	file = rollup_find_file(shelf, &r->minutes[r->next++]);
+	if (!file)
+		return ROLLUP_E_OK;
+	if (!index_path(shelf, file, r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
@@ -352,8 +346,7 @@ static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 static bool rollup_is_complete(const struct rollup *r, struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++)
-		if (r->minutes[i].merged &&
-		    rollup_find_file(index_pprof(shelf), &r->minutes[i]) == index_pprof(shelf)->end)
+		if (r->minutes[i].merged && !rollup_find_file(shelf, &r->minutes[i]))
 			return false;
 	return true;
 }
@@ -362,10 +355,10 @@ static bool rollup_is_complete(const struct rollup *r, struct index_shelf *shelf
 static void rollup_skip_single(const struct rollup *r, struct index_shelf *shelf)
 {
 	for (size_t i = 0; i < r->n_minutes; i++) {
-		size_t at = rollup_find_file(index_pprof(shelf), &r->minutes[i]);
+		struct index_file *file = rollup_find_file(shelf, &r->minutes[i]);
 
-		if (r->minutes[i].merged && at < index_pprof(shelf)->end)
-			index_pprof(shelf)->files[at].stays = true;
+		if (file && r->minutes[i].merged)
+			file->stays = true;
 	}
 }
 
@@ -411,10 +404,11 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 	if (!outcome.is_final)
 		return outcome.error;
 	for (size_t i = 0; i < r->n_minutes; i++) {
-		size_t at = rollup_find_file(index_pprof(shelf), &r->minutes[i]);
+		const struct index_file *file = rollup_find_file(shelf, &r->minutes[i]);
+		struct index_queue *queue = index_pprof(shelf);
 
-		if (r->minutes[i].merged && at < index_pprof(shelf)->end)
-			index_remove(&r->store->index, index_pprof(shelf), at);
+		if (file && r->minutes[i].merged)
+			index_remove(&r->store->index, queue, (size_t)(file - queue->files));
 	}
 	rollup_end_merge(r);
 	r->next = 0;
@@ -503,7 +497,7 @@ int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 	if (!r->folder)
 		e = rollup_find_hour(r, until_s, now_s);
 	if (!e) {
-		shelf = rollup_find_shelf(r);
+		HASH_FIND_STR(r->store->index.shelves, r->folder, shelf);
 		if (shelf)
 			e = rollup_run_phase(r, shelf);
 		else

@@ -6,7 +6,6 @@
  */
 #include "daemon/output/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,11 +33,9 @@ static int scan_dir(struct scan *scan, int parent, const char *name, scan_visito
 
 	if (fd < 0) /* a file, a link, or none of our business */
 		return 0;
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
+	dir = store_dir_of(fd);
+	if (!dir)
 		return error_origin(-ENOMEM);
-	}
 	while (!r && (e = readdir(dir))) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;

@@ -59,8 +59,6 @@ struct snapshot {
 	struct aggregate *aggregate;        /* owned */
 	struct snapshot_process *processes; /* owned, ascending serial */
 	size_t n_processes;
-
-	void *request; /* the main thread's cookie, comes back in struct output_result */
 };
 
 /* Frees all; takes NULL and half-built ones. */

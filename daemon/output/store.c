@@ -11,7 +11,6 @@
 #include "daemon/output/store.h"
 
 #include <acl/libacl.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -26,6 +25,7 @@
 
 #include "common/error.h"
 #include "common/read_end.h"
+#include "common/units.h"
 
 #define MODE_FOLDER   0750
 #define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
@@ -198,6 +198,15 @@ int store_enter(struct store *store, const char *path, int *ret)
 	return 0;
 }
 
+DIR *store_dir_of(int fd)
+{
+	DIR *dir = fdopendir(fd);
+
+	if (!dir)
+		close(fd);
+	return dir;
+}
+
 int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(closep) int fd = openat(folder, name,
@@ -220,15 +229,12 @@ int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *
 /* Empties a directory; what is a directory itself is emptied first while @depth lasts. */
 static int store_empty_dir(struct store *store, int fd, unsigned depth)
 {
-	DIR *dir = fdopendir(fd);
+	DIR *dir = store_dir_of(fd);
 	struct dirent *e;
 	int r = 0;
 
-	if (!dir) {
-		r = error_origin(-errno);
-		close(fd);
-		return r;
-	}
+	if (!dir)
+		return error_origin(-ENOMEM);
 	while (!r && (e = readdir(dir))) {
 		int below;
 
@@ -281,29 +287,25 @@ void store_prune(struct store *store, const char *path)
 		*strrchr(copy, '/') = '\0';
 }
 
-void store_set_samples(int fd, uint64_t samples)
+void store_set_number(int fd, const char *attribute, uint64_t number)
 {
 	char text[24];
-	int n = snprintf(text, sizeof(text), "%" PRIu64, samples);
+	int n = snprintf(text, sizeof(text), "%" PRIu64, number);
 
 	/* Where there are no such attributes, a listing reads the file instead. */
-	(void)fsetxattr(fd, STORE_SAMPLES_ATTRIBUTE, text, (size_t)n, 0);
+	(void)fsetxattr(fd, attribute, text, (size_t)n, 0);
 }
 
-uint64_t store_get_samples(int fd)
+uint64_t store_get_number(int fd, const char *attribute)
 {
 	char text[24];
-	ssize_t n = fgetxattr(fd, STORE_SAMPLES_ATTRIBUTE, text, sizeof(text) - 1);
-	uint64_t samples = 0;
+	ssize_t n = fgetxattr(fd, attribute, text, sizeof(text) - 1);
+	uint64_t number;
 
 	if (n <= 0 || n > 19)
-		return INDEX_SAMPLES_UNKNOWN;
-	for (ssize_t i = 0; i < n; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return INDEX_SAMPLES_UNKNOWN;
-		samples = samples * 10 + (uint64_t)(text[i] - '0');
-	}
-	return samples;
+		return UINT64_MAX;
+	text[n] = '\0';
+	return units_parse_number(text, &number) == UNITS_E_OK ? number : UINT64_MAX;
 }
 
 static int store_make_dirs(struct store *store)

@@ -16,6 +16,7 @@
  *
  * All functions may block on the disk. One thread only.
  */
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,8 +31,6 @@
  * The system calls that change the store, in a table, so that tests can make any one of them fail
  * or be the last thing a process does. Each sets errno like the call it stands for.
  */
-#include <sys/types.h>
-
 struct file_ops {
 	int (*make_folder)(int folder, const char *name, mode_t mode);
 	int (*open)(int folder, const char *name, int flags, mode_t mode);
@@ -88,6 +87,8 @@ int store_revive(struct store *store, bool *ret_revived);
 int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given);
 /* Opens an existing directory below the store; negative errno, unlogged, if it is not there. */
 int store_enter(struct store *store, const char *path, int *ret);
+/* The directory @fd, which is taken over, to be read; NULL: there is no memory. */
+DIR *store_dir_of(int fd);
 /* Reads a whole file below @folder. -ENOENT, -EFBIG past @max, else negative errno. */
 int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
 
@@ -103,9 +104,10 @@ int store_remove_tree(struct store *store, const char *path);
 /* Removes @path and then its parents down to the second level, as far as they are empty. */
 void store_prune(struct store *store, const char *path);
 
-/* The number of samples kept as an extended attribute of a window's file. */
+/* A number kept as an extended attribute, best effort; UINT64_MAX: there is none. */
+void store_set_number(int fd, const char *attribute, uint64_t number);
+uint64_t store_get_number(int fd, const char *attribute);
+/* The number of samples of a window's file. */
 #define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
-void store_set_samples(int fd, uint64_t samples);
-uint64_t store_get_samples(int fd);
 
 #endif

@@ -321,15 +321,24 @@ int symbols_headers(struct symbols *s, struct image *image)
 
 /* --- asking for names ------------------------------------------------------------------------- */
 
-/* Of what names are asked for, and where they go; all borrowed. */
+/* Which names are needed, and how they are asked for; borrowed but for @missing. */
 struct question {
 	struct symbols_entry *e;
-	struct symbols_names *names;
+	struct symbols_names **names; /* the entry's, of the depth that is needed */
+	const uint64_t *addresses;
+	size_t n;
+	uint64_t *missing; /* those that are not known yet; owned */
+	size_t n_missing;
 	struct worker_request request;
 	struct asker_file file;
 	size_t max_bytes; /* of the names: past it there are no more */
 	bool by_address;  /* as in symbols_names_add() */
 };
+
+static void question_deinit(struct question *q)
+{
+	free(q->missing);
+}
 
 /* An image counts as asked for once a window. */
 static void symbols_count_asked(struct symbols *s, struct symbols_entry *e)
@@ -338,8 +347,9 @@ static void symbols_count_asked(struct symbols *s, struct symbols_entry *e)
 	e->counted = s->window;
 }
 
-/* Asks for @addresses, none of which is known. Returns ASK_* or negative errno. */
-static int symbols_ask(struct symbols *s, struct question *q, const uint64_t *addresses, size_t n)
+/* Asks for @addresses, none of which @names knows. Returns ASK_* or negative errno. */
+static int symbols_ask(struct symbols *s, struct question *q, struct symbols_names *names,
+		       const uint64_t *addresses, size_t n)
 {
 	struct symbols_entry *e = q->e;
 	enum worker_outcome outcome;
@@ -350,7 +360,7 @@ static int symbols_ask(struct symbols *s, struct question *q, const uint64_t *ad
 		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
 		int r;
 
-		if (symbols_names_bytes(q->names) > q->max_bytes)
+		if (symbols_names_bytes(names) > q->max_bytes)
 			return ASK_OK;
 		r = asker_ask_names(&s->asker, &q->request, &q->file, addresses + at, now, &outcome,
 				    &answer);
@@ -358,35 +368,42 @@ static int symbols_ask(struct symbols *s, struct question *q, const uint64_t *ad
 			return r;
 		e->is_nameless = outcome != WORKER_DONE;
 		if (!e->is_nameless)
-			r = symbols_names_add(q->names, addresses + at, &answer, q->by_address);
+			r = symbols_names_add(names, addresses + at, &answer, q->by_address);
 		if (r)
 			return r;
 	}
 	return ASK_OK;
 }
 
-/* Makes *names if need be. *ret: malloc'ed, those of @addresses that it does not know. */
-static int symbols_find_missing(struct symbols_names **names, const uint64_t *addresses, size_t n,
-				uint64_t **ret, size_t *ret_n)
+/* The depth's names of q->e, made if need be, and what is missing in them. */
+static int question_begin(struct question *q, unsigned depth)
 {
-	cleanup(freep) uint64_t *missing = calloc(n + 1, sizeof(*missing));
 	const struct symbols_frame *ignored;
 	uint32_t n_ignored;
 	int r;
 
-	if (!missing)
+	q->names = &q->e->names[depth];
+	q->missing = calloc(q->n + 1, sizeof(*q->missing));
+	if (!q->missing)
 		return error_origin(-ENOMEM);
-	if (!*names) {
-		r = symbols_names_new(names);
+	if (!*q->names) {
+		r = symbols_names_new(q->names);
 		if (r)
 			return r;
 	}
-	*ret_n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (!symbols_names_find(*names, addresses[i], &ignored, &n_ignored))
-			missing[(*ret_n)++] = addresses[i];
-	*ret = steal_ptr(&missing);
+	for (size_t i = 0; i < q->n; i++)
+		if (!symbols_names_find(*q->names, q->addresses[i], &ignored, &n_ignored))
+			q->missing[q->n_missing++] = q->addresses[i];
 	return 0;
+}
+
+/* @r: what came of asking. */
+static int symbols_end(struct symbols *s, const struct question *q, int r,
+		       const struct symbols_names **ret)
+{
+	symbols_recount_entry(s, q->e);
+	*ret = *q->names;
+	return r < 0 ? r : 0;
 }
 
 /* --- images ----------------------------------------------------------------------------------- */
@@ -401,34 +418,27 @@ static void symbols_close_oldest_debug(struct symbols *s, const struct symbols_e
 			debug_finder_close(&s->finder, &e->debug);
 }
 
-/* Asks for @addresses, none of which is known. @fd: open on @image. */
-static int symbols_ask_image(struct symbols *s, struct symbols_entry *e, struct image *image,
-			     int fd, unsigned depth, const uint64_t *addresses, size_t n)
+/* Asks for what is missing. @fd: open on @image. */
+static int symbols_ask_image(struct symbols *s, struct question *q, struct image *image, int fd,
+			     unsigned depth)
 {
-	const struct debug_choice *debug = &e->debug.choice;
-	struct question q = {
-		.e = e,
-		.names = e->names[depth],
-		.request = worker_request_of(WORKER_SYMBOLS, fd),
-		.file = {&image->is_bad, image->path},
-		.max_bytes = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX,
-		.by_address = depth == SYMBOLS_LINES,
-	};
+	const struct debug_choice *debug = &q->e->debug.choice;
 	bool is_nameless;
 	int r;
 
-	symbols_count_asked(s, e);
-	r = debug_finder_look(&s->finder, &e->debug, image, fd, depth, &is_nameless);
-	e->is_nameless |= is_nameless;
-	symbols_close_oldest_debug(s, e);
+	symbols_count_asked(s, q->e);
+	r = debug_finder_look(&s->finder, &q->e->debug, image, fd, depth, &is_nameless);
+	q->e->is_nameless |= is_nameless;
+	symbols_close_oldest_debug(s, q->e);
 	if (r)
 		return r;
-	q.request.key = image->id;
-	q.request.flags = (depth == SYMBOLS_LINES ? WORKER_WANT_LINES : 0) |
-			  (debug->check_crc ? WORKER_CHECK_CRC : 0);
-	q.request.files[WORKER_FILE_DEBUG] = debug->debug;
-	q.request.files[WORKER_FILE_ALTERNATE] = debug->alternate;
-	return symbols_ask(s, &q, addresses, n);
+	q->request = worker_request_of(WORKER_SYMBOLS, fd);
+	q->request.key = image->id;
+	q->request.flags = (depth == SYMBOLS_LINES ? WORKER_WANT_LINES : 0) |
+			   (debug->check_crc ? WORKER_CHECK_CRC : 0);
+	q->request.files[WORKER_FILE_DEBUG] = debug->debug;
+	q->request.files[WORKER_FILE_ALTERNATE] = debug->alternate;
+	return symbols_ask(s, q, *q->names, q->missing, q->n_missing);
 }
 
 int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addresses, size_t n,
@@ -437,29 +447,31 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 	const struct symbols_key key = symbols_image_key(image);
 	const bool is_vdso = image->kind == IMAGE_VDSO;
 	unsigned depth = want_lines ? SYMBOLS_LINES : SYMBOLS_FUNCTIONS;
-	cleanup(freep) uint64_t *missing = NULL;
-	struct symbols_entry *e;
-	size_t n_missing;
+	cleanup(question_deinit) struct question q = {
+		.addresses = addresses,
+		.n = n,
+		.file = {&image->is_bad, image->path},
+		.max_bytes = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX,
+		.by_address = want_lines,
+	};
 	int fd, r;
 
-	r = symbols_get_entry(s, &key, &e);
+	r = symbols_get_entry(s, &key, &q.e);
 	if (r)
 		return r;
-	if (debug_finder_may_have_more(&s->finder, &e->debug, image))
-		symbols_reset_entry(s, e);
-	r = symbols_find_missing(&e->names[depth], addresses, n, &missing, &n_missing);
+	if (debug_finder_may_have_more(&s->finder, &q.e->debug, image))
+		symbols_reset_entry(s, q.e);
+	r = question_begin(&q, depth);
 	if (r)
 		return r;
-	if (n_missing && !e->is_nameless && !atomic_load(&image->is_bad)) {
+	if (q.n_missing && !q.e->is_nameless && !atomic_load(&image->is_bad)) {
 		fd = is_vdso ? s->asker.vdso_fd : image_borrow_file(image);
 		if (fd >= 0)
-			r = symbols_ask_image(s, e, image, fd, depth, missing, n_missing);
+			r = symbols_ask_image(s, &q, image, fd, depth);
 		if (!is_vdso)
 			image_return_file(image, fd);
 	}
-	symbols_recount_entry(s, e);
-	*ret = e->names[depth];
-	return r < 0 ? r : 0;
+	return symbols_end(s, &q, r, ret);
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */
@@ -468,50 +480,40 @@ int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
 			   const uint64_t *addresses, size_t n, const struct symbols_names **ret)
 {
 	const struct symbols_key key = {.id = image->id, .domain = SYMBOLS_KERNEL};
-	cleanup(freep) uint64_t *missing = NULL;
-	struct symbols_names **names;
-	struct symbols_entry *e;
-	size_t n_missing;
-	int r = symbols_get_entry(s, &key, &e);
+	cleanup(question_deinit) struct question q = {.addresses = addresses, .n = n};
+	int r = symbols_get_entry(s, &key, &q.e);
 
-	if (r)
-		return r;
-	names = &e->names[SYMBOLS_FUNCTIONS];
-	r = symbols_find_missing(names, addresses, n, &missing, &n_missing);
+	if (!r)
+		r = question_begin(&q, SYMBOLS_FUNCTIONS);
 	if (r)
 		return r;
 	/* kallsyms is read once for each image: a kernel that hides it now does so tomorrow. */
-	if (n_missing && !e->has_read)
-		r = kernel_images_symbols(s->kernel, image, &e->symtab);
-	e->has_read |= n_missing && r >= 0;
-	if (n_missing && r >= 0)
-		r = kernel_names_add(&s->asker, e->symtab, missing, n_missing, *names);
-	symbols_recount_entry(s, e);
-	*ret = *names;
-	return r;
+	if (q.n_missing && !q.e->has_read)
+		r = kernel_images_symbols(s->kernel, image, &q.e->symtab);
+	q.e->has_read |= q.n_missing && r >= 0;
+	if (q.n_missing && r >= 0)
+		r = kernel_names_add(&s->asker, q.e->symtab, q.missing, q.n_missing, *q.names);
+	return symbols_end(s, &q, r, ret);
 }
 
 /* --- generated code --------------------------------------------------------------------------- */
 
 /* The file has changed. What was known stays if there is no answer now. */
 static int symbols_reread_jit(struct symbols *s, struct question *q,
-			      const struct file_version *version, const uint64_t *addresses,
-			      size_t n)
+			      const struct file_version *version)
 {
-	struct symbols_entry *e = q->e;
 	cleanup(symbols_names_freep) struct symbols_names *names = NULL;
 	int r = symbols_names_new(&names);
 
 	if (r)
 		return r;
-	q->names = names;
-	e->is_nameless = false;
-	r = symbols_ask(s, q, addresses, n);
+	q->e->is_nameless = false;
+	r = symbols_ask(s, q, names, q->addresses, q->n);
 	if (r)
 		return r;
-	e->file = *version;
-	symbols_names_free(e->names[SYMBOLS_FUNCTIONS]);
-	e->names[SYMBOLS_FUNCTIONS] = steal_ptr(&names);
+	q->e->file = *version;
+	symbols_names_free(*q->names);
+	*q->names = steal_ptr(&names);
 	return ASK_OK;
 }
 
@@ -521,20 +523,10 @@ static bool file_version_equal(const struct file_version *a, const struct file_v
 	       a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
-/* @fd: open on @file; @missing: those of @addresses that are not known. */
-static int symbols_ask_jit(struct symbols *s, struct symbols_entry *e, struct jit_file *file,
-			   int fd, const uint64_t *addresses, size_t n, const uint64_t *missing,
-			   size_t n_missing)
+/* @fd: open on @file. */
+static int symbols_ask_jit(struct symbols *s, struct question *q, const struct jit_file *file,
+			   int fd)
 {
-	struct question q = {
-		.e = e,
-		.names = e->names[SYMBOLS_FUNCTIONS],
-		.request = worker_request_of(WORKER_JIT, -1),
-		.file = {&file->is_bad, file->path},
-		.max_bytes = ENTRY_BYTES_MAX,
-		/* A jitdump has lines, which differ within one range of code. */
-		.by_address = file->is_jitdump,
-	};
 	struct file_version version;
 	struct stat st;
 
@@ -542,36 +534,41 @@ static int symbols_ask_jit(struct symbols *s, struct symbols_entry *e, struct ji
 	if (fstat(fd, &st) < 0)
 		return ASK_OK;
 	version = (struct file_version){.size = st.st_size, .mtime = st.st_mtim};
-	q.request.key = file->id;
-	q.request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
-	if (!file_version_equal(&version, &e->file))
-		return symbols_reread_jit(s, &q, &version, addresses, n);
-	return n_missing && !e->is_nameless ? symbols_ask(s, &q, missing, n_missing) : ASK_OK;
+	q->request.key = file->id;
+	q->request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
+	if (!file_version_equal(&version, &q->e->file))
+		return symbols_reread_jit(s, q, &version);
+	return q->n_missing && !q->e->is_nameless
+		       ? symbols_ask(s, q, *q->names, q->missing, q->n_missing)
+		       : ASK_OK;
 }
 
 int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t *addresses,
 			size_t n, const struct symbols_names **ret)
 {
 	const struct symbols_key key = {.id = file->id, .domain = SYMBOLS_JIT};
-	cleanup(freep) uint64_t *missing = NULL;
-	struct symbols_entry *e;
-	size_t n_missing;
-	int fd, r = symbols_get_entry(s, &key, &e);
+	cleanup(question_deinit) struct question q = {
+		.addresses = addresses,
+		.n = n,
+		.request = worker_request_of(WORKER_JIT, -1),
+		.file = {&file->is_bad, file->path},
+		.max_bytes = ENTRY_BYTES_MAX,
+		/* A jitdump has lines, which differ within one range of code. */
+		.by_address = file->is_jitdump,
+	};
+	int fd, r = symbols_get_entry(s, &key, &q.e);
 
-	if (r)
-		return r;
-	r = symbols_find_missing(&e->names[SYMBOLS_FUNCTIONS], addresses, n, &missing, &n_missing);
+	if (!r)
+		r = question_begin(&q, SYMBOLS_FUNCTIONS);
 	if (r)
 		return r;
 	if (n && !atomic_load(&file->is_bad)) {
 		fd = jit_file_borrow(file);
 		if (fd >= 0)
-			r = symbols_ask_jit(s, e, file, fd, addresses, n, missing, n_missing);
+			r = symbols_ask_jit(s, &q, file, fd);
 		jit_file_return(file, fd);
 	}
-	symbols_recount_entry(s, e);
-	*ret = e->names[SYMBOLS_FUNCTIONS];
-	return r < 0 ? r : 0;
+	return symbols_end(s, &q, r, ret);
 }
 
 /* --- files that are no images ----------------------------------------------------------------- */

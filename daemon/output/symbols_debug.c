@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/worker/debug_files.h"
+#include "daemon/output/context.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 
@@ -35,17 +36,14 @@ void debug_finder_close(struct debug_finder *f, struct image_debug *d)
 /* Returns the fd, read-only, or -1. */
 static int open_fetched_file(struct debug_finder *f, const uint8_t *id, size_t length)
 {
-	char path[sizeof(".build-id//.debug") + 2 * ELF_BUILD_ID_MAX];
-	int at;
+	char hex[BUILD_ID_HEX_SIZE], path[sizeof(".build-id//.debug") + BUILD_ID_HEX_SIZE];
 
 	if (f->fetched_fd < 0)
 		f->fetched_fd = open(f->fetched_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (f->fetched_fd < 0)
 		return -1;
-	at = snprintf(path, sizeof(path), ".build-id/%02x/", id[0]);
-	for (size_t i = 1; i < length; i++)
-		at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", id[i]);
-	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
+	context_build_id(id, length, hex);
+	snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2);
 	return debug_files_open(f->fetched_fd, false, path);
 }
 

@@ -255,19 +255,16 @@ static int symbols_names_merge(struct symbols_names *n, const struct range *more
 int symbols_names_add(struct symbols_names *n, const uint64_t *addresses,
 		      const struct answer_names *answer, bool by_address)
 {
-	cleanup(freep) struct addition *a = calloc(1, sizeof(*a));
-	cleanup(freep) struct range *ranges = NULL;
+	cleanup(freep) struct range *ranges = calloc((size_t)answer->n_locations + 1,
+						     sizeof(*ranges));
+	struct addition a = {.names = n, .answer = answer, .ranges = ranges};
 	int r = 0;
 
-	ranges = calloc((size_t)answer->n_locations + 1, sizeof(*ranges));
-	if (!a || !ranges)
+	if (!ranges)
 		return error_origin(-ENOMEM);
-	a->names = n;
-	a->answer = answer;
-	a->ranges = ranges;
 	for (uint32_t i = 0; i < answer->n_locations && !r; i++)
-		r = addition_add_location(a, addresses[i], &answer->locations[i], by_address);
-	return r ? r : symbols_names_merge(n, ranges, a->n_ranges);
+		r = addition_add_location(&a, addresses[i], &answer->locations[i], by_address);
+	return r ? r : symbols_names_merge(n, ranges, a.n_ranges);
 }
 
 const char *symbols_names_text(const struct symbols_names *n, uint32_t text)

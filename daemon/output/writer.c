@@ -20,16 +20,14 @@
 #include "common/read_end.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/pprof.h"
-#include "daemon/output/retention.h"
 #include "daemon/output/rollup.h"
 #include "daemon/output/steady.h"
 
-#define NS            UINT64_C(1000000000)
 #define PROC_TEXT_MAX ((size_t)16 << 20)
 #define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
 /* Files by one call, some tens of microseconds each: the next request need not wait for all. */
 #define DELETED_AT_ONCE 1000u
-#define RETRY_NS        (600 * NS) /* after an hour that could not be written: for another one */
+#define RETRY_NS        (600 * NS_PER_S) /* after an hour that could not be written: for another one */
 
 struct writer {
 	struct store *store;
@@ -52,15 +50,11 @@ struct writer {
 
 static struct retention_limits writer_limits(const struct writer *w)
 {
-	return (struct retention_limits){
-		.max_size = w->options.max_size,
-		.min_free = w->options.min_free,
-		.max_age_s = w->options.max_age_s,
-		.legacy_keep_s = w->options.legacy_keep_s,
-		.keep_windows = w->options.keep_windows,
-		.clock_is_doubtful = !steady_is_reliable(&w->clock),
-		.steady_s = steady_seconds(&w->clock),
-	};
+	struct retention_limits limits = w->options.limits;
+
+	limits.clock_is_doubtful = !steady_is_reliable(&w->clock);
+	limits.steady_s = steady_seconds(&w->clock);
+	return limits;
 }
 
 /* The first number behind @key in a text file of /proc; 0 if there is none. */
@@ -131,6 +125,7 @@ static void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t n
 
 int writer_read_store(struct writer *w, uint64_t now_ns)
 {
+	uint64_t oldest, newest;
 	int r;
 
 	if (w->is_read)
@@ -139,10 +134,12 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 	if (!r)
 		r = rollup_recover(w->store, w->options.background_bytes);
 	if (!r)
-		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s, now_ns / NS);
+		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s,
+				now_ns / NS_PER_S);
 	if (r)
 		return r;
-	steady_begin(&w->clock, now_ns, w->boot_ns, index_newest(&w->store->index));
+	index_span(&w->store->index, &oldest, &newest);
+	steady_begin(&w->clock, now_ns, w->boot_ns, newest);
 	w->is_read = true;
 	writer_apply_retention(w, now_ns, 0);
 	return 0;
@@ -155,7 +152,6 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	struct symbols_options symbols = {
 		.max_bytes = options->symbol_cache_bytes,
 		.worker_path = world->worker_path,
-		.deadline_ns = world->worker_deadline_ns,
 		.fetched_path = options->fetched_path,
 		.opener = options->opener,
 	};
@@ -306,8 +302,6 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 	*ret_final = outcome.is_final;
 	if (g.has_new_epoch)
 		w->conditions |= WRITER_NEW_EPOCH;
-	result->no_user_samples = g.no_user;
-	result->legacy_dropped = g.legacy_dropped;
 	return outcome.error;
 }
 
@@ -343,7 +337,6 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 	w->conditions &= WRITER_NOT_ROLLED_UP;
 	w->store->acl_refused = false;
 	w->error = 0;
-	result->request = snapshot->request;
 	r = writer_write_files(w, snapshot, now_ns, result, &is_final);
 	kernel_images_release(w->context.kernel);
 	if (r) {
@@ -391,7 +384,7 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
 
 static bool writer_roll_up(struct writer *w, uint64_t now_ns)
 {
-	uint64_t now_s = now_ns / NS;
+	uint64_t now_s = now_ns / NS_PER_S;
 	int r;
 
 	w->conditions &= ~(unsigned)WRITER_DAMAGED;
@@ -474,7 +467,7 @@ void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint
 		limits.max_age_s = max_age_s;
 	if (max_size)
 		limits.max_size = max_size;
-	r = retention_run(w->store, &limits, now_ns / NS, 0, NULL);
+	r = retention_run(w->store, &limits, now_ns / NS_PER_S, 0, NULL);
 	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
 	result->freed_files = n_files - index->n_files;
 	if (r < 0)
@@ -563,15 +556,14 @@ const char *writer_describe(struct writer *w, unsigned condition)
 
 void writer_get_state(const struct writer *w, struct output_state *ret)
 {
-	*ret = (struct output_state){
-		.store =
-			{
-				.bytes = w->store->index.blocks * INDEX_BLOCK,
-				.n_files = w->store->index.n_files,
-				.oldest_ns = index_oldest(&w->store->index) * NS,
-				.full = w->store->full,
-			},
-	};
+	const struct index *index = &w->store->index;
+	uint64_t oldest, newest;
+
+	index_span(index, &oldest, &newest);
+	*ret = (struct output_state){.store = {.bytes = index->blocks * INDEX_BLOCK,
+					       .n_files = index->n_files,
+					       .oldest_ns = oldest * NS_PER_S,
+					       .full = w->store->full}};
 	memcpy(ret->store.epoch, w->epochs.name, sizeof(w->epochs.name));
 	symbols_get_stats(w->context.symbols, &ret->symbols);
 	symbols_get_wanted(w->context.symbols, &ret->wanted);

@@ -40,9 +40,7 @@ struct writer_world {
 	const struct file_ops *ops; /* NULL: the real ones */
 	uint64_t boot_ns;           /* CLOCK_BOOTTIME at the time of opening */
 	bool read_later;            /* what is in the store: writer_read_store() */
-	/* As in symbols.h. */
-	const char *worker_path;
-	uint64_t worker_deadline_ns;
+	const char *worker_path;    /* as in symbols.h */
 };
 
 struct writer;

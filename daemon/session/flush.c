@@ -12,15 +12,32 @@
 
 #include "common/error.h"
 
-struct waiting {
-	struct waiting *next;
+struct flusher_waiting {
+	struct flusher_waiting *next;
 	struct snapshot *snapshot;
+	struct flush_item *item;
 };
 
-struct flusher {
-	struct output *output;
-	struct waiting *first, **last;
-};
+void paths_deinit(struct paths *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->all[i]);
+	free(p->all);
+}
+
+int paths_add(struct paths *p, char *path)
+{
+	char **moved = path ? reallocarray(p->all, p->n + 2, sizeof(*moved)) : NULL;
+
+	if (!moved) {
+		free(path);
+		return error_origin(-ENOMEM);
+	}
+	p->all = moved;
+	p->all[p->n++] = path;
+	p->all[p->n] = NULL;
+	return 0;
+}
 
 int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush), void *userdata)
 {
@@ -38,35 +55,10 @@ void flush_release(struct flush *flush)
 	if (!flush || --flush->n_pending > 0)
 		return;
 	flush->done(flush->userdata, flush);
-	for (size_t i = 0; i < flush->n_paths; i++)
-		free(flush->paths[i]);
-	free(flush->paths);
+	paths_deinit(&flush->paths);
 	listing_free(flush->listing);
 	collected_free(flush->collected);
 	free(flush);
-}
-
-static int flush_add_paths(struct flush *flush, char *const *paths)
-{
-	size_t n = 0;
-	char **moved;
-
-	while (paths && paths[n])
-		n++;
-	moved = reallocarray(flush->paths, flush->n_paths + n + 1, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	flush->paths = moved;
-	flush->paths[flush->n_paths] = NULL;
-	for (size_t i = 0; i < n; i++) {
-		char *copy = strdup(paths[i]);
-
-		if (!copy)
-			return error_origin(-ENOMEM);
-		flush->paths[flush->n_paths++] = copy;
-		flush->paths[flush->n_paths] = NULL;
-	}
-	return 0;
 }
 
 int flush_item_finish(struct flush_item *item, struct output_result *result)
@@ -74,7 +66,8 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	int r = 0;
 
 	if (item->flush) {
-		r = flush_add_paths(item->flush, result->paths);
+		for (char **path = result->paths; !r && path && *path; path++)
+			r = paths_add(&item->flush->paths, strdup(*path));
 		if (result->listing)
 			item->flush->listing = steal_ptr(&result->listing);
 		if (result->collected)
@@ -89,56 +82,40 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	return r;
 }
 
-int flusher_new(struct flusher **ret, struct output *output)
+static void flusher_drop_first(struct flusher *f)
 {
-	struct flusher *f = calloc(1, sizeof(*f));
+	struct flusher_waiting *w = f->first;
 
-	if (!f)
-		return error_origin(-ENOMEM);
-	f->output = output;
-	f->last = &f->first;
-	*ret = f;
-	return 0;
+	f->first = w->next;
+	free(w);
 }
 
-void flusher_free(struct flusher *f)
+void flusher_deinit(struct flusher *f)
 {
-	if (!f)
-		return;
 	while (f->first) {
-		struct waiting *w = f->first;
-
-		f->first = w->next;
-		free(w->snapshot->request);
-		snapshot_free(w->snapshot);
-		free(w);
+		free(f->first->item);
+		snapshot_free(f->first->snapshot);
+		flusher_drop_first(f);
 	}
-	free(f);
 }
 
 void flusher_retry(struct flusher *f)
 {
 	while (f->first) {
-		struct waiting *w = f->first;
+		const struct output_request request = {.task = OUTPUT_WRITE,
+						       .cookie = f->first->item,
+						       .snapshot = f->first->snapshot};
 
-		if (output_submit(f->output, w->snapshot) != OUTPUT_E_OK)
+		if (output_submit(f->output, &request) != OUTPUT_E_OK)
 			return;
-		f->first = w->next;
-		if (!f->first)
-			f->last = &f->first;
-		free(w);
+		flusher_drop_first(f);
 	}
-}
-
-bool flusher_is_waiting(const struct flusher *f)
-{
-	return f->first;
 }
 
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item)
 {
 	struct flush_item *cookie = malloc(sizeof(*cookie));
-	struct waiting *w = malloc(sizeof(*w));
+	struct flusher_waiting *w = malloc(sizeof(*w));
 
 	if (!cookie || !w) {
 		free(cookie);
@@ -149,10 +126,12 @@ int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct fl
 	*cookie = *item;
 	if (cookie->flush)
 		cookie->flush->n_pending++;
-	snapshot->request = cookie;
-	*w = (struct waiting){.snapshot = snapshot};
-	*f->last = w;
-	f->last = &w->next;
+	*w = (struct flusher_waiting){.snapshot = snapshot, .item = cookie};
+	if (f->first)
+		f->last->next = w;
+	else
+		f->first = w;
+	f->last = w;
 	flusher_retry(f);
 	return 0;
 }

@@ -17,10 +17,18 @@
 
 struct session;
 
+struct paths {
+	char **all; /* NULL-terminated, once there is one */
+	size_t n;
+};
+
+void paths_deinit(struct paths *p);
+/* @path is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
+int paths_add(struct paths *p, char *path);
+
 struct flush {
 	unsigned n_pending;
-	char **paths; /* NULL-terminated, once there is one */
-	size_t n_paths;
+	struct paths paths;
 	int error; /* errno of the first write that failed */
 	/* What was asked for, if it was that; owned. */
 	struct listing *listing;
@@ -36,7 +44,7 @@ int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flu
 /* The last release calls done and frees. */
 void flush_release(struct flush *flush);
 
-/* The cookie of a snapshot on its way through the output thread. */
+/* The cookie of a request to the output thread. */
 struct flush_item {
 	struct session *session; /* NULL: an epoch or a listing */
 	struct flush *flush;     /* held, or NULL */
@@ -44,19 +52,17 @@ struct flush_item {
 	struct window_closing closing;
 };
 
-struct flusher;
+struct flusher {
+	struct output *output;                /* borrowed */
+	struct flusher_waiting *first, *last; /* they wait for room in the queue */
+};
 
-/* @output is borrowed. */
-int flusher_new(struct flusher **ret, struct output *output);
-void flusher_free(struct flusher *f);
-DEFINE_CLEANUP(struct flusher *, flusher_free)
+void flusher_deinit(struct flusher *f);
 
 /* Hands @snapshot (taken over) to the output thread, now or when there is room. */
 int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item);
 /* Tries again what waits. */
 void flusher_retry(struct flusher *f);
-/* Whether snapshots wait for room in the queue. */
-bool flusher_is_waiting(const struct flusher *f);
 /* Gives what came of it to the flush that waits for it. The caller still frees @result. */
 int flush_item_finish(struct flush_item *item, struct output_result *result);
 

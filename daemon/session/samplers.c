@@ -118,6 +118,16 @@ static void add_stats(struct source_stats *to, const struct source_stats *from)
 #undef KEEP_LARGER
 }
 
+/* Takes over what the source knows of a sampler. */
+static int sampler_update(struct samplers *s, unsigned index, struct source_stats *ret)
+{
+	int r = source_get_stats(s->source, index, ret);
+
+	if (!r)
+		ledger_set_source(&s->samplers[index].ledger, ret);
+	return r;
+}
+
 int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last)
 {
 	struct sampler *sampler = &s->samplers[index];
@@ -135,12 +145,10 @@ int samplers_release(struct samplers *s, unsigned index, struct ledger *ret_last
 	r = source_remove_sampler(s->source, index);
 	if (!r)
 		r = s->policy.settle(s->policy.userdata, index, true);
+	if (!r)
+		r = sampler_update(s, index, &stats);
 	if (r)
 		return r;
-	r = source_get_stats(s->source, index, &stats);
-	if (r)
-		return r;
-	ledger_set_source(&sampler->ledger, &stats);
 	ledger_add(&s->retired, &sampler->ledger);
 	add_stats(&s->retired_stats, &stats);
 	*ret_last = sampler->ledger;
@@ -218,14 +226,11 @@ void samplers_count(struct samplers *s, const struct sample *sample)
 int samplers_ledger(struct samplers *s, unsigned index, struct ledger *ret)
 {
 	struct source_stats stats;
-	int r;
+	int r = sampler_update(s, index, &stats);
 
-	r = source_get_stats(s->source, index, &stats);
-	if (r)
-		return r;
-	ledger_set_source(&s->samplers[index].ledger, &stats);
-	*ret = s->samplers[index].ledger;
-	return 0;
+	if (!r)
+		*ret = s->samplers[index].ledger;
+	return r;
 }
 
 int samplers_total(struct samplers *s, struct ledger *ret, struct source_stats *ret_stats)
@@ -237,10 +242,9 @@ int samplers_total(struct samplers *s, struct ledger *ret, struct source_stats *
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		if (!s->samplers[i].n_users)
 			continue;
-		r = source_get_stats(s->source, i, &stats);
+		r = sampler_update(s, i, &stats);
 		if (r)
 			return r;
-		ledger_set_source(&s->samplers[i].ledger, &stats);
 		ledger_add(&ledger, &s->samplers[i].ledger);
 		add_stats(&total, &stats);
 	}

@@ -259,11 +259,6 @@ void session_count_unwritten(struct session *s, const struct aggregate *aggregat
 	session_revert_counts(s, &lost, DROPPED_UNWRITTEN);
 }
 
-int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger)
-{
-	return window_new(&s->window, start_ns, s->window_max_bytes, ledger);
-}
-
 /* A snapshot that has what is the session's. */
 static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 {
@@ -349,8 +344,7 @@ void session_drop_snapshots(struct session *s)
 }
 
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			bool (*wants)(void *userdata, const struct snapshot_process *p),
-			void *userdata, struct snapshot **ret)
+			const struct window_filter *filter, struct snapshot **ret)
 {
 	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	int r;
@@ -359,7 +353,7 @@ int session_copy_window(struct session *s, const struct moment *end, const struc
 		return SESSION_E_EMPTY;
 	r = session_make_snapshot(s, &snapshot);
 	if (!r)
-		r = window_copy(s->window, end, ledger, wants, userdata, snapshot);
+		r = window_copy(s->window, end, ledger, filter, snapshot);
 	if (r)
 		return r;
 	if (!aggregate_count(snapshot->aggregate))
@@ -379,13 +373,4 @@ int session_restore_window(struct session *s, struct snapshot *snapshot,
 		return r;
 	session_revert_counts(s, &dropped, DROPPED_MEMORY);
 	return 0;
-}
-
-size_t session_bytes(const struct session *s)
-{
-	size_t bytes = sizeof(*s) + (s->window ? window_bytes(s->window) : 0);
-
-	for (unsigned i = 0; i < s->untaken.n; i++)
-		bytes += aggregate_bytes(s->untaken.snapshots[i]->aggregate);
-	return bytes;
 }

@@ -106,7 +106,6 @@ struct session {
 	struct session_counts counts;
 
 	struct window *window;
-	size_t window_max_bytes;
 	struct members *members;
 	unsigned n_in_flight; /* snapshots that are being written, or on their way to who took them
 			       */
@@ -152,8 +151,6 @@ void session_drop(struct session *s, enum dropped_reason reason);
 /* The samples in @aggregate, which are counted, were of a window that could not be written. */
 void session_count_unwritten(struct session *s, const struct aggregate *aggregate);
 
-/* Opens a window at @start_ns (CLOCK_MONOTONIC), with the ledger as it stands. */
-int session_open_window(struct session *s, uint64_t start_ns, const struct ledger *ledger);
 /*
  * Closes the window into *ret, with the line for the ledger as it stands now, and leaves the
  * session without a window. SESSION_E_EMPTY (no sample) leaves *ret and *ret_closing alone.
@@ -171,14 +168,12 @@ struct snapshot *session_pop_snapshot(struct session *s);
 void session_drop_snapshots(struct session *s);
 /* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
 int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			bool (*wants)(void *userdata, const struct snapshot_process *p),
-			void *userdata, struct snapshot **ret);
+			const struct window_filter *filter, struct snapshot **ret);
 /*
  * Counts a snapshot that could not be written into the open window, which then begins where the
  * snapshot began.
  */
 int session_restore_window(struct session *s, struct snapshot *snapshot,
 			   const struct window_closing *closing);
-size_t session_bytes(const struct session *s);
 
 #endif

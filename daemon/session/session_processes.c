@@ -5,8 +5,6 @@
  * again, because a process that moves into a session's unit tells nothing of it, unless another
  * session samples it.
  */
-#include "daemon/session/session_processes.h"
-
 #include "daemon/session/session_set_private.h"
 
 #define ASK_PARTS 10u /* ticks until all processes were asked for their units */

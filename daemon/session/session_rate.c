@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/session/session_rate.h"
-
 #include "daemon/session/session_set_private.h"
 
 uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)

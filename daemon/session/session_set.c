@@ -14,7 +14,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/room.h"
-#include "daemon/session/session_processes.h"
 #include "daemon/session/session_set_private.h"
 #include "daemon/session/session_start.h"
 
@@ -49,9 +48,7 @@ int session_set_new(struct session_set **ret, struct source *source,
 						   .userdata = set});
 	if (r)
 		return r;
-	r = flusher_new(&set->flusher, output);
-	if (r)
-		return r;
+	set->flusher.output = output;
 	session_processes_observe(set);
 	*ret = steal_ptr(&set);
 	return 0;
@@ -66,7 +63,7 @@ void session_set_free(struct session_set *set)
 	for (size_t i = 0; i < set->n_sessions; i++)
 		session_free(set->sessions[i]);
 	free(set->sessions);
-	flusher_free(set->flusher);
+	flusher_deinit(&set->flusher);
 	samplers_free(set->samplers);
 	free(set);
 }
@@ -133,19 +130,17 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 	cleanup(session_freep) struct session *s = NULL;
 	int r;
 
-	if (session_set_count_running(set) >= set->defaults.max_sessions) {
-		snprintf(message->text, sizeof(message->text),
-			 "%u sessions are running, the maximum (max_sessions)",
-			 set->defaults.max_sessions);
-		return SESSION_START_E_REFUSED;
-	}
+	if (session_set_count_running(set) >= set->defaults.max_sessions)
+		return session_refuse(message,
+				      "%u sessions are running, the maximum (max_sessions)",
+				      set->defaults.max_sessions);
 	r = session_prepare(&s, set->next_id, &set->defaults, peer, request, message);
 	if (r)
 		return r;
 	if (request->target == TARGET_PID || request->target == TARGET_TID) {
 		/* Events that wait may hold its birth. */
-		r = source_drain(set->source, UINT32_MAX);
-		if (r >= 0)
+		r = session_set_drain(set);
+		if (!r)
 			r = session_resolve_target(s, set->processes, set->proc_fd, request->pidfd,
 						   message);
 		if (r)
@@ -203,10 +198,9 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 
 int session_set_flush(struct session_set *set, struct session *only, struct flush *flush)
 {
-	int r;
+	int r = session_set_drain(set);
 
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
+	if (r)
 		return r;
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
@@ -284,7 +278,7 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 		flush_release(waiting[n_waiting]);
 	}
 	output_result_free(result);
-	flusher_retry(set->flusher);
+	flusher_retry(&set->flusher);
 	return r;
 }
 
@@ -334,7 +328,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		return r;
 	session_processes_follow(set);
 	forget_ended(set);
-	flusher_retry(set->flusher);
+	flusher_retry(&set->flusher);
 	r = set->error;
 	set->error = 0;
 	return r;
@@ -343,10 +337,9 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 int session_set_close_windows(struct session_set *set)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	int r;
+	int r = session_set_drain(set);
 
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
+	if (r)
 		return r;
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
@@ -398,13 +391,4 @@ unsigned session_set_count_of(const struct session_set *set, uid_t owner)
 struct samplers *session_set_samplers(struct session_set *set)
 {
 	return set->samplers;
-}
-
-size_t session_set_bytes(const struct session_set *set)
-{
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < set->n_sessions; i++)
-		bytes += session_bytes(set->sessions[i]);
-	return bytes;
 }

@@ -44,12 +44,11 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 /* Closes the window of @s (NULL: of every running session) now. */
 int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
 /*
- * A copy of the open window of @s, of the processes that @wants wants; *ret NULL if it has no
+ * A copy of the open window of @s, of the processes that @filter lets pass; *ret NULL if it has no
  * sample of them. Returns 0 or negative errno.
  */
 int session_set_copy_window(struct session_set *set, struct session *s,
-			    bool (*wants)(void *userdata, const struct snapshot_process *p),
-			    void *userdata, struct snapshot **ret);
+			    const struct window_filter *filter, struct snapshot **ret);
 /*
  * The oldest window of @s, a live session, if need be the open one, which begins another one; *ret
  * NULL if there is no sample. *ret_more: there is more, already. It is in flight until its result
@@ -80,7 +79,50 @@ struct session *session_set_get(const struct session_set *set, size_t index);
 struct session *session_set_find(const struct session_set *set, uint64_t id);
 unsigned session_set_count_of(const struct session_set *set, uid_t owner);
 struct samplers *session_set_samplers(struct session_set *set);
-/* Heap memory of all windows, bytes. */
-size_t session_set_bytes(const struct session_set *set);
+
+/*
+ * session_system.c: the system session, number 0, of everything, by the configuration's word, with
+ * windows that become the files of services. Unlike others it may be paused, it comes back when it
+ * had been stopped, and is tried again when the host refuses it: then it is in trouble.
+ */
+enum {
+	SESSION_PAUSE_E_OK,
+	SESSION_PAUSE_E_OFF,     /* there is no system session */
+	SESSION_PAUSE_E_REFUSED, /* this host does not let it go on: it stays paused */
+};
+
+/*
+ * Starts the system session, or applies the defaults to it anew. Returns 0, SESSION_START_E_REFUSED
+ * with @message (it is off then, and session_set_tick() tries again), or negative errno.
+ */
+int session_set_start_system(struct session_set *set, struct source_message *message);
+int session_set_stop_system(struct session_set *set);
+/* Why the system session is off although nobody stopped it; NULL: it is not. */
+const char *session_set_trouble(const struct session_set *set);
+/*
+ * The system session counts nothing, and does not tick, while paused. Returns SESSION_PAUSE_E_* or
+ * negative errno.
+ */
+int session_set_pause(struct session_set *set, bool pause);
+bool session_set_is_paused(const struct session_set *set);
+
+/*
+ * session_rate.c: all sessions sample slower than they were asked to, while profd would take too
+ * much of the machine otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was
+ * asked for if that is less; a period is doubled. A window has one rate: it is closed before the
+ * rate changes.
+ */
+#define SESSION_HZ_FLOOR 10u
+
+/* What becomes of @wanted (Hz, or events if @is_period) after @halvings. */
+uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings);
+/*
+ * For all sessions from now on, those that will be started included. A session that the source does
+ * not let go on ends with its last window; the system session is tried again, see
+ * session_set_trouble(). Returns 0 or negative errno.
+ */
+int session_set_slow_down(struct session_set *set, unsigned halvings);
+/* Whether one halving more would make any session that samples slower. */
+bool session_set_can_slow_down(const struct session_set *set);
 
 #endif

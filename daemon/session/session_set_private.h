@@ -14,7 +14,7 @@ struct session_set {
 	struct source *source;
 	struct process_table *processes;
 	struct samplers *samplers;
-	struct flusher *flusher;
+	struct flusher flusher;
 	int proc_fd;
 	int (*settle)(void *userdata, unsigned sampler, bool is_last); /* or NULL */
 	void *settle_userdata;
@@ -29,6 +29,14 @@ struct session_set {
 	unsigned asked; /* which part of all processes was asked for their units last */
 	int error;      /* of an observer call, reported by the next tick */
 };
+
+/* Has all that the source has for now arrive. Returns 0 or negative errno. */
+static inline int session_set_drain(struct session_set *set)
+{
+	int r = source_drain(set->source, UINT32_MAX);
+
+	return r < 0 ? r : 0;
+}
 
 /* Running, and not paused. */
 static inline bool session_takes_samples(const struct session *s)
@@ -60,6 +68,23 @@ static inline void session_end(struct session *s)
 /* @s is the set's from now on, unless there is no memory. Returns 0 or negative errno. */
 int session_set_add(struct session_set *set, struct session *s);
 size_t session_set_count_running(const struct session_set *set);
+
+/*
+ * session_processes.c: whose samples a sampler is to deliver, as its sessions' targets have it; of
+ * struct samplers_policy, the set being @userdata.
+ */
+bool session_processes_want_all(void *userdata, unsigned sampler);
+enum samplers_want session_processes_want(void *userdata, unsigned sampler,
+					  const struct process *p);
+/*
+ * Has the process table tell @set of births, changes and deaths; whoever frees the set ends that.
+ * An error of these calls is the result of the next session_set_tick().
+ */
+void session_processes_observe(struct session_set *set);
+/* Asks all processes for their units anew. */
+void session_processes_confirm(struct session_set *set);
+/* Once a second: asks a part of them, if a session's target is a unit. */
+void session_processes_follow(struct session_set *set);
 
 /* This host does not let the system session have a sampler: it is in trouble. */
 void session_system_refused(struct session_set *set, const struct source_message *message);

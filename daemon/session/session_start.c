@@ -7,12 +7,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "daemon/control/policy.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/resolve/proc.h"
 
@@ -64,14 +64,6 @@ static int adopt_descendants(struct session *s, struct process_table *processes,
 	return 0;
 }
 
-/* pidfd_open(2): readable when the process has ended, and its number may be another's. */
-static bool pidfd_has_ended(int pidfd)
-{
-	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
-
-	return pidfd >= 0 && poll(&fd, 1, 0) == 1;
-}
-
 int session_resolve_target(struct session *s, struct process_table *processes, int proc_fd,
 			   int pidfd, struct source_message *message)
 {
@@ -81,18 +73,14 @@ int session_resolve_target(struct session *s, struct process_table *processes, i
 	int r;
 
 	if (s->target.kind == TARGET_TID) {
-		if (proc_read_status(proc_fd, pid, &status) || status.tgid <= 0) {
-			snprintf(message->text, sizeof(message->text), "no thread %d is running",
-				 pid);
-			return SESSION_START_E_REFUSED;
-		}
+		if (proc_read_status(proc_fd, pid, &status) || status.tgid <= 0)
+			return session_refuse(message, "no thread %d is running", pid);
 		pid = status.tgid;
 	}
 	p = process_table_living(processes, pid);
-	if (!p || pidfd_has_ended(pidfd)) {
-		snprintf(message->text, sizeof(message->text), "no process %d is running", pid);
-		return SESSION_START_E_REFUSED;
-	}
+	/* When it has ended, its number may be another's. */
+	if (!p || (pidfd >= 0 && !pidfd_is_alive(pidfd)))
+		return session_refuse(message, "no process %d is running", pid);
 	s->target.process = p->serial;
 	r = process_table_confirm_again(processes, p);
 	if (!r)
@@ -167,11 +155,9 @@ int session_prepare(struct session **ret, uint64_t id, const struct session_defa
 	int r;
 
 	r = session_new(&s, id, request);
-	if (r == SESSION_E_TARGET) {
-		snprintf(message->text, sizeof(message->text), "cannot read the CPU list \"%s\"",
-			 request->text ? request->text : "");
-		return SESSION_START_E_REFUSED;
-	}
+	if (r == SESSION_E_TARGET)
+		return session_refuse(message, "cannot read the CPU list \"%s\"",
+				      request->text ? request->text : "");
 	if (!r)
 		r = apply_start_request(s, defaults, peer, request, message);
 	if (!r)

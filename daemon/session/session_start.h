@@ -8,6 +8,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "daemon/control/control.h"
 #include "daemon/ingest/source.h"
@@ -34,6 +35,8 @@ enum {
 	SESSION_START_E_OK,
 	SESSION_START_E_REFUSED, /* see the message */
 };
+#define session_refuse(message, ...) \
+	(snprintf((message)->text, sizeof((message)->text), __VA_ARGS__), SESSION_START_E_REFUSED)
 
 /* The event and rate that are configured. */
 void session_default_spec(const struct session_defaults *defaults, struct sampler_spec *ret);

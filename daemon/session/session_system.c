@@ -3,8 +3,6 @@
  * The first of the set. It is started, stopped, paused and tried again by attaching it to its
  * sampler and detaching it, like any other; it only outlives that.
  */
-#include "daemon/session/session_system.h"
-
 #include <errno.h>
 #include <string.h>
 

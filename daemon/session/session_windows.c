@@ -9,7 +9,6 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/session/session_rate.h"
 #include "daemon/session/session_set_private.h"
 
 #define WINDOW_BYTES_MIN (256u * 1024)
@@ -36,16 +35,10 @@ static size_t window_share(const struct session_set *set)
 	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
 }
 
-static int open_window(struct session_set *set, struct session *s)
+static int open_window(const struct session_set *set, struct session *s,
+		       const struct ledger *ledger)
 {
-	struct ledger ledger;
-	int r;
-
-	r = samplers_ledger(set->samplers, s->sampler, &ledger);
-	if (r)
-		return r;
-	s->window_max_bytes = window_share(set);
-	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
+	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set), ledger);
 }
 
 static int complete_process(void *userdata, struct process *p)
@@ -75,12 +68,11 @@ static int close_window(struct session_set *set, struct session *s, const struct
 		return 0;
 	}
 	s->n_in_flight++;
-	return flusher_submit(set->flusher, snapshot, &item);
+	return flusher_submit(&set->flusher, snapshot, &item);
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,
-			    bool (*wants)(void *userdata, const struct snapshot_process *p),
-			    void *userdata, struct snapshot **ret)
+			    const struct window_filter *filter, struct snapshot **ret)
 {
 	struct moment end = moment_now();
 	struct ledger ledger;
@@ -94,16 +86,16 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		r = samplers_ledger(set->samplers, s->sampler, &ledger);
 	if (r)
 		return r;
-	r = session_copy_window(s, &end, &ledger, wants, userdata, ret);
+	r = session_copy_window(s, &end, &ledger, filter, ret);
 	return r < 0 ? r : 0;
 }
 
 /* An empty one goes on, so that its time and its losses are the next one's. */
 static int close_live_window(struct session_set *set, struct session *s)
 {
-	int r = source_drain(set->source, UINT32_MAX);
+	int r = session_set_drain(set);
 
-	if (r < 0)
+	if (r)
 		return r;
 	/* What came made it full, and there is another one already. */
 	if (s->untaken.n || !window_count(s->window))
@@ -140,7 +132,7 @@ void session_set_give_back(struct session *s, struct snapshot *snapshot)
 
 bool session_set_is_waiting(const struct session_set *set)
 {
-	return flusher_is_waiting(set->flusher);
+	return set->flusher.first;
 }
 
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
@@ -155,8 +147,7 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 	if (r)
 		return r;
 	/* With the same ledger: what is lost meanwhile belongs to the next window. */
-	s->window_max_bytes = window_share(set);
-	return session_open_window(s, clock_ns(CLOCK_MONOTONIC), &ledger);
+	return open_window(set, s, &ledger);
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,
@@ -164,6 +155,7 @@ int session_windows_attach(struct session_set *set, struct session *s,
 {
 	/* Who had one before gave back as many as are taken now. */
 	bool may_take_all = s->privileged || s->attachment;
+	struct ledger ledger;
 	int r;
 
 	s->spec.rate = session_rate(s->wanted_rate, s->spec.is_period, set->halvings);
@@ -172,25 +164,22 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	if (r)
 		return r;
 	s->attachment++;
-	r = open_window(set, s);
-	if (r)
-		return r;
-	return samplers_refilter(set->samplers, s->sampler);
+	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	if (!r)
+		r = open_window(set, s, &ledger);
+	return r ? r : samplers_refilter(set->samplers, s->sampler);
 }
 
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush)
 {
 	unsigned sampler = s->sampler;
 	struct ledger last;
-	int r;
+	int r = session_set_drain(set);
 
-	r = source_drain(set->source, UINT32_MAX);
-	if (r < 0)
-		return r;
-	r = samplers_release(set->samplers, sampler, &last);
-	if (r)
-		return r;
-	r = close_window(set, s, &last, flush);
+	if (!r)
+		r = samplers_release(set->samplers, sampler, &last);
+	if (!r)
+		r = close_window(set, s, &last, flush);
 	if (r)
 		return r;
 	s->sampler = SESSION_NO_SAMPLER;

@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/store/names.h"
 #include "daemon/resolve/jit_files.h"
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
@@ -187,10 +188,19 @@ static int window_copy_text(char **ret, const char *text)
 	return text && !*ret ? error_origin(-ENOMEM) : 0;
 }
 
+static int snapshot_process_copy_texts(struct snapshot_process *to, const char *service,
+				       const char *cgroup, const char *container)
+{
+	int r = window_copy_text(&to->service, service);
+
+	if (!r)
+		r = window_copy_text(&to->cgroup, cgroup);
+	return r ? r : window_copy_text(&to->container, container);
+}
+
 static int describe_member(const struct member *m, struct snapshot_process *ret)
 {
 	const struct process *p = m->process;
-	int r;
 
 	*ret = (struct snapshot_process){
 		.serial = m->serial,
@@ -203,30 +213,19 @@ static int describe_member(const struct member *m, struct snapshot_process *ret)
 		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
 	};
 	memcpy(ret->comm, p->comm, sizeof(ret->comm));
-	r = window_copy_text(&ret->service, m->unit->service);
-	if (!r)
-		r = window_copy_text(&ret->cgroup, m->unit->cgroup);
-	if (!r)
-		r = window_copy_text(&ret->container, m->unit->container);
-	return r;
+	return snapshot_process_copy_texts(ret, m->unit->service, m->unit->cgroup,
+					   m->unit->container);
 }
 
 static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
 {
-	int r;
-
 	*ret = *p;
 	ret->program = image_ref(p->program);
 	ret->mappings = mappings_ref(p->mappings);
 	ret->perf_map = jit_file_ref(p->perf_map);
 	ret->jitdump = jit_file_ref(p->jitdump);
 	ret->service = ret->cgroup = ret->container = NULL;
-	r = window_copy_text(&ret->service, p->service);
-	if (!r)
-		r = window_copy_text(&ret->cgroup, p->cgroup);
-	if (!r)
-		r = window_copy_text(&ret->container, p->container);
-	return r;
+	return snapshot_process_copy_texts(ret, p->service, p->cgroup, p->container);
 }
 
 static int process_compare_serial(const void *a, const void *b)
@@ -236,10 +235,16 @@ static int process_compare_serial(const void *a, const void *b)
 	return x->serial < y->serial ? -1 : x->serial > y->serial;
 }
 
-/* Copies of those that @wants wants (NULL: of all), which are marked, in their order. */
-static int copy_processes(struct window *w,
-			  bool (*wants)(void *userdata, const struct snapshot_process *p),
-			  void *userdata, struct snapshot *snapshot)
+static bool window_filter_passes(const struct window_filter *f, const struct snapshot_process *p)
+{
+	if (f->service)
+		return p->service && names_match_service(f->service, p->service);
+	return !f->pid || (p->pid == f->pid && (!f->serial || p->program_serial == f->serial));
+}
+
+/* Copies of those that @filter lets pass, which are marked, in their order. */
+static int copy_processes(struct window *w, const struct window_filter *filter,
+			  struct snapshot *snapshot)
 {
 	struct member *m, *next;
 	int r;
@@ -253,7 +258,7 @@ static int copy_processes(struct window *w,
 		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
 		if (r)
 			return r;
-		m->is_copied = !wants || wants(userdata, to);
+		m->is_copied = window_filter_passes(filter, to);
 		if (m->is_copied)
 			continue;
 		snapshot_process_deinit(to);
@@ -287,7 +292,7 @@ int window_move(struct window *w, const struct moment *end, const struct ledger 
 		struct snapshot *snapshot, struct window_closing *ret_closing)
 {
 	struct window_closing closing = {.start_ns = w->start_ns};
-	int r = copy_processes(w, NULL, NULL, snapshot);
+	int r = copy_processes(w, &(struct window_filter){0}, snapshot);
 
 	if (!r)
 		r = describe_window(w, end, ledger, snapshot, &closing.since);
@@ -321,11 +326,10 @@ static int copy_entries(const struct window *w, struct aggregate *to)
 }
 
 int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
-		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
-		struct snapshot *snapshot)
+		const struct window_filter *filter, struct snapshot *snapshot)
 {
 	struct ledger since;
-	int r = copy_processes(w, wants, userdata, snapshot);
+	int r = copy_processes(w, filter, snapshot);
 
 	/* As much again is enough for a part of it. */
 	if (!r)

@@ -23,6 +23,13 @@ struct moment {
 	uint64_t wall_ns;      /* Unix time */
 };
 
+/* Which processes a copy is of; all zero: of all. */
+struct window_filter {
+	const char *service; /* or NULL */
+	pid_t pid;           /* or 0 */
+	uint64_t serial;     /* only this program of the process; 0: all */
+};
+
 /* What must be known of a closed window in case it cannot be written. */
 struct window_closing {
 	uint64_t start_ns;   /* CLOCK_MONOTONIC */
@@ -54,12 +61,11 @@ int window_each_process(struct window *w, int (*fn)(void *userdata, struct proce
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
 		struct snapshot *snapshot, struct window_closing *ret_closing);
 /*
- * The same as a copy: the window stays as it is. Only processes that @wants wants, and their
+ * The same as a copy: the window stays as it is. Only processes that @filter lets pass, and their
  * samples; the ledger is of all. Returns 0 or negative errno.
  */
 int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
-		bool (*wants)(void *userdata, const struct snapshot_process *p), void *userdata,
-		struct snapshot *snapshot);
+		const struct window_filter *filter, struct snapshot *snapshot);
 uint64_t window_count(const struct window *w);
 /* What was lost since it was opened, with @ledger as it stands now. */
 uint64_t window_lost(const struct window *w, const struct ledger *ledger);

@@ -407,7 +407,7 @@ static void measure_windows(const struct bench *b)
 	const struct output_options options = {
 		.store_fd = b->store_fd,
 		.store_path = b->folder,
-		.keep_windows = 3,
+		.limits.keep_windows = 3,
 		.symbol_cache_bytes = 64 << 20,
 	};
 	const struct writer_world world = {.proc_fd = -1, .sys_fd = -1, .worker_path = b->worker};

@@ -28,7 +28,6 @@
 #include "common/cleanup.h"
 #include "common/store/names.h"
 #include "daemon/session/session_set.h"
-#include "daemon/session/session_system.h"
 #include "tests/support/must.h"
 #include "tests/support/random.h"
 #include "tests/support/source_scripted.h"
@@ -424,10 +423,10 @@ static void on_event(void *userdata, const struct process_event *event)
 static void set_up(struct day *d, const char *path)
 {
 	const struct source_options source = {.sink = &d->sink};
-	struct output_options output = {.max_size = MAX_SIZE,
-					.max_age_s = 7 * 86400,
-					.legacy_keep_s = 3600,
-					.keep_windows = 3,
+	struct output_options output = {.limits = {.max_size = MAX_SIZE,
+						   .max_age_s = 7 * 86400,
+						   .legacy_keep_s = 3600,
+						   .keep_windows = 3},
 					.legacy_max_processes = 64,
 					.symbol_cache_bytes = 64 << 10};
 	struct session_defaults defaults = {

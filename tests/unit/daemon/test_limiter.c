@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/limiter.h"
-#include "daemon/session/session_rate.h"
+#include "daemon/session/session_set.h"
 
 #define MAX_SHARE 0.01
 

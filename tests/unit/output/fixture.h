@@ -183,7 +183,7 @@ static inline struct output_options default_options(const struct fixture *f)
 	return (struct output_options){
 		.store_fd = f->store_fd,
 		.store_path = f->store_path,
-		.keep_windows = 3,
+		.limits.keep_windows = 3,
 		.legacy_max_processes = 64,
 		.symbol_cache_bytes = 8 << 20,
 	};

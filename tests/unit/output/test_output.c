@@ -25,6 +25,17 @@ static struct output_result *wait_result(struct output *o)
 	return r;
 }
 
+static int submit_snapshot(struct output *o, struct snapshot *s, void *cookie)
+{
+	return output_submit(
+		o, &(struct output_request){.task = OUTPUT_WRITE, .snapshot = s, .cookie = cookie});
+}
+
+static int submit_epoch(struct output *o, void *cookie)
+{
+	return output_submit(o, &(struct output_request){.task = OUTPUT_EPOCH, .cookie = cookie});
+}
+
 static void test_order(void **state)
 {
 	struct fixture *f = *state;
@@ -36,11 +47,13 @@ static void test_order(void **state)
 	for (unsigned i = 0; i < 2; i++) {
 		struct snapshot *s = everything_at(f, T0 + 60 * i);
 
-		s->request = &cookies[i];
-		assert_int_equal(output_submit(o, s), OUTPUT_E_OK);
+		assert_int_equal(submit_snapshot(o, s, &cookies[i]), OUTPUT_E_OK);
 	}
-	assert_int_equal(output_submit_list(o, "a.service", 0, 0, &cookies[2]), OUTPUT_E_OK);
-	assert_int_equal(output_submit_epoch(o, &cookies[3]), OUTPUT_E_OK);
+	assert_int_equal(output_submit(o, &(struct output_request){.task = OUTPUT_LIST,
+								   .what.service = "a.service",
+								   .cookie = &cookies[2]}),
+			 OUTPUT_E_OK);
+	assert_int_equal(submit_epoch(o, &cookies[3]), OUTPUT_E_OK);
 	for (unsigned i = 0; i < 4; i++) {
 		r = wait_result(o);
 		assert_ptr_equal(r->request, &cookies[i]);
@@ -70,11 +83,11 @@ static void test_busy(void **state)
 	struct output *o = open_output(f);
 	unsigned n = 0;
 
-	while (output_submit_epoch(o, NULL) == OUTPUT_E_OK)
+	while (submit_epoch(o, NULL) == OUTPUT_E_OK)
 		assert_true(++n < 1000);
 	assert_true(n >= 16);
 	output_result_free(wait_result(o));
-	assert_int_equal(output_submit_epoch(o, NULL), OUTPUT_E_OK);
+	assert_int_equal(submit_epoch(o, NULL), OUTPUT_E_OK);
 	output_free(o);
 }
 
@@ -86,11 +99,12 @@ static void test_finishes(void **state)
 	struct snapshot *s = NULL;
 
 	for (unsigned i = 0; i < 10; i++)
-		assert_int_equal(output_submit(o, everything_at(f, T0 + 60 * i)), OUTPUT_E_OK);
+		assert_int_equal(submit_snapshot(o, everything_at(f, T0 + 60 * i), NULL),
+				 OUTPUT_E_OK);
 	/* One that is refused stays the caller's. */
 	for (unsigned i = 10; !s; i++) {
 		s = everything_at(f, T0 + 60 * i);
-		if (output_submit(o, s) == OUTPUT_E_OK)
+		if (submit_snapshot(o, s, NULL) == OUTPUT_E_OK)
 			s = NULL;
 	}
 	snapshot_free(s);
@@ -106,9 +120,10 @@ static void test_configure(void **state)
 	struct output *o = open_output(f);
 
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(output_submit(o, everything_at(f, T0 + 60 * i)), OUTPUT_E_OK);
-	options.max_size = 1;
-	options.keep_windows = 1;
+		assert_int_equal(submit_snapshot(o, everything_at(f, T0 + 60 * i), NULL),
+				 OUTPUT_E_OK);
+	options.limits.max_size = 1;
+	options.limits.keep_windows = 1;
 	for (unsigned i = 0; i < 5; i++)
 		output_result_free(wait_result(o));
 	assert_int_equal(take_census(f).n_pprof, 15);

@@ -143,7 +143,7 @@ static void test_collected_meanwhile(void **state)
 	write_minutes(f, w, 0, 8);
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(writer_background(w, (T0 + 2 * HOUR) * NS));
-	o.max_age_s = HOUR;
+	o.limits.max_age_s = HOUR;
 	writer_configure(w, &o, (T0 + HOUR + 400) * NS);
 	assert_int_equal(take_census(f).n_pprof, 3 * 3);
 	roll(w, T0 + 2 * HOUR);
@@ -164,7 +164,7 @@ static void test_much_to_delete(void **state)
 
 		put_window(f, T0 + i * 40, p);
 	}
-	strict.max_age_s = HOUR;
+	strict.limits.max_age_s = HOUR;
 	w = open_writer(f, &strict, NULL, T0 + 1200 * 40 + 2 * HOUR);
 	assert_int_equal(take_census(f).n_pprof, 200);
 	assert_true(writer_background(w, (T0 + 1200 * 40 + 2 * HOUR) * NS));
@@ -304,8 +304,8 @@ static void test_failed_and_collected(void **state)
 	is_refused = true;
 	roll_till(w, &now, now + 60, &n_said);
 	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
-	o.max_age_s = HOUR;
-	o.keep_windows = 1;
+	o.limits.max_age_s = HOUR;
+	o.limits.keep_windows = 1;
 	writer_configure(w, &o, now * NS);
 	assert_false(exists(f, minute_name(DAY_A, 1)));
 	n_refused = 0;

@@ -104,10 +104,10 @@ static inline int setup(void **state)
 	assert_int_equal(process_table_new(&w->processes, -1, 1 << 20), 0);
 	output = (struct output_options){.store_fd = w->store.fd,
 					 .store_path = w->store.path,
-					 .max_size = UINT64_C(1) << 40,
-					 .max_age_s = 86400,
-					 .legacy_keep_s = 3600,
-					 .keep_windows = 3,
+					 .limits = {.max_size = UINT64_C(1) << 40,
+						    .max_age_s = 86400,
+						    .legacy_keep_s = 3600,
+						    .keep_windows = 3},
 					 .legacy_max_processes = 64,
 					 .symbol_cache_bytes = 1 << 20};
 	assert_int_equal(output_new(&w->output, &output), 0);

@@ -37,11 +37,10 @@ static struct session *make_session(struct session_request request)
 
 	assert_int_equal(session_new(&s, 1, &request), SESSION_E_OK);
 	s->privileged = true;
-	s->window_max_bytes = 1 << 20;
 	s->spec.rate = 100;
 	s->spec.event.is_clock = true;
 	s->writing.labels = LABEL_THREAD;
-	assert_int_equal(session_open_window(s, 1000, &no_ledger), 0);
+	assert_int_equal(window_new(&s->window, 1000, 1 << 20, &no_ledger), 0);
 	return s;
 }
 
@@ -192,7 +191,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_int_equal(session_close_window(s, &(struct moment){2000, 2000}, &ledger, &snapshot,
 					      &closing),
 			 SESSION_E_EMPTY);
-	assert_int_equal(session_open_window(s, 2000, &no_ledger), 0);
+	assert_int_equal(window_new(&s->window, 2000, 1 << 20, &no_ledger), 0);
 	add(s, p, 10, 0, "a");
 	add(s, p, 11, 0, "b");
 	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
@@ -207,7 +206,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_non_null(strstr(snapshot->ledger, "expected=2 seen=2 complete=2"));
 
 	/* It could not be written: the next window holds it all. */
-	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
+	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	add(s, p, 10, 0, "a");
 	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
@@ -311,11 +310,6 @@ static void add_ended(struct session *s, struct process *p, uint64_t leaf, unsig
 	assert_int_equal(session_add(s, &sample, p), SESSION_E_OK);
 }
 
-static bool wants_pid(void *userdata, const struct snapshot_process *p)
-{
-	return p->pid == *(const pid_t *)userdata;
-}
-
 static uint64_t weight_of(const struct aggregate *a)
 {
 	const struct aggregate_entry *entries;
@@ -336,19 +330,19 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	struct snapshot *copy = NULL, *whole = NULL;
 	struct window_closing closing;
 	const struct ledger ledger = {.stacks.complete = 9, .seen = 9, .expected = 9};
-	pid_t pid = 12;
+	struct window_filter filter = {.pid = 12};
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		add(s, a, 10, 0, "a");
 	add(s, a, 10, 0, "x");
 	add(s, b, 11, 0, "b");
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, wants_pid,
-					     &pid, &copy),
+	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+					     &copy),
 			 SESSION_E_EMPTY);
-	pid = 10;
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, wants_pid,
-					     &pid, &copy),
+	filter.pid = 10;
+	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+					     &copy),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	assert_int_equal(weight_of(copy->aggregate), 40);
@@ -365,13 +359,13 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(whole->n_processes, 2);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	/* One that came back from a snapshot is copied like the others. */
-	assert_int_equal(session_open_window(s, 4000, &ledger), 0);
+	assert_int_equal(window_new(&s->window, 4000, 1 << 20, &ledger), 0);
 	assert_int_equal(session_restore_window(s, whole, &closing), 0);
 	snapshot_free(whole);
 	snapshot_free(copy);
-	pid = 11;
-	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, wants_pid,
-					     &pid, &copy),
+	filter.pid = 11;
+	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, &filter,
+					     &copy),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 1);
 	assert_string_equal(copy->processes[0].service, "b.service");
@@ -398,7 +392,7 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
 					      &closing),
 			 SESSION_E_OK);
-	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
+	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	add_ended(s, p, 1, STACK_COMPLETE, 0);
 	add_ended(s, p, 1, STACK_TRUNCATED, TRUNCATED_COPY);
 	add_ended(s, p, 1, STACK_NO_USER, 0);
@@ -434,7 +428,7 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
 					      &closing),
 			 SESSION_E_OK);
-	assert_int_equal(session_open_window(s, 3000, &ledger), 0);
+	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
 		;
 	check(s, (uint64_t)tid + 1, 0);

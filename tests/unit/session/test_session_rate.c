@@ -6,8 +6,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/session/session_rate.h"
-#include "daemon/session/session_system.h"
+#include "daemon/session/session_set.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 /* Hz are halved down to a floor, which is no more than what was asked for; periods are doubled. */

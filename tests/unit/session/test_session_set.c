@@ -10,9 +10,8 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "daemon/control/reply.h"
-#include "daemon/session/session_rate.h"
-#include "daemon/session/session_system.h"
+#include "daemon/control/connection.h"
+#include "daemon/session/session_set.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 static void test_windows_hold_what_was_routed(void **state)
@@ -116,7 +115,7 @@ static void test_full_windows_close_early(void **state)
 		}
 		total += 1000;
 		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
-		assert_true(session_set_bytes(w->set) < 2 << 20);
+		assert_true(window_bytes(s->window) < 2 << 20);
 		if (s->n_in_flight)
 			wait_for_output(w, 1);
 		check_ledgers(w);

@@ -10,8 +10,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
-#include "daemon/session/session_rate.h"
-#include "daemon/session/session_system.h"
+#include "daemon/session/session_set.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 /* As after reloads that switch it off and on; what is stopped can neither be paused nor resumed. */

@@ -4,8 +4,6 @@
  * struct status_message has room for, then that is packed: protobuf-c's messages are plain structs
  * with pointers, and packing copies.
  */
-#include "daemon/session/status.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +14,8 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "control.pb-c.h"
-#include "daemon/resolve/proc.h"
+#include "daemon/daemon_private.h"
+#include "daemon/ingest/source_shim.h"
 #include "daemon/session/status_cpu.h"
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -126,7 +124,7 @@ static uint64_t process_rss_bytes(pid_t pid)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void fill_costs(struct status_message *m, const struct status_facts *facts,
+static void fill_costs(struct status_message *m, const struct daemon *d,
 		       const struct status_stats *stats)
 {
 	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
@@ -142,8 +140,8 @@ static void fill_costs(struct status_message *m, const struct status_facts *fact
 	profd__control__memory__init(&m->memory);
 	m->memory.workers_bytes = process_rss_bytes(workers[0]) + process_rss_bytes(workers[1]);
 	m->memory.rss_bytes = process_rss_bytes(getpid()) + m->memory.workers_bytes;
-	m->memory.bpf_bytes = source_memory_bytes(facts->source);
-	m->memory.budget_bytes = facts->budget_bytes;
+	m->memory.bpf_bytes = source_memory_bytes(d->source);
+	m->memory.budget_bytes = d->config->memory_budget;
 	m->memory.evicted_images = stats->unwinder.tables_evicted;
 	m->status.memory = &m->memory;
 }
@@ -193,13 +191,13 @@ static void fill_names(struct status_message *m, const struct table_loader_stats
 	m->status.names = &m->names;
 }
 
-static void fill_store(struct status_message *m, const struct status_facts *facts,
+static void fill_store(struct status_message *m, const struct daemon *d,
 		       const struct output_store_status *store)
 {
-	const struct status_last_flush *flush = &facts->last_flush;
+	const struct daemon_last_flush *flush = &d->last_flush;
 
 	profd__control__store__init(&m->store);
-	m->store.path = (char *)facts->store_path;
+	m->store.path = (char *)d->places.store_path;
 	m->store.bytes = store->bytes;
 	m->store.files = store->n_files;
 	m->store.oldest_ns = store->oldest_ns;
@@ -266,8 +264,8 @@ static int fill_sessions(struct status_message *m, const struct session_set *set
 }
 
 /* What is copied as it stands. */
-static void fill_status_head(struct status_message *m, const struct status_facts *facts,
-			     const struct status_stats *stats)
+static void fill_status_head(struct status_message *m, const struct daemon *d,
+			     const struct status_stats *stats, const char *const *warnings)
 {
 	Profd__Control__Status *status = &m->status;
 
@@ -276,42 +274,43 @@ static void fill_status_head(struct status_message *m, const struct status_facts
 	status->kernel = m->host.release;
 	status->version = (char *)PROFD_VERSION;
 	status->pid = getpid();
-	status->uptime_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - facts->started_ns) / 1e9;
-	status->source = (char *)facts->source->ops->name;
-	status->event = (char *)facts->event;
-	status->frequency = facts->frequency;
-	status->warnings = (char **)facts->warnings;
-	while (facts->warnings[status->n_warnings])
+	status->uptime_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - d->started_ns) / 1e9;
+	status->source = (char *)d->source->ops->name;
+	status->event = (char *)d->event.name;
+	status->frequency = daemon_rate(d);
+	status->warnings = (char **)warnings;
+	while (warnings[status->n_warnings])
 		status->n_warnings++;
 	status->throttled = stats->source.throttled;
 	status->processes = stats->processes.n_processes;
-	status->attached = facts->attached;
+	status->attached = d->shim ? source_shim_count(d->shim) : 0;
 	status->images = stats->processes.n_images;
 	status->avoided_files = stats->processes.avoided_files;
 	status->refused_jit_files = stats->processes.refused_jit_files;
 	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-int status_reply(const struct status_facts *facts, const struct peer *peer, struct reply *reply)
+int daemon_reply_status(struct daemon *d, const char *const *warnings, const struct peer *peer,
+			struct reply *reply)
 {
 	cleanup(status_message_deinit) struct status_message m = {
 		.status = PROFD__CONTROL__STATUS__INIT};
 	struct status_stats stats;
 	int r;
 
-	r = samplers_total(session_set_samplers(facts->sessions), &stats.ledger, &stats.source);
+	r = samplers_total(session_set_samplers(d->sessions), &stats.ledger, &stats.source);
 	if (!r)
-		r = fill_sessions(&m, facts->sessions, peer);
+		r = fill_sessions(&m, d->sessions, peer);
 	if (r)
 		return r;
-	process_table_get_stats(facts->processes, &stats.processes);
-	output_get_state(facts->output, &stats.output);
-	unwinder_get_stats(facts->unwinder, &stats.unwinder);
-	fill_status_head(&m, facts, &stats);
+	process_table_get_stats(d->processes, &stats.processes);
+	output_get_state(d->output, &stats.output);
+	unwinder_get_stats(d->unwinder, &stats.unwinder);
+	fill_status_head(&m, d, &stats, warnings);
 	fill_ledger(&m, &stats.ledger);
-	fill_costs(&m, facts, &stats);
-	fill_lateness(&m, facts->lateness);
-	fill_store(&m, facts, &stats.output.store);
+	fill_costs(&m, d, &stats);
+	fill_lateness(&m, &d->lateness);
+	fill_store(&m, d, &stats.output.store);
 	fill_unwinding(&m, &stats.unwinder, &stats.source);
 	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, peer);
 	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
