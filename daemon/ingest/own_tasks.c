@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/own_tasks_private.h"
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/perf_ring.h"
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
@@ -47,12 +48,12 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 	};
-	int fd = perf_open(&attr, 0, 0);
+	int fd = perf_admin_open(&attr, 0, 0);
 
 	*ret_kernel = fd >= 0;
 	if (fd == -EACCES || fd == -EPERM) {
 		attr.exclude_kernel = 1;
-		fd = perf_open(&attr, 0, 0);
+		fd = perf_admin_open(&attr, 0, 0);
 	}
 	if (fd >= 0) {
 		close(fd);
@@ -111,7 +112,7 @@ static int open_event(struct own_tasks *t, struct attachment *a, size_t i)
 
 	if (ring < 0)
 		return 0;
-	fd = perf_open(&t->kinds[a->kind].attr, a->tid, t->cpus[i].cpu);
+	fd = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)t->cpus[i].cpu);
 	if (fd < 0) {
 		int r = fd;
 
@@ -330,7 +331,7 @@ static int try_kind(const struct own_tasks *t, unsigned kind, const struct perf_
 
 		if (t->options.ring(t->options.userdata, kind, t->cpus[i].cpu) < 0)
 			continue;
-		fd = perf_open(attr, 0, t->cpus[i].cpu);
+		fd = perf_admin_open(attr, 0, (int)t->cpus[i].cpu);
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)

@@ -67,14 +67,15 @@ static bool perf_admin_raise(struct capabilities *c)
 	return perf_admin_set_caps(c);
 }
 
-static int try_perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+/* The kernel does not write to @attr but for its size, when that is wrong. */
+static int try_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+int perf_admin_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	struct capabilities c;
 	int fd = try_perf_event_open(attr, pid, cpu);

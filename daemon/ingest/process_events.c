@@ -16,6 +16,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/perf_ring.h"
 
@@ -120,7 +121,8 @@ static int event_cpu_open(struct process_events *p, unsigned cpu, size_t ring_by
 	int r;
 
 	process_events_attr(&attr);
-	c.fd = p->elsewhere ? perf_open_silent(&attr, cpu) : perf_open(&attr, PERF_ALL_TASKS, cpu);
+	c.fd = p->elsewhere ? perf_open_silent(&attr, cpu)
+			    : perf_admin_open(&attr, PERF_ALL_TASKS, (int)cpu);
 	if (c.fd < 0)
 		return c.fd == -ENODEV ? c.fd : error_origin(c.fd);
 	r = perf_ring_map(&c.ring, c.fd, ring_bytes, RING_LEAST);

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/idle.h"
+#include "daemon/ingest/perf_admin.h"
 
 static bool is_clock(const struct perf_event_attr *attr)
 {
@@ -83,7 +84,7 @@ static int tick_open(struct ticker *t, struct tick *tick)
 	int r;
 
 	tick->fd = t->counts_elsewhere ? perf_open_silent(&t->attr, tick->cpu)
-				       : perf_open(&t->attr, PERF_ALL_TASKS, tick->cpu);
+				       : perf_admin_open(&t->attr, PERF_ALL_TASKS, (int)tick->cpu);
 	if (tick->fd == -ENODEV) { /* went offline since we looked */
 		tick->fd = -1;
 		return 0;

@@ -414,8 +414,3 @@ void table_loader_get_stats(const struct table_loader *l, struct table_loader_st
 	ret->workers_died = worker.died;
 	ret->worker = worker_pid(l->worker);
 }
-
-int table_loader_worker(const struct table_loader *l)
-{
-	return worker_pid(l->worker);
-}

@@ -71,7 +71,5 @@ struct table_loader_stats {
 };
 
 void table_loader_get_stats(const struct table_loader *l, struct table_loader_stats *ret);
-/* The worker's process, or 0. */
-int table_loader_worker(const struct table_loader *l);
 
 #endif
