@@ -7,15 +7,28 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/error.h"
 
-void source_init(struct source *source, const struct source_ops *ops,
-		 const struct source_options *options)
+#define MEMORY_DEFAULT (32u << 20)
+#define DRAIN_MS       100
+
+struct source *source_new(size_t size, const struct source_ops *ops,
+			  const struct source_options *options)
 {
+	struct source *source = calloc(1, size);
+
+	if (!source)
+		return NULL;
 	source->ops = ops;
 	source->options = *options;
+	if (!source->options.memory_bytes)
+		source->options.memory_bytes = MEMORY_DEFAULT;
+	if (!source->options.drain_ms)
+		source->options.drain_ms = DRAIN_MS;
 	source->fd = -1;
+	return source;
 }
 
 void source_free(struct source *source)

@@ -89,8 +89,8 @@ struct source_options {
 	const struct source_sink *sink;
 	bool exclude_self;     /* the caller's own ticks */
 	bool exclude_children; /* and those of what it forks, and that forks */
-	unsigned drain_ms;     /* how long samples may wait in a ring, e.g. 100 */
-	uint64_t memory_bytes; /* upper bound for all rings together */
+	unsigned drain_ms;     /* how long samples may wait in a ring; 0: 100 */
+	uint64_t memory_bytes; /* upper bound for all rings together; 0: 32 MiB */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
 	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */
 	/* BPF, for tests and measurements only: */
@@ -136,9 +136,12 @@ struct source {
 	} samplers[SAMPLERS_MAX];
 };
 
-/* For implementations: a source of zeroes gets its ops and options, and no fd yet. */
-void source_init(struct source *source, const struct source_ops *ops,
-		 const struct source_options *options);
+/*
+ * For implementations: what their own struct, of @size bytes, begins with; malloc'ed, zeroes but
+ * for ops and options, without an fd yet. NULL: no memory.
+ */
+struct source *source_new(size_t size, const struct source_ops *ops,
+			  const struct source_options *options);
 
 /* Stops everything and frees; takes NULL. */
 void source_free(struct source *source);

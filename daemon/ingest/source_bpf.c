@@ -31,7 +31,6 @@
 #include "daemon/ingest/sources.h"
 #include "profile.skel.h"
 
-#define MEMORY_DEFAULT (32u << 20)
 /*
  * A head and some eighty frames: generous, before it is known. Processes that are new bring copies
  * of their stacks along, for which a ring should have some room at any rate.
@@ -41,19 +40,9 @@
 
 static const struct source_ops bpf_ops;
 
-static struct bpf_source *to_bpf_source(struct source *source)
-{
-	return (struct bpf_source *)source;
-}
-
 struct bpf_source *source_bpf_from(struct source *source)
 {
-	return source->ops == &bpf_ops ? to_bpf_source(source) : NULL;
-}
-
-static uint64_t bpf_source_memory_limit(const struct bpf_source *s)
-{
-	return s->source.options.memory_bytes ? s->source.options.memory_bytes : MEMORY_DEFAULT;
+	return source->ops == &bpf_ops ? (struct bpf_source *)source : NULL;
 }
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
@@ -75,11 +64,11 @@ static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler_spec *spec,
 				unsigned n_cpus)
 {
-	uint64_t limit = bpf_source_memory_limit(s), used = bpf_source_ring_bytes(s);
+	uint64_t limit = s->source.options.memory_bytes, used = bpf_source_ring_bytes(s);
 	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t left = used < limit ? (limit - used) / 2 : 0;
 	uint64_t wanted = 4 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
-			  (s->source.options.drain_ms ? s->source.options.drain_ms : 100) / 1000;
+			  s->source.options.drain_ms / 1000;
 
 	if (wanted < RING_BYTES_LEAST)
 		wanted = RING_BYTES_LEAST;
@@ -132,7 +121,7 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 
 static int bpf_drain(struct source *source, unsigned budget)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	int r;
 
 	r = process_events_drain(s->events, &s->events_until);
@@ -247,7 +236,7 @@ static const struct bpf_cause *bpf_cause_of(const struct event *event)
 
 static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	const struct sampler_spec *spec = &source->samplers[index].spec;
 	struct bpf_sampler *sampler = &s->samplers[index];
 	struct cpus cpus;
@@ -280,7 +269,7 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 
 static int bpf_remove_sampler(struct source *source, unsigned index)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
@@ -298,13 +287,14 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 
 static void bpf_set_all(struct source *source, unsigned index)
 {
-	to_bpf_source(source)->skeleton->bss->samplers[index].all =
-		source->samplers[index].spec.all;
+	const struct bpf_source *s = (struct bpf_source *)source;
+
+	s->skeleton->bss->samplers[index].all = source->samplers[index].spec.all;
 }
 
 static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 
 	if (children && !s->follows_children)
 		return SOURCE_E_UNSUPPORTED;
@@ -313,14 +303,14 @@ static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool ch
 
 static int bpf_remove_pid(struct source *source, unsigned index, pid_t pid)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 
 	return bpf_members_remove(bpf_map__fd(s->skeleton->maps.members), index, pid);
 }
 
 static int bpf_follow_cpus(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	struct cpus cpus;
 	int r;
 
@@ -342,7 +332,7 @@ static int bpf_follow_cpus(struct source *source)
 
 static int bpf_update_stats(struct source *source, unsigned index)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	struct source_stats *stats = &source->samplers[index].stats;
 	int r = source->samplers[index].used
 			? bpf_sampler_update_stats(s, &s->samplers[index], false)
@@ -377,7 +367,7 @@ static uint64_t bpf_source_map_bytes(const struct bpf_source *s, const struct bp
  */
 static uint64_t bpf_memory_bytes(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	uint64_t sum = process_events_bytes(s->events);
 	struct bpf_map *map;
 
@@ -395,14 +385,14 @@ static uint64_t bpf_memory_bytes(struct source *source)
 /* Without the tracepoints nobody would know when a root became void. */
 static const struct unwind_host *bpf_unwind_host(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 
 	return s->follows_children ? &s->unwind.host : NULL;
 }
 
 static void bpf_free(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
@@ -429,26 +419,6 @@ static const struct source_ops bpf_ops = {
 	.unwind_host = bpf_unwind_host,
 };
 
-static int begin_process_events(struct bpf_source *s, struct source_message *message)
-{
-	const struct sampler_spec spec = {.event = {.name = "process events"}};
-	struct cpus cpus;
-	int r;
-
-	r = cpus_read_online(&cpus);
-	if (r < 0)
-		return r;
-	r = process_events_new(&s->events, &(struct process_events_options){
-						   .sink = s->source.options.sink,
-						   .epoll = s->source.fd,
-						   .max_bytes = bpf_source_memory_limit(s) / 4,
-					   });
-	if (r < 0)
-		return r;
-	r = process_events_follow(s->events, &cpus);
-	return r < 0 ? event_explain(r, &spec, message) : SOURCE_E_OK;
-}
-
 int source_bpf_new(struct source **ret, const struct source_options *options,
 		   struct source_message *message)
 {
@@ -459,11 +429,10 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	r = host_check_bpf(message);
 	if (r != SOURCE_E_OK)
 		return r;
-	s = calloc(1, sizeof(*s));
+	owner = source_new(sizeof(*s), &bpf_ops, options);
+	s = (struct bpf_source *)owner;
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &bpf_ops, options);
-	owner = &s->source;
 	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->source.fd < 0)
 		return error_origin(-errno);
@@ -479,7 +448,8 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	if (r == SOURCE_E_OK)
 		r = bpf_unwind_open(&s->unwind, s->skeleton, &s->events_until);
 	if (r == SOURCE_E_OK)
-		r = begin_process_events(s, message);
+		r = process_events_new(&s->events, &s->source, s->source.options.sink, false,
+				       message);
 	if (r != SOURCE_E_OK)
 		return r;
 	*ret = steal_ptr(&owner);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,13 +32,6 @@
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/source_perf_private.h"
 #include "daemon/ingest/sources.h"
-
-#define MEMORY_DEFAULT (32u << 20)
-
-static struct perf_source *to_perf_source(struct source *source)
-{
-	return (struct perf_source *)source;
-}
 
 static void perf_source_on_process_event(void *userdata, const struct process_event *event)
 {
@@ -64,25 +56,13 @@ static uint64_t perf_source_ring_bytes(const struct perf_source *s)
 	return sum;
 }
 
-static uint64_t perf_source_memory_limit(const struct perf_source *s)
-{
-	return s->source.options.memory_bytes ? s->source.options.memory_bytes : MEMORY_DEFAULT;
-}
-
 /* For each CPU's ring of a new sampler: half of what is left, so that there is some for the next.
  */
 static uint64_t memory_left(const struct perf_source *s, unsigned n_cpus)
 {
-	uint64_t limit = perf_source_memory_limit(s), used = perf_source_ring_bytes(s);
+	uint64_t limit = s->source.options.memory_bytes, used = perf_source_ring_bytes(s);
 
 	return used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
-}
-
-static uint64_t ticks_between_drains(const struct perf_source *s, const struct sampler_spec *spec)
-{
-	uint64_t ms = s->source.options.drain_ms ? s->source.options.drain_ms : 100;
-
-	return event_ticks_per_second(spec) * ms / 1000;
 }
 
 /* The filter, and what becomes of the tick. */
@@ -216,7 +196,7 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
  */
 static int perf_drain(struct source *source, unsigned budget)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	bool looks = clock_ns(CLOCK_MONOTONIC) - s->looked_ns >= source_perf_look_interval_ns(s);
 	int r;
 
@@ -237,16 +217,6 @@ static int perf_drain(struct source *source, unsigned budget)
 	if (looks)
 		s->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	return SOURCE_E_OK;
-}
-
-static int perf_source_watch_tick(void *userdata, struct tick *tick)
-{
-	struct perf_source *s = userdata;
-	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
-
-	if (epoll_ctl(s->source.fd, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
-		return error_origin(-errno);
-	return 0;
 }
 
 static void fill_attr(const struct perf_source *s, struct perf_sampler *sampler,
@@ -279,17 +249,18 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 			const struct cpus *cpus)
 {
 	uint64_t most = memory_left(s, cpus->n), granted;
-	uint64_t ticks = ticks_between_drains(s, sampler->spec);
+	uint64_t ticks_between_drains = event_ticks_per_second(sampler->spec) *
+					s->source.options.drain_ms / 1000;
 	struct perf_event_attr attr;
 	int r;
 
 	for (;;) {
-		sampler->plan = perf_plan_make(most, ticks);
+		sampler->plan = perf_plan_make(most, ticks_between_drains);
 		if (!sampler->plan.ring_bytes)
 			return SOURCE_E_FULL;
 		fill_attr(s, sampler, &attr);
-		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes,
-			    perf_source_watch_tick, s);
+		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes, tick_watch,
+			    &s->source.fd);
 		sampler->ticker.counts_elsewhere = s->tasks_of_user;
 		r = ticker_follow(&sampler->ticker, cpus);
 		if (r < 0)
@@ -306,7 +277,7 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 
 static int perf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	struct perf_sampler *sampler = &s->samplers[index];
 	struct cpus cpus;
 	int r;
@@ -335,7 +306,7 @@ static void copy_ticker_stats(struct perf_sampler *sampler)
 
 static int perf_remove_sampler(struct source *source, unsigned index)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	struct perf_sampler *sampler = &s->samplers[index];
 	int r;
 
@@ -362,19 +333,19 @@ static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool c
 {
 	if (!perf_pid_is_alive(pid))
 		return SOURCE_E_GONE;
-	return members_add(to_perf_source(source)->members, index, pid, children);
+	return members_add(((struct perf_source *)source)->members, index, pid, children);
 }
 
 static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
 {
-	members_remove(to_perf_source(source)->members, index, pid);
+	members_remove(((struct perf_source *)source)->members, index, pid);
 	return SOURCE_E_OK;
 }
 
 /* What the rings of CPUs that went away still hold must be out before they are closed. */
 static int perf_follow_cpus(struct source *source)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	bool differs = false;
 	struct cpus cpus;
 	int r;
@@ -405,7 +376,7 @@ static int perf_follow_cpus(struct source *source)
 
 static int perf_update_stats(struct source *source, unsigned index)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	struct source_stats *stats = &source->samplers[index].stats;
 
 	if (source->samplers[index].used)
@@ -419,12 +390,12 @@ static int perf_update_stats(struct source *source, unsigned index)
 
 static uint64_t perf_memory_bytes(struct source *source)
 {
-	return perf_source_ring_bytes(to_perf_source(source));
+	return perf_source_ring_bytes((struct perf_source *)source);
 }
 
 static void perf_free(struct source *source)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
@@ -453,20 +424,16 @@ static const struct source_ops perf_ops = {
 int source_perf_new(struct source **ret, const struct source_options *options,
 		    struct source_message *message)
 {
-	const struct sampler_spec spec = {.event = {.name = "process events"}};
-	cleanup(source_freep) struct source *owner = NULL;
-	struct perf_source *s = calloc(1, sizeof(*s));
-	struct cpus cpus;
+	cleanup(source_freep) struct source *owner = source_new(sizeof(struct perf_source),
+								&perf_ops, options);
+	struct perf_source *s = (struct perf_source *)owner;
 	int r;
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &perf_ops, options);
 	s->sink = (struct source_sink){.process_event = perf_source_on_process_event,
 				       .userdata = s};
 	s->sees_kernel = true;
-	s->tasks.proc_fd = -1;
-	owner = &s->source;
 	s->tasks.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->tasks.proc_fd < 0)
 		return error_origin(-errno);
@@ -481,22 +448,10 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	if (r == 0 && options->exclude_children)
 		r = own_processes_add(s->own, s->tasks.proc_fd, getpid());
 	if (r == 0)
-		r = cpus_read_online(&cpus);
-	if (r == 0)
-		r = process_events_new(&s->events,
-				       &(struct process_events_options){
-					       .sink = &s->sink,
-					       .epoll = s->source.fd,
-					       .max_bytes = perf_source_memory_limit(s) / 4,
-					       .elsewhere = options->own_only,
-				       });
-	if (r)
-		return r;
-	r = process_events_follow(s->events, &cpus);
-	if (r < 0)
-		return event_explain(r, &spec, message);
-	if (options->own_only)
-		r = source_perf_own_begin(s, &cpus);
+		r = process_events_new(&s->events, &s->source, &s->sink, options->own_only,
+				       message);
+	if (r == 0 && options->own_only)
+		r = source_perf_own_begin(s);
 	if (r)
 		return r;
 	*ret = steal_ptr(&owner);

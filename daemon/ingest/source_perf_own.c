@@ -21,15 +21,9 @@
 static int perf_own_ring_fd(void *userdata, unsigned kind, unsigned cpu)
 {
 	const struct perf_source *s = userdata;
-	const struct ticker *ticker;
 
-	if (kind == OWN_TASKS_RECORDS)
-		return process_events_fd(s->events, cpu);
-	ticker = &s->samplers[kind].ticker;
-	for (size_t i = 0; i < ticker->n_ticks; i++)
-		if (ticker->ticks[i].cpu == cpu)
-			return ticker->ticks[i].fd;
-	return -1;
+	return kind == OWN_TASKS_RECORDS ? process_events_fd(s->events, cpu)
+					 : ticker_fd(&s->samplers[kind].ticker, cpu);
 }
 
 static void perf_own_forward_event(void *userdata, const struct process_event *event)
@@ -49,7 +43,7 @@ static unsigned perf_own_max_events(void)
 	return (unsigned)(limit.rlim_cur / 2);
 }
 
-int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus)
+int source_perf_own_begin(struct perf_source *s)
 {
 	struct own_tasks_options options = {
 		.proc_fd = s->tasks.proc_fd,
@@ -61,11 +55,14 @@ int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus)
 		.userdata = s,
 	};
 	struct perf_event_attr attr;
+	struct cpus cpus;
 	int r;
 
 	r = own_tasks_new(&s->tasks_of_user, &options);
 	if (!r)
-		r = own_tasks_follow(s->tasks_of_user, cpus);
+		r = cpus_read_online(&cpus);
+	if (!r)
+		r = own_tasks_follow(s->tasks_of_user, &cpus);
 	if (r)
 		return r;
 	process_events_attr(&attr);

@@ -40,7 +40,7 @@ struct perf_source {
 };
 
 /* Finds the user's processes, and begins to follow them. Returns 0 or negative errno. */
-int source_perf_own_begin(struct perf_source *s, const struct cpus *cpus);
+int source_perf_own_begin(struct perf_source *s);
 /*
  * Of a source that was begun so: opens the events of @sampler, whose rings are there; if that
  * fails, they are taken down. Else nothing. Returns 0 or negative errno, as perf_event_open(2) has

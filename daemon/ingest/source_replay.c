@@ -34,14 +34,9 @@ struct source_replay {
 	uint8_t bytes[BUFFER_BYTES];
 };
 
-static struct source_replay *to_replay_source(struct source *source)
-{
-	return (struct source_replay *)source;
-}
-
 static void replay_free(struct source *source)
 {
-	struct source_replay *s = to_replay_source(source);
+	struct source_replay *s = (struct source_replay *)source;
 
 	closep(&s->fd);
 	free(s);
@@ -135,7 +130,7 @@ static int replay_finish(struct source_replay *s, const char *what)
 
 static int replay_drain(struct source *source, unsigned budget)
 {
-	struct source_replay *s = to_replay_source(source);
+	struct source_replay *s = (struct source_replay *)source;
 	unsigned records = 0;
 	size_t used;
 	int r;
@@ -174,17 +169,16 @@ static const struct source_ops replay_ops = {
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
 		      struct source_message *message)
 {
-	struct source_replay *s = calloc(1, sizeof(*s));
-	cleanup(source_freep) struct source *owner = NULL;
+	cleanup(source_freep) struct source *owner = source_new(sizeof(struct source_replay),
+								&replay_ops, options);
+	struct source_replay *s = (struct source_replay *)owner;
 	int r;
 
 	if (!s) {
 		close(fd);
 		return error_origin(-ENOMEM);
 	}
-	source_init(&s->source, &replay_ops, options);
 	s->fd = fd;
-	owner = &s->source;
 	s->source.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->source.fd < 0)
 		return error_origin(-errno);
@@ -206,7 +200,7 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 
 const char *source_replay_warning(struct source *source)
 {
-	struct source_replay *s = to_replay_source(source);
+	struct source_replay *s = (struct source_replay *)source;
 
 	return source->ops == &replay_ops && s->end.text[0] ? s->end.text : NULL;
 }

@@ -27,7 +27,6 @@
 #include "daemon/ingest/source_shim_private.h"
 #include "daemon/ingest/sources.h"
 
-#define MEMORY_DEFAULT (32u << 20)
 /* So many words for each CPU hold what it samples between two drains, at some hundred Hz. */
 #define WORDS_PER_CPU 4096
 #define WORDS_LEAST   (1u << 14)
@@ -46,11 +45,6 @@
 
 /* What is no target's number. */
 enum { NUMBER_GATE, NUMBER_BELLS, NUMBER_FIRST };
-
-static struct shim_source *to_shim_source(struct source *source)
-{
-	return (struct shim_source *)source;
-}
 
 static struct shim_target *find_target_by_number(const struct shim_source *s, uint64_t number)
 {
@@ -217,7 +211,7 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 		       const struct attach_ring **ret_ring, struct source_message *message)
 {
 	cleanup(closep) int owned = pidfd;
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *before, *t = NULL;
 	int r;
 
@@ -248,7 +242,7 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 
 void source_shim_sent(struct source *source, pid_t pid)
 {
-	struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
+	struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
 	if (t)
 		attach_ring_close_sent(&t->ring);
@@ -256,7 +250,7 @@ void source_shim_sent(struct source *source, pid_t pid)
 
 void source_shim_drop(struct source *source, pid_t pid)
 {
-	struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
+	struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
 	if (t)
 		shim_target_leave(t);
@@ -264,14 +258,14 @@ void source_shim_drop(struct source *source, pid_t pid)
 
 bool source_shim_has(struct source *source, pid_t pid)
 {
-	const struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
+	const struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
 	return t && t->reader;
 }
 
 unsigned source_shim_count(struct source *source)
 {
-	const struct shim_source *s = to_shim_source(source);
+	const struct shim_source *s = (struct shim_source *)source;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n_targets; i++)
@@ -368,7 +362,7 @@ static int shim_drain_rings(struct shim_source *s, unsigned budget)
 
 static int shim_drain(struct source *source, unsigned budget)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	int r = shim_handle_events(s);
 
 	return r || !has_samplers(s) ? r : shim_drain_rings(s, budget);
@@ -399,7 +393,7 @@ static int shim_check_spec(const struct sampler_spec *spec, struct source_messag
 
 static int shim_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	const struct sampler_spec *spec = &source->samplers[index].spec;
 	uint64_t hz = event_ticks_per_second(spec);
 	int r = shim_check_spec(spec, message);
@@ -424,7 +418,7 @@ static int shim_add_sampler(struct source *source, unsigned index, struct source
 
 static int shim_remove_sampler(struct source *source, unsigned sampler)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	int r = shim_drain_rings(s, UINT_MAX);
 
 	source->samplers[sampler].used = false;
@@ -435,13 +429,13 @@ static int shim_remove_sampler(struct source *source, unsigned sampler)
 static void shim_set_all(struct source *source, unsigned sampler)
 {
 	(void)sampler;
-	set_frequencies(to_shim_source(source));
+	set_frequencies((struct shim_source *)source);
 }
 
 /* Of processes that are not attached there is nothing to sample; their children may be. */
 static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *t = find_target_by_pid(s, pid);
 
 	(void)children; /* each is told to the sessions when it is attached */
@@ -454,7 +448,7 @@ static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool
 
 static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *t = find_target_by_pid(s, pid);
 
 	if (!t)
@@ -473,7 +467,7 @@ static int shim_update_stats(struct source *source, unsigned sampler)
 	struct source_stats *stats = &source->samplers[sampler].stats;
 
 	stats->expected = stats->seen;
-	stats->excess_ticks = to_shim_source(source)->excess_ticks;
+	stats->excess_ticks = ((struct shim_source *)source)->excess_ticks;
 	return SOURCE_E_OK;
 }
 
@@ -481,7 +475,7 @@ static int shim_update_stats(struct source *source, unsigned sampler)
 
 static void shim_free(struct source *source)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 
 	for (unsigned i = 0; i < s->n_targets; i++)
 		shim_target_free(s->targets[i]);
@@ -514,12 +508,10 @@ static uint32_t words_for_cpus(void)
 	return n;
 }
 
-static unsigned choose_max_targets(const struct source_shim_options *options, uint32_t n_words)
+static unsigned choose_max_targets(const struct shim_source *s)
 {
-	uint64_t bytes = options->source.memory_bytes ? options->source.memory_bytes
-						      : MEMORY_DEFAULT;
-	uint64_t each = RING_PAGE + (options->is_idle ? 0 : (uint64_t)n_words * sizeof(uint64_t));
-	uint64_t n = bytes / each;
+	uint64_t words = s->options.is_idle ? 0 : s->n_words;
+	uint64_t n = s->source.options.memory_bytes / (RING_PAGE + words * sizeof(uint64_t));
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && n > limit.rlim_cur / FDS_PART / FDS_PER_TARGET)
@@ -529,17 +521,16 @@ static unsigned choose_max_targets(const struct source_shim_options *options, ui
 
 int source_shim_new(struct source **ret, const struct source_shim_options *options)
 {
-	cleanup(source_freep) struct source *owner = NULL;
-	struct shim_source *s = calloc(1, sizeof(*s));
+	cleanup(source_freep) struct source *owner = source_new(sizeof(struct shim_source),
+								&shim_ops, &options->source);
+	struct shim_source *s = (struct shim_source *)owner;
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &shim_ops, &options->source);
-	owner = &s->source;
 	s->options = *options;
 	s->next_number = NUMBER_FIRST;
 	s->n_words = options->is_idle ? RING_WORDS_MIN : words_for_cpus();
-	s->max_targets = choose_max_targets(options, s->n_words);
+	s->max_targets = choose_max_targets(s);
 	s->gate = s->bells = -1;
 	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->source.fd >= 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -59,12 +60,28 @@ void ticker_deinit(struct ticker *t)
 	t->n_ticks = 0;
 }
 
+int tick_watch(void *epoll_fd, struct tick *tick)
+{
+	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
+
+	if (epoll_ctl(*(const int *)epoll_fd, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
 static struct tick *find_tick(const struct ticker *t, unsigned cpu)
 {
 	for (size_t i = 0; i < t->n_ticks; i++)
 		if (t->ticks[i].cpu == cpu)
 			return &t->ticks[i];
 	return NULL;
+}
+
+int ticker_fd(const struct ticker *t, unsigned cpu)
+{
+	const struct tick *tick = find_tick(t, cpu);
+
+	return tick ? tick->fd : -1;
 }
 
 static int add_tick(struct ticker *t, unsigned cpu, struct tick **ret)
@@ -94,7 +111,7 @@ static int tick_open(struct ticker *t, struct tick *tick)
 		tick->fd = -1;
 		return error_origin(r);
 	}
-	r = perf_ring_map(&tick->ring, tick->fd, t->ring_bytes, 0);
+	r = perf_ring_map(&tick->ring, tick->fd, t->ring_bytes, t->ring_least);
 	if (r == 0 && t->attach)
 		r = t->attach(t->userdata, tick);
 	if (r == 0 && ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
