@@ -130,7 +130,7 @@ static void image_table_make_room(struct image_table *t)
 		DL_APPEND(t->held, h);
 		if (h->image->fd < 0 || atomic_exchange(&h->image->is_used, false))
 			continue;
-		lent_fd_give_up((struct lent_fd){&h->image->fd, &h->image->n_lent});
+		lent_fd_give_up(&h->image->fd, &h->image->n_lent);
 		t->n_open--;
 		if (h->entry)
 			h->entry->retry_ns = 0;

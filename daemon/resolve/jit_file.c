@@ -29,24 +29,19 @@ void jit_file_unref(struct jit_file *file)
 	free(file);
 }
 
-static struct lent_fd jit_file_lent_fd(struct jit_file *file)
-{
-	return (struct lent_fd){.fd = &file->fd, .n_lent = &file->n_lent};
-}
-
 int jit_file_borrow(struct jit_file *file)
 {
-	return lent_fd_borrow(jit_file_lent_fd(file));
+	return lent_fd_borrow(&file->fd, &file->n_lent);
 }
 
 void jit_file_return(struct jit_file *file, int fd)
 {
-	lent_fd_return(jit_file_lent_fd(file), fd);
+	lent_fd_return(&file->n_lent, fd);
 }
 
 void jit_file_close(struct jit_file *file)
 {
-	lent_fd_give_up(jit_file_lent_fd(file));
+	lent_fd_give_up(&file->fd, &file->n_lent);
 }
 
 static bool jit_path_has_prefix(const char *text, const char *prefix)

@@ -51,19 +51,14 @@ void mount_root_unref(struct mount_root *root)
 	free(root);
 }
 
-static struct lent_fd mount_root_lent_fd(struct mount_root *root)
-{
-	return (struct lent_fd){.fd = &root->fd, .n_lent = &root->n_lent};
-}
-
 int mount_root_borrow(struct mount_root *root)
 {
-	return lent_fd_borrow(mount_root_lent_fd(root));
+	return lent_fd_borrow(&root->fd, &root->n_lent);
 }
 
 void mount_root_return(struct mount_root *root, int fd)
 {
-	lent_fd_return(mount_root_lent_fd(root), fd);
+	lent_fd_return(&root->n_lent, fd);
 }
 
 int mount_roots_new(struct mount_roots **ret, int proc_fd)
@@ -84,7 +79,7 @@ static void mount_roots_remove(struct mount_roots *roots, size_t i)
 	struct mount_root *root = roots->held[i].root;
 
 	roots->held[i] = roots->held[--roots->n];
-	lent_fd_give_up(mount_root_lent_fd(root));
+	lent_fd_give_up(&root->fd, &root->n_lent);
 	mount_root_unref(root);
 }
 
