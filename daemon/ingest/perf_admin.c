@@ -29,22 +29,8 @@ static bool perf_admin_set_caps(struct capabilities *c)
 	return syscall(SYS_capset, &c->header, c->data) == 0;
 }
 
-int perf_admin_set_aside(void)
-{
-	struct capabilities c;
-
-	if (!geteuid())
-		return 0;
-	if (!perf_admin_get_caps(&c))
-		return error_origin(-errno);
-	if (!(c.data[0].permitted & admin))
-		return 0;
-	c.data[0].effective &= ~admin;
-	c.data[0].inheritable &= ~admin; /* with it goes what is ambient (capabilities(7)) */
-	return perf_admin_set_caps(&c) ? 0 : error_origin(-errno);
-}
-
-int perf_admin_drop(void)
+/* With what is inheritable goes what is ambient (capabilities(7)). Returns 0 or negative errno. */
+static int perf_admin_lower(bool keep_permitted)
 {
 	struct capabilities c;
 
@@ -52,10 +38,25 @@ int perf_admin_drop(void)
 		return 0;
 	if (!perf_admin_get_caps(&c))
 		return -errno;
-	c.data[0].permitted &= ~admin;
+	if (keep_permitted && !(c.data[0].permitted & admin))
+		return 0;
+	if (!keep_permitted)
+		c.data[0].permitted &= ~admin;
 	c.data[0].effective &= ~admin;
 	c.data[0].inheritable &= ~admin;
 	return perf_admin_set_caps(&c) ? 0 : -errno;
+}
+
+int perf_admin_set_aside(void)
+{
+	int r = perf_admin_lower(true);
+
+	return r ? error_origin(r) : 0;
+}
+
+int perf_admin_drop(void)
+{
+	return perf_admin_lower(false);
 }
 
 /* Whether it was set aside and is in effect now. */
