@@ -24,8 +24,6 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/host.h"
-#include "daemon/ingest/source_bpf_load.h"
-#include "daemon/ingest/source_bpf_maps.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
@@ -387,7 +385,7 @@ static const struct unwind_host *bpf_unwind_host(struct source *source)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
 
-	return s->follows_children ? &s->unwind.host : NULL;
+	return s->follows_children ? &s->host : NULL;
 }
 
 static void bpf_free(struct source *source)
@@ -398,7 +396,7 @@ static void bpf_free(struct source *source)
 		if (s->source.samplers[i].used)
 			sampler_close(&s->samplers[i]);
 	process_events_free(s->events);
-	bpf_unwind_close(&s->unwind);
+	bpf_unwind_close(s);
 	profile_bpf__destroy(s->skeleton);
 	free(s->counters);
 	free(s);
@@ -446,7 +444,7 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	r = source_bpf_load(&s->skeleton, &s->source.options, s->n_possible_cpus,
 			    &s->follows_children, message);
 	if (r == SOURCE_E_OK)
-		r = bpf_unwind_open(&s->unwind, s->skeleton, &s->events_until);
+		r = bpf_unwind_open(s);
 	if (r == SOURCE_E_OK)
 		r = process_events_new(&s->events, &s->source, s->source.options.sink, false,
 				       message);

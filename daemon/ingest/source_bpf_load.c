@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/ingest/source_bpf_load.h"
+#include "daemon/ingest/source_bpf_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/ingest/source_bpf_maps.h"
 #include "profile.skel.h"
 
 /*

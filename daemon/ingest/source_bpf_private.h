@@ -10,8 +10,8 @@
 #include "bpf/abi.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source.h"
-#include "daemon/ingest/source_bpf_maps.h"
 #include "daemon/ingest/ticker.h"
+#include "daemon/ingest/unwind_host.h"
 
 struct bpf_source;
 struct profile_bpf;
@@ -58,8 +58,8 @@ struct bpf_source {
 	struct source source; /* its fd is an epoll instance */
 	struct profile_bpf *skeleton;
 	struct process_events *events;
-	struct bpf_unwind unwind;
-	bool follows_children; /* the tracepoints' programs could be attached */
+	struct unwind_host host; /* the memory of the walks, mapped */
+	bool follows_children;   /* the tracepoints' programs could be attached */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
@@ -73,5 +73,31 @@ struct bpf_source {
 
 /* NULL if @source is of another kind. */
 struct bpf_source *source_bpf_from(struct source *source);
+
+/* source_bpf_load.c */
+/*
+ * Loads the programs and attaches the tracepoints; *ret_follows_children says whether those are
+ * there. Logs how long that took. Returns SOURCE_E_OK, then the caller destroys *ret;
+ * SOURCE_E_UNSUPPORTED or _DENIED with @message; or negative errno.
+ */
+int source_bpf_load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
+		    bool *ret_follows_children, struct source_message *message);
+
+/* source_bpf_maps.c */
+/*
+ * The filter: the hash of member processes (bpf/filter.bpf.h), which the tracepoints change at the
+ * same time. @map is its fd. As source_add_pid() and source_remove_pid():
+ */
+int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children);
+int bpf_members_remove(int map, unsigned sampler, pid_t pid);
+/* Takes all of @sampler's members out. */
+void bpf_members_remove_sampler(int map, unsigned sampler);
+
+/* Before the skeleton is loaded: shares @bytes (0: a default) between the maps. */
+void bpf_unwind_size(struct profile_bpf *skeleton, uint64_t bytes);
+/* Once it is loaded: maps s->host. Returns 0 or negative errno. */
+int bpf_unwind_open(struct bpf_source *s);
+/* Takes one that was not opened, or not wholly. */
+void bpf_unwind_close(struct bpf_source *s);
 
 #endif
