@@ -11,6 +11,7 @@
 struct slot {
 	pid_t pid;
 	struct process *newest;
+	uint64_t scanned_ns; /* time of the last scan that saw it */
 	UT_hash_handle hh;
 };
 

@@ -16,8 +16,7 @@ struct scan {
 	struct process_table *table;
 	const struct source_sink *sink;
 	uint64_t time_ns; /* of what a rescan finds */
-	struct slot *seen;
-	bool again; /* after records were lost */
+	bool again;       /* after records were lost */
 };
 
 /* Whether what is known of @p is of another process or program than /proc shows. */
@@ -77,17 +76,17 @@ static int scan_visit(void *userdata, const struct proc_stat *stat)
 {
 	struct scan *scan = userdata;
 	struct slot *slot;
+	int r;
 
 	if (!scan_wants_pid(scan->table, stat->pid))
 		return 0;
 	if (stat->state == 'Z' && stat->n_threads <= 1)
 		return 0; /* ended: not seen */
-	slot = calloc(1, sizeof(*slot));
-	if (!slot)
-		return error_origin(-ENOMEM);
-	slot->pid = stat->pid;
-	HASH_ADD_INT(scan->seen, pid, slot);
-	return scan_process(scan, stat);
+	r = scan_process(scan, stat);
+	HASH_FIND_INT(scan->table->slots, &stat->pid, slot);
+	if (slot)
+		slot->scanned_ns = scan->time_ns;
+	return r;
 }
 
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
@@ -96,7 +95,7 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 			    .sink = sink,
 			    .time_ns = clock_ns(CLOCK_MONOTONIC),
 			    .again = t->wants_scan};
-	struct slot *slot, *next, *seen;
+	struct slot *slot, *next;
 	int r;
 
 	t->wants_scan = false;
@@ -113,14 +112,9 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 					      .pid = slot->pid,
 					      .tid = slot->pid};
 
-		HASH_FIND_INT(scan.seen, &slot->pid, seen);
-		if (!r && scan.again && !seen && !slot->newest->died_ns &&
-		    slot->newest->born_ns < scan.time_ns)
+		if (!r && scan.again && slot->scanned_ns != scan.time_ns &&
+		    !slot->newest->died_ns && slot->newest->born_ns < scan.time_ns)
 			sink->process_event(sink->userdata, &event);
-	}
-	HASH_ITER (hh, scan.seen, slot, next) {
-		HASH_DEL(scan.seen, slot);
-		free(slot);
 	}
 	return r;
 }

@@ -40,8 +40,7 @@ bool unwinder_want_table(struct unwinder *u, uint32_t slot)
 	if (r)
 		return r == TABLE_POOL_E_PENDING;
 	r = table_loader_request(u->loader, image);
-	if (r)
-		unwinder_fail(u, r);
+	unwinder_fail(u, r);
 	return !r;
 }
 
@@ -73,19 +72,7 @@ static int unwinder_watch_fd(struct unwinder *u, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
-	/* A number that is watched already may be another file's by now. */
-	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_MOD, fd, &event) == 0)
-		return 0;
-	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		return error_origin(-errno);
-	return 0;
-}
-
-static int watch_reader(struct unwinder *u)
-{
-	int fd = u->reader ? memory_reader_fd(u->reader) : -1;
-
-	return fd < 0 ? 0 : unwinder_watch_fd(u, fd);
+	return epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? error_origin(-errno) : 0;
 }
 
 int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
@@ -110,7 +97,7 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 	if (options->proc_fd >= 0) {
 		r = memory_reader_new(&u->reader);
 		if (!r)
-			r = watch_reader(u);
+			r = unwinder_watch_fd(u, memory_reader_fd(u->reader));
 		if (r)
 			return r;
 	}
@@ -366,10 +353,8 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 		r = unwinder_receive_tables(u);
 	if (!r)
 		r = spaces_publish(u);
-	if (!r && u->reader) {
+	if (!r && u->reader)
 		memory_reader_tick(u->reader, now_ns);
-		r = watch_reader(u);
-	}
 	wait_expire(u, now_ns);
 	return r ? r : u->error;
 }
@@ -400,11 +385,6 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsig
 		r = unwinder_dispatch(u, now_ns);
 	}
 	return r ? r : u->error;
-}
-
-void unwinder_release_waiters(struct unwinder *u, unsigned sampler)
-{
-	wait_release(u, sampler);
 }
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
