@@ -75,34 +75,6 @@ static void verifier_report(const struct verifier *v, struct profile_bpf *skelet
 		 us / 1000, sum, info.verified_insns);
 }
 
-/* Programs of the tracepoints: without them, the filter and the roots could not be kept right. */
-static struct bpf_program *tracepoint_program(struct profile_bpf *skeleton, unsigned i)
-{
-	struct bpf_program *const programs[] = {
-		skeleton->progs.process_fork,
-		skeleton->progs.process_exec,
-		skeleton->progs.process_free,
-	};
-
-	return i < ARRAY_SIZE(programs) ? programs[i] : NULL;
-}
-
-static int attach_tracepoints(struct profile_bpf *skeleton)
-{
-	struct bpf_link **const links[] = {
-		&skeleton->links.process_fork,
-		&skeleton->links.process_exec,
-		&skeleton->links.process_free,
-	};
-
-	for (unsigned i = 0; i < ARRAY_SIZE(links); i++) {
-		*links[i] = bpf_program__attach(tracepoint_program(skeleton, i));
-		if (!*links[i])
-			return -ENOENT;
-	}
-	return 0;
-}
-
 static void configure_skeleton(struct profile_bpf *skeleton, const struct source_options *options,
 			       unsigned n_cpus)
 {
@@ -120,6 +92,7 @@ static int load_skeleton(struct profile_bpf **ret, const struct source_options *
 			 unsigned n_cpus, bool with_tracepoints)
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
+	struct bpf_program *program;
 	struct verifier verifier;
 	uint64_t began;
 	int r;
@@ -127,15 +100,19 @@ static int load_skeleton(struct profile_bpf **ret, const struct source_options *
 	if (!skeleton)
 		return -errno;
 	configure_skeleton(skeleton, options, n_cpus);
-	for (unsigned i = 0; tracepoint_program(skeleton, i); i++)
-		bpf_program__set_autoload(tracepoint_program(skeleton, i), with_tracepoints);
+	bpf_object__for_each_program(program, skeleton->obj)
+	{
+		if (program != skeleton->progs.profile_tick)
+			bpf_program__set_autoload(program, with_tracepoints);
+	}
 	verifier_attach_logs(&verifier, skeleton);
 	began = clock_ns(CLOCK_MONOTONIC) / 1000;
 	r = profile_bpf__load(skeleton);
 	if (r == 0)
 		verifier_report(&verifier, skeleton, clock_ns(CLOCK_MONOTONIC) / 1000 - began);
-	if (r == 0 && with_tracepoints)
-		r = attach_tracepoints(skeleton);
+	/* All that can be without an event. Whatever the reason, it does without them. */
+	if (r == 0 && with_tracepoints && profile_bpf__attach(skeleton) < 0)
+		r = -ENOENT;
 	if (r < 0)
 		return r;
 	*ret = steal_ptr(&skeleton);

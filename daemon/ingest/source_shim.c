@@ -23,6 +23,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/room.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/source_shim_private.h"
 #include "daemon/ingest/sources.h"
@@ -156,20 +157,16 @@ static int shim_refuse(struct source_message *message, int outcome, const char *
 static int make_target(struct shim_source *s, const struct source_shim_process *process, int pidfd,
 		       struct shim_target **ret)
 {
-	const struct shim_target_plan plan = {.number = s->next_number,
-					      .now_ns = clock_ns(CLOCK_MONOTONIC),
-					      .n_words = s->n_words};
 	cleanup(shim_target_freep) struct shim_target *t = NULL;
-	struct shim_target **moved;
 	int r;
 
-	r = shim_target_new(&t, process, pidfd, &plan);
+	r = shim_target_new(&t, process, pidfd, s->n_words);
+	if (!r)
+		r = room_make(&s->targets, &s->room, s->n_targets + 1,
+			      sizeof(struct shim_target *));
 	if (r)
 		return r;
-	moved = reallocarray(s->targets, s->n_targets + 1, sizeof(struct shim_target *));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	s->targets = moved;
+	t->number = s->next_number;
 	if (shim_epoll_add(s->source.fd, t->pidfd, EPOLLIN, t->number) < 0 ||
 	    shim_epoll_add(s->bells, t->ring.bell, EPOLLIN, t->number) < 0)
 		return SOURCE_E_FULL;

@@ -52,7 +52,6 @@ struct image_table {
 	bool has_files; /* else none is opened */
 	uint64_t next_id;
 	struct entry *entries;
-	size_t n_entries;
 	struct held *held;
 	size_t n_held;
 	size_t n_local; /* entries whose identity has a root */
@@ -83,7 +82,6 @@ static void image_table_remove_entry(struct image_table *t, struct entry *e)
 {
 	HASH_DEL(t->entries, e);
 	t->n_local -= e->identity.root != 0;
-	t->n_entries--;
 	free(e);
 }
 
@@ -253,7 +251,6 @@ static int image_table_insert(struct image_table *t, const struct identity *iden
 		if (e) {
 			e->identity = *identity;
 			HASH_ADD(hh, t->entries, identity, sizeof(e->identity), e);
-			t->n_entries++;
 			t->n_local += identity->root != 0;
 		}
 	}
@@ -393,6 +390,6 @@ size_t image_table_count_open(const struct image_table *t)
 
 size_t image_table_bytes(const struct image_table *t)
 {
-	return t->n_entries * sizeof(struct entry) +
+	return HASH_COUNT(t->entries) * sizeof(struct entry) +
 	       t->n_held * (sizeof(struct held) + sizeof(struct image) + 64);
 }

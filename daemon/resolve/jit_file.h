@@ -29,6 +29,7 @@ struct jit_file {
 	atomic_int fd; /* read-only, or -1: it had to make room. Others borrow it */
 	atomic_uint n_lent;
 	atomic_bool is_bad; /* an image worker died of it: nobody asks again */
+	uint64_t used;      /* the main thread's: the number of the newest look that found it */
 };
 
 /* Both take NULL. Any thread. */

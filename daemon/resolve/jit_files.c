@@ -23,16 +23,11 @@
 /* Far beyond whatever is compared with it. */
 #define TIME_MAX_S (INT64_MAX / 4 / 1000000000)
 
-struct held {
-	struct jit_file *file; /* a reference */
-	uint64_t used;         /* the number of the newest look that found it */
-};
-
 struct jit_files {
 	int proc_fd;
 	uint64_t next_id, n_looks, n_refused;
 	struct jit_folders *folders;
-	struct held held[JIT_FILES_MAX];
+	struct jit_file *held[JIT_FILES_MAX]; /* references */
 	size_t n;
 };
 
@@ -62,7 +57,7 @@ int jit_files_new(struct jit_files **ret, int proc_fd)
 /* Whoever refers to it still finds it closed. */
 static void jit_files_remove(struct jit_files *f, size_t i)
 {
-	struct jit_file *file = f->held[i].file;
+	struct jit_file *file = f->held[i];
 
 	f->held[i] = f->held[--f->n];
 	jit_file_close(file);
@@ -82,7 +77,7 @@ void jit_files_free(struct jit_files *f)
 void jit_files_sweep(struct jit_files *f)
 {
 	for (size_t i = f->n; i-- > 0;)
-		if (atomic_load(&f->held[i].file->n_references) == 1)
+		if (atomic_load(&f->held[i]->n_references) == 1)
 			jit_files_remove(f, i);
 	jit_folders_sweep(f->folders);
 }
@@ -117,7 +112,7 @@ static void jit_files_make_room(struct jit_files *f)
 	if (f->n < JIT_FILES_MAX)
 		return;
 	for (size_t i = 1; i < f->n; i++)
-		if (f->held[i].used < f->held[oldest].used)
+		if (f->held[i]->used < f->held[oldest]->used)
 			oldest = i;
 	jit_files_remove(f, oldest);
 }
@@ -186,23 +181,19 @@ static void jit_files_note_refused(struct look *look, struct jit_refused *refuse
 
 /* --- what was found --------------------------------------------------------------------------- */
 
-static struct held *find_held(struct jit_files *f, const struct jit_file *file)
+/* One that had to make room is closed. */
+static bool is_held(const struct jit_file *file)
 {
-	for (size_t i = 0; i < f->n; i++)
-		if (f->held[i].file == file)
-			return &f->held[i];
-	return NULL;
+	return file && file->fd >= 0;
 }
 
 /* Whether @known is that file; then it was used just now. */
 static bool is_known_jit_file(struct jit_files *f, struct jit_file *known, uint64_t device,
 			      uint64_t inode)
 {
-	struct held *held = known ? find_held(f, known) : NULL;
-
-	if (!held || known->device != device || known->inode != inode)
+	if (!is_held(known) || known->device != device || known->inode != inode)
 		return false;
-	held->used = f->n_looks;
+	known->used = f->n_looks;
 	return true;
 }
 
@@ -228,7 +219,8 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 	file->device = st->st_dev;
 	file->inode = st->st_ino;
 	file->fd = steal_fd(fd);
-	f->held[f->n++] = (struct held){.file = file, .used = f->n_looks};
+	file->used = f->n_looks;
+	f->held[f->n++] = file;
 	jit_file_unref(*to);
 	*to = jit_file_ref(file);
 	return 0;
@@ -315,8 +307,7 @@ static int look_for_jitdump(struct look *look)
 	size_t n;
 	int r = 0;
 
-	if (look->jit->version == version &&
-	    (!look->jit->jitdump || find_held(look->files, look->jit->jitdump)))
+	if (look->jit->version == version && (!look->jit->jitdump || is_held(look->jit->jitdump)))
 		return 0;
 	look->jit->version = version;
 	all = mappings_get_open(look->p->mappings, &n);

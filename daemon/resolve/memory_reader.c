@@ -47,7 +47,6 @@ struct pending {
 };
 
 struct memory_reader {
-	struct keeper_job job;
 	struct keeper keeper;
 	int epoll_fd; /* over the keeper's data socket and the next one */
 	int lost_fd;  /* eventfd: readable while there are lost requests */
@@ -126,19 +125,18 @@ int memory_reader_new(struct memory_reader **ret)
 		return error_origin(-ENOMEM);
 	m->keeper.data_fd = m->keeper.control_fd = -1;
 	m->epoll_fd = m->lost_fd = -1;
-	m->job = (struct keeper_job){
-		.keeper_name = "profd-memory",
-		.servant_name = "profd-reader",
-		.serve = memory_reader_serve,
-		.memory = &m->answer,
-	};
 	m->next_id = 1;
 	m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	m->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->epoll_fd < 0 || m->lost_fd < 0 ||
 	    epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->lost_fd, &event) < 0)
 		return error_origin(-errno);
-	r = keeper_init(&m->keeper, &m->job);
+	r = keeper_init(&m->keeper, &(struct keeper_job){
+					    .keeper_name = "profd-memory",
+					    .servant_name = "profd-reader",
+					    .serve = memory_reader_serve,
+					    .memory = &m->answer,
+				    });
 	if (!r)
 		r = listen_to_keeper(m);
 	if (r)

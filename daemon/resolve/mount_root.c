@@ -22,16 +22,10 @@
 #define MOUNTS_BYTES (1u << 20)
 #define LOOK_NS      (5 * NS_PER_S)
 
-struct held {
-	struct mount_root *root; /* a reference */
-	uint64_t used;           /* the number of the newest call that asked for it */
-	uint64_t looked_ns;      /* for FUSE; CLOCK_MONOTONIC */
-};
-
 struct mount_roots {
 	int proc_fd;
 	uint64_t n_calls, next_id;
-	struct held held[MOUNT_ROOTS_MAX];
+	struct mount_root *held[MOUNT_ROOTS_MAX]; /* references */
 	size_t n;
 };
 
@@ -76,7 +70,7 @@ int mount_roots_new(struct mount_roots **ret, int proc_fd)
 /* Whoever refers to it still sees it closed. */
 static void mount_roots_remove(struct mount_roots *roots, size_t i)
 {
-	struct mount_root *root = roots->held[i].root;
+	struct mount_root *root = roots->held[i];
 
 	roots->held[i] = roots->held[--roots->n];
 	lent_fd_give_up(&root->fd, &root->n_lent);
@@ -95,7 +89,7 @@ void mount_roots_free(struct mount_roots *roots)
 void mount_roots_sweep(struct mount_roots *roots)
 {
 	for (size_t i = roots->n; i-- > 0;)
-		if (atomic_load(&roots->held[i].root->n_references) == 1)
+		if (atomic_load(&roots->held[i]->n_references) == 1)
 			mount_roots_remove(roots, i);
 }
 
@@ -184,14 +178,14 @@ static bool read_may_have_fuse(int proc_fd, pid_t pid)
 }
 
 /* By the mounts of @pid, who is one of those that share it. */
-static void look_for_fuse(struct mount_roots *roots, struct held *held, pid_t pid)
+static void look_for_fuse(const struct mount_roots *roots, struct mount_root *root, pid_t pid)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (held->looked_ns && now_ns - held->looked_ns < LOOK_NS)
+	if (root->looked_ns && now_ns - root->looked_ns < LOOK_NS)
 		return;
-	held->looked_ns = now_ns;
-	atomic_store(&held->root->may_have_fuse, read_may_have_fuse(roots->proc_fd, pid));
+	root->looked_ns = now_ns;
+	atomic_store(&root->may_have_fuse, read_may_have_fuse(roots->proc_fd, pid));
 }
 
 /* ioctl_ns(2). What cannot be told is not ours. */
@@ -243,11 +237,11 @@ static bool mount_root_equal(const struct mount_root *a, const struct mount_root
 	       a->device_major == b->device_major && a->device_minor == b->device_minor;
 }
 
-static struct held *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
+static struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
 {
 	for (size_t i = 0; i < roots->n; i++)
-		if (mount_root_equal(roots->held[i].root, like))
-			return &roots->held[i];
+		if (mount_root_equal(roots->held[i], like))
+			return roots->held[i];
 	return NULL;
 }
 
@@ -258,7 +252,7 @@ static void mount_roots_make_room(struct mount_roots *roots)
 	if (roots->n < MOUNT_ROOTS_MAX)
 		return;
 	for (size_t i = 1; i < roots->n; i++)
-		if (roots->held[i].used < roots->held[oldest].used)
+		if (roots->held[i]->used < roots->held[oldest]->used)
 			oldest = i;
 	mount_roots_remove(roots, oldest);
 }
@@ -266,7 +260,7 @@ static void mount_roots_make_room(struct mount_roots *roots)
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
-	struct held *held;
+	struct mount_root *held;
 	int r;
 
 	if (roots->proc_fd < 0)
@@ -284,11 +278,10 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 		mount_roots_make_room(roots);
 		root->id = roots->next_id++;
 		root->is_ours = mount_namespace_is_ours(roots->proc_fd, pid);
-		held = &roots->held[roots->n++];
-		*held = (struct held){.root = steal_ptr(&root)};
+		held = roots->held[roots->n++] = steal_ptr(&root);
 	}
 	look_for_fuse(roots, held, pid);
 	held->used = ++roots->n_calls;
-	*ret = mount_root_ref(held->root);
+	*ret = mount_root_ref(held);
 	return MOUNT_ROOT_E_OK;
 }

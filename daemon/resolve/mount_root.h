@@ -44,6 +44,9 @@ struct mount_root {
 	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
 	atomic_int fd; /* O_PATH, or -1; other threads borrow it */
 	atomic_uint n_lent;
+	/* The main thread's: the number of the newest call that asked for it; when FUSE was looked
+	 * for, CLOCK_MONOTONIC. */
+	uint64_t used, looked_ns;
 };
 
 struct mount_root *mount_root_ref(struct mount_root *root);

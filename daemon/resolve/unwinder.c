@@ -166,54 +166,16 @@ static void held_pop(struct unwinder *u, struct held_result **link)
 	free(held);
 }
 
-static void add_loader_stats(const struct unwinder *u, struct table_loader_stats *total)
-{
-	struct table_loader_stats stats;
-
-	if (!u->loader)
-		return;
-	table_loader_get_stats(u->loader, &stats);
-	total->workers_died += stats.workers_died;
-	total->bad_images += stats.bad_images;
-	if (stats.last_bad_ns > total->last_bad_ns) {
-		memcpy(total->last_bad_image, stats.last_bad_image, sizeof(stats.last_bad_image));
-		total->last_bad_ns = stats.last_bad_ns;
-	}
-	memcpy(total->trouble, stats.trouble, sizeof(stats.trouble));
-	total->worker = stats.worker;
-}
-
-static void add_pool_stats(const struct unwinder *u, struct unwinder_stats *stats)
-{
-	struct table_pool_stats pool = {};
-
-	if (u->pool)
-		table_pool_get_stats(u->pool, &pool);
-	stats->tables_loaded += pool.loaded;
-	stats->tables_evicted += pool.evicted;
-	stats->tables_refused += pool.refused;
-	stats->images_over_4g += pool.over_4g;
-	stats->no_slot += pool.no_slot;
-	stats->rules_expression += pool.expression;
-	stats->rules_unfit += pool.unfit;
-	stats->tables = pool.tables;
-	stats->rows = pool.rows;
-	stats->table_bytes = pool.words * sizeof(uint64_t);
-}
-
 void unwinder_detach(struct unwinder *u)
 {
 	if (!u->is_attached)
 		return;
 	wait_expire(u, UINT64_MAX);
-	add_loader_stats(u, &u->stats.loader); /* totals go on */
-	u->stats.loader.worker = 0;
 	table_loader_free(u->loader);
 	while (u->held)
 		held_pop(u, &u->held);
 	if (u->host && u->runs && u->pool)
 		spaces_forget(u);
-	add_pool_stats(u, &u->stats); /* totals go on */
 	table_pool_free(u->pool);
 	extents_free(u->runs);
 	if (!u->host) {
@@ -389,10 +351,23 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsig
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
 {
+	struct table_pool_stats pool = {};
+
 	*ret = u->stats;
-	ret->tables = ret->rows = ret->table_bytes = 0;
-	add_pool_stats(u, ret);
-	add_loader_stats(u, &ret->loader);
+	if (u->loader)
+		table_loader_get_stats(u->loader, &ret->loader);
+	if (u->pool)
+		table_pool_get_stats(u->pool, &pool);
+	ret->tables_loaded = pool.loaded;
+	ret->tables_evicted = pool.evicted;
+	ret->tables_refused = pool.refused;
+	ret->images_over_4g = pool.over_4g;
+	ret->no_slot = pool.no_slot;
+	ret->rules_expression = pool.expression;
+	ret->rules_unfit = pool.unfit;
+	ret->tables = pool.tables;
+	ret->rows = pool.rows;
+	ret->table_bytes = pool.words * sizeof(uint64_t);
 	ret->waiting = u->n_waiters;
 	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
 			    u->n_spaces * sizeof(struct space) +

@@ -122,7 +122,7 @@ struct unwinder {
 	size_t n_waiters, waiting_bytes;
 	uint64_t next_cookie;
 
-	struct unwinder_stats stats; /* totals, of the loader and the pool those of earlier ones */
+	struct unwinder_stats stats; /* but for what the loader and the pool know */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
