@@ -53,7 +53,7 @@ int image_opener_new(struct image_opener **ret, int proc_fd)
 		return error_origin(-ENOMEM);
 	o->proc_fd = proc_fd;
 	o->shared_memory = device_of_shared_memory();
-	r = mount_roots_new(&o->roots, proc_fd);
+	r = mount_roots_new(&o->roots, proc_fd, MOUNT_ROOTS_MAX);
 	if (r)
 		return r;
 	*ret = steal_ptr(&o);

@@ -19,6 +19,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/resolve/image.h"
+#include "daemon/resolve/mount_root.h"
 
 struct jit_file {
 	atomic_uint n_references;
@@ -51,31 +52,6 @@ void jit_file_close(struct jit_file *file);
  */
 bool jit_file_is_for(const struct image *image);
 
-/*
- * The temporary folders of processes: what is /tmp below their roots. Each is kept open, once for
- * all processes that share it, as long as one of them refers to it; and it is known not to be on
- * FUSE, which cannot change while it is open. Main thread only.
- */
-struct jit_folder {
-	unsigned n_references;
-	uint64_t mount, inode;
-	uint32_t device_major, device_minor;
-	int fd;        /* O_PATH, or -1: on FUSE, or it had to make room */
-	uint64_t used; /* the number of the newest call that asked for it */
-};
-
-struct jit_folder *jit_folder_ref(struct jit_folder *folder);
-/* Takes NULL. */
-void jit_folder_unref(struct jit_folder *folder);
-DEFINE_CLEANUP(struct jit_folder *, jit_folder_unref)
-
-struct jit_folders;
-
-/* @max: at most so many are known at a time. @proc_fd: borrowed. */
-int jit_folders_new(struct jit_folders **ret, int proc_fd, size_t max);
-void jit_folders_free(struct jit_folders *folders);
-DEFINE_CLEANUP(struct jit_folders *, jit_folders_free)
-
 enum {
 	JIT_FOLDERS_E_OK,
 	JIT_FOLDERS_E_NONE,    /* it has none, or is gone */
@@ -83,18 +59,19 @@ enum {
 };
 
 /*
- * The folder of the process @pid, whose directory in /proc is @pid_fd. *ret is a new reference.
- * Returns JIT_FOLDERS_E_* or negative errno.
+ * The temporary folder of the process @pid: what is /tmp below its root. @pid_fd: its directory in
+ * /proc, which is @proc_fd. It is kept open in @folders, once for all processes that share it, and
+ * known not to be on FUSE, which cannot change while it is open. *ret is a new reference. Main
+ * thread only. Returns JIT_FOLDERS_E_* or negative errno.
  */
-int jit_folders_get(struct jit_folders *folders, pid_t pid, int pid_fd, struct jit_folder **ret);
-/* Closes those that nobody else refers to. */
-void jit_folders_sweep(struct jit_folders *folders);
+int jit_folders_get(struct mount_roots *folders, int proc_fd, pid_t pid, int pid_fd,
+		    struct mount_root **ret);
 
 /*
  * The file @name in the folder itself, neither link nor mount: opened without asking anything of
  * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the folder is closed;
  * anything else: what bears the name is a mount, say.
  */
-int jit_folder_name(const struct jit_folder *folder, const char *name);
+int jit_folder_name(const struct mount_root *folder, const char *name);
 
 #endif

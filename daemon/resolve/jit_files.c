@@ -26,7 +26,7 @@
 struct jit_files {
 	int proc_fd;
 	uint64_t next_id, n_looks, n_refused;
-	struct jit_folders *folders;
+	struct mount_roots *folders;          /* /tmp of processes */
 	struct jit_file *held[JIT_FILES_MAX]; /* references */
 	size_t n;
 };
@@ -47,7 +47,7 @@ int jit_files_new(struct jit_files **ret, int proc_fd)
 		return error_origin(-ENOMEM);
 	f->proc_fd = proc_fd;
 	f->next_id = 1;
-	r = jit_folders_new(&f->folders, proc_fd, JIT_FOLDERS_MAX);
+	r = mount_roots_new(&f->folders, proc_fd, JIT_FOLDERS_MAX);
 	if (r)
 		return r;
 	*ret = steal_ptr(&f);
@@ -70,7 +70,7 @@ void jit_files_free(struct jit_files *f)
 		return;
 	while (f->n)
 		jit_files_remove(f, f->n - 1);
-	jit_folders_free(f->folders);
+	mount_roots_free(f->folders);
 	free(f);
 }
 
@@ -79,7 +79,7 @@ void jit_files_sweep(struct jit_files *f)
 	for (size_t i = f->n; i-- > 0;)
 		if (atomic_load(&f->held[i]->n_references) == 1)
 			jit_files_remove(f, i);
-	jit_folders_sweep(f->folders);
+	mount_roots_sweep(f->folders);
 }
 
 size_t jit_files_count(const struct jit_files *f)
@@ -98,7 +98,7 @@ void jit_process_free(struct jit_process *jit)
 		return;
 	jit_file_unref(jit->perf_map);
 	jit_file_unref(jit->jitdump);
-	jit_folder_unref(jit->folder);
+	mount_root_unref(jit->folder);
 	free(jit);
 }
 
@@ -325,7 +325,7 @@ static int look_for_jitdump(struct look *look)
  */
 static int look_at_proc(struct look *look)
 {
-	cleanup(jit_folder_unrefp) struct jit_folder *folder = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *folder = NULL;
 	const struct process *p = look->p;
 	cleanup(closep) int pid_fd = -1;
 	cleanup(freep) char *text = NULL;
@@ -344,12 +344,12 @@ static int look_at_proc(struct look *look)
 		return 0;
 	look->jit->inner_pid = status.inner_pid;
 	look->jit->uid = status.uids[1];
-	r = jit_folders_get(look->files->folders, p->pid, pid_fd, &folder);
+	r = jit_folders_get(look->files->folders, look->files->proc_fd, p->pid, pid_fd, &folder);
 	if (r == JIT_FOLDERS_E_REFUSED)
 		jit_files_note_refused(look, &look->jit->refused_map, folder_refused);
 	if (r)
 		return r < 0 ? r : 0;
-	jit_folder_unref(look->jit->folder);
+	mount_root_unref(look->jit->folder);
 	look->jit->folder = steal_ptr(&folder);
 	return 0;
 }

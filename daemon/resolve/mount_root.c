@@ -26,7 +26,7 @@ struct mount_roots {
 	int proc_fd;
 	uint64_t n_calls, next_id;
 	struct mount_root *held[MOUNT_ROOTS_MAX]; /* references */
-	size_t n;
+	size_t n, max;
 };
 
 struct mount_root *mount_root_ref(struct mount_root *root)
@@ -55,13 +55,14 @@ void mount_root_return(struct mount_root *root, int fd)
 	lent_fd_return(&root->n_lent, fd);
 }
 
-int mount_roots_new(struct mount_roots **ret, int proc_fd)
+int mount_roots_new(struct mount_roots **ret, int proc_fd, size_t max)
 {
 	struct mount_roots *roots = calloc(1, sizeof(*roots));
 
 	if (!roots)
 		return error_origin(-ENOMEM);
 	roots->proc_fd = proc_fd;
+	roots->max = max;
 	roots->next_id = 1;
 	*ret = roots;
 	return 0;
@@ -206,28 +207,43 @@ static bool mount_namespace_is_ours(int proc_fd, pid_t pid)
 	       theirs.st_dev == ours.st_dev;
 }
 
+int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx)
+{
+	struct mount_root *root = calloc(1, sizeof(*root));
+
+	if (!root)
+		return error_origin(-ENOMEM);
+	root->n_references = 1;
+	root->mount = stx->stx_mask & STATX_MNT_ID ? stx->stx_mnt_id : 0;
+	root->inode = stx->stx_ino;
+	root->device_major = stx->stx_dev_major;
+	root->device_minor = stx->stx_dev_minor;
+	root->fd = steal_fd(fd);
+	*ret = root;
+	return 0;
+}
+
 /*
  * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
  * but not as long as the folder is open.
  */
-static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root *ret)
+static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(closep) int fd = -1;
 	struct statx stx;
 	struct stat ns;
 	char name[64];
+	int r;
 
 	mount_root_proc_path(name, pid, "root");
 	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !mount_root_stat(fd, &stx))
 		return MOUNT_ROOT_E_GONE;
+	r = mount_root_new(ret, &fd, &stx);
+	if (r)
+		return r;
 	mount_root_proc_path(name, pid, "ns/mnt");
-	ret->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
-	ret->mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
-	ret->inode = stx.stx_ino;
-	ret->device_major = stx.stx_dev_major;
-	ret->device_minor = stx.stx_dev_minor;
-	ret->fd = steal_fd(&fd);
+	(*ret)->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
 	return MOUNT_ROOT_E_OK;
 }
 
@@ -237,24 +253,29 @@ static bool mount_root_equal(const struct mount_root *a, const struct mount_root
 	       a->device_major == b->device_major && a->device_minor == b->device_minor;
 }
 
-static struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
+struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
 {
 	for (size_t i = 0; i < roots->n; i++)
-		if (mount_root_equal(roots->held[i], like))
+		if (mount_root_equal(roots->held[i], like)) {
+			roots->held[i]->used = ++roots->n_calls;
 			return roots->held[i];
+		}
 	return NULL;
 }
 
-static void mount_roots_make_room(struct mount_roots *roots)
+struct mount_root *mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 {
 	size_t oldest = 0;
 
-	if (roots->n < MOUNT_ROOTS_MAX)
-		return;
 	for (size_t i = 1; i < roots->n; i++)
 		if (roots->held[i]->used < roots->held[oldest]->used)
 			oldest = i;
-	mount_roots_remove(roots, oldest);
+	if (roots->n == roots->max)
+		mount_roots_remove(roots, oldest);
+	root->id = roots->next_id++;
+	root->used = ++roots->n_calls;
+	roots->held[roots->n++] = root;
+	return root;
 }
 
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
@@ -265,23 +286,15 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 
 	if (roots->proc_fd < 0)
 		return MOUNT_ROOT_E_GONE;
-	root = calloc(1, sizeof(*root));
-	if (!root)
-		return error_origin(-ENOMEM);
-	root->n_references = 1;
-	root->fd = -1;
-	r = open_root(roots, pid, root);
+	r = open_root(roots, pid, &root);
 	if (r)
 		return r;
 	held = mount_roots_find(roots, root);
 	if (!held) {
-		mount_roots_make_room(roots);
-		root->id = roots->next_id++;
 		root->is_ours = mount_namespace_is_ours(roots->proc_fd, pid);
-		held = roots->held[roots->n++] = steal_ptr(&root);
+		held = mount_roots_add(roots, steal_ptr(&root));
 	}
 	look_for_fuse(roots, held, pid);
-	held->used = ++roots->n_calls;
 	*ret = mount_root_ref(held);
 	return MOUNT_ROOT_E_OK;
 }
