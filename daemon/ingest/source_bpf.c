@@ -279,7 +279,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	if (r == 0)
 		r = r2;
 	sampler_close(sampler);
-	bpf_members_remove_sampler(bpf_map__fd(s->skeleton->maps.members), index);
+	bpf_members_remove_sampler(s, index);
 	return r;
 }
 
@@ -288,22 +288,6 @@ static void bpf_set_all(struct source *source, unsigned index)
 	const struct bpf_source *s = (struct bpf_source *)source;
 
 	s->skeleton->bss->samplers[index].all = source->samplers[index].spec.all;
-}
-
-static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
-{
-	struct bpf_source *s = (struct bpf_source *)source;
-
-	if (children && !s->follows_children)
-		return SOURCE_E_UNSUPPORTED;
-	return bpf_members_add(bpf_map__fd(s->skeleton->maps.members), index, pid, children);
-}
-
-static int bpf_remove_pid(struct source *source, unsigned index, pid_t pid)
-{
-	struct bpf_source *s = (struct bpf_source *)source;
-
-	return bpf_members_remove(bpf_map__fd(s->skeleton->maps.members), index, pid);
 }
 
 static int bpf_follow_cpus(struct source *source)

@@ -47,13 +47,17 @@ static int put_member(int map, uint32_t pid, const struct abi_member *member, ui
 	return r == -ENOENT && !member->samplers ? 0 : r;
 }
 
-int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
+int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
+	const struct bpf_source *s = (struct bpf_source *)source;
+	int map = bpf_map__fd(s->skeleton->maps.members);
 	struct abi_member member;
 	uint16_t bit = (uint16_t)(1u << sampler);
 	uint32_t key = (uint32_t)pid;
 	int r;
 
+	if (children && !s->follows_children)
+		return SOURCE_E_UNSUPPORTED;
 	if (bpf_map_lookup_elem(map, &key, &member) < 0)
 		member = (struct abi_member){0};
 	member.samplers |= bit;
@@ -73,8 +77,10 @@ int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
 	return SOURCE_E_OK;
 }
 
-static int bpf_member_clear_sampler(int map, uint16_t bit, uint32_t key)
+static int bpf_member_clear_sampler(const struct bpf_source *s, unsigned sampler, uint32_t key)
 {
+	int map = bpf_map__fd(s->skeleton->maps.members);
+	uint16_t bit = (uint16_t)(1u << sampler);
 	struct abi_member member;
 	int r;
 
@@ -89,15 +95,16 @@ static int bpf_member_clear_sampler(int map, uint16_t bit, uint32_t key)
 	return r == -ENOENT || r == -EAGAIN ? 0 : r;
 }
 
-int bpf_members_remove(int map, unsigned sampler, pid_t pid)
+int bpf_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	int r = bpf_member_clear_sampler(map, (uint16_t)(1u << sampler), (uint32_t)pid);
+	int r = bpf_member_clear_sampler((struct bpf_source *)source, sampler, (uint32_t)pid);
 
 	return r < 0 ? error_origin(r) : SOURCE_E_OK;
 }
 
-void bpf_members_remove_sampler(int map, unsigned sampler)
+void bpf_members_remove_sampler(const struct bpf_source *s, unsigned sampler)
 {
+	int map = bpf_map__fd(s->skeleton->maps.members);
 	uint32_t key, next;
 	bool more = bpf_map_get_next_key(map, NULL, &next) == 0;
 
@@ -105,7 +112,7 @@ void bpf_members_remove_sampler(int map, unsigned sampler)
 	for (unsigned i = 0; more && i < 4 * ABI_MEMBERS_MAX; i++) {
 		key = next;
 		more = bpf_map_get_next_key(map, &key, &next) == 0;
-		bpf_member_clear_sampler(map, (uint16_t)(1u << sampler), key);
+		bpf_member_clear_sampler(s, sampler, key);
 	}
 }
 

@@ -86,12 +86,12 @@ int source_bpf_load(struct profile_bpf **ret, const struct source_options *optio
 /* source_bpf_maps.c */
 /*
  * The filter: the hash of member processes (bpf/filter.bpf.h), which the tracepoints change at the
- * same time. @map is its fd. As source_add_pid() and source_remove_pid():
+ * same time.
  */
-int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children);
-int bpf_members_remove(int map, unsigned sampler, pid_t pid);
+int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children);
+int bpf_remove_pid(struct source *source, unsigned sampler, pid_t pid);
 /* Takes all of @sampler's members out. */
-void bpf_members_remove_sampler(int map, unsigned sampler);
+void bpf_members_remove_sampler(const struct bpf_source *s, unsigned sampler);
 
 /* Before the skeleton is loaded: shares @bytes (0: a default) between the maps. */
 void bpf_unwind_size(struct profile_bpf *skeleton, uint64_t bytes);

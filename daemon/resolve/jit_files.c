@@ -35,7 +35,6 @@ struct jit_files {
 struct look {
 	struct jit_files *files;
 	struct process *p;
-	struct jit_process *jit;
 };
 
 int jit_files_new(struct jit_files **ret, int proc_fd)
@@ -161,7 +160,7 @@ static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
 	const mode_t others = S_IWGRP | S_IWOTH;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
-	       (st->st_uid == look->jit->uid || st->st_uid == 0) &&
+	       (st->st_uid == look->p->jit->uid || st->st_uid == 0) &&
 	       is_within_lifetime(look->p, &st->st_mtim);
 }
 
@@ -215,7 +214,7 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 	}
 	jit_files_make_room(f);
 	file->id = f->next_id++;
-	file->is_jitdump = to == &look->jit->jitdump;
+	file->is_jitdump = to == &look->p->jit->jitdump;
 	file->device = st->st_dev;
 	file->inode = st->st_ino;
 	file->fd = steal_fd(fd);
@@ -230,7 +229,7 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 
 static int look_for_perf_map(struct look *look)
 {
-	struct jit_process *jit = look->jit;
+	struct jit_process *jit = look->p->jit;
 	struct jit_refused file;
 	cleanup(closep) int named = -1;
 	cleanup(closep) int fd = -1;
@@ -271,7 +270,7 @@ static bool has_jitdump_name(const struct look *look, const struct image *image)
 
 	if (image->kind != IMAGE_FILE || !slash)
 		return false;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->jit->inner_pid);
+	snprintf(name, sizeof(name), "jit-%d.dump", look->p->jit->inner_pid);
 	if (strcmp(slash + 1, name) == 0)
 		return true;
 	snprintf(name, sizeof(name), "jit-%d.dump", look->p->pid);
@@ -284,7 +283,7 @@ static bool has_jitdump_name(const struct look *look, const struct image *image)
  */
 static int accept_jitdump(struct look *look, struct image *image)
 {
-	struct jit_process *jit = look->jit;
+	struct jit_process *jit = look->p->jit;
 	cleanup(closep) int fd = -1;
 	struct stat st;
 
@@ -307,9 +306,10 @@ static int look_for_jitdump(struct look *look)
 	size_t n;
 	int r = 0;
 
-	if (look->jit->version == version && (!look->jit->jitdump || is_held(look->jit->jitdump)))
+	if (look->p->jit->version == version &&
+	    (!look->p->jit->jitdump || is_held(look->p->jit->jitdump)))
 		return 0;
-	look->jit->version = version;
+	look->p->jit->version = version;
 	all = mappings_get_open(look->p->mappings, &n);
 	for (size_t i = 0; i < n && !r; i++)
 		if (has_jitdump_name(look, all[i].image))
@@ -342,15 +342,15 @@ static int look_at_proc(struct look *look)
 	proc_parse_status(text, &status);
 	if (!status.has_uids || status.inner_pid <= 0)
 		return 0;
-	look->jit->inner_pid = status.inner_pid;
-	look->jit->uid = status.uids[1];
+	look->p->jit->inner_pid = status.inner_pid;
+	look->p->jit->uid = status.uids[1];
 	r = jit_folders_get(look->files->folders, look->files->proc_fd, p->pid, pid_fd, &folder);
 	if (r == JIT_FOLDERS_E_REFUSED)
-		jit_files_note_refused(look, &look->jit->refused_map, folder_refused);
+		jit_files_note_refused(look, &look->p->jit->refused_map, folder_refused);
 	if (r)
 		return r < 0 ? r : 0;
-	mount_root_unref(look->jit->folder);
-	look->jit->folder = steal_ptr(&folder);
+	mount_root_unref(look->p->jit->folder);
+	look->p->jit->folder = steal_ptr(&folder);
 	return 0;
 }
 
@@ -362,7 +362,7 @@ static bool has_files(const struct jit_process *jit)
 /* Has its own by now? Then what was inherited names none of the code that is run now. */
 static int find_jit_files(struct look *look)
 {
-	struct jit_process *jit = look->jit, inherited = {0};
+	struct jit_process *jit = look->p->jit, inherited = {0};
 	int r = 0;
 
 	if (jit->is_inherited) {
@@ -389,7 +389,7 @@ static int find_jit_files(struct look *look)
 
 static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
-	struct look look = {.files = f, .p = p, .jit = p->jit};
+	struct look look = {.files = f, .p = p};
 	struct jit_process *jit = p->jit;
 	int r;
 

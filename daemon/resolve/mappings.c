@@ -147,6 +147,14 @@ static void mappings_erase(struct mappings *m, uint32_t at)
 	memmove(&m->all[at], &m->all[at + 1], (m->n_all - at) * sizeof(*m->all));
 }
 
+static int insert_open(struct mappings *m, uint32_t at, const struct mapping *mapping)
+{
+	int r = mappings_insert(m, at, mapping);
+
+	m->n_open += !r;
+	return r;
+}
+
 static int push_closed(struct mappings *m, const struct mapping *closed)
 {
 	if (m->n_all - m->n_open == CLOSED_MAX)
@@ -169,9 +177,8 @@ static bool mapping_agrees(const struct mapping *old, const struct mapping *new)
 static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64_t end,
 			 uint32_t *ret_next)
 {
-	struct mapping old = m->all[at];
+	struct mapping old = m->all[at], closed = old;
 	uint32_t generation = newest_generation(m), next = at;
-	struct mapping closed = old;
 	int r;
 
 	closed.until = generation;
@@ -185,11 +192,9 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 
 		left.end = start;
 		left.from = generation;
-		r = mappings_insert(m, next, &left);
+		r = insert_open(m, next++, &left);
 		if (r)
 			return r;
-		m->n_open++;
-		next++;
 	}
 	if (old.end > end && m->n_open < OPEN_MAX) {
 		struct mapping right = old;
@@ -197,10 +202,9 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 		right.start = end;
 		right.offset += end - old.start;
 		right.from = generation;
-		r = mappings_insert(m, next, &right);
+		r = insert_open(m, next, &right);
 		if (r)
 			return r;
-		m->n_open++;
 	}
 	*ret_next = next;
 	return 0;
@@ -303,11 +307,7 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 		if (r)
 			return r;
 	}
-	r = mappings_insert(m, at, &added);
-	if (r)
-		return r;
-	m->n_open++;
-	return 0;
+	return insert_open(m, at, &added);
 }
 
 uint32_t mappings_generation(const struct mappings *m, uint64_t time_ns)

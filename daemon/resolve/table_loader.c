@@ -66,11 +66,6 @@ static int table_request_compare(const struct request *a, const struct request *
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static void table_queue_push(struct table_loader *l, struct request *request)
-{
-	LL_INSERT_INORDER(l->queue, request, table_request_compare);
-}
-
 /* The queue is not empty. */
 static struct request *table_queue_pop(struct table_loader *l)
 {
@@ -245,7 +240,7 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	} else if (outcome == WORKER_E_REST || was_probing) {
 		table_loader_log_trouble(l);
 		if (request)
-			table_queue_push(l, request);
+			LL_INSERT_INORDER(l->queue, request, table_request_compare);
 		return 0;
 	}
 	if (!request)
@@ -379,7 +374,7 @@ int table_loader_request(struct table_loader *l, struct image *image)
 	request->number = l->n_requests++;
 	request->rank = request->number + image->size / RANK_BYTES;
 	request->image = image_ref(image);
-	table_queue_push(l, request);
+	LL_INSERT_INORDER(l->queue, request, table_request_compare);
 	/* A result would have nowhere to go here. */
 	if (l->working || l->is_probing || is_settled(l, l->queue->image, &state))
 		return 0;
