@@ -26,8 +26,7 @@
 /* A record in the buffer. */
 struct pending {
 	uint64_t time_ns;
-	uint64_t sequence; /* among equals, the order in which they were read */
-	size_t offset;
+	size_t offset; /* among equals, the order in which they were read */
 	size_t length;
 };
 
@@ -40,7 +39,6 @@ struct process_events {
 	size_t n_bytes, bytes_allocated;
 	struct pending *pending;
 	size_t n_pending, pending_allocated;
-	uint64_t sequence;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
 
@@ -105,7 +103,6 @@ static int process_events_append(struct process_events *p, const uint8_t *record
 	memcpy(p->bytes + p->n_bytes, record, length);
 	p->pending[p->n_pending++] = (struct pending){
 		.time_ns = time_ns,
-		.sequence = p->sequence++,
 		.offset = p->n_bytes,
 		.length = length,
 	};
@@ -189,13 +186,20 @@ int process_events_new(struct process_events **ret, const struct source *source,
 	return SOURCE_E_OK;
 }
 
+static int compare_offsets(const void *left, const void *right)
+{
+	const struct pending *a = left, *b = right;
+
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
 static int compare_pending(const void *left, const void *right)
 {
 	const struct pending *a = left, *b = right;
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+	return compare_offsets(a, b);
 }
 
 static void process_events_deliver(struct process_events *p, const struct pending *pending)
@@ -212,13 +216,6 @@ static void process_events_deliver(struct process_events *p, const struct pendin
 	default:
 		break;
 	}
-}
-
-static int compare_offsets(const void *left, const void *right)
-{
-	const struct pending *a = left, *b = right;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 /* Keeps the undelivered records, from index @first on, at the buffer's beginning. */

@@ -128,26 +128,15 @@ static int bpf_drain(struct source *source, unsigned budget)
 	return budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
 }
 
-/* The counters of @sampler on all CPUs are in s->counters afterwards. */
-static int read_counters(struct bpf_source *s, struct bpf_sampler *sampler)
-{
-	__u32 key = sampler->index;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
-		return error_origin(-errno);
-	return 0;
-}
-
 /* Brings the totals up to date. The order is ticker.h's: counts first, then what came of them. */
 static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 {
 	struct source_stats stats = {0};
-	int r;
+	__u32 key = sampler->index;
 
 	sampler->cause->read(sampler);
-	r = read_counters(s, sampler);
-	if (r < 0)
-		return r;
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
+		return error_origin(-errno);
 	sampler->cause->judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -156,14 +157,14 @@ int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t
 	return u->error;
 }
 
-static void held_pop(struct unwinder *u, struct held_result **link)
+/* Takes *link out of the list of those that are held. */
+static void held_pop(struct unwinder *u, struct table_result **link)
 {
-	struct held_result *held = *link;
+	struct table_result *result = *link;
 
-	*link = held->next;
-	u->held_words -= held->result->n_words;
-	table_result_free(held->result);
-	free(held);
+	*link = result->next;
+	u->held_words -= result->n_words;
+	table_result_free(result);
 }
 
 void unwinder_detach(struct unwinder *u)
@@ -206,65 +207,32 @@ int unwinder_fd(const struct unwinder *u)
 	return u->epoll_fd;
 }
 
-/* No room for @result at the moment. False: nor for keeping it. */
-static bool unwinder_hold_result(struct unwinder *u, struct table_result *result)
+/*
+ * Installs those that are held and whose time has come: they are new, or may find room now. What
+ * finds none is held on, as far as there is memory for that.
+ */
+static int install_held(struct unwinder *u)
 {
 	size_t max_words = u->options.memory_bytes / HELD_SHARE / sizeof(uint64_t);
-	struct held_result *held;
-
-	if (u->held_words + result->n_words > max_words)
-		return false;
-	held = calloc(1, sizeof(*held));
-	if (!held)
-		return false;
-	held->result = result;
-	held->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
-	held->next = u->held;
-	u->held = held;
-	u->held_words += result->n_words;
-	return true;
-}
-
-static int unwinder_install_table(struct unwinder *u, struct table_result *table)
-{
-	cleanup(table_result_freep) struct table_result *result = table;
+	struct table_result **link = &u->held, *result;
 	uint32_t slot;
 	int r;
 
-	r = table_pool_install(u->pool, result, u->now_ns, &slot);
-	if (r < 0)
-		return r;
-	if (r == TABLE_POOL_E_FULL) {
-		if (unwinder_hold_result(u, result)) {
-			result = NULL;
-			return 0;
-		}
-		table_pool_drop(u->pool, result, u->now_ns);
-	}
-	wait_table_settled(u, slot, r == TABLE_POOL_E_OK);
-	return 0;
-}
-
-/* Those that found no room may find it now. */
-static int retry_held(struct unwinder *u)
-{
-	struct held_result **link = &u->held, *held;
-	uint32_t slot;
-	int r;
-
-	while ((held = *link)) {
-		if (held->retry_ns > u->now_ns) {
-			link = &held->next;
+	while ((result = *link)) {
+		if (result->retry_ns > u->now_ns) {
+			link = &result->next;
 			continue;
 		}
-		r = table_pool_install(u->pool, held->result, u->now_ns, &slot);
+		r = table_pool_install(u->pool, result, u->now_ns, &slot);
 		if (r < 0)
 			return r;
-		if (r == TABLE_POOL_E_FULL) {
-			held->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
-			link = &held->next;
+		if (r == TABLE_POOL_E_FULL && u->held_words <= max_words) {
+			result->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
+			link = &result->next;
 			continue;
 		}
+		if (r == TABLE_POOL_E_FULL)
+			table_pool_drop(u->pool, result, u->now_ns);
 		held_pop(u, link);
 		wait_table_settled(u, slot, r == TABLE_POOL_E_OK);
 	}
@@ -280,7 +248,9 @@ static int unwinder_receive_tables(struct unwinder *u)
 		r = table_loader_receive(u->loader, &result);
 		if (r || !result)
 			return r;
-		r = unwinder_install_table(u, result);
+		LL_PREPEND(u->held, result);
+		u->held_words += result->n_words;
+		r = install_held(u);
 	}
 	return r;
 }
@@ -310,7 +280,7 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 
 	u->now_ns = now_ns;
 	if (u->is_attached)
-		r = retry_held(u);
+		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
 	if (!r)

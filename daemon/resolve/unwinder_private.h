@@ -80,13 +80,6 @@ struct waiter {
 	struct waiter *previous, *next;
 };
 
-/* A table that waits for room. */
-struct held_result {
-	struct table_result *result;
-	uint64_t retry_ns;
-	struct held_result *next;
-};
-
 struct unwinder {
 	struct unwinder_options options;
 	struct source_sink sink;
@@ -98,8 +91,8 @@ struct unwinder {
 	struct memory_reader *reader; /* NULL: nothing is read */
 	int epoll_fd;
 	int error;
-	uint64_t now_ns; /* of the last call that had it */
-	struct held_result *held;
+	uint64_t now_ns;           /* of the last call that had it */
+	struct table_result *held; /* list: tables that wait for room */
 	size_t held_words;
 
 	struct space *spaces;
