@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/fd_packet.h"
 #include "daemon/resolve/keeper.h"
 
 #define TIMEOUT_NS (200 * NS_PER_MS)
@@ -82,22 +83,20 @@ static size_t read_memory(const struct request *request, uint8_t *to)
 static void memory_reader_serve(int data_fd, uint64_t first_id, void *memory)
 {
 	struct answer *answer = memory;
+	struct fd_packet packet; /* nobody sends descriptors */
 	struct request request;
-	ssize_t r;
+	size_t length;
 
 	for (;;) {
-		r = recv(data_fd, &request, sizeof(request), 0);
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r != (ssize_t)sizeof(request))
+		if (fd_packet_receive(data_fd, &request, sizeof(request), 0, &packet) ||
+		    packet.length != sizeof(request))
 			return;
 		if (request.id < first_id)
 			continue;
 		answer->id = request.id;
-		r = (ssize_t)(offsetof(struct answer, data) + read_memory(&request, answer->data));
-		while (send(data_fd, answer, (size_t)r, MSG_NOSIGNAL) < 0)
-			if (errno != EINTR)
-				return;
+		length = offsetof(struct answer, data) + read_memory(&request, answer->data);
+		if (fd_packet_send(data_fd, answer, length, NULL, 0, 0))
+			return;
 	}
 }
 
