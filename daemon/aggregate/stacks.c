@@ -122,11 +122,6 @@ struct stack stacks_get(const struct stacks *s, uint32_t id)
 	return ((const struct stack *)s->all.all)[id];
 }
 
-uint32_t stacks_count(const struct stacks *s)
-{
-	return s->all.n;
-}
-
 size_t stacks_bytes(const struct stacks *s)
 {
 	return sizeof(*s) + vector_bytes(&s->all, sizeof(struct stack)) + s->chunk_bytes;

@@ -38,7 +38,6 @@ int stacks_intern(struct stacks *stacks, const struct stack *stack, size_t max_b
 		  uint32_t *ret_id);
 /* Ids are 0 .. n - 1. The frames live as long as @stacks. */
 struct stack stacks_get(const struct stacks *stacks, uint32_t id);
-uint32_t stacks_count(const struct stacks *stacks);
 /* Heap memory held, bytes. */
 size_t stacks_bytes(const struct stacks *stacks);
 

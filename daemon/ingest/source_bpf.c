@@ -24,6 +24,7 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/host.h"
+#include "daemon/ingest/source_bpf_cost.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
@@ -35,13 +36,6 @@
  */
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
-
-static const struct source_ops bpf_ops;
-
-struct bpf_source *source_bpf_from(struct source *source)
-{
-	return source->ops == &bpf_ops ? (struct bpf_source *)source : NULL;
-}
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 {
@@ -425,4 +419,36 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 		return r;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;
+}
+
+static void source_cost_add(struct abi_cost *sum, const struct abi_cost *cost)
+{
+	sum->n += cost->n;
+	sum->sum_ns += cost->sum_ns;
+	for (unsigned i = 0; i < ABI_COST_BUCKETS; i++)
+		sum->buckets[i] += cost->buckets[i];
+	for (unsigned i = 0; i < ABI_COST_FRAMES; i++) {
+		sum->frames_n[i] += cost->frames_n[i];
+		sum->frames_ns[i] += cost->frames_ns[i];
+	}
+}
+
+int source_bpf_get_cost(struct source *source, enum abi_cost_part part, struct abi_cost *ret)
+{
+	const struct bpf_source *s = (struct bpf_source *)source;
+	cleanup(freep) struct abi_cost *costs = NULL;
+	struct abi_cost sum = {0};
+	__u32 key = part;
+
+	if (source->ops != &bpf_ops || !source->options.measure_cost)
+		return SOURCE_E_UNSUPPORTED;
+	costs = calloc(s->n_possible_cpus, sizeof(*costs));
+	if (!costs)
+		return error_origin(-ENOMEM);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.costs), &key, costs) < 0)
+		return error_origin(-errno);
+	for (unsigned i = 0; i < s->n_possible_cpus; i++)
+		source_cost_add(&sum, &costs[i]);
+	*ret = sum;
+	return 0;
 }

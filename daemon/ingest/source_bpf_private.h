@@ -71,9 +71,6 @@ struct bpf_source {
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
-/* NULL if @source is of another kind. */
-struct bpf_source *source_bpf_from(struct source *source);
-
 /* source_bpf_load.c */
 /*
  * Loads the programs and attaches the tracepoints; *ret_follows_children says whether those are

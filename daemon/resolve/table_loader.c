@@ -338,12 +338,12 @@ int table_loader_new(struct table_loader **ret, size_t max_words)
 	if (!l)
 		return error_origin(-ENOMEM);
 	l->max_words = max_words;
-	l->vdso_fd = -1;
+	l->vdso_fd = vdso_open();
 	r = worker_new(&l->worker, &options);
 	if (r)
 		return r;
 	/* The first request is not to wait for the worker's start. */
-	if (vdso_open(&l->vdso_fd) == VDSO_E_OK) {
+	if (l->vdso_fd >= 0) {
 		r = send_probe(l);
 		if (r)
 			return r;
