@@ -355,7 +355,7 @@ int own_tasks_add_kind(struct own_tasks *t, unsigned kind, const struct perf_eve
 		return r;
 	t->kinds[kind] = k;
 	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].closed[kind] = t->cpus[i].counts[kind] = 0;
+		t->cpus[i].closed[kind] = 0;
 	HASH_ITER (hh, t->tasks, task, next) {
 		task->refused &= ~(UINT32_C(1) << kind);
 		if (!r && !task->is_new)
@@ -371,8 +371,16 @@ void own_tasks_remove_kind(struct own_tasks *t, unsigned kind)
 	HASH_ITER (hh, t->tasks, task, next)
 		detach_kind(t, task, kind);
 	t->kinds[kind].active = false;
-	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].counts[kind] = t->cpus[i].closed[kind];
+}
+
+/* n_cpus: it was never online. */
+static size_t own_tasks_cpu_index(const struct own_tasks *t, unsigned cpu)
+{
+	size_t i = 0;
+
+	while (i < t->n_cpus && t->cpus[i].cpu != cpu)
+		i++;
+	return i;
 }
 
 static bool own_tasks_same_cpus(const struct own_tasks *t, const struct cpus *cpus)
@@ -395,10 +403,8 @@ int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus)
 	own_tasks_reset(t);
 	t->looked_ns = 0;
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		size_t i = 0;
+		size_t i = own_tasks_cpu_index(t, cpu);
 
-		while (i < t->n_cpus && t->cpus[i].cpu != cpu)
-			i++;
 		if (cpus_has(cpus, cpu) == (i < t->n_cpus && t->cpus[i].online))
 			continue;
 		if (i == t->n_cpus) {
@@ -502,26 +508,22 @@ int own_tasks_apply(struct own_tasks *t, const struct process_event *event)
 
 /* What there is to know. */
 
-void own_tasks_read(struct own_tasks *t, unsigned kind)
+uint64_t own_tasks_read(const struct own_tasks *t, unsigned kind, unsigned cpu)
 {
-	struct attachment *a;
-	uint64_t count;
+	size_t i = own_tasks_cpu_index(t, cpu);
+	const struct attachment *a;
+	uint64_t sum, count;
 
-	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].counts[kind] = t->cpus[i].closed[kind];
+	if (i == t->n_cpus)
+		return 0;
+	sum = t->cpus[i].closed[kind];
 	DL_FOREACH(t->attachments, a)
-	for (size_t i = 0; a->kind == kind && i < t->n_cpus; i++)
-		if (a->events[i].fd >= 0 &&
+	{
+		if (a->kind == kind && a->events[i].fd >= 0 &&
 		    read(a->events[i].fd, &count, sizeof(count)) == sizeof(count))
-			t->cpus[i].counts[kind] += count;
-}
-
-uint64_t own_tasks_count(const struct own_tasks *t, unsigned kind, unsigned cpu)
-{
-	for (size_t i = 0; i < t->n_cpus; i++)
-		if (t->cpus[i].cpu == cpu)
-			return t->cpus[i].counts[kind];
-	return 0;
+			sum += count;
+	}
+	return sum;
 }
 
 unsigned own_tasks_alive(const struct own_tasks *t, unsigned kind)

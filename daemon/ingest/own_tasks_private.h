@@ -49,7 +49,6 @@ struct own_cpu {
 	unsigned cpu;
 	bool online;
 	uint64_t closed[OWN_TASKS_KINDS]; /* counts of events that were closed */
-	uint64_t counts[OWN_TASKS_KINDS]; /* at the last read */
 };
 
 struct own_tasks {

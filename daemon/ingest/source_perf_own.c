@@ -106,11 +106,10 @@ void source_perf_read(struct perf_source *s, struct perf_sampler *sampler)
 	ticker_read(&sampler->ticker);
 	if (!s->tasks_of_user)
 		return;
-	own_tasks_read(s->tasks_of_user, index);
 	for (size_t i = 0; i < sampler->ticker.n_ticks; i++) {
 		struct tick *tick = &sampler->ticker.ticks[i];
 
-		tick->events = own_tasks_count(s->tasks_of_user, index, tick->cpu);
+		tick->events = own_tasks_read(s->tasks_of_user, index, tick->cpu);
 		tick->undue = own_tasks_alive(s->tasks_of_user, index);
 	}
 }
