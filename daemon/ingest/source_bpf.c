@@ -140,9 +140,7 @@ static void bpf_sampler_judge(struct bpf_sampler *sampler, bool exact, struct so
 	}
 	ticker_judge(ticker, exact);
 	ticker_drain_throttled(ticker);
-	stats->throttled = ticker->throttled;
-	stats->idle = ticker_idle(ticker);
-	stats->lost[LOST_SKIPPED] = ticker_skipped(ticker);
+	ticker_get_stats(ticker, stats);
 }
 
 /* Brings the totals up to date. The order is ticker.h's: counts first, then what came of them. */

@@ -284,22 +284,14 @@ void ticker_judge(struct ticker *t, bool exact)
 		tick_judge(&t->ticks[i], t->period, exact);
 }
 
-uint64_t ticker_skipped(const struct ticker *t)
+void ticker_get_stats(const struct ticker *t, struct source_stats *ret)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < t->n_ticks; i++)
-		sum += t->ticks[i].skipped;
-	return sum;
-}
-
-uint64_t ticker_idle(const struct ticker *t)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < t->n_ticks; i++)
-		sum += t->ticks[i].idle + t->ticks[i].idle_found;
-	return sum;
+	ret->throttled = t->throttled;
+	ret->idle = ret->lost[LOST_SKIPPED] = 0;
+	for (size_t i = 0; i < t->n_ticks; i++) {
+		ret->idle += t->ticks[i].idle + t->ticks[i].idle_found;
+		ret->lost[LOST_SKIPPED] += t->ticks[i].skipped;
+	}
 }
 
 static void drain_throttled(struct ticker *t, struct tick *tick, uint8_t *record)

@@ -32,6 +32,7 @@
 
 #include "common/cpus.h"
 #include "daemon/ingest/perf_ring.h"
+#include "daemon/ingest/source.h"
 
 /* One CPU's event. */
 struct tick {
@@ -97,9 +98,9 @@ void ticker_stop(struct ticker *t);
 void ticker_read(struct ticker *t);
 /* Finds the missing ticks and what they are. @exact: stopped, so that no tick can be late. */
 void ticker_judge(struct ticker *t, bool exact);
-uint64_t ticker_skipped(const struct ticker *t);
-/* Ticks that met an idle CPU: those that came, and those that were found. */
-uint64_t ticker_idle(const struct ticker *t);
+/* Fills in what was throttled, skipped and idle: idle ticks that came, and those that were found.
+ */
+void ticker_get_stats(const struct ticker *t, struct source_stats *ret);
 /*
  * Counts the throttle records in the rings, for an owner that has no other use for the rings. Where
  * the ring was too small for all, each two lost records (throttle, unthrottle) count as one.
