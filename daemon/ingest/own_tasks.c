@@ -107,18 +107,15 @@ static void attachment_unref(struct own_tasks *t, struct attachment *a)
 
 static int open_event(struct own_tasks *t, struct attachment *a, size_t i)
 {
-	int ring = t->options.ring(t->options.userdata, a->kind, t->cpus[i].cpu);
+	int ring = t->options.ring(t->options.userdata, a->kind, t->cpus[i].cpu), opened;
 	cleanup(closep) int fd = -1;
 
 	if (ring < 0)
 		return 0;
-	fd = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)t->cpus[i].cpu);
-	if (fd < 0) {
-		int r = fd;
-
-		fd = -1;
-		return r == -ENODEV ? 0 : r;
-	}
+	opened = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)t->cpus[i].cpu);
+	if (opened < 0)
+		return opened == -ENODEV ? 0 : opened;
+	fd = opened;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ID, &a->events[i].id) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)

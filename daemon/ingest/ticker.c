@@ -43,12 +43,9 @@ void ticker_init(struct ticker *t, const struct perf_event_attr *attr, size_t ri
 static void tick_close(struct tick *tick)
 {
 	perf_ring_unmap(&tick->ring);
-	if (tick->link >= 0)
-		close(tick->link);
-	if (tick->fd >= 0)
-		close(tick->fd);
-	tick->link = -1;
-	tick->fd = -1;
+	closep(&tick->link);
+	closep(&tick->fd);
+	tick->link = tick->fd = -1;
 }
 
 void ticker_deinit(struct ticker *t)
@@ -98,23 +95,19 @@ static int add_tick(struct ticker *t, unsigned cpu, struct tick **ret)
 
 static int tick_open(struct ticker *t, struct tick *tick)
 {
+	int fd = t->counts_elsewhere ? perf_open_silent(&t->attr, tick->cpu)
+				     : perf_admin_open(&t->attr, PERF_ALL_TASKS, (int)tick->cpu);
 	int r;
 
-	tick->fd = t->counts_elsewhere ? perf_open_silent(&t->attr, tick->cpu)
-				       : perf_admin_open(&t->attr, PERF_ALL_TASKS, (int)tick->cpu);
-	if (tick->fd == -ENODEV) { /* went offline since we looked */
-		tick->fd = -1;
+	if (fd == -ENODEV) /* went offline since we looked */
 		return 0;
-	}
-	if (tick->fd < 0) {
-		r = tick->fd;
-		tick->fd = -1;
-		return error_origin(r);
-	}
-	r = perf_ring_map(&tick->ring, tick->fd, t->ring_bytes, t->ring_least);
+	if (fd < 0)
+		return error_origin(fd);
+	tick->fd = fd;
+	r = perf_ring_map(&tick->ring, fd, t->ring_bytes, t->ring_least);
 	if (r == 0 && t->attach)
 		r = t->attach(t->userdata, tick);
-	if (r == 0 && ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	if (r == 0 && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		r = error_origin(-errno);
 	if (r < 0)
 		tick_close(tick);

@@ -42,21 +42,18 @@ void jit_file_close(struct jit_file *file)
 	lent_fd_give_up(&file->fd, &file->n_lent);
 }
 
-static bool jit_path_has_prefix(const char *text, const char *prefix)
-{
-	return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 bool jit_file_is_for(const struct image *image)
 {
+	static const char *const prefixes[] = {"/memfd:", "/dev/shm/", "/dev/zero", "/SYSV"};
+
 	if (image->kind == IMAGE_ANON)
 		return true;
 	if (image->kind != IMAGE_FILE || image_elf(image))
 		return false;
-	return jit_path_has_prefix(image->path, "/memfd:") ||
-	       jit_path_has_prefix(image->path, "/dev/shm/") ||
-	       jit_path_has_prefix(image->path, "/dev/zero") ||
-	       jit_path_has_prefix(image->path, "/SYSV");
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (strncmp(image->path, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
 }
 
 /* --- folders ---------------------------------------------------------------------------------- */

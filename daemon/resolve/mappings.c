@@ -71,22 +71,19 @@ static int mappings_unshare(struct mappings **m)
 	r = mappings_new(&copy);
 	if (r)
 		return r;
-	copy->all = malloc((old->n_all ? old->n_all : 1) * sizeof(*copy->all));
-	if (!copy->all)
-		return error_origin(-ENOMEM);
 	copy->capacity = old->n_all ? old->n_all : 1;
+	copy->all = malloc(copy->capacity * sizeof(*copy->all));
+	copy->began_ns = old->n_began ? malloc(GENERATIONS_MAX * sizeof(*copy->began_ns)) : NULL;
+	if (!copy->all || (old->n_began && !copy->began_ns))
+		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < old->n_all; i++) {
 		copy->all[i] = old->all[i];
 		image_ref(copy->all[i].image);
 	}
+	if (old->n_began)
+		memcpy(copy->began_ns, old->began_ns, old->n_began * sizeof(*copy->began_ns));
 	copy->n_open = old->n_open;
 	copy->n_all = old->n_all;
-	if (old->n_began) {
-		copy->began_ns = malloc(GENERATIONS_MAX * sizeof(*copy->began_ns));
-		if (!copy->began_ns)
-			return error_origin(-ENOMEM);
-		memcpy(copy->began_ns, old->began_ns, old->n_began * sizeof(*copy->began_ns));
-	}
 	copy->version = old->version;
 	copy->base = old->base;
 	copy->n_began = old->n_began;
