@@ -66,14 +66,14 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 	}
 	if (fd != -EACCES && fd != -EPERM && fd != -ENOSYS)
 		return error_origin(fd);
-	snprintf(message->text, sizeof(message->text),
-		 "the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
-		 "= %d)"
-		 ": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
-		 "then "
-		 "restart profd",
-		 event_paranoid_level());
-	return SOURCE_E_DENIED;
+	return source_refuse(
+		message, SOURCE_E_DENIED,
+		"the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
+		"= %d)"
+		": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
+		"then "
+		"restart profd",
+		event_paranoid_level());
 }
 
 /* Attachments. */

@@ -37,6 +37,10 @@ struct source_message {
 	char text[256];
 };
 
+/* Puts a text into @message, as by printf(3). Returns @outcome. */
+__attribute__((format(printf, 3, 4))) int source_refuse(struct source_message *message, int outcome,
+							const char *format, ...);
+
 /* What to sample. @event is one of INTERFACE.md's names, resolved by event.c. */
 struct event {
 	char name[32]; /* canonical: "cpu-clock", "cycles", "r01c2" ... */
@@ -117,7 +121,8 @@ struct source_ops {
 	int (*add_pid)(struct source *source, unsigned sampler, pid_t pid, bool children);
 	int (*remove_pid)(struct source *source, unsigned sampler, pid_t pid);
 	int (*follow_cpus)(struct source *source);
-	/* Brings samplers[sampler].stats up to date; it may be one that was removed. */
+	/* Brings samplers[sampler].stats up to date but for expected; it may be one that was
+	 * removed. */
 	int (*update_stats)(struct source *source, unsigned sampler);
 	uint64_t (*memory_bytes)(struct source *source);
 	const struct unwind_host *(*unwind_host)(struct source *source);

@@ -162,7 +162,6 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 			stats.lost[j] += s->counters[i].lost[j];
 	}
 	stats.lost[LOST_MALFORMED] += sampler->malformed;
-	stats.expected = stats.seen + stats.lost[LOST_SKIPPED];
 	s->source.samplers[sampler->index].stats = stats;
 	return 0;
 }
@@ -270,11 +269,9 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 		return r;
 	*sampler = (struct bpf_sampler){.owner = s, .index = index, .ring_fd = -1};
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
-	if (!sampler->ring_bytes) {
-		snprintf(message->text, sizeof(message->text),
-			 "no memory for another ring buffer: raise [memory] budget");
-		return SOURCE_E_FULL;
-	}
+	if (!sampler->ring_bytes)
+		return source_refuse(message, SOURCE_E_FULL,
+				     "no memory for another ring buffer: raise [memory] budget");
 	bpf_configure_sampler(s, sampler);
 	r = reset_counters(s, sampler);
 	if (r == 0)

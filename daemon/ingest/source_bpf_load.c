@@ -140,13 +140,12 @@ int source_bpf_load(struct profile_bpf **ret, const struct source_options *optio
 		return SOURCE_E_OK;
 	if (r == -ENOMEM)
 		return error_origin(r);
-	if (r == -EPERM) {
-		snprintf(message->text, sizeof(message->text),
-			 "the kernel does not let profd load BPF programs: it needs CAP_BPF and "
-			 "CAP_PERFMON; or use the perf source");
-		return SOURCE_E_DENIED;
-	}
-	snprintf(message->text, sizeof(message->text),
-		 "the BPF programs cannot be loaded (%.150s): use the perf source", said.text);
-	return SOURCE_E_UNSUPPORTED;
+	if (r == -EPERM)
+		return source_refuse(
+			message, SOURCE_E_DENIED,
+			"the kernel does not let profd load BPF programs: it needs CAP_BPF and "
+			"CAP_PERFMON; or use the perf source");
+	return source_refuse(message, SOURCE_E_UNSUPPORTED,
+			     "the BPF programs cannot be loaded (%.150s): use the perf source",
+			     said.text);
 }

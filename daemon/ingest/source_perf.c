@@ -509,7 +509,6 @@ static int perf_update_stats(struct source *source, unsigned index)
 
 	if (source->samplers[index].used)
 		ticker_get_stats(&s->samplers[index].ticker, stats);
-	stats->expected = stats->seen + stats->lost[LOST_SKIPPED];
 	stats->unfollowed = s->unfollowed;
 	if (s->tasks_of_user)
 		stats->unattached = own_tasks_unattached(s->tasks_of_user);

@@ -104,7 +104,6 @@ static bool replay_deliver_record(struct source_replay *s)
 			return true;
 		}
 		record->sample.sampler = (uint16_t)sampler;
-		s->source.samplers[sampler].stats.expected++;
 		s->source.samplers[sampler].stats.seen++;
 		sink->sample(sink->userdata, &record->sample);
 		return true;
@@ -187,12 +186,10 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 		if (r < 0)
 			return r;
 	}
-	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK) {
-		snprintf(message->text, sizeof(message->text),
-			 "not a recording that this profd can read: make one with "
-			 "--record-replay");
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "not a recording that this profd can read: make one with "
+				     "--record-replay");
 	s->first = s->position = REPLAY_HEAD_BYTES;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;

@@ -147,12 +147,6 @@ static int shim_epoll_add(int epoll, int fd, uint32_t events, uint64_t number)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int shim_refuse(struct source_message *message, int outcome, const char *text)
-{
-	snprintf(message->text, sizeof(message->text), "%s", text);
-	return outcome;
-}
-
 /* Takes @pidfd over. Makes room in the array as well. */
 static int make_target(struct shim_source *s, const struct source_shim_process *process, int pidfd,
 		       struct shim_target **ret)
@@ -214,22 +208,22 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 
 	if (!process->privileged &&
 	    !shim_pace_allows(&s->pace, process->uid, clock_ns(CLOCK_MONOTONIC)))
-		return shim_refuse(message, SOURCE_E_FULL,
-				   "too many of your processes are attached");
+		return source_refuse(message, SOURCE_E_FULL,
+				     "too many of your processes are attached");
 	r = shim_detach_previous(s, process->pid, &before);
 	if (r)
 		return r;
 	if (!before && !shim_has_room(s, process))
-		return shim_refuse(message, SOURCE_E_FULL, "too many processes are attached");
+		return source_refuse(message, SOURCE_E_FULL, "too many processes are attached");
 	r = make_target(s, process, steal_fd(&owned), &t);
 	if (!r && before)
 		remove_target(s, before);
 	if (!r)
 		r = shim_begin_target(s, t);
 	if (r == SOURCE_E_FULL)
-		return shim_refuse(message, r, "no memory or file descriptors for another ring");
+		return source_refuse(message, r, "no memory or file descriptors for another ring");
 	if (r == SOURCE_E_GONE)
-		return shim_refuse(message, r, "the process has ended");
+		return source_refuse(message, r, "the process has ended");
 	if (r)
 		return r;
 	set_frequency(s, t);
@@ -371,20 +365,17 @@ static int shim_check_spec(const struct sampler_spec *spec, struct source_messag
 {
 	const struct event *event = &spec->event;
 
-	if (!event->is_clock || event->exclude_user || event->exclude_kernel) {
-		snprintf(message->text, sizeof(message->text),
-			 "%s%s%s cannot be sampled: programs with libprofd sample CPU time only; "
-			 "use -e cpu-clock",
-			 event->name, event->exclude_kernel ? ":u" : "",
-			 event->exclude_user ? ":k" : "");
-		return SOURCE_E_UNSUPPORTED;
-	}
-	if (event_ticks_per_second(spec) > RING_FREQUENCY_MAX) {
-		snprintf(message->text, sizeof(message->text),
-			 "programs with libprofd can be sampled at %d Hz at most",
-			 RING_FREQUENCY_MAX);
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (!event->is_clock || event->exclude_user || event->exclude_kernel)
+		return source_refuse(
+			message, SOURCE_E_UNSUPPORTED,
+			"%s%s%s cannot be sampled: programs with libprofd sample CPU time only; "
+			"use -e cpu-clock",
+			event->name, event->exclude_kernel ? ":u" : "",
+			event->exclude_user ? ":k" : "");
+	if (event_ticks_per_second(spec) > RING_FREQUENCY_MAX)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "programs with libprofd can be sampled at %d Hz at most",
+				     RING_FREQUENCY_MAX);
 	return SOURCE_E_OK;
 }
 
@@ -461,10 +452,7 @@ static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
  */
 static int shim_update_stats(struct source *source, unsigned sampler)
 {
-	struct source_stats *stats = &source->samplers[sampler].stats;
-
-	stats->expected = stats->seen;
-	stats->excess_ticks = ((struct shim_source *)source)->excess_ticks;
+	source->samplers[sampler].stats.excess_ticks = ((struct shim_source *)source)->excess_ticks;
 	return SOURCE_E_OK;
 }
 

@@ -53,7 +53,6 @@ static inline void scripted_deliver(struct source_scripted *s, const struct scri
 		sink->process_event(sink->userdata, &item->event);
 		return;
 	}
-	s->source.samplers[item->sample.sampler].stats.expected++;
 	s->source.samplers[item->sample.sampler].stats.seen++;
 	sink->sample(sink->userdata, &item->sample);
 }
