@@ -89,10 +89,8 @@ static void forget_gone(struct own_tasks *t)
 	struct own_process *p, *next;
 
 	HASH_ITER (hh, t->processes, p, next) {
-		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-					      .time_ns = t->looked_ns,
-					      .pid = p->pid,
-					      .tid = p->pid};
+		struct process_event event = process_event_of(PROCESS_EVENT_EXIT, p->pid,
+							      t->looked_ns);
 
 		if (p->generation == t->generation)
 			continue;

@@ -41,33 +41,30 @@ DEFINE_CLEANUP(struct profile_bpf *, profile_bpf__destroy)
 #define VERIFIER_LOG_STATS 4 /* BPF_LOG_STATS of include/linux/bpf_verifier.h */
 
 /* What the kernel's verifier says of each program: how long it looked at it. */
-struct verifier {
-	char says[PROGRAMS_MAX][VERIFIER_SAYS];
-};
-
-static void verifier_attach_logs(struct verifier *v, struct profile_bpf *skeleton)
+static void verifier_attach_logs(char says[PROGRAMS_MAX][VERIFIER_SAYS],
+				 struct profile_bpf *skeleton)
 {
 	struct bpf_program *program;
 	unsigned i = 0;
 
-	memset(v, 0, sizeof(*v));
 	bpf_object__for_each_program(program, skeleton->obj)
 	{
 		if (i >= PROGRAMS_MAX)
 			break;
 		bpf_program__set_log_level(program, VERIFIER_LOG_STATS);
-		bpf_program__set_log_buf(program, v->says[i++], VERIFIER_SAYS);
+		bpf_program__set_log_buf(program, says[i++], VERIFIER_SAYS);
 	}
 }
 
-static void verifier_report(const struct verifier *v, struct profile_bpf *skeleton, uint64_t us)
+static void verifier_report(char says[PROGRAMS_MAX][VERIFIER_SAYS], struct profile_bpf *skeleton,
+			    uint64_t us)
 {
 	struct bpf_prog_info info = {0};
 	unsigned long sum = 0, one;
 	__u32 size = sizeof(info);
 
 	for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-		if (sscanf(v->says[i], "verification time %lu usec", &one) == 1)
+		if (sscanf(says[i], "verification time %lu usec", &one) == 1)
 			sum += one;
 	bpf_obj_get_info_by_fd(bpf_program__fd(skeleton->progs.profile_tick), &info, &size);
 	log_info("BPF programs loaded in %" PRIu64 " ms (verifier %lu us, %u instructions of the "
@@ -93,7 +90,7 @@ static int load_skeleton(struct profile_bpf **ret, const struct source_options *
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
 	struct bpf_program *program;
-	struct verifier verifier;
+	char says[PROGRAMS_MAX][VERIFIER_SAYS] = {{0}};
 	uint64_t began;
 	int r;
 
@@ -105,12 +102,12 @@ static int load_skeleton(struct profile_bpf **ret, const struct source_options *
 		if (program != skeleton->progs.profile_tick)
 			bpf_program__set_autoload(program, with_tracepoints);
 	}
-	verifier_attach_logs(&verifier, skeleton);
+	verifier_attach_logs(says, skeleton);
 	began = clock_ns(CLOCK_MONOTONIC) / 1000;
 	r = profile_bpf__load(skeleton);
 	if (r == 0)
-		verifier_report(&verifier, skeleton, clock_ns(CLOCK_MONOTONIC) / 1000 - began);
-	/* All that can be without an event. Whatever the reason, it does without them. */
+		verifier_report(says, skeleton, clock_ns(CLOCK_MONOTONIC) / 1000 - began);
+	/* The tracepoints. Whatever the reason, it does without them. */
 	if (r == 0 && with_tracepoints && profile_bpf__attach(skeleton) < 0)
 		r = -ENOENT;
 	if (r < 0)

@@ -24,11 +24,10 @@ struct source_replay {
 	struct source source; /* its fd is an eventfd that is always readable */
 	int fd;               /* the file */
 	bool ended, at_eof;
-	struct source_message end; /* why it ended early */
-	uint64_t position;         /* in the file, of bytes[first] */
-	uint64_t unwanted;         /* samples that met no sampler */
-	struct sampler_spec recorded[SAMPLERS_MAX];
-	bool is_recorded[SAMPLERS_MAX];
+	struct source_message end;                  /* why it ended early */
+	uint64_t position;                          /* in the file, of bytes[first] */
+	uint64_t unwanted;                          /* samples that met no sampler */
+	struct sampler_spec recorded[SAMPLERS_MAX]; /* without a name: none */
 	struct replay_record record;
 	size_t first, n_bytes;
 	uint8_t bytes[BUFFER_BYTES];
@@ -73,8 +72,7 @@ static unsigned sampler_for(const struct source_replay *s, unsigned recorded)
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		if (!s->source.samplers[i].used)
 			continue;
-		if (s->is_recorded[recorded] &&
-		    same_sampling(&s->source.samplers[i].spec, &s->recorded[recorded]))
+		if (same_sampling(&s->source.samplers[i].spec, &s->recorded[recorded]))
 			return i;
 		if (first == NO_SAMPLER)
 			first = i;
@@ -92,7 +90,6 @@ static bool replay_deliver_record(struct source_replay *s)
 	switch (record->type) {
 	case REPLAY_SAMPLER:
 		s->recorded[record->sampler] = record->spec;
-		s->is_recorded[record->sampler] = true;
 		return false;
 	case REPLAY_EVENT:
 		sink->process_event(sink->userdata, &record->event);

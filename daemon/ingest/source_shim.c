@@ -103,12 +103,10 @@ static int shim_detach_target(struct shim_source *s, struct shim_target *t)
 static int shim_end_target(struct shim_source *s, struct shim_target *t)
 {
 	const struct source_sink *sink = s->source.options.sink;
-	struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-				      .pid = t->process.pid,
-				      .tid = t->process.pid};
+	struct process_event event;
 	int r = shim_detach_target(s, t);
 
-	event.time_ns = clock_ns(CLOCK_MONOTONIC);
+	event = process_event_of(PROCESS_EVENT_EXIT, t->process.pid, clock_ns(CLOCK_MONOTONIC));
 	if (!s->options.is_idle)
 		sink->process_event(sink->userdata, &event);
 	remove_target(s, t);

@@ -360,9 +360,7 @@ static int process_new_for_sample(struct process_table *t, const struct sample *
 {
 	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
 	struct process *p = process_newest(t, sample->pid);
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .pid = sample->pid,
-				      .tid = sample->pid};
+	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, sample->pid, 0);
 	int r;
 
 	t->stats.unknown++;

@@ -34,10 +34,7 @@ static bool is_stale(const struct scan *scan, const struct process *p, const str
 
 static int scan_process(struct scan *scan, const struct proc_stat *stat)
 {
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .time_ns = scan->time_ns,
-				      .pid = stat->pid,
-				      .tid = stat->pid};
+	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, stat->pid, scan->time_ns);
 	struct process *p = process_table_living(scan->table, stat->pid);
 	int r;
 
@@ -107,10 +104,8 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 
 	/* After lost records: who is not there any more has ended. */
 	HASH_ITER (hh, t->slots, slot, next) {
-		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-					      .time_ns = scan.time_ns,
-					      .pid = slot->pid,
-					      .tid = slot->pid};
+		struct process_event event = process_event_of(PROCESS_EVENT_EXIT, slot->pid,
+							      scan.time_ns);
 
 		if (!r && scan.again && slot->scanned_ns != scan.time_ns &&
 		    !slot->newest->died_ns && slot->newest->born_ns < scan.time_ns)
@@ -134,12 +129,9 @@ int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 static void emit_fork_event(struct process_table *t, const struct proc_stat *stat, uint64_t time_ns,
 			    const struct source_sink *sink)
 {
-	struct process_event event = {.kind = PROCESS_EVENT_FORK,
-				      .time_ns = time_ns,
-				      .pid = stat->pid,
-				      .tid = stat->pid,
-				      .parent = stat->ppid};
+	struct process_event event = process_event_of(PROCESS_EVENT_FORK, stat->pid, time_ns);
 
+	event.parent = stat->ppid;
 	if (process_table_living(t, stat->ppid))
 		sink->process_event(sink->userdata, &event);
 }
@@ -147,10 +139,8 @@ static void emit_fork_event(struct process_table *t, const struct proc_stat *sta
 int process_table_begin(struct process_table *t, pid_t pid, const struct source_sink *sink,
 			uint64_t *ret_start_ns)
 {
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .time_ns = clock_ns(CLOCK_MONOTONIC),
-				      .pid = pid,
-				      .tid = pid};
+	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, pid,
+						      clock_ns(CLOCK_MONOTONIC));
 	struct process *p = process_table_living(t, pid);
 	struct proc_stat stat;
 	uint64_t start_ns;

@@ -205,11 +205,7 @@ static unsigned path_value(const struct unit_path *p, struct span path)
 
 static void copy_span(struct span s, char *ret, size_t size)
 {
-	size_t n = s.length < size ? s.length : size - 1;
-
-	if (n > 0)
-		memcpy(ret, s.at, n);
-	ret[n] = '\0';
+	snprintf(ret, size, "%.*s", (int)s.length, s.at);
 }
 
 static bool is_session(const struct unit_path *p)
