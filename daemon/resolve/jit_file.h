@@ -19,7 +19,6 @@
 
 #include "common/cleanup.h"
 #include "daemon/resolve/image.h"
-#include "daemon/resolve/mount_root.h"
 
 struct jit_file {
 	atomic_uint n_references;
@@ -51,27 +50,5 @@ void jit_file_close(struct jit_file *file);
  * that was loaded from such memory is an ELF file, and none.
  */
 bool jit_file_is_for(const struct image *image);
-
-enum {
-	JIT_FOLDERS_E_OK,
-	JIT_FOLDERS_E_NONE,    /* it has none, or is gone */
-	JIT_FOLDERS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
-};
-
-/*
- * The temporary folder of the process @pid: what is /tmp below its root. @pid_fd: its directory in
- * /proc, which is @proc_fd. It is kept open in @folders, once for all processes that share it, and
- * known not to be on FUSE, which cannot change while it is open. *ret is a new reference. Main
- * thread only. Returns JIT_FOLDERS_E_* or negative errno.
- */
-int jit_folders_get(struct mount_roots *folders, int proc_fd, pid_t pid, int pid_fd,
-		    struct mount_root **ret);
-
-/*
- * The file @name in the folder itself, neither link nor mount: opened without asking anything of
- * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the folder is closed;
- * anything else: what bears the name is a mount, say.
- */
-int jit_folder_name(const struct mount_root *folder, const char *name);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/mounts.h"
 #include "common/read_end.h"
 #include "daemon/resolve/jit_file.h"
 #include "daemon/resolve/mount_root.h"
@@ -114,6 +116,64 @@ static void jit_files_make_room(struct jit_files *f)
 		if (f->held[i]->used < f->held[oldest]->used)
 			oldest = i;
 	jit_files_remove(f, oldest);
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+enum {
+	JIT_FOLDERS_E_OK,
+	JIT_FOLDERS_E_NONE,    /* it has none, or is gone */
+	JIT_FOLDERS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
+};
+
+/*
+ * The temporary folder of the process @pid, whose directory in /proc is @pid_fd: what is /tmp below
+ * its root. It is kept open once for all processes that share it, and known not to be on FUSE,
+ * which cannot change while it is open. *ret is a new reference. Returns JIT_FOLDERS_E_* or
+ * negative errno.
+ */
+static int jit_folders_get(struct jit_files *f, pid_t pid, int pid_fd, struct mount_root **ret)
+{
+	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int fd = -1;
+	cleanup(mount_root_unrefp) struct mount_root *folder = NULL;
+	struct mount_root *known;
+	struct mounts_mount mount;
+	bool is_refused = false;
+	struct statx stx;
+	int r;
+
+	if (root_fd >= 0)
+		fd = mount_root_open_path(f->proc_fd, pid, root_fd, "/tmp", O_DIRECTORY,
+					  &is_refused);
+	if (fd < 0)
+		return is_refused ? JIT_FOLDERS_E_REFUSED : JIT_FOLDERS_E_NONE;
+	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
+		return JIT_FOLDERS_E_REFUSED;
+	r = mount_root_new(&folder, &fd, &stx);
+	if (r)
+		return r;
+	known = mount_roots_find(f->folders, folder);
+	if (!known) {
+		if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) ||
+		    mount.is_fuse)
+			return JIT_FOLDERS_E_REFUSED;
+		known = mount_roots_add(f->folders, steal_ptr(&folder));
+	}
+	*ret = mount_root_ref(known);
+	return JIT_FOLDERS_E_OK;
+}
+
+/*
+ * The file @name in the folder itself, neither link nor mount: opened without asking anything of
+ * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the folder is closed;
+ * anything else: what bears the name is a mount, say.
+ */
+static int jit_folder_name(const struct mount_root *folder, const char *name)
+{
+	/* A closed folder's is EBADF. */
+	return mount_root_open_below(folder->fd, name, O_NOFOLLOW,
+				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
 /* --- which files are believed ----------------------------------------------------------------- */
@@ -344,7 +404,7 @@ static int look_at_proc(struct look *look)
 		return 0;
 	look->p->jit->inner_pid = status.inner_pid;
 	look->p->jit->uid = status.uids[1];
-	r = jit_folders_get(look->files->folders, look->files->proc_fd, p->pid, pid_fd, &folder);
+	r = jit_folders_get(look->files, p->pid, pid_fd, &folder);
 	if (r == JIT_FOLDERS_E_REFUSED)
 		jit_files_note_refused(look, &look->p->jit->refused_map, folder_refused);
 	if (r)

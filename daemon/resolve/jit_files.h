@@ -42,6 +42,7 @@
 #define JIT_LOOK_MAX_NS (4 * NS_PER_S)
 
 struct process;
+struct mount_root;
 
 /* What is known of one process. */
 struct jit_process {

@@ -10,7 +10,7 @@
  * An open root keeps file systems from being unmounted, and somebody can make namespaces without
  * end. So at most MOUNT_ROOTS_MAX are open; the one that was asked for the longest time ago gives
  * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
- * Other folders are kept in the same way (jit_file.h).
+ * Other folders are kept in the same way (jit_files.c).
  *
  * References may be given back by any thread; all else is the main thread's, but for borrowing.
  */
