@@ -101,7 +101,6 @@ static void attachment_unref(struct own_tasks *t, struct attachment *a)
 		return;
 	attachment_close(t, a);
 	DL_DELETE(t->attachments, a);
-	t->n_attachments--;
 	free(a);
 }
 
@@ -148,7 +147,6 @@ static int attachment_new(struct own_tasks *t, unsigned kind, pid_t tid, struct 
 	}
 	a->since_ns = clock_ns(CLOCK_MONOTONIC);
 	DL_APPEND(t->attachments, a);
-	t->n_attachments++;
 	*ret = a;
 	return 0;
 }

@@ -125,15 +125,16 @@ static int attach_found(struct own_tasks *t)
 static bool is_mostly_orphans(const struct own_tasks *t)
 {
 	const struct attachment *a;
-	unsigned n = 0;
+	unsigned n = 0, all = 0;
 
 	DL_FOREACH(t->attachments, a)
 	{
 		const struct own_task *task = own_task_find(t, a->tid);
 
 		n += !task || task->attachments[a->kind] != a;
+		all++;
 	}
-	return n > t->n_attachments / 2;
+	return n > all / 2;
 }
 
 int own_tasks_look(struct own_tasks *t, uint64_t now_ns)

@@ -59,7 +59,7 @@ struct own_tasks {
 	struct own_process *processes;
 	struct own_task *tasks;
 	struct attachment *attachments;
-	unsigned n_attachments, n_events;
+	unsigned n_events;
 	uint64_t generation, looked_ns, reset_ns;
 	bool lost;  /* records: who inherited what is not known any more */
 	bool full;  /* an event could not be opened for lack of room */
