@@ -31,6 +31,7 @@ int stacks_new(struct stacks **ret)
 
 	if (!s)
 		return error_origin(-ENOMEM);
+	s->all.size = sizeof(struct stack);
 	profile_hash_key_init(&s->hash_key);
 	*ret = s;
 	return 0;
@@ -102,14 +103,14 @@ int stacks_intern(struct stacks *s, const struct stack *stack, size_t max_bytes,
 	*ret_id = profile_table_find(&s->all.table, hash, stacks_is_stack, s, stack);
 	if (*ret_id != PROFILE_NONE)
 		return STACKS_E_OK;
-	growth = chunk_growth(s, bytes) + vector_growth(&s->all, sizeof(added));
+	growth = chunk_growth(s, bytes) + vector_growth(&s->all);
 	if (growth && stacks_bytes(s) + growth > max_bytes)
 		return STACKS_E_FULL;
 	added.frames = frames = chunk_allocate(s, bytes);
 	if (!frames)
 		return error_origin(-ENOMEM);
 	memcpy(frames, stack->frames, bytes);
-	r = vector_add(&s->all, sizeof(added), hash);
+	r = vector_add(&s->all, hash);
 	if (r)
 		return r;
 	*ret_id = s->all.n - 1;
@@ -124,5 +125,5 @@ struct stack stacks_get(const struct stacks *s, uint32_t id)
 
 size_t stacks_bytes(const struct stacks *s)
 {
-	return sizeof(*s) + vector_bytes(&s->all, sizeof(struct stack)) + s->chunk_bytes;
+	return sizeof(*s) + vector_bytes(&s->all) + s->chunk_bytes;
 }
