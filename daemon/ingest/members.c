@@ -18,35 +18,18 @@ struct member {
 	UT_hash_handle hh;
 };
 
-struct members {
-	struct member *by_pid;
-};
-
-int members_new(struct members **ret)
-{
-	struct members *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return error_origin(-ENOMEM);
-	*ret = m;
-	return 0;
-}
-
 static void member_delete(struct members *m, struct member *member)
 {
 	HASH_DEL(m->by_pid, member);
 	free(member);
 }
 
-void members_free(struct members *m)
+void members_deinit(struct members *m)
 {
 	struct member *member, *next;
 
-	if (!m)
-		return;
 	HASH_ITER (hh, m->by_pid, member, next)
 		member_delete(m, member);
-	free(m);
 }
 
 static struct member *members_find(const struct members *m, pid_t pid)

@@ -57,8 +57,8 @@ struct perf_source {
 	struct source source;    /* its fd is an epoll instance */
 	struct source_sink sink; /* ours: follows fork before it hands on */
 	struct process_events *events;
-	struct members *members;
-	struct members *own;             /* our children, and we; NULL: they are sampled */
+	struct members members;
+	struct members own;              /* our children, and we, unless they are sampled */
 	struct own_tasks *tasks_of_user; /* NULL: the events are of all that a CPU runs */
 	bool sees_kernel;
 	uint64_t found_ns; /* when threads were last looked for */
@@ -75,7 +75,7 @@ static void perf_source_on_process_event(void *userdata, const struct process_ev
 {
 	struct perf_source *s = userdata;
 
-	if (members_follow(s->members, event) < 0 || (s->own && members_follow(s->own, event) < 0))
+	if (members_follow(&s->members, event) < 0 || members_follow(&s->own, event) < 0)
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
 		perf_tasks_forget(&s->tasks, event->tid);
@@ -117,7 +117,7 @@ static int perf_own_begin(struct perf_source *s)
 	struct own_tasks_options options = {
 		.proc_fd = s->tasks.proc_fd,
 		.uid = geteuid(),
-		.self = s->own,
+		.self = s->source.options.exclude_children ? &s->own : NULL,
 		.max_events = perf_own_max_events(),
 		.ring = perf_own_ring_fd,
 		.tell = perf_own_forward_event,
@@ -200,14 +200,14 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 		return false;
 	}
 	if ((s->source.options.exclude_self && p->pid == getpid()) ||
-	    (s->own && members_has(s->own, OWN_SAMPLER, p->pid))) {
+	    members_has(&s->own, OWN_SAMPLER, p->pid)) {
 		sampler->stats->excluded++;
 		sampler->stats->self++;
 		return false;
 	}
 	if ((event_excludes_by_source(event) &&
 	     (p->user_mode ? event->exclude_user : event->exclude_kernel)) ||
-	    (!sampler->spec->all && !members_has(s->members, index, p->pid))) {
+	    (!sampler->spec->all && !members_has(&s->members, index, p->pid))) {
 		sampler->stats->excluded++;
 		return false;
 	}
@@ -435,7 +435,7 @@ static int perf_remove_sampler(struct source *source, unsigned index)
 	ticker_judge(&sampler->ticker, true);
 	ticker_get_stats(&sampler->ticker, sampler->stats);
 	ticker_deinit(&sampler->ticker);
-	members_remove_sampler(s->members, index);
+	members_remove_sampler(&s->members, index);
 	return r;
 }
 
@@ -448,12 +448,12 @@ static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool c
 {
 	if (!perf_pid_is_alive(pid))
 		return SOURCE_E_GONE;
-	return members_add(((struct perf_source *)source)->members, index, pid, children);
+	return members_add(&((struct perf_source *)source)->members, index, pid, children);
 }
 
 static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
 {
-	members_remove(((struct perf_source *)source)->members, index, pid);
+	members_remove(&((struct perf_source *)source)->members, index, pid);
 	return SOURCE_E_OK;
 }
 
@@ -478,9 +478,8 @@ static int perf_follow_cpus(struct source *source)
 	struct cpus cpus;
 	int r;
 
-	members_sweep(s->members, perf_pid_is_alive);
-	if (s->own)
-		members_sweep(s->own, perf_pid_is_alive);
+	members_sweep(&s->members, perf_pid_is_alive);
+	members_sweep(&s->own, perf_pid_is_alive);
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
@@ -529,8 +528,8 @@ static void perf_free(struct source *source)
 			ticker_deinit(&s->samplers[i].ticker);
 	own_tasks_free(s->tasks_of_user);
 	process_events_free(s->events);
-	members_free(s->members);
-	members_free(s->own);
+	members_deinit(&s->members);
+	members_deinit(&s->own);
 	closep(&s->tasks.proc_fd);
 	free(s);
 }
@@ -568,12 +567,8 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	if (s->source.fd < 0)
 		return error_origin(-errno);
 	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
-	if (r == 0)
-		r = members_new(&s->members);
 	if (r == 0 && options->exclude_children)
-		r = members_new(&s->own);
-	if (r == 0 && options->exclude_children)
-		r = own_processes_add(s->own, s->tasks.proc_fd, getpid());
+		r = own_processes_add(&s->own, s->tasks.proc_fd, getpid());
 	if (r == 0)
 		r = process_events_new(&s->events, &s->source, &s->sink, options->own_only,
 				       message);
