@@ -32,11 +32,6 @@ void jit_file_return(struct jit_file *file, int fd)
 	lent_fd_return(&file->n_lent, fd);
 }
 
-void jit_file_close(struct jit_file *file)
-{
-	lent_fd_give_up(&file->fd, &file->n_lent);
-}
-
 bool jit_file_is_for(const struct image *image)
 {
 	static const char *const prefixes[] = {"/memfd:", "/dev/shm/", "/dev/zero", "/SYSV"};

@@ -40,8 +40,6 @@ DEFINE_CLEANUP(struct jit_file *, jit_file_unref)
 /* Any thread that holds a reference. The descriptor, to be returned, or -1. */
 int jit_file_borrow(struct jit_file *file);
 void jit_file_return(struct jit_file *file, int fd);
-/* The main thread: for good. Who has borrowed it may still use it. */
-void jit_file_close(struct jit_file *file);
 
 /*
  * Whether what is mapped there is code that was generated: anonymous memory, or memory that is

@@ -15,6 +15,7 @@
 #include "common/mounts.h"
 #include "common/read_end.h"
 #include "daemon/resolve/jit_file.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
@@ -61,7 +62,7 @@ static void jit_files_remove(struct jit_files *f, size_t i)
 	struct jit_file *file = f->held[i];
 
 	f->held[i] = f->held[--f->n];
-	jit_file_close(file);
+	lent_fd_give_up(&file->fd, &file->n_lent);
 	jit_file_unref(file);
 }
 
