@@ -16,17 +16,12 @@
 
 struct run {
 	size_t first, n;
-};
-
-struct resting {
-	struct run run;
-	uint64_t since_ns;
+	uint64_t since_ns; /* resting: since when */
 };
 
 struct extents {
 	uint64_t rest_ns;
-	struct run *gaps;
-	struct resting *queue;
+	struct run *gaps, *queue;
 	size_t n_gaps, max_gaps, n_resting, max_resting, n_out;
 	size_t n_unused;
 };
@@ -97,7 +92,7 @@ static void reclaim_rested_runs(struct extents *e, uint64_t now_ns)
 	size_t n = 0;
 
 	while (n < e->n_resting && e->queue[n].since_ns + e->rest_ns <= now_ns)
-		add_gap(e, e->queue[n++].run);
+		add_gap(e, e->queue[n++]);
 	if (!n)
 		return;
 	e->n_resting -= n;
@@ -134,8 +129,7 @@ int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_f
 
 void extents_release(struct extents *e, size_t first, size_t n, uint64_t now_ns)
 {
-	e->queue[e->n_resting++] = (struct resting){.run = {.first = first, .n = n},
-						    .since_ns = now_ns};
+	e->queue[e->n_resting++] = (struct run){.first = first, .n = n, .since_ns = now_ns};
 	e->n_out--;
 	e->n_unused += n;
 }

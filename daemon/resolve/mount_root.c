@@ -170,23 +170,18 @@ bool mount_root_stat(int fd, struct statx *ret)
 		     STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0;
 }
 
-static bool read_may_have_fuse(int proc_fd, pid_t pid)
-{
-	size_t length = 0;
-	cleanup(freep) char *text = mount_root_read_mounts(proc_fd, pid, &length);
-
-	return !text || mounts_may_have_fuse(text, length);
-}
-
 /* By the mounts of @pid, who is one of those that share it. */
 static void look_for_fuse(const struct mount_roots *roots, struct mount_root *root, pid_t pid)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	cleanup(freep) char *text = NULL;
+	size_t length = 0;
 
 	if (root->looked_ns && now_ns - root->looked_ns < LOOK_NS)
 		return;
 	root->looked_ns = now_ns;
-	atomic_store(&root->may_have_fuse, read_may_have_fuse(roots->proc_fd, pid));
+	text = mount_root_read_mounts(roots->proc_fd, pid, &length);
+	atomic_store(&root->may_have_fuse, !text || mounts_may_have_fuse(text, length));
 }
 
 /* ioctl_ns(2). What cannot be told is not ours. */

@@ -31,6 +31,7 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->proc_fd = proc_fd;
 	t->max_bytes = max_bytes;
 	t->next_serial = 1;
+	t->only_uid = (uid_t)-1;
 	r = image_table_new(&t->images, proc_fd);
 	if (!r)
 		r = jit_files_new(&t->jit_files, proc_fd);

@@ -57,7 +57,7 @@ static bool scan_wants_pid(const struct process_table *t, pid_t pid)
 	struct stat st;
 	char path[32];
 
-	if (!t->only_one)
+	if (t->only_uid == (uid_t)-1)
 		return true;
 	snprintf(path, sizeof(path), "%d", pid);
 	return fstatat(t->proc_fd, path, &st, 0) == 0 && st.st_uid == t->only_uid;
@@ -65,7 +65,6 @@ static bool scan_wants_pid(const struct process_table *t, pid_t pid)
 
 void process_table_scan_only(struct process_table *t, uid_t uid)
 {
-	t->only_one = true;
 	t->only_uid = uid;
 }
 

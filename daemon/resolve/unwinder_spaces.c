@@ -117,17 +117,6 @@ static int space_drop(struct unwinder *u, struct space *s)
 	return 0;
 }
 
-static void space_reset(struct space *s, const struct process *p)
-{
-	s->serial = p->serial;
-	s->version = mappings_version(p->mappings);
-	s->generation = mappings_generation(p->mappings, UINT64_MAX);
-	s->is_sampled = false;
-	s->is_old = true;
-	s->published_ns = 0;
-	s->unstable_until_ns = 0;
-}
-
 /* The space of the living process @p; a new one, or one of an earlier program, begins dirty. */
 static int spaces_get(struct unwinder *u, const struct process *p, struct space **ret)
 {
@@ -151,7 +140,12 @@ static int spaces_get(struct unwinder *u, const struct process *p, struct space 
 	 * stays that until the next round.
 	 */
 	drop_run(u, s);
-	space_reset(s, p);
+	s->serial = p->serial;
+	s->version = mappings_version(p->mappings);
+	s->generation = mappings_generation(p->mappings, UINT64_MAX);
+	s->is_sampled = false;
+	s->is_old = true;
+	s->published_ns = s->unstable_until_ns = 0;
 	space_mark_dirty(u, s);
 	*ret = s;
 	return 0;
