@@ -113,7 +113,7 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 	r = stacks_intern(a->stacks, &key->stack, a->max_bytes > others ? a->max_bytes - others : 0,
 			  &wanted.stack);
 	if (r)
-		return r == STACKS_E_FULL ? AGGREGATE_E_FULL : r;
+		return r;
 	r = aggregate_intern(a, &a->entries, &wanted, &id);
 	if (r)
 		return r;

@@ -102,10 +102,10 @@ int stacks_intern(struct stacks *s, const struct stack *stack, size_t max_bytes,
 
 	*ret_id = profile_table_find(&s->all.table, hash, stacks_is_stack, s, stack);
 	if (*ret_id != PROFILE_NONE)
-		return STACKS_E_OK;
+		return AGGREGATE_E_OK;
 	growth = chunk_growth(s, bytes) + vector_growth(&s->all);
 	if (growth && stacks_bytes(s) + growth > max_bytes)
-		return STACKS_E_FULL;
+		return AGGREGATE_E_FULL;
 	added.frames = frames = chunk_allocate(s, bytes);
 	if (!frames)
 		return error_origin(-ENOMEM);
@@ -115,7 +115,7 @@ int stacks_intern(struct stacks *s, const struct stack *stack, size_t max_bytes,
 		return r;
 	*ret_id = s->all.n - 1;
 	((struct stack *)s->all.all)[*ret_id] = added;
-	return STACKS_E_OK;
+	return AGGREGATE_E_OK;
 }
 
 struct stack stacks_get(const struct stacks *s, uint32_t id)
