@@ -42,6 +42,7 @@ struct held {
 };
 
 struct image_table {
+	struct mount_roots *roots;
 	struct image_opener *opener;
 	bool has_files; /* else none is opened */
 	uint64_t next_id;
@@ -65,7 +66,9 @@ int image_table_new(struct image_table **ret, int proc_fd)
 	t->next_id = 1;
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
-	r = image_opener_new(&t->opener, proc_fd);
+	r = mount_roots_new(&t->roots, proc_fd, MOUNT_ROOTS_MAX);
+	if (!r)
+		r = image_opener_new(&t->opener, proc_fd, t->roots);
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
@@ -99,6 +102,7 @@ void image_table_free(struct image_table *t)
 	while (t->held)
 		held_remove(t, t->held);
 	image_opener_free(t->opener);
+	mount_roots_free(t->roots);
 	free(t);
 }
 
@@ -130,12 +134,23 @@ static void image_table_make_room(struct image_table *t)
 	}
 }
 
+/* The root of the process that maps it: a new reference, or NULL. Returns 0 or negative errno. */
+static int image_table_root(struct image_table *t, const struct image_key *key,
+			    struct mount_root **ret)
+{
+	int r = mount_roots_get(t->roots, key->pid, ret);
+
+	if (r == MOUNT_ROOT_E_GONE)
+		*ret = NULL;
+	return r < 0 ? r : 0;
+}
+
 /* *ret_is_local: what the file is holds for its mount root alone. Returns 0 or negative errno. */
 static int image_table_open_file(struct image_table *t, const struct image_key *key,
 				 struct image *image, bool *ret_is_local, bool *ret_is_avoided)
 {
 	struct image_file file = {.fd = -1};
-	int r = image_open_root(t->opener, key, &image->root);
+	int r = image_table_root(t, key, &image->root);
 
 	if (r)
 		return r;
@@ -260,7 +275,7 @@ static int image_table_find_both(struct image_table *t, const struct image_key *
 	ret[1] = NULL;
 	if (kind != IMAGE_FILE || !t->n_local)
 		return 0;
-	r = image_open_root(t->opener, key, &root);
+	r = image_table_root(t, key, &root);
 	if (r || !root)
 		return r;
 	set_identity(&identity, key, kind, root->id);
@@ -352,7 +367,7 @@ void image_table_sweep(struct image_table *t)
 		if (atomic_load(&h->image->n_references) == 1)
 			held_remove(t, h);
 	}
-	image_opener_sweep(t->opener);
+	mount_roots_sweep(t->roots);
 }
 
 size_t image_table_count(const struct image_table *t)
