@@ -17,10 +17,16 @@ struct thread_name {
 	char text[16];
 };
 
+/* Things that are the same if they begin with the same bytes. */
+struct keyed {
+	struct vector vector;
+	size_t key_bytes;
+};
+
 struct aggregate {
 	size_t max_bytes;
 	struct stacks *stacks;
-	struct vector entries, names;
+	struct keyed entries, names;
 	struct profile_hash_key hash_key;
 	uint64_t count;
 };
@@ -33,6 +39,8 @@ int aggregate_new(struct aggregate **ret, size_t max_bytes)
 	if (!a)
 		return error_origin(-ENOMEM);
 	a->max_bytes = max_bytes;
+	a->entries = (struct keyed){{.size = sizeof(struct aggregate_entry)}, AGGREGATE_KEY_BYTES};
+	a->names = (struct keyed){{.size = sizeof(struct thread_name)}, sizeof(struct thread_name)};
 	profile_hash_key_init(&a->hash_key);
 	r = stacks_new(&a->stacks);
 	if (r)
@@ -46,51 +54,39 @@ void aggregate_free(struct aggregate *a)
 	if (!a)
 		return;
 	stacks_free(a->stacks);
-	vector_deinit(&a->entries);
-	vector_deinit(&a->names);
+	vector_deinit(&a->entries.vector);
+	vector_deinit(&a->names.vector);
 	free(a);
 }
 
-/*
- * The number of the thing in @v of @size bytes that begins with the same @key_bytes as @thing,
- * which is added if there is none. AGGREGATE_E_* or negative errno.
- */
-static int aggregate_intern(struct aggregate *a, struct vector *v, const void *thing, size_t size,
-			    int (*equal)(const void *owner, uint32_t index, const void *key),
-			    size_t key_bytes, uint32_t *ret)
+static int aggregate_is_thing(const void *owner, uint32_t index, const void *key)
 {
-	uint32_t hash = profile_hash(&a->hash_key, thing, key_bytes);
+	const struct keyed *k = owner;
+
+	return memcmp((const char *)k->vector.all + index * k->vector.size, key, k->key_bytes) == 0;
+}
+
+/* The number of @thing in @k, which is added if it is not there. AGGREGATE_E_* or negative errno.
+ */
+static int aggregate_intern(struct aggregate *a, struct keyed *k, const void *thing, uint32_t *ret)
+{
+	uint32_t hash = profile_hash(&a->hash_key, thing, k->key_bytes);
+	struct vector *v = &k->vector;
 	size_t growth;
 	int r;
 
-	*ret = profile_table_find(&v->table, hash, equal, a, thing);
+	*ret = profile_table_find(&v->table, hash, aggregate_is_thing, k, thing);
 	if (*ret != PROFILE_NONE)
 		return AGGREGATE_E_OK;
-	growth = vector_growth(v, size);
+	growth = vector_growth(v);
 	if (growth && aggregate_bytes(a) + growth > a->max_bytes)
 		return AGGREGATE_E_FULL;
-	r = vector_add(v, size, hash);
+	r = vector_add(v, hash);
 	if (r)
 		return r;
 	*ret = v->n - 1;
-	memcpy((char *)v->all + *ret * size, thing, size);
+	memcpy((char *)v->all + *ret * v->size, thing, v->size);
 	return AGGREGATE_E_OK;
-}
-
-static int aggregate_is_name(const void *owner, uint32_t index, const void *key)
-{
-	const struct aggregate *a = owner;
-
-	return memcmp((const struct thread_name *)a->names.all + index, key,
-		      sizeof(struct thread_name)) == 0;
-}
-
-static int aggregate_is_entry(const void *owner, uint32_t index, const void *key)
-{
-	const struct aggregate *a = owner;
-
-	return memcmp((const struct aggregate_entry *)a->entries.all + index, key,
-		      AGGREGATE_KEY_BYTES) == 0;
 }
 
 int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t weight)
@@ -111,19 +107,17 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 	int r;
 
 	memcpy(name.text, key->thread_name, strnlen(key->thread_name, sizeof(name.text) - 1));
-	r = aggregate_intern(a, &a->names, &name, sizeof(name), aggregate_is_name, sizeof(name),
-			     &wanted.thread_name);
+	r = aggregate_intern(a, &a->names, &name, &wanted.thread_name);
 	if (r)
 		return r;
 	r = stacks_intern(a->stacks, &key->stack, a->max_bytes > others ? a->max_bytes - others : 0,
 			  &wanted.stack);
 	if (r)
-		return r == STACKS_E_FULL ? AGGREGATE_E_FULL : r;
-	r = aggregate_intern(a, &a->entries, &wanted, sizeof(wanted), aggregate_is_entry,
-			     AGGREGATE_KEY_BYTES, &id);
+		return r;
+	r = aggregate_intern(a, &a->entries, &wanted, &id);
 	if (r)
 		return r;
-	entry = (struct aggregate_entry *)a->entries.all + id;
+	entry = (struct aggregate_entry *)a->entries.vector.all + id;
 	entry->count += count;
 	entry->weight += weight;
 	a->count += count;
@@ -132,8 +126,8 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n)
 {
-	*ret_n = a->entries.n;
-	return a->entries.all;
+	*ret_n = a->entries.vector.n;
+	return a->entries.vector.all;
 }
 
 struct stack aggregate_stack(const struct aggregate *a, uint32_t stack)
@@ -143,7 +137,7 @@ struct stack aggregate_stack(const struct aggregate *a, uint32_t stack)
 
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name)
 {
-	return ((const struct thread_name *)a->names.all)[thread_name].text;
+	return ((const struct thread_name *)a->names.vector.all)[thread_name].text;
 }
 
 uint64_t aggregate_count(const struct aggregate *a)
@@ -153,7 +147,6 @@ uint64_t aggregate_count(const struct aggregate *a)
 
 size_t aggregate_bytes(const struct aggregate *a)
 {
-	return sizeof(*a) + stacks_bytes(a->stacks) +
-	       vector_bytes(&a->entries, sizeof(struct aggregate_entry)) +
-	       vector_bytes(&a->names, sizeof(struct thread_name));
+	return sizeof(*a) + stacks_bytes(a->stacks) + vector_bytes(&a->entries.vector) +
+	       vector_bytes(&a->names.vector);
 }

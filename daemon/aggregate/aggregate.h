@@ -15,11 +15,6 @@
 #include "common/cleanup.h"
 #include "daemon/aggregate/stacks.h"
 
-enum {
-	AGGREGATE_E_OK,
-	AGGREGATE_E_FULL, /* the sample was not counted: max_bytes is reached */
-};
-
 struct aggregate_entry {
 	uint64_t process;     /* serial of the process */
 	uint32_t generation;  /* of the process's mappings */

@@ -26,19 +26,18 @@ void stacks_free(struct stacks *stacks);
 DEFINE_CLEANUP(struct stacks *, stacks_free)
 
 enum {
-	STACKS_E_OK,
-	STACKS_E_FULL, /* a new stack, and no room below max_bytes */
+	AGGREGATE_E_OK,
+	AGGREGATE_E_FULL, /* there is no room for it below max_bytes: it was not added or counted */
 };
 
 /*
  * Finds or adds @stack (frames are copied). A new one is added only if stacks_bytes() stays within
- * @max_bytes. Returns STACKS_E_* or negative errno.
+ * @max_bytes. Returns AGGREGATE_E_* or negative errno.
  */
 int stacks_intern(struct stacks *stacks, const struct stack *stack, size_t max_bytes,
 		  uint32_t *ret_id);
 /* Ids are 0 .. n - 1. The frames live as long as @stacks. */
 struct stack stacks_get(const struct stacks *stacks, uint32_t id);
-uint32_t stacks_count(const struct stacks *stacks);
 /* Heap memory held, bytes. */
 size_t stacks_bytes(const struct stacks *stacks);
 

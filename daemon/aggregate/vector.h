@@ -17,26 +17,27 @@
 
 /* Things by number, and a table that finds them. */
 struct vector {
+	size_t size; /* of a thing, set by the owner */
 	void *all;
 	uint32_t n, capacity;
 	struct profile_table table;
 };
 
-/* Bytes that the next vector_add() of a thing of @size bytes allocates. */
-static inline size_t vector_growth(const struct vector *v, size_t size)
+/* Bytes that the next vector_add() allocates. */
+static inline size_t vector_growth(const struct vector *v)
 {
 	size_t more = v->n < v->capacity ? 0 : v->capacity ? v->capacity : 64;
 
-	return more * size + profile_table_growth(&v->table);
+	return more * v->size + profile_table_growth(&v->table);
 }
 
-static inline size_t vector_bytes(const struct vector *v, size_t size)
+static inline size_t vector_bytes(const struct vector *v)
 {
-	return v->capacity * size + v->table.n_slots * sizeof(*v->table.slots);
+	return v->capacity * v->size + v->table.n_slots * sizeof(*v->table.slots);
 }
 
 /* Adds room for one more thing, which is found by @hash: the last one of v->all. */
-static inline int vector_add(struct vector *v, size_t size, uint32_t hash)
+static inline int vector_add(struct vector *v, uint32_t hash)
 {
 	uint32_t bigger = v->capacity ? v->capacity * 2 : 64;
 	void *moved;
@@ -45,7 +46,7 @@ static inline int vector_add(struct vector *v, size_t size, uint32_t hash)
 	if (v->n == v->capacity) {
 		if (bigger < v->capacity)
 			return error_origin(-E2BIG);
-		moved = reallocarray(v->all, bigger, size);
+		moved = reallocarray(v->all, bigger, v->size);
 		if (!moved)
 			return error_origin(-ENOMEM);
 		v->all = moved;

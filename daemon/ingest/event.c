@@ -117,12 +117,12 @@ int event_parse(const char *name, struct event *ret, struct source_message *mess
 	*ret = event;
 	return SOURCE_E_OK;
 unknown:
-	snprintf(message->text, sizeof(message->text),
-		 "unknown event \"%.60s\": use auto, cpu-clock, task-clock, cycles, instructions, "
-		 "cache-misses, branch-misses, page-faults, context-switches or rNNNN, with :u or "
-		 ":k for one mode only",
-		 name);
-	return SOURCE_E_UNSUPPORTED;
+	return source_refuse(
+		message, SOURCE_E_UNSUPPORTED,
+		"unknown event \"%.60s\": use auto, cpu-clock, task-clock, cycles, instructions, "
+		"cache-misses, branch-misses, page-faults, context-switches or rNNNN, with :u or "
+		":k for one mode only",
+		name);
 }
 
 bool event_excludes_by_source(const struct event *event)
@@ -175,24 +175,22 @@ int event_explain(int err, const struct sampler_spec *spec, struct source_messag
 	switch (-err) {
 	case EACCES:
 	case EPERM:
-		snprintf(message->text, sizeof(message->text),
-			 "the kernel does not let profd sample %s: it needs CAP_PERFMON%s", name,
-			 event_paranoid_level() > 2 ? ", and CAP_SYS_ADMIN while "
-						      "kernel.perf_event_paranoid is above 2"
-						    : "");
-		return SOURCE_E_DENIED;
+		return source_refuse(
+			message, SOURCE_E_DENIED,
+			"the kernel does not let profd sample %s: it needs CAP_PERFMON%s", name,
+			event_paranoid_level() > 2 ? ", and CAP_SYS_ADMIN while "
+						     "kernel.perf_event_paranoid is above 2"
+						   : "");
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:
-		snprintf(message->text, sizeof(message->text),
-			 "this machine cannot sample %s: use cpu-clock", name);
-		return SOURCE_E_UNSUPPORTED;
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "this machine cannot sample %s: use cpu-clock", name);
 	case EINVAL:
-		snprintf(message->text, sizeof(message->text),
-			 "the kernel rejects %s with %s %" PRIu64
-			 ": kernel.perf_event_max_sample_rate limits the rate",
-			 name, spec->is_period ? "period" : "frequency", spec->rate);
-		return SOURCE_E_UNSUPPORTED;
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "the kernel rejects %s with %s %" PRIu64
+				     ": kernel.perf_event_max_sample_rate limits the rate",
+				     name, spec->is_period ? "period" : "frequency", spec->rate);
 	default:
 		return err;
 	}

@@ -64,18 +64,16 @@ int host_check_kernel_faults(const char *release, const char *version, const cha
 {
 	struct kernel_version v;
 
-	if (!parse_upstream_version(release, version, signature, &v)) {
-		snprintf(message->text, sizeof(message->text),
-			 "unknown kernel version \"%.60s\": use the perf source", release);
-		return SOURCE_E_UNSUPPORTED;
-	}
-	if (kernel_can_lock_up(&v)) {
-		snprintf(message->text, sizeof(message->text),
-			 "kernel %u.%u.%u can lock up when BPF reads user memory while sampling: "
-			 "update to 6.1.36, 6.3.10, 6.4 or newer, or use the perf source",
-			 v.major, v.minor, v.patch);
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (!parse_upstream_version(release, version, signature, &v))
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "unknown kernel version \"%.60s\": use the perf source",
+				     release);
+	if (kernel_can_lock_up(&v))
+		return source_refuse(
+			message, SOURCE_E_UNSUPPORTED,
+			"kernel %u.%u.%u can lock up when BPF reads user memory while sampling: "
+			"update to 6.1.36, 6.3.10, 6.4 or newer, or use the perf source",
+			v.major, v.minor, v.patch);
 	return SOURCE_E_OK;
 }
 
@@ -85,16 +83,14 @@ static int host_check_bpf_features(struct source_message *message)
 	cleanup(closep) int sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char missing[BPF_FEATURES_TEXT_MAX];
 
-	if (sys_fd < 0 || bpf_features_read_missing(sys_fd, missing) < 0) {
-		snprintf(message->text, sizeof(message->text),
-			 "this kernel has no BTF (/sys/kernel/btf/vmlinux): use the perf source");
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (sys_fd < 0 || bpf_features_read_missing(sys_fd, missing) < 0)
+		return source_refuse(
+			message, SOURCE_E_UNSUPPORTED,
+			"this kernel has no BTF (/sys/kernel/btf/vmlinux): use the perf source");
 	if (!*missing)
 		return SOURCE_E_OK;
-	snprintf(message->text, sizeof(message->text),
-		 "BPF of this kernel lacks %s: use the perf source", missing);
-	return SOURCE_E_UNSUPPORTED;
+	return source_refuse(message, SOURCE_E_UNSUPPORTED,
+			     "BPF of this kernel lacks %s: use the perf source", missing);
 }
 
 int host_check_bpf(struct source_message *message)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/ingest/idle.h"
 
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,47 +14,40 @@
 #define COLUMN_IOWAIT 4
 #define NUMBER_MAX    (UINT64_MAX / 16)
 
-struct text {
-	const uint8_t *at, *end;
-};
-
-static bool idle_parse_number(struct text *t, uint64_t *ret)
+/* The number at *at, which moves behind it. */
+static bool idle_parse_number(const char **at, uint64_t *ret)
 {
-	const uint8_t *start = t->at;
-	uint64_t value = 0;
+	char *end;
 
-	for (; t->at < t->end && *t->at >= '0' && *t->at <= '9'; t->at++) {
-		if (value > NUMBER_MAX)
-			return false;
-		value = value * 10 + (uint64_t)(*t->at - '0');
-	}
-	*ret = value;
-	return t->at > start;
+	if (**at < '0' || **at > '9')
+		return false;
+	*ret = strtoull(*at, &end, 10);
+	*at = end;
+	return *ret <= NUMBER_MAX;
 }
 
-int idle_parse_line(const uint8_t *line, size_t length, uint64_t unit_ns, unsigned *ret_cpu,
-		    uint64_t *ret_ns)
+bool idle_parse_line(const char *line, uint64_t unit_ns, unsigned *ret_cpu, uint64_t *ret_ns)
 {
-	struct text t = {line, line + length};
 	uint64_t cpu, value, sum = 0;
+	const char *at;
 
-	if (length < 3 || memcmp(line, "cpu", 3) != 0)
-		return IDLE_E_OTHER;
-	t.at += 3;
-	if (!idle_parse_number(&t, &cpu) || cpu >= CPUS_MAX)
-		return IDLE_E_OTHER; /* "cpu " is the sum of all */
+	if (strncmp(line, "cpu", strlen("cpu")) != 0)
+		return false;
+	at = line + strlen("cpu");
+	if (!idle_parse_number(&at, &cpu) || cpu >= CPUS_MAX)
+		return false; /* "cpu " is the sum of all */
 	for (unsigned column = 0; column <= COLUMN_IOWAIT; column++) {
-		if (t.at == t.end || *t.at++ != ' ' || !idle_parse_number(&t, &value))
-			return IDLE_E_OTHER;
+		if (*at++ != ' ' || !idle_parse_number(&at, &value))
+			return false;
 		if (column < COLUMN_IDLE)
 			continue;
 		if (value > NUMBER_MAX / unit_ns)
-			return IDLE_E_OTHER;
+			return false;
 		sum += value * unit_ns;
 	}
 	*ret_cpu = (unsigned)cpu;
 	*ret_ns = sum;
-	return IDLE_E_OK;
+	return true;
 }
 
 uint64_t idle_unit_ns(void)
@@ -73,7 +66,6 @@ void idle_read(void (*each)(void *userdata, unsigned cpu, uint64_t idle_ns), voi
 	unsigned cpu;
 
 	while (f && fgets(line, sizeof(line), f) && strncmp(line, "cpu", 3) == 0)
-		if (idle_parse_line((const uint8_t *)line, strlen(line), unit_ns, &cpu, &ns) ==
-		    IDLE_E_OK)
+		if (idle_parse_line(line, unit_ns, &cpu, &ns))
 			each(userdata, cpu, ns);
 }

@@ -9,17 +9,14 @@
  * what goes on counts already, and so does the time that a virtual machine's host lets a wakeup
  * wait.
  */
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-enum {
-	IDLE_E_OK,
-	IDLE_E_OTHER, /* a line that is not about one CPU */
-};
-
-/* Pure: one line of the file, with or without its newline. Times are multiples of @unit_ns. */
-int idle_parse_line(const uint8_t *line, size_t length, uint64_t unit_ns, unsigned *ret_cpu,
-		    uint64_t *ret_ns);
+/*
+ * Pure: one line of the file, with or without its newline. Times are multiples of @unit_ns. False:
+ * it is not about one CPU.
+ */
+bool idle_parse_line(const char *line, uint64_t unit_ns, unsigned *ret_cpu, uint64_t *ret_ns);
 /* What USER_HZ is here. */
 uint64_t idle_unit_ns(void);
 /* Calls @each for every CPU that is online; for none if the file cannot be read. */

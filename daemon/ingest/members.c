@@ -18,35 +18,18 @@ struct member {
 	UT_hash_handle hh;
 };
 
-struct members {
-	struct member *by_pid;
-};
-
-int members_new(struct members **ret)
-{
-	struct members *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return error_origin(-ENOMEM);
-	*ret = m;
-	return 0;
-}
-
 static void member_delete(struct members *m, struct member *member)
 {
 	HASH_DEL(m->by_pid, member);
 	free(member);
 }
 
-void members_free(struct members *m)
+void members_deinit(struct members *m)
 {
 	struct member *member, *next;
 
-	if (!m)
-		return;
 	HASH_ITER (hh, m->by_pid, member, next)
 		member_delete(m, member);
-	free(m);
 }
 
 static struct member *members_find(const struct members *m, pid_t pid)
@@ -166,32 +149,26 @@ size_t members_count(const struct members *m)
 /* proc_pid_children(5): some numbers. */
 #define TEXT_BYTES 4096
 
-struct family {
-	struct members *own;
-	int proc_fd;
-};
-
-static int own_processes_add_tree(const struct family *f, pid_t pid, unsigned generations)
+static int own_processes_add_tree(struct members *own, int proc_fd, pid_t pid, unsigned generations)
 {
 	char path[64], text[TEXT_BYTES], *rest = text, *end;
 	cleanup(closep) int fd = -1;
 	ssize_t n = 0;
-	int r = members_add(f->own, OWN_SAMPLER, pid, true);
+	int r = members_add(own, OWN_SAMPLER, pid, true);
 
 	if (r || !generations)
 		return r;
 	snprintf(path, sizeof(path), "%d/task/%d/children", pid, pid);
-	fd = openat(f->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		n = read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	for (long child; !r && (child = strtol(rest, &end, 10)) > 0; rest = end)
-		r = own_processes_add_tree(f, (pid_t)child, generations - 1);
+		r = own_processes_add_tree(own, proc_fd, (pid_t)child, generations - 1);
 	return r;
 }
 
 int own_processes_add(struct members *own, int proc_fd, pid_t pid)
 {
-	return own_processes_add_tree(&(struct family){.own = own, .proc_fd = proc_fd}, pid,
-				      GENERATIONS);
+	return own_processes_add_tree(own, proc_fd, pid, GENERATIONS);
 }

@@ -15,11 +15,11 @@
 #include "common/cleanup.h"
 #include "daemon/ingest/sample.h"
 
-struct members;
+struct members {
+	struct member *by_pid; /* NULL: nobody */
+};
 
-int members_new(struct members **ret);
-void members_free(struct members *m);
-DEFINE_CLEANUP(struct members *, members_free)
+void members_deinit(struct members *m);
 
 /* Returns 0 or -ENOMEM. */
 int members_add(struct members *m, unsigned sampler, pid_t pid, bool children);

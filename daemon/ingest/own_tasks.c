@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/own_tasks_private.h"
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/perf_ring.h"
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
@@ -47,12 +48,12 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 	};
-	int fd = perf_open(&attr, 0, 0);
+	int fd = perf_admin_open(&attr, 0, 0);
 
 	*ret_kernel = fd >= 0;
 	if (fd == -EACCES || fd == -EPERM) {
 		attr.exclude_kernel = 1;
-		fd = perf_open(&attr, 0, 0);
+		fd = perf_admin_open(&attr, 0, 0);
 	}
 	if (fd >= 0) {
 		close(fd);
@@ -65,14 +66,14 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 	}
 	if (fd != -EACCES && fd != -EPERM && fd != -ENOSYS)
 		return error_origin(fd);
-	snprintf(message->text, sizeof(message->text),
-		 "the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
-		 "= %d)"
-		 ": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
-		 "then "
-		 "restart profd",
-		 event_paranoid_level());
-	return SOURCE_E_DENIED;
+	return source_refuse(
+		message, SOURCE_E_DENIED,
+		"the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
+		"= %d)"
+		": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
+		"then "
+		"restart profd",
+		event_paranoid_level());
 }
 
 /* Attachments. */
@@ -100,24 +101,20 @@ static void attachment_unref(struct own_tasks *t, struct attachment *a)
 		return;
 	attachment_close(t, a);
 	DL_DELETE(t->attachments, a);
-	t->n_attachments--;
 	free(a);
 }
 
 static int open_event(struct own_tasks *t, struct attachment *a, size_t i)
 {
-	int ring = t->options.ring(t->options.userdata, a->kind, t->cpus[i].cpu);
+	int ring = t->options.ring(t->options.userdata, a->kind, t->cpus[i].cpu), opened;
 	cleanup(closep) int fd = -1;
 
 	if (ring < 0)
 		return 0;
-	fd = perf_open(&t->kinds[a->kind].attr, a->tid, t->cpus[i].cpu);
-	if (fd < 0) {
-		int r = fd;
-
-		fd = -1;
-		return r == -ENODEV ? 0 : r;
-	}
+	opened = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)t->cpus[i].cpu);
+	if (opened < 0)
+		return opened == -ENODEV ? 0 : opened;
+	fd = opened;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ID, &a->events[i].id) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
@@ -150,7 +147,6 @@ static int attachment_new(struct own_tasks *t, unsigned kind, pid_t tid, struct 
 	}
 	a->since_ns = clock_ns(CLOCK_MONOTONIC);
 	DL_APPEND(t->attachments, a);
-	t->n_attachments++;
 	*ret = a;
 	return 0;
 }
@@ -330,7 +326,7 @@ static int try_kind(const struct own_tasks *t, unsigned kind, const struct perf_
 
 		if (t->options.ring(t->options.userdata, kind, t->cpus[i].cpu) < 0)
 			continue;
-		fd = perf_open(attr, 0, t->cpus[i].cpu);
+		fd = perf_admin_open(attr, 0, (int)t->cpus[i].cpu);
 		if (fd == -ENODEV)
 			continue;
 		if (fd < 0)
@@ -354,7 +350,7 @@ int own_tasks_add_kind(struct own_tasks *t, unsigned kind, const struct perf_eve
 		return r;
 	t->kinds[kind] = k;
 	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].closed[kind] = t->cpus[i].counts[kind] = 0;
+		t->cpus[i].closed[kind] = 0;
 	HASH_ITER (hh, t->tasks, task, next) {
 		task->refused &= ~(UINT32_C(1) << kind);
 		if (!r && !task->is_new)
@@ -370,8 +366,16 @@ void own_tasks_remove_kind(struct own_tasks *t, unsigned kind)
 	HASH_ITER (hh, t->tasks, task, next)
 		detach_kind(t, task, kind);
 	t->kinds[kind].active = false;
-	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].counts[kind] = t->cpus[i].closed[kind];
+}
+
+/* n_cpus: it was never online. */
+static size_t own_tasks_cpu_index(const struct own_tasks *t, unsigned cpu)
+{
+	size_t i = 0;
+
+	while (i < t->n_cpus && t->cpus[i].cpu != cpu)
+		i++;
+	return i;
 }
 
 static bool own_tasks_same_cpus(const struct own_tasks *t, const struct cpus *cpus)
@@ -394,10 +398,8 @@ int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus)
 	own_tasks_reset(t);
 	t->looked_ns = 0;
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		size_t i = 0;
+		size_t i = own_tasks_cpu_index(t, cpu);
 
-		while (i < t->n_cpus && t->cpus[i].cpu != cpu)
-			i++;
 		if (cpus_has(cpus, cpu) == (i < t->n_cpus && t->cpus[i].online))
 			continue;
 		if (i == t->n_cpus) {
@@ -501,26 +503,22 @@ int own_tasks_apply(struct own_tasks *t, const struct process_event *event)
 
 /* What there is to know. */
 
-void own_tasks_read(struct own_tasks *t, unsigned kind)
+uint64_t own_tasks_read(const struct own_tasks *t, unsigned kind, unsigned cpu)
 {
-	struct attachment *a;
-	uint64_t count;
+	size_t i = own_tasks_cpu_index(t, cpu);
+	const struct attachment *a;
+	uint64_t sum, count;
 
-	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].counts[kind] = t->cpus[i].closed[kind];
+	if (i == t->n_cpus)
+		return 0;
+	sum = t->cpus[i].closed[kind];
 	DL_FOREACH(t->attachments, a)
-	for (size_t i = 0; a->kind == kind && i < t->n_cpus; i++)
-		if (a->events[i].fd >= 0 &&
+	{
+		if (a->kind == kind && a->events[i].fd >= 0 &&
 		    read(a->events[i].fd, &count, sizeof(count)) == sizeof(count))
-			t->cpus[i].counts[kind] += count;
-}
-
-uint64_t own_tasks_count(const struct own_tasks *t, unsigned kind, unsigned cpu)
-{
-	for (size_t i = 0; i < t->n_cpus; i++)
-		if (t->cpus[i].cpu == cpu)
-			return t->cpus[i].counts[kind];
-	return 0;
+			sum += count;
+	}
+	return sum;
 }
 
 unsigned own_tasks_alive(const struct own_tasks *t, unsigned kind)

@@ -80,10 +80,8 @@ int own_tasks_apply(struct own_tasks *t, const struct process_event *event);
  */
 int own_tasks_look(struct own_tasks *t, uint64_t now_ns);
 
-/* Reads all counts of @kind. */
-void own_tasks_read(struct own_tasks *t, unsigned kind);
-/* Events on @cpu that were counted, at the last read and before; never falls. */
-uint64_t own_tasks_count(const struct own_tasks *t, unsigned kind, unsigned cpu);
+/* Reads all counts of @kind on @cpu: events that were counted until now. Never falls. */
+uint64_t own_tasks_read(const struct own_tasks *t, unsigned kind, unsigned cpu);
 /* Threads that have events of @kind, each with up to a period that is not full yet. */
 unsigned own_tasks_alive(const struct own_tasks *t, unsigned kind);
 /* Whether a sample of @tid by the event @id is the one that counts. */

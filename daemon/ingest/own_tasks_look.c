@@ -89,10 +89,8 @@ static void forget_gone(struct own_tasks *t)
 	struct own_process *p, *next;
 
 	HASH_ITER (hh, t->processes, p, next) {
-		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-					      .time_ns = t->looked_ns,
-					      .pid = p->pid,
-					      .tid = p->pid};
+		struct process_event event = process_event_of(PROCESS_EVENT_EXIT, p->pid,
+							      t->looked_ns);
 
 		if (p->generation == t->generation)
 			continue;
@@ -127,15 +125,16 @@ static int attach_found(struct own_tasks *t)
 static bool is_mostly_orphans(const struct own_tasks *t)
 {
 	const struct attachment *a;
-	unsigned n = 0;
+	unsigned n = 0, all = 0;
 
 	DL_FOREACH(t->attachments, a)
 	{
 		const struct own_task *task = own_task_find(t, a->tid);
 
 		n += !task || task->attachments[a->kind] != a;
+		all++;
 	}
-	return n > t->n_attachments / 2;
+	return n > all / 2;
 }
 
 int own_tasks_look(struct own_tasks *t, uint64_t now_ns)

@@ -49,7 +49,6 @@ struct own_cpu {
 	unsigned cpu;
 	bool online;
 	uint64_t closed[OWN_TASKS_KINDS]; /* counts of events that were closed */
-	uint64_t counts[OWN_TASKS_KINDS]; /* at the last read */
 };
 
 struct own_tasks {
@@ -60,7 +59,7 @@ struct own_tasks {
 	struct own_process *processes;
 	struct own_task *tasks;
 	struct attachment *attachments;
-	unsigned n_attachments, n_events;
+	unsigned n_events;
 	uint64_t generation, looked_ns, reset_ns;
 	bool lost;  /* records: who inherited what is not known any more */
 	bool full;  /* an event could not be opened for lack of room */

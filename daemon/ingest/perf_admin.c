@@ -29,22 +29,8 @@ static bool perf_admin_set_caps(struct capabilities *c)
 	return syscall(SYS_capset, &c->header, c->data) == 0;
 }
 
-int perf_admin_set_aside(void)
-{
-	struct capabilities c;
-
-	if (!geteuid())
-		return 0;
-	if (!perf_admin_get_caps(&c))
-		return error_origin(-errno);
-	if (!(c.data[0].permitted & admin))
-		return 0;
-	c.data[0].effective &= ~admin;
-	c.data[0].inheritable &= ~admin; /* with it goes what is ambient (capabilities(7)) */
-	return perf_admin_set_caps(&c) ? 0 : error_origin(-errno);
-}
-
-int perf_admin_drop(void)
+/* With what is inheritable goes what is ambient (capabilities(7)). Returns 0 or negative errno. */
+static int perf_admin_lower(bool keep_permitted)
 {
 	struct capabilities c;
 
@@ -52,10 +38,25 @@ int perf_admin_drop(void)
 		return 0;
 	if (!perf_admin_get_caps(&c))
 		return -errno;
-	c.data[0].permitted &= ~admin;
+	if (keep_permitted && !(c.data[0].permitted & admin))
+		return 0;
+	if (!keep_permitted)
+		c.data[0].permitted &= ~admin;
 	c.data[0].effective &= ~admin;
 	c.data[0].inheritable &= ~admin;
 	return perf_admin_set_caps(&c) ? 0 : -errno;
+}
+
+int perf_admin_set_aside(void)
+{
+	int r = perf_admin_lower(true);
+
+	return r ? error_origin(r) : 0;
+}
+
+int perf_admin_drop(void)
+{
+	return perf_admin_lower(false);
 }
 
 /* Whether it was set aside and is in effect now. */
@@ -67,14 +68,15 @@ static bool perf_admin_raise(struct capabilities *c)
 	return perf_admin_set_caps(c);
 }
 
-static int try_perf_event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+/* The kernel does not write to @attr but for its size, when that is wrong. */
+static int try_perf_event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu)
+int perf_admin_open(const struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	struct capabilities c;
 	int fd = try_perf_event_open(attr, pid, cpu);

@@ -23,6 +23,6 @@ int perf_admin_set_aside(void);
 int perf_admin_drop(void);
 
 /* perf_event_open(2), close-on-exec. Returns the fd or negative errno. */
-int perf_admin_open(struct perf_event_attr *attr, pid_t pid, int cpu);
+int perf_admin_open(const struct perf_event_attr *attr, pid_t pid, int cpu);
 
 #endif

@@ -44,12 +44,13 @@ static uint64_t perf_record_read_u64(struct reader *r)
 	return perf_record_read_uint(r, 8);
 }
 
-/* A NUL-terminated text up to the end, padded with NULs; NULL if it has no end. */
-static const char *perf_record_tail_text(const struct reader *r)
+/* A NUL-terminated text up to the end, padded with NULs; fails if it has no end. */
+static const char *perf_record_tail_text(struct reader *r)
 {
-	if (r->failed || !memchr(r->data, '\0', r->left))
-		return NULL;
-	return (const char *)r->data;
+	if (!r->failed && memchr(r->data, '\0', r->left))
+		return (const char *)r->data;
+	r->failed = true;
+	return "";
 }
 
 static bool open_record(const uint8_t *record, size_t length, struct perf_event_header *ret_header,
@@ -79,7 +80,7 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 
 /* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path }
  */
-static bool decode_mmap(struct reader *r, bool has_build_id, struct process_event *e)
+static void decode_mmap(struct reader *r, bool has_build_id, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_MMAP;
 	e->pid = (pid_t)perf_record_read_u32(r);
@@ -98,11 +99,10 @@ static bool decode_mmap(struct reader *r, bool has_build_id, struct process_even
 		e->map.device_major = e->map.device_minor = 0;
 		e->map.inode = e->map.inode_generation = 0;
 	}
-	return e->map.path;
 }
 
 /* { u32 pid, tid; char comm[]; } */
-static bool decode_comm(struct reader *r, bool is_exec, struct process_event *e)
+static void decode_comm(struct reader *r, bool is_exec, struct process_event *e)
 {
 	const char *comm;
 
@@ -110,14 +110,11 @@ static bool decode_comm(struct reader *r, bool is_exec, struct process_event *e)
 	e->pid = (pid_t)perf_record_read_u32(r);
 	e->tid = (pid_t)perf_record_read_u32(r);
 	comm = perf_record_tail_text(r);
-	if (!comm)
-		return false;
 	memcpy(e->comm, comm, strnlen(comm, sizeof(e->comm) - 1));
-	return true;
 }
 
 /* { u32 pid, ppid, tid, ptid; u64 time; } */
-static bool decode_task(struct reader *r, bool is_fork, struct process_event *e)
+static void decode_task(struct reader *r, bool is_fork, struct process_event *e)
 {
 	e->kind = is_fork ? PROCESS_EVENT_FORK : PROCESS_EVENT_EXIT;
 	e->pid = (pid_t)perf_record_read_u32(r);
@@ -127,16 +124,14 @@ static bool decode_task(struct reader *r, bool is_fork, struct process_event *e)
 	perf_record_read_u64(r);
 	if (!is_fork)
 		e->parent = e->parent_tid = 0;
-	return true;
 }
 
 /* { u64 id, lost; } */
-static bool decode_lost(struct reader *r, struct process_event *e)
+static void decode_lost(struct reader *r, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_LOST;
 	perf_record_read_u64(r);
 	e->lost = perf_record_read_u64(r);
-	return true;
 }
 
 int perf_record_process_event(const uint8_t *record, size_t length, struct process_event *ret)
@@ -144,7 +139,6 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 	struct process_event e = {0};
 	struct perf_event_header header;
 	struct reader r;
-	bool ok;
 
 	if (!open_record(record, length, &header, &r))
 		return PERF_RECORD_E_MALFORMED;
@@ -153,22 +147,22 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 	r.left -= SAMPLE_ID_BYTES;
 	switch (header.type) {
 	case PERF_RECORD_MMAP2:
-		ok = decode_mmap(&r, header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID, &e);
+		decode_mmap(&r, header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID, &e);
 		break;
 	case PERF_RECORD_COMM:
-		ok = decode_comm(&r, header.misc & PERF_RECORD_MISC_COMM_EXEC, &e);
+		decode_comm(&r, header.misc & PERF_RECORD_MISC_COMM_EXEC, &e);
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		ok = decode_task(&r, header.type == PERF_RECORD_FORK, &e);
+		decode_task(&r, header.type == PERF_RECORD_FORK, &e);
 		break;
 	case PERF_RECORD_LOST:
-		ok = decode_lost(&r, &e);
+		decode_lost(&r, &e);
 		break;
 	default:
 		return PERF_RECORD_E_OTHER;
 	}
-	if (!ok || r.failed)
+	if (r.failed)
 		return PERF_RECORD_E_MALFORMED;
 	*ret = e;
 	return PERF_RECORD_E_OK;

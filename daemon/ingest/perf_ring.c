@@ -9,14 +9,6 @@
 #include "common/error.h"
 #include "daemon/ingest/perf_admin.h"
 
-int perf_open(const struct perf_event_attr *attr, pid_t tid, unsigned cpu)
-{
-	/* The kernel does not write to @attr but for its size, when that is wrong. */
-	struct perf_event_attr copy = *attr;
-
-	return perf_admin_open(&copy, tid, (int)cpu);
-}
-
 int perf_open_silent(const struct perf_event_attr *like, unsigned cpu)
 {
 	const struct perf_event_attr attr = {
@@ -30,7 +22,7 @@ int perf_open_silent(const struct perf_event_attr *like, unsigned cpu)
 		.wakeup_watermark = like->wakeup_watermark,
 	};
 
-	return perf_open(&attr, 0, cpu);
+	return perf_admin_open(&attr, 0, (int)cpu);
 }
 
 /* The largest 2^n pages that fit into @bytes. */

@@ -24,8 +24,6 @@ struct perf_ring {
 
 #define PERF_ALL_TASKS (-1)
 
-/* Opens @attr for @tid on @cpu, close-on-exec. Returns the fd or negative errno. */
-int perf_open(const struct perf_event_attr *attr, pid_t tid, unsigned cpu);
 /*
  * Opens an event on the calling thread that never happens, with @like's clock and wakeups: its ring
  * is for events of other threads on @cpu (PERF_EVENT_IOC_SET_OUTPUT), and takes no privileges.

@@ -9,77 +9,44 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/room.h"
+#include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_record.h"
-#include "daemon/ingest/perf_ring.h"
+#include "daemon/ingest/ticker.h"
 
+#define MEMORY_PART  4 /* of the source's, for all rings together */
 #define RING_MOST    (512 * 1024)
 #define RING_LEAST   (16 * 1024)
 #define WAKEUP_BYTES 4096 /* dearer to the machine when less, see the watermark of perf rings */
 
-struct event_cpu {
-	unsigned cpu;
-	int fd;
-	struct perf_ring ring;
-};
-
 /* A record in the buffer. */
 struct pending {
 	uint64_t time_ns;
-	uint64_t sequence; /* among equals, the order in which they were read */
-	size_t offset;
+	size_t offset; /* among equals, the order in which they were read */
 	size_t length;
 };
 
 struct process_events {
 	const struct source_sink *sink;
-	int epoll;
+	int epoll_fd;
 	size_t max_bytes;
-	bool elsewhere;
-	struct event_cpu *cpus;
-	size_t n_cpus;
+	struct ticker ticker; /* whose rings hold records, of events that never happen */
 	uint8_t *bytes;
 	size_t n_bytes, bytes_allocated;
 	struct pending *pending;
 	size_t n_pending, pending_allocated;
-	uint64_t sequence;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
-
-int process_events_new(struct process_events **ret, const struct process_events_options *options)
-{
-	struct process_events *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return error_origin(-ENOMEM);
-	p->sink = options->sink;
-	p->epoll = options->epoll;
-	p->max_bytes = options->max_bytes;
-	p->elsewhere = options->elsewhere;
-	*ret = p;
-	return 0;
-}
-
-static void event_cpu_close(struct event_cpu *c)
-{
-	perf_ring_unmap(&c->ring);
-	if (c->fd >= 0)
-		close(c->fd);
-}
 
 void process_events_free(struct process_events *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->n_cpus; i++)
-		event_cpu_close(&p->cpus[i]);
-	free(p->cpus);
+	ticker_deinit(&p->ticker);
 	free(p->bytes);
 	free(p->pending);
 	free(p);
@@ -111,30 +78,6 @@ void process_events_attr(struct perf_event_attr *ret)
 	};
 }
 
-static int event_cpu_open(struct process_events *p, unsigned cpu, size_t ring_bytes,
-			  struct event_cpu *ret)
-{
-	struct epoll_event wake = {.events = EPOLLIN};
-	struct event_cpu c = {.cpu = cpu};
-	struct perf_event_attr attr;
-	int r;
-
-	process_events_attr(&attr);
-	c.fd = p->elsewhere ? perf_open_silent(&attr, cpu) : perf_open(&attr, PERF_ALL_TASKS, cpu);
-	if (c.fd < 0)
-		return c.fd == -ENODEV ? c.fd : error_origin(c.fd);
-	r = perf_ring_map(&c.ring, c.fd, ring_bytes, RING_LEAST);
-	wake.data.fd = c.fd;
-	if (r == 0 && (epoll_ctl(p->epoll, EPOLL_CTL_ADD, c.fd, &wake) < 0 ||
-		       ioctl(c.fd, PERF_EVENT_IOC_ENABLE, 0) < 0))
-		r = error_origin(-errno);
-	if (r < 0)
-		event_cpu_close(&c);
-	else
-		*ret = c;
-	return r;
-}
-
 /* Something was not understood: to the receiver it is as good as lost. */
 static void deliver_lost(struct process_events *p, uint64_t time_ns)
 {
@@ -150,28 +93,16 @@ static void deliver_lost(struct process_events *p, uint64_t time_ns)
 static int process_events_append(struct process_events *p, const uint8_t *record, size_t length,
 				 uint64_t time_ns)
 {
-	void *moved;
+	int r = room_make(&p->bytes, &p->bytes_allocated, p->n_bytes + length, 1);
 
-	if (p->n_bytes + length > p->bytes_allocated) {
-		moved = realloc(p->bytes, p->bytes_allocated * 2 + length);
-		if (!moved)
-			return error_origin(-ENOMEM);
-		p->bytes = moved;
-		p->bytes_allocated = p->bytes_allocated * 2 + length;
-	}
-	if (p->n_pending == p->pending_allocated) {
-		size_t n = p->pending_allocated ? p->pending_allocated * 2 : 64;
-
-		moved = reallocarray(p->pending, n, sizeof(*p->pending));
-		if (!moved)
-			return error_origin(-ENOMEM);
-		p->pending = moved;
-		p->pending_allocated = n;
-	}
+	if (!r)
+		r = room_make(&p->pending, &p->pending_allocated, p->n_pending + 1,
+			      sizeof(*p->pending));
+	if (r)
+		return r;
 	memcpy(p->bytes + p->n_bytes, record, length);
 	p->pending[p->n_pending++] = (struct pending){
 		.time_ns = time_ns,
-		.sequence = p->sequence++,
 		.offset = p->n_bytes,
 		.length = length,
 	};
@@ -179,15 +110,15 @@ static int process_events_append(struct process_events *p, const uint8_t *record
 	return 0;
 }
 
-/* Moves all that @c's ring holds into the buffer. */
-static int process_events_read_ring(struct process_events *p, struct event_cpu *c, uint64_t now)
+/* Moves all that @ring holds into the buffer. */
+static int process_events_read_ring(struct process_events *p, struct perf_ring *ring, uint64_t now)
 {
-	uint64_t n_malformed = c->ring.n_malformed;
+	uint64_t n_malformed = ring->n_malformed;
 	uint64_t time_ns;
 	size_t length;
 	int r;
 
-	while ((length = perf_ring_read(&c->ring, p->record)) > 0) {
+	while ((length = perf_ring_read(ring, p->record)) > 0) {
 		if (perf_record_time(p->record, length, &time_ns) != PERF_RECORD_E_OK) {
 			deliver_lost(p, now);
 			continue;
@@ -196,61 +127,70 @@ static int process_events_read_ring(struct process_events *p, struct event_cpu *
 		if (r < 0)
 			return r;
 	}
-	if (c->ring.n_malformed != n_malformed)
+	if (ring->n_malformed != n_malformed)
 		deliver_lost(p, now);
 	return 0;
 }
 
 int process_events_fd(const struct process_events *p, unsigned cpu)
 {
-	for (size_t i = 0; i < p->n_cpus; i++)
-		if (p->cpus[i].cpu == cpu)
-			return p->cpus[i].fd;
-	return -1;
-}
-
-static int add_cpu(struct process_events *p, unsigned cpu, size_t ring_bytes)
-{
-	struct event_cpu *moved = reallocarray(p->cpus, p->n_cpus + 1, sizeof(*moved));
-	int r;
-
-	if (!moved)
-		return error_origin(-ENOMEM);
-	p->cpus = moved;
-	r = event_cpu_open(p, cpu, ring_bytes, &p->cpus[p->n_cpus]);
-	if (r == -ENODEV) /* went offline since we looked */
-		return 0;
-	if (r == 0)
-		p->n_cpus++;
-	return r;
+	return ticker_fd(&p->ticker, cpu);
 }
 
 int process_events_follow(struct process_events *p, const struct cpus *cpus)
 {
-	size_t ring_bytes = cpus->n ? p->max_bytes / cpus->n : 0;
+	size_t share = cpus->n ? p->max_bytes / cpus->n : 0;
 	int r;
 
-	for (size_t i = 0; i < p->n_cpus;) {
-		if (cpus_has(cpus, p->cpus[i].cpu)) {
-			i++;
+	if (!ticker_differs(&p->ticker, cpus))
+		return 0;
+	for (size_t i = 0; i < p->ticker.n_ticks; i++) {
+		struct tick *tick = &p->ticker.ticks[i];
+
+		if (cpus_has(cpus, tick->cpu))
 			continue;
-		}
-		r = process_events_read_ring(p, &p->cpus[i], clock_ns(CLOCK_MONOTONIC));
-		if (r < 0)
-			return r;
-		event_cpu_close(&p->cpus[i]);
-		p->cpus[i] = p->cpus[--p->n_cpus];
-	}
-	if (ring_bytes > RING_MOST)
-		ring_bytes = RING_MOST;
-	for (unsigned cpu = 0; p->n_cpus < cpus->n && cpu < CPUS_MAX; cpu++) {
-		if (!cpus_has(cpus, cpu) || process_events_fd(p, cpu) >= 0)
-			continue;
-		r = add_cpu(p, cpu, ring_bytes);
+		r = process_events_read_ring(p, &tick->ring, clock_ns(CLOCK_MONOTONIC));
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	p->ticker.ring_bytes = share < RING_MOST ? share : RING_MOST;
+	return ticker_follow(&p->ticker, cpus);
+}
+
+int process_events_new(struct process_events **ret, const struct source *source,
+		       const struct source_sink *sink, bool elsewhere,
+		       struct source_message *message)
+{
+	static const struct sampler_spec spec = {.event = {.name = "process events"}};
+	cleanup(process_events_freep) struct process_events *p = calloc(1, sizeof(*p));
+	struct perf_event_attr attr;
+	struct cpus cpus;
+	int r;
+
+	if (!p)
+		return error_origin(-ENOMEM);
+	p->sink = sink;
+	p->epoll_fd = source->fd;
+	p->max_bytes = source->options.memory_bytes / MEMORY_PART;
+	process_events_attr(&attr);
+	ticker_init(&p->ticker, &attr, 0, tick_watch, &p->epoll_fd);
+	p->ticker.ring_least = RING_LEAST;
+	p->ticker.counts_elsewhere = elsewhere;
+	r = cpus_read_online(&cpus);
+	if (r < 0)
+		return r;
+	r = process_events_follow(p, &cpus);
+	if (r < 0)
+		return event_explain(r, &spec, message);
+	*ret = steal_ptr(&p);
+	return SOURCE_E_OK;
+}
+
+static int compare_offsets(const void *left, const void *right)
+{
+	const struct pending *a = left, *b = right;
+
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 static int compare_pending(const void *left, const void *right)
@@ -259,7 +199,7 @@ static int compare_pending(const void *left, const void *right)
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
+	return compare_offsets(a, b);
 }
 
 static void process_events_deliver(struct process_events *p, const struct pending *pending)
@@ -276,13 +216,6 @@ static void process_events_deliver(struct process_events *p, const struct pendin
 	default:
 		break;
 	}
-}
-
-static int compare_offsets(const void *left, const void *right)
-{
-	const struct pending *a = left, *b = right;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 /* Keeps the undelivered records, from index @first on, at the buffer's beginning. */
@@ -308,8 +241,8 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 	size_t i;
 	int r;
 
-	for (i = 0; i < p->n_cpus; i++) {
-		r = process_events_read_ring(p, &p->cpus[i], until);
+	for (i = 0; i < p->ticker.n_ticks; i++) {
+		r = process_events_read_ring(p, &p->ticker.ticks[i].ring, until);
 		if (r < 0)
 			return r;
 	}
@@ -325,9 +258,6 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 
 size_t process_events_bytes(const struct process_events *p)
 {
-	size_t sum = p->bytes_allocated + p->pending_allocated * sizeof(*p->pending) + sizeof(*p);
-
-	for (size_t i = 0; i < p->n_cpus; i++)
-		sum += perf_ring_bytes(&p->cpus[i].ring);
-	return sum;
+	return p->bytes_allocated + p->pending_allocated * sizeof(*p->pending) + sizeof(*p) +
+	       ticker_bytes(&p->ticker);
 }

@@ -17,15 +17,14 @@
 
 struct process_events;
 
-struct process_events_options {
-	const struct source_sink *sink; /* where events go, borrowed */
-	int epoll;                      /* what is to wake up when events wait; borrowed */
-	size_t max_bytes;               /* for all rings together; the kernel may grant less */
-	bool elsewhere; /* the caller opens the events, for the threads that it wants */
-};
-
-/* Events begin with process_events_follow(). Returns 0 or negative errno. */
-int process_events_new(struct process_events **ret, const struct process_events_options *options);
+/*
+ * On the CPUs that are online, to @sink (borrowed), waking up @source's epoll instance, with a part
+ * of its memory; the kernel may grant less. @elsewhere: the caller opens the events, for the
+ * threads that it wants. Returns SOURCE_E_* with @message or negative errno.
+ */
+int process_events_new(struct process_events **ret, const struct source *source,
+		       const struct source_sink *sink, bool elsewhere,
+		       struct source_message *message);
 void process_events_free(struct process_events *p);
 DEFINE_CLEANUP(struct process_events *, process_events_free)
 

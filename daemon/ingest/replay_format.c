@@ -5,16 +5,6 @@
 
 #define VERSION 1
 
-/* SAMPLER's flags. */
-enum {
-	FLAG_IS_PERIOD = 1 << 0,
-	FLAG_KERNEL_STACKS = 1 << 1,
-	FLAG_ALL = 1 << 2,
-	FLAG_IS_CLOCK = 1 << 3,
-	FLAG_EXCLUDE_USER = 1 << 4,
-	FLAG_EXCLUDE_KERNEL = 1 << 5,
-};
-
 static const char magic[8] = "profdrpl"; /* without its NUL */
 
 /*
@@ -80,33 +70,20 @@ static size_t replay_end_record(const struct codec *c, uint8_t *record, uint32_t
 	return length + 8;
 }
 
-static void code_flag(bool encode, uint32_t *flags, uint32_t flag, bool *field)
-{
-	if (!encode)
-		*field = *flags & flag;
-	else if (*field)
-		*flags |= flag;
-}
-
-static void code_flags(bool encode, uint32_t *flags, struct sampler_spec *spec)
-{
-	code_flag(encode, flags, FLAG_IS_PERIOD, &spec->is_period);
-	code_flag(encode, flags, FLAG_KERNEL_STACKS, &spec->kernel_stacks);
-	code_flag(encode, flags, FLAG_ALL, &spec->all);
-	code_flag(encode, flags, FLAG_IS_CLOCK, &spec->event.is_clock);
-	code_flag(encode, flags, FLAG_EXCLUDE_USER, &spec->event.exclude_user);
-	code_flag(encode, flags, FLAG_EXCLUDE_KERNEL, &spec->event.exclude_kernel);
-}
-
 static void code_sampler(struct codec *c, unsigned *sampler, struct sampler_spec *spec)
 {
-	uint32_t flags = 0;
+	/* From bit 0 on. */
+	bool *const flags[] = {
+		&spec->is_period,      &spec->kernel_stacks,      &spec->all,
+		&spec->event.is_clock, &spec->event.exclude_user, &spec->event.exclude_kernel};
+	uint32_t bits = 0;
 
-	if (c->to)
-		code_flags(true, &flags, spec);
+	for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
+		bits |= (uint32_t)*flags[i] << i;
 	CODE(c, *sampler);
-	CODE(c, flags);
-	code_flags(false, &flags, spec);
+	CODE(c, bits);
+	for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
+		*flags[i] = bits >> i & 1;
 	CODE(c, spec->rate);
 	CODE(c, spec->max_depth);
 	CODE(c, spec->event.type);

@@ -81,4 +81,11 @@ struct process_event {
 	} map;                        /* MMAP */
 };
 
+/* Of the first thread of @pid. */
+static inline struct process_event process_event_of(enum process_event_kind kind, pid_t pid,
+						    uint64_t time_ns)
+{
+	return (struct process_event){.kind = kind, .time_ns = time_ns, .pid = pid, .tid = pid};
+}
+
 #endif

@@ -31,10 +31,10 @@ static bool cpu_time(pid_t pid, uint64_t *ret_ns)
 }
 
 int shim_target_new(struct shim_target **ret, const struct source_shim_process *process, int pidfd,
-		    const struct shim_target_plan *plan)
+		    uint32_t n_words)
 {
 	cleanup(shim_target_freep) struct shim_target *t = calloc(1, sizeof(*t));
-	uint64_t cpu_ns;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns;
 	int r;
 
 	if (!t) {
@@ -47,9 +47,8 @@ int shim_target_new(struct shim_target **ret, const struct source_shim_process *
 	if (!cpu_time(process->pid, &cpu_ns))
 		return SOURCE_E_GONE;
 	shim_account_begin(&t->account, cpu_ns);
-	t->number = plan->number;
-	t->attached_ns = t->looked_ns = plan->now_ns;
-	if (attach_ring_init(&t->ring, plan->n_words) < 0)
+	t->attached_ns = t->looked_ns = now_ns;
+	if (attach_ring_init(&t->ring, n_words) < 0)
 		return SOURCE_E_FULL;
 	r = ring_reader_new(&t->reader, t->ring.memory, t->ring.length);
 	if (r)

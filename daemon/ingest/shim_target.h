@@ -44,17 +44,13 @@ struct shim_target {
 	uint64_t look_after_ns; /* CLOCK_MONOTONIC; not again before */
 };
 
-struct shim_target_plan {
-	uint64_t number, now_ns;
-	uint32_t n_words; /* of its ring, as in common/shim/ring_layout.h */
-};
-
 /*
+ * With a ring of @n_words words (common/shim/ring_layout.h); its number is the caller's to give.
  * @pidfd is taken over, whatever happens. Returns 0, SOURCE_E_FULL (no memory or fds for a ring),
  * SOURCE_E_GONE, or -ENOMEM.
  */
 int shim_target_new(struct shim_target **ret, const struct source_shim_process *process, int pidfd,
-		    const struct shim_target_plan *plan);
+		    uint32_t n_words);
 void shim_target_free(struct shim_target *t);
 DEFINE_CLEANUP(struct shim_target *, shim_target_free)
 

@@ -6,16 +6,40 @@
 #include "daemon/ingest/source.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "common/error.h"
 
-void source_init(struct source *source, const struct source_ops *ops,
-		 const struct source_options *options)
+#define MEMORY_DEFAULT (32u << 20)
+#define DRAIN_MS       100
+
+int source_refuse(struct source_message *message, int outcome, const char *format, ...)
 {
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message->text, sizeof(message->text), format, arguments);
+	va_end(arguments);
+	return outcome;
+}
+
+struct source *source_new(size_t size, const struct source_ops *ops,
+			  const struct source_options *options)
+{
+	struct source *source = calloc(1, size);
+
+	if (!source)
+		return NULL;
 	source->ops = ops;
 	source->options = *options;
+	if (!source->options.memory_bytes)
+		source->options.memory_bytes = MEMORY_DEFAULT;
+	if (!source->options.drain_ms)
+		source->options.drain_ms = DRAIN_MS;
 	source->fd = -1;
+	return source;
 }
 
 void source_free(struct source *source)
@@ -57,10 +81,9 @@ int source_add_sampler(struct source *source, const struct sampler_spec *spec, u
 			*ret = index;
 		return r;
 	}
-	snprintf(message->text, sizeof(message->text),
-		 "all %d samplers are in use: use an event and rate of another session",
-		 SAMPLERS_MAX);
-	return SOURCE_E_FULL;
+	return source_refuse(message, SOURCE_E_FULL,
+			     "all %d samplers are in use: use an event and rate of another session",
+			     SAMPLERS_MAX);
 }
 
 int source_remove_sampler(struct source *source, unsigned sampler)
@@ -105,9 +128,11 @@ int source_get_stats(struct source *source, unsigned sampler, struct source_stat
 	int r = source->ops->update_stats ? source->ops->update_stats(source, sampler)
 					  : SOURCE_E_OK;
 
-	if (r == SOURCE_E_OK)
-		*ret = source->samplers[sampler].stats;
-	return r;
+	if (r != SOURCE_E_OK)
+		return r;
+	*ret = source->samplers[sampler].stats;
+	ret->expected = ret->seen + ret->lost[LOST_SKIPPED];
+	return SOURCE_E_OK;
 }
 
 uint64_t source_memory_bytes(struct source *source)

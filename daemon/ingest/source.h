@@ -37,6 +37,10 @@ struct source_message {
 	char text[256];
 };
 
+/* Puts a text into @message, as by printf(3). Returns @outcome. */
+__attribute__((format(printf, 3, 4))) int source_refuse(struct source_message *message, int outcome,
+							const char *format, ...);
+
 /* What to sample. @event is one of INTERFACE.md's names, resolved by event.c. */
 struct event {
 	char name[32]; /* canonical: "cpu-clock", "cycles", "r01c2" ... */
@@ -89,8 +93,8 @@ struct source_options {
 	const struct source_sink *sink;
 	bool exclude_self;     /* the caller's own ticks */
 	bool exclude_children; /* and those of what it forks, and that forks */
-	unsigned drain_ms;     /* how long samples may wait in a ring, e.g. 100 */
-	uint64_t memory_bytes; /* upper bound for all rings together */
+	unsigned drain_ms;     /* how long samples may wait in a ring; 0: 100 */
+	uint64_t memory_bytes; /* upper bound for all rings together; 0: 32 MiB */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
 	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */
 	/* BPF, for tests and measurements only: */
@@ -117,7 +121,8 @@ struct source_ops {
 	int (*add_pid)(struct source *source, unsigned sampler, pid_t pid, bool children);
 	int (*remove_pid)(struct source *source, unsigned sampler, pid_t pid);
 	int (*follow_cpus)(struct source *source);
-	/* Brings samplers[sampler].stats up to date; it may be one that was removed. */
+	/* Brings samplers[sampler].stats up to date but for expected; it may be one that was
+	 * removed. */
 	int (*update_stats)(struct source *source, unsigned sampler);
 	uint64_t (*memory_bytes)(struct source *source);
 	const struct unwind_host *(*unwind_host)(struct source *source);
@@ -136,9 +141,12 @@ struct source {
 	} samplers[SAMPLERS_MAX];
 };
 
-/* For implementations: a source of zeroes gets its ops and options, and no fd yet. */
-void source_init(struct source *source, const struct source_ops *ops,
-		 const struct source_options *options);
+/*
+ * For implementations: what their own struct, of @size bytes, begins with; malloc'ed, zeroes but
+ * for ops and options, without an fd yet. NULL: no memory.
+ */
+struct source *source_new(size_t size, const struct source_ops *ops,
+			  const struct source_options *options);
 
 /* Stops everything and frees; takes NULL. */
 void source_free(struct source *source);

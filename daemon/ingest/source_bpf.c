@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ordinary source: bpf/profile.bpf.c, called by what causes samples (source_bpf_private.h).
+ * The ordinary source: bpf/profile.bpf.c, called by what causes samples: perf events, one per CPU
+ * and sampler (ticker.h), the program attached to each, with the sampler's index as its cookie.
  *
  * One object is loaded for all samplers. A sampler is an index into its tables: settings (in .bss,
  * mapped), counters per CPU, and a ring buffer of its own, put into the array of rings when it
@@ -24,37 +25,19 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/host.h"
-#include "daemon/ingest/source_bpf_load.h"
-#include "daemon/ingest/source_bpf_maps.h"
+#include "daemon/ingest/source_bpf_cost.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
 #include "profile.skel.h"
 
-#define MEMORY_DEFAULT (32u << 20)
 /*
  * A head and some eighty frames: generous, before it is known. Processes that are new bring copies
  * of their stacks along, for which a ring should have some room at any rate.
  */
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
-
-static const struct source_ops bpf_ops;
-
-static struct bpf_source *to_bpf_source(struct source *source)
-{
-	return (struct bpf_source *)source;
-}
-
-struct bpf_source *source_bpf_from(struct source *source)
-{
-	return source->ops == &bpf_ops ? to_bpf_source(source) : NULL;
-}
-
-static uint64_t bpf_source_memory_limit(const struct bpf_source *s)
-{
-	return s->source.options.memory_bytes ? s->source.options.memory_bytes : MEMORY_DEFAULT;
-}
+#define THROTTLE_RING      1 /* rounded up to one page */
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 {
@@ -62,8 +45,7 @@ static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].ring_bytes +
-			       s->samplers[i].cause->bytes(&s->samplers[i]);
+			sum += s->samplers[i].ring_bytes + ticker_bytes(&s->samplers[i].ticker);
 	return sum;
 }
 
@@ -75,11 +57,11 @@ static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler_spec *spec,
 				unsigned n_cpus)
 {
-	uint64_t limit = bpf_source_memory_limit(s), used = bpf_source_ring_bytes(s);
+	uint64_t limit = s->source.options.memory_bytes, used = bpf_source_ring_bytes(s);
 	uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t left = used < limit ? (limit - used) / 2 : 0;
 	uint64_t wanted = 4 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
-			  (s->source.options.drain_ms ? s->source.options.drain_ms : 100) / 1000;
+			  s->source.options.drain_ms / 1000;
 
 	if (wanted < RING_BYTES_LEAST)
 		wanted = RING_BYTES_LEAST;
@@ -125,14 +107,14 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 			return s->error;
 		if (r < 0 && r != -EAGAIN)
 			return error_origin(r);
-		s->samplers[i].cause->drain(&s->samplers[i]);
+		ticker_drain_throttled(&s->samplers[i].ticker);
 	}
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
 
 static int bpf_drain(struct source *source, unsigned budget)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	int r;
 
 	r = process_events_drain(s->events, &s->events_until);
@@ -141,27 +123,36 @@ static int bpf_drain(struct source *source, unsigned budget)
 	return budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
 }
 
-/* The counters of @sampler on all CPUs are in s->counters afterwards. */
-static int read_counters(struct bpf_source *s, struct bpf_sampler *sampler)
+/* What ticks were due and did not come. The counters have been read since the ticker was. */
+static void bpf_sampler_judge(struct bpf_sampler *sampler, bool exact, struct source_stats *stats)
 {
-	__u32 key = sampler->index;
+	const struct bpf_source *s = sampler->owner;
+	struct ticker *ticker = &sampler->ticker;
 
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
-		return error_origin(-errno);
-	return 0;
+	for (size_t i = 0; i < ticker->n_ticks; i++) {
+		struct tick *tick = &ticker->ticks[i];
+
+		if (tick->cpu >= s->n_possible_cpus)
+			continue;
+		tick->runs = s->counters[tick->cpu].runs;
+		tick->period_sum = s->counters[tick->cpu].period_sum;
+		tick->idle = s->counters[tick->cpu].idle;
+	}
+	ticker_judge(ticker, exact);
+	ticker_drain_throttled(ticker);
+	ticker_get_stats(ticker, stats);
 }
 
 /* Brings the totals up to date. The order is ticker.h's: counts first, then what came of them. */
 static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 {
 	struct source_stats stats = {0};
-	int r;
+	__u32 key = sampler->index;
 
-	sampler->cause->read(sampler);
-	r = read_counters(s, sampler);
-	if (r < 0)
-		return r;
-	sampler->cause->judge(sampler, exact, &stats);
+	ticker_read(&sampler->ticker);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
+		return error_origin(-errno);
+	bpf_sampler_judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
@@ -171,7 +162,6 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 			stats.lost[j] += s->counters[i].lost[j];
 	}
 	stats.lost[LOST_MALFORMED] += sampler->malformed;
-	stats.expected = stats.seen + stats.lost[LOST_SKIPPED];
 	s->source.samplers[sampler->index].stats = stats;
 	return 0;
 }
@@ -203,7 +193,7 @@ static void sampler_close(struct bpf_sampler *sampler)
 	struct bpf_source *s = sampler->owner;
 	__u32 key = sampler->index;
 
-	sampler->cause->close(sampler);
+	ticker_deinit(&sampler->ticker);
 	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.rings), &key);
 	ring_buffer__free(sampler->ring);
 	sampler->ring = NULL;
@@ -239,15 +229,36 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	};
 }
 
-static const struct bpf_cause *bpf_cause_of(const struct event *event)
+static int bpf_sampler_attach_tick(void *userdata, struct tick *tick)
 {
-	(void)event; /* each of today's is a perf event */
-	return &bpf_ticks;
+	const struct bpf_sampler *sampler = userdata;
+	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
+	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = sampler->index);
+	int link = bpf_link_create(program, tick->fd, BPF_PERF_EVENT, &options);
+
+	if (link < 0)
+		return error_origin(-errno);
+	tick->link = link;
+	return 0;
+}
+
+/* Returns SOURCE_E_* with @message or negative errno. */
+static int bpf_sampler_start(struct bpf_sampler *sampler, const struct cpus *cpus,
+			     struct source_message *message)
+{
+	const struct sampler_spec *spec = &sampler->owner->source.samplers[sampler->index].spec;
+	struct perf_event_attr attr;
+	int r;
+
+	event_attr(spec, &attr);
+	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_sampler_attach_tick, sampler);
+	r = ticker_follow(&sampler->ticker, cpus);
+	return r < 0 ? event_explain(r, spec, message) : r;
 }
 
 static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	const struct sampler_spec *spec = &source->samplers[index].spec;
 	struct bpf_sampler *sampler = &s->samplers[index];
 	struct cpus cpus;
@@ -256,23 +267,17 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
-	*sampler = (struct bpf_sampler){
-		.owner = s, .index = index, .cause = bpf_cause_of(&spec->event), .ring_fd = -1};
+	*sampler = (struct bpf_sampler){.owner = s, .index = index, .ring_fd = -1};
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
-	if (!sampler->ring_bytes) {
-		snprintf(message->text, sizeof(message->text),
-			 "no memory for another ring buffer: raise [memory] budget");
-		return SOURCE_E_FULL;
-	}
+	if (!sampler->ring_bytes)
+		return source_refuse(message, SOURCE_E_FULL,
+				     "no memory for another ring buffer: raise [memory] budget");
 	bpf_configure_sampler(s, sampler);
 	r = reset_counters(s, sampler);
 	if (r == 0)
 		r = make_ring(s, sampler);
-	if (r == 0) {
-		r = sampler->cause->start(sampler, &cpus);
-		if (r < 0)
-			r = event_explain(r, spec, message);
-	}
+	if (r == 0)
+		r = bpf_sampler_start(sampler, &cpus, message);
 	if (r != 0)
 		sampler_close(sampler);
 	return r;
@@ -280,11 +285,11 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 
 static int bpf_remove_sampler(struct source *source, unsigned index)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	sampler->cause->stop(sampler);
+	ticker_stop(&sampler->ticker);
 	do {
 		r = bpf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
@@ -292,35 +297,20 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	if (r == 0)
 		r = r2;
 	sampler_close(sampler);
-	bpf_members_remove_sampler(bpf_map__fd(s->skeleton->maps.members), index);
+	bpf_members_remove_sampler(s, index);
 	return r;
 }
 
 static void bpf_set_all(struct source *source, unsigned index)
 {
-	to_bpf_source(source)->skeleton->bss->samplers[index].all =
-		source->samplers[index].spec.all;
-}
+	const struct bpf_source *s = (struct bpf_source *)source;
 
-static int bpf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
-{
-	struct bpf_source *s = to_bpf_source(source);
-
-	if (children && !s->follows_children)
-		return SOURCE_E_UNSUPPORTED;
-	return bpf_members_add(bpf_map__fd(s->skeleton->maps.members), index, pid, children);
-}
-
-static int bpf_remove_pid(struct source *source, unsigned index, pid_t pid)
-{
-	struct bpf_source *s = to_bpf_source(source);
-
-	return bpf_members_remove(bpf_map__fd(s->skeleton->maps.members), index, pid);
+	s->skeleton->bss->samplers[index].all = source->samplers[index].spec.all;
 }
 
 static int bpf_follow_cpus(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	struct cpus cpus;
 	int r;
 
@@ -331,18 +321,18 @@ static int bpf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
 		struct bpf_sampler *sampler = &s->samplers[i];
 
-		if (!source->samplers[i].used || !sampler->cause->differs(sampler, &cpus))
+		if (!source->samplers[i].used || !ticker_differs(&sampler->ticker, &cpus))
 			continue;
 		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
-			r = sampler->cause->follow(sampler, &cpus);
+			r = ticker_follow(&sampler->ticker, &cpus);
 	}
 	return r;
 }
 
 static int bpf_update_stats(struct source *source, unsigned index)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	struct source_stats *stats = &source->samplers[index].stats;
 	int r = source->samplers[index].used
 			? bpf_sampler_update_stats(s, &s->samplers[index], false)
@@ -377,13 +367,13 @@ static uint64_t bpf_source_map_bytes(const struct bpf_source *s, const struct bp
  */
 static uint64_t bpf_memory_bytes(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 	uint64_t sum = process_events_bytes(s->events);
 	struct bpf_map *map;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].cause->bytes(&s->samplers[i]);
+			sum += ticker_bytes(&s->samplers[i].ticker);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
@@ -395,20 +385,20 @@ static uint64_t bpf_memory_bytes(struct source *source)
 /* Without the tracepoints nobody would know when a root became void. */
 static const struct unwind_host *bpf_unwind_host(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 
-	return s->follows_children ? &s->unwind.host : NULL;
+	return s->follows_children ? &s->host : NULL;
 }
 
 static void bpf_free(struct source *source)
 {
-	struct bpf_source *s = to_bpf_source(source);
+	struct bpf_source *s = (struct bpf_source *)source;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
 			sampler_close(&s->samplers[i]);
 	process_events_free(s->events);
-	bpf_unwind_close(&s->unwind);
+	bpf_unwind_close(s);
 	profile_bpf__destroy(s->skeleton);
 	free(s->counters);
 	free(s);
@@ -429,26 +419,6 @@ static const struct source_ops bpf_ops = {
 	.unwind_host = bpf_unwind_host,
 };
 
-static int begin_process_events(struct bpf_source *s, struct source_message *message)
-{
-	const struct sampler_spec spec = {.event = {.name = "process events"}};
-	struct cpus cpus;
-	int r;
-
-	r = cpus_read_online(&cpus);
-	if (r < 0)
-		return r;
-	r = process_events_new(&s->events, &(struct process_events_options){
-						   .sink = s->source.options.sink,
-						   .epoll = s->source.fd,
-						   .max_bytes = bpf_source_memory_limit(s) / 4,
-					   });
-	if (r < 0)
-		return r;
-	r = process_events_follow(s->events, &cpus);
-	return r < 0 ? event_explain(r, &spec, message) : SOURCE_E_OK;
-}
-
 int source_bpf_new(struct source **ret, const struct source_options *options,
 		   struct source_message *message)
 {
@@ -459,11 +429,10 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	r = host_check_bpf(message);
 	if (r != SOURCE_E_OK)
 		return r;
-	s = calloc(1, sizeof(*s));
+	owner = source_new(sizeof(*s), &bpf_ops, options);
+	s = (struct bpf_source *)owner;
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &bpf_ops, options);
-	owner = &s->source;
 	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->source.fd < 0)
 		return error_origin(-errno);
@@ -477,11 +446,44 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	r = source_bpf_load(&s->skeleton, &s->source.options, s->n_possible_cpus,
 			    &s->follows_children, message);
 	if (r == SOURCE_E_OK)
-		r = bpf_unwind_open(&s->unwind, s->skeleton, &s->events_until);
+		r = bpf_unwind_open(s);
 	if (r == SOURCE_E_OK)
-		r = begin_process_events(s, message);
+		r = process_events_new(&s->events, &s->source, s->source.options.sink, false,
+				       message);
 	if (r != SOURCE_E_OK)
 		return r;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;
+}
+
+static void source_cost_add(struct abi_cost *sum, const struct abi_cost *cost)
+{
+	sum->n += cost->n;
+	sum->sum_ns += cost->sum_ns;
+	for (unsigned i = 0; i < ABI_COST_BUCKETS; i++)
+		sum->buckets[i] += cost->buckets[i];
+	for (unsigned i = 0; i < ABI_COST_FRAMES; i++) {
+		sum->frames_n[i] += cost->frames_n[i];
+		sum->frames_ns[i] += cost->frames_ns[i];
+	}
+}
+
+int source_bpf_get_cost(struct source *source, enum abi_cost_part part, struct abi_cost *ret)
+{
+	const struct bpf_source *s = (struct bpf_source *)source;
+	cleanup(freep) struct abi_cost *costs = NULL;
+	struct abi_cost sum = {0};
+	__u32 key = part;
+
+	if (source->ops != &bpf_ops || !source->options.measure_cost)
+		return SOURCE_E_UNSUPPORTED;
+	costs = calloc(s->n_possible_cpus, sizeof(*costs));
+	if (!costs)
+		return error_origin(-ENOMEM);
+	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.costs), &key, costs) < 0)
+		return error_origin(-errno);
+	for (unsigned i = 0; i < s->n_possible_cpus; i++)
+		source_cost_add(&sum, &costs[i]);
+	*ret = sum;
+	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/ingest/source_bpf_load.h"
+#include "daemon/ingest/source_bpf_private.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/ingest/source_bpf_maps.h"
 #include "profile.skel.h"
 
 /*
@@ -42,66 +41,35 @@ DEFINE_CLEANUP(struct profile_bpf *, profile_bpf__destroy)
 #define VERIFIER_LOG_STATS 4 /* BPF_LOG_STATS of include/linux/bpf_verifier.h */
 
 /* What the kernel's verifier says of each program: how long it looked at it. */
-struct verifier {
-	char says[PROGRAMS_MAX][VERIFIER_SAYS];
-};
-
-static void verifier_attach_logs(struct verifier *v, struct profile_bpf *skeleton)
+static void verifier_attach_logs(char says[PROGRAMS_MAX][VERIFIER_SAYS],
+				 struct profile_bpf *skeleton)
 {
 	struct bpf_program *program;
 	unsigned i = 0;
 
-	memset(v, 0, sizeof(*v));
 	bpf_object__for_each_program(program, skeleton->obj)
 	{
 		if (i >= PROGRAMS_MAX)
 			break;
 		bpf_program__set_log_level(program, VERIFIER_LOG_STATS);
-		bpf_program__set_log_buf(program, v->says[i++], VERIFIER_SAYS);
+		bpf_program__set_log_buf(program, says[i++], VERIFIER_SAYS);
 	}
 }
 
-static void verifier_report(const struct verifier *v, struct profile_bpf *skeleton, uint64_t us)
+static void verifier_report(char says[PROGRAMS_MAX][VERIFIER_SAYS], struct profile_bpf *skeleton,
+			    uint64_t us)
 {
 	struct bpf_prog_info info = {0};
 	unsigned long sum = 0, one;
 	__u32 size = sizeof(info);
 
 	for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-		if (sscanf(v->says[i], "verification time %lu usec", &one) == 1)
+		if (sscanf(says[i], "verification time %lu usec", &one) == 1)
 			sum += one;
 	bpf_obj_get_info_by_fd(bpf_program__fd(skeleton->progs.profile_tick), &info, &size);
 	log_info("BPF programs loaded in %" PRIu64 " ms (verifier %lu us, %u instructions of the "
 		 "tick's program)",
 		 us / 1000, sum, info.verified_insns);
-}
-
-/* Programs of the tracepoints: without them, the filter and the roots could not be kept right. */
-static struct bpf_program *tracepoint_program(struct profile_bpf *skeleton, unsigned i)
-{
-	struct bpf_program *const programs[] = {
-		skeleton->progs.process_fork,
-		skeleton->progs.process_exec,
-		skeleton->progs.process_free,
-	};
-
-	return i < ARRAY_SIZE(programs) ? programs[i] : NULL;
-}
-
-static int attach_tracepoints(struct profile_bpf *skeleton)
-{
-	struct bpf_link **const links[] = {
-		&skeleton->links.process_fork,
-		&skeleton->links.process_exec,
-		&skeleton->links.process_free,
-	};
-
-	for (unsigned i = 0; i < ARRAY_SIZE(links); i++) {
-		*links[i] = bpf_program__attach(tracepoint_program(skeleton, i));
-		if (!*links[i])
-			return -ENOENT;
-	}
-	return 0;
 }
 
 static void configure_skeleton(struct profile_bpf *skeleton, const struct source_options *options,
@@ -121,22 +89,27 @@ static int load_skeleton(struct profile_bpf **ret, const struct source_options *
 			 unsigned n_cpus, bool with_tracepoints)
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
-	struct verifier verifier;
+	struct bpf_program *program;
+	char says[PROGRAMS_MAX][VERIFIER_SAYS] = {{0}};
 	uint64_t began;
 	int r;
 
 	if (!skeleton)
 		return -errno;
 	configure_skeleton(skeleton, options, n_cpus);
-	for (unsigned i = 0; tracepoint_program(skeleton, i); i++)
-		bpf_program__set_autoload(tracepoint_program(skeleton, i), with_tracepoints);
-	verifier_attach_logs(&verifier, skeleton);
+	bpf_object__for_each_program(program, skeleton->obj)
+	{
+		if (program != skeleton->progs.profile_tick)
+			bpf_program__set_autoload(program, with_tracepoints);
+	}
+	verifier_attach_logs(says, skeleton);
 	began = clock_ns(CLOCK_MONOTONIC) / 1000;
 	r = profile_bpf__load(skeleton);
 	if (r == 0)
-		verifier_report(&verifier, skeleton, clock_ns(CLOCK_MONOTONIC) / 1000 - began);
-	if (r == 0 && with_tracepoints)
-		r = attach_tracepoints(skeleton);
+		verifier_report(says, skeleton, clock_ns(CLOCK_MONOTONIC) / 1000 - began);
+	/* The tracepoints. Whatever the reason, it does without them. */
+	if (r == 0 && with_tracepoints && profile_bpf__attach(skeleton) < 0)
+		r = -ENOENT;
 	if (r < 0)
 		return r;
 	*ret = steal_ptr(&skeleton);
@@ -164,13 +137,12 @@ int source_bpf_load(struct profile_bpf **ret, const struct source_options *optio
 		return SOURCE_E_OK;
 	if (r == -ENOMEM)
 		return error_origin(r);
-	if (r == -EPERM) {
-		snprintf(message->text, sizeof(message->text),
-			 "the kernel does not let profd load BPF programs: it needs CAP_BPF and "
-			 "CAP_PERFMON; or use the perf source");
-		return SOURCE_E_DENIED;
-	}
-	snprintf(message->text, sizeof(message->text),
-		 "the BPF programs cannot be loaded (%.150s): use the perf source", said.text);
-	return SOURCE_E_UNSUPPORTED;
+	if (r == -EPERM)
+		return source_refuse(
+			message, SOURCE_E_DENIED,
+			"the kernel does not let profd load BPF programs: it needs CAP_BPF and "
+			"CAP_PERFMON; or use the perf source");
+	return source_refuse(message, SOURCE_E_UNSUPPORTED,
+			     "the BPF programs cannot be loaded (%.150s): use the perf source",
+			     said.text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/ingest/source_bpf_maps.h"
+#include "daemon/ingest/source_bpf_private.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -47,13 +47,17 @@ static int put_member(int map, uint32_t pid, const struct abi_member *member, ui
 	return r == -ENOENT && !member->samplers ? 0 : r;
 }
 
-int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
+int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
+	const struct bpf_source *s = (struct bpf_source *)source;
+	int map = bpf_map__fd(s->skeleton->maps.members);
 	struct abi_member member;
 	uint16_t bit = (uint16_t)(1u << sampler);
 	uint32_t key = (uint32_t)pid;
 	int r;
 
+	if (children && !s->follows_children)
+		return SOURCE_E_UNSUPPORTED;
 	if (bpf_map_lookup_elem(map, &key, &member) < 0)
 		member = (struct abi_member){0};
 	member.samplers |= bit;
@@ -73,8 +77,10 @@ int bpf_members_add(int map, unsigned sampler, pid_t pid, bool children)
 	return SOURCE_E_OK;
 }
 
-static int bpf_member_clear_sampler(int map, uint16_t bit, uint32_t key)
+static int bpf_member_clear_sampler(const struct bpf_source *s, unsigned sampler, uint32_t key)
 {
+	int map = bpf_map__fd(s->skeleton->maps.members);
+	uint16_t bit = (uint16_t)(1u << sampler);
 	struct abi_member member;
 	int r;
 
@@ -89,15 +95,16 @@ static int bpf_member_clear_sampler(int map, uint16_t bit, uint32_t key)
 	return r == -ENOENT || r == -EAGAIN ? 0 : r;
 }
 
-int bpf_members_remove(int map, unsigned sampler, pid_t pid)
+int bpf_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	int r = bpf_member_clear_sampler(map, (uint16_t)(1u << sampler), (uint32_t)pid);
+	int r = bpf_member_clear_sampler((struct bpf_source *)source, sampler, (uint32_t)pid);
 
 	return r < 0 ? error_origin(r) : SOURCE_E_OK;
 }
 
-void bpf_members_remove_sampler(int map, unsigned sampler)
+void bpf_members_remove_sampler(const struct bpf_source *s, unsigned sampler)
 {
+	int map = bpf_map__fd(s->skeleton->maps.members);
 	uint32_t key, next;
 	bool more = bpf_map_get_next_key(map, NULL, &next) == 0;
 
@@ -105,7 +112,7 @@ void bpf_members_remove_sampler(int map, unsigned sampler)
 	for (unsigned i = 0; more && i < 4 * ABI_MEMBERS_MAX; i++) {
 		key = next;
 		more = bpf_map_get_next_key(map, &key, &next) == 0;
-		bpf_member_clear_sampler(map, (uint16_t)(1u << sampler), key);
+		bpf_member_clear_sampler(s, sampler, key);
 	}
 }
 
@@ -150,9 +157,9 @@ static void *map_array(struct bpf_map *map, size_t size, size_t *ret_n)
 
 static int bpf_unwind_publish(void *userdata, const struct unwind_root *root)
 {
-	const struct bpf_unwind *u = userdata;
+	const struct bpf_source *s = userdata;
 	struct abi_root value = {.root = *root};
-	int r = bpf_hash_put(u->roots_fd, root->pid, &value, BPF_ANY);
+	int r = bpf_hash_put(bpf_map__fd(s->skeleton->maps.roots), root->pid, &value, BPF_ANY);
 
 	if (r == -E2BIG || r == -ENOMEM || r == -EAGAIN)
 		return UNWIND_HOST_E_FULL;
@@ -161,8 +168,8 @@ static int bpf_unwind_publish(void *userdata, const struct unwind_root *root)
 
 static int bpf_unwind_withdraw(void *userdata, pid_t pid)
 {
-	const struct bpf_unwind *u = userdata;
-	int r = bpf_hash_put(u->roots_fd, (uint32_t)pid, NULL, 0);
+	const struct bpf_source *s = userdata;
+	int r = bpf_hash_put(bpf_map__fd(s->skeleton->maps.roots), (uint32_t)pid, NULL, 0);
 
 	if (r == -EAGAIN)
 		return UNWIND_HOST_E_FULL;
@@ -171,33 +178,31 @@ static int bpf_unwind_withdraw(void *userdata, pid_t pid)
 
 static uint64_t bpf_unwind_events_until(void *userdata)
 {
-	const struct bpf_unwind *u = userdata;
+	const struct bpf_source *s = userdata;
 
-	return *u->events_until;
+	return s->events_until;
 }
 
-int bpf_unwind_open(struct bpf_unwind *u, struct profile_bpf *skeleton, const uint64_t *until)
+int bpf_unwind_open(struct bpf_source *s)
 {
-	struct unwind_host *host = &u->host;
+	struct unwind_host *host = &s->host;
 
-	host->words = map_array(skeleton->maps.words, sizeof(*host->words), &host->n_words);
-	host->slots = map_array(skeleton->maps.slots, sizeof(*host->slots), &host->n_slots);
-	host->mappings = map_array(skeleton->maps.mappings, sizeof(*host->mappings),
+	host->words = map_array(s->skeleton->maps.words, sizeof(*host->words), &host->n_words);
+	host->slots = map_array(s->skeleton->maps.slots, sizeof(*host->slots), &host->n_slots);
+	host->mappings = map_array(s->skeleton->maps.mappings, sizeof(*host->mappings),
 				   &host->n_mappings);
 	if (!host->words || !host->slots || !host->mappings)
 		return error_origin(-errno);
 	host->publish = bpf_unwind_publish;
 	host->withdraw = bpf_unwind_withdraw;
 	host->events_until = bpf_unwind_events_until;
-	host->userdata = u;
-	u->roots_fd = bpf_map__fd(skeleton->maps.roots);
-	u->events_until = until;
+	host->userdata = s;
 	return 0;
 }
 
-void bpf_unwind_close(struct bpf_unwind *u)
+void bpf_unwind_close(struct bpf_source *s)
 {
-	struct unwind_host *host = &u->host;
+	const struct unwind_host *host = &s->host;
 
 	if (host->words)
 		munmap(host->words, map_array_bytes(host->n_words, sizeof(*host->words)));
@@ -205,5 +210,4 @@ void bpf_unwind_close(struct bpf_unwind *u)
 		munmap(host->slots, map_array_bytes(host->n_slots, sizeof(*host->slots)));
 	if (host->mappings)
 		munmap(host->mappings, map_array_bytes(host->n_mappings, sizeof(*host->mappings)));
-	*u = (struct bpf_unwind){0};
 }

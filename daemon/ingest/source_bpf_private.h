@@ -10,44 +10,17 @@
 #include "bpf/abi.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source.h"
-#include "daemon/ingest/source_bpf_maps.h"
 #include "daemon/ingest/ticker.h"
+#include "daemon/ingest/unwind_host.h"
 
 struct bpf_source;
 struct profile_bpf;
 struct ring_buffer;
 
-struct bpf_sampler;
-
-/*
- * What makes the kernel call a program of bpf/profile.bpf.c for a sampler: one row each, which
- * bpf_cause_of() chooses by the event. Those that return int return 0 or negative errno.
- */
-struct bpf_cause {
-	/* Begins, on the CPUs of @cpus. An error is what event_explain() explains. */
-	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
-	/* When it returns, the last call has come. */
-	void (*stop)(struct bpf_sampler *sampler);
-	/* Whether follow() would do anything; it comes right after update(). */
-	bool (*differs)(const struct bpf_sampler *sampler, const struct cpus *cpus);
-	int (*follow)(struct bpf_sampler *sampler, const struct cpus *cpus);
-	void (*drain)(struct bpf_sampler *sampler);
-	/* Before the programs' counters are read. */
-	void (*read)(struct bpf_sampler *sampler);
-	/* After that: fills in what calls were due and did not come. @exact: it was stopped. */
-	void (*judge)(struct bpf_sampler *sampler, bool exact, struct source_stats *stats);
-	uint64_t (*bytes)(const struct bpf_sampler *sampler);
-	/* Takes one that was not started. */
-	void (*close)(struct bpf_sampler *sampler);
-};
-
-extern const struct bpf_cause bpf_ticks; /* source_bpf_ticks.c: perf events */
-
 struct bpf_sampler {
 	struct bpf_source *owner;
 	unsigned index;
-	const struct bpf_cause *cause;
-	struct ticker ticker; /* bpf_ticks' */
+	struct ticker ticker; /* what calls the program */
 	int ring_fd;
 	struct ring_buffer *ring;
 	size_t ring_bytes;
@@ -58,8 +31,8 @@ struct bpf_source {
 	struct source source; /* its fd is an epoll instance */
 	struct profile_bpf *skeleton;
 	struct process_events *events;
-	struct bpf_unwind unwind;
-	bool follows_children; /* the tracepoints' programs could be attached */
+	struct unwind_host host; /* the memory of the walks, mapped */
+	bool follows_children;   /* the tracepoints' programs could be attached */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
@@ -71,7 +44,30 @@ struct bpf_source {
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
-/* NULL if @source is of another kind. */
-struct bpf_source *source_bpf_from(struct source *source);
+/* source_bpf_load.c */
+/*
+ * Loads the programs and attaches the tracepoints; *ret_follows_children says whether those are
+ * there. Logs how long that took. Returns SOURCE_E_OK, then the caller destroys *ret;
+ * SOURCE_E_UNSUPPORTED or _DENIED with @message; or negative errno.
+ */
+int source_bpf_load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
+		    bool *ret_follows_children, struct source_message *message);
+
+/* source_bpf_maps.c */
+/*
+ * The filter: the hash of member processes (bpf/filter.bpf.h), which the tracepoints change at the
+ * same time.
+ */
+int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children);
+int bpf_remove_pid(struct source *source, unsigned sampler, pid_t pid);
+/* Takes all of @sampler's members out. */
+void bpf_members_remove_sampler(const struct bpf_source *s, unsigned sampler);
+
+/* Before the skeleton is loaded: shares @bytes (0: a default) between the maps. */
+void bpf_unwind_size(struct profile_bpf *skeleton, uint64_t bytes);
+/* Once it is loaded: maps s->host. Returns 0 or negative errno. */
+int bpf_unwind_open(struct bpf_source *s);
+/* Takes one that was not opened, or not wholly. */
+void bpf_unwind_close(struct bpf_source *s);
 
 #endif

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,28 +30,139 @@
 #include "common/error.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/members.h"
+#include "daemon/ingest/own_tasks.h"
 #include "daemon/ingest/perf_record.h"
-#include "daemon/ingest/source_perf_private.h"
+#include "daemon/ingest/process_events.h"
+#include "daemon/ingest/source_perf_plan.h"
+#include "daemon/ingest/source_perf_user.h"
 #include "daemon/ingest/sources.h"
+#include "daemon/ingest/ticker.h"
 
-#define MEMORY_DEFAULT (32u << 20)
+#define LOOK_INTERVAL_NS NS_PER_S
+#define EVENTS_PER_LOOK  512
+#define FIND_INTERVAL_NS (2 * NS_PER_S)
+/* A perf event is a kilobyte or two of the kernel's memory, which nobody bounds but us. */
+#define EVENTS_MAX 16384
 
-static struct perf_source *to_perf_source(struct source *source)
-{
-	return (struct perf_source *)source;
-}
+struct perf_sampler {
+	unsigned index;
+	struct sampler_spec *spec;  /* the source's */
+	struct source_stats *stats; /* the same */
+	struct ticker ticker;
+	struct perf_plan plan;
+	uint64_t sample_type;
+};
+
+struct perf_source {
+	struct source source;    /* its fd is an epoll instance */
+	struct source_sink sink; /* ours: follows fork before it hands on */
+	struct process_events *events;
+	struct members members;
+	struct members own;              /* our children, and we, unless they are sampled */
+	struct own_tasks *tasks_of_user; /* NULL: the events are of all that a CPU runs */
+	bool sees_kernel;
+	uint64_t found_ns; /* when threads were last looked for */
+	struct perf_sampler samplers[SAMPLERS_MAX];
+	struct perf_tasks tasks;
+	uint64_t events_until; /* process events up to here have been delivered */
+	uint64_t looked_ns;    /* when skipped ticks were last looked for */
+	uint64_t unfollowed;
+	struct perf_sample sample;
+	uint8_t record[PERF_RING_RECORD_MAX];
+};
 
 static void perf_source_on_process_event(void *userdata, const struct process_event *event)
 {
 	struct perf_source *s = userdata;
 
-	if (members_follow(s->members, event) < 0 || (s->own && members_follow(s->own, event) < 0))
+	if (members_follow(&s->members, event) < 0 || members_follow(&s->own, event) < 0)
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
 		perf_tasks_forget(&s->tasks, event->tid);
 	if (s->tasks_of_user && own_tasks_apply(s->tasks_of_user, event) < 0)
 		s->unfollowed++;
 	s->source.options.sink->process_event(s->source.options.sink->userdata, event);
+}
+
+/* --- without privileges: the events are those of the user's own threads (own_tasks.h) --------- */
+
+static int perf_own_ring_fd(void *userdata, unsigned kind, unsigned cpu)
+{
+	const struct perf_source *s = userdata;
+
+	return kind == OWN_TASKS_RECORDS ? process_events_fd(s->events, cpu)
+					 : ticker_fd(&s->samplers[kind].ticker, cpu);
+}
+
+static void perf_own_forward_event(void *userdata, const struct process_event *event)
+{
+	struct perf_source *s = userdata;
+
+	s->source.options.sink->process_event(s->source.options.sink->userdata, event);
+}
+
+/* Half of the file descriptors: images stay open, too. */
+static unsigned perf_own_max_events(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 > EVENTS_MAX)
+		return EVENTS_MAX;
+	return (unsigned)(limit.rlim_cur / 2);
+}
+
+/* Finds the user's processes, and begins to follow them. Returns 0 or negative errno. */
+static int perf_own_begin(struct perf_source *s)
+{
+	struct own_tasks_options options = {
+		.proc_fd = s->tasks.proc_fd,
+		.uid = geteuid(),
+		.self = s->source.options.exclude_children ? &s->own : NULL,
+		.max_events = perf_own_max_events(),
+		.ring = perf_own_ring_fd,
+		.tell = perf_own_forward_event,
+		.userdata = s,
+	};
+	struct perf_event_attr attr;
+	struct cpus cpus;
+	int r;
+
+	r = own_tasks_new(&s->tasks_of_user, &options);
+	if (!r)
+		r = cpus_read_online(&cpus);
+	if (!r)
+		r = own_tasks_follow(s->tasks_of_user, &cpus);
+	if (r)
+		return r;
+	process_events_attr(&attr);
+	attr.exclude_kernel = 1;
+	r = own_tasks_add_kind(s->tasks_of_user, OWN_TASKS_RECORDS, &attr);
+	s->found_ns = clock_ns(CLOCK_MONOTONIC);
+	return r ? r : own_tasks_look(s->tasks_of_user, s->found_ns);
+}
+
+/* ticker_read() for either sort of events. */
+static void perf_sampler_read(struct perf_source *s, struct perf_sampler *sampler)
+{
+	unsigned index = sampler->index;
+
+	ticker_read(&sampler->ticker);
+	if (!s->tasks_of_user)
+		return;
+	for (size_t i = 0; i < sampler->ticker.n_ticks; i++) {
+		struct tick *tick = &sampler->ticker.ticks[i];
+
+		tick->events = own_tasks_read(s->tasks_of_user, index, tick->cpu);
+		tick->undue = own_tasks_alive(s->tasks_of_user, index);
+	}
+}
+
+/* How long to wait until counts are read again: those of many events take their time. */
+static uint64_t perf_source_look_interval_ns(const struct perf_source *s)
+{
+	unsigned n = s->tasks_of_user ? own_tasks_events(s->tasks_of_user) : 0;
+
+	return LOOK_INTERVAL_NS * (1 + n / EVENTS_PER_LOOK);
 }
 
 static uint64_t perf_source_ring_bytes(const struct perf_source *s)
@@ -64,25 +175,13 @@ static uint64_t perf_source_ring_bytes(const struct perf_source *s)
 	return sum;
 }
 
-static uint64_t perf_source_memory_limit(const struct perf_source *s)
-{
-	return s->source.options.memory_bytes ? s->source.options.memory_bytes : MEMORY_DEFAULT;
-}
-
 /* For each CPU's ring of a new sampler: half of what is left, so that there is some for the next.
  */
 static uint64_t memory_left(const struct perf_source *s, unsigned n_cpus)
 {
-	uint64_t limit = perf_source_memory_limit(s), used = perf_source_ring_bytes(s);
+	uint64_t limit = s->source.options.memory_bytes, used = perf_source_ring_bytes(s);
 
 	return used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
-}
-
-static uint64_t ticks_between_drains(const struct perf_source *s, const struct sampler_spec *spec)
-{
-	uint64_t ms = s->source.options.drain_ms ? s->source.options.drain_ms : 100;
-
-	return event_ticks_per_second(spec) * ms / 1000;
 }
 
 /* The filter, and what becomes of the tick. */
@@ -101,14 +200,14 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 		return false;
 	}
 	if ((s->source.options.exclude_self && p->pid == getpid()) ||
-	    (s->own && members_has(s->own, OWN_SAMPLER, p->pid))) {
+	    members_has(&s->own, OWN_SAMPLER, p->pid)) {
 		sampler->stats->excluded++;
 		sampler->stats->self++;
 		return false;
 	}
 	if ((event_excludes_by_source(event) &&
 	     (p->user_mode ? event->exclude_user : event->exclude_kernel)) ||
-	    (!sampler->spec->all && !members_has(s->members, index, p->pid))) {
+	    (!sampler->spec->all && !members_has(&s->members, index, p->pid))) {
 		sampler->stats->excluded++;
 		return false;
 	}
@@ -216,13 +315,13 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
  */
 static int perf_drain(struct source *source, unsigned budget)
 {
-	struct perf_source *s = to_perf_source(source);
-	bool looks = clock_ns(CLOCK_MONOTONIC) - s->looked_ns >= source_perf_look_interval_ns(s);
+	struct perf_source *s = (struct perf_source *)source;
+	bool looks = clock_ns(CLOCK_MONOTONIC) - s->looked_ns >= perf_source_look_interval_ns(s);
 	int r;
 
 	for (unsigned i = 0; looks && i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			source_perf_read(s, &s->samplers[i]);
+			perf_sampler_read(s, &s->samplers[i]);
 	r = process_events_drain(s->events, &s->events_until);
 	for (unsigned i = 0; r == 0 && budget && i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
@@ -237,16 +336,6 @@ static int perf_drain(struct source *source, unsigned budget)
 	if (looks)
 		s->looked_ns = clock_ns(CLOCK_MONOTONIC);
 	return SOURCE_E_OK;
-}
-
-static int perf_source_watch_tick(void *userdata, struct tick *tick)
-{
-	struct perf_source *s = userdata;
-	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
-
-	if (epoll_ctl(s->source.fd, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
-		return error_origin(-errno);
-	return 0;
 }
 
 static void fill_attr(const struct perf_source *s, struct perf_sampler *sampler,
@@ -279,17 +368,18 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 			const struct cpus *cpus)
 {
 	uint64_t most = memory_left(s, cpus->n), granted;
-	uint64_t ticks = ticks_between_drains(s, sampler->spec);
+	uint64_t ticks_between_drains = event_ticks_per_second(sampler->spec) *
+					s->source.options.drain_ms / 1000;
 	struct perf_event_attr attr;
 	int r;
 
 	for (;;) {
-		sampler->plan = perf_plan_make(most, ticks);
+		sampler->plan = perf_plan_make(most, ticks_between_drains);
 		if (!sampler->plan.ring_bytes)
 			return SOURCE_E_FULL;
 		fill_attr(s, sampler, &attr);
-		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes,
-			    perf_source_watch_tick, s);
+		ticker_init(&sampler->ticker, &attr, sampler->plan.ring_bytes, tick_watch,
+			    &s->source.fd);
 		sampler->ticker.counts_elsewhere = s->tasks_of_user;
 		r = ticker_follow(&sampler->ticker, cpus);
 		if (r < 0)
@@ -306,7 +396,7 @@ static int open_sampler(struct perf_source *s, struct perf_sampler *sampler,
 
 static int perf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	struct perf_sampler *sampler = &s->samplers[index];
 	struct cpus cpus;
 	int r;
@@ -318,38 +408,34 @@ static int perf_add_sampler(struct source *source, unsigned index, struct source
 					 .spec = &source->samplers[index].spec,
 					 .stats = &source->samplers[index].stats};
 	r = open_sampler(s, sampler, &cpus);
-	if (r == SOURCE_E_OK)
-		r = source_perf_own_add(s, sampler);
+	if (r == SOURCE_E_OK && s->tasks_of_user) {
+		r = own_tasks_add_kind(s->tasks_of_user, index, &sampler->ticker.attr);
+		if (r < 0)
+			ticker_deinit(&sampler->ticker);
+	}
 	if (r == SOURCE_E_FULL)
 		snprintf(message->text, sizeof(message->text),
 			 "no memory for more ring buffers: raise [memory] budget");
 	return r < 0 ? event_explain(r, sampler->spec, message) : r;
 }
 
-static void copy_ticker_stats(struct perf_sampler *sampler)
-{
-	sampler->stats->throttled = sampler->ticker.throttled;
-	sampler->stats->lost[LOST_SKIPPED] = ticker_skipped(&sampler->ticker);
-	sampler->stats->idle = ticker_idle(&sampler->ticker);
-}
-
 static int perf_remove_sampler(struct source *source, unsigned index)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	struct perf_sampler *sampler = &s->samplers[index];
 	int r;
 
 	ticker_stop(&sampler->ticker);
 	if (s->tasks_of_user)
 		own_tasks_remove_kind(s->tasks_of_user, index);
-	source_perf_read(s, sampler);
+	perf_sampler_read(s, sampler);
 	do {
 		r = perf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
 	ticker_judge(&sampler->ticker, true);
-	copy_ticker_stats(sampler);
+	ticker_get_stats(&sampler->ticker, sampler->stats);
 	ticker_deinit(&sampler->ticker);
-	members_remove_sampler(s->members, index);
+	members_remove_sampler(&s->members, index);
 	return r;
 }
 
@@ -362,26 +448,38 @@ static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool c
 {
 	if (!perf_pid_is_alive(pid))
 		return SOURCE_E_GONE;
-	return members_add(to_perf_source(source)->members, index, pid, children);
+	return members_add(&((struct perf_source *)source)->members, index, pid, children);
 }
 
 static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
 {
-	members_remove(to_perf_source(source)->members, index, pid);
+	members_remove(&((struct perf_source *)source)->members, index, pid);
 	return SOURCE_E_OK;
+}
+
+/* Looks for threads and CPUs, about every second. Returns 0 or negative errno. */
+static int perf_own_follow(struct perf_source *s, const struct cpus *cpus)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int r;
+
+	r = own_tasks_follow(s->tasks_of_user, cpus);
+	if (r || now - s->found_ns < FIND_INTERVAL_NS)
+		return r;
+	s->found_ns = now;
+	return own_tasks_look(s->tasks_of_user, now);
 }
 
 /* What the rings of CPUs that went away still hold must be out before they are closed. */
 static int perf_follow_cpus(struct source *source)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	bool differs = false;
 	struct cpus cpus;
 	int r;
 
-	members_sweep(s->members, perf_pid_is_alive);
-	if (s->own)
-		members_sweep(s->own, perf_pid_is_alive);
+	members_sweep(&s->members, perf_pid_is_alive);
+	members_sweep(&s->own, perf_pid_is_alive);
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
@@ -400,17 +498,16 @@ static int perf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used && ticker_differs(&s->samplers[i].ticker, &cpus))
 			r = ticker_follow(&s->samplers[i].ticker, &cpus);
-	return r ? r : source_perf_own_follow(s, &cpus);
+	return r || !s->tasks_of_user ? r : perf_own_follow(s, &cpus);
 }
 
 static int perf_update_stats(struct source *source, unsigned index)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 	struct source_stats *stats = &source->samplers[index].stats;
 
 	if (source->samplers[index].used)
-		copy_ticker_stats(&s->samplers[index]);
-	stats->expected = stats->seen + stats->lost[LOST_SKIPPED];
+		ticker_get_stats(&s->samplers[index].ticker, stats);
 	stats->unfollowed = s->unfollowed;
 	if (s->tasks_of_user)
 		stats->unattached = own_tasks_unattached(s->tasks_of_user);
@@ -419,20 +516,20 @@ static int perf_update_stats(struct source *source, unsigned index)
 
 static uint64_t perf_memory_bytes(struct source *source)
 {
-	return perf_source_ring_bytes(to_perf_source(source));
+	return perf_source_ring_bytes((struct perf_source *)source);
 }
 
 static void perf_free(struct source *source)
 {
-	struct perf_source *s = to_perf_source(source);
+	struct perf_source *s = (struct perf_source *)source;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
 			ticker_deinit(&s->samplers[i].ticker);
 	own_tasks_free(s->tasks_of_user);
 	process_events_free(s->events);
-	members_free(s->members);
-	members_free(s->own);
+	members_deinit(&s->members);
+	members_deinit(&s->own);
 	closep(&s->tasks.proc_fd);
 	free(s);
 }
@@ -453,20 +550,16 @@ static const struct source_ops perf_ops = {
 int source_perf_new(struct source **ret, const struct source_options *options,
 		    struct source_message *message)
 {
-	const struct sampler_spec spec = {.event = {.name = "process events"}};
-	cleanup(source_freep) struct source *owner = NULL;
-	struct perf_source *s = calloc(1, sizeof(*s));
-	struct cpus cpus;
+	cleanup(source_freep) struct source *owner = source_new(sizeof(struct perf_source),
+								&perf_ops, options);
+	struct perf_source *s = (struct perf_source *)owner;
 	int r;
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &perf_ops, options);
 	s->sink = (struct source_sink){.process_event = perf_source_on_process_event,
 				       .userdata = s};
 	s->sees_kernel = true;
-	s->tasks.proc_fd = -1;
-	owner = &s->source;
 	s->tasks.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->tasks.proc_fd < 0)
 		return error_origin(-errno);
@@ -474,29 +567,13 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	if (s->source.fd < 0)
 		return error_origin(-errno);
 	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
-	if (r == 0)
-		r = members_new(&s->members);
 	if (r == 0 && options->exclude_children)
-		r = members_new(&s->own);
-	if (r == 0 && options->exclude_children)
-		r = own_processes_add(s->own, s->tasks.proc_fd, getpid());
+		r = own_processes_add(&s->own, s->tasks.proc_fd, getpid());
 	if (r == 0)
-		r = cpus_read_online(&cpus);
-	if (r == 0)
-		r = process_events_new(&s->events,
-				       &(struct process_events_options){
-					       .sink = &s->sink,
-					       .epoll = s->source.fd,
-					       .max_bytes = perf_source_memory_limit(s) / 4,
-					       .elsewhere = options->own_only,
-				       });
-	if (r)
-		return r;
-	r = process_events_follow(s->events, &cpus);
-	if (r < 0)
-		return event_explain(r, &spec, message);
-	if (options->own_only)
-		r = source_perf_own_begin(s, &cpus);
+		r = process_events_new(&s->events, &s->source, &s->sink, options->own_only,
+				       message);
+	if (r == 0 && options->own_only)
+		r = perf_own_begin(s);
 	if (r)
 		return r;
 	*ret = steal_ptr(&owner);

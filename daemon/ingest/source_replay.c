@@ -24,24 +24,18 @@ struct source_replay {
 	struct source source; /* its fd is an eventfd that is always readable */
 	int fd;               /* the file */
 	bool ended, at_eof;
-	struct source_message end; /* why it ended early */
-	uint64_t position;         /* in the file, of bytes[first] */
-	uint64_t unwanted;         /* samples that met no sampler */
-	struct sampler_spec recorded[SAMPLERS_MAX];
-	bool is_recorded[SAMPLERS_MAX];
+	struct source_message end;                  /* why it ended early */
+	uint64_t position;                          /* in the file, of bytes[first] */
+	uint64_t unwanted;                          /* samples that met no sampler */
+	struct sampler_spec recorded[SAMPLERS_MAX]; /* without a name: none */
 	struct replay_record record;
 	size_t first, n_bytes;
 	uint8_t bytes[BUFFER_BYTES];
 };
 
-static struct source_replay *to_replay_source(struct source *source)
-{
-	return (struct source_replay *)source;
-}
-
 static void replay_free(struct source *source)
 {
-	struct source_replay *s = to_replay_source(source);
+	struct source_replay *s = (struct source_replay *)source;
 
 	closep(&s->fd);
 	free(s);
@@ -78,8 +72,7 @@ static unsigned sampler_for(const struct source_replay *s, unsigned recorded)
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		if (!s->source.samplers[i].used)
 			continue;
-		if (s->is_recorded[recorded] &&
-		    same_sampling(&s->source.samplers[i].spec, &s->recorded[recorded]))
+		if (same_sampling(&s->source.samplers[i].spec, &s->recorded[recorded]))
 			return i;
 		if (first == NO_SAMPLER)
 			first = i;
@@ -97,7 +90,6 @@ static bool replay_deliver_record(struct source_replay *s)
 	switch (record->type) {
 	case REPLAY_SAMPLER:
 		s->recorded[record->sampler] = record->spec;
-		s->is_recorded[record->sampler] = true;
 		return false;
 	case REPLAY_EVENT:
 		sink->process_event(sink->userdata, &record->event);
@@ -109,7 +101,6 @@ static bool replay_deliver_record(struct source_replay *s)
 			return true;
 		}
 		record->sample.sampler = (uint16_t)sampler;
-		s->source.samplers[sampler].stats.expected++;
 		s->source.samplers[sampler].stats.seen++;
 		sink->sample(sink->userdata, &record->sample);
 		return true;
@@ -135,7 +126,7 @@ static int replay_finish(struct source_replay *s, const char *what)
 
 static int replay_drain(struct source *source, unsigned budget)
 {
-	struct source_replay *s = to_replay_source(source);
+	struct source_replay *s = (struct source_replay *)source;
 	unsigned records = 0;
 	size_t used;
 	int r;
@@ -174,17 +165,16 @@ static const struct source_ops replay_ops = {
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
 		      struct source_message *message)
 {
-	struct source_replay *s = calloc(1, sizeof(*s));
-	cleanup(source_freep) struct source *owner = NULL;
+	cleanup(source_freep) struct source *owner = source_new(sizeof(struct source_replay),
+								&replay_ops, options);
+	struct source_replay *s = (struct source_replay *)owner;
 	int r;
 
 	if (!s) {
 		close(fd);
 		return error_origin(-ENOMEM);
 	}
-	source_init(&s->source, &replay_ops, options);
 	s->fd = fd;
-	owner = &s->source;
 	s->source.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->source.fd < 0)
 		return error_origin(-errno);
@@ -193,12 +183,10 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 		if (r < 0)
 			return r;
 	}
-	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK) {
-		snprintf(message->text, sizeof(message->text),
-			 "not a recording that this profd can read: make one with "
-			 "--record-replay");
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "not a recording that this profd can read: make one with "
+				     "--record-replay");
 	s->first = s->position = REPLAY_HEAD_BYTES;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;
@@ -206,7 +194,7 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 
 const char *source_replay_warning(struct source *source)
 {
-	struct source_replay *s = to_replay_source(source);
+	struct source_replay *s = (struct source_replay *)source;
 
 	return source->ops == &replay_ops && s->end.text[0] ? s->end.text : NULL;
 }

@@ -23,11 +23,11 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/room.h"
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/source_shim_private.h"
 #include "daemon/ingest/sources.h"
 
-#define MEMORY_DEFAULT (32u << 20)
 /* So many words for each CPU hold what it samples between two drains, at some hundred Hz. */
 #define WORDS_PER_CPU 4096
 #define WORDS_LEAST   (1u << 14)
@@ -46,11 +46,6 @@
 
 /* What is no target's number. */
 enum { NUMBER_GATE, NUMBER_BELLS, NUMBER_FIRST };
-
-static struct shim_source *to_shim_source(struct source *source)
-{
-	return (struct shim_source *)source;
-}
 
 static struct shim_target *find_target_by_number(const struct shim_source *s, uint64_t number)
 {
@@ -108,12 +103,10 @@ static int shim_detach_target(struct shim_source *s, struct shim_target *t)
 static int shim_end_target(struct shim_source *s, struct shim_target *t)
 {
 	const struct source_sink *sink = s->source.options.sink;
-	struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-				      .pid = t->process.pid,
-				      .tid = t->process.pid};
+	struct process_event event;
 	int r = shim_detach_target(s, t);
 
-	event.time_ns = clock_ns(CLOCK_MONOTONIC);
+	event = process_event_of(PROCESS_EVENT_EXIT, t->process.pid, clock_ns(CLOCK_MONOTONIC));
 	if (!s->options.is_idle)
 		sink->process_event(sink->userdata, &event);
 	remove_target(s, t);
@@ -152,30 +145,20 @@ static int shim_epoll_add(int epoll, int fd, uint32_t events, uint64_t number)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-static int shim_refuse(struct source_message *message, int outcome, const char *text)
-{
-	snprintf(message->text, sizeof(message->text), "%s", text);
-	return outcome;
-}
-
 /* Takes @pidfd over. Makes room in the array as well. */
 static int make_target(struct shim_source *s, const struct source_shim_process *process, int pidfd,
 		       struct shim_target **ret)
 {
-	const struct shim_target_plan plan = {.number = s->next_number,
-					      .now_ns = clock_ns(CLOCK_MONOTONIC),
-					      .n_words = s->n_words};
 	cleanup(shim_target_freep) struct shim_target *t = NULL;
-	struct shim_target **moved;
 	int r;
 
-	r = shim_target_new(&t, process, pidfd, &plan);
+	r = shim_target_new(&t, process, pidfd, s->n_words);
+	if (!r)
+		r = room_make(&s->targets, &s->room, s->n_targets + 1,
+			      sizeof(struct shim_target *));
 	if (r)
 		return r;
-	moved = reallocarray(s->targets, s->n_targets + 1, sizeof(struct shim_target *));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	s->targets = moved;
+	t->number = s->next_number;
 	if (shim_epoll_add(s->source.fd, t->pidfd, EPOLLIN, t->number) < 0 ||
 	    shim_epoll_add(s->bells, t->ring.bell, EPOLLIN, t->number) < 0)
 		return SOURCE_E_FULL;
@@ -217,28 +200,28 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 		       const struct attach_ring **ret_ring, struct source_message *message)
 {
 	cleanup(closep) int owned = pidfd;
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *before, *t = NULL;
 	int r;
 
 	if (!process->privileged &&
 	    !shim_pace_allows(&s->pace, process->uid, clock_ns(CLOCK_MONOTONIC)))
-		return shim_refuse(message, SOURCE_E_FULL,
-				   "too many of your processes ask at once; try again");
+		return source_refuse(message, SOURCE_E_FULL,
+				     "too many of your processes ask at once; try again");
 	r = shim_detach_previous(s, process->pid, &before);
 	if (r)
 		return r;
 	if (!before && !shim_has_room(s, process))
-		return shim_refuse(message, SOURCE_E_FULL, "too many processes are attached");
+		return source_refuse(message, SOURCE_E_FULL, "too many processes are attached");
 	r = make_target(s, process, steal_fd(&owned), &t);
 	if (!r && before)
 		remove_target(s, before);
 	if (!r)
 		r = shim_begin_target(s, t);
 	if (r == SOURCE_E_FULL)
-		return shim_refuse(message, r, "no memory or file descriptors for another ring");
+		return source_refuse(message, r, "no memory or file descriptors for another ring");
 	if (r == SOURCE_E_GONE)
-		return shim_refuse(message, r, "the process has ended");
+		return source_refuse(message, r, "the process has ended");
 	if (r)
 		return r;
 	set_frequency(s, t);
@@ -248,7 +231,7 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 
 void source_shim_sent(struct source *source, pid_t pid)
 {
-	struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
+	struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
 	if (t)
 		attach_ring_close_sent(&t->ring);
@@ -256,7 +239,7 @@ void source_shim_sent(struct source *source, pid_t pid)
 
 void source_shim_drop(struct source *source, pid_t pid)
 {
-	struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
+	struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
 	if (t)
 		shim_target_leave(t);
@@ -264,14 +247,14 @@ void source_shim_drop(struct source *source, pid_t pid)
 
 bool source_shim_has(struct source *source, pid_t pid)
 {
-	const struct shim_target *t = find_target_by_pid(to_shim_source(source), pid);
+	const struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
 	return t && t->reader;
 }
 
 unsigned source_shim_count(struct source *source)
 {
-	const struct shim_source *s = to_shim_source(source);
+	const struct shim_source *s = (struct shim_source *)source;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n_targets; i++)
@@ -368,7 +351,7 @@ static int shim_drain_rings(struct shim_source *s, unsigned budget)
 
 static int shim_drain(struct source *source, unsigned budget)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	int r = shim_handle_events(s);
 
 	return r || !has_samplers(s) ? r : shim_drain_rings(s, budget);
@@ -380,26 +363,23 @@ static int shim_check_spec(const struct sampler_spec *spec, struct source_messag
 {
 	const struct event *event = &spec->event;
 
-	if (!event->is_clock || event->exclude_user || event->exclude_kernel) {
-		snprintf(message->text, sizeof(message->text),
-			 "%s%s%s cannot be sampled: programs with libprofd sample CPU time only; "
-			 "use -e cpu-clock",
-			 event->name, event->exclude_kernel ? ":u" : "",
-			 event->exclude_user ? ":k" : "");
-		return SOURCE_E_UNSUPPORTED;
-	}
-	if (event_ticks_per_second(spec) > RING_FREQUENCY_MAX) {
-		snprintf(message->text, sizeof(message->text),
-			 "programs with libprofd can be sampled at %d Hz at most",
-			 RING_FREQUENCY_MAX);
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (!event->is_clock || event->exclude_user || event->exclude_kernel)
+		return source_refuse(
+			message, SOURCE_E_UNSUPPORTED,
+			"%s%s%s cannot be sampled: programs with libprofd sample CPU time only; "
+			"use -e cpu-clock",
+			event->name, event->exclude_kernel ? ":u" : "",
+			event->exclude_user ? ":k" : "");
+	if (event_ticks_per_second(spec) > RING_FREQUENCY_MAX)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "programs with libprofd can be sampled at %d Hz at most",
+				     RING_FREQUENCY_MAX);
 	return SOURCE_E_OK;
 }
 
 static int shim_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	const struct sampler_spec *spec = &source->samplers[index].spec;
 	uint64_t hz = event_ticks_per_second(spec);
 	int r = shim_check_spec(spec, message);
@@ -424,7 +404,7 @@ static int shim_add_sampler(struct source *source, unsigned index, struct source
 
 static int shim_remove_sampler(struct source *source, unsigned sampler)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	int r = shim_drain_rings(s, UINT_MAX);
 
 	source->samplers[sampler].used = false;
@@ -435,13 +415,13 @@ static int shim_remove_sampler(struct source *source, unsigned sampler)
 static void shim_set_all(struct source *source, unsigned sampler)
 {
 	(void)sampler;
-	set_frequencies(to_shim_source(source));
+	set_frequencies((struct shim_source *)source);
 }
 
 /* Of processes that are not attached there is nothing to sample; their children may be. */
 static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *t = find_target_by_pid(s, pid);
 
 	(void)children; /* each is told to the sessions when it is attached */
@@ -454,7 +434,7 @@ static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool
 
 static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *t = find_target_by_pid(s, pid);
 
 	if (!t)
@@ -470,10 +450,7 @@ static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
  */
 static int shim_update_stats(struct source *source, unsigned sampler)
 {
-	struct source_stats *stats = &source->samplers[sampler].stats;
-
-	stats->expected = stats->seen;
-	stats->excess_ticks = to_shim_source(source)->excess_ticks;
+	source->samplers[sampler].stats.excess_ticks = ((struct shim_source *)source)->excess_ticks;
 	return SOURCE_E_OK;
 }
 
@@ -481,7 +458,7 @@ static int shim_update_stats(struct source *source, unsigned sampler)
 
 static void shim_free(struct source *source)
 {
-	struct shim_source *s = to_shim_source(source);
+	struct shim_source *s = (struct shim_source *)source;
 
 	for (unsigned i = 0; i < s->n_targets; i++)
 		shim_target_free(s->targets[i]);
@@ -514,12 +491,10 @@ static uint32_t words_for_cpus(void)
 	return n;
 }
 
-static unsigned choose_max_targets(const struct source_shim_options *options, uint32_t n_words)
+static unsigned choose_max_targets(const struct shim_source *s)
 {
-	uint64_t bytes = options->source.memory_bytes ? options->source.memory_bytes
-						      : MEMORY_DEFAULT;
-	uint64_t each = RING_PAGE + (options->is_idle ? 0 : (uint64_t)n_words * sizeof(uint64_t));
-	uint64_t n = bytes / each;
+	uint64_t words = s->options.is_idle ? 0 : s->n_words;
+	uint64_t n = s->source.options.memory_bytes / (RING_PAGE + words * sizeof(uint64_t));
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && n > limit.rlim_cur / FDS_PART / FDS_PER_TARGET)
@@ -529,17 +504,16 @@ static unsigned choose_max_targets(const struct source_shim_options *options, ui
 
 int source_shim_new(struct source **ret, const struct source_shim_options *options)
 {
-	cleanup(source_freep) struct source *owner = NULL;
-	struct shim_source *s = calloc(1, sizeof(*s));
+	cleanup(source_freep) struct source *owner = source_new(sizeof(struct shim_source),
+								&shim_ops, &options->source);
+	struct shim_source *s = (struct shim_source *)owner;
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &shim_ops, &options->source);
-	owner = &s->source;
 	s->options = *options;
 	s->next_number = NUMBER_FIRST;
 	s->n_words = options->is_idle ? RING_WORDS_MIN : words_for_cpus();
-	s->max_targets = choose_max_targets(options, s->n_words);
+	s->max_targets = choose_max_targets(s);
 	s->gate = s->bells = -1;
 	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->source.fd >= 0)

@@ -24,6 +24,7 @@ struct shim_source {
 	uint64_t next_number;
 	struct shim_target **targets; /* owned */
 	unsigned n_targets;
+	size_t room;   /* for so many of them */
 	unsigned turn; /* whose ring is drained first */
 	struct shim_sampler samplers[SAMPLERS_MAX];
 	uint64_t look_after_ns; /* no process's mappings are looked at before */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "daemon/ingest/idle.h"
+#include "daemon/ingest/perf_admin.h"
 
 static bool is_clock(const struct perf_event_attr *attr)
 {
@@ -41,12 +43,9 @@ void ticker_init(struct ticker *t, const struct perf_event_attr *attr, size_t ri
 static void tick_close(struct tick *tick)
 {
 	perf_ring_unmap(&tick->ring);
-	if (tick->link >= 0)
-		close(tick->link);
-	if (tick->fd >= 0)
-		close(tick->fd);
-	tick->link = -1;
-	tick->fd = -1;
+	closep(&tick->link);
+	closep(&tick->fd);
+	tick->link = tick->fd = -1;
 }
 
 void ticker_deinit(struct ticker *t)
@@ -58,12 +57,28 @@ void ticker_deinit(struct ticker *t)
 	t->n_ticks = 0;
 }
 
+int tick_watch(void *epoll_fd, struct tick *tick)
+{
+	struct epoll_event wake = {.events = EPOLLIN, .data.fd = tick->fd};
+
+	if (epoll_ctl(*(const int *)epoll_fd, EPOLL_CTL_ADD, tick->fd, &wake) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
 static struct tick *find_tick(const struct ticker *t, unsigned cpu)
 {
 	for (size_t i = 0; i < t->n_ticks; i++)
 		if (t->ticks[i].cpu == cpu)
 			return &t->ticks[i];
 	return NULL;
+}
+
+int ticker_fd(const struct ticker *t, unsigned cpu)
+{
+	const struct tick *tick = find_tick(t, cpu);
+
+	return tick ? tick->fd : -1;
 }
 
 static int add_tick(struct ticker *t, unsigned cpu, struct tick **ret)
@@ -80,23 +95,19 @@ static int add_tick(struct ticker *t, unsigned cpu, struct tick **ret)
 
 static int tick_open(struct ticker *t, struct tick *tick)
 {
+	int fd = t->counts_elsewhere ? perf_open_silent(&t->attr, tick->cpu)
+				     : perf_admin_open(&t->attr, PERF_ALL_TASKS, (int)tick->cpu);
 	int r;
 
-	tick->fd = t->counts_elsewhere ? perf_open_silent(&t->attr, tick->cpu)
-				       : perf_open(&t->attr, PERF_ALL_TASKS, tick->cpu);
-	if (tick->fd == -ENODEV) { /* went offline since we looked */
-		tick->fd = -1;
+	if (fd == -ENODEV) /* went offline since we looked */
 		return 0;
-	}
-	if (tick->fd < 0) {
-		r = tick->fd;
-		tick->fd = -1;
-		return error_origin(r);
-	}
-	r = perf_ring_map(&tick->ring, tick->fd, t->ring_bytes, 0);
+	if (fd < 0)
+		return error_origin(fd);
+	tick->fd = fd;
+	r = perf_ring_map(&tick->ring, fd, t->ring_bytes, t->ring_least);
 	if (r == 0 && t->attach)
 		r = t->attach(t->userdata, tick);
-	if (r == 0 && ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+	if (r == 0 && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		r = error_origin(-errno);
 	if (r < 0)
 		tick_close(tick);
@@ -266,22 +277,14 @@ void ticker_judge(struct ticker *t, bool exact)
 		tick_judge(&t->ticks[i], t->period, exact);
 }
 
-uint64_t ticker_skipped(const struct ticker *t)
+void ticker_get_stats(const struct ticker *t, struct source_stats *ret)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < t->n_ticks; i++)
-		sum += t->ticks[i].skipped;
-	return sum;
-}
-
-uint64_t ticker_idle(const struct ticker *t)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < t->n_ticks; i++)
-		sum += t->ticks[i].idle + t->ticks[i].idle_found;
-	return sum;
+	ret->throttled = t->throttled;
+	ret->idle = ret->lost[LOST_SKIPPED] = 0;
+	for (size_t i = 0; i < t->n_ticks; i++) {
+		ret->idle += t->ticks[i].idle + t->ticks[i].idle_found;
+		ret->lost[LOST_SKIPPED] += t->ticks[i].skipped;
+	}
 }
 
 static void drain_throttled(struct ticker *t, struct tick *tick, uint8_t *record)

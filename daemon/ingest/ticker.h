@@ -3,9 +3,9 @@
 #define PROFD_INGEST_TICKER_H
 
 /*
- * The perf events of one sampler: one per CPU that is online, opened and closed as CPUs come and
- * go. Knows how many ticks each was to make, by the event's own count, and from that how many the
- * kernel skipped.
+ * The perf events of one sampler, or of the records of processes, which never tick: one per CPU
+ * that is online, opened and closed as CPUs come and go. Knows how many ticks each was to make, by
+ * the event's own count, and from that how many the kernel skipped.
  *
  * Accuracy. An event counts from when it is enabled; its first tick comes one period later. With
  * every tick there, the count leads the sum of the ticks' periods by less than one period, always:
@@ -32,6 +32,7 @@
 
 #include "common/cpus.h"
 #include "daemon/ingest/perf_ring.h"
+#include "daemon/ingest/source.h"
 
 /* One CPU's event. */
 struct tick {
@@ -56,6 +57,8 @@ struct ticker {
 	struct perf_event_attr attr;
 	uint64_t period;   /* events, as long as no tick has said better; 0 unknown */
 	size_t ring_bytes; /* of each event */
+	size_t ring_least; /* where the kernel grants less, an event cannot be opened; 0: one page
+			    */
 	/*
 	 * The ticks are those of other events, which the owner opens to write into the rings here;
 	 * then it also fills in events and undue after ticker_read(), and stops them by itself.
@@ -69,6 +72,10 @@ struct ticker {
 	void *userdata;
 };
 
+/* An attach(): the epoll instance that @epoll_fd, an int *, leads to wakes up for the tick's ring.
+ */
+int tick_watch(void *epoll_fd, struct tick *tick);
+
 /* Nothing opens yet. */
 void ticker_init(struct ticker *t, const struct perf_event_attr *attr, size_t ring_bytes,
 		 int (*attach)(void *userdata, struct tick *tick), void *userdata);
@@ -81,6 +88,8 @@ void ticker_deinit(struct ticker *t);
  * is its own, and called ticker_judge().
  */
 int ticker_follow(struct ticker *t, const struct cpus *cpus);
+/* The event of @cpu, or -1. */
+int ticker_fd(const struct ticker *t, unsigned cpu);
 /* Whether ticker_follow() would do anything. */
 bool ticker_differs(const struct ticker *t, const struct cpus *cpus);
 /* No more ticks from here on: when this returns, the last has come. */
@@ -89,9 +98,9 @@ void ticker_stop(struct ticker *t);
 void ticker_read(struct ticker *t);
 /* Finds the missing ticks and what they are. @exact: stopped, so that no tick can be late. */
 void ticker_judge(struct ticker *t, bool exact);
-uint64_t ticker_skipped(const struct ticker *t);
-/* Ticks that met an idle CPU: those that came, and those that were found. */
-uint64_t ticker_idle(const struct ticker *t);
+/* Fills in what was throttled, skipped and idle: idle ticks that came, and those that were found.
+ */
+void ticker_get_stats(const struct ticker *t, struct source_stats *ret);
 /*
  * Counts the throttle records in the rings, for an owner that has no other use for the rings. Where
  * the ring was too small for all, each two lost records (throttle, unthrottle) count as one.

@@ -19,9 +19,7 @@
 
 int asker_init(struct asker *a, const struct worker_options *options)
 {
-	*a = (struct asker){0};
-	if (vdso_open(&a->vdso_fd) != VDSO_E_OK)
-		a->vdso_fd = -1;
+	*a = (struct asker){.vdso_fd = vdso_open()};
 	return worker_new(&a->worker, options);
 }
 

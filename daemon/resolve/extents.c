@@ -12,35 +12,39 @@
 
 #include "common/error.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 struct run {
 	size_t first, n;
-};
-
-struct resting {
-	struct run run;
-	uint64_t since_ns;
+	uint64_t since_ns; /* resting: since when */
 };
 
 struct extents {
 	uint64_t rest_ns;
-	struct run *gaps;
-	struct resting *queue;
-	size_t n_gaps, n_resting, n_out, capacity; /* of each array */
+	struct run *gaps, *queue;
+	size_t n_gaps, max_gaps, n_resting, max_resting, n_out;
 	size_t n_unused;
 };
+
+/* Room for one more run that is out: n of them, out or resting, have at most n + 1 gaps. */
+static int extents_reserve(struct extents *e)
+{
+	size_t n = e->n_out + e->n_resting + 2;
+	int r = room_make(&e->gaps, &e->max_gaps, n, sizeof(*e->gaps));
+
+	return r ? r : room_make(&e->queue, &e->max_resting, n, sizeof(*e->queue));
+}
 
 int extents_new(struct extents **ret, size_t n, uint64_t rest_ns)
 {
 	cleanup(extents_freep) struct extents *e = calloc(1, sizeof(*e));
+	int r;
 
 	if (!e)
 		return error_origin(-ENOMEM);
-	e->capacity = 16;
-	e->gaps = calloc(e->capacity, sizeof(*e->gaps));
-	e->queue = calloc(e->capacity, sizeof(*e->queue));
-	if (!e->gaps || !e->queue)
-		return error_origin(-ENOMEM);
+	r = extents_reserve(e);
+	if (r)
+		return r;
 	e->rest_ns = rest_ns;
 	e->n_unused = n;
 	if (n)
@@ -88,32 +92,11 @@ static void reclaim_rested_runs(struct extents *e, uint64_t now_ns)
 	size_t n = 0;
 
 	while (n < e->n_resting && e->queue[n].since_ns + e->rest_ns <= now_ns)
-		add_gap(e, e->queue[n++].run);
+		add_gap(e, e->queue[n++]);
 	if (!n)
 		return;
 	e->n_resting -= n;
 	memmove(e->queue, e->queue + n, e->n_resting * sizeof(*e->queue));
-}
-
-/* Room for one more run that is out: n of them, out or resting, have at most n + 1 gaps. */
-static int extents_reserve(struct extents *e)
-{
-	size_t capacity = e->capacity * 2;
-	struct resting *queue;
-	struct run *gaps;
-
-	if (e->n_out + e->n_resting + 2 <= e->capacity)
-		return 0;
-	gaps = reallocarray(e->gaps, capacity, sizeof(*gaps));
-	if (!gaps)
-		return error_origin(-ENOMEM);
-	e->gaps = gaps;
-	queue = reallocarray(e->queue, capacity, sizeof(*queue));
-	if (!queue)
-		return error_origin(-ENOMEM);
-	e->queue = queue;
-	e->capacity = capacity;
-	return 0;
 }
 
 int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_first)
@@ -146,8 +129,7 @@ int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_f
 
 void extents_release(struct extents *e, size_t first, size_t n, uint64_t now_ns)
 {
-	e->queue[e->n_resting++] = (struct resting){.run = {.first = first, .n = n},
-						    .since_ns = now_ns};
+	e->queue[e->n_resting++] = (struct run){.first = first, .n = n, .since_ns = now_ns};
 	e->n_out--;
 	e->n_unused += n;
 }

@@ -27,7 +27,6 @@ struct request {
 };
 
 struct file_opener {
-	struct keeper_job job;
 	struct keeper keeper;
 	uint64_t wait_ns, next_id;
 	struct request request; /* the servant's, and ours to send */
@@ -85,15 +84,14 @@ int file_opener_new(struct file_opener **ret, uint64_t wait_ns)
 
 	if (!o)
 		return error_origin(-ENOMEM);
-	o->job = (struct keeper_job){
-		.keeper_name = "profd-opening",
-		.servant_name = "profd-opener",
-		.serve = file_opener_serve,
-		.memory = &o->request,
-	};
 	o->wait_ns = wait_ns ? wait_ns : FILE_OPENER_WAIT_NS;
 	o->next_id = 1;
-	r = keeper_init(&o->keeper, &o->job);
+	r = keeper_init(&o->keeper, &(struct keeper_job){
+					    .keeper_name = "profd-opening",
+					    .servant_name = "profd-opener",
+					    .serve = file_opener_serve,
+					    .memory = &o->request,
+				    });
 	if (r)
 		return error_origin(r);
 	*ret = steal_ptr(&o);

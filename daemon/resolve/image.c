@@ -36,24 +36,17 @@ void image_unref(struct image *image)
 }
 
 /* Counting who uses the file is no change of the image. */
-static struct lent_fd image_lent_fd(const struct image *image)
-{
-	struct image *counted = (struct image *)(uintptr_t)image;
-
-	return (struct lent_fd){.fd = &counted->fd, .n_lent = &counted->n_lent};
-}
-
 int image_borrow_file(const struct image *image)
 {
 	struct image *counted = (struct image *)(uintptr_t)image;
 
 	atomic_store(&counted->is_used, true);
-	return lent_fd_borrow(image_lent_fd(image));
+	return lent_fd_borrow(&counted->fd, &counted->n_lent);
 }
 
 void image_return_file(const struct image *image, int fd)
 {
-	lent_fd_return(image_lent_fd(image), fd);
+	lent_fd_return(&((struct image *)(uintptr_t)image)->n_lent, fd);
 }
 
 int image_set_headers(struct image *image, const struct elf_summary *elf, const struct go_build *go)

@@ -44,33 +44,22 @@ static dev_t device_of_shared_memory(void)
 	return fd >= 0 && fstat(fd, &st) == 0 ? st.st_dev : 0;
 }
 
-int image_opener_new(struct image_opener **ret, int proc_fd)
+int image_opener_new(struct image_opener **ret, int proc_fd, struct mount_roots *roots)
 {
-	cleanup(image_opener_freep) struct image_opener *o = calloc(1, sizeof(*o));
-	int r;
+	struct image_opener *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return error_origin(-ENOMEM);
 	o->proc_fd = proc_fd;
 	o->shared_memory = device_of_shared_memory();
-	r = mount_roots_new(&o->roots, proc_fd);
-	if (r)
-		return r;
-	*ret = steal_ptr(&o);
+	o->roots = roots;
+	*ret = o;
 	return 0;
 }
 
 void image_opener_free(struct image_opener *o)
 {
-	if (!o)
-		return;
-	mount_roots_free(o->roots);
 	free(o);
-}
-
-void image_opener_sweep(struct image_opener *o)
-{
-	mount_roots_sweep(o->roots);
 }
 
 static void cache_device_verdict(struct image_opener *o, const struct image_key *key, bool is_fuse,
@@ -247,13 +236,4 @@ int image_open(struct image_opener *o, const struct image_key *key, struct image
 	r = image_open_checked(o, key, image_open_map_file(o, key), ret);
 	return r == IMAGE_OPEN_E_NONE ? image_open_checked(o, key, image_open_by_path(o, key), ret)
 				      : r;
-}
-
-int image_open_root(struct image_opener *o, const struct image_key *key, struct mount_root **ret)
-{
-	int r = mount_roots_get(o->roots, key->pid, ret);
-
-	if (r == MOUNT_ROOT_E_GONE)
-		*ret = NULL;
-	return r < 0 ? r : 0;
 }

@@ -27,8 +27,8 @@
 
 struct image_opener;
 
-/* @proc_fd: a directory fd of /proc, borrowed; -1: no file is opened. */
-int image_opener_new(struct image_opener **ret, int proc_fd);
+/* @proc_fd: a directory fd of /proc; -1: no file is opened. Both are borrowed. */
+int image_opener_new(struct image_opener **ret, int proc_fd, struct mount_roots *roots);
 void image_opener_free(struct image_opener *o);
 DEFINE_CLEANUP(struct image_opener *, image_opener_free)
 
@@ -54,9 +54,5 @@ int image_open(struct image_opener *o, const struct image_key *key, struct image
 
 /* Size and times of an open file. False: they cannot be told. */
 bool image_file_stat(int fd, struct image_file *ret);
-
-/* The root of the process that maps it: a new reference, or NULL. Returns 0 or negative errno. */
-int image_open_root(struct image_opener *o, const struct image_key *key, struct mount_root **ret);
-void image_opener_sweep(struct image_opener *o);
 
 #endif

@@ -27,35 +27,29 @@ struct identity {
 	char path[64]; /* images that are no file: the name; files: empty */
 };
 
-struct held;
-
-struct entry {
-	struct identity identity;
-	struct held *newest;
-	uint64_t retry_ns; /* CLOCK_MONOTONIC: when to try again to open its file */
-	UT_hash_handle hh;
-};
-
 /*
  * An image as long as somebody refers to it, also when a newer one took its place: so all open
  * files are known. In the order of use by the main thread; one that others used since is passed
  * over once when it comes to the head.
  */
 struct held {
+	struct identity identity;
 	struct image *image; /* a reference: the table's only one */
-	struct entry *entry; /* NULL: a newer one took its place */
+	bool is_newest;      /* it is found by its identity: no newer one took its place */
+	uint64_t retry_ns;   /* CLOCK_MONOTONIC: when to try again to open its file */
 	struct held *prev, *next;
+	UT_hash_handle hh;
 };
 
 struct image_table {
+	struct mount_roots *roots;
 	struct image_opener *opener;
 	bool has_files; /* else none is opened */
 	uint64_t next_id;
-	struct entry *entries;
-	size_t n_entries;
-	struct held *held;
+	struct held *newest; /* by identity */
+	struct held *held;   /* list */
 	size_t n_held;
-	size_t n_local; /* entries whose identity has a root */
+	size_t n_local; /* of the newest, those whose identity has a root */
 	size_t n_open, max_open;
 	uint64_t n_avoided;
 };
@@ -72,19 +66,23 @@ int image_table_new(struct image_table **ret, int proc_fd)
 	t->next_id = 1;
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
-	r = image_opener_new(&t->opener, proc_fd);
+	r = mount_roots_new(&t->roots, proc_fd, MOUNT_ROOTS_MAX);
+	if (!r)
+		r = image_opener_new(&t->opener, proc_fd, t->roots);
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
 	return 0;
 }
 
-static void image_table_remove_entry(struct image_table *t, struct entry *e)
+/* A newer one takes its place, or it goes away. */
+static void held_replace(struct image_table *t, struct held *h)
 {
-	HASH_DEL(t->entries, e);
-	t->n_local -= e->identity.root != 0;
-	t->n_entries--;
-	free(e);
+	if (!h->is_newest)
+		return;
+	HASH_DEL(t->newest, h);
+	h->is_newest = false;
+	t->n_local -= h->identity.root != 0;
 }
 
 static void held_remove(struct image_table *t, struct held *h)
@@ -92,8 +90,7 @@ static void held_remove(struct image_table *t, struct held *h)
 	DL_DELETE(t->held, h);
 	t->n_held--;
 	t->n_open -= h->image->fd >= 0;
-	if (h->entry)
-		image_table_remove_entry(t, h->entry);
+	held_replace(t, h);
 	image_unref(h->image);
 	free(h);
 }
@@ -105,6 +102,7 @@ void image_table_free(struct image_table *t)
 	while (t->held)
 		held_remove(t, t->held);
 	image_opener_free(t->opener);
+	mount_roots_free(t->roots);
 	free(t);
 }
 
@@ -130,11 +128,21 @@ static void image_table_make_room(struct image_table *t)
 		DL_APPEND(t->held, h);
 		if (h->image->fd < 0 || atomic_exchange(&h->image->is_used, false))
 			continue;
-		lent_fd_give_up((struct lent_fd){&h->image->fd, &h->image->n_lent});
+		lent_fd_give_up(&h->image->fd, &h->image->n_lent);
 		t->n_open--;
-		if (h->entry)
-			h->entry->retry_ns = 0;
+		h->retry_ns = 0;
 	}
+}
+
+/* The root of the process that maps it: a new reference, or NULL. Returns 0 or negative errno. */
+static int image_table_root(struct image_table *t, const struct image_key *key,
+			    struct mount_root **ret)
+{
+	int r = mount_roots_get(t->roots, key->pid, ret);
+
+	if (r == MOUNT_ROOT_E_GONE)
+		*ret = NULL;
+	return r < 0 ? r : 0;
 }
 
 /* *ret_is_local: what the file is holds for its mount root alone. Returns 0 or negative errno. */
@@ -142,7 +150,7 @@ static int image_table_open_file(struct image_table *t, const struct image_key *
 				 struct image *image, bool *ret_is_local, bool *ret_is_avoided)
 {
 	struct image_file file = {.fd = -1};
-	int r = image_open_root(t->opener, key, &image->root);
+	int r = image_table_root(t, key, &image->root);
 
 	if (r)
 		return r;
@@ -219,98 +227,84 @@ static void set_identity(struct identity *ret, const struct image_key *key, enum
 	}
 }
 
-static struct entry *find_entry(struct image_table *t, const struct identity *identity)
+static struct held *image_table_find(const struct image_table *t, const struct identity *identity)
 {
-	struct entry *e;
+	struct held *h;
 
-	HASH_FIND(hh, t->entries, identity, sizeof(*identity), e);
-	return e;
-}
-
-static void image_table_set_newest(struct image_table *t, struct entry *e, struct held *h,
-				   struct image *image)
-{
-	if (image->fd >= 0)
-		image_table_make_room(t);
-	if (e->newest)
-		e->newest->entry = NULL;
-	e->newest = h;
-	*h = (struct held){.image = image, .entry = e};
-	DL_APPEND(t->held, h);
-	t->n_held++;
-	t->n_open += image->fd >= 0;
+	HASH_FIND(hh, t->newest, identity, sizeof(*identity), h);
+	return h;
 }
 
 /* Makes @image, which is taken over, the newest of its identity. Returns 0 or negative errno. */
 static int image_table_insert(struct image_table *t, const struct identity *identity,
 			      struct image *image, uint64_t now)
 {
-	struct entry *e = find_entry(t, identity);
+	struct held *before = image_table_find(t, identity);
 	struct held *h = calloc(1, sizeof(*h));
 
-	if (h && !e) {
-		e = calloc(1, sizeof(*e));
-		if (e) {
-			e->identity = *identity;
-			HASH_ADD(hh, t->entries, identity, sizeof(e->identity), e);
-			t->n_entries++;
-			t->n_local += identity->root != 0;
-		}
-	}
-	if (!h || !e) {
-		free(h);
+	if (!h) {
 		image_unref(image);
 		return error_origin(-ENOMEM);
 	}
-	image_table_set_newest(t, e, h, image);
-	e->retry_ns = now + RETRY_NS;
+	if (image->fd >= 0)
+		image_table_make_room(t);
+	if (before)
+		held_replace(t, before);
+	*h = (struct held){.identity = *identity,
+			   .image = image,
+			   .is_newest = true,
+			   .retry_ns = now + RETRY_NS};
+	HASH_ADD(hh, t->newest, identity, sizeof(h->identity), h);
+	DL_APPEND(t->held, h);
+	t->n_held++;
+	t->n_open += image->fd >= 0;
+	t->n_local += identity->root != 0;
 	return 0;
 }
 
 /* Two that may know the file: one for everybody, and one for whom the root is the same. */
-static int find_entries(struct image_table *t, const struct image_key *key, enum image_kind kind,
-			struct entry *ret[2])
+static int image_table_find_both(struct image_table *t, const struct image_key *key,
+				 enum image_kind kind, struct held *ret[2])
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
 	struct identity identity;
 	int r;
 
 	set_identity(&identity, key, kind, 0);
-	ret[0] = find_entry(t, &identity);
+	ret[0] = image_table_find(t, &identity);
 	ret[1] = NULL;
 	if (kind != IMAGE_FILE || !t->n_local)
 		return 0;
-	r = image_open_root(t->opener, key, &root);
+	r = image_table_root(t, key, &root);
 	if (r || !root)
 		return r;
 	set_identity(&identity, key, kind, root->id);
-	ret[1] = find_entry(t, &identity);
+	ret[1] = image_table_find(t, &identity);
 	return 0;
 }
 
 /* The one to be used as it is, or NULL. *ret_old: the one to be used if no file can be had. */
-static struct entry *image_table_choose_entry(const struct image_table *t,
-					      struct entry *const found[2],
-					      const struct image_key *key, uint64_t now,
-					      struct entry **ret_old)
+static struct held *image_table_choose(const struct image_table *t, struct held *const found[2],
+				       const struct image_key *key, uint64_t now,
+				       struct held **ret_old)
 {
-	struct entry *old = NULL;
+	struct held *old = NULL;
 
 	for (int i = 0; i < 2; i++) {
-		struct entry *e = found[i];
+		struct held *h = found[i];
 
-		if (!e || !image_is_unchanged(e->newest->image, key))
+		if (!h || !image_is_unchanged(h->image, key))
 			continue;
-		if (e->newest->image->kind != IMAGE_FILE || e->newest->image->fd >= 0)
-			return e;
-		old = e;
+		if (h->image->kind != IMAGE_FILE || h->image->fd >= 0)
+			return h;
+		old = h;
 	}
 	*ret_old = old;
 	return old && (!t->has_files || now < old->retry_ns) ? old : NULL;
 }
 
 static int image_table_make_image(struct image_table *t, const struct image_key *key,
-				  enum image_kind kind, struct entry *old, uint64_t now,
+				  enum image_kind kind, struct held *old, uint64_t now,
 				  struct image **ret)
 {
 	struct image *image = NULL;
@@ -327,7 +321,7 @@ static int image_table_make_image(struct image_table *t, const struct image_key 
 		image_unref(image);
 		if (!r)
 			old->retry_ns = now + RETRY_NS;
-		*ret = r ? NULL : old->newest->image;
+		*ret = r ? NULL : old->image;
 		return r;
 	}
 	set_identity(&identity, key, kind, is_local ? image->root->id : 0);
@@ -342,19 +336,19 @@ static int image_table_make_image(struct image_table *t, const struct image_key 
 int image_table_get(struct image_table *t, const struct image_key *key, struct image **ret)
 {
 	enum image_kind kind = image_key_kind(key);
-	struct entry *found[2], *e, *old = NULL;
+	struct held *found[2], *h, *old = NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct image *image;
 	int r;
 
-	r = find_entries(t, key, kind, found);
+	r = image_table_find_both(t, key, kind, found);
 	if (r)
 		return r;
-	e = image_table_choose_entry(t, found, key, now, &old);
-	if (e) {
-		DL_DELETE(t->held, e->newest);
-		DL_APPEND(t->held, e->newest);
-		image = e->newest->image;
+	h = image_table_choose(t, found, key, now, &old);
+	if (h) {
+		DL_DELETE(t->held, h);
+		DL_APPEND(t->held, h);
+		image = h->image;
 	} else {
 		r = image_table_make_image(t, key, kind, old, now, &image);
 		if (r)
@@ -373,7 +367,7 @@ void image_table_sweep(struct image_table *t)
 		if (atomic_load(&h->image->n_references) == 1)
 			held_remove(t, h);
 	}
-	image_opener_sweep(t->opener);
+	mount_roots_sweep(t->roots);
 }
 
 size_t image_table_count(const struct image_table *t)
@@ -393,6 +387,5 @@ size_t image_table_count_open(const struct image_table *t)
 
 size_t image_table_bytes(const struct image_table *t)
 {
-	return t->n_entries * sizeof(struct entry) +
-	       t->n_held * (sizeof(struct held) + sizeof(struct image) + 64);
+	return t->n_held * (sizeof(struct held) + sizeof(struct image) + 64);
 }

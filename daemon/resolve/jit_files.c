@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,8 +12,10 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/mounts.h"
 #include "common/read_end.h"
 #include "daemon/resolve/jit_file.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
@@ -23,16 +26,11 @@
 /* Far beyond whatever is compared with it. */
 #define TIME_MAX_S (INT64_MAX / 4 / 1000000000)
 
-struct held {
-	struct jit_file *file; /* a reference */
-	uint64_t used;         /* the number of the newest look that found it */
-};
-
 struct jit_files {
 	int proc_fd;
 	uint64_t next_id, n_looks, n_refused;
-	struct jit_folders *folders;
-	struct held held[JIT_FILES_MAX];
+	struct mount_roots *folders;          /* /tmp of processes */
+	struct jit_file *held[JIT_FILES_MAX]; /* references */
 	size_t n;
 };
 
@@ -40,7 +38,6 @@ struct jit_files {
 struct look {
 	struct jit_files *files;
 	struct process *p;
-	struct jit_process *jit;
 };
 
 int jit_files_new(struct jit_files **ret, int proc_fd)
@@ -52,7 +49,7 @@ int jit_files_new(struct jit_files **ret, int proc_fd)
 		return error_origin(-ENOMEM);
 	f->proc_fd = proc_fd;
 	f->next_id = 1;
-	r = jit_folders_new(&f->folders, proc_fd, JIT_FOLDERS_MAX);
+	r = mount_roots_new(&f->folders, proc_fd, JIT_FOLDERS_MAX);
 	if (r)
 		return r;
 	*ret = steal_ptr(&f);
@@ -62,10 +59,10 @@ int jit_files_new(struct jit_files **ret, int proc_fd)
 /* Whoever refers to it still finds it closed. */
 static void jit_files_remove(struct jit_files *f, size_t i)
 {
-	struct jit_file *file = f->held[i].file;
+	struct jit_file *file = f->held[i];
 
 	f->held[i] = f->held[--f->n];
-	jit_file_close(file);
+	lent_fd_give_up(&file->fd, &file->n_lent);
 	jit_file_unref(file);
 }
 
@@ -75,16 +72,16 @@ void jit_files_free(struct jit_files *f)
 		return;
 	while (f->n)
 		jit_files_remove(f, f->n - 1);
-	jit_folders_free(f->folders);
+	mount_roots_free(f->folders);
 	free(f);
 }
 
 void jit_files_sweep(struct jit_files *f)
 {
 	for (size_t i = f->n; i-- > 0;)
-		if (atomic_load(&f->held[i].file->n_references) == 1)
+		if (atomic_load(&f->held[i]->n_references) == 1)
 			jit_files_remove(f, i);
-	jit_folders_sweep(f->folders);
+	mount_roots_sweep(f->folders);
 }
 
 size_t jit_files_count(const struct jit_files *f)
@@ -103,7 +100,7 @@ void jit_process_free(struct jit_process *jit)
 		return;
 	jit_file_unref(jit->perf_map);
 	jit_file_unref(jit->jitdump);
-	jit_folder_unref(jit->folder);
+	mount_root_unref(jit->folder);
 	free(jit);
 }
 
@@ -117,9 +114,67 @@ static void jit_files_make_room(struct jit_files *f)
 	if (f->n < JIT_FILES_MAX)
 		return;
 	for (size_t i = 1; i < f->n; i++)
-		if (f->held[i].used < f->held[oldest].used)
+		if (f->held[i]->used < f->held[oldest]->used)
 			oldest = i;
 	jit_files_remove(f, oldest);
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+enum {
+	JIT_FOLDERS_E_OK,
+	JIT_FOLDERS_E_NONE,    /* it has none, or is gone */
+	JIT_FOLDERS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
+};
+
+/*
+ * The temporary folder of the process @pid, whose directory in /proc is @pid_fd: what is /tmp below
+ * its root. It is kept open once for all processes that share it, and known not to be on FUSE,
+ * which cannot change while it is open. *ret is a new reference. Returns JIT_FOLDERS_E_* or
+ * negative errno.
+ */
+static int jit_folders_get(struct jit_files *f, pid_t pid, int pid_fd, struct mount_root **ret)
+{
+	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int fd = -1;
+	cleanup(mount_root_unrefp) struct mount_root *folder = NULL;
+	struct mount_root *known;
+	struct mounts_mount mount;
+	bool is_refused = false;
+	struct statx stx;
+	int r;
+
+	if (root_fd >= 0)
+		fd = mount_root_open_path(f->proc_fd, pid, root_fd, "/tmp", O_DIRECTORY,
+					  &is_refused);
+	if (fd < 0)
+		return is_refused ? JIT_FOLDERS_E_REFUSED : JIT_FOLDERS_E_NONE;
+	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
+		return JIT_FOLDERS_E_REFUSED;
+	r = mount_root_new(&folder, &fd, &stx);
+	if (r)
+		return r;
+	known = mount_roots_find(f->folders, folder);
+	if (!known) {
+		if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) ||
+		    mount.is_fuse)
+			return JIT_FOLDERS_E_REFUSED;
+		known = mount_roots_add(f->folders, steal_ptr(&folder));
+	}
+	*ret = mount_root_ref(known);
+	return JIT_FOLDERS_E_OK;
+}
+
+/*
+ * The file @name in the folder itself, neither link nor mount: opened without asking anything of
+ * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the folder is closed;
+ * anything else: what bears the name is a mount, say.
+ */
+static int jit_folder_name(const struct mount_root *folder, const char *name)
+{
+	/* A closed folder's is EBADF. */
+	return mount_root_open_below(folder->fd, name, O_NOFOLLOW,
+				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
 /* --- which files are believed ----------------------------------------------------------------- */
@@ -166,7 +221,7 @@ static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
 	const mode_t others = S_IWGRP | S_IWOTH;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
-	       (st->st_uid == look->jit->uid || st->st_uid == 0) &&
+	       (st->st_uid == look->p->jit->uid || st->st_uid == 0) &&
 	       is_within_lifetime(look->p, &st->st_mtim);
 }
 
@@ -186,23 +241,19 @@ static void jit_files_note_refused(struct look *look, struct jit_refused *refuse
 
 /* --- what was found --------------------------------------------------------------------------- */
 
-static struct held *find_held(struct jit_files *f, const struct jit_file *file)
+/* One that had to make room is closed. */
+static bool is_held(const struct jit_file *file)
 {
-	for (size_t i = 0; i < f->n; i++)
-		if (f->held[i].file == file)
-			return &f->held[i];
-	return NULL;
+	return file && file->fd >= 0;
 }
 
 /* Whether @known is that file; then it was used just now. */
 static bool is_known_jit_file(struct jit_files *f, struct jit_file *known, uint64_t device,
 			      uint64_t inode)
 {
-	struct held *held = known ? find_held(f, known) : NULL;
-
-	if (!held || known->device != device || known->inode != inode)
+	if (!is_held(known) || known->device != device || known->inode != inode)
 		return false;
-	held->used = f->n_looks;
+	known->used = f->n_looks;
 	return true;
 }
 
@@ -224,11 +275,12 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 	}
 	jit_files_make_room(f);
 	file->id = f->next_id++;
-	file->is_jitdump = to == &look->jit->jitdump;
+	file->is_jitdump = to == &look->p->jit->jitdump;
 	file->device = st->st_dev;
 	file->inode = st->st_ino;
 	file->fd = steal_fd(fd);
-	f->held[f->n++] = (struct held){.file = file, .used = f->n_looks};
+	file->used = f->n_looks;
+	f->held[f->n++] = file;
 	jit_file_unref(*to);
 	*to = jit_file_ref(file);
 	return 0;
@@ -238,7 +290,7 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 
 static int look_for_perf_map(struct look *look)
 {
-	struct jit_process *jit = look->jit;
+	struct jit_process *jit = look->p->jit;
 	struct jit_refused file;
 	cleanup(closep) int named = -1;
 	cleanup(closep) int fd = -1;
@@ -279,7 +331,7 @@ static bool has_jitdump_name(const struct look *look, const struct image *image)
 
 	if (image->kind != IMAGE_FILE || !slash)
 		return false;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->jit->inner_pid);
+	snprintf(name, sizeof(name), "jit-%d.dump", look->p->jit->inner_pid);
 	if (strcmp(slash + 1, name) == 0)
 		return true;
 	snprintf(name, sizeof(name), "jit-%d.dump", look->p->pid);
@@ -292,7 +344,7 @@ static bool has_jitdump_name(const struct look *look, const struct image *image)
  */
 static int accept_jitdump(struct look *look, struct image *image)
 {
-	struct jit_process *jit = look->jit;
+	struct jit_process *jit = look->p->jit;
 	cleanup(closep) int fd = -1;
 	struct stat st;
 
@@ -315,10 +367,10 @@ static int look_for_jitdump(struct look *look)
 	size_t n;
 	int r = 0;
 
-	if (look->jit->version == version &&
-	    (!look->jit->jitdump || find_held(look->files, look->jit->jitdump)))
+	if (look->p->jit->version == version &&
+	    (!look->p->jit->jitdump || is_held(look->p->jit->jitdump)))
 		return 0;
-	look->jit->version = version;
+	look->p->jit->version = version;
 	all = mappings_get_open(look->p->mappings, &n);
 	for (size_t i = 0; i < n && !r; i++)
 		if (has_jitdump_name(look, all[i].image))
@@ -334,7 +386,7 @@ static int look_for_jitdump(struct look *look)
  */
 static int look_at_proc(struct look *look)
 {
-	cleanup(jit_folder_unrefp) struct jit_folder *folder = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *folder = NULL;
 	const struct process *p = look->p;
 	cleanup(closep) int pid_fd = -1;
 	cleanup(freep) char *text = NULL;
@@ -351,15 +403,15 @@ static int look_at_proc(struct look *look)
 	proc_parse_status(text, &status);
 	if (!status.has_uids || status.inner_pid <= 0)
 		return 0;
-	look->jit->inner_pid = status.inner_pid;
-	look->jit->uid = status.uids[1];
-	r = jit_folders_get(look->files->folders, p->pid, pid_fd, &folder);
+	look->p->jit->inner_pid = status.inner_pid;
+	look->p->jit->uid = status.uids[1];
+	r = jit_folders_get(look->files, p->pid, pid_fd, &folder);
 	if (r == JIT_FOLDERS_E_REFUSED)
-		jit_files_note_refused(look, &look->jit->refused_map, folder_refused);
+		jit_files_note_refused(look, &look->p->jit->refused_map, folder_refused);
 	if (r)
 		return r < 0 ? r : 0;
-	jit_folder_unref(look->jit->folder);
-	look->jit->folder = steal_ptr(&folder);
+	mount_root_unref(look->p->jit->folder);
+	look->p->jit->folder = steal_ptr(&folder);
 	return 0;
 }
 
@@ -371,7 +423,7 @@ static bool has_files(const struct jit_process *jit)
 /* Has its own by now? Then what was inherited names none of the code that is run now. */
 static int find_jit_files(struct look *look)
 {
-	struct jit_process *jit = look->jit, inherited = {0};
+	struct jit_process *jit = look->p->jit, inherited = {0};
 	int r = 0;
 
 	if (jit->is_inherited) {
@@ -398,7 +450,7 @@ static int find_jit_files(struct look *look)
 
 static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
-	struct look look = {.files = f, .p = p, .jit = p->jit};
+	struct look look = {.files = f, .p = p};
 	struct jit_process *jit = p->jit;
 	int r;
 

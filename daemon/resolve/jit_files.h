@@ -42,7 +42,7 @@
 #define JIT_LOOK_MAX_NS (4 * NS_PER_S)
 
 struct process;
-struct jit_folder;
+struct mount_root;
 
 /* What is known of one process. */
 struct jit_process {
@@ -54,7 +54,7 @@ struct jit_process {
 	/* As it was when it was last looked at and alive: */
 	pid_t inner_pid;           /* in its own pid namespace; 0: not known yet */
 	uid_t uid;                 /* the effective one */
-	struct jit_folder *folder; /* a reference: its /tmp, or NULL */
+	struct mount_root *folder; /* a reference: its /tmp, or NULL */
 	uint32_t version;          /* of the mappings that were searched for a jitdump; 0 none */
 	/* What was refused last of either kind, so that it counts once; inode 0: nothing. */
 	struct jit_refused {

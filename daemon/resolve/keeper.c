@@ -109,13 +109,13 @@ static int fork_keeper(struct keeper *k)
 	if (pid < 0)
 		return -errno;
 	if (pid == 0) {
-		prctl(PR_SET_NAME, k->job->keeper_name);
+		prctl(PR_SET_NAME, k->job.keeper_name);
 		signal(SIGCHLD, SIG_DFL);
 		die_with(parent);
 		if (perf_admin_drop())
 			_exit(1);
 		close_all_but(data_peer, control_peer);
-		run_keeper(k->job, data_peer, control_peer);
+		run_keeper(&k->job, data_peer, control_peer);
 	}
 	k->data_fd = steal_fd(&data);
 	k->control_fd = steal_fd(&control);
@@ -125,7 +125,7 @@ static int fork_keeper(struct keeper *k)
 
 int keeper_init(struct keeper *k, const struct keeper_job *job)
 {
-	*k = (struct keeper){.job = job, .data_fd = -1, .control_fd = -1};
+	*k = (struct keeper){.job = *job, .data_fd = -1, .control_fd = -1};
 	return fork_keeper(k);
 }
 

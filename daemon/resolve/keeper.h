@@ -36,8 +36,8 @@ struct keeper_job {
 };
 
 struct keeper {
-	const struct keeper_job *job; /* borrowed */
-	int data_fd;                  /* our end; -1: the keeper is lost */
+	struct keeper_job job;
+	int data_fd; /* our end; -1: the keeper is lost */
 	int control_fd;
 	pid_t pid;        /* of the keeper; 0: none */
 	uint64_t lost_ns; /* last attempt to replace the keeper; 0: none yet */

@@ -9,30 +9,30 @@
  * The descriptor is read before it is counted as lent: there is only one in a lifetime, and
  * counting fails once it was given up.
  */
-int lent_fd_borrow(struct lent_fd l)
+int lent_fd_borrow(atomic_int *fd, atomic_uint *n_lent)
 {
-	int fd = atomic_load(l.fd);
-	unsigned n = atomic_load(l.n_lent);
+	int lent = atomic_load(fd);
+	unsigned n = atomic_load(n_lent);
 
-	if (fd < 0)
+	if (lent < 0)
 		return -1;
 	do {
 		if (n & GIVEN_UP)
 			return -1;
-	} while (!atomic_compare_exchange_weak(l.n_lent, &n, n + 1));
-	return fd;
+	} while (!atomic_compare_exchange_weak(n_lent, &n, n + 1));
+	return lent;
 }
 
-void lent_fd_return(struct lent_fd l, int fd)
+void lent_fd_return(atomic_uint *n_lent, int fd)
 {
-	if (fd >= 0 && atomic_fetch_sub(l.n_lent, 1) == (GIVEN_UP | 1))
+	if (fd >= 0 && atomic_fetch_sub(n_lent, 1) == (GIVEN_UP | 1))
 		close(fd);
 }
 
-void lent_fd_give_up(struct lent_fd l)
+void lent_fd_give_up(atomic_int *fd, atomic_uint *n_lent)
 {
-	int fd = atomic_exchange(l.fd, -1);
+	int given_up = atomic_exchange(fd, -1);
 
-	if (fd >= 0 && atomic_fetch_or(l.n_lent, GIVEN_UP) == 0)
-		close(fd);
+	if (given_up >= 0 && atomic_fetch_or(n_lent, GIVEN_UP) == 0)
+		close(given_up);
 }

@@ -12,16 +12,14 @@
  */
 #include <stdatomic.h>
 
-struct lent_fd {
-	atomic_int *fd;      /* initially the descriptor, or -1 */
-	atomic_uint *n_lent; /* initially 0 */
-};
-
-/* Any thread: the descriptor, to be returned, or -1. */
-int lent_fd_borrow(struct lent_fd l);
+/*
+ * Any thread: the descriptor, to be returned, or -1. Initially *@fd is the descriptor, or -1, and
+ * *@n_lent is 0.
+ */
+int lent_fd_borrow(atomic_int *fd, atomic_uint *n_lent);
 /* @fd: what was borrowed; -1 is nothing. */
-void lent_fd_return(struct lent_fd l, int fd);
+void lent_fd_return(atomic_uint *n_lent, int fd);
 /* The main thread. Takes one that has been given up, too. */
-void lent_fd_give_up(struct lent_fd l);
+void lent_fd_give_up(atomic_int *fd, atomic_uint *n_lent);
 
 #endif

@@ -71,22 +71,19 @@ static int mappings_unshare(struct mappings **m)
 	r = mappings_new(&copy);
 	if (r)
 		return r;
-	copy->all = malloc((old->n_all ? old->n_all : 1) * sizeof(*copy->all));
-	if (!copy->all)
-		return error_origin(-ENOMEM);
 	copy->capacity = old->n_all ? old->n_all : 1;
+	copy->all = malloc(copy->capacity * sizeof(*copy->all));
+	copy->began_ns = old->n_began ? malloc(GENERATIONS_MAX * sizeof(*copy->began_ns)) : NULL;
+	if (!copy->all || (old->n_began && !copy->began_ns))
+		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < old->n_all; i++) {
 		copy->all[i] = old->all[i];
 		image_ref(copy->all[i].image);
 	}
+	if (old->n_began)
+		memcpy(copy->began_ns, old->began_ns, old->n_began * sizeof(*copy->began_ns));
 	copy->n_open = old->n_open;
 	copy->n_all = old->n_all;
-	if (old->n_began) {
-		copy->began_ns = malloc(GENERATIONS_MAX * sizeof(*copy->began_ns));
-		if (!copy->began_ns)
-			return error_origin(-ENOMEM);
-		memcpy(copy->began_ns, old->began_ns, old->n_began * sizeof(*copy->began_ns));
-	}
 	copy->version = old->version;
 	copy->base = old->base;
 	copy->n_began = old->n_began;
@@ -147,6 +144,14 @@ static void mappings_erase(struct mappings *m, uint32_t at)
 	memmove(&m->all[at], &m->all[at + 1], (m->n_all - at) * sizeof(*m->all));
 }
 
+static int insert_open(struct mappings *m, uint32_t at, const struct mapping *mapping)
+{
+	int r = mappings_insert(m, at, mapping);
+
+	m->n_open += !r;
+	return r;
+}
+
 static int push_closed(struct mappings *m, const struct mapping *closed)
 {
 	if (m->n_all - m->n_open == CLOSED_MAX)
@@ -169,9 +174,8 @@ static bool mapping_agrees(const struct mapping *old, const struct mapping *new)
 static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64_t end,
 			 uint32_t *ret_next)
 {
-	struct mapping old = m->all[at];
+	struct mapping old = m->all[at], closed = old;
 	uint32_t generation = newest_generation(m), next = at;
-	struct mapping closed = old;
 	int r;
 
 	closed.until = generation;
@@ -185,11 +189,9 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 
 		left.end = start;
 		left.from = generation;
-		r = mappings_insert(m, next, &left);
+		r = insert_open(m, next++, &left);
 		if (r)
 			return r;
-		m->n_open++;
-		next++;
 	}
 	if (old.end > end && m->n_open < OPEN_MAX) {
 		struct mapping right = old;
@@ -197,10 +199,9 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 		right.start = end;
 		right.offset += end - old.start;
 		right.from = generation;
-		r = mappings_insert(m, next, &right);
+		r = insert_open(m, next, &right);
 		if (r)
 			return r;
-		m->n_open++;
 	}
 	*ret_next = next;
 	return 0;
@@ -303,11 +304,7 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 		if (r)
 			return r;
 	}
-	r = mappings_insert(m, at, &added);
-	if (r)
-		return r;
-	m->n_open++;
-	return 0;
+	return insert_open(m, at, &added);
 }
 
 uint32_t mappings_generation(const struct mappings *m, uint64_t time_ns)

@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/fd_packet.h"
 #include "daemon/resolve/keeper.h"
 
 #define TIMEOUT_NS (200 * NS_PER_MS)
@@ -47,7 +48,6 @@ struct pending {
 };
 
 struct memory_reader {
-	struct keeper_job job;
 	struct keeper keeper;
 	int epoll_fd; /* over the keeper's data socket and the next one */
 	int lost_fd;  /* eventfd: readable while there are lost requests */
@@ -83,22 +83,20 @@ static size_t read_memory(const struct request *request, uint8_t *to)
 static void memory_reader_serve(int data_fd, uint64_t first_id, void *memory)
 {
 	struct answer *answer = memory;
+	struct fd_packet packet; /* nobody sends descriptors */
 	struct request request;
-	ssize_t r;
+	size_t length;
 
 	for (;;) {
-		r = recv(data_fd, &request, sizeof(request), 0);
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r != (ssize_t)sizeof(request))
+		if (fd_packet_receive(data_fd, &request, sizeof(request), 0, &packet) ||
+		    packet.length != sizeof(request))
 			return;
 		if (request.id < first_id)
 			continue;
 		answer->id = request.id;
-		r = (ssize_t)(offsetof(struct answer, data) + read_memory(&request, answer->data));
-		while (send(data_fd, answer, (size_t)r, MSG_NOSIGNAL) < 0)
-			if (errno != EINTR)
-				return;
+		length = offsetof(struct answer, data) + read_memory(&request, answer->data);
+		if (fd_packet_send(data_fd, answer, length, NULL, 0, 0))
+			return;
 	}
 }
 
@@ -126,19 +124,18 @@ int memory_reader_new(struct memory_reader **ret)
 		return error_origin(-ENOMEM);
 	m->keeper.data_fd = m->keeper.control_fd = -1;
 	m->epoll_fd = m->lost_fd = -1;
-	m->job = (struct keeper_job){
-		.keeper_name = "profd-memory",
-		.servant_name = "profd-reader",
-		.serve = memory_reader_serve,
-		.memory = &m->answer,
-	};
 	m->next_id = 1;
 	m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	m->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->epoll_fd < 0 || m->lost_fd < 0 ||
 	    epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->lost_fd, &event) < 0)
 		return error_origin(-errno);
-	r = keeper_init(&m->keeper, &m->job);
+	r = keeper_init(&m->keeper, &(struct keeper_job){
+					    .keeper_name = "profd-memory",
+					    .servant_name = "profd-reader",
+					    .serve = memory_reader_serve,
+					    .memory = &m->answer,
+				    });
 	if (!r)
 		r = listen_to_keeper(m);
 	if (r)

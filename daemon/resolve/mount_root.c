@@ -22,17 +22,11 @@
 #define MOUNTS_BYTES (1u << 20)
 #define LOOK_NS      (5 * NS_PER_S)
 
-struct held {
-	struct mount_root *root; /* a reference */
-	uint64_t used;           /* the number of the newest call that asked for it */
-	uint64_t looked_ns;      /* for FUSE; CLOCK_MONOTONIC */
-};
-
 struct mount_roots {
 	int proc_fd;
 	uint64_t n_calls, next_id;
-	struct held held[MOUNT_ROOTS_MAX];
-	size_t n;
+	struct mount_root *held[MOUNT_ROOTS_MAX]; /* references */
+	size_t n, max;
 };
 
 struct mount_root *mount_root_ref(struct mount_root *root)
@@ -51,28 +45,24 @@ void mount_root_unref(struct mount_root *root)
 	free(root);
 }
 
-static struct lent_fd mount_root_lent_fd(struct mount_root *root)
-{
-	return (struct lent_fd){.fd = &root->fd, .n_lent = &root->n_lent};
-}
-
 int mount_root_borrow(struct mount_root *root)
 {
-	return lent_fd_borrow(mount_root_lent_fd(root));
+	return lent_fd_borrow(&root->fd, &root->n_lent);
 }
 
 void mount_root_return(struct mount_root *root, int fd)
 {
-	lent_fd_return(mount_root_lent_fd(root), fd);
+	lent_fd_return(&root->n_lent, fd);
 }
 
-int mount_roots_new(struct mount_roots **ret, int proc_fd)
+int mount_roots_new(struct mount_roots **ret, int proc_fd, size_t max)
 {
 	struct mount_roots *roots = calloc(1, sizeof(*roots));
 
 	if (!roots)
 		return error_origin(-ENOMEM);
 	roots->proc_fd = proc_fd;
+	roots->max = max;
 	roots->next_id = 1;
 	*ret = roots;
 	return 0;
@@ -81,10 +71,10 @@ int mount_roots_new(struct mount_roots **ret, int proc_fd)
 /* Whoever refers to it still sees it closed. */
 static void mount_roots_remove(struct mount_roots *roots, size_t i)
 {
-	struct mount_root *root = roots->held[i].root;
+	struct mount_root *root = roots->held[i];
 
 	roots->held[i] = roots->held[--roots->n];
-	lent_fd_give_up(mount_root_lent_fd(root));
+	lent_fd_give_up(&root->fd, &root->n_lent);
 	mount_root_unref(root);
 }
 
@@ -100,7 +90,7 @@ void mount_roots_free(struct mount_roots *roots)
 void mount_roots_sweep(struct mount_roots *roots)
 {
 	for (size_t i = roots->n; i-- > 0;)
-		if (atomic_load(&roots->held[i].root->n_references) == 1)
+		if (atomic_load(&roots->held[i]->n_references) == 1)
 			mount_roots_remove(roots, i);
 }
 
@@ -180,23 +170,18 @@ bool mount_root_stat(int fd, struct statx *ret)
 		     STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0;
 }
 
-static bool read_may_have_fuse(int proc_fd, pid_t pid)
-{
-	size_t length = 0;
-	cleanup(freep) char *text = mount_root_read_mounts(proc_fd, pid, &length);
-
-	return !text || mounts_may_have_fuse(text, length);
-}
-
 /* By the mounts of @pid, who is one of those that share it. */
-static void look_for_fuse(struct mount_roots *roots, struct held *held, pid_t pid)
+static void look_for_fuse(const struct mount_roots *roots, struct mount_root *root, pid_t pid)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	cleanup(freep) char *text = NULL;
+	size_t length = 0;
 
-	if (held->looked_ns && now_ns - held->looked_ns < LOOK_NS)
+	if (root->looked_ns && now_ns - root->looked_ns < LOOK_NS)
 		return;
-	held->looked_ns = now_ns;
-	atomic_store(&held->root->may_have_fuse, read_may_have_fuse(roots->proc_fd, pid));
+	root->looked_ns = now_ns;
+	text = mount_root_read_mounts(roots->proc_fd, pid, &length);
+	atomic_store(&root->may_have_fuse, !text || mounts_may_have_fuse(text, length));
 }
 
 /* ioctl_ns(2). What cannot be told is not ours. */
@@ -217,28 +202,43 @@ static bool mount_namespace_is_ours(int proc_fd, pid_t pid)
 	       theirs.st_dev == ours.st_dev;
 }
 
+int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx)
+{
+	struct mount_root *root = calloc(1, sizeof(*root));
+
+	if (!root)
+		return error_origin(-ENOMEM);
+	root->n_references = 1;
+	root->mount = stx->stx_mask & STATX_MNT_ID ? stx->stx_mnt_id : 0;
+	root->inode = stx->stx_ino;
+	root->device_major = stx->stx_dev_major;
+	root->device_minor = stx->stx_dev_minor;
+	root->fd = steal_fd(fd);
+	*ret = root;
+	return 0;
+}
+
 /*
  * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
  * but not as long as the folder is open.
  */
-static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root *ret)
+static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(closep) int fd = -1;
 	struct statx stx;
 	struct stat ns;
 	char name[64];
+	int r;
 
 	mount_root_proc_path(name, pid, "root");
 	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !mount_root_stat(fd, &stx))
 		return MOUNT_ROOT_E_GONE;
+	r = mount_root_new(ret, &fd, &stx);
+	if (r)
+		return r;
 	mount_root_proc_path(name, pid, "ns/mnt");
-	ret->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
-	ret->mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
-	ret->inode = stx.stx_ino;
-	ret->device_major = stx.stx_dev_major;
-	ret->device_minor = stx.stx_dev_minor;
-	ret->fd = steal_fd(&fd);
+	(*ret)->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
 	return MOUNT_ROOT_E_OK;
 }
 
@@ -248,52 +248,48 @@ static bool mount_root_equal(const struct mount_root *a, const struct mount_root
 	       a->device_major == b->device_major && a->device_minor == b->device_minor;
 }
 
-static struct held *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
+struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
 {
 	for (size_t i = 0; i < roots->n; i++)
-		if (mount_root_equal(roots->held[i].root, like))
-			return &roots->held[i];
+		if (mount_root_equal(roots->held[i], like)) {
+			roots->held[i]->used = ++roots->n_calls;
+			return roots->held[i];
+		}
 	return NULL;
 }
 
-static void mount_roots_make_room(struct mount_roots *roots)
+struct mount_root *mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 {
 	size_t oldest = 0;
 
-	if (roots->n < MOUNT_ROOTS_MAX)
-		return;
 	for (size_t i = 1; i < roots->n; i++)
-		if (roots->held[i].used < roots->held[oldest].used)
+		if (roots->held[i]->used < roots->held[oldest]->used)
 			oldest = i;
-	mount_roots_remove(roots, oldest);
+	if (roots->n == roots->max)
+		mount_roots_remove(roots, oldest);
+	root->id = roots->next_id++;
+	root->used = ++roots->n_calls;
+	roots->held[roots->n++] = root;
+	return root;
 }
 
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
-	struct held *held;
+	struct mount_root *held;
 	int r;
 
 	if (roots->proc_fd < 0)
 		return MOUNT_ROOT_E_GONE;
-	root = calloc(1, sizeof(*root));
-	if (!root)
-		return error_origin(-ENOMEM);
-	root->n_references = 1;
-	root->fd = -1;
-	r = open_root(roots, pid, root);
+	r = open_root(roots, pid, &root);
 	if (r)
 		return r;
 	held = mount_roots_find(roots, root);
 	if (!held) {
-		mount_roots_make_room(roots);
-		root->id = roots->next_id++;
 		root->is_ours = mount_namespace_is_ours(roots->proc_fd, pid);
-		held = &roots->held[roots->n++];
-		*held = (struct held){.root = steal_ptr(&root)};
+		held = mount_roots_add(roots, steal_ptr(&root));
 	}
 	look_for_fuse(roots, held, pid);
-	held->used = ++roots->n_calls;
-	*ret = mount_root_ref(held->root);
+	*ret = mount_root_ref(held);
 	return MOUNT_ROOT_E_OK;
 }

@@ -10,6 +10,7 @@
  * An open root keeps file systems from being unmounted, and somebody can make namespaces without
  * end. So at most MOUNT_ROOTS_MAX are open; the one that was asked for the longest time ago gives
  * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
+ * Other folders are kept in the same way (jit_files.c).
  *
  * References may be given back by any thread; all else is the main thread's, but for borrowing.
  */
@@ -44,6 +45,9 @@ struct mount_root {
 	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
 	atomic_int fd; /* O_PATH, or -1; other threads borrow it */
 	atomic_uint n_lent;
+	/* The main thread's: the number of the newest call that asked for it; when FUSE was looked
+	 * for, CLOCK_MONOTONIC. */
+	uint64_t used, looked_ns;
 };
 
 struct mount_root *mount_root_ref(struct mount_root *root);
@@ -61,8 +65,11 @@ enum {
 
 struct mount_roots;
 
-/* @proc_fd: a directory fd of /proc, borrowed; -1: every process is gone. */
-int mount_roots_new(struct mount_roots **ret, int proc_fd);
+/*
+ * @proc_fd: a directory fd of /proc, borrowed; -1: every process is gone. At most @max, which is
+ * not above MOUNT_ROOTS_MAX, are open at a time.
+ */
+int mount_roots_new(struct mount_roots **ret, int proc_fd, size_t max);
 void mount_roots_free(struct mount_roots *roots);
 DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
 
@@ -71,6 +78,16 @@ DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
  * Returns MOUNT_ROOT_E_* or negative errno.
  */
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
+/*
+ * The same of any other folder, in a table that has no roots. A new one has *@fd (O_PATH), which is
+ * taken over; @stx: mount_root_stat(). Returns 0 or -ENOMEM.
+ */
+struct statx;
+int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx);
+/* The open one that is the same as @like, as used just now, or NULL. Borrowed. */
+struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like);
+/* Adds one that is not there, whose reference is taken over. Returns it, borrowed. */
+struct mount_root *mount_roots_add(struct mount_roots *roots, struct mount_root *root);
 /* Closes those that nobody else refers to. */
 void mount_roots_sweep(struct mount_roots *roots);
 size_t mount_roots_count(const struct mount_roots *roots);
@@ -87,7 +104,6 @@ char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length);
 struct mounts_mount;
 bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret);
 /* What stat(2) would say, and the number of the mount, without asking the file system. */
-struct statx;
 bool mount_root_stat(int fd, struct statx *ret);
 
 /* openat2(2) with O_PATH, which asks nothing of the file that is found. */

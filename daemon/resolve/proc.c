@@ -91,8 +91,7 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 	if (r)
 		return r;
 	for (const char *at = text; at < text + length; at += line.length + 1) {
-		struct process_event event = {
-			.kind = PROCESS_EVENT_MMAP, .time_ns = time_ns, .pid = pid, .tid = pid};
+		struct process_event event = process_event_of(PROCESS_EVENT_MMAP, pid, time_ns);
 
 		if (!maps_parse(at, text + length, &line) || at[line.length] != '\n' ||
 		    !(line.prot & PROT_EXEC))

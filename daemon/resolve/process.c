@@ -31,6 +31,7 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->proc_fd = proc_fd;
 	t->max_bytes = max_bytes;
 	t->next_serial = 1;
+	t->only_uid = (uid_t)-1;
 	r = image_table_new(&t->images, proc_fd);
 	if (!r)
 		r = jit_files_new(&t->jit_files, proc_fd);
@@ -105,17 +106,24 @@ void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
 	snprintf(to, SAMPLE_COMM_SIZE, "%.*s", SAMPLE_COMM_SIZE - 1, from);
 }
 
-/* A new program at the head of its pid's chain. What @like has of unit and owner is taken over. */
+/*
+ * A new program at the head of its pid's chain. What @like has of unit and owner is taken over, and
+ * @mappings are shared; NULL: it has none yet.
+ */
 static int process_new(struct process_table *t, pid_t pid, const struct process *like,
-		       struct process **ret)
+		       struct mappings *mappings, struct process **ret)
 {
 	cleanup(process_unrefp) struct process *p = calloc(1, sizeof(*p));
 	struct slot *slot;
-	int r = 0;
+	int r;
 
 	if (!p)
 		return error_origin(-ENOMEM);
 	p->n_references = 1;
+	p->mappings = mappings_ref(mappings);
+	r = mappings ? 0 : mappings_new(&p->mappings);
+	if (r)
+		return r;
 	p->serial = p->life = p->stay = t->next_serial++;
 	p->pid = pid;
 	if (like) {
@@ -169,13 +177,12 @@ static int process_table_apply_fork(struct process_table *t, const struct proces
 	p = process_table_living(t, event->pid);
 	if (p)
 		process_die(t, p, event->time_ns);
-	r = process_new(t, event->pid, parent, &p);
+	r = process_new(t, event->pid, parent, parent ? parent->mappings : NULL, &p);
 	if (r)
 		return r;
 	p->born_ns = event->time_ns;
 	if (parent) {
 		process_copy_comm(p->comm, parent->comm);
-		p->mappings = mappings_ref(parent->mappings);
 		p->mappings_known = parent->mappings_known;
 		p->program = image_ref(parent->program);
 		p->kernel_thread = parent->kernel_thread;
@@ -183,11 +190,9 @@ static int process_table_apply_fork(struct process_table *t, const struct proces
 		p->only_uid = parent->only_uid;
 		p->may_generate = parent->may_generate;
 		r = jit_files_inherit(p, parent);
-	} else {
-		r = mappings_new(&p->mappings);
+		if (r)
+			return r;
 	}
-	if (r)
-		return r;
 	notify_born(t, p, parent);
 	return 0;
 }
@@ -199,7 +204,7 @@ static int process_table_apply_exec(struct process_table *t, const struct proces
 	int r;
 
 	/* A program that the kernel starts is none of its own threads. */
-	r = process_new(t, event->pid, alive && !before->kernel_thread ? before : NULL, &p);
+	r = process_new(t, event->pid, alive && !before->kernel_thread ? before : NULL, NULL, &p);
 	if (r)
 		return r;
 	p->born_ns = before ? event->time_ns : 0;
@@ -209,9 +214,6 @@ static int process_table_apply_exec(struct process_table *t, const struct proces
 	}
 	p->mappings_known = true;
 	process_copy_comm(p->comm, event->comm);
-	r = mappings_new(&p->mappings);
-	if (r)
-		return r;
 	if (alive)
 		before->died_ns = event->time_ns ? event->time_ns : 1;
 	notify_born(t, p, alive ? before : NULL);
@@ -228,22 +230,6 @@ static int strip_deleted_mark(const char *path, char **ret)
 		length -= sizeof(mark) - 1;
 	*ret = strndup(path, length);
 	return *ret ? 0 : error_origin(-ENOMEM);
-}
-
-/* A mapping of a process that no record announced, or that was thought to have ended. */
-static int process_new_for_mapping(struct process_table *t, pid_t pid, struct process **ret)
-{
-	struct process *p;
-	int r;
-
-	r = process_new(t, pid, NULL, &p);
-	if (!r)
-		r = mappings_new(&p->mappings);
-	if (r)
-		return r;
-	notify_born(t, p, NULL);
-	*ret = p;
-	return 0;
 }
 
 /* Adds within the bounds; what is refused is counted, and its addresses stay raw. */
@@ -285,9 +271,11 @@ static int process_table_apply_mmap(struct process_table *t, const struct proces
 		return r;
 	key.path = path;
 	if (!p) {
-		r = process_new_for_mapping(t, event->pid, &p);
+		/* No record announced it, or it was thought to have ended. */
+		r = process_new(t, event->pid, NULL, NULL, &p);
 		if (r)
 			return r;
+		notify_born(t, p, NULL);
 	}
 	r = image_table_get(t->images, &key, &image);
 	if (r)
@@ -373,9 +361,7 @@ static int process_new_for_sample(struct process_table *t, const struct sample *
 {
 	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
 	struct process *p = process_newest(t, sample->pid);
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .pid = sample->pid,
-				      .tid = sample->pid};
+	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, sample->pid, 0);
 	int r;
 
 	t->stats.unknown++;

@@ -23,7 +23,30 @@
 #include "daemon/ingest/sample.h"
 #include "daemon/ingest/source.h"
 #include "daemon/resolve/mappings.h"
-#include "daemon/resolve/process_unit.h"
+
+/*
+ * The unit that a process belongs to, as unit.h tells it; never changed. A child shares its
+ * parent's, and what counted samples in one keeps it when the process moves to another.
+ */
+struct process_unit {
+	unsigned n_references;
+	const char *service;   /* INTERFACE.md, <service>, unescaped; never NULL */
+	const char *cgroup;    /* or NULL */
+	const char *container; /* or NULL */
+	char texts[];
+};
+
+/* Texts are copied; "" stands for none, which @service is not. Returns 0 or -ENOMEM. */
+int process_unit_new(struct process_unit **ret, const char *service, const char *cgroup,
+		     const char *container);
+struct process_unit *process_unit_ref(struct process_unit *unit);
+/* Takes NULL. */
+void process_unit_unref(struct process_unit *unit);
+DEFINE_CLEANUP(struct process_unit *, process_unit_unref)
+
+/* Whether these texts are its own. */
+bool process_unit_is(const struct process_unit *unit, const char *service, const char *cgroup,
+		     const char *container);
 
 struct process {
 	uint64_t serial; /* never reused */

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -23,6 +24,59 @@
 #define ASK_MOVED_NS (100 * NS_PER_MS)
 #define ASK_AGAIN_NS (10 * NS_PER_S)
 #define GROUPS_MAX   4096
+
+/* The bytes of @text at *@at, which moves behind them; NULL if it is empty. */
+static char *process_unit_put_text(char **at, const char *text)
+{
+	char *put = *at;
+
+	if (!text[0])
+		return NULL;
+	*at = stpcpy(put, text) + 1;
+	return put;
+}
+
+int process_unit_new(struct process_unit **ret, const char *service, const char *cgroup,
+		     const char *container)
+{
+	size_t length = strlen(service) + strlen(cgroup) + strlen(container) + 3;
+	struct process_unit *unit = calloc(1, sizeof(*unit) + length);
+	char *at;
+
+	if (!unit)
+		return error_origin(-ENOMEM);
+	at = unit->texts;
+	unit->n_references = 1;
+	unit->service = process_unit_put_text(&at, service);
+	unit->cgroup = process_unit_put_text(&at, cgroup);
+	unit->container = process_unit_put_text(&at, container);
+	*ret = unit;
+	return 0;
+}
+
+struct process_unit *process_unit_ref(struct process_unit *unit)
+{
+	unit->n_references++;
+	return unit;
+}
+
+void process_unit_unref(struct process_unit *unit)
+{
+	if (unit && !--unit->n_references)
+		free(unit);
+}
+
+static bool same_text(const char *kept, const char *text)
+{
+	return kept ? strcmp(kept, text) == 0 : !text[0];
+}
+
+bool process_unit_is(const struct process_unit *unit, const char *service, const char *cgroup,
+		     const char *container)
+{
+	return same_text(unit->service, service) && same_text(unit->cgroup, cgroup) &&
+	       same_text(unit->container, container);
+}
 
 /* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
 int process_table_confirm(struct process_table *t, struct process *p)

@@ -11,6 +11,7 @@
 struct slot {
 	pid_t pid;
 	struct process *newest;
+	uint64_t scanned_ns; /* time of the last scan that saw it */
 	UT_hash_handle hh;
 };
 
@@ -33,8 +34,7 @@ struct process_table {
 	size_t max_bytes;
 	size_t mapping_bytes; /* counted at the last sweep, and what came since */
 	bool wants_scan;
-	bool only_one;
-	uid_t only_uid; /* whose processes are scanned, if only_one */
+	uid_t only_uid; /* whose processes are scanned; (uid_t)-1: everybody's */
 	int error;      /* of an event that /proc had told */
 };
 

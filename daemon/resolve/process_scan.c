@@ -16,8 +16,7 @@ struct scan {
 	struct process_table *table;
 	const struct source_sink *sink;
 	uint64_t time_ns; /* of what a rescan finds */
-	struct slot *seen;
-	bool again; /* after records were lost */
+	bool again;       /* after records were lost */
 };
 
 /* Whether what is known of @p is of another process or program than /proc shows. */
@@ -35,10 +34,7 @@ static bool is_stale(const struct scan *scan, const struct process *p, const str
 
 static int scan_process(struct scan *scan, const struct proc_stat *stat)
 {
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .time_ns = scan->time_ns,
-				      .pid = stat->pid,
-				      .tid = stat->pid};
+	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, stat->pid, scan->time_ns);
 	struct process *p = process_table_living(scan->table, stat->pid);
 	int r;
 
@@ -61,7 +57,7 @@ static bool scan_wants_pid(const struct process_table *t, pid_t pid)
 	struct stat st;
 	char path[32];
 
-	if (!t->only_one)
+	if (t->only_uid == (uid_t)-1)
 		return true;
 	snprintf(path, sizeof(path), "%d", pid);
 	return fstatat(t->proc_fd, path, &st, 0) == 0 && st.st_uid == t->only_uid;
@@ -69,7 +65,6 @@ static bool scan_wants_pid(const struct process_table *t, pid_t pid)
 
 void process_table_scan_only(struct process_table *t, uid_t uid)
 {
-	t->only_one = true;
 	t->only_uid = uid;
 }
 
@@ -77,17 +72,17 @@ static int scan_visit(void *userdata, const struct proc_stat *stat)
 {
 	struct scan *scan = userdata;
 	struct slot *slot;
+	int r;
 
 	if (!scan_wants_pid(scan->table, stat->pid))
 		return 0;
 	if (stat->state == 'Z' && stat->n_threads <= 1)
 		return 0; /* ended: not seen */
-	slot = calloc(1, sizeof(*slot));
-	if (!slot)
-		return error_origin(-ENOMEM);
-	slot->pid = stat->pid;
-	HASH_ADD_INT(scan->seen, pid, slot);
-	return scan_process(scan, stat);
+	r = scan_process(scan, stat);
+	HASH_FIND_INT(scan->table->slots, &stat->pid, slot);
+	if (slot)
+		slot->scanned_ns = scan->time_ns;
+	return r;
 }
 
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
@@ -96,7 +91,7 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 			    .sink = sink,
 			    .time_ns = clock_ns(CLOCK_MONOTONIC),
 			    .again = t->wants_scan};
-	struct slot *slot, *next, *seen;
+	struct slot *slot, *next;
 	int r;
 
 	t->wants_scan = false;
@@ -108,19 +103,12 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 
 	/* After lost records: who is not there any more has ended. */
 	HASH_ITER (hh, t->slots, slot, next) {
-		struct process_event event = {.kind = PROCESS_EVENT_EXIT,
-					      .time_ns = scan.time_ns,
-					      .pid = slot->pid,
-					      .tid = slot->pid};
+		struct process_event event = process_event_of(PROCESS_EVENT_EXIT, slot->pid,
+							      scan.time_ns);
 
-		HASH_FIND_INT(scan.seen, &slot->pid, seen);
-		if (!r && scan.again && !seen && !slot->newest->died_ns &&
-		    slot->newest->born_ns < scan.time_ns)
+		if (!r && scan.again && slot->scanned_ns != scan.time_ns &&
+		    !slot->newest->died_ns && slot->newest->born_ns < scan.time_ns)
 			sink->process_event(sink->userdata, &event);
-	}
-	HASH_ITER (hh, scan.seen, slot, next) {
-		HASH_DEL(scan.seen, slot);
-		free(slot);
 	}
 	return r;
 }
@@ -140,12 +128,9 @@ int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 static void emit_fork_event(struct process_table *t, const struct proc_stat *stat, uint64_t time_ns,
 			    const struct source_sink *sink)
 {
-	struct process_event event = {.kind = PROCESS_EVENT_FORK,
-				      .time_ns = time_ns,
-				      .pid = stat->pid,
-				      .tid = stat->pid,
-				      .parent = stat->ppid};
+	struct process_event event = process_event_of(PROCESS_EVENT_FORK, stat->pid, time_ns);
 
+	event.parent = stat->ppid;
 	if (process_table_living(t, stat->ppid))
 		sink->process_event(sink->userdata, &event);
 }
@@ -153,10 +138,8 @@ static void emit_fork_event(struct process_table *t, const struct proc_stat *sta
 int process_table_begin(struct process_table *t, pid_t pid, const struct source_sink *sink,
 			uint64_t *ret_start_ns)
 {
-	struct process_event event = {.kind = PROCESS_EVENT_EXEC,
-				      .time_ns = clock_ns(CLOCK_MONOTONIC),
-				      .pid = pid,
-				      .tid = pid};
+	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, pid,
+						      clock_ns(CLOCK_MONOTONIC));
 	struct process *p = process_table_living(t, pid);
 	struct proc_stat stat;
 	uint64_t start_ns;

@@ -66,11 +66,6 @@ static int table_request_compare(const struct request *a, const struct request *
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-static void table_queue_push(struct table_loader *l, struct request *request)
-{
-	LL_INSERT_INORDER(l->queue, request, table_request_compare);
-}
-
 /* The queue is not empty. */
 static struct request *table_queue_pop(struct table_loader *l)
 {
@@ -245,7 +240,7 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	} else if (outcome == WORKER_E_REST || was_probing) {
 		table_loader_log_trouble(l);
 		if (request)
-			table_queue_push(l, request);
+			LL_INSERT_INORDER(l->queue, request, table_request_compare);
 		return 0;
 	}
 	if (!request)
@@ -343,12 +338,12 @@ int table_loader_new(struct table_loader **ret, size_t max_words)
 	if (!l)
 		return error_origin(-ENOMEM);
 	l->max_words = max_words;
-	l->vdso_fd = -1;
+	l->vdso_fd = vdso_open();
 	r = worker_new(&l->worker, &options);
 	if (r)
 		return r;
 	/* The first request is not to wait for the worker's start. */
-	if (vdso_open(&l->vdso_fd) == VDSO_E_OK) {
+	if (l->vdso_fd >= 0) {
 		r = send_probe(l);
 		if (r)
 			return r;
@@ -379,7 +374,7 @@ int table_loader_request(struct table_loader *l, struct image *image)
 	request->number = l->n_requests++;
 	request->rank = request->number + image->size / RANK_BYTES;
 	request->image = image_ref(image);
-	table_queue_push(l, request);
+	LL_INSERT_INORDER(l->queue, request, table_request_compare);
 	/* A result would have nowhere to go here. */
 	if (l->working || l->is_probing || is_settled(l, l->queue->image, &state))
 		return 0;
@@ -413,9 +408,4 @@ void table_loader_get_stats(const struct table_loader *l, struct table_loader_st
 	*ret = l->stats;
 	ret->workers_died = worker.died;
 	ret->worker = worker_pid(l->worker);
-}
-
-int table_loader_worker(const struct table_loader *l)
-{
-	return worker_pid(l->worker);
 }

@@ -33,6 +33,9 @@ struct table_result {
 	size_t n_words;
 	bool over_4g;
 	struct cfi_counters counters;
+	/* The owner's: when there may be room for it, and the next one that waits for that. */
+	uint64_t retry_ns;
+	struct table_result *next;
 };
 
 void table_result_free(struct table_result *result);
@@ -71,7 +74,5 @@ struct table_loader_stats {
 };
 
 void table_loader_get_stats(const struct table_loader *l, struct table_loader_stats *ret);
-/* The worker's process, or 0. */
-int table_loader_worker(const struct table_loader *l);
 
 #endif

@@ -11,6 +11,7 @@
  */
 #include "daemon/resolve/unit.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -74,21 +75,6 @@ static bool span_cut(struct span *rest, char delimiter, struct span *ret)
 	return true;
 }
 
-static bool unit_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool unit_is_hex(char c)
-{
-	return unit_is_digit(c) || (c >= 'a' && c <= 'f');
-}
-
-static bool unit_is_alnum(char c)
-{
-	return unit_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* systemd.unit(5): the characters of unit names; and one of the types that hold processes. */
 static bool is_unit(struct span s)
 {
@@ -97,7 +83,7 @@ static bool is_unit(struct span s)
 	if (s.length >= UNIT_SERVICE_SIZE)
 		return false;
 	for (size_t i = 0; i < s.length; i++)
-		if (!unit_is_alnum(s.at[i]) && !memchr(":-_.\\@", s.at[i], 6))
+		if (!isalnum((unsigned char)s.at[i]) && !memchr(":-_.\\@", s.at[i], 6))
 			return false;
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		if (s.length > strlen(types[i]) && span_ends(s, types[i]))
@@ -114,7 +100,7 @@ static bool parse_user_slice(struct span s, uid_t *ret)
 	if (!span_starts(s, "user-") || !span_ends(s, ".slice") || s.length < 12)
 		return false;
 	for (i = 5; i < s.length - 6; i++) {
-		if (!unit_is_digit(s.at[i]))
+		if (!isdigit((unsigned char)s.at[i]))
 			return false;
 		uid = uid * 10 + (uint64_t)(s.at[i] - '0');
 		if (uid > UINT32_MAX)
@@ -139,9 +125,9 @@ static bool parse_container(struct span s, struct span *ret)
 		return false;
 	n = s.length - CONTAINER_DIGITS;
 	for (size_t i = n; i < s.length; i++)
-		if (!unit_is_hex(s.at[i]))
+		if (!memchr("0123456789abcdef", s.at[i], 16))
 			return false;
-	if (n > 0 && unit_is_alnum(s.at[n - 1]))
+	if (n > 0 && isalnum((unsigned char)s.at[n - 1]))
 		return false;
 	ret->at = s.at + n;
 	ret->length = CONTAINER_DIGITS;
@@ -205,11 +191,7 @@ static unsigned path_value(const struct unit_path *p, struct span path)
 
 static void copy_span(struct span s, char *ret, size_t size)
 {
-	size_t n = s.length < size ? s.length : size - 1;
-
-	if (n > 0)
-		memcpy(ret, s.at, n);
-	ret[n] = '\0';
+	snprintf(ret, size, "%.*s", (int)s.length, s.at);
 }
 
 static bool is_session(const struct unit_path *p)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -40,8 +41,7 @@ bool unwinder_want_table(struct unwinder *u, uint32_t slot)
 	if (r)
 		return r == TABLE_POOL_E_PENDING;
 	r = table_loader_request(u->loader, image);
-	if (r)
-		unwinder_fail(u, r);
+	unwinder_fail(u, r);
 	return !r;
 }
 
@@ -73,19 +73,7 @@ static int unwinder_watch_fd(struct unwinder *u, int fd)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
 
-	/* A number that is watched already may be another file's by now. */
-	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_MOD, fd, &event) == 0)
-		return 0;
-	if (epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
-		return error_origin(-errno);
-	return 0;
-}
-
-static int watch_reader(struct unwinder *u)
-{
-	int fd = u->reader ? memory_reader_fd(u->reader) : -1;
-
-	return fd < 0 ? 0 : unwinder_watch_fd(u, fd);
+	return epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? error_origin(-errno) : 0;
 }
 
 int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
@@ -110,7 +98,7 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 	if (options->proc_fd >= 0) {
 		r = memory_reader_new(&u->reader);
 		if (!r)
-			r = watch_reader(u);
+			r = unwinder_watch_fd(u, memory_reader_fd(u->reader));
 		if (r)
 			return r;
 	}
@@ -169,49 +157,14 @@ int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t
 	return u->error;
 }
 
-static void held_pop(struct unwinder *u, struct held_result **link)
+/* Takes *link out of the list of those that are held. */
+static void held_pop(struct unwinder *u, struct table_result **link)
 {
-	struct held_result *held = *link;
+	struct table_result *result = *link;
 
-	*link = held->next;
-	u->held_words -= held->result->n_words;
-	table_result_free(held->result);
-	free(held);
-}
-
-static void add_loader_stats(const struct unwinder *u, struct table_loader_stats *total)
-{
-	struct table_loader_stats stats;
-
-	if (!u->loader)
-		return;
-	table_loader_get_stats(u->loader, &stats);
-	total->workers_died += stats.workers_died;
-	total->bad_images += stats.bad_images;
-	if (stats.last_bad_ns > total->last_bad_ns) {
-		memcpy(total->last_bad_image, stats.last_bad_image, sizeof(stats.last_bad_image));
-		total->last_bad_ns = stats.last_bad_ns;
-	}
-	memcpy(total->trouble, stats.trouble, sizeof(stats.trouble));
-	total->worker = stats.worker;
-}
-
-static void add_pool_stats(const struct unwinder *u, struct unwinder_stats *stats)
-{
-	struct table_pool_stats pool = {};
-
-	if (u->pool)
-		table_pool_get_stats(u->pool, &pool);
-	stats->tables_loaded += pool.loaded;
-	stats->tables_evicted += pool.evicted;
-	stats->tables_refused += pool.refused;
-	stats->images_over_4g += pool.over_4g;
-	stats->no_slot += pool.no_slot;
-	stats->rules_expression += pool.expression;
-	stats->rules_unfit += pool.unfit;
-	stats->tables = pool.tables;
-	stats->rows = pool.rows;
-	stats->table_bytes = pool.words * sizeof(uint64_t);
+	*link = result->next;
+	u->held_words -= result->n_words;
+	table_result_free(result);
 }
 
 void unwinder_detach(struct unwinder *u)
@@ -219,14 +172,11 @@ void unwinder_detach(struct unwinder *u)
 	if (!u->is_attached)
 		return;
 	wait_expire(u, UINT64_MAX);
-	add_loader_stats(u, &u->stats.loader); /* totals go on */
-	u->stats.loader.worker = 0;
 	table_loader_free(u->loader);
 	while (u->held)
 		held_pop(u, &u->held);
 	if (u->host && u->runs && u->pool)
 		spaces_forget(u);
-	add_pool_stats(u, &u->stats); /* totals go on */
 	table_pool_free(u->pool);
 	extents_free(u->runs);
 	if (!u->host) {
@@ -257,65 +207,32 @@ int unwinder_fd(const struct unwinder *u)
 	return u->epoll_fd;
 }
 
-/* No room for @result at the moment. False: nor for keeping it. */
-static bool unwinder_hold_result(struct unwinder *u, struct table_result *result)
+/*
+ * Installs those that are held and whose time has come: they are new, or may find room now. What
+ * finds none is held on, as far as there is memory for that.
+ */
+static int install_held(struct unwinder *u)
 {
 	size_t max_words = u->options.memory_bytes / HELD_SHARE / sizeof(uint64_t);
-	struct held_result *held;
-
-	if (u->held_words + result->n_words > max_words)
-		return false;
-	held = calloc(1, sizeof(*held));
-	if (!held)
-		return false;
-	held->result = result;
-	held->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
-	held->next = u->held;
-	u->held = held;
-	u->held_words += result->n_words;
-	return true;
-}
-
-static int unwinder_install_table(struct unwinder *u, struct table_result *table)
-{
-	cleanup(table_result_freep) struct table_result *result = table;
+	struct table_result **link = &u->held, *result;
 	uint32_t slot;
 	int r;
 
-	r = table_pool_install(u->pool, result, u->now_ns, &slot);
-	if (r < 0)
-		return r;
-	if (r == TABLE_POOL_E_FULL) {
-		if (unwinder_hold_result(u, result)) {
-			result = NULL;
-			return 0;
-		}
-		table_pool_drop(u->pool, result, u->now_ns);
-	}
-	wait_table_settled(u, slot, r == TABLE_POOL_E_OK);
-	return 0;
-}
-
-/* Those that found no room may find it now. */
-static int retry_held(struct unwinder *u)
-{
-	struct held_result **link = &u->held, *held;
-	uint32_t slot;
-	int r;
-
-	while ((held = *link)) {
-		if (held->retry_ns > u->now_ns) {
-			link = &held->next;
+	while ((result = *link)) {
+		if (result->retry_ns > u->now_ns) {
+			link = &result->next;
 			continue;
 		}
-		r = table_pool_install(u->pool, held->result, u->now_ns, &slot);
+		r = table_pool_install(u->pool, result, u->now_ns, &slot);
 		if (r < 0)
 			return r;
-		if (r == TABLE_POOL_E_FULL) {
-			held->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
-			link = &held->next;
+		if (r == TABLE_POOL_E_FULL && u->held_words <= max_words) {
+			result->retry_ns = u->now_ns + TABLE_POOL_REST_NS;
+			link = &result->next;
 			continue;
 		}
+		if (r == TABLE_POOL_E_FULL)
+			table_pool_drop(u->pool, result, u->now_ns);
 		held_pop(u, link);
 		wait_table_settled(u, slot, r == TABLE_POOL_E_OK);
 	}
@@ -331,7 +248,9 @@ static int unwinder_receive_tables(struct unwinder *u)
 		r = table_loader_receive(u->loader, &result);
 		if (r || !result)
 			return r;
-		r = unwinder_install_table(u, result);
+		LL_PREPEND(u->held, result);
+		u->held_words += result->n_words;
+		r = install_held(u);
 	}
 	return r;
 }
@@ -361,15 +280,13 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 
 	u->now_ns = now_ns;
 	if (u->is_attached)
-		r = retry_held(u);
+		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
 	if (!r)
 		r = spaces_publish(u);
-	if (!r && u->reader) {
+	if (!r && u->reader)
 		memory_reader_tick(u->reader, now_ns);
-		r = watch_reader(u);
-	}
 	wait_expire(u, now_ns);
 	return r ? r : u->error;
 }
@@ -402,17 +319,25 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsig
 	return r ? r : u->error;
 }
 
-void unwinder_release_waiters(struct unwinder *u, unsigned sampler)
-{
-	wait_release(u, sampler);
-}
-
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
 {
+	struct table_pool_stats pool = {};
+
 	*ret = u->stats;
-	ret->tables = ret->rows = ret->table_bytes = 0;
-	add_pool_stats(u, ret);
-	add_loader_stats(u, &ret->loader);
+	if (u->loader)
+		table_loader_get_stats(u->loader, &ret->loader);
+	if (u->pool)
+		table_pool_get_stats(u->pool, &pool);
+	ret->tables_loaded = pool.loaded;
+	ret->tables_evicted = pool.evicted;
+	ret->tables_refused = pool.refused;
+	ret->images_over_4g = pool.over_4g;
+	ret->no_slot = pool.no_slot;
+	ret->rules_expression = pool.expression;
+	ret->rules_unfit = pool.unfit;
+	ret->tables = pool.tables;
+	ret->rows = pool.rows;
+	ret->table_bytes = pool.words * sizeof(uint64_t);
 	ret->waiting = u->n_waiters;
 	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
 			    u->n_spaces * sizeof(struct space) +

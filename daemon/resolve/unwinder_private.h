@@ -80,13 +80,6 @@ struct waiter {
 	struct waiter *previous, *next;
 };
 
-/* A table that waits for room. */
-struct held_result {
-	struct table_result *result;
-	uint64_t retry_ns;
-	struct held_result *next;
-};
-
 struct unwinder {
 	struct unwinder_options options;
 	struct source_sink sink;
@@ -96,10 +89,10 @@ struct unwinder {
 	struct table_pool *pool;
 	struct table_loader *loader;
 	struct memory_reader *reader; /* NULL: nothing is read */
-	int epoll_fd, reader_fd;      /* reader_fd: the one that is in epoll_fd */
+	int epoll_fd;
 	int error;
-	uint64_t now_ns; /* of the last call that had it */
-	struct held_result *held;
+	uint64_t now_ns;           /* of the last call that had it */
+	struct table_result *held; /* list: tables that wait for room */
 	size_t held_words;
 
 	struct space *spaces;
@@ -122,11 +115,12 @@ struct unwinder {
 	size_t n_waiters, waiting_bytes;
 	uint64_t next_cookie;
 
-	struct unwinder_stats stats; /* totals, of the loader and the pool those of earlier ones */
+	struct unwinder_stats stats; /* but for what the loader and the pool know */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
 /* unwinder.c */
+/* 0: nothing failed. */
 void unwinder_fail(struct unwinder *u, int error);
 /* Asks for the table of @slot. False: it will not come soon. */
 bool unwinder_want_table(struct unwinder *u, uint32_t slot);
@@ -187,8 +181,7 @@ void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *dat
  * Delivers those that have waited past @now_ns; UINT64_MAX: all. Those that are new begin to wait.
  */
 void wait_expire(struct unwinder *u, uint64_t now_ns);
-/* Whether samples of @sampler (UNWINDER_ALL: any) wait; and no longer. */
+/* Whether samples of @sampler (UNWINDER_ALL: any) wait. */
 bool wait_any(const struct unwinder *u, unsigned sampler);
-void wait_release(struct unwinder *u, unsigned sampler);
 
 #endif

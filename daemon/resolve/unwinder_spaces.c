@@ -30,6 +30,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/frame.h"
+#include "common/room.h"
 #include "daemon/resolve/unwinder_private.h"
 
 #define UNSTABLE_NS (10 * NS_PER_S)
@@ -116,17 +117,6 @@ static int space_drop(struct unwinder *u, struct space *s)
 	return 0;
 }
 
-static void space_reset(struct space *s, const struct process *p)
-{
-	s->serial = p->serial;
-	s->version = mappings_version(p->mappings);
-	s->generation = mappings_generation(p->mappings, UINT64_MAX);
-	s->is_sampled = false;
-	s->is_old = true;
-	s->published_ns = 0;
-	s->unstable_until_ns = 0;
-}
-
 /* The space of the living process @p; a new one, or one of an earlier program, begins dirty. */
 static int spaces_get(struct unwinder *u, const struct process *p, struct space **ret)
 {
@@ -150,7 +140,12 @@ static int spaces_get(struct unwinder *u, const struct process *p, struct space 
 	 * stays that until the next round.
 	 */
 	drop_run(u, s);
-	space_reset(s, p);
+	s->serial = p->serial;
+	s->version = mappings_version(p->mappings);
+	s->generation = mappings_generation(p->mappings, UINT64_MAX);
+	s->is_sampled = false;
+	s->is_old = true;
+	s->published_ns = s->unstable_until_ns = 0;
 	space_mark_dirty(u, s);
 	*ret = s;
 	return 0;
@@ -236,13 +231,10 @@ static void see_living(void *userdata, struct process *p)
 {
 	struct unwinder *u = userdata;
 	struct space *s;
-	int r;
 
 	if (p->kernel_thread)
 		return;
-	r = spaces_get(u, p, &s);
-	if (r)
-		unwinder_fail(u, r);
+	unwinder_fail(u, spaces_get(u, p, &s));
 }
 
 void spaces_begin(struct unwinder *u)
@@ -253,13 +245,8 @@ void spaces_begin(struct unwinder *u)
 
 void spaces_see_event(struct unwinder *u, const struct process_event *event)
 {
-	int r;
-
-	if (!u->host)
-		return;
-	r = see_event(u, event);
-	if (r)
-		unwinder_fail(u, r);
+	if (u->host)
+		unwinder_fail(u, see_event(u, event));
 }
 
 static int see_sample(struct unwinder *u, struct process *p, const struct sample *sample)
@@ -285,13 +272,8 @@ static int see_sample(struct unwinder *u, struct process *p, const struct sample
 
 void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample)
 {
-	int r;
-
-	if (!u->host)
-		return;
-	r = see_sample(u, p, sample);
-	if (r)
-		unwinder_fail(u, r);
+	if (u->host)
+		unwinder_fail(u, see_sample(u, p, sample));
 }
 
 int spaces_describe(struct unwinder *u, const struct mapping *m, struct unwind_mapping *ret)
@@ -315,17 +297,10 @@ static int spaces_describe_all(struct unwinder *u, const struct process *p, size
 {
 	const struct mapping *all;
 	size_t n;
-	int r = 0;
+	int r;
 
 	all = mappings_get_open(p->mappings, &n);
-	if (n > u->n_scratch) {
-		struct unwind_mapping *grown = reallocarray(u->scratch, n, sizeof(*grown));
-
-		if (!grown)
-			return error_origin(-ENOMEM);
-		u->scratch = grown;
-		u->n_scratch = n;
-	}
+	r = room_make(&u->scratch, &u->n_scratch, n, sizeof(*u->scratch));
 	for (size_t i = 0; !r && i < n; i++)
 		r = spaces_describe(u, &all[i], &u->scratch[i]);
 	*ret_n = n;
@@ -476,7 +451,6 @@ int spaces_publish(struct unwinder *u)
 void spaces_sweep(struct unwinder *u)
 {
 	struct space *s, *next;
-	int r = 0;
 
 	if (!u->host)
 		return;
@@ -484,9 +458,7 @@ void spaces_sweep(struct unwinder *u)
 		const struct process *p = process_table_living(u->options.processes, s->pid);
 
 		if (!p || p->serial != s->serial)
-			r = space_drop(u, s);
-		if (r)
-			unwinder_fail(u, r);
+			unwinder_fail(u, space_drop(u, s));
 	}
 }
 

@@ -42,13 +42,6 @@ static void waiter_free(struct waiter *w)
 }
 DEFINE_CLEANUP(struct waiter *, waiter_free)
 
-static void waiter_unlink(struct unwinder *u, struct waiter *w)
-{
-	DL_DELETE2(u->waiters, w, previous, next);
-	u->n_waiters--;
-	u->waiting_bytes -= w->n_bytes;
-}
-
 /* What all that wait may hold. */
 static uint64_t wait_max_bytes(const struct unwinder *u)
 {
@@ -133,7 +126,7 @@ static bool waiter_request(struct unwinder *u, struct waiter *w)
 	return waiter_request_memory(u, w);
 }
 
-/* The end of @w, which is out of the list; its frames are in u->frames. */
+/* The end of @w, whose frames are in u->frames. */
 static void waiter_finish(struct unwinder *u, struct waiter *w)
 {
 	struct walk *walk = &w->unwinding.walk;
@@ -146,6 +139,9 @@ static void waiter_finish(struct unwinder *u, struct waiter *w)
 		walk->quality = STACK_TRUNCATED;
 		walk->reason = TRUNCATED_COPY;
 	}
+	DL_DELETE2(u->waiters, w, previous, next);
+	u->n_waiters--;
+	u->waiting_bytes -= w->n_bytes;
 	walk_deliver(u, &w->unwinding);
 	waiter_free(w);
 }
@@ -156,7 +152,6 @@ static void waiter_give_up(struct unwinder *u, struct waiter *w)
 	       (w->unwinding.sample.n_kernel + w->unwinding.walk.n_frames) * sizeof(*u->frames));
 	walk_give_up(&w->unwinding.walk, w->outcome);
 	u->stats.gave_up++;
-	waiter_unlink(u, w);
 	waiter_finish(u, w);
 }
 
@@ -173,22 +168,16 @@ static void waiter_resume(struct unwinder *u, struct waiter *w)
 	if (w->outcome == WALK_ENDED) {
 		u->stats.finished++;
 		u->stats.waited++;
-		waiter_unlink(u, w);
-		waiter_finish(u, w);
-		return;
-	}
-	r = waiter_copy_frames(u, w);
-	u->waiting_bytes += w->n_bytes - before;
-	if (r) {
+	} else {
+		r = waiter_copy_frames(u, w);
 		unwinder_fail(u, r);
+		u->waiting_bytes += w->n_bytes - before;
+		if (!r && waiter_request(u, w))
+			return;
 		walk_give_up(walk, w->outcome);
 		u->stats.gave_up++;
-		waiter_unlink(u, w);
-		waiter_finish(u, w);
-		return;
 	}
-	if (!waiter_request(u, w))
-		waiter_give_up(u, w);
+	waiter_finish(u, w);
 }
 
 static int waiter_from_unwinding(struct unwinder *u, const struct unwinding *unwinding,
@@ -242,8 +231,7 @@ void wait_add(struct unwinder *u, const struct unwinding *unwinding, const struc
 		u->stats.no_room++;
 	else
 		r = waiter_from_unwinding(u, &w, rest, outcome, max_copy, &waiter);
-	if (r)
-		unwinder_fail(u, r);
+	unwinder_fail(u, r);
 	if (waiter) {
 		DL_APPEND2(u->waiters, waiter, previous, next);
 		u->n_waiters++;
@@ -328,7 +316,7 @@ bool wait_any(const struct unwinder *u, unsigned sampler)
 	return false;
 }
 
-void wait_release(struct unwinder *u, unsigned sampler)
+void unwinder_release_waiters(struct unwinder *u, unsigned sampler)
 {
 	struct waiter *w, *next;
 

@@ -46,8 +46,7 @@ static const struct unwind_mapping *moment_find_mapping(void *userdata, uint64_t
 	if (!mapping)
 		return NULL;
 	r = spaces_describe(m->u, mapping, &m->found);
-	if (r)
-		unwinder_fail(m->u, r);
+	unwinder_fail(m->u, r);
 	m->current = r ? NULL : mapping;
 	return &m->found;
 }
@@ -199,11 +198,14 @@ static bool may_be_stale(const struct unwinder *u, const struct sample *sample)
 	return sample->walked_until_ns && sample->walked_until_ns < u->replaced_ns + INHERIT_NS;
 }
 
-/* False: the frames do not fit, which no source lets happen. */
-static bool unwinding_init(struct unwinder *u, const struct sample *sample, struct process *p,
-			   struct unwinding *ret)
+/* False: its process cannot be had, or its frames do not fit, which no source lets happen. */
+static bool unwinding_init(struct unwinder *u, const struct sample *sample, struct unwinding *ret)
 {
-	if (sample->n_kernel > sample->n_frames || sample->n_frames > SAMPLE_FRAMES_MAX)
+	struct process *p;
+	int r = process_table_find(u->options.processes, sample, &p);
+
+	unwinder_fail(u, r);
+	if (r || sample->n_kernel > sample->n_frames || sample->n_frames > SAMPLE_FRAMES_MAX)
 		return false;
 	memcpy(u->frames, sample->frames, sample->n_frames * sizeof(*u->frames));
 	*ret = (struct unwinding){
@@ -235,15 +237,6 @@ static bool cut_stale(struct unwinder *u, struct unwinding *w)
 	return true;
 }
 
-static bool walk_find_process(struct unwinder *u, const struct sample *sample, struct process **ret)
-{
-	int r = process_table_find(u->options.processes, sample, ret);
-
-	if (r)
-		unwinder_fail(u, r);
-	return !r;
-}
-
 void walk_pass(struct unwinder *u, const struct sample *sample)
 {
 	bool may_stale = may_be_stale(u, sample);
@@ -251,15 +244,14 @@ void walk_pass(struct unwinder *u, const struct sample *sample)
 	/* No root, and no room for a copy: only the kernel's next walk can be helped. */
 	bool is_unknown = !sample->walked_until_ns && sample->quality == STACK_BROKEN;
 	struct unwinding w;
-	struct process *p;
 
 	if (sample->kernel_thread || !(may_stale || is_raw || is_unknown) ||
-	    !walk_find_process(u, sample, &p) || !unwinding_init(u, sample, p, &w)) {
+	    !unwinding_init(u, sample, &w)) {
 		deliver_unfinished(u, sample);
 		return;
 	}
 	if (is_unknown)
-		spaces_see_sample(u, p, sample);
+		spaces_see_sample(u, w.process, sample);
 	if (may_stale)
 		cut_stale(u, &w);
 	walk_deliver(u, &w);
@@ -287,14 +279,13 @@ static void unwinding_add_rest(struct unwinding *w, const struct sample_rest *re
 void walk_sample(struct unwinder *u, const struct sample *sample)
 {
 	struct unwinding w;
-	struct process *p;
 	int outcome;
 
-	if (!walk_find_process(u, sample, &p) || !unwinding_init(u, sample, p, &w)) {
+	if (!unwinding_init(u, sample, &w)) {
 		deliver_unfinished(u, sample);
 		return;
 	}
-	spaces_see_sample(u, p, sample);
+	spaces_see_sample(u, w.process, sample);
 	if (may_be_stale(u, sample) && cut_stale(u, &w)) {
 		walk_deliver(u, &w);
 		return;

@@ -37,7 +37,7 @@ static uint64_t file_length(const ElfW(Ehdr) * header)
 			     header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize);
 }
 
-int vdso_open(int *ret)
+int vdso_open(void)
 {
 	const void *data = (const void *)getauxval(AT_SYSINFO_EHDR);
 	uint64_t length = data ? file_length(data) : 0;
@@ -45,11 +45,10 @@ int vdso_open(int *ret)
 	char path[32];
 
 	if (!length || length > BYTES_MAX)
-		return VDSO_E_NONE;
+		return -1;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, length) != (ssize_t)length)
-		return VDSO_E_NONE;
+		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	*ret = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret < 0 ? VDSO_E_NONE : VDSO_E_OK;
+	return open(path, O_RDONLY | O_CLOEXEC);
 }

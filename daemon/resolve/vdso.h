@@ -8,12 +8,7 @@
  * believed as far as they say where it ends, so that no /proc/PID/maps need be read for that.
  */
 
-enum {
-	VDSO_E_OK,
-	VDSO_E_NONE, /* there is none, or it cannot be copied */
-};
-
-/* *ret is a read-only fd of a copy, the caller's. Returns VDSO_E_*. */
-int vdso_open(int *ret);
+/* A read-only fd of a copy, the caller's; -1: there is none, or it cannot be copied. */
+int vdso_open(void);
 
 #endif

@@ -36,11 +36,11 @@ struct bench {
 	double seconds;
 };
 
-static const char *const part_names[N_COST_PARTS] = {
-	[COST_KERNEL_STACK] = "kernel_stack",
-	[COST_USER_WALK] = "user_walk",
-	[COST_USER_COPY] = "user_copy",
-	[COST_TICK] = "tick",
+static const char *const part_names[N_ABI_COST_PARTS] = {
+	[ABI_COST_KERNEL_STACK] = "kernel_stack",
+	[ABI_COST_USER_WALK] = "user_walk",
+	[ABI_COST_USER_COPY] = "user_copy",
+	[ABI_COST_TICK] = "tick",
 };
 
 /* --- the plain programs ----------------------------------------------------------------------- */
@@ -106,21 +106,21 @@ static void plain_deinit(struct plain *p)
 /* --- results ---------------------------------------------------------------------------------- */
 
 /* The middle of the bucket below which @share of the times lie. */
-static double quantile(const struct source_cost *cost, double share)
+static double quantile(const struct abi_cost *cost, double share)
 {
 	double wanted = (double)cost->n * share, sum = 0;
 
-	for (unsigned i = 0; i < COST_BUCKETS; i++) {
+	for (unsigned i = 0; i < ABI_COST_BUCKETS; i++) {
 		sum += cost->buckets[i];
 		if (sum >= wanted)
-			return (i + 0.5) * COST_STEP_NS;
+			return (i + 0.5) * ABI_COST_STEP_NS;
 	}
-	return (double)COST_BUCKETS * COST_STEP_NS;
+	return (double)ABI_COST_BUCKETS * ABI_COST_STEP_NS;
 }
 
-static int print_part(struct source *source, enum source_cost_part part)
+static int print_part(struct source *source, enum abi_cost_part part)
 {
-	cleanup(freep) struct source_cost *cost = calloc(1, sizeof(*cost));
+	cleanup(freep) struct abi_cost *cost = calloc(1, sizeof(*cost));
 	int r;
 
 	if (!cost)
@@ -128,13 +128,12 @@ static int print_part(struct source *source, enum source_cost_part part)
 	r = source_bpf_get_cost(source, part, cost);
 	if (r)
 		return r;
-	printf(" \"%s\": {\"n\": %" PRIu64 ", \"mean\": %.0f, \"median\": %.0f, \"p90\": %.0f, "
+	printf(" \"%s\": {\"n\": %llu, \"mean\": %.0f, \"median\": %.0f, \"p90\": %.0f, "
 	       "\"p99\": %.0f, \"by_frames\": [",
 	       part_names[part], cost->n, cost->n ? (double)cost->sum_ns / (double)cost->n : 0,
 	       quantile(cost, 0.5), quantile(cost, 0.9), quantile(cost, 0.99));
-	for (unsigned i = 0; i < COST_FRAMES; i++)
-		printf("%s[%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", cost->frames_n[i],
-		       cost->frames_ns[i]);
+	for (unsigned i = 0; i < ABI_COST_FRAMES; i++)
+		printf("%s[%llu, %llu]", i ? ", " : "", cost->frames_n[i], cost->frames_ns[i]);
 	printf("]},\n");
 	return 0;
 }
@@ -192,8 +191,8 @@ static int print_results(struct bench *b)
 	int r = 0;
 
 	printf("{\n");
-	for (int part = 0; part < N_COST_PARTS && !r; part++)
-		r = print_part(b->pipeline.source, (enum source_cost_part)part);
+	for (int part = 0; part < N_ABI_COST_PARTS && !r; part++)
+		r = print_part(b->pipeline.source, (enum abi_cost_part)part);
 	if (!r)
 		r = print_program(b);
 	if (!r)

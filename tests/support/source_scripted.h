@@ -53,7 +53,6 @@ static inline void scripted_deliver(struct source_scripted *s, const struct scri
 		sink->process_event(sink->userdata, &item->event);
 		return;
 	}
-	s->source.samplers[item->sample.sampler].stats.expected++;
 	s->source.samplers[item->sample.sampler].stats.seen++;
 	sink->sample(sink->userdata, &item->sample);
 }
@@ -82,17 +81,15 @@ static const struct source_ops scripted_ops = {
 
 static inline int source_scripted_new(struct source **ret, const struct source_options *options)
 {
-	struct source_scripted *s = calloc(1, sizeof(*s));
+	cleanup(source_freep) struct source *s = source_new(sizeof(struct source_scripted),
+							    &scripted_ops, options);
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	source_init(&s->source, &scripted_ops, options);
-	s->source.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (s->source.fd < 0) {
-		free(s);
+	s->fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->fd < 0)
 		return error_origin(-errno);
-	}
-	*ret = &s->source;
+	*ret = steal_ptr(&s);
 	return SOURCE_E_OK;
 }
 

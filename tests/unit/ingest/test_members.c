@@ -31,50 +31,48 @@ static bool nobody_is_alive(pid_t pid)
 
 static void test_inheritance(void **state)
 {
-	cleanup(members_freep) struct members *m = NULL;
+	cleanup(members_deinit) struct members m = {0};
 
 	(void)state;
-	assert_int_equal(members_new(&m), 0);
-	assert_int_equal(members_add(m, 0, 10, false), 0);
-	assert_int_equal(members_add(m, 3, 10, true), 0);
-	follow(m, PROCESS_EVENT_FORK, 11, 11, 10);
-	follow(m, PROCESS_EVENT_FORK, 12, 12, 11);
-	follow(m, PROCESS_EVENT_FORK, 10, 99, 10); /* a thread */
-	follow(m, PROCESS_EVENT_FORK, 20, 20, 2);
-	assert_true(members_has(m, 0, 10) && members_has(m, 3, 10));
-	assert_false(members_has(m, 0, 11));
-	assert_true(members_has(m, 3, 11) && members_has(m, 3, 12));
-	assert_false(members_has(m, 3, 20) || members_has(m, 3, 99));
-	assert_int_equal(members_count(m), 3);
-	members_remove(m, 3, 11);
-	assert_false(members_has(m, 3, 11));
-	assert_true(members_has(m, 3, 12));
-	members_remove_sampler(m, 3);
-	assert_int_equal(members_count(m), 1);
-	assert_true(members_has(m, 0, 10));
+	assert_int_equal(members_add(&m, 0, 10, false), 0);
+	assert_int_equal(members_add(&m, 3, 10, true), 0);
+	follow(&m, PROCESS_EVENT_FORK, 11, 11, 10);
+	follow(&m, PROCESS_EVENT_FORK, 12, 12, 11);
+	follow(&m, PROCESS_EVENT_FORK, 10, 99, 10); /* a thread */
+	follow(&m, PROCESS_EVENT_FORK, 20, 20, 2);
+	assert_true(members_has(&m, 0, 10) && members_has(&m, 3, 10));
+	assert_false(members_has(&m, 0, 11));
+	assert_true(members_has(&m, 3, 11) && members_has(&m, 3, 12));
+	assert_false(members_has(&m, 3, 20) || members_has(&m, 3, 99));
+	assert_int_equal(members_count(&m), 3);
+	members_remove(&m, 3, 11);
+	assert_false(members_has(&m, 3, 11));
+	assert_true(members_has(&m, 3, 12));
+	members_remove_sampler(&m, 3);
+	assert_int_equal(members_count(&m), 1);
+	assert_true(members_has(&m, 0, 10));
 }
 
 static void test_end(void **state)
 {
-	cleanup(members_freep) struct members *m = NULL;
+	cleanup(members_deinit) struct members m = {0};
 
 	(void)state;
-	assert_int_equal(members_new(&m), 0);
-	assert_int_equal(members_add(m, 1, 10, true), 0);
-	assert_int_equal(members_add(m, 1, 30, true), 0);
-	members_sweep(m, nobody_is_alive);
-	assert_int_equal(members_count(m), 2); /* no end was seen */
-	follow(m, PROCESS_EVENT_EXIT, 10, 15, 0);
-	members_sweep(m, nobody_is_alive);
-	assert_true(members_has(m, 1, 10)); /* only a thread ended */
-	follow(m, PROCESS_EVENT_EXIT, 10, 10, 0);
-	assert_true(members_has(m, 1, 10)); /* samples may still come */
-	members_sweep(m, nobody_is_alive);
-	assert_false(members_has(m, 1, 10));
+	assert_int_equal(members_add(&m, 1, 10, true), 0);
+	assert_int_equal(members_add(&m, 1, 30, true), 0);
+	members_sweep(&m, nobody_is_alive);
+	assert_int_equal(members_count(&m), 2); /* no end was seen */
+	follow(&m, PROCESS_EVENT_EXIT, 10, 15, 0);
+	members_sweep(&m, nobody_is_alive);
+	assert_true(members_has(&m, 1, 10)); /* only a thread ended */
+	follow(&m, PROCESS_EVENT_EXIT, 10, 10, 0);
+	assert_true(members_has(&m, 1, 10)); /* samples may still come */
+	members_sweep(&m, nobody_is_alive);
+	assert_false(members_has(&m, 1, 10));
 	/* A pid that is in use again is another process. */
-	follow(m, PROCESS_EVENT_EXIT, 30, 30, 0);
-	follow(m, PROCESS_EVENT_FORK, 30, 30, 2);
-	assert_false(members_has(m, 1, 30));
+	follow(&m, PROCESS_EVENT_EXIT, 30, 30, 0);
+	follow(&m, PROCESS_EVENT_FORK, 30, 30, 2);
+	assert_false(members_has(&m, 1, 30));
 }
 
 int main(void)

@@ -24,7 +24,7 @@ static void test_family(void **state)
 		.kind = PROCESS_EVENT_FORK, .pid = 20, .tid = 20, .parent = 9};
 	const struct process_event stranger = {
 		.kind = PROCESS_EVENT_FORK, .pid = 21, .tid = 21, .parent = 11};
-	cleanup(members_freep) struct members *m = NULL;
+	cleanup(members_deinit) struct members m = {0};
 	struct temp_folder proc;
 
 	(void)state;
@@ -34,22 +34,21 @@ static void test_family(void **state)
 	write_text(proc.fd, "9/task/9/children", "");
 	write_text(proc.fd, "10/task/10/children", "not a number");
 	write_text(proc.fd, "11/task/11/children", "12 ");
-	assert_int_equal(members_new(&m), 0);
-	assert_int_equal(own_processes_add(m, proc.fd, 7), 0);
+	assert_int_equal(own_processes_add(&m, proc.fd, 7), 0);
 	for (pid_t pid = 7; pid <= 10; pid++)
-		assert_true(is_own(m, pid));
-	assert_int_equal(members_count(m), 4);
-	assert_int_equal(members_follow(m, &born), 0);
-	assert_int_equal(members_follow(m, &stranger), 0);
-	assert_true(is_own(m, 20));
-	assert_false(is_own(m, 21));
+		assert_true(is_own(&m, pid));
+	assert_int_equal(members_count(&m), 4);
+	assert_int_equal(members_follow(&m, &born), 0);
+	assert_int_equal(members_follow(&m, &stranger), 0);
+	assert_true(is_own(&m, 20));
+	assert_false(is_own(&m, 21));
 	temp_folder_remove(&proc);
 }
 
 /* One that is its own ancestor, which no kernel says, ends all the same; so does a long line. */
 static void test_nonsense(void **state)
 {
-	cleanup(members_freep) struct members *m = NULL;
+	cleanup(members_deinit) struct members m = {0};
 	struct temp_folder proc;
 	char text[10000];
 
@@ -59,11 +58,10 @@ static void test_nonsense(void **state)
 	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
 		memcpy(text + i, "8 ", 3);
 	write_text(proc.fd, "9/task/9/children", text);
-	assert_int_equal(members_new(&m), 0);
-	assert_int_equal(own_processes_add(m, proc.fd, 7), 0);
-	assert_int_equal(own_processes_add(m, proc.fd, 9), 0);
-	assert_int_equal(own_processes_add(m, proc.fd, 100), 0);
-	assert_int_equal(members_count(m), 4);
+	assert_int_equal(own_processes_add(&m, proc.fd, 7), 0);
+	assert_int_equal(own_processes_add(&m, proc.fd, 9), 0);
+	assert_int_equal(own_processes_add(&m, proc.fd, 100), 0);
+	assert_int_equal(members_count(&m), 4);
 	temp_folder_remove(&proc);
 }
 

@@ -24,7 +24,7 @@
 
 struct world {
 	struct temp_folder proc;
-	struct members *self;
+	struct members self;
 	struct own_tasks *tasks;
 	uint64_t now;
 	unsigned n_ended, n_lost;
@@ -80,7 +80,7 @@ static void begin(struct world *w, unsigned max_events)
 	const struct own_tasks_options options = {
 		.proc_fd = w->proc.fd,
 		.uid = getuid(),
-		.self = w->self,
+		.self = &w->self,
 		.max_events = max_events,
 		.ring = no_ring,
 		.tell = tell,
@@ -129,7 +129,6 @@ static int setup(void **state)
 
 	assert_non_null(w);
 	temp_folder_make(&w->proc);
-	assert_int_equal(members_new(&w->self), 0);
 	w->now = SECOND;
 	*state = w;
 	return 0;
@@ -140,7 +139,7 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	own_tasks_free(w->tasks);
-	members_free(w->self);
+	members_deinit(&w->self);
 	temp_folder_remove(&w->proc);
 	free(w);
 	return 0;
@@ -343,12 +342,12 @@ static void test_self_is_left_out(void **state)
 	process(w, 10, 1);
 	process(w, 20, 10);
 	process(w, 30, 2);
-	assert_int_equal(own_processes_add(w->self, w->proc.fd, 10), 0);
+	assert_int_equal(own_processes_add(&w->self, w->proc.fd, 10), 0);
 	begin(w, 100);
 	look(w);
 	assert_int_equal(alive(w), 1);
-	assert_true(members_has(w->self, OWN_SAMPLER, 20)); /* though nobody told */
-	assert_false(members_has(w->self, OWN_SAMPLER, 30));
+	assert_true(members_has(&w->self, OWN_SAMPLER, 20)); /* though nobody told */
+	assert_false(members_has(&w->self, OWN_SAMPLER, 30));
 }
 
 static void test_others_are_left_out(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of generated code, by the real worker, from files that change. */
 #include "daemon/output/symbols.h"
+#include "daemon/resolve/lent_fd.h"
 #include "tests/unit/output/fixture.h"
 
 /* @worker: its program; NULL: the real one. */
@@ -98,7 +99,7 @@ static void test_it_is_read_when_it_changed(void **state)
 		    3);
 	assert_string_equal(name_at(s, file, 0x1080), "THIRD");
 	/* Closed to make room: what it said still holds. */
-	jit_file_close(file);
+	lent_fd_give_up(&file->fd, &file->n_lent);
 	assert_string_equal(name_at(s, file, 0x1080), "THIRD");
 	assert_null(name_at(s, file, 0x2000));
 }

@@ -14,6 +14,7 @@
 
 struct fixture {
 	struct world world;
+	struct mount_roots *roots;
 	struct image_opener *opener;
 };
 
@@ -23,7 +24,8 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	world_make(&f->world);
-	assert_int_equal(image_opener_new(&f->opener, f->world.proc.fd), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd, MOUNT_ROOTS_MAX), 0);
+	assert_int_equal(image_opener_new(&f->opener, f->world.proc.fd, f->roots), 0);
 	*state = f;
 	return 0;
 }
@@ -33,6 +35,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	image_opener_free(f->opener);
+	mount_roots_free(f->roots);
 	world_remove(&f->world);
 	free(f);
 	return 0;

@@ -18,7 +18,7 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	world_make(&f->world);
-	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd, MOUNT_ROOTS_MAX), 0);
 	*state = f;
 	return 0;
 }
@@ -104,7 +104,7 @@ static void test_whose_it_is(void **state)
 	write_text(f->world.proc.fd, "7/ns/mnt", "");
 	made_up = get(f, 7);
 	assert_false(made_up->is_ours);
-	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
+	assert_int_equal(mount_roots_new(&roots, proc_fd, MOUNT_ROOTS_MAX), 0);
 	assert_int_equal(mount_roots_get(roots, 0, &own), MOUNT_ROOT_E_OK);
 	assert_true(own->is_ours);
 }
@@ -175,17 +175,16 @@ struct shared {
 static void *borrow(void *userdata)
 {
 	struct shared *s = userdata;
-	struct lent_fd l = {&s->fd, &s->n_lent};
 	struct stat st;
 	int fd;
 
 	pthread_barrier_wait(&s->barrier);
-	while ((fd = lent_fd_borrow(l)) >= 0) {
+	while ((fd = lent_fd_borrow(&s->fd, &s->n_lent)) >= 0) {
 		s->n_borrowed++;
 		/* Never closed, and never another one's, as long as it is lent. */
 		if (fstat(fd, &st) != 0 || st.st_size != 77)
 			abort();
-		lent_fd_return(l, fd);
+		lent_fd_return(&s->n_lent, fd);
 	}
 	return NULL;
 }
@@ -206,8 +205,8 @@ static void test_given_up_under_way(void **state)
 		pthread_barrier_wait(&s.barrier);
 		while (s.n_borrowed < round % 8)
 			;
-		lent_fd_give_up((struct lent_fd){&s.fd, &s.n_lent});
-		lent_fd_give_up((struct lent_fd){&s.fd, &s.n_lent});
+		lent_fd_give_up(&s.fd, &s.n_lent);
+		lent_fd_give_up(&s.fd, &s.n_lent);
 		/* If it is closed, the number is this one's now. */
 		other = memfd_create("other", MFD_CLOEXEC);
 		for (unsigned i = 0; i < BORROWERS; i++)
@@ -226,17 +225,16 @@ static void test_given_up_between_two_steps(void **state)
 	int fd = memfd_create("lent", MFD_CLOEXEC);
 	atomic_int number = fd;
 	atomic_uint n_lent = 0;
-	struct lent_fd l = {&number, &n_lent};
 
 	(void)state;
-	assert_int_equal(lent_fd_borrow(l), fd);
-	lent_fd_give_up(l);
+	assert_int_equal(lent_fd_borrow(&number, &n_lent), fd);
+	lent_fd_give_up(&number, &n_lent);
 	assert_int_not_equal(fcntl(fd, F_GETFD), -1);
 	atomic_store(&number, fd);
-	assert_int_equal(lent_fd_borrow(l), -1);
-	lent_fd_return(l, fd);
+	assert_int_equal(lent_fd_borrow(&number, &n_lent), -1);
+	lent_fd_return(&n_lent, fd);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
-	lent_fd_return(l, -1);
+	lent_fd_return(&n_lent, -1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/resolve/process_unit.h"
+#include "daemon/resolve/process.h"
 
 static struct process_unit *make(const char *service, const char *cgroup, const char *container)
 {

@@ -415,7 +415,7 @@ static void test_no_worker(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(table_loader_new(&f.loader, MAX_WORDS), 0);
 	assert_waits(&f, fine);
-	assert_int_equal(table_loader_worker(f.loader), 0);
+	assert_int_equal(f.stats.worker, 0);
 	assert_int_equal(symlink("/proc/self/exe", path), 0);
 	assert_next(&f, fine, TABLE_NO_CFI);
 	assert_string_equal(f.stats.trouble, "");

@@ -479,7 +479,6 @@ static void test_memory_of_callers_that_stayed(void **state)
 static void test_before_and_after_the_source(void **state)
 {
 	struct fixture *f = fixture_new(false, true, true, 64 << 20);
-	uint64_t loaded;
 	static struct stack s;
 
 	(void)state;
@@ -491,7 +490,6 @@ static void test_before_and_after_the_source(void **state)
 	deliver(f, &s.sample);
 	assert_int_equal(f->times[2], 1);
 	assert_int_equal(f->got->sample.reason, BROKEN_UNKNOWN);
-	loaded = stats_of(f).tables_loaded;
 	assert_int_equal(stats_of(f).tables, 0);
 	assert_int_equal(unwinder_attach(f->unwinder, NULL, BEGINNING), 0);
 	s.sample.weight = 3;
@@ -499,7 +497,7 @@ static void test_before_and_after_the_source(void **state)
 	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	assert_int_equal(f->times[3], 1);
 	assert_int_equal(f->got->sample.quality, STACK_COMPLETE);
-	assert_true(stats_of(f).tables_loaded > loaded);
+	assert_true(stats_of(f).tables_loaded > 0);
 	fixture_free(f);
 }
 

@@ -107,9 +107,9 @@ static void test_cgroups_hold_what_lies_below(void **state)
 		(struct session_request){.target = TARGET_CGROUP, .text = "/system.slice/"});
 
 	(void)state;
-	p->unit->cgroup = strdup("/system.slice/a.service");
+	p->unit->cgroup = "/system.slice/a.service";
 	assert_true(session_wants_process(s, p));
-	strcpy(p->unit->cgroup, "/system.slicex");
+	p->unit->cgroup = "/system.slicex";
 	assert_false(session_wants_process(s, p));
 	session_free(s);
 	s = make_session((struct session_request){.target = TARGET_CGROUP, .text = "/"});
