@@ -162,14 +162,6 @@ void gather_sample(void *process, const struct ring_sample *sample)
 	gather_keep_error(p->gather, gather_add_raw_sample(p, sample));
 }
 
-static int gather_add_mapping(struct gather_process *p, const struct mapping *mapping)
-{
-	if (room_make(&p->mappings, &p->max_mappings, p->n_mappings + 1, sizeof(*p->mappings)))
-		return -ENOMEM;
-	p->mappings[p->n_mappings++] = *mapping;
-	return 0;
-}
-
 /* The newest ones come last; those that stay are mostly in the same order. */
 static bool extend_known_mapping(struct gather_process *p, const struct mapping *mapping, size_t n,
 				 size_t *hint)
@@ -209,7 +201,9 @@ static int gather_add_line(struct gather_process *p, const struct maps_line *lin
 		r = profile_add_text(p->raw, "[anon]", &mapping.path);
 	if (r || (n_before && extend_known_mapping(p, &mapping, n_before, hint)))
 		return r;
-	return p->n_mappings < MAPPINGS_MAX ? gather_add_mapping(p, &mapping) : 0;
+	return p->n_mappings == MAPPINGS_MAX
+		       ? 0
+		       : room_append(&p->mappings, &p->max_mappings, &p->n_mappings, mapping);
 }
 
 void gather_maps(void *process, uint32_t generation, const char *text, size_t length)

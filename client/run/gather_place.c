@@ -4,9 +4,7 @@
  * becomes a location in the mapping's part of the file. The same part in another process, or at
  * another address, is the same mapping of the profile.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/run/gather_private.h"
 #include "common/partition_point.h"
@@ -74,14 +72,6 @@ static bool gather_knows_memory(struct gather_process *p)
 	return p->knows_memory;
 }
 
-static int keep_segment(struct gather *g, const struct segment *segment)
-{
-	if (room_make(&g->segments, &g->max_segments, g->n_segments + 1, sizeof(*g->segments)))
-		return -ENOMEM;
-	g->segments[g->n_segments++] = *segment;
-	return 0;
-}
-
 /*
  * Memory that is no file's is nowhere else. The kernel and the process may tell of it one after the
  * other, in an order of their own: then it is here twice, and one mapping all the same.
@@ -123,7 +113,7 @@ static int place_mapping(struct gather_process *p, struct mapping *m)
 		return r;
 	m->is_placed = true;
 	segment.mapping = m->placed;
-	return keep_segment(g, &segment);
+	return room_append(&g->segments, &g->max_segments, &g->n_segments, segment);
 }
 
 static int locate_address(struct gather_process *p, uint64_t address, uint32_t generation,

@@ -182,9 +182,8 @@ int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 		} else if (strncmp(comment, WINDOW, strlen(WINDOW)) == 0 &&
 			   (text = parse_window(comment + strlen(WINDOW), &window)) != NULL) {
 			window.ledger = (char *)(uintptr_t)text;
-			r = room_make(&listed, &max, n + 1, sizeof(*listed));
-			if (!r)
-				listed[n++] = (struct listed){.window = window, .number = i};
+			r = room_append(&listed, &max, &n,
+					(struct listed){.window = window, .number = i});
 		}
 	}
 	if (!r)

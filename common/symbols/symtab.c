@@ -48,10 +48,7 @@ void symtab_entries_deinit(struct symtab_entries *list)
 
 int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *entry)
 {
-	if (room_make(&list->entries, &list->n_allocated, list->n + 1, sizeof(*list->entries)))
-		return -ENOMEM;
-	list->entries[list->n++] = *entry;
-	return 0;
+	return room_append(&list->entries, &list->n_allocated, &list->n, *entry);
 }
 
 void symtab_free(struct symtab *symtab)
@@ -185,11 +182,9 @@ static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
 
 		while (n_open > 0 && symtab_entry_end(&entries[open[n_open - 1]]) <= end)
 			n_open--;
-		if (n_open > 0) {
-			if (room_make(&s->links, &n_allocated, s->n_links + 1, sizeof(*s->links)))
-				return -ENOMEM;
-			s->links[s->n_links++] = (struct link){i, open[n_open - 1]};
-		}
+		if (n_open > 0 && room_append(&s->links, &n_allocated, &s->n_links,
+					      (struct link){i, open[n_open - 1]}))
+			return -ENOMEM;
 		open[n_open++] = i;
 	}
 	return 0;

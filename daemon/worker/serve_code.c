@@ -119,9 +119,8 @@ static uint64_t serve_code_length(const struct code *c)
 
 static int serve_code_append(struct code *c, const struct worker_instruction *i)
 {
-	if (room_make(&c->instructions, &c->n_allocated, c->n + 1, sizeof(*c->instructions)))
+	if (room_append(&c->instructions, &c->n_allocated, &c->n, *i))
 		return -ENOMEM;
-	c->instructions[c->n++] = *i;
 	/* An outcome, no error: too much was asked for at once. */
 	return serve_code_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }

@@ -188,14 +188,6 @@ static int dwarf_attach_alternate(struct dwarf_lines *d, int fd)
 	return 0;
 }
 
-static int dwarf_lines_add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
-{
-	if (room_make(&d->units, &d->size, d->n_units + 1, sizeof(*d->units)))
-		return -ENOMEM;
-	d->units[d->n_units++] = (struct dwarf_unit){.die = *die};
-	return 0;
-}
-
 /* Units are in the order of their offsets. */
 static bool dwarf_lines_find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
 {
@@ -252,7 +244,8 @@ static int dwarf_lines_list_units(struct dwarf_lines *d)
 		if (d->reader.bytes > DWARF_BYTES_MAX)
 			return WORKER_NO_MEMORY;
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-			r = dwarf_lines_add_unit(d, &die);
+			r = room_append(&d->units, &d->size, &d->n_units,
+					(struct dwarf_unit){.die = die});
 	}
 	return r;
 }

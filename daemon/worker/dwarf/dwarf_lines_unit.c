@@ -81,15 +81,11 @@ static int dwarf_unit_add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dw
 		if (result)
 			return result;
 	}
-	if (room_make(&u->scopes, &u->size, u->n_scopes + 1, sizeof(*u->scopes)))
-		return -ENOMEM;
-	u->scopes[u->n_scopes++] = (struct dwarf_scope){
-		.die = *die,
-		.parent = inlined ? parent : DWARF_NO_SCOPE,
-		.inlined = inlined,
-	};
 	*ret = number;
-	return 0;
+	return room_append(&u->scopes, &u->size, &u->n_scopes,
+			   (struct dwarf_scope){.die = *die,
+						.parent = inlined ? parent : DWARF_NO_SCOPE,
+						.inlined = inlined});
 }
 
 static bool may_hold_functions(int tag)

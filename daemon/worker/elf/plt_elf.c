@@ -70,14 +70,6 @@ static bool plt_name_slot(struct elf_table *dynamic, const struct symtab_entries
 	return true;
 }
 
-static int plt_add_slot(struct slots *slots, const struct plt_slot *slot)
-{
-	if (room_make(&slots->items, &slots->n_allocated, slots->n + 1, sizeof(*slots->items)))
-		return -ENOMEM;
-	slots->items[slots->n++] = *slot;
-	return 0;
-}
-
 static int plt_read_relocations(struct elf_image *image, const char *section, bool in_order,
 				struct elf_table *dynamic, const struct symtab_entries *functions,
 				struct slots *slots)
@@ -95,7 +87,6 @@ static int plt_read_relocations(struct elf_image *image, const char *section, bo
 		enum slot_kind kind;
 		struct plt_slot slot;
 		GElf_Rela rela;
-		int r;
 
 		if (!gelf_getrela(data, (int)i, &rela))
 			continue;
@@ -104,9 +95,8 @@ static int plt_read_relocations(struct elf_image *image, const char *section, bo
 		kind = plt_slot_kind(image->header.e_machine, &rela);
 		if (kind == SLOT_NONE || !plt_name_slot(dynamic, functions, kind, &rela, &slot))
 			continue;
-		r = plt_add_slot(slots, &slot);
-		if (r)
-			return r;
+		if (room_append(&slots->items, &slots->n_allocated, &slots->n, slot))
+			return -ENOMEM;
 	}
 	return 0;
 }

@@ -20,10 +20,7 @@ int flat_add(struct flat_ranges *f, const struct flat_range *range)
 {
 	if (range->start >= range->end)
 		return 0;
-	if (room_make(&f->items, &f->size, f->n + 1, sizeof(*f->items)))
-		return -ENOMEM;
-	f->items[f->n++] = *range;
-	return 0;
+	return room_append(&f->items, &f->size, &f->n, *range);
 }
 
 void flat_deinit(struct flat_ranges *f)

@@ -34,14 +34,6 @@ static void names_merge_sweep_deinit(struct sweep *s)
 		free(s->open[i].items);
 }
 
-static int names_merge_push(struct stack *stack, size_t entry)
-{
-	if (room_make(&stack->items, &stack->n_allocated, stack->n + 1, sizeof(*stack->items)))
-		return -ENOMEM;
-	stack->items[stack->n++] = (uint32_t)entry;
-	return 0;
-}
-
 static uint64_t names_merge_entry_end(const struct symtab_entry *e)
 {
 	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
@@ -105,17 +97,16 @@ static int names_merge_open_entries(struct sweep *s, size_t from, size_t to)
 {
 	size_t best = to, top;
 	uint64_t end;
-	int r;
 
 	for (size_t i = from; i < to; i++) {
 		const struct symtab_entry *e = &s->entries[i];
+		struct stack *open = &s->open[e->source];
 
 		if (!e->name)
 			continue;
 		if (e->size) {
-			r = names_merge_push(&s->open[e->source], i);
-			if (r)
-				return r;
+			if (room_append(&open->items, &open->n_allocated, &open->n, (uint32_t)i))
+				return -ENOMEM;
 		} else if (best == to || e->source <= s->entries[best].source) {
 			best = i;
 		}
