@@ -159,15 +159,13 @@ int unixsock_send(int fd, const uint8_t *payload, size_t size, int timeout_ms)
 {
 	int64_t deadline_ms = unixsock_now_ms() + timeout_ms;
 	uint8_t header[PACKET_HEADER_SIZE];
-	int r;
 
 	if (size > UINT32_MAX)
 		return error_origin(-EMSGSIZE);
 	packet_put_header(header, size);
-	r = unixsock_transfer(fd, POLLOUT, header, sizeof(header), deadline_ms);
-	if (r)
-		return r;
-	return unixsock_transfer(fd, POLLOUT, (uint8_t *)(uintptr_t)payload, size, deadline_ms);
+	return unixsock_transfer(fd, POLLOUT, header, sizeof(header), deadline_ms)
+		       ?: unixsock_transfer(fd, POLLOUT, (uint8_t *)(uintptr_t)payload, size,
+					    deadline_ms);
 }
 
 int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, size_t *ret_size)

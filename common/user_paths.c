@@ -40,16 +40,11 @@ int user_paths_find(struct user_paths *ret, const struct user_environment *e)
 	struct user_paths p = {};
 	int r;
 
-	r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd");
-	if (!r)
-		r = user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd");
-	if (!r)
-		r = user_paths_choose(&p.config, e->config_home, e->home, ".config",
-				      "profd/profd.conf");
-	if (!r)
-		r = user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd");
-	if (!r)
-		r = user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
+	r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd") ?:
+	    user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd") ?:
+	    user_paths_choose(&p.config, e->config_home, e->home, ".config", "profd/profd.conf") ?:
+	    user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd") ?:
+	    user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
 	if (r)
 		user_paths_deinit(&p);
 	else

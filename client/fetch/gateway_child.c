@@ -41,10 +41,9 @@ int gateway_child_init(struct gateway_child *g, const char *mode,
 	*g = (struct gateway_child){.mode = mode, .child = CHILD_NONE, .socket = -1};
 	if (!options->path && (r = program_path("PROFD_GATEWAY", "profd-gateway", &g->path)))
 		return r;
-	r = gateway_child_copy(&g->path, options->path);
-	if (!r)
-		r = gateway_child_copy(&g->urls, options->urls);
-	return r ? r : gateway_child_copy(&g->cache_directory, options->cache_directory);
+	return gateway_child_copy(&g->path, options->path) ?:
+	       gateway_child_copy(&g->urls, options->urls) ?:
+	       gateway_child_copy(&g->cache_directory, options->cache_directory);
 }
 
 void gateway_child_deinit(struct gateway_child *g)
@@ -71,25 +70,22 @@ static int gateway_child_start(struct gateway_child *g)
 	static const int type = SOCK_SEQPACKET;
 	cleanup(freep) char **environment = NULL;
 	cleanup(freep) char *urls = NULL;
-	int r;
 
 	if (g->urls && asprintf(&urls, "%s%s", URLS_VARIABLE, g->urls) < 0) {
 		urls = NULL;
 		return -ENOMEM;
 	}
-	r = child_environment(&environment, g->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
-			      urls);
-	if (r)
-		return r;
-	return child_start(&g->child,
-			   &(struct child_program){
-				   .path = g->path,
-				   .argv = argv,
-				   .environment = environment,
-				   .sockets = &type,
-				   .n_sockets = 1,
-			   },
-			   &g->socket);
+	return child_environment(&environment, g->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
+				 urls)
+		       ?: child_start(&g->child,
+				      &(struct child_program){
+					      .path = g->path,
+					      .argv = argv,
+					      .environment = environment,
+					      .sockets = &type,
+					      .n_sockets = 1,
+				      },
+				      &g->socket);
 }
 
 /* Returns what waitpid(2) says of its end; 0: unknown. */

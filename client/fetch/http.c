@@ -118,11 +118,10 @@ static int http_make_parts(struct parts *parts, const struct http_request *reque
 
 	if (request->body)
 		r = http_add_part(parts, HTTP_PART_BODY, request->body, request->length);
-	if (!r)
-		r = http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message);
-	if (!r)
-		r = http_add_file(parts, HTTP_PART_KEY, request->key, message);
-	return r ? r : http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
+	return r ?:
+	       http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message) ?:
+	       http_add_file(parts, HTTP_PART_KEY, request->key, message) ?:
+	       http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
 }
 
 int http_send(struct http *h, const struct http_request *request, struct http_message *message)

@@ -284,9 +284,7 @@ int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *ca
 	d->socket = strdup(options->socket);
 	if (!d->socket)
 		return error_origin(-ENOMEM);
-	r = attempts_new(&d->attempts);
-	if (!r)
-		r = fetcher_new(&d->fetcher, &fetcher);
+	r = attempts_new(&d->attempts) ?: fetcher_new(&d->fetcher, &fetcher);
 	if (r)
 		return r;
 	r = sd_event_add_time_relative(loop, &d->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, handle_tick,

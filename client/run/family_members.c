@@ -162,15 +162,11 @@ static int family_attach_member(struct family *f, pid_t pid, int pidfd, int conn
 	m->pid = pid;
 	m->pidfd = pidfd;
 	m->ring = ATTACH_RING_NONE;
-	r = attach_ring_init(&m->ring, RING_WORDS);
-	if (!r)
-		r = ring_reader_new(&m->reader, m->ring.memory, m->ring.length);
-	if (!r)
-		r = member_begin_gathering(m);
-	if (!r)
-		r = sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m);
-	if (!r)
-		r = sd_event_add_io(f->loop, &m->on_end, m->pidfd, EPOLLIN, on_end, m);
+	r = attach_ring_init(&m->ring, RING_WORDS) ?:
+	    ring_reader_new(&m->reader, m->ring.memory, m->ring.length) ?:
+	    member_begin_gathering(m) ?:
+	    sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m) ?:
+	    sd_event_add_io(f->loop, &m->on_end, m->pidfd, EPOLLIN, on_end, m);
 	if (r)
 		return r;
 	ring_reader_set_frequency(m->reader, f->frequency);

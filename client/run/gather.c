@@ -30,9 +30,7 @@
 
 static int gather_new_profile(struct profile **ret)
 {
-	int r = profile_new(ret);
-
-	return r ? r : value_types_add(*ret, "cpu-clock");
+	return profile_new(ret) ?: value_types_add(*ret, "cpu-clock");
 }
 
 int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
@@ -80,15 +78,11 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 	p->program = strdup(program);
 	if (!p->program)
 		return error_origin(-ENOMEM);
-	r = gather_new_profile(&p->raw);
-	if (!r)
-		r = profile_add_text(p->raw, "generation", &p->key_generation);
-	if (!r)
-		r = profile_add_text(p->raw, "thread", &p->key_thread);
-	if (!r)
-		r = profile_add_text(p->raw, "quality", &p->key_quality);
-	if (!r)
-		r = profile_add_text(p->raw, "reason", &p->key_reason);
+	r = gather_new_profile(&p->raw) ?:
+	    profile_add_text(p->raw, "generation", &p->key_generation) ?:
+	    profile_add_text(p->raw, "thread", &p->key_thread) ?:
+	    profile_add_text(p->raw, "quality", &p->key_quality) ?:
+	    profile_add_text(p->raw, "reason", &p->key_reason);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);

@@ -58,7 +58,7 @@ static int add_mapping_build_id(struct gather *g, const struct mapping *m, const
 
 	if (g->world.find_id && m->inode)
 		r = g->world.find_id(g->world.userdata, path, m->device, m->inode, id);
-	return r ? r : profile_add_text(g->profile, id, ret);
+	return r ?: profile_add_text(g->profile, id, ret);
 }
 
 static bool gather_knows_memory(struct gather_process *p)
@@ -104,9 +104,8 @@ static int place_mapping(struct gather_process *p, struct mapping *m)
 		m->is_placed = true;
 		return 0;
 	}
-	r = add_mapping_build_id(g, m, profile_string(p->raw, m->path), &made.build_id);
-	if (!r)
-		r = profile_append_mapping(g->profile, &made, &m->placed);
+	r = add_mapping_build_id(g, m, profile_string(p->raw, m->path), &made.build_id)
+		    ?: profile_append_mapping(g->profile, &made, &m->placed);
 	if (!r && is_own)
 		r = g->world.tell_memory(g->world.userdata, m->placed);
 	if (r)
@@ -141,9 +140,7 @@ static int append_label(struct profile *p, const char *key, const char *text,
 	if (!text || !*text)
 		return 0;
 	*label = (struct profile_label){0};
-	r = profile_add_text(p, key, &label->key);
-	if (!r)
-		r = profile_add_text(p, text, &label->str);
+	r = profile_add_text(p, key, &label->key) ?: profile_add_text(p, text, &label->str);
 	*n += !r;
 	return r;
 }
@@ -155,7 +152,6 @@ static int append_stack_labels(struct profile *profile, const struct profile_lab
 	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
 	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
 	const char *quality, *reason;
-	int r;
 
 	if (raw[2].num == STACK_TRUNCATED) {
 		quality = "truncated";
@@ -166,8 +162,8 @@ static int append_stack_labels(struct profile *profile, const struct profile_lab
 	} else {
 		return 0;
 	}
-	r = append_label(profile, "stack", quality, labels, n);
-	return r ? r : append_label(profile, "reason", reason, labels, n);
+	return append_label(profile, "stack", quality, labels, n)
+		       ?: append_label(profile, "reason", reason, labels, n);
 }
 
 /* Named as in profd's own files. */
@@ -175,17 +171,13 @@ static int make_sample_labels(struct gather_process *p, const struct profile_lab
 			      struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
 {
 	struct profile *profile = p->gather->profile;
-	int r;
 
 	labels[0] = (struct profile_label){.num = p->pid};
 	*ret_n = 1;
-	r = profile_add_text(profile, "pid", &labels[0].key);
-	if (!r)
-		r = append_label(profile, "comm", p->comm, labels, ret_n);
-	if (!r)
-		r = append_label(profile, "thread", profile_string(p->raw, raw[1].str), labels,
-				 ret_n);
-	return r ? r : append_stack_labels(profile, raw, labels, ret_n);
+	return profile_add_text(profile, "pid", &labels[0].key) ?:
+	       append_label(profile, "comm", p->comm, labels, ret_n) ?:
+	       append_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n) ?:
+	       append_stack_labels(profile, raw, labels, ret_n);
 }
 
 static int place_sample(struct gather_process *p, size_t i)

@@ -101,10 +101,8 @@ void launch_signals(sigset_t *ret)
 int launch_command(const struct launch *l, pid_t *ret_pid, int *ret_error)
 {
 	struct launched launched;
-	int r = launch_begin(l, &launched);
+	int r = launch_begin(l, &launched) ?: launch_go(&launched, ret_error);
 
-	if (!r)
-		r = launch_go(&launched, ret_error);
 	if (!r)
 		*ret_pid = launched.pid;
 	return r;

@@ -229,10 +229,7 @@ int config_parse(struct config **ret, const char *text, const char *name,
 	cleanup(config_freep) struct config *c = NULL;
 	int r;
 
-	r = config_new(&c);
-	if (r)
-		return r;
-	r = config_apply_text(c, text, name, message);
+	r = config_new(&c) ?: config_apply_text(c, text, name, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
@@ -349,7 +346,7 @@ static int config_apply_user(struct config *c, const struct user_paths *user)
 	int r = config_replace_text(&c->store_group, NO_GROUP);
 
 	c->control_socket_mode = 0600;
-	return r ? r : config_set_paths(c, user->state, user->socket);
+	return r ?: config_set_paths(c, user->state, user->socket);
 }
 
 int config_load(struct config **ret, const char *path, const struct user_paths *user,
@@ -371,9 +368,8 @@ int config_load(struct config **ret, const char *path, const struct user_paths *
 
 int config_set_paths(struct config *c, const char *store_path, const char *control_socket)
 {
-	int r = config_replace_text(&c->store_path, store_path);
-
-	return r ? r : config_replace_text(&c->control_socket, control_socket);
+	return config_replace_text(&c->store_path, store_path)
+		       ?: config_replace_text(&c->control_socket, control_socket);
 }
 
 static bool config_swap_texts(char **a, char **b)

@@ -276,14 +276,11 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 	cleanup(freep) char *maps = NULL, *comments = NULL;
 	cleanup(freep) struct place *places = NULL;
 	struct cpuprofile c = {.slot_bytes = 8, .period_us = cpuprofile_period_us(p)};
-	int r = lay_out_mappings(p, &places);
+	int r = lay_out_mappings(p, &places) ?:
+		collect_chains(p, places, &chains) ?:
+		print_maps(p, places, &maps) ?:
+		print_comments(p, &chains, &comments);
 
-	if (!r)
-		r = collect_chains(p, places, &chains);
-	if (!r)
-		r = print_maps(p, places, &maps);
-	if (!r)
-		r = print_comments(p, &chains, &comments);
 	if (r)
 		return r;
 	c.records = chains.records;

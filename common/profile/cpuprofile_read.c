@@ -196,7 +196,6 @@ static int read_map_line(struct reader *r, struct text line, const struct text *
 	struct text path;
 	const char *rest;
 	uint32_t index;
-	int e;
 
 	if (!copy)
 		return error_origin(-ENOMEM);
@@ -205,19 +204,17 @@ static int read_map_line(struct reader *r, struct text line, const struct text *
 		return 0;
 	path.end = rest + strlen(rest);
 	path.at = cpuprofile_skip_blanks(rest, path.end);
-	e = expand_build(r, &path, build);
-	if (!e)
-		e = profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path);
-	return e ? e : profile_add_mapping(r->p, &m, &index);
+	return expand_build(r, &path, build) ?:
+	       profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path) ?:
+	       profile_add_mapping(r->p, &m, &index);
 }
 
 static int read_comment_line(struct reader *r, struct text line)
 {
 	uint32_t string = 0;
-	int e;
 
-	e = profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string);
-	return e ? e : profile_add_comment(r->p, profile_string(r->p, string));
+	return profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string)
+		       ?: profile_add_comment(r->p, profile_string(r->p, string));
 }
 
 static bool starts_with(struct text line, const char *prefix)
@@ -334,24 +331,14 @@ static int cpuprofile_read_all(struct reader *r)
 {
 	int e;
 
-	e = cpuprofile_read_header(r);
-	if (e)
-		return e;
-	e = skim_records(r);
-	if (e)
-		return e;
-	e = profile_new(&r->p);
-	if (e)
-		return e;
-	e = value_types_add(r->p, "cpu-clock");
+	e = cpuprofile_read_header(r) ?:
+	    skim_records(r) ?:
+	    profile_new(&r->p) ?:
+	    value_types_add(r->p, "cpu-clock");
 	if (e)
 		return e;
 	r->p->period = r->period_ns;
-	e = cpuprofile_read_text(r);
-	if (e)
-		return e;
-	e = sort_mappings(r);
-	return e ? e : cpuprofile_read_records(r);
+	return cpuprofile_read_text(r) ?: sort_mappings(r) ?: cpuprofile_read_records(r);
 }
 
 int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,

@@ -246,15 +246,11 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 	if (!cpuprofile_is_writable(&w, c))
 		return error_origin(-EINVAL);
 	period = !period ? 1 : period > UINT32_MAX ? UINT32_MAX : period;
-	r = put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5);
-	if (!r)
-		r = put_records(&w, c);
-	if (!r)
-		r = put_slots(&w, (const uint64_t[]){0, 1, 0}, 3);
-	if (!r)
-		r = cpuprofile_put_text(&w, c->maps);
-	if (!r)
-		r = cpuprofile_put_text(&w, c->comments);
+	r = put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5) ?:
+	    put_records(&w, c) ?:
+	    put_slots(&w, (const uint64_t[]){0, 1, 0}, 3) ?:
+	    cpuprofile_put_text(&w, c->maps) ?:
+	    cpuprofile_put_text(&w, c->comments);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w.out);

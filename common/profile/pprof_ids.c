@@ -42,10 +42,9 @@ int pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t index)
 		return room_append(&ids->dense, &ids->max_dense, &ids->n_dense, index);
 	if (!ids->n_others)
 		profile_hash_key_init(&ids->hash_key);
-	r = profile_table_reserve(&ids->table);
-	if (!r)
-		r = room_append(&ids->others, &ids->max_others, &ids->n_others,
-				(struct pprof_id){.id = id, .index = index});
+	r = profile_table_reserve(&ids->table)
+		    ?: room_append(&ids->others, &ids->max_others, &ids->n_others,
+				   (struct pprof_id){.id = id, .index = index});
 	if (!r)
 		profile_table_insert(&ids->table, profile_hash(&ids->hash_key, &id, sizeof(id)),
 				     (uint32_t)ids->n_others - 1);

@@ -98,9 +98,9 @@ static int read_value_type(struct pprof_reading *r, const struct wire_field *f,
 			   struct profile_value_type *ret)
 {
 	uint64_t numbers[2];
-	int e = pprof_read_numbers(r, f, "ValueType", numbers, ARRAY_SIZE(numbers));
 
-	return e ? e : pprof_find_strings(r, numbers, 2, (uint32_t *[]){&ret->type, &ret->unit});
+	return pprof_read_numbers(r, f, "ValueType", numbers, ARRAY_SIZE(numbers))
+		       ?: pprof_find_strings(r, numbers, 2, (uint32_t *[]){&ret->type, &ret->unit});
 }
 
 static int read_sample_type(struct pprof_reading *r, const struct wire_field *f)
@@ -192,9 +192,9 @@ static int pprof_read_list(struct pprof_reading *r, const struct wire_field *f, 
 static int add_comment(struct pprof_reading *r, uint64_t number)
 {
 	uint32_t string = 0;
-	int e = pprof_find_string(r, number, &string);
 
-	return e ? e : pprof_added(r, profile_add_comment(r->p, profile_string(r->p, string)));
+	return pprof_find_string(r, number, &string)
+		       ?: pprof_added(r, profile_add_comment(r->p, profile_string(r->p, string)));
 }
 
 /* Fields of the profile itself. */
@@ -243,10 +243,9 @@ int pprof_reading_table(struct pprof_reading *r, const struct wire_field *f)
 static int add_line(struct pprof_reading *r, const struct wire_field *f, size_t n, uint64_t id)
 {
 	uint64_t numbers[3];
-	int e = pprof_read_numbers(r, f, "Line", numbers, ARRAY_SIZE(numbers));
+	int e = pprof_read_numbers(r, f, "Line", numbers, ARRAY_SIZE(numbers))
+			?: room_make(&r->lines, &r->max_lines, n + 1, sizeof(*r->lines));
 
-	if (!e)
-		e = room_make(&r->lines, &r->max_lines, n + 1, sizeof(*r->lines));
 	if (e)
 		return e;
 	r->lines[n] = (struct profile_line){
@@ -320,7 +319,6 @@ static int add_label(struct pprof_reading *r, const struct wire_field *f)
 {
 	struct profile_label l = {0};
 	uint64_t numbers[4];
-	int e;
 
 	if (f->type != WIRE_BYTES)
 		return PPROF_REFUSE(r, "a label of sample %" PRIu64 " is not a message",
@@ -329,10 +327,9 @@ static int add_label(struct pprof_reading *r, const struct wire_field *f)
 		return PPROF_REFUSE(r, "a label of sample %" PRIu64 " cannot be decoded",
 				    r->n_samples);
 	l.num = (int64_t)numbers[2];
-	e = pprof_find_strings(r, numbers, 2, (uint32_t *[]){&l.key, &l.str});
-	if (!e)
-		e = pprof_find_string(r, numbers[3], &l.num_unit);
-	return e ? e : room_append(&r->labels, &r->max_labels, &r->n_labels, l);
+	return pprof_find_strings(r, numbers, 2, (uint32_t *[]){&l.key, &l.str}) ?:
+	       pprof_find_string(r, numbers[3], &l.num_unit) ?:
+	       room_append(&r->labels, &r->max_labels, &r->n_labels, l);
 }
 
 int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)

@@ -302,9 +302,7 @@ int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t ma
 				return r;
 		}
 	}
-	r = pprof_put_metadata(w, p);
-	if (!r)
-		r = pprof_compress_batch(w, Z_FINISH);
+	r = pprof_put_metadata(w, p) ?: pprof_compress_batch(w, Z_FINISH);
 	if (!r)
 		*ret_done = true;
 	return r;
@@ -324,11 +322,9 @@ int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_l
 {
 	cleanup(pprof_writer_freep) struct pprof_writer *w = NULL;
 	bool done;
-	int r = pprof_writer_new(&w, level);
 
-	if (!r)
-		r = pprof_writer_samples(w, p, 0, SIZE_MAX);
-	if (!r)
-		r = pprof_writer_step(w, p, SIZE_MAX, &done);
-	return r ? r : pprof_writer_steal(w, ret, ret_length);
+	return pprof_writer_new(&w, level) ?:
+	       pprof_writer_samples(w, p, 0, SIZE_MAX) ?:
+	       pprof_writer_step(w, p, SIZE_MAX, &done) ?:
+	       pprof_writer_steal(w, ret, ret_length);
 }

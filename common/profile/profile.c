@@ -173,10 +173,7 @@ int profile_add_sample_type(struct profile *p, const char *type, const char *uni
 		return error_origin(-EINVAL);
 	if (p->n_sample_types >= PROFILE_TYPES_MAX)
 		return error_origin(-E2BIG);
-	r = profile_add_text(p, type, &t->type);
-	if (r)
-		return r;
-	r = profile_add_text(p, unit, &t->unit);
+	r = profile_add_text(p, type, &t->type) ?: profile_add_text(p, unit, &t->unit);
 	if (r)
 		return r;
 	p->n_sample_types++;
@@ -227,11 +224,10 @@ int profile_add_comment(struct profile *p, const char *text)
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->comment_table, comment_hash, comment_equal};
 	uint32_t string, index;
-	int r = profile_add_text(p, text, &string);
+	int r = profile_add_text(p, text, &string)
+			?: profile_make_room(&p->comments, &t->max_comments, p->n_comments,
+					     sizeof(*p->comments));
 
-	if (!r)
-		r = profile_make_room(&p->comments, &t->max_comments, p->n_comments,
-				      sizeof(*p->comments));
 	if (r)
 		return r;
 	p->comments[p->n_comments] = string;
@@ -367,10 +363,10 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 	const struct profile_kind kind = {&t->location_table, location_hash, location_equal};
 	size_t n = p->n_locations;
 	int r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
-				  sizeof(*p->locations));
+				  sizeof(*p->locations))
+			?: room_make(&p->lines, &t->max_lines, p->n_lines + n_lines,
+				     sizeof(*p->lines));
 
-	if (!r)
-		r = room_make(&p->lines, &t->max_lines, p->n_lines + n_lines, sizeof(*p->lines));
 	if (r)
 		return r;
 	p->locations[p->n_locations] = (struct profile_location){.address = address,

@@ -438,10 +438,7 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 		return CFI_E_NONE;
 	if (input->frame.length > UINT32_MAX)
 		return CFI_E_TOO_BIG;
-	r = cfi_compiler_init(&c, input, machine, limits);
-	if (r)
-		return r;
-	r = cfi_make_rows(&c);
+	r = cfi_compiler_init(&c, input, machine, limits) ?: cfi_make_rows(&c);
 	if (r)
 		return r;
 	cfi_rows_shrink(c.builder.rows);

@@ -364,9 +364,8 @@ uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_opt
 		return RULE_WORD(RULE_ROOT);
 	if (o->is_signal && is_signal_frame(state, o->input, o->machine))
 		return RULE_WORD(RULE_SIGNAL);
-	r = cfi_rule_set_cfa(state, o->input, o->machine, &rule);
-	if (!r)
-		r = cfi_rule_set_ra(&columns[CFI_COLUMN_RA], o, &rule);
+	r = cfi_rule_set_cfa(state, o->input, o->machine, &rule)
+		    ?: cfi_rule_set_ra(&columns[CFI_COLUMN_RA], o, &rule);
 	if (r) {
 		o->counters->expression += r == EXPRESSION;
 		o->counters->unfit += r == UNFIT;

@@ -297,10 +297,8 @@ static int eh_frame_read_image(const struct image *image, const uint8_t *before,
 	if (r)
 		return r;
 	layout.machine = header.e_machine;
-	r = eh_frame_read_segments(image, &header, &layout);
-	if (r)
-		return r;
-	r = eh_frame_read_sections(image, &header, &layout);
+	r = eh_frame_read_segments(image, &header, &layout)
+		    ?: eh_frame_read_sections(image, &header, &layout);
 	if (r)
 		return r;
 	if (!layout.frame.length) {

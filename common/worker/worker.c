@@ -227,18 +227,16 @@ static int worker_start_process(struct worker *w)
 	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->memory_bytes);
 	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
-	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL);
-	if (r)
-		return r;
-	r = child_start(&w->child,
-			&(struct child_program){
-				.path = w->path,
-				.argv = argv,
-				.environment = environment,
-				.sockets = types,
-				.n_sockets = ARRAY_SIZE(types),
-			},
-			sockets);
+	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL)
+		    ?: child_start(&w->child,
+				   &(struct child_program){
+					   .path = w->path,
+					   .argv = argv,
+					   .environment = environment,
+					   .sockets = types,
+					   .n_sockets = ARRAY_SIZE(types),
+				   },
+				   sockets);
 	if (r)
 		return r;
 	w->socket = sockets[0];

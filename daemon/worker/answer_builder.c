@@ -65,11 +65,9 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 		};
 
 		r = text_pool_add_name(b->texts, frames[i].system_name, &frame.system_name,
-				       &frame.name);
-		if (!r)
-			r = text_pool_add(b->texts, frames[i].file, &frame.file);
-		if (!r)
-			r = room_append(&b->frames, &b->max_frames, &b->n_frames, frame);
+				       &frame.name) ?:
+		    text_pool_add(b->texts, frames[i].file, &frame.file) ?:
+		    room_append(&b->frames, &b->max_frames, &b->n_frames, frame);
 	}
 	if (!r)
 		r = room_append(&b->locations, &b->max_locations, &b->n_locations, location);

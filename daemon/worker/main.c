@@ -76,9 +76,7 @@ int main(int argc, char **argv)
 		return WORKER_EXIT_USAGE;
 	}
 	leave_world();
-	r = cache_new(&cache, (size_t)(limits.keep_bytes / CACHE_SHARE));
-	if (!r)
-		r = sandbox_enter(memory);
+	r = cache_new(&cache, (size_t)(limits.keep_bytes / CACHE_SHARE)) ?: sandbox_enter(memory);
 	if (r) {
 		fprintf(stderr, "profd-image-worker: cannot enter its sandbox: %s\n",
 			error_describe(r));

@@ -137,11 +137,9 @@ static int serve_code_add_all(struct code *c)
 		disassembler_get(c->disassembler, c->bytes + at, c->n_bytes - at, i.address,
 				 &instruction);
 		i.size = instruction.size;
-		r = serve_code_add_text(c, &instruction, &i.text);
-		if (!r)
-			r = serve_code_add_line(c, &i);
-		if (!r)
-			r = serve_code_append(c, &i);
+		r = serve_code_add_text(c, &instruction, &i.text) ?:
+		    serve_code_add_line(c, &i) ?:
+		    serve_code_append(c, &i);
 		at += i.size;
 	}
 	return r;
@@ -168,14 +166,12 @@ int serve_instructions(struct cache *cache, const struct request *request, struc
 	int r;
 
 	memcpy(&c.range, request->payload, sizeof(c.range));
-	r = serve_code_open(&c, request, &is_known);
-	if (!r)
-		r = sources_names(cache, request, &c.names);
+	r = serve_code_open(&c, request, &is_known) ?: sources_names(cache, request, &c.names);
 	if (!r && request->header.flags & WORKER_WANT_LINES)
 		r = sources_lines(cache, request, &c.lines);
 	if (!r)
 		r = text_pool_new(&c.texts);
 	if (!r && is_known)
 		r = serve_code_add_all(&c);
-	return r ? r : serve_code_finish(&c, ret);
+	return r ?: serve_code_finish(&c, ret);
 }

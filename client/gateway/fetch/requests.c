@@ -129,11 +129,9 @@ static CURLcode curl_set_body(CURL *easy, int fd, struct curl_slist *headers)
 	body = length ? mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (body == MAP_FAILED)
 		return CURLE_OUT_OF_MEMORY;
-	r = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body ? body : "");
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+	r = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length) ?:
+	    curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body ? body : "") ?:
+	    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	if (body)
 		munmap(body, (size_t)length);
 	return r;

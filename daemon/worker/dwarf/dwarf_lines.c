@@ -258,7 +258,7 @@ static int dwarf_lines_build_index(struct dwarf_lines *d)
 		r = dwarf_die_ranges(&d->reader, &d->units[i].die, INDEX_UNIT, i, &d->index);
 	if (r == 0)
 		r = index_aranges(d);
-	return r ? r : flat_build(&d->index);
+	return r ?: flat_build(&d->index);
 }
 
 /* Chooses between the two files. Returns as dwarf_lines_new(). */

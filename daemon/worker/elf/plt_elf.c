@@ -122,9 +122,8 @@ int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned sou
 	if (image->header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (image->header.e_machine != EM_X86_64 && image->header.e_machine != EM_AARCH64))
 		return 0;
-	r = plt_read_relocations(image, ".rela.plt", true, dynamic, list, &slots);
-	if (!r)
-		r = plt_read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
+	r = plt_read_relocations(image, ".rela.plt", true, dynamic, list, &slots)
+		    ?: plt_read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
 	if (r || slots.n == 0)
 		return r;
 	qsort(slots.items, slots.n, sizeof(*slots.items), plt_compare_slots);

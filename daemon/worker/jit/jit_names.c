@@ -80,7 +80,7 @@ static int jit_names_make_spans(struct jit_names *j)
 						.rank = i,
 						.value = i,
 					});
-	return r ? r : flat_build(&j->spans);
+	return r ?: flat_build(&j->spans);
 }
 
 /* Gives back what was allocated too much; failing to is no harm. */

@@ -368,11 +368,9 @@ int jit_names_from_jitdump(struct jit_names **ret, const uint8_t *data, size_t l
 	if (r)
 		return r;
 	/* No text is kept twice, but for files: those of a record's lines, which are read once. */
-	r = jit_draft_init(&d.draft, d.length);
-	if (!r)
-		r = jitdump_read_records(&d, at);
-	if (!r)
-		r = jitdump_name_moves(&d);
+	r = jit_draft_init(&d.draft, d.length) ?:
+	    jitdump_read_records(&d, at) ?:
+	    jitdump_name_moves(&d);
 	if (r)
 		return r;
 	jitdump_remove_bias(&d);

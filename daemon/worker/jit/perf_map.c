@@ -108,9 +108,7 @@ int jit_names_from_perf_map(struct jit_names **ret, const char *text, size_t len
 	if (length > JIT_NAMES_BYTES_MAX)
 		length = JIT_NAMES_BYTES_MAX;
 	/* A name and its NUL are shorter than its line. */
-	r = jit_draft_init(&d, length);
-	if (!r)
-		r = perf_map_parse(&d, text, length, &any);
+	r = jit_draft_init(&d, length) ?: perf_map_parse(&d, text, length, &any);
 	if (r)
 		return r;
 	return any ? jit_names_new(ret, &d) : WORKER_NOT_ELF;

@@ -223,17 +223,12 @@ static int elf_names_read_files(struct reading *reading, const struct elf_names_
 	/* In a relocatable file symbols are relative to sections that have no address yet. */
 	if (!elf_image_is_linked(&reading->image))
 		return WORKER_DONE;
-	r = collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0);
-	if (!r)
-		r = collect_debugdata(reading);
-	if (!r)
-		r = collect_debug(reading, files);
-	if (!r)
-		r = pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
-				    &reading->names_max[WORKER_SOURCE_PCLNTAB]);
-	if (!r)
-		r = collect_dynamic(reading);
-	return r;
+	return collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0) ?:
+	       collect_debugdata(reading) ?:
+	       collect_debug(reading, files) ?:
+	       pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
+			       &reading->names_max[WORKER_SOURCE_PCLNTAB]) ?:
+	       collect_dynamic(reading);
 }
 
 int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
@@ -248,10 +243,7 @@ int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
 	names = calloc(1, sizeof(*names));
 	if (!names)
 		return error_origin(-ENOMEM);
-	r = elf_names_read_files(&reading, files);
-	if (r)
-		return r;
-	r = names_merge(&reading.list, reading.pieces);
+	r = elf_names_read_files(&reading, files) ?: names_merge(&reading.list, reading.pieces);
 	if (r)
 		return r;
 	symtab_entries_deinit(&reading.list);
