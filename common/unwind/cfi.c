@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 #include "common/unwind/cfi_program.h"
 #include "common/unwind/cfi_record.h"
 #include "common/unwind/cfi_rows.h"
@@ -30,7 +31,6 @@
 #define PROBES_MAX  64 /* of these; more only by intent */
 /* Five times a browser's. */
 #define ITEMS_MAX (4u << 20)
-#define ITEMS_MIN 256
 
 /* An FDE whose code is in the file. */
 struct item {
@@ -97,37 +97,18 @@ static bool cfi_spend_budget(struct compiler *c, uint64_t bytes)
 	return true;
 }
 
-/* Doubles the room of an array of items or CIEs. */
-static int cfi_grow_array(void **array, size_t *size, size_t item_bytes, size_t min)
-{
-	size_t wanted = *size ? *size * 2 : min;
-	void *grown = reallocarray(*array, wanted, item_bytes);
-
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*array = grown;
-	*size = wanted;
-	return 0;
-}
-
 /* A new one, valid or not: what is wrong with it is found out once. */
 static int cfi_add_cie(struct compiler *c, uint32_t position)
 {
 	struct cfi_reader body;
-	void *cies = c->cies;
 	struct cfi_cie *cie;
 	uint32_t unused;
 	size_t next;
-	int r;
 
-	if (c->n_cies == c->cies_size) {
-		r = cfi_grow_array(&cies, &c->cies_size, sizeof(*c->cies), 8);
-		if (r)
-			return r;
-		c->cies = cies;
-	}
-	cie = &c->cies[c->n_cies++];
-	*cie = (struct cfi_cie){.position = position};
+	if (room_append(&c->cies, &c->cies_size, &c->n_cies,
+			(struct cfi_cie){.position = position}))
+		return -ENOMEM;
+	cie = &c->cies[c->n_cies - 1];
 	if (cfi_record_next(c->input, position, &body, &unused, &next) == CFI_RECORD_CIE &&
 	    cfi_spend_budget(c, next - position) && !cfi_cie_parse(c->input, position, cie) &&
 	    !cfi_program_begin(&c->program, cie))
@@ -187,9 +168,7 @@ static const struct cfi_segment *cfi_find_segment(struct compiler *c, uint64_t a
 static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
 {
 	const struct cfi_segment *s = cfi_find_segment(c, fde->start);
-	void *items = c->items;
 	uint64_t at, length;
-	int r;
 
 	/* Dropped functions' FDEs stay behind, with a start of 0, or without length. */
 	if (!s || !fde->start || !fde->length) {
@@ -201,21 +180,15 @@ static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t c
 	if (s->offset > UINT32_MAX || at > UINT32_MAX || length > UINT32_MAX ||
 	    s->offset + at + length > UINT32_MAX || c->n_items == ITEMS_MAX)
 		return CFI_E_TOO_BIG;
-	if (c->n_items == c->items_size) {
-		r = cfi_grow_array(&items, &c->items_size, sizeof(*c->items), ITEMS_MIN);
-		if (r)
-			return r;
-		c->items = items;
-	}
-	c->items[c->n_items++] = (struct item){
-		.address = fde->start,
-		.start = (uint32_t)(s->offset + at),
-		.end = (uint32_t)(s->offset + at + length),
-		.program = fde->program,
-		.program_length = fde->program_length,
-		.cie = cie,
-	};
-	return CFI_E_OK;
+	return room_append(&c->items, &c->items_size, &c->n_items,
+			   (struct item){
+				   .address = fde->start,
+				   .start = (uint32_t)(s->offset + at),
+				   .end = (uint32_t)(s->offset + at + length),
+				   .program = fde->program,
+				   .program_length = fde->program_length,
+				   .cie = cie,
+			   });
 }
 
 /* The FDE whose record is @body, at @position. */
