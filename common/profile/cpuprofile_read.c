@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/partition_point.h"
@@ -57,12 +58,7 @@ static void cpuprofile_reader_deinit(struct reader *r)
 
 static uint64_t cpuprofile_slot(const struct reader *r, size_t index)
 {
-	const uint8_t *at = r->data + index * r->slot_bytes;
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < r->slot_bytes; i++)
-		value = value << 8 | at[r->big_endian ? i : r->slot_bytes - 1 - i];
-	return value;
+	return bytes_number(r->data + index * r->slot_bytes, r->slot_bytes, r->big_endian);
 }
 
 /* Size and order of the slots follow from the header's words: one of the four ways makes sense at

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "common/profile/image_profile.h"
 #include "common/profile/message.h"
@@ -260,9 +261,7 @@ static int image_profile_read_header(struct reader *r)
 
 static uint32_t image_profile_get_u32(const struct reader *r, size_t at)
 {
-	const uint8_t *b = r->data + at;
-
-	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+	return (uint32_t)bytes_number(r->data + at, 4, false);
 }
 
 static void read_chunk(struct reader *r, uint32_t offset, uint32_t n)

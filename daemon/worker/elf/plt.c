@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
+
 struct stub {
 	size_t at, size; /* within the code */
 };
@@ -44,8 +46,7 @@ static int add_stub(const struct plt_code *c, struct stub stub, uint64_t slot_ad
 
 static int32_t get_s32(const uint8_t *at)
 {
-	return (int32_t)(at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-			 (uint32_t)at[3] << 24);
+	return (int32_t)(uint32_t)bytes_number(at, 4, false);
 }
 
 /* The short ones are a jump and two bytes that do nothing, 66 90. */

@@ -8,8 +8,9 @@
  */
 #include "daemon/worker/go/pclntab.h"
 
-#include <endian.h>
 #include <string.h>
+
+#include "common/bytes.h"
 
 #define HEADER_BYTES 8
 /* The least that is said of a function, with its two numbers. */
@@ -54,23 +55,15 @@ static bool pclntab_version(uint32_t magic, enum version *ret, bool *ret_known)
 	}
 }
 
-static uint32_t pclntab_read_32(const uint8_t *at)
-{
-	uint32_t number;
-
-	memcpy(&number, at, sizeof(number));
-	return le32toh(number);
-}
-
 /* Of @size bytes, 4 or 8, which are there. */
 static uint64_t pclntab_read_number(const uint8_t *at, unsigned size)
 {
-	uint64_t number;
+	return bytes_number(at, size, false);
+}
 
-	if (size == 4)
-		return pclntab_read_32(at);
-	memcpy(&number, at, sizeof(number));
-	return le64toh(number);
+static uint32_t pclntab_read_32(const uint8_t *at)
+{
+	return (uint32_t)pclntab_read_number(at, 4);
 }
 
 /* The header's field @i. */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "common/room.h"
 #include "daemon/worker/jit/jit_names_private.h"
@@ -63,7 +64,7 @@ struct origin {
 struct jitdump {
 	const uint8_t *data;
 	size_t length;
-	bool swap;
+	bool is_big;
 	struct jit_draft draft;
 	struct origin *origins;
 	size_t n_origins_allocated;
@@ -80,18 +81,12 @@ static void jitdump_deinit(struct jitdump *d)
 
 static uint32_t jitdump_u32(const struct jitdump *d, size_t offset)
 {
-	uint32_t value;
-
-	memcpy(&value, d->data + offset, sizeof(value));
-	return d->swap ? __builtin_bswap32(value) : value;
+	return (uint32_t)bytes_number(d->data + offset, 4, d->is_big);
 }
 
 static uint64_t jitdump_u64(const struct jitdump *d, size_t offset)
 {
-	uint64_t value;
-
-	memcpy(&value, d->data + offset, sizeof(value));
-	return d->swap ? __builtin_bswap64(value) : value;
+	return bytes_number(d->data + offset, 8, d->is_big);
 }
 
 static int jitdump_add_code(struct jitdump *d, const struct jit_code *code,
@@ -341,7 +336,7 @@ static int jitdump_read_header(struct jitdump *d, size_t *ret_at)
 	uint32_t length;
 
 	if (d->length >= sizeof(uint32_t)) {
-		d->swap = jitdump_u32(d, 0) == __builtin_bswap32(MAGIC);
+		d->is_big = bytes_number(d->data, 4, true) == MAGIC;
 		if (jitdump_u32(d, 0) != MAGIC)
 			return WORKER_NOT_ELF;
 	}
