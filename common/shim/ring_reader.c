@@ -39,11 +39,10 @@ struct ring_reader {
 
 int ring_reader_new(struct ring_reader **ret, void *memory, size_t length)
 {
-	uint64_t n_words = length > RING_PAGE ? (length - RING_PAGE) / 8 : 0;
+	uint64_t n_words = ring_n_words(length);
 	struct ring_reader *r;
 
-	if (n_words < RING_WORDS_MIN || n_words > RING_WORDS_MAX || n_words & (n_words - 1) ||
-	    length != RING_PAGE + n_words * 8)
+	if (!n_words)
 		return error_origin(-EINVAL);
 	r = calloc(1, sizeof(*r));
 	if (!r)

@@ -16,14 +16,6 @@
 /* Programs expect the low ones for themselves. */
 #define DESCRIPTOR_MIN 200
 
-static bool is_length(uint64_t length)
-{
-	uint64_t n_words = length > RING_PAGE ? (length - RING_PAGE) / 8 : 0;
-
-	return n_words >= RING_WORDS_MIN && n_words <= RING_WORDS_MAX &&
-	       !(n_words & (n_words - 1)) && length == RING_PAGE + n_words * 8;
-}
-
 static bool is_page(const struct ring_page *page, uint64_t n_words)
 {
 	return page->magic == RING_MAGIC && page->version == RING_VERSION &&
@@ -53,11 +45,12 @@ bool ring_writer_open(struct ring_writer *ret, int fd, int bell)
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size < 0 ||
-	    !is_length((uint64_t)st.st_size))
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size < 0)
 		return false;
 	w.length = (size_t)st.st_size;
-	w.n_words = (w.length - RING_PAGE) / 8;
+	w.n_words = ring_n_words(w.length);
+	if (!w.n_words)
+		return false;
 	w.page = mmap(NULL, w.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (w.page == MAP_FAILED)
 		return false;
