@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "client/run/gather_private.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/reasons.h"
 #include "common/room.h"
@@ -19,9 +20,7 @@ static int mapping_compare_start(const void *a, const void *b)
 {
 	const struct mapping *m = a, *n = b;
 
-	if (m->start != n->start)
-		return m->start < n->start ? -1 : 1;
-	return m->first < n->first ? -1 : m->first > n->first;
+	return order_of(m->start, n->start) ?: order_of(m->first, n->first);
 }
 
 /* What lay at @address at @generation; else what did so last. NULL: nothing ever. */

@@ -14,6 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 
@@ -150,8 +151,8 @@ static int cpuprofile_compare_chains(const void *a, const void *b)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (x->addresses[i] != y->addresses[i])
-			return x->addresses[i] < y->addresses[i] ? -1 : 1;
-	return x->n_addresses < y->n_addresses ? -1 : x->n_addresses > y->n_addresses;
+			return order_of(x->addresses[i], y->addresses[i]);
+	return order_of(x->n_addresses, y->n_addresses);
 }
 
 size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)

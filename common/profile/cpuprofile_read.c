@@ -19,6 +19,7 @@
 #include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
@@ -251,9 +252,7 @@ static int compare_mapping_starts(const void *a, const void *b, void *context)
 	const struct profile *p = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (p->mappings[x].start != p->mappings[y].start)
-		return p->mappings[x].start < p->mappings[y].start ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order_of(p->mappings[x].start, p->mappings[y].start) ?: order_of(x, y);
 }
 
 static int sort_mappings(struct reader *r)

@@ -14,6 +14,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/ledger_line.h"
 #include "common/room.h"
 
@@ -53,18 +54,16 @@ static const char *parse_window(const char *text, struct profile_window *ret)
 	return *end ? end + 1 : end;
 }
 
-static bool profile_window_is_before(const struct profile_window *a, const struct profile_window *b)
+static int profile_window_order(const struct profile_window *a, const struct profile_window *b)
 {
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns;
-	return a->duration_ns < b->duration_ns;
+	return order_of(a->time_ns, b->time_ns) ?: order_of(a->duration_ns, b->duration_ns);
 }
 
 /* Whether @window, which is not before @a, is what @a is. What others wrote is never the same. */
 static bool profile_window_is_same(const struct profile_window *a,
 				   const struct profile_window *window)
 {
-	return window->ledger && a->ledger && !profile_window_is_before(a, window);
+	return window->ledger && a->ledger && profile_window_order(a, window) >= 0;
 }
 
 static int profile_windows_reserve(struct profile_windows *windows, size_t n)
@@ -105,7 +104,7 @@ int profile_windows_merge(struct profile_windows *windows, const struct profile_
 		if (!which[i])
 			continue;
 		while (at < windows->n &&
-		       !profile_window_is_before(&from->all[i], &windows->all[at])) {
+		       profile_window_order(&from->all[i], &windows->all[at]) >= 0) {
 			merged.all[merged.n++] = windows->all[at];
 			windows->all[at++].ledger = NULL;
 		}
@@ -144,11 +143,7 @@ static int profile_window_compare(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
 
-	if (profile_window_is_before(&x->window, &y->window))
-		return -1;
-	if (profile_window_is_before(&y->window, &x->window))
-		return 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return profile_window_order(&x->window, &y->window) ?: order_of(x->number, y->number);
 }
 
 static int add_listed(struct listed *listed, size_t n, struct profile_windows *ret)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 #include "common/symbols/symtab_build.h"
@@ -72,17 +73,12 @@ static int symtab_entry_compare(const void *pa, const void *pb)
 {
 	const struct symtab_entry *a = pa, *b = pb;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (!a->name != !b->name)
-		return a->name ? 1 : -1;
-	if (!a->size != !b->size)
-		return a->size ? 1 : -1;
-	if (a->source != b->source)
-		return a->source > b->source ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return (a->size > b->size) - (a->size < b->size);
+	return order_of(a->start, b->start) ?:
+	       order_of(!b->name, !a->name) ?:
+	       order_of(!b->size, !a->size) ?:
+	       order_of(b->source, a->source) ?:
+	       order_of(a->rank, b->rank) ?:
+	       order_of(a->size, b->size);
 }
 
 static bool symtab_name_is_before(const struct symtab_entry *a, const struct symtab_entry *b)
@@ -118,11 +114,6 @@ void symtab_entries_sort(struct symtab_entries *list)
 			entries[next - 1] = entry;
 		}
 	}
-}
-
-static uint64_t symtab_entry_end(const struct symtab_entry *e)
-{
-	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
 }
 
 /* Sizes the unsized symbols. One that lies in a sized symbol is a label there: it covers nothing.

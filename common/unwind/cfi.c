@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 #include "common/unwind/cfi_program.h"
 #include "common/unwind/cfi_record.h"
@@ -277,9 +278,7 @@ static int cfi_item_compare(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->program > y->program) - (x->program < y->program);
+	return order_of(x->start, y->start) ?: order_of(x->program, y->program);
 }
 
 static void cfi_sort_items(struct compiler *c)
@@ -293,7 +292,7 @@ static void cfi_sort_items(struct compiler *c)
 
 /*
  * Adds the rows of @item, whose code from @covered on nobody has described yet. *ret_covered: up to
- * where it now is. Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM.
+ * where it now is. Returns CFI_E_OK, _TOO_BIG or -ENOMEM.
  */
 static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_t covered,
 			    uint32_t *ret_covered)
@@ -312,29 +311,29 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 	if (item->start < covered)
 		counters->overlapping++;
 	if (item->end <= covered)
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	if (item->start > covered) {
 		r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
 		if (r)
-			return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+			return r;
 	}
 	n_rows = c->builder.rows->n_rows;
 	r = cfi_spend_budget(c, item->program_length)
 		    ? cfi_program_run(&c->program, &c->cies[item->cie], item->program,
 				      item->program_length, &range)
-		    : CFI_PROGRAM_MALFORMED;
-	if (r == CFI_PROGRAM_MALFORMED) {
+		    : CFI_E_MALFORMED;
+	if (r == CFI_E_MALFORMED) {
 		cfi_rows_cut(&c->builder, n_rows);
 		*counters = before;
 		counters->malformed++;
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	}
 	counters->fdes++;
 	*ret_covered = item->end;
 	return r;
 }
 
-/* Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM. */
+/* Returns CFI_E_OK, _TOO_BIG or -ENOMEM. */
 static int cfi_compile_items(struct compiler *c)
 {
 	uint32_t covered = 0;
@@ -346,8 +345,7 @@ static int cfi_compile_items(struct compiler *c)
 		if (r)
 			return r;
 	}
-	r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
-	return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+	return cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
 }
 
 /*
@@ -391,8 +389,6 @@ static int cfi_make_rows(struct compiler *c)
 		c->program.follow_bx = true;
 		r = cfi_compile_items(c);
 	}
-	if (r == CFI_PROGRAM_TOO_BIG)
-		return CFI_E_TOO_BIG;
 	if (r)
 		return r;
 	return c->builder.rows->n_rows ? CFI_E_OK : CFI_E_NONE;

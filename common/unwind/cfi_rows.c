@@ -62,7 +62,7 @@ static int cfi_rows_rehash(struct cfi_rows_builder *b)
 	free(b->buckets);
 	b->buckets = buckets;
 	b->n_buckets = n;
-	return CFI_ROWS_OK;
+	return CFI_E_OK;
 }
 
 static int cfi_rows_add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t bucket)
@@ -70,11 +70,11 @@ static int cfi_rows_add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t b
 	struct cfi_rows *rows = b->rows;
 
 	if (rows->n_rules >= b->limits.max_rules)
-		return CFI_ROWS_FULL;
+		return CFI_E_TOO_BIG;
 	if (room_append(&rows->rules, &b->rules_size, &rows->n_rules, rule))
 		return -ENOMEM;
 	b->buckets[bucket] = (uint32_t)rows->n_rules;
-	return rows->n_rules * 2 > b->n_buckets ? cfi_rows_rehash(b) : CFI_ROWS_OK;
+	return rows->n_rules * 2 > b->n_buckets ? cfi_rows_rehash(b) : CFI_E_OK;
 }
 
 /* The number of @rule. */
@@ -91,11 +91,11 @@ static int cfi_rows_intern_rule(struct cfi_rows_builder *b, uint64_t rule, uint3
 		}
 		if (b->rows->rules[found - 1] == rule) {
 			*ret = found - 1;
-			return CFI_ROWS_OK;
+			return CFI_E_OK;
 		}
 		at = (at + 1) & (b->n_buckets - 1);
 	}
-	return CFI_ROWS_FULL;
+	return CFI_E_TOO_BIG;
 }
 
 int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule)
@@ -106,14 +106,14 @@ int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule)
 
 	/* Before the first row nothing is known either. */
 	if (!rows->n_rows && rule == RULE_WORD(RULE_UNKNOWN))
-		return CFI_ROWS_OK;
+		return CFI_E_OK;
 	r = cfi_rows_intern_rule(b, rule, &number);
 	if (r)
 		return r;
 	if (rows->n_rows && rows->rows[rows->n_rows - 1].rule == number)
-		return CFI_ROWS_OK;
+		return CFI_E_OK;
 	if (rows->n_rows >= b->limits.max_rows)
-		return CFI_ROWS_FULL;
+		return CFI_E_TOO_BIG;
 	return room_append(&rows->rows, &b->rows_size, &rows->n_rows,
 			   (struct cfi_row){.offset = offset, .rule = number});
 }

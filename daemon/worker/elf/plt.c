@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/order.h"
 
 struct stub {
 	size_t at, size; /* within the code */
@@ -16,9 +17,7 @@ struct stub {
 
 static int compare_address(const void *key, const void *slot)
 {
-	uint64_t a = *(const uint64_t *)key, b = ((const struct plt_slot *)slot)->address;
-
-	return (a > b) - (a < b);
+	return order_of(*(const uint64_t *)key, ((const struct plt_slot *)slot)->address);
 }
 
 static int add_stub(const struct plt_code *c, struct stub stub, uint64_t slot_address,

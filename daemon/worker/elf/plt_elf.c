@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 #include "daemon/worker/elf/plt.h"
@@ -106,10 +107,7 @@ static int plt_compare_slots(const void *pa, const void *pb)
 {
 	const struct plt_slot *a = pa, *b = pb;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return ((uintptr_t)a->name > (uintptr_t)b->name) -
-	       ((uintptr_t)a->name < (uintptr_t)b->name);
+	return order_of(a->address, b->address) ?: order_of((uintptr_t)a->name, (uintptr_t)b->name);
 }
 
 int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned source,

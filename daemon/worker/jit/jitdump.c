@@ -19,6 +19,7 @@
 
 #include "common/bytes.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 #include "daemon/worker/jit/jit_names_private.h"
 
@@ -107,11 +108,9 @@ static int jitdump_line_compare(const void *a, const void *b)
 {
 	const struct jit_line *x = a, *y = b;
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return order_of(x->offset, y->offset) ?:
+	       order_of(x->line, y->line) ?:
+	       order_of(x->file, y->file);
 }
 
 static bool jitdump_lines_are_sorted(const struct jit_line *lines, size_t n)
@@ -281,9 +280,7 @@ static int jitdump_index_compare(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
 
-	if (x->index != y->index)
-		return x->index < y->index ? -1 : 1;
-	return x->code < y->code ? -1 : x->code > y->code;
+	return order_of(x->index, y->index) ?: order_of(x->code, y->code);
 }
 
 static bool jitdump_has_moves(const struct jitdump *d)
