@@ -102,9 +102,8 @@ int unixsock_connect(const char *path, int *ret_fd)
 {
 	cleanup(closep) int fd = -1;
 	struct sockaddr_un address;
-	int r;
+	int r = address_init(&address, path);
 
-	r = address_init(&address, path);
 	if (r)
 		return r;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -174,9 +173,8 @@ int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, 
 	int64_t deadline_ms = unixsock_now_ms() + timeout_ms;
 	uint8_t header[PACKET_HEADER_SIZE];
 	struct packet packet;
-	int r;
+	int r = unixsock_transfer(fd, POLLIN, header, sizeof(header), deadline_ms);
 
-	r = unixsock_transfer(fd, POLLIN, header, sizeof(header), deadline_ms);
 	if (r)
 		return r;
 	if (packet_parse(header, sizeof(header), max, &packet) == PACKET_E_TOO_LARGE)

@@ -38,13 +38,13 @@ static int user_paths_choose(char **ret, const char *xdg, const char *home, cons
 int user_paths_find(struct user_paths *ret, const struct user_environment *e)
 {
 	struct user_paths p = {};
-	int r;
+	int r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd") ?:
+		user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd") ?:
+		user_paths_choose(&p.config, e->config_home, e->home, ".config",
+				  "profd/profd.conf") ?:
+		user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd") ?:
+		user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
 
-	r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd") ?:
-	    user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd") ?:
-	    user_paths_choose(&p.config, e->config_home, e->home, ".config", "profd/profd.conf") ?:
-	    user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd") ?:
-	    user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
 	if (r)
 		user_paths_deinit(&p);
 	else

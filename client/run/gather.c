@@ -131,9 +131,8 @@ static int gather_add_raw_sample(struct gather_process *p, const struct ring_sam
 		{.key = p->key_reason, .num = sample->reason},
 	};
 	uint32_t locations[RING_FRAMES_MAX];
-	int r;
+	int r = profile_add_text(p->raw, sample->comm, &labels[1].str);
 
-	r = profile_add_text(p->raw, sample->comm, &labels[1].str);
 	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
 		r = gather_add_address(p, sample->frames[i], &locations[i]);
 	return r ? r

@@ -227,9 +227,8 @@ int config_parse(struct config **ret, const char *text, const char *name,
 		 struct config_message *message)
 {
 	cleanup(config_freep) struct config *c = NULL;
-	int r;
+	int r = config_new(&c) ?: config_apply_text(c, text, name, message);
 
-	r = config_new(&c) ?: config_apply_text(c, text, name, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
@@ -353,9 +352,8 @@ int config_load(struct config **ret, const char *path, const struct user_paths *
 		struct config_message *message)
 {
 	cleanup(config_freep) struct config *c = NULL;
-	int r;
+	int r = config_new(&c);
 
-	r = config_new(&c);
 	if (!r && user)
 		r = config_apply_user(c, user);
 	if (!r)

@@ -181,9 +181,8 @@ static int value_set_number(struct value *v)
 		[KIND_SIZE] = {units_parse_size, "a size such as 64K, 512M or 2G"},
 	};
 	uint64_t number;
-	int r;
+	int r = kinds[v->key->kind].parse(v->text, &number);
 
-	r = kinds[v->key->kind].parse(v->text, &number);
 	if (r == UNITS_E_RANGE)
 		return value_invalid(v, "is too large: '%s'", v->text);
 	if (r)

@@ -324,12 +324,11 @@ static int cpuprofile_read_records(struct reader *r)
 
 static int cpuprofile_read_all(struct reader *r)
 {
-	int e;
+	int e = cpuprofile_read_header(r) ?:
+		skim_records(r) ?:
+		profile_new(&r->p) ?:
+		value_types_add(r->p, "cpu-clock");
 
-	e = cpuprofile_read_header(r) ?:
-	    skim_records(r) ?:
-	    profile_new(&r->p) ?:
-	    value_types_add(r->p, "cpu-clock");
 	if (e)
 		return e;
 	r->p->period = r->period_ns;
@@ -342,9 +341,8 @@ int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
 	cleanup(cpuprofile_reader_deinit) struct reader r = {.message = message,
 							     .data = data,
 							     .length = length};
-	int e;
+	int e = cpuprofile_read_all(&r);
 
-	e = cpuprofile_read_all(&r);
 	if (e == -E2BIG)
 		return REFUSE(&r, "more entries of a kind than can be numbered");
 	if (e)

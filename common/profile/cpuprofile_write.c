@@ -161,9 +161,9 @@ static int put_record(struct writer *w, const struct cpuprofile_record *record, 
 		      struct shared *shared)
 {
 	uint64_t slots[2];
-	int r;
+	int r = put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)},
+			  3);
 
-	r = put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)}, 3);
 	if (r || record->n_addresses == 1)
 		return r;
 	second_slots(w, record, slots);

@@ -333,9 +333,8 @@ int image_profile_read(const uint8_t *data, size_t length, struct image_profile 
 	cleanup(image_reader_deinit) struct reader r = {.message = message,
 							.data = data,
 							.length = length};
-	int e;
+	int e = image_profile_new(&r.p);
 
-	e = image_profile_new(&r.p);
 	if (e)
 		return e;
 	if (!length)

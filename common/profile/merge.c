@@ -175,9 +175,8 @@ static int add_kernel_placeholder(struct merge *m, uint32_t *ret)
 {
 	struct profile_function function = {0};
 	struct profile_line line = {0};
-	int r;
+	int r = profile_add_text(m->p, "[kernel]", &function.name);
 
-	r = profile_add_text(m->p, "[kernel]", &function.name);
 	if (r)
 		return r;
 	function.system_name = function.name;

@@ -134,12 +134,11 @@ static int pprof_put_sample(struct pprof_writer *w, const struct profile *p, siz
 {
 	const struct profile_sample *s = &p->samples[index];
 	uint8_t *to, *list, *end;
-	int r;
+	int r = pprof_put_begin(w,
+				((size_t)3 + s->n_locations + p->n_sample_types) * WIRE_FIELD_MAX +
+					s->n_labels * LABEL_BYTES_MAX,
+				&to);
 
-	r = pprof_put_begin(w,
-			    ((size_t)3 + s->n_locations + p->n_sample_types) * WIRE_FIELD_MAX +
-				    s->n_labels * LABEL_BYTES_MAX,
-			    &to);
 	if (r)
 		return r;
 	list = to + WIRE_FIELD_MAX;

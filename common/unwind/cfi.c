@@ -198,9 +198,8 @@ static int cfi_collect_fde(struct compiler *c, uint32_t position, struct cfi_rea
 {
 	struct cfi_fde fde;
 	uint32_t cie;
-	int r;
+	int r = cfi_find_cie(c, cie_position, &cie);
 
-	r = cfi_find_cie(c, cie_position, &cie);
 	if (r)
 		return r;
 	if (cie == UINT32_MAX || cfi_fde_parse(c->input, &c->cies[cie], body, &fde) ||
@@ -375,9 +374,8 @@ static void cfi_rows_shrink(struct cfi_rows *rows)
 static int cfi_make_rows(struct compiler *c)
 {
 	struct cfi_counters collected;
-	int r;
+	int r = cfi_collect_fdes(c);
 
-	r = cfi_collect_fdes(c);
 	if (r)
 		return r;
 	cfi_sort_items(c);

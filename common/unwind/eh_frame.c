@@ -283,9 +283,8 @@ static int eh_frame_read_image(const struct image *image, const uint8_t *before,
 {
 	struct layout layout = {.before = before, .before_length = before_length};
 	Elf64_Ehdr header;
-	int r;
+	int r = eh_frame_fetch_header(image, &header);
 
-	r = eh_frame_fetch_header(image, &header);
 	if (r)
 		return r;
 	layout.machine = header.e_machine;

@@ -512,9 +512,8 @@ int worker_receive(struct worker *w, struct worker_reply *ret)
 int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
 {
 	struct pollfd ready = {.fd = w->epoll_fd, .events = POLLIN};
-	int r;
+	int r = worker_send(w, request);
 
-	r = worker_send(w, request);
 	while (!r) {
 		(void)!poll(&ready, 1, -1);
 		r = worker_receive(w, ret);

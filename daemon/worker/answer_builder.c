@@ -40,12 +40,6 @@ void answer_builder_free(struct answer_builder *b)
 	free(b);
 }
 
-static uint64_t answer_builder_length(const struct answer_builder *b)
-{
-	return sizeof(struct worker_names) + b->n_locations * sizeof(*b->locations) +
-	       b->n_frames * sizeof(*b->frames) + text_pool_length(b->texts);
-}
-
 int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 		       enum worker_source source, const struct frame_name *frames, size_t n)
 {
@@ -56,6 +50,7 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 		.n_frames = (uint32_t)(n < WORKER_FRAMES_MAX ? n : WORKER_FRAMES_MAX),
 		.source = source,
 	};
+	uint64_t length;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < location.n_frames; i++) {
@@ -74,7 +69,9 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 	if (r)
 		return r;
 	/* An outcome, no error: too much was asked for at once. */
-	return answer_builder_length(b) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	length = sizeof(struct worker_names) + b->n_locations * sizeof(*b->locations) +
+		 b->n_frames * sizeof(*b->frames) + text_pool_length(b->texts);
+	return length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
 int answer_builder_finish(struct answer_builder *b, uint8_t **ret, size_t *ret_length)

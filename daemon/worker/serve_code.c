@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/read_end.h"
 #include "common/room.h"
-#include "daemon/worker/code/code.h"
 #include "daemon/worker/code/disassembler.h"
 #include "daemon/worker/elf/elf.h"
 #include "daemon/worker/names/demangle.h"
@@ -41,6 +41,37 @@ static void serve_code_deinit(struct code *c)
 	free(c->instructions);
 }
 
+/* The segment that has @address in the file; an executable one if several do. */
+static const struct elf_segment *serve_code_segment(const struct elf_summary *elf, uint64_t address)
+{
+	const struct elf_segment *found = NULL;
+
+	for (uint32_t i = 0; i < elf->n_segments; i++) {
+		const struct elf_segment *s = &elf->segments[i];
+
+		if (address >= s->vaddr && address - s->vaddr < s->file_size &&
+		    (!found || (s->executable && !found->executable)))
+			found = s;
+	}
+	return found;
+}
+
+/* As many bytes at [address, address + max) as its segment has. Returns how many there are. */
+static size_t serve_code_read(int fd, const struct elf_summary *elf, uint64_t address, uint8_t *ret,
+			      size_t max)
+{
+	const struct elf_segment *s = serve_code_segment(elf, address);
+	ssize_t n;
+
+	if (!s)
+		return 0;
+	address -= s->vaddr;
+	if (s->file_size - address < max)
+		max = (size_t)(s->file_size - address);
+	n = read_range(fd, ret, max, s->offset + address);
+	return n < 0 ? 0 : (size_t)n;
+}
+
 /* Returns enum worker_outcome or negative errno; *ret_is_known: whether there is anything to show.
  */
 static int serve_code_open(struct code *c, const struct request *request, bool *ret_is_known)
@@ -59,7 +90,7 @@ static int serve_code_open(struct code *c, const struct request *request, bool *
 	c->bytes = malloc(max);
 	if (!c->bytes)
 		return error_origin(-ENOMEM);
-	c->n_bytes = code_read(fd, &elf, c->range.start, c->bytes, max);
+	c->n_bytes = serve_code_read(fd, &elf, c->range.start, c->bytes, max);
 	*ret_is_known = true;
 	return WORKER_DONE;
 }

@@ -77,9 +77,8 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 	struct elf_names *names = NULL;
 	const uint64_t *addresses;
 	size_t n;
-	int r;
+	int r = sources_names(cache, request, &names);
 
-	r = sources_names(cache, request, &names);
 	if (r)
 		return r;
 	if (request->header.flags & WORKER_WANT_LINES) {
@@ -103,9 +102,8 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 	struct jit_names *names = NULL;
 	const uint64_t *addresses;
 	size_t n;
-	int r;
+	int r = sources_jit(cache, request, &names);
 
-	r = sources_jit(cache, request, &names);
 	if (r)
 		return r;
 	r = answer_builder_new(&b);

@@ -212,9 +212,8 @@ static int fetch_serve_one(struct fetch *f)
 	struct fetch_answer answer = {.magic = FETCH_MAGIC};
 	cleanup(closep) int fd = -1;
 	struct fetch_request request;
-	int r;
+	int r = fd_packet_receive(f->socket, &request, sizeof(request), 0, &packet);
 
-	r = fd_packet_receive(f->socket, &request, sizeof(request), 0, &packet);
 	if (r)
 		return r < 0 ? error_origin(r) : r;
 	if (packet.length != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
@@ -266,9 +265,8 @@ int fetch_serve(int socket, const char *folder, bool has_cache)
 	struct fetch f = {.socket = socket, .is_durable = folder};
 	bool is_watched = false;
 	pthread_t watcher;
-	int r;
+	int r = fetch_prepare(&f, folder, has_cache);
 
-	r = fetch_prepare(&f, folder, has_cache);
 	if (!r) {
 		r = pthread_create(&watcher, NULL, exit_when_abandoned, &f);
 		is_watched = !r;

@@ -72,9 +72,8 @@ static int dwarf_unit_add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dw
 	bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
 	uint32_t number = (uint32_t)u->n_scopes;
 	size_t first = u->innermost.n;
-	int result;
+	int result = dwarf_die_ranges(r, die, depth, number, &u->innermost);
 
-	result = dwarf_die_ranges(r, die, depth, number, &u->innermost);
 	if (result || u->innermost.n == first)
 		return result;
 	for (size_t i = first; !inlined && i < u->innermost.n; i++) {

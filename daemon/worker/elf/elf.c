@@ -140,9 +140,8 @@ static int elf_read_build_id(const struct input *in, uint64_t offset, uint64_t s
 {
 	uint8_t notes[NOTES_BYTES];
 	size_t length = size < sizeof(notes) ? (size_t)size : sizeof(notes);
-	int r;
+	int r = elf_input_fetch(in, offset, length, notes);
 
-	r = elf_input_fetch(in, offset, length, notes);
 	if (r)
 		return r;
 	elf->build_id_length = elf_notes_build_id(notes, length, in->swap, elf->build_id);
@@ -187,9 +186,8 @@ static int elf_summary_parse_input(struct input *in, struct elf_summary *ret)
 {
 	struct headers headers, sections;
 	struct elf_summary elf = {0};
-	int r;
+	int r = elf_parse_header(in, &elf, &headers, &sections);
 
-	r = elf_parse_header(in, &elf, &headers, &sections);
 	for (unsigned i = 0; r == WORKER_DONE && i < headers.n; i++) {
 		uint64_t offset = headers.offset + (uint64_t)i * headers.size;
 		Elf64_Phdr p;

@@ -64,11 +64,6 @@ int jit_draft_add_code(struct jit_draft *d, const struct jit_code *code)
 	return room_append(&d->codes, &d->n_codes_allocated, &d->n_codes, *code);
 }
 
-int jit_draft_add_line(struct jit_draft *d, const struct jit_line *line)
-{
-	return room_append(&d->lines, &d->n_lines_allocated, &d->n_lines, *line);
-}
-
 static int jit_names_make_spans(struct jit_names *j)
 {
 	int r = 0;

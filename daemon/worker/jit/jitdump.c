@@ -146,7 +146,6 @@ static int jitdump_read_lines(struct jitdump *d, const struct debug_info *info, 
 		const char *name = (const char *)d->data + at + DEBUG_ENTRY_MIN - 1;
 		uint64_t address;
 		size_t length;
-		int r;
 
 		if (info->end - at < DEBUG_ENTRY_MIN)
 			goto nonsense;
@@ -156,12 +155,11 @@ static int jitdump_read_lines(struct jitdump *d, const struct debug_info *info, 
 		    address - start > size + BIAS || address - start > UINT32_MAX)
 			goto nonsense;
 		file = jitdump_intern_file(d, name, length, file);
-		r = jit_draft_add_line(&d->draft,
-				       &(struct jit_line){.offset = (uint32_t)(address - start),
-							  .line = jitdump_u32(d, at + 8),
-							  .file = file});
-		if (r)
-			return r;
+		if (room_append(&d->draft.lines, &d->draft.n_lines_allocated, &d->draft.n_lines,
+				(struct jit_line){.offset = (uint32_t)(address - start),
+						  .line = jitdump_u32(d, at + 8),
+						  .file = file}))
+			return -ENOMEM;
 		if (address - start < first_offset)
 			first_offset = (uint32_t)(address - start);
 		at += DEBUG_ENTRY_MIN + length;

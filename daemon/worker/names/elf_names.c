@@ -215,9 +215,8 @@ static int collect_dynamic(struct reading *reading)
 
 static int elf_names_read_files(struct reading *reading, const struct elf_names_files *files)
 {
-	int r;
+	int r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
 
-	r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
 	if (r)
 		return r < 0 ? r : WORKER_MALFORMED;
 	/* In a relocatable file symbols are relative to sections that have no address yet. */
@@ -235,9 +234,8 @@ int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
 {
 	cleanup(reading_deinit) struct reading reading = {0};
 	cleanup(elf_names_freep) struct elf_names *names = NULL;
-	int r;
+	int r = elf_summary_read(files->image, &reading.summary);
 
-	r = elf_summary_read(files->image, &reading.summary);
 	if (r)
 		return r;
 	names = calloc(1, sizeof(*names));
