@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "client/fetch/fetcher.h"
@@ -29,18 +28,8 @@ struct http {
 	uint64_t until_ns, max_bytes; /* of what was asked */
 };
 
-static int http_fail(struct http_message *message, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int http_fail(struct http_message *message, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message->text, sizeof(message->text), format, args);
-	va_end(args);
-	return HTTP_E_FAILED;
-}
+#define http_fail(message, ...) \
+	(snprintf((message)->text, sizeof((message)->text), __VA_ARGS__), HTTP_E_FAILED)
 
 int http_new(struct http **ret, const char *path)
 {

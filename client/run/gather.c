@@ -78,11 +78,7 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 	p->program = strdup(program);
 	if (!p->program)
 		return error_origin(-ENOMEM);
-	r = gather_new_profile(&p->raw) ?:
-	    profile_add_text(p->raw, "generation", &p->key_generation) ?:
-	    profile_add_text(p->raw, "thread", &p->key_thread) ?:
-	    profile_add_text(p->raw, "quality", &p->key_quality) ?:
-	    profile_add_text(p->raw, "reason", &p->key_reason);
+	r = gather_new_profile(&p->raw);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);
@@ -124,20 +120,19 @@ static int gather_add_raw_sample(struct gather_process *p, const struct ring_sam
 {
 	const int64_t values[] = {sample->weight,
 				  (int64_t)(sample->weight * NS_PER_S / sample->frequency)};
-	struct profile_label labels[] = {
-		{.key = p->key_generation, .num = sample->generation},
-		{.key = p->key_thread},
-		{.key = p->key_quality, .num = sample->quality},
-		{.key = p->key_reason, .num = sample->reason},
+	struct profile_label labels[N_RAW_LABELS] = {
+		[RAW_GENERATION] = {.num = sample->generation},
+		[RAW_QUALITY] = {.num = sample->quality},
+		[RAW_REASON] = {.num = sample->reason},
 	};
 	uint32_t locations[RING_FRAMES_MAX];
-	int r = profile_add_text(p->raw, sample->comm, &labels[1].str);
+	int r = profile_add_text(p->raw, sample->comm, &labels[RAW_THREAD].str);
 
 	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
 		r = gather_add_address(p, sample->frames[i], &locations[i]);
 	return r ? r
 		 : profile_add_sample(p->raw, locations, sample->n_frames, values, labels,
-				      ARRAY_SIZE(labels));
+				      N_RAW_LABELS);
 }
 
 void gather_sample(void *process, const struct ring_sample *sample)

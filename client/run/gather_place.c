@@ -152,12 +152,12 @@ static int append_stack_labels(struct profile *profile, const struct profile_lab
 	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
 	const char *quality, *reason;
 
-	if (raw[2].num == STACK_TRUNCATED) {
+	if (raw[RAW_QUALITY].num == STACK_TRUNCATED) {
 		quality = "truncated";
-		reason = truncated[raw[3].num];
-	} else if (raw[2].num == STACK_BROKEN) {
+		reason = truncated[raw[RAW_REASON].num];
+	} else if (raw[RAW_QUALITY].num == STACK_BROKEN) {
 		quality = "broken";
-		reason = broken[raw[3].num];
+		reason = broken[raw[RAW_REASON].num];
 	} else {
 		return 0;
 	}
@@ -175,7 +175,7 @@ static int make_sample_labels(struct gather_process *p, const struct profile_lab
 	*ret_n = 1;
 	return profile_add_text(profile, "pid", &labels[0].key) ?:
 	       append_label(profile, "comm", p->comm, labels, ret_n) ?:
-	       append_label(profile, "thread", profile_string(p->raw, raw[1].str), labels, ret_n) ?:
+	       append_label(profile, "thread", profile_string(p->raw, raw[RAW_THREAD].str), labels, ret_n) ?:
 	       append_stack_labels(profile, raw, labels, ret_n);
 }
 
@@ -190,8 +190,8 @@ static int place_sample(struct gather_process *p, size_t i)
 	for (uint32_t j = 0; j < s->n_locations && !r; j++) {
 		uint32_t location = p->raw->sample_locations[s->first_location + j];
 
-		r = locate_address(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
-				   &locations[j]);
+		r = locate_address(p, p->raw->locations[location].address,
+				   (uint32_t)raw[RAW_GENERATION].num, &locations[j]);
 	}
 	return r ? r
 		 : profile_add_sample(p->gather->profile, locations, s->n_locations,

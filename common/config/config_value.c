@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "common/config/config.h"
@@ -35,18 +34,7 @@ static const struct named_bit symbolizes[] = {
 	{"lines", SYMBOLIZE_LINES},
 };
 
-static int value_invalid(struct value *v, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int value_invalid(struct value *v, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(v->why, sizeof(v->why), format, args);
-	va_end(args);
-	return CONFIG_E_INVALID;
-}
+#define value_invalid(v, ...) (snprintf((v)->why, sizeof((v)->why), __VA_ARGS__), CONFIG_E_INVALID)
 
 static int value_set_text(struct value *v)
 {
