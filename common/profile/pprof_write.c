@@ -14,10 +14,10 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
-#include "common/profile/pprof_wire.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
 #include "common/utf8.h"
+#include "common/wire.h"
 
 #define BATCH_BYTES     ((size_t)64 << 10) /* handed to zlib at once */
 #define LABEL_BYTES_MAX ((size_t)5 * WIRE_FIELD_MAX)
