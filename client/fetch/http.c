@@ -17,9 +17,8 @@
 #include "common/helper/memory_file.h"
 #include "common/read_end.h"
 
-#define PEM_MAX   ((size_t)1 << 20) /* bytes of a file */
-#define NS_PER_MS UINT64_C(1000000)
-#define GRACE_NS  (5000 * NS_PER_MS) /* past the timeout, which the gateway should have kept */
+#define PEM_MAX  ((size_t)1 << 20)  /* bytes of a file */
+#define GRACE_NS (5000 * NS_PER_MS) /* past the timeout, which the gateway should have kept */
 
 _Static_assert(N_HTTP_PARTS <= FD_PACKET_FDS_MAX, "parts of a request");
 

@@ -18,8 +18,7 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 
-#define KERNEL_HALF (UINT64_C(1) << 63)
-#define PAGE        UINT64_C(0x1000)
+#define PAGE UINT64_C(0x1000)
 /* What cpuprofile_write() takes, and of lines less. */
 #define ADDRESSES_MAX     65536u
 #define PATH_BYTES_MAX    16384u /* what cpuprofile_read() takes */
@@ -36,13 +35,6 @@ static void cpuprofile_chains_deinit(struct chains *c)
 {
 	free(c->records);
 	free(c->addresses);
-}
-
-static bool location_is_user(const struct profile *p, const struct profile_location *l)
-{
-	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
-		return false;
-	return l->address && l->address < KERNEL_HALF;
 }
 
 /* A mapping of the process, [start, limit), and where it comes to lie. */
@@ -62,7 +54,7 @@ static void shrink_places(const struct profile *p, struct place *places)
 		struct place *place = l->mapping == PROFILE_NONE ? NULL : &places[l->mapping];
 
 		if (!place || !profile_is_whole_mapping(&p->mappings[l->mapping]) ||
-		    l->address >= KERNEL_HALF)
+		    l->address >= PROFILE_KERNEL_HALF)
 			continue;
 		place->start = page < place->start ? page : place->start;
 		place->limit = page + PAGE > place->limit ? page + PAGE : place->limit;
@@ -84,7 +76,7 @@ static void place_skip_free(void *place)
 
 static bool is_user_place(const struct place *place)
 {
-	return place->start < place->limit && place->limit <= KERNEL_HALF;
+	return place->start < place->limit && place->limit <= PROFILE_KERNEL_HALF;
 }
 
 /* Above all mappings; where there is no room left, it stays. */
@@ -92,7 +84,8 @@ static void move_place_above(struct place *place, uint64_t *top)
 {
 	const uint64_t start = ((*top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
 
-	if (start > KERNEL_HALF || place->limit - place->start > KERNEL_HALF - start)
+	if (start > PROFILE_KERNEL_HALF ||
+	    place->limit - place->start > PROFILE_KERNEL_HALF - start)
 		return;
 	*top = start + (place->limit - place->start);
 	place->moved = start;
@@ -196,7 +189,7 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 				&p->locations[p->sample_locations[s->first_location + j]];
 			uint64_t moved = 0;
 
-			if (!location_is_user(p, l))
+			if (!l->address || profile_is_kernel_location(p, l))
 				continue;
 			if (l->mapping != PROFILE_NONE)
 				moved = places[l->mapping].moved - places[l->mapping].start;

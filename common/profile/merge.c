@@ -23,8 +23,6 @@
 #include "common/profile/windows.h"
 #include "common/room.h"
 
-#define KERNEL_HALF (UINT64_C(1) << 63)
-
 struct merge {
 	struct profile *p;
 	enum merge_windows mode;
@@ -161,15 +159,6 @@ static int merge_add_windows(struct merge *m)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static bool merge_is_kernel(const struct profile *p, uint32_t location)
-{
-	const struct profile_location *l = &p->locations[location];
-
-	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
-		return true;
-	return l->address >= KERNEL_HALF;
-}
-
 /* What is left of a stack that had kernel frames only. */
 static int add_kernel_placeholder(struct merge *m, uint32_t *ret)
 {
@@ -192,7 +181,8 @@ static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uin
 	int r = room_make(&m->chain, &m->max_chain, (size_t)s->n_locations + 1, sizeof(*m->chain));
 
 	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
-		if (m->select->no_kernel && merge_is_kernel(m->from, chain[i]))
+		if (m->select->no_kernel &&
+		    profile_is_kernel_location(m->from, &m->from->locations[chain[i]]))
 			continue;
 		r = translate_location(&m->translation, chain[i], &m->chain[n++]);
 	}

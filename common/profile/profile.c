@@ -245,6 +245,12 @@ bool profile_is_whole_mapping(const struct profile_mapping *m)
 	return !m->start && !m->offset && (!m->limit || m->limit == UINT64_MAX);
 }
 
+bool profile_is_kernel_location(const struct profile *p, const struct profile_location *l)
+{
+	return l->address >= PROFILE_KERNEL_HALF ||
+	       (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= PROFILE_KERNEL_HALF);
+}
+
 static uint32_t mapping_hash(const struct profile *p, uint32_t index)
 {
 	const struct profile_mapping *m = &p->mappings[index];

@@ -77,8 +77,7 @@ static int worker_watch_fd(struct worker *w, int fd)
 /* 0: never. */
 static void worker_set_timer(struct worker *w, uint64_t at_ns)
 {
-	const struct itimerspec at = {.it_value = {.tv_sec = (time_t)(at_ns / NS_PER_S),
-						   .tv_nsec = (long)(at_ns % NS_PER_S)}};
+	const struct itimerspec at = {.it_value = clock_timespec(at_ns)};
 
 	timerfd_settime(w->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
