@@ -27,6 +27,10 @@ static int profile_make_room(void *array, size_t *max, size_t used, size_t size)
 	return used >= PROFILE_NONE ? error_origin(-E2BIG) : room_make(array, max, used + 1, size);
 }
 
+/* The same of the array of that name. */
+#define PROFILE_ROOM(p, name) \
+	profile_make_room(&(p)->name, &(p)->tables->max_##name, (p)->n_##name, sizeof(*(p)->name))
+
 /*
  * Looks up the thing that was put behind the *n that there are: *ret is the index of one that is
  * equal, or its own; then it is one of them.
@@ -86,26 +90,15 @@ void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
+#define FREE_TABLE(name) profile_table_deinit(&p->tables->name##_table);
+#define FREE_ARRAY(name) free(p->name);
 	if (p->tables) {
 		profile_arena_deinit(&p->tables->arena);
-		profile_table_deinit(&p->tables->string_table);
-		profile_table_deinit(&p->tables->comment_table);
-		profile_table_deinit(&p->tables->mapping_table);
-		profile_table_deinit(&p->tables->function_table);
-		profile_table_deinit(&p->tables->location_table);
-		profile_table_deinit(&p->tables->sample_table);
+		PROFILE_TABLES(FREE_TABLE)
 		free(p->tables->strings);
 		free(p->tables);
 	}
-	free(p->comments);
-	free(p->mappings);
-	free(p->functions);
-	free(p->locations);
-	free(p->lines);
-	free(p->samples);
-	free(p->sample_locations);
-	free(p->sample_values);
-	free(p->sample_labels);
+	PROFILE_ARRAYS(FREE_ARRAY)
 	free(p);
 }
 
@@ -224,9 +217,7 @@ int profile_add_comment(struct profile *p, const char *text)
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->comment_table, comment_hash, comment_equal};
 	uint32_t string, index;
-	int r = profile_add_text(p, text, &string)
-			?: profile_make_room(&p->comments, &t->max_comments, p->n_comments,
-					     sizeof(*p->comments));
+	int r = profile_add_text(p, text, &string) ?: PROFILE_ROOM(p, comments);
 
 	if (r)
 		return r;
@@ -273,8 +264,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->mapping_table, mapping_hash, mapping_equal};
-	int r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
-				  sizeof(*p->mappings));
+	int r = PROFILE_ROOM(p, mappings);
 
 	if (r)
 		return r;
@@ -284,13 +274,11 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 
 int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
-	struct profile_tables *t = p->tables;
-	int r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
-				  sizeof(*p->mappings));
+	int r = PROFILE_ROOM(p, mappings);
 
 	if (r)
 		return r;
-	profile_table_deinit(&t->mapping_table);
+	profile_table_deinit(&p->tables->mapping_table);
 	p->mappings[p->n_mappings] = *m;
 	*ret = (uint32_t)p->n_mappings++;
 	return 0;
@@ -318,8 +306,7 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->function_table, function_hash, function_equal};
-	int r = profile_make_room(&p->functions, &t->max_functions, p->n_functions,
-				  sizeof(*p->functions));
+	int r = PROFILE_ROOM(p, functions);
 
 	if (r)
 		return r;
@@ -368,8 +355,7 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->location_table, location_hash, location_equal};
 	size_t n = p->n_locations;
-	int r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
-				  sizeof(*p->locations))
+	int r = PROFILE_ROOM(p, locations)
 			?: room_make(&p->lines, &t->max_lines, p->n_lines + n_lines,
 				     sizeof(*p->lines));
 
@@ -468,23 +454,15 @@ void profile_set_main_mapping(struct profile *p, uint32_t mapping)
 	profile_table_deinit(&p->tables->location_table);
 }
 
-static size_t table_bytes(const struct profile_table *table)
-{
-	return table->n_slots * sizeof(*table->slots);
-}
-
 size_t profile_bytes(const struct profile *p)
 {
 	const struct profile_tables *t = p->tables;
+	size_t bytes = sizeof(*p) + sizeof(*t) + t->arena.bytes +
+		       t->max_strings * sizeof(*t->strings);
 
-	return sizeof(*p) + sizeof(*t) + t->arena.bytes + table_bytes(&t->string_table) +
-	       table_bytes(&t->comment_table) + table_bytes(&t->mapping_table) +
-	       table_bytes(&t->function_table) + table_bytes(&t->location_table) +
-	       table_bytes(&t->sample_table) + t->max_strings * sizeof(*t->strings) +
-	       t->max_comments * sizeof(*p->comments) + t->max_mappings * sizeof(*p->mappings) +
-	       t->max_functions * sizeof(*p->functions) + t->max_locations * sizeof(*p->locations) +
-	       t->max_lines * sizeof(*p->lines) + t->max_samples * sizeof(*p->samples) +
-	       t->max_sample_locations * sizeof(*p->sample_locations) +
-	       t->max_sample_values * sizeof(*p->sample_values) +
-	       t->max_sample_labels * sizeof(*p->sample_labels);
+#define ADD_TABLE(name) bytes += t->name##_table.n_slots * sizeof(*t->name##_table.slots);
+#define ADD_ARRAY(name) bytes += t->max_##name * sizeof(*p->name);
+	PROFILE_TABLES(ADD_TABLE)
+	PROFILE_ARRAYS(ADD_ARRAY)
+	return bytes;
 }
