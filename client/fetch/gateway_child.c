@@ -123,13 +123,13 @@ int gateway_child_fail(struct gateway_child *g, const char *what, char why[FETCH
 			 WEXITSTATUS(status));
 	else
 		snprintf(why, FETCH_TEXT_MAX, "profd-gateway %s", what);
-	return GATEWAY_CHILD_E_FAILED;
+	return FETCHER_E_FAILED;
 }
 
 int gateway_child_send(struct gateway_child *g, const void *request, size_t size, const int *fds,
 		       size_t n_fds, char why[FETCH_TEXT_MAX])
 {
-	int r = GATEWAY_CHILD_E_OK;
+	int r = FETCHER_E_OK;
 
 	if (g->is_asked)
 		return error_origin(-EBUSY);
@@ -139,11 +139,11 @@ int gateway_child_send(struct gateway_child *g, const void *request, size_t size
 				return error_origin(r);
 			snprintf(why, FETCH_TEXT_MAX, "cannot start %.150s: %s", g->path,
 				 strerrordesc_np(-r));
-			return GATEWAY_CHILD_E_FAILED;
+			return FETCHER_E_FAILED;
 		}
 		if (!fd_packet_send(g->socket, request, size, fds, n_fds, MSG_DONTWAIT)) {
 			g->is_asked = true;
-			return GATEWAY_CHILD_E_OK;
+			return FETCHER_E_OK;
 		}
 		r = gateway_child_fail(g, "does not accept requests", why);
 	}
@@ -156,7 +156,7 @@ int gateway_child_receive(struct gateway_child *g, uint64_t until_ns, struct fet
 	ret_files->n_fds = 0;
 	if (!g->is_asked) {
 		snprintf(why, FETCH_TEXT_MAX, "nothing was asked");
-		return GATEWAY_CHILD_E_FAILED;
+		return FETCHER_E_FAILED;
 	}
 	if (!fd_packet_await(g->socket, until_ns))
 		return gateway_child_fail(g, "does not answer", why);
@@ -169,5 +169,5 @@ int gateway_child_receive(struct gateway_child *g, uint64_t until_ns, struct fet
 	/* What servers say is nothing for somebody's terminal. */
 	ret->text[sizeof(ret->text) - 1] = '\0';
 	utf8_make_harmless(ret->text);
-	return GATEWAY_CHILD_E_OK;
+	return FETCHER_E_OK;
 }

@@ -135,7 +135,7 @@ int http_send(struct http *h, const struct http_request *request, struct http_me
 	r = gateway_child_send(&h->gateway, &packet, sizeof(packet), parts.all, parts.n,
 			       message->text);
 	if (r)
-		return r == GATEWAY_CHILD_E_FAILED ? HTTP_E_FAILED : r;
+		return r == FETCHER_E_FAILED ? HTTP_E_FAILED : r;
 	h->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
 	h->max_bytes = request->max_bytes;
 	return HTTP_E_OK;

@@ -256,18 +256,16 @@ static int gather_add_comments(struct gather *g)
 	const struct ring_ledger *l = &g->ledger;
 	struct gather_totals totals;
 	struct utsname host;
-	int r;
 
 	gather_get_totals(g, &totals);
 	if (uname(&host) < 0)
 		return error_origin(-errno);
-	if ((r = gather_add_comment(g, "# profd version: %s", PROFD_VERSION)) ||
-	    (r = gather_add_comment(g, "# profd host: %s", host.nodename)) ||
-	    (r = gather_add_comment(g, "# profd kernel: %s", host.release)) ||
-	    (r = gather_add_comment(g, "# profd event: cpu-clock:u")) ||
-	    (r = gather_add_comment(g, "# profd frequency: %" PRIu32 " Hz", g->frequency)))
-		return r;
-	return gather_add_comment(g,
+	return gather_add_comment(g, "# profd version: %s", PROFD_VERSION) ?:
+	       gather_add_comment(g, "# profd host: %s", host.nodename) ?:
+	       gather_add_comment(g, "# profd kernel: %s", host.release) ?:
+	       gather_add_comment(g, "# profd event: cpu-clock:u") ?:
+	       gather_add_comment(g, "# profd frequency: %" PRIu32 " Hz", g->frequency) ?:
+	       gather_add_comment(g,
 				  "# profd ledger: seen=%" PRIu64 " complete=%" PRIu64
 				  " truncated=%" PRIu64 " broken=%" PRIu64 " filtered=%" PRIu64
 				  " lost=%" PRIu64 " malformed=%" PRIu64,
