@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/error.h"
+#include "common/text_print.h"
 
 static bool is_absolute(const char *path)
 {
@@ -23,16 +23,12 @@ static bool is_absolute(const char *path)
 static int user_paths_choose(char **ret, const char *xdg, const char *home, const char *below,
 			     const char *name)
 {
-	int n = 0;
-
 	*ret = NULL;
 	if (is_absolute(xdg))
-		n = asprintf(ret, "%s/%s", xdg, name);
-	else if (is_absolute(home) && below)
-		n = asprintf(ret, "%s/%s/%s", home, below, name);
-	if (n < 0)
-		*ret = NULL;
-	return n < 0 ? error_origin(-ENOMEM) : 0;
+		return text_print(ret, "%s/%s", xdg, name);
+	if (is_absolute(home) && below)
+		return text_print(ret, "%s/%s/%s", home, below, name);
+	return 0;
 }
 
 int user_paths_find(struct user_paths *ret, const struct user_environment *e)

@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/program_path.h"
+#include "common/text_print.h"
 #include "common/utf8.h"
 
 #define URLS_VARIABLE "DEBUGINFOD_URLS="
@@ -71,10 +72,8 @@ static int gateway_child_start(struct gateway_child *g)
 	cleanup(freep) char **environment = NULL;
 	cleanup(freep) char *urls = NULL;
 
-	if (g->urls && asprintf(&urls, "%s%s", URLS_VARIABLE, g->urls) < 0) {
-		urls = NULL;
+	if (g->urls && text_print(&urls, "%s%s", URLS_VARIABLE, g->urls))
 		return -ENOMEM;
-	}
 	return child_environment(&environment, g->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
 				 urls)
 		       ?: child_start(&g->child,

@@ -18,6 +18,7 @@
 
 #include "common/error.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define FILES          "debuginfo/.build-id"
 #define FETCH_PREFIX   ".fetch-"
@@ -298,9 +299,7 @@ void debug_cache_sweep(struct debug_cache *c)
 
 		if (strncmp(entry->d_name, FETCH_PREFIX, strlen(FETCH_PREFIX)) != 0)
 			continue;
-		if (asprintf(&path, "%s/%s", c->directory, entry->d_name) < 0)
-			path = NULL;
-		else
+		if (!text_print(&path, "%s/%s", c->directory, entry->d_name))
 			(void)!nftw(path, debug_cache_remove_path, N_OPEN_FOLDERS,
 				    FTW_DEPTH | FTW_PHYS);
 	}

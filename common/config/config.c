@@ -28,6 +28,7 @@
 #include "common/error.h"
 #include "common/read_end.h"
 #include "common/store/contents.h"
+#include "common/text_print.h"
 #include "common/user_paths.h"
 
 #define DEFAULT_PATH  "/etc/profd/profd.conf"
@@ -292,12 +293,9 @@ static int config_apply_dir(struct config *c, const char *path, struct config_me
 	for (int i = 0; i < n; i++) {
 		cleanup(freep) char *name = NULL;
 
-		if (r == CONFIG_E_OK && asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0) {
-			name = NULL;
-			r = error_origin(-ENOMEM);
-		}
 		if (r == CONFIG_E_OK)
-			r = config_apply_file(c, fd, entries[i]->d_name, name, message);
+			r = text_print(&name, "%s/%s", path, entries[i]->d_name)
+				    ?: config_apply_file(c, fd, entries[i]->d_name, name, message);
 		free(entries[i]);
 	}
 	return r;
@@ -318,11 +316,7 @@ static int config_apply_all(struct config *c, const char *path, const char *stan
 		if (r)
 			return r;
 	}
-	if (asprintf(&folder, "%s.d", file) < 0) {
-		folder = NULL;
-		return error_origin(-ENOMEM);
-	}
-	return config_apply_dir(c, folder, message);
+	return text_print(&folder, "%s.d", file) ?: config_apply_dir(c, folder, message);
 }
 
 /* NULL: it stays. */

@@ -22,6 +22,7 @@
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 struct merge {
 	struct profile *p;
@@ -517,13 +518,9 @@ int merge_finish(struct merge *m)
 	int r = 0;
 
 	m->p->duration_ns = m->duration_ns;
-	if (m->ledger) {
-		if (asprintf(&line, "# profd ledger: %s", m->ledger) < 0) {
-			line = NULL;
-			return error_origin(-ENOMEM);
-		}
-		r = profile_add_comment(m->p, line);
-	}
+	if (m->ledger)
+		r = text_print(&line, "# profd ledger: %s", m->ledger)
+			    ?: profile_add_comment(m->p, line);
 	if (!r && m->mode == MERGE_WINDOWS_SET)
 		r = profile_windows_list(&m->windows, m->p);
 	return r;

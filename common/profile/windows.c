@@ -17,6 +17,7 @@
 #include "common/order.h"
 #include "common/profile/ledger_line.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define LEDGER "# profd ledger: "
 #define WINDOW "# profd window: "
@@ -193,15 +194,11 @@ int profile_windows_list(const struct profile_windows *windows, struct profile *
 	for (size_t i = 0; i < windows->n; i++) {
 		const struct profile_window *w = &windows->all[i];
 		cleanup(freep) char *line = NULL;
-		int r;
+		int r = text_print(&line, WINDOW "%" PRId64 "+%" PRId64 "%s%s", w->time_ns,
+				   w->duration_ns, w->ledger && *w->ledger ? " " : "",
+				   w->ledger ? w->ledger : "")
+				?: profile_add_comment(p, line);
 
-		if (asprintf(&line, WINDOW "%" PRId64 "+%" PRId64 "%s%s", w->time_ns,
-			     w->duration_ns, w->ledger && *w->ledger ? " " : "",
-			     w->ledger ? w->ledger : "") < 0) {
-			line = NULL;
-			return error_origin(-ENOMEM);
-		}
-		r = profile_add_comment(p, line);
 		if (r)
 			return r;
 	}

@@ -28,6 +28,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/fd_packet.h"
+#include "common/text_print.h"
 
 #define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
 #define N_OPEN_FOLDERS 8 /* nftw(3) */
@@ -244,10 +245,8 @@ static int fetch_prepare(struct fetch *f, const char *folder, bool has_cache)
 	if (folder || !has_cache) {
 		cleanup(freep) char *path = NULL;
 
-		if (asprintf(&path, "%s/.fetch-XXXXXX", folder ? folder : FETCH_TEMPORARY) < 0) {
-			path = NULL;
-			return error_origin(-ENOMEM);
-		}
+		if (text_print(&path, "%s/.fetch-XXXXXX", folder ? folder : FETCH_TEMPORARY))
+			return -ENOMEM;
 		if (!mkdtemp(path))
 			return error_origin(-errno);
 		f->temporary = steal_ptr(&path);
