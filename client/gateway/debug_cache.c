@@ -248,12 +248,6 @@ bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t leng
 	return debug_cache_make_name(name, id, length) && faccessat(c->files, name, F_OK, 0) == 0;
 }
 
-/* What servers say of its age means nothing here; and it may be read by all. */
-static bool prepare_file(int fd, struct stat *st)
-{
-	return futimens(fd, NULL) == 0 && fchmod(fd, 0644) == 0 && fstat(fd, st) == 0;
-}
-
 int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, int fd)
 {
 	char name[NAME_SIZE], source[32], folder_name[3] = "";
@@ -261,7 +255,9 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	struct stat st;
 	int r;
 
-	if (!debug_cache_make_name(name, id, length) || !prepare_file(fd, &st))
+	/* What servers say of its age means nothing here; and it may be read by all. */
+	if (!debug_cache_make_name(name, id, length) || futimens(fd, NULL) < 0 ||
+	    fchmod(fd, 0644) < 0 || fstat(fd, &st) < 0)
 		return DEBUG_CACHE_E_UNUSABLE;
 	if ((uint64_t)st.st_blocks * 512 > c->max_bytes)
 		return DEBUG_CACHE_E_TOO_LARGE;

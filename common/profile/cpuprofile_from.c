@@ -131,12 +131,6 @@ static int lay_out_mappings(const struct profile *p, struct place **ret)
 	return move_places(places, p->n_mappings);
 }
 
-static void add_sample_count(uint64_t *sum, uint64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = UINT64_MAX;
-}
-
 static int cpuprofile_compare_chains(const void *a, const void *b)
 {
 	const struct cpuprofile_record *x = a, *y = b;
@@ -179,6 +173,7 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 		const struct profile_sample *s = &p->samples[i];
 		int64_t value = p->sample_values[i * p->n_sample_types];
 		struct cpuprofile_record record = {.addresses = ret->addresses + at};
+		uint64_t *sum;
 
 		if (value <= 0)
 			continue;
@@ -198,8 +193,9 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 		}
 		if (record.n_addresses)
 			ret->records[ret->n_records++] = record;
-		add_sample_count(record.n_addresses ? &ret->samples : &ret->without_user,
-				 record.count);
+		sum = record.n_addresses ? &ret->samples : &ret->without_user;
+		if (__builtin_add_overflow(*sum, record.count, sum))
+			*sum = UINT64_MAX;
 	}
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;

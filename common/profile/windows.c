@@ -60,13 +60,6 @@ static int profile_window_order(const struct profile_window *a, const struct pro
 	return order_of(a->time_ns, b->time_ns) ?: order_of(a->duration_ns, b->duration_ns);
 }
 
-/* Whether @window, which is not before @a, is what @a is. What others wrote is never the same. */
-static bool profile_window_is_same(const struct profile_window *a,
-				   const struct profile_window *window)
-{
-	return window->ledger && a->ledger && profile_window_order(a, window) >= 0;
-}
-
 static int profile_windows_reserve(struct profile_windows *windows, size_t n)
 {
 	return room_make(&windows->all, &windows->capacity, windows->n + n, sizeof(*windows->all));
@@ -76,11 +69,13 @@ static int profile_windows_reserve(struct profile_windows *windows, size_t n)
 static int profile_windows_append(struct profile_windows *windows,
 				  const struct profile_window *window, bool *ret_added)
 {
+	const struct profile_window *last = windows->n ? &windows->all[windows->n - 1] : NULL;
 	struct profile_window copy = *window;
 	int r;
 
 	*ret_added = false;
-	if (windows->n && profile_window_is_same(&windows->all[windows->n - 1], window))
+	/* What others wrote is never the same. */
+	if (last && last->ledger && window->ledger && profile_window_order(last, window) >= 0)
 		return 0;
 	r = profile_windows_reserve(windows, 1);
 	if (r)

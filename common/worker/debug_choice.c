@@ -106,12 +106,6 @@ static int debug_choice_fetch(const struct debug_choice_world *world, const uint
 	return 0;
 }
 
-/* Whether the image itself answers as well as a debug file could. */
-static bool worker_image_suffices(const struct worker_image *image, bool want_lines)
-{
-	return want_lines ? image->has_lines : image->has_symtab || image->has_debugdata;
-}
-
 int debug_choice_make(const struct debug_choice_world *world, const char *path,
 		      const struct worker_image *image, bool want_lines, struct debug_choice *ret)
 {
@@ -126,7 +120,9 @@ int debug_choice_make(const struct debug_choice_world *world, const char *path,
 	if (length < sizeof(subject.path))
 		memcpy(subject.path, path, length + 1);
 	r = debug_choice_find(world, &subject, false, ret);
-	if (!r && ret->debug < 0 && !worker_image_suffices(image, want_lines)) {
+	/* Unless the image itself answers as well as a debug file could. */
+	if (!r && ret->debug < 0 &&
+	    !(want_lines ? image->has_lines : image->has_symtab || image->has_debugdata)) {
 		r = debug_choice_fetch(world, image->elf.build_id, image->elf.build_id_length,
 				       &ret->debug, &subject.facts);
 		/* It lies nowhere from where a relative path could lead. */

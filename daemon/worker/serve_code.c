@@ -142,18 +142,16 @@ static int serve_code_add_line(struct code *c, struct worker_instruction *i)
 	return text_pool_add(c->texts, frames[0].file, &i->file);
 }
 
-static uint64_t serve_code_length(const struct code *c)
-{
-	return sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
-	       text_pool_length(c->texts);
-}
-
 static int serve_code_append(struct code *c, const struct worker_instruction *i)
 {
+	uint64_t length;
+
 	if (room_append(&c->instructions, &c->n_allocated, &c->n, *i))
 		return -ENOMEM;
 	/* An outcome, no error: too much was asked for at once. */
-	return serve_code_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	length = sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
+		 text_pool_length(c->texts);
+	return length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
 static int serve_code_add_all(struct code *c)

@@ -138,18 +138,14 @@ static int texts_add(struct texts *texts, const char *text)
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-static enum demangle_style request_demangle_style(uint32_t flags)
-{
-	return flags & WORKER_NO_PARAMETERS ? DEMANGLE_NO_PARAMETERS
-	       : flags & WORKER_NO_CLONES   ? DEMANGLE_NO_CLONES
-					    : DEMANGLE_WHOLE;
-}
-
 int serve_demangle(const struct request *request, struct answer *ret)
 {
 	const char *at = (const char *)request->payload;
 	const char *end = at + request->header.payload_length;
-	enum demangle_style style = request_demangle_style(request->header.flags);
+	enum demangle_style style = request->header.flags & WORKER_NO_PARAMETERS
+					    ? DEMANGLE_NO_PARAMETERS
+				    : request->header.flags & WORKER_NO_CLONES ? DEMANGLE_NO_CLONES
+									       : DEMANGLE_WHOLE;
 	struct texts texts = {0};
 	int r = 0;
 

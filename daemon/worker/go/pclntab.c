@@ -73,11 +73,6 @@ static uint64_t pclntab_header_field(const struct pclntab *t, unsigned i)
 				   t->pointer_size);
 }
 
-static unsigned pclntab_entry_size(const struct pclntab *t)
-{
-	return t->text_at ? 4 : t->pointer_size;
-}
-
 /* All of a version's positions. False: they are not within the table. */
 static bool pclntab_find_parts(struct pclntab *t, enum version version)
 {
@@ -143,7 +138,7 @@ static bool pclntab_read_name(const struct pclntab *t, uint64_t at, struct pclnt
 
 bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret)
 {
-	unsigned size = pclntab_entry_size(t);
+	unsigned size = t->text_at ? 4 : t->pointer_size;
 	/* Three numbers are there: FUNCTION_BYTES of each function are. */
 	const uint8_t *entry = t->data + t->functions + 2 * i * size, *more;
 	uint64_t at = pclntab_read_number(entry + size, size);
