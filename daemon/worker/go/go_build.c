@@ -13,6 +13,7 @@
 
 #include "common/bytes.h"
 #include "common/cleanup.h"
+#include "common/wire.h"
 #include "common/worker/text.h"
 
 #define SECTION_MAX  (4u << 20) /* bytes; large programs list some thousand modules: 200 kB */
@@ -41,25 +42,16 @@ static bool is_go_build_header(const Elf_Data *data)
 /* Takes a text and its length from what is left. */
 static bool go_build_parse_text(struct span *left, struct span *ret)
 {
-	uint64_t length = 0;
-	uint8_t byte;
+	const uint8_t *at = (const uint8_t *)left->data;
+	struct wire w = {.at = at, .end = at + left->length};
+	uint64_t length;
 
-	for (unsigned shift = 0; shift < 35; shift += 7) {
-		if (!left->length)
-			return false;
-		byte = (uint8_t)*left->data++;
-		left->length--;
-		length |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if (length > left->length)
-			return false;
-		*ret = (struct span){left->data, (size_t)length};
-		left->data += length;
-		left->length -= (size_t)length;
-		return true;
-	}
-	return false;
+	if (!wire_varint(&w, &length) || length > (uint64_t)(w.end - w.at))
+		return false;
+	*ret = (struct span){(const char *)w.at, (size_t)length};
+	left->data = ret->data + length;
+	left->length = (size_t)(w.end - w.at) - (size_t)length;
+	return true;
 }
 
 /* The text whose string header is at @address; *ret_data is malloc'ed. Nothing: left empty. */
