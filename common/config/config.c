@@ -364,38 +364,31 @@ int config_set_paths(struct config *c, const char *store_path, const char *contr
 		       ?: config_replace_text(&c->control_socket, control_socket);
 }
 
-static bool config_swap_texts(char **a, char **b)
-{
-	bool differ = strcmp(*a, *b) != 0;
-	char *text = *a;
-
-	*a = *b;
-	*b = text;
-	return differ;
-}
-
-static bool config_swap_numbers(void *a, void *b, size_t size)
-{
-	bool differ = memcmp(a, b, size) != 0;
-	uint64_t number;
-
-	memcpy(&number, a, size);
-	memcpy(a, b, size);
-	memcpy(b, &number, size);
-	return differ;
-}
-
 bool config_swap_restart_only(struct config *a, struct config *b)
 {
-	bool differ = config_swap_texts(&a->store_path, &b->store_path);
+	static const struct {
+		size_t offset, size; /* size 0: a text */
+	} fields[] = {
+		{AT(store_path), 0},
+		{AT(store_group), 0},
+		{AT(control_socket), 0},
+		{AT(control_socket_mode), sizeof(a->control_socket_mode)},
+		{AT(memory_budget), sizeof(a->memory_budget)},
+		{AT(exclude_self), sizeof(a->exclude_self)},
+	};
+	bool differ = false;
 
-	differ |= config_swap_texts(&a->store_group, &b->store_group);
-	differ |= config_swap_texts(&a->control_socket, &b->control_socket);
-	differ |= config_swap_numbers(&a->control_socket_mode, &b->control_socket_mode,
-				      sizeof(a->control_socket_mode));
-	differ |= config_swap_numbers(&a->memory_budget, &b->memory_budget,
-				      sizeof(a->memory_budget));
-	differ |= config_swap_numbers(&a->exclude_self, &b->exclude_self, sizeof(a->exclude_self));
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		size_t size = fields[i].size ? fields[i].size : sizeof(char *);
+		char *x = (char *)a + fields[i].offset, *y = (char *)b + fields[i].offset;
+		uint64_t kept;
+
+		differ |= fields[i].size ? memcmp(x, y, size) != 0
+					 : strcmp(*(char **)(void *)x, *(char **)(void *)y) != 0;
+		memcpy(&kept, x, size);
+		memcpy(x, y, size);
+		memcpy(y, &kept, size);
+	}
 	return differ;
 }
 

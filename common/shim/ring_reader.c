@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/frame.h"
 #include "common/reasons.h"
@@ -90,16 +91,13 @@ static void ring_reader_copy_record(struct ring_reader *r, uint32_t n)
 
 static bool is_valid_stack_end(uint8_t quality, uint8_t reason)
 {
-	switch (quality) {
-	case STACK_COMPLETE:
-		return !reason;
-	case STACK_TRUNCATED:
-		return reason < N_TRUNCATED;
-	case STACK_BROKEN:
-		return reason < N_BROKEN;
-	default:
-		return false;
-	}
+	static const uint8_t n_reasons[] = {
+		[STACK_COMPLETE] = 1,
+		[STACK_TRUNCATED] = N_TRUNCATED,
+		[STACK_BROKEN] = N_BROKEN,
+	};
+
+	return quality < ARRAY_SIZE(n_reasons) && reason < n_reasons[quality];
 }
 
 static bool ring_parse_sample(uint64_t *record, uint32_t n, struct ring_sample *ret)

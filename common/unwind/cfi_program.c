@@ -100,21 +100,6 @@ static int cfi_run_set_loc(struct run *run)
 	return cfi_run_advance(run, address - now);
 }
 
-static int cfi_run_location(struct run *run, uint8_t op)
-{
-	switch (op) {
-	case CFA_SET_LOC:
-		return cfi_run_set_loc(run);
-	case CFA_ADVANCE_1:
-		return cfi_run_advance_factored(run, cfi_u8(&run->r));
-	case CFA_ADVANCE_2:
-		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 2));
-	case CFA_ADVANCE_4:
-		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 4));
-	}
-	return cfi_run_advance_factored(run, cfi_fixed(&run->r, 8));
-}
-
 static int cfi_run_states(struct run *run, uint8_t op)
 {
 	if (op == CFA_REMEMBER_STATE) {
@@ -264,11 +249,14 @@ static int cfi_run_extended(struct run *run, uint8_t op)
 	case CFA_NOP:
 		return CFI_E_OK;
 	case CFA_SET_LOC:
+		return cfi_run_set_loc(run);
 	case CFA_ADVANCE_1:
 	case CFA_ADVANCE_2:
 	case CFA_ADVANCE_4:
+		return cfi_run_advance_factored(run,
+						cfi_fixed(&run->r, 1u << (op - CFA_ADVANCE_1)));
 	case CFA_ADVANCE_8:
-		return cfi_run_location(run, op);
+		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 8));
 	case CFA_REMEMBER_STATE:
 	case CFA_RESTORE_STATE:
 		return cfi_run_states(run, op);

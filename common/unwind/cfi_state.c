@@ -94,6 +94,8 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine)
 
 static bool cfi_read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
 {
+	unsigned size, unused;
+
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
 		*ret = op - OP_LIT0;
 		return true;
@@ -106,16 +108,12 @@ static bool cfi_read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
 		*ret = cfi_fixed(r, (size_t)1 << (op - OP_CONST1U) / 2);
 		return true;
 	case OP_CONST1S:
-		*ret = (uint64_t)(int64_t)(int8_t)cfi_u8(r);
-		return true;
 	case OP_CONST2S:
-		*ret = (uint64_t)(int64_t)(int16_t)cfi_fixed(r, 2);
-		return true;
 	case OP_CONST4S:
-		*ret = (uint64_t)(int64_t)(int32_t)cfi_fixed(r, 4);
-		return true;
 	case OP_CONST8S:
-		*ret = cfi_fixed(r, 8);
+		size = 1u << (op - OP_CONST1S) / 2;
+		unused = 64 - 8 * size;
+		*ret = (uint64_t)((int64_t)(cfi_fixed(r, size) << unused) >> unused);
 		return true;
 	case OP_CONSTU:
 		*ret = cfi_uleb(r);

@@ -34,25 +34,17 @@ static const struct {
 
 static bool pclntab_version(uint32_t magic, enum version *ret, bool *ret_known)
 {
-	*ret_known = true;
-	switch (magic) {
-	case 0xfffffffb:
-		*ret = GO_1_2;
-		return true;
-	case 0xfffffffa:
-		*ret = GO_1_16;
-		return true;
-	case 0xfffffff0:
-		*ret = GO_1_18;
-		return true;
-	case 0xfffffff1:
-		*ret = GO_1_20;
-		return true;
-	default:
-		*ret = GO_1_20;
-		*ret_known = false;
-		return (magic & MAGIC_BITS) == MAGIC_BITS;
-	}
+	static const uint32_t magics[] = {
+		[GO_1_2] = 0xfffffffb,
+		[GO_1_16] = 0xfffffffa,
+		[GO_1_18] = 0xfffffff0,
+		[GO_1_20] = 0xfffffff1,
+	};
+
+	for (*ret = GO_1_2; *ret < GO_1_20 && magic != magics[*ret];)
+		++*ret;
+	*ret_known = magic == magics[*ret];
+	return (magic & MAGIC_BITS) == MAGIC_BITS;
 }
 
 /* Of @size bytes, 4 or 8, which are there. */
