@@ -2,7 +2,6 @@
 /* The arithmetic of differences: values that are scaled, marked as the base's, and added up. */
 #include "common/profile/compare.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
