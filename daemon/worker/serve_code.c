@@ -41,26 +41,11 @@ static void serve_code_deinit(struct code *c)
 	free(c->instructions);
 }
 
-/* The segment that has @address in the file; an executable one if several do. */
-static const struct elf_segment *serve_code_segment(const struct elf_summary *elf, uint64_t address)
-{
-	const struct elf_segment *found = NULL;
-
-	for (uint32_t i = 0; i < elf->n_segments; i++) {
-		const struct elf_segment *s = &elf->segments[i];
-
-		if (address >= s->vaddr && address - s->vaddr < s->file_size &&
-		    (!found || (s->executable && !found->executable)))
-			found = s;
-	}
-	return found;
-}
-
 /* As many bytes at [address, address + max) as its segment has. Returns how many there are. */
 static size_t serve_code_read(int fd, const struct elf_summary *elf, uint64_t address, uint8_t *ret,
 			      size_t max)
 {
-	const struct elf_segment *s = serve_code_segment(elf, address);
+	const struct elf_segment *s = elf_summary_find(elf, address, true);
 	ssize_t n;
 
 	if (!s)
