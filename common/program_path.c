@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/error.h"
 #include "common/text_print.h"
 
 /* Programs are beside our executable while nothing is installed, libraries in ../lib of that. */
@@ -18,13 +17,8 @@ static int program_path_choose(const char *variable, const char *name, bool is_l
 	char own[4096], *path;
 	ssize_t n;
 
-	if (chosen && chosen[0]) {
-		path = strdup(chosen);
-		if (!path)
-			return error_origin(-ENOMEM);
-		*ret = path;
-		return 0;
-	}
+	if (chosen && chosen[0])
+		return text_copy(ret, chosen);
 	n = readlink("/proc/self/exe", own, sizeof(own));
 	slash = n > 0 && (size_t)n < sizeof(own) ? memrchr(own, '/', (size_t)n) : NULL;
 	if (slash) {

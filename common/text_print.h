@@ -2,8 +2,10 @@
 #ifndef PROFD_COMMON_TEXT_PRINT_H
 #define PROFD_COMMON_TEXT_PRINT_H
 
+/* Texts in memory of their own. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/error.h"
 
@@ -15,5 +17,12 @@
 			*(ret) = NULL;                     \
 		text_r < 0 ? error_origin(-ENOMEM) : 0;    \
 	})
+
+/* Of NULL the copy is NULL. Returns 0 or -ENOMEM. */
+static inline int text_copy(char **ret, const char *text)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? error_origin(-ENOMEM) : 0;
+}
 
 #endif

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -27,24 +26,17 @@
 
 _Static_assert(FETCH_SOCKET_FD == CHILD_FIRST_FD, "descriptors of the gateway");
 
-static int gateway_child_copy(char **ret, const char *text)
-{
-	if (text && !(*ret = strdup(text)))
-		return error_origin(-ENOMEM);
-	return 0;
-}
-
 int gateway_child_init(struct gateway_child *g, const char *mode,
 		       const struct fetcher_options *options)
 {
 	int r;
 
 	*g = (struct gateway_child){.mode = mode, .child = CHILD_NONE, .socket = -1};
-	if (!options->path && (r = program_path("PROFD_GATEWAY", "profd-gateway", &g->path)))
-		return r;
-	return gateway_child_copy(&g->path, options->path) ?:
-	       gateway_child_copy(&g->urls, options->urls) ?:
-	       gateway_child_copy(&g->cache_directory, options->cache_directory);
+	r = options->path ? text_copy(&g->path, options->path)
+			  : program_path("PROFD_GATEWAY", "profd-gateway", &g->path);
+	return r ?:
+	       text_copy(&g->urls, options->urls) ?:
+	       text_copy(&g->cache_directory, options->cache_directory);
 }
 
 void gateway_child_deinit(struct gateway_child *g)

@@ -205,10 +205,7 @@ int debug_cache_open(struct debug_cache **ret, const char *directory, uint64_t m
 		return error_origin(-ENOMEM);
 	c->lock = c->files = -1;
 	c->max_bytes = max_bytes;
-	c->directory = strdup(directory);
-	if (!c->directory)
-		return error_origin(-ENOMEM);
-	r = debug_cache_open_files(c);
+	r = text_copy(&c->directory, directory) ?: debug_cache_open_files(c);
 	if (r)
 		return r;
 	debug_cache_sweep(c);

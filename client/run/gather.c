@@ -22,6 +22,7 @@
 #include "common/maps.h"
 #include "common/profile/value_types.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define BYTES_MAX    ((size_t)1 << 30)
 #define MAPPINGS_MAX 65536u
@@ -75,10 +76,7 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 	p->gather = g;
 	p->pid = pid;
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
-	p->program = strdup(program);
-	if (!p->program)
-		return error_origin(-ENOMEM);
-	r = gather_new_profile(&p->raw);
+	r = text_copy(&p->program, program) ?: gather_new_profile(&p->raw);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);

@@ -323,12 +323,10 @@ static int config_apply_all(struct config *c, const char *path, const char *stan
 static int config_replace_text(char **text, const char *with)
 {
 	char *copy;
+	int r = text_copy(&copy, with);
 
-	if (!with)
-		return 0;
-	copy = strdup(with);
 	if (!copy)
-		return error_origin(-ENOMEM);
+		return r;
 	free(*text);
 	*text = copy;
 	return 0;

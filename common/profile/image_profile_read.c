@@ -16,6 +16,7 @@
 #include "common/profile/image_profile.h"
 #include "common/profile/message.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define FOOTER_BYTES 8
 #define CHUNK_BYTES  8
@@ -117,17 +118,11 @@ static int parse_header_number(struct reader *r, const struct line *line, int ba
 	return 0;
 }
 
-static int copy_header_text(const struct line *line, char **ret)
-{
-	*ret = strdup(line->rest);
-	return *ret ? 0 : error_origin(-ENOMEM);
-}
-
 static int copy_header_image(struct reader *r, const struct line *line)
 {
 	if (line->rest[strspn(line->rest, HEXADECIMAL)])
 		return REFUSE(r, "byte %zu: image is not made of hexadecimal digits", line->at);
-	return copy_header_text(line, &r->p->image);
+	return text_copy(&r->p->image, line->rest);
 }
 
 static int copy_header_epoch(struct reader *r, const struct line *line)
@@ -138,7 +133,7 @@ static int copy_header_epoch(struct reader *r, const struct line *line)
 		return REFUSE(r, "byte %zu: epoch is not made of decimal digits", line->at);
 	if (n != 10 && n != 12 && n != 14)
 		return REFUSE(r, "byte %zu: epoch has %zu digits", line->at, n);
-	return copy_header_text(line, &r->p->epoch);
+	return text_copy(&r->p->epoch, line->rest);
 }
 
 static int append_header_line(struct lines *to, const char *text)
@@ -185,9 +180,9 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	case KEY_EPOCH:
 		return copy_header_epoch(r, line);
 	case KEY_PLATFORM:
-		return copy_header_text(line, &p->platform);
+		return text_copy(&p->platform, line->rest);
 	case KEY_EVENT:
-		return copy_header_text(line, &p->event);
+		return text_copy(&p->event, line->rest);
 	case KEY_PERIOD:
 		return parse_header_number(r, line, 10, UINT64_MAX, &p->period);
 	case KEY_TSTART:
@@ -197,7 +192,7 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	case KEY_PATH:
 		return append_header_line(&r->path, line->rest);
 	case KEY_LEDGER:
-		return copy_header_text(line, &p->ledger);
+		return text_copy(&p->ledger, line->rest);
 	default:
 		e = parse_header_number(r, line, 10, UINT32_MAX, &value);
 		if (!e)

@@ -28,6 +28,7 @@
 #include "common/helper/memory_file.h"
 #include "common/program_path.h"
 #include "common/read_end.h"
+#include "common/text_print.h"
 #include "common/worker/protocol.h"
 
 #define PROGRAM "profd-image-worker"
@@ -95,16 +96,11 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
 	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
-	w->name = strdup(options->name ? options->name : "");
-	if (options->path)
-		w->path = strdup(options->path);
-	if (!w->name || (options->path && !w->path))
-		return error_origin(-ENOMEM);
-	if (!options->path) {
-		r = program_path("PROFD_IMAGE_WORKER", PROGRAM, &w->path);
-		if (r)
-			return r;
-	}
+	r = text_copy(&w->name, options->name ? options->name : "")
+		    ?: (options->path ? text_copy(&w->path, options->path)
+				      : program_path("PROFD_IMAGE_WORKER", PROGRAM, &w->path));
+	if (r)
+		return r;
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll_fd < 0)
 		return error_origin(-errno);
