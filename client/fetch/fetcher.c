@@ -27,10 +27,9 @@ int fetcher_new(struct fetcher **ret, const struct fetcher_options *options)
 	if (!f)
 		return error_origin(-ENOMEM);
 	r = gateway_child_init(&f->gateway, "--fetch", options);
-	if (r)
-		return r;
-	*ret = steal_ptr(&f);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&f);
+	return r;
 }
 
 void fetcher_free(struct fetcher *f)

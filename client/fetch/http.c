@@ -38,10 +38,9 @@ int http_new(struct http **ret, const char *path)
 	if (!h)
 		return error_origin(-ENOMEM);
 	r = gateway_child_init(&h->gateway, "--http", &(struct fetcher_options){.path = path});
-	if (r)
-		return r;
-	*ret = steal_ptr(&h);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&h);
+	return r;
 }
 
 void http_free(struct http *h)

@@ -210,10 +210,9 @@ int debug_cache_open(struct debug_cache **ret, const char *directory, uint64_t m
 		return r;
 	debug_cache_sweep(c);
 	r = debug_cache_make_room(c, 0);
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return DEBUG_CACHE_E_OK;
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 void debug_cache_close(struct debug_cache *c)

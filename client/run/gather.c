@@ -44,10 +44,9 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 	g->frequency = frequency;
 	g->start_ns = start_ns;
 	r = gather_new_profile(&g->profile);
-	if (r)
-		return r;
-	*ret = steal_ptr(&g);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&g);
+	return r;
 }
 
 void gather_set_world(struct gather *g, const struct gather_world *world)
@@ -77,10 +76,9 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 	p->pid = pid;
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
 	r = text_copy(&p->program, program) ?: gather_new_profile(&p->raw);
-	if (r)
-		return r;
-	*ret = steal_ptr(&p);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&p);
+	return r;
 }
 
 void gather_process_free(struct gather_process *p)

@@ -230,10 +230,9 @@ int config_parse(struct config **ret, const char *text, const char *name,
 	cleanup(config_freep) struct config *c = NULL;
 	int r = config_new(&c) ?: config_apply_text(c, text, name, message);
 
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return CONFIG_E_OK;
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 static int config_cannot_read(const char *path, const char *why, struct config_message *message)
@@ -350,10 +349,9 @@ int config_load(struct config **ret, const char *path, const struct user_paths *
 		r = config_apply_user(c, user);
 	if (!r)
 		r = config_apply_all(c, path, user ? user->config : DEFAULT_PATH, message);
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return CONFIG_E_OK;
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 int config_set_paths(struct config *c, const char *store_path, const char *control_socket)

@@ -345,8 +345,7 @@ int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
 
 	if (e == -E2BIG)
 		return REFUSE(&r, "more entries of a kind than can be numbered");
-	if (e)
-		return e;
-	*ret = steal_ptr(&r.p);
-	return CPUPROFILE_E_OK;
+	if (!e)
+		*ret = steal_ptr(&r.p);
+	return e;
 }

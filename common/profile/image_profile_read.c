@@ -335,8 +335,7 @@ int image_profile_read(const uint8_t *data, size_t length, struct image_profile 
 	if (!length)
 		return REFUSE(&r, "byte 0: the file is empty");
 	e = image_profile_read_header(&r) ?: read_binary(&r);
-	if (e)
-		return e;
-	*ret = steal_ptr(&r.p);
-	return IMAGE_PROFILE_E_OK;
+	if (!e)
+		*ret = steal_ptr(&r.p);
+	return e;
 }

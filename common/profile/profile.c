@@ -80,10 +80,9 @@ int profile_new(struct profile **ret)
 		return error_origin(-ENOMEM);
 	profile_hash_key_init(&p->tables->hash_key);
 	r = profile_add_string(p, "", 0, &empty);
-	if (r)
-		return r;
-	*ret = steal_ptr(&p);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&p);
+	return r;
 }
 
 void profile_free(struct profile *p)

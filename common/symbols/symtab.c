@@ -257,10 +257,9 @@ int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all
 		return SYMTAB_E_NONE;
 	s->n_symbols = (uint32_t)n;
 	r = symtab_fill(s, list->entries);
-	if (r)
-		return r;
-	*ret = steal_ptr(&s);
-	return SYMTAB_E_OK;
+	if (!r)
+		*ret = steal_ptr(&s);
+	return r;
 }
 
 static uint64_t symtab_distance(const struct symtab *s, uint32_t i)

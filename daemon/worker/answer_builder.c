@@ -24,10 +24,9 @@ int answer_builder_new(struct answer_builder **ret)
 	if (!b)
 		return error_origin(-ENOMEM);
 	r = text_pool_new(&b->texts);
-	if (r)
-		return r;
-	*ret = steal_ptr(&b);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&b);
+	return r;
 }
 
 void answer_builder_free(struct answer_builder *b)
