@@ -18,4 +18,9 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+}
+
 #endif

@@ -5,23 +5,9 @@
 #include <fcntl.h>
 
 #include "common/cleanup.h"
+#include "common/digits.h"
 #include "common/error.h"
 #include "common/read_end.h"
-
-static bool cpus_parse_number(const uint8_t *text, size_t length, size_t *at, unsigned *ret)
-{
-	unsigned value = 0;
-	size_t start = *at;
-
-	while (*at < length && text[*at] >= '0' && text[*at] <= '9') {
-		value = value * 10 + (text[*at] - '0');
-		if (value >= CPUS_MAX)
-			return false;
-		(*at)++;
-	}
-	*ret = value;
-	return *at > start;
-}
 
 static void cpus_add(struct cpus *cpus, unsigned cpu)
 {
@@ -33,26 +19,28 @@ static void cpus_add(struct cpus *cpus, unsigned cpu)
 
 int cpus_parse(const uint8_t *text, size_t length, struct cpus *ret)
 {
+	const char *at = (const char *)text, *end = at + length;
 	struct cpus cpus = {0};
-	unsigned first, last;
-	size_t at = 0;
+	uint64_t first, last;
 
-	if (length && text[length - 1] == '\n')
-		length--;
-	while (at < length) {
-		if (!cpus_parse_number(text, length, &at, &first))
+	if (length && end[-1] == '\n')
+		end--;
+	while (at < end) {
+		if (!digits_read(&at, end, 10, &first))
 			return CPUS_E_MALFORMED;
 		last = first;
-		if (at < length && text[at] == '-') {
+		if (at < end && *at == '-') {
 			at++;
-			if (!cpus_parse_number(text, length, &at, &last) || last < first)
+			if (!digits_read(&at, end, 10, &last))
 				return CPUS_E_MALFORMED;
 		}
-		for (unsigned cpu = first; cpu <= last; cpu++)
-			cpus_add(&cpus, cpu);
-		if (at == length)
+		if (last < first || last >= CPUS_MAX)
+			return CPUS_E_MALFORMED;
+		for (; first <= last; first++)
+			cpus_add(&cpus, (unsigned)first);
+		if (at == end)
 			break;
-		if (text[at++] != ',' || at == length)
+		if (*at++ != ',' || at == end)
 			return CPUS_E_MALFORMED;
 	}
 	*ret = cpus;

@@ -6,6 +6,9 @@
  * The project's return values: 0 is done; positive is a named outcome that the direct caller
  * handles; negative is a fatal errno that is passed up untouched. error_origin() marks the place
  * where a fatal one arose, so that the one line logged at the top can name it.
+ *
+ * a() ?: b() ?: c() takes one step after the other while they return 0, and is what the last one
+ * that was taken returned (gcc's manual, "Conditionals with Omitted Operands").
  */
 
 /*

@@ -111,35 +111,30 @@ int option_text(const char *name, const char *argument, void *to, struct usage_m
 	return *argument ? 0 : usage_error(message, "the argument of %s is empty", name);
 }
 
+/* The outcome of one of units.h's parsers; 0 is refused as well. */
+static int option_check(int parsed, const uint64_t *number, const char *name, const char *wanted,
+			const char *argument, struct usage_message *message)
+{
+	return parsed || !*number ? usage_error(message, "%s %s, not '%s'", name, wanted, argument)
+				  : 0;
+}
+
 int option_number(const char *name, const char *argument, void *to, struct usage_message *message)
 {
-	uint64_t *number = to;
-
-	return units_parse_number(argument, number) || !*number
-		       ? usage_error(message, "%s must be a number above 0, not '%s'", name,
-				     argument)
-		       : 0;
+	return option_check(units_parse_number(argument, to), to, name, "must be a number above 0",
+			    argument, message);
 }
 
 int option_size(const char *name, const char *argument, void *to, struct usage_message *message)
 {
-	uint64_t *bytes = to;
-
-	return units_parse_size(argument, bytes) || !*bytes
-		       ? usage_error(message, "%s takes a size such as 500M, not '%s'", name,
-				     argument)
-		       : 0;
+	return option_check(units_parse_size(argument, to), to, name, "takes a size such as 500M",
+			    argument, message);
 }
 
 int option_duration(const char *name, const char *argument, void *to, struct usage_message *message)
 {
-	uint64_t *ns = to;
-
-	return units_parse_duration(argument, ns) || !*ns
-		       ? usage_error(message,
-				     "%s takes a duration such as 500ms, 10s or 3d, not '%s'", name,
-				     argument)
-		       : 0;
+	return option_check(units_parse_duration(argument, to), to, name,
+			    "takes a duration such as 500ms, 10s or 3d", argument, message);
 }
 
 int option_pid(const char *name, const char *argument, void *to, struct usage_message *message)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/packet.h"
 
+#include "common/bytes.h"
+
 int packet_parse(const uint8_t *data, size_t size, size_t max, struct packet *ret)
 {
 	struct packet packet = {0};
@@ -11,8 +13,7 @@ int packet_parse(const uint8_t *data, size_t size, size_t max, struct packet *re
 		*ret = packet;
 		return PACKET_E_PARTIAL;
 	}
-	packet.size = (size_t)data[0] << 24 | (size_t)data[1] << 16 | (size_t)data[2] << 8 |
-		      (size_t)data[3];
+	packet.size = (size_t)bytes_number(data, PACKET_HEADER_SIZE, true);
 	if (packet.size > max)
 		return PACKET_E_TOO_LARGE;
 	packet.payload = data + PACKET_HEADER_SIZE;

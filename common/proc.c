@@ -83,9 +83,8 @@ int proc_read_stat(int proc_fd, pid_t id, struct proc_stat *ret)
 {
 	cleanup(freep) char *text = NULL;
 	size_t length;
-	int r = proc_read_file(proc_fd, id, "stat", &text, &length);
 
-	return r ? r : proc_parse_stat(text, ret);
+	return proc_read_file(proc_fd, id, "stat", &text, &length) ?: proc_parse_stat(text, ret);
 }
 
 enum proc_life proc_life(int proc_fd, pid_t pid)

@@ -15,8 +15,6 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-
 struct unit {
 	const char *name;
 	uint64_t factor;

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -102,9 +101,8 @@ int unixsock_connect(const char *path, int *ret_fd)
 {
 	cleanup(closep) int fd = -1;
 	struct sockaddr_un address;
-	int r;
+	int r = address_init(&address, path);
 
-	r = address_init(&address, path);
 	if (r)
 		return r;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -159,15 +157,13 @@ int unixsock_send(int fd, const uint8_t *payload, size_t size, int timeout_ms)
 {
 	int64_t deadline_ms = unixsock_now_ms() + timeout_ms;
 	uint8_t header[PACKET_HEADER_SIZE];
-	int r;
 
 	if (size > UINT32_MAX)
 		return error_origin(-EMSGSIZE);
 	packet_put_header(header, size);
-	r = unixsock_transfer(fd, POLLOUT, header, sizeof(header), deadline_ms);
-	if (r)
-		return r;
-	return unixsock_transfer(fd, POLLOUT, (uint8_t *)(uintptr_t)payload, size, deadline_ms);
+	return unixsock_transfer(fd, POLLOUT, header, sizeof(header), deadline_ms)
+		       ?: unixsock_transfer(fd, POLLOUT, (uint8_t *)(uintptr_t)payload, size,
+					    deadline_ms);
 }
 
 int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, size_t *ret_size)
@@ -176,9 +172,8 @@ int unixsock_receive(int fd, size_t max, int timeout_ms, uint8_t **ret_payload, 
 	int64_t deadline_ms = unixsock_now_ms() + timeout_ms;
 	uint8_t header[PACKET_HEADER_SIZE];
 	struct packet packet;
-	int r;
+	int r = unixsock_transfer(fd, POLLIN, header, sizeof(header), deadline_ms);
 
-	r = unixsock_transfer(fd, POLLIN, header, sizeof(header), deadline_ms);
 	if (r)
 		return r;
 	if (packet_parse(header, sizeof(header), max, &packet) == PACKET_E_TOO_LARGE)

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/error.h"
+#include "common/text_print.h"
 
 static bool is_absolute(const char *path)
 {
@@ -23,33 +23,24 @@ static bool is_absolute(const char *path)
 static int user_paths_choose(char **ret, const char *xdg, const char *home, const char *below,
 			     const char *name)
 {
-	int n = 0;
-
 	*ret = NULL;
 	if (is_absolute(xdg))
-		n = asprintf(ret, "%s/%s", xdg, name);
-	else if (is_absolute(home) && below)
-		n = asprintf(ret, "%s/%s/%s", home, below, name);
-	if (n < 0)
-		*ret = NULL;
-	return n < 0 ? error_origin(-ENOMEM) : 0;
+		return text_print(ret, "%s/%s", xdg, name);
+	if (is_absolute(home) && below)
+		return text_print(ret, "%s/%s/%s", home, below, name);
+	return 0;
 }
 
 int user_paths_find(struct user_paths *ret, const struct user_environment *e)
 {
 	struct user_paths p = {};
-	int r;
+	int r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd") ?:
+		user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd") ?:
+		user_paths_choose(&p.config, e->config_home, e->home, ".config",
+				  "profd/profd.conf") ?:
+		user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd") ?:
+		user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
 
-	r = user_paths_choose(&p.state, e->state_home, e->home, ".local/state", "profd");
-	if (!r)
-		r = user_paths_choose(&p.cache, e->cache_home, e->home, ".cache", "profd");
-	if (!r)
-		r = user_paths_choose(&p.config, e->config_home, e->home, ".config",
-				      "profd/profd.conf");
-	if (!r)
-		r = user_paths_choose(&p.runtime, e->runtime_dir, NULL, NULL, "profd");
-	if (!r)
-		r = user_paths_choose(&p.socket, e->runtime_dir, NULL, NULL, "profd/control.sock");
 	if (r)
 		user_paths_deinit(&p);
 	else

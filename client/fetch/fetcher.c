@@ -27,10 +27,9 @@ int fetcher_new(struct fetcher **ret, const struct fetcher_options *options)
 	if (!f)
 		return error_origin(-ENOMEM);
 	r = gateway_child_init(&f->gateway, "--fetch", options);
-	if (r)
-		return r;
-	*ret = steal_ptr(&f);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&f);
+	return r;
 }
 
 void fetcher_free(struct fetcher *f)
@@ -60,7 +59,6 @@ int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 		 struct fetcher_message *message)
 {
 	struct fetch_request request = {.magic = FETCH_MAGIC, .length = (uint32_t)length};
-	int r;
 
 	if (!length || length > FETCH_ID_MAX) {
 		snprintf(message->text, sizeof(message->text),
@@ -68,8 +66,7 @@ int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 		return FETCHER_E_FAILED;
 	}
 	memcpy(request.id, id, length);
-	r = gateway_child_send(&f->gateway, &request, sizeof(request), NULL, 0, message->text);
-	return r == GATEWAY_CHILD_E_FAILED ? FETCHER_E_FAILED : r;
+	return gateway_child_send(&f->gateway, &request, sizeof(request), NULL, 0, message->text);
 }
 
 /* Returns FETCHER_E_OK, _REFUSED, or _FAILED: it is not even what a gateway would send. */
@@ -122,10 +119,7 @@ int fetcher_receive(struct fetcher *f, int *ret_fd, struct fetcher_message *mess
 int fetcher_get(struct fetcher *f, const uint8_t *id, size_t length, int *ret_fd,
 		struct fetcher_message *message)
 {
-	int r = fetcher_send(f, id, length, message);
+	int r = fetcher_send(f, id, length, message) ?: fetcher_receive(f, ret_fd, message);
 
-	if (r)
-		return r;
-	r = fetcher_receive(f, ret_fd, message);
 	return r == FETCHER_E_REFUSED ? FETCHER_E_FAILED : r;
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -17,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/program_path.h"
+#include "common/text_print.h"
 #include "common/utf8.h"
 
 #define URLS_VARIABLE "DEBUGINFOD_URLS="
@@ -26,25 +26,17 @@
 
 _Static_assert(FETCH_SOCKET_FD == CHILD_FIRST_FD, "descriptors of the gateway");
 
-static int gateway_child_copy(char **ret, const char *text)
-{
-	if (text && !(*ret = strdup(text)))
-		return error_origin(-ENOMEM);
-	return 0;
-}
-
 int gateway_child_init(struct gateway_child *g, const char *mode,
 		       const struct fetcher_options *options)
 {
 	int r;
 
 	*g = (struct gateway_child){.mode = mode, .child = CHILD_NONE, .socket = -1};
-	if (!options->path && (r = program_path("PROFD_GATEWAY", "profd-gateway", &g->path)))
-		return r;
-	r = gateway_child_copy(&g->path, options->path);
-	if (!r)
-		r = gateway_child_copy(&g->urls, options->urls);
-	return r ? r : gateway_child_copy(&g->cache_directory, options->cache_directory);
+	r = options->path ? text_copy(&g->path, options->path)
+			  : program_path("PROFD_GATEWAY", "profd-gateway", &g->path);
+	return r ?:
+	       text_copy(&g->urls, options->urls) ?:
+	       text_copy(&g->cache_directory, options->cache_directory);
 }
 
 void gateway_child_deinit(struct gateway_child *g)
@@ -71,25 +63,20 @@ static int gateway_child_start(struct gateway_child *g)
 	static const int type = SOCK_SEQPACKET;
 	cleanup(freep) char **environment = NULL;
 	cleanup(freep) char *urls = NULL;
-	int r;
 
-	if (g->urls && asprintf(&urls, "%s%s", URLS_VARIABLE, g->urls) < 0) {
-		urls = NULL;
+	if (g->urls && text_print(&urls, "%s%s", URLS_VARIABLE, g->urls))
 		return -ENOMEM;
-	}
-	r = child_environment(&environment, g->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
-			      urls);
-	if (r)
-		return r;
-	return child_start(&g->child,
-			   &(struct child_program){
-				   .path = g->path,
-				   .argv = argv,
-				   .environment = environment,
-				   .sockets = &type,
-				   .n_sockets = 1,
-			   },
-			   &g->socket);
+	return child_environment(&environment, g->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
+				 urls)
+		       ?: child_start(&g->child,
+				      &(struct child_program){
+					      .path = g->path,
+					      .argv = argv,
+					      .environment = environment,
+					      .sockets = &type,
+					      .n_sockets = 1,
+				      },
+				      &g->socket);
 }
 
 /* Returns what waitpid(2) says of its end; 0: unknown. */
@@ -127,13 +114,13 @@ int gateway_child_fail(struct gateway_child *g, const char *what, char why[FETCH
 			 WEXITSTATUS(status));
 	else
 		snprintf(why, FETCH_TEXT_MAX, "profd-gateway %s", what);
-	return GATEWAY_CHILD_E_FAILED;
+	return FETCHER_E_FAILED;
 }
 
 int gateway_child_send(struct gateway_child *g, const void *request, size_t size, const int *fds,
 		       size_t n_fds, char why[FETCH_TEXT_MAX])
 {
-	int r = GATEWAY_CHILD_E_OK;
+	int r = FETCHER_E_OK;
 
 	if (g->is_asked)
 		return error_origin(-EBUSY);
@@ -143,11 +130,11 @@ int gateway_child_send(struct gateway_child *g, const void *request, size_t size
 				return error_origin(r);
 			snprintf(why, FETCH_TEXT_MAX, "cannot start %.150s: %s", g->path,
 				 strerrordesc_np(-r));
-			return GATEWAY_CHILD_E_FAILED;
+			return FETCHER_E_FAILED;
 		}
 		if (!fd_packet_send(g->socket, request, size, fds, n_fds, MSG_DONTWAIT)) {
 			g->is_asked = true;
-			return GATEWAY_CHILD_E_OK;
+			return FETCHER_E_OK;
 		}
 		r = gateway_child_fail(g, "does not accept requests", why);
 	}
@@ -160,7 +147,7 @@ int gateway_child_receive(struct gateway_child *g, uint64_t until_ns, struct fet
 	ret_files->n_fds = 0;
 	if (!g->is_asked) {
 		snprintf(why, FETCH_TEXT_MAX, "nothing was asked");
-		return GATEWAY_CHILD_E_FAILED;
+		return FETCHER_E_FAILED;
 	}
 	if (!fd_packet_await(g->socket, until_ns))
 		return gateway_child_fail(g, "does not answer", why);
@@ -173,5 +160,5 @@ int gateway_child_receive(struct gateway_child *g, uint64_t until_ns, struct fet
 	/* What servers say is nothing for somebody's terminal. */
 	ret->text[sizeof(ret->text) - 1] = '\0';
 	utf8_make_harmless(ret->text);
-	return GATEWAY_CHILD_E_OK;
+	return FETCHER_E_OK;
 }

@@ -25,11 +25,6 @@ struct gateway_child {
 	bool is_asked;
 };
 
-enum {
-	GATEWAY_CHILD_E_OK,
-	GATEWAY_CHILD_E_FAILED, /* the text says why */
-};
-
 /*
  * Starts nothing yet; @options are copied. Returns 0 or negative errno; *g is to be given to
  * gateway_child_deinit() in any case.
@@ -41,18 +36,18 @@ void gateway_child_deinit(struct gateway_child *g);
 void gateway_child_stop(struct gateway_child *g);
 
 /*
- * Sends a request; blocks only for starting the program. GATEWAY_CHILD_E_* or negative errno;
+ * Sends a request; blocks only for starting the program. FETCHER_E_OK, _FAILED or negative errno;
  * -EBUSY where another one was not received. @why: below.
  */
 int gateway_child_send(struct gateway_child *g, const void *request, size_t size, const int *fds,
 		       size_t n_fds, char why[FETCH_TEXT_MAX]);
 /*
  * Waits for its answer until CLOCK_MONOTONIC is @until_ns. An answer without a file is a success,
- * too. *ret_files is to be given to fd_packet_deinit() in any case. GATEWAY_CHILD_E_*.
+ * too. *ret_files is to be given to fd_packet_deinit() in any case. FETCHER_E_OK or _FAILED.
  */
 int gateway_child_receive(struct gateway_child *g, uint64_t until_ns, struct fetch_answer *ret,
 			  struct fd_packet *ret_files, char why[FETCH_TEXT_MAX]);
-/* It is of no use any more: ends it. @why: how it ended, or @what it does. */
+/* It is of no use any more: ends it. @why: how it ended, or @what it does. FETCHER_E_FAILED. */
 int gateway_child_fail(struct gateway_child *g, const char *what, char why[FETCH_TEXT_MAX]);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "client/fetch/fetcher.h"
@@ -18,9 +17,8 @@
 #include "common/helper/memory_file.h"
 #include "common/read_end.h"
 
-#define PEM_MAX   ((size_t)1 << 20) /* bytes of a file */
-#define NS_PER_MS UINT64_C(1000000)
-#define GRACE_NS  (5000 * NS_PER_MS) /* past the timeout, which the gateway should have kept */
+#define PEM_MAX  ((size_t)1 << 20)  /* bytes of a file */
+#define GRACE_NS (5000 * NS_PER_MS) /* past the timeout, which the gateway should have kept */
 
 _Static_assert(N_HTTP_PARTS <= FD_PACKET_FDS_MAX, "parts of a request");
 
@@ -29,18 +27,8 @@ struct http {
 	uint64_t until_ns, max_bytes; /* of what was asked */
 };
 
-static int http_fail(struct http_message *message, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int http_fail(struct http_message *message, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(message->text, sizeof(message->text), format, args);
-	va_end(args);
-	return HTTP_E_FAILED;
-}
+#define http_fail(message, ...) \
+	(snprintf((message)->text, sizeof((message)->text), __VA_ARGS__), HTTP_E_FAILED)
 
 int http_new(struct http **ret, const char *path)
 {
@@ -50,10 +38,9 @@ int http_new(struct http **ret, const char *path)
 	if (!h)
 		return error_origin(-ENOMEM);
 	r = gateway_child_init(&h->gateway, "--http", &(struct fetcher_options){.path = path});
-	if (r)
-		return r;
-	*ret = steal_ptr(&h);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&h);
+	return r;
 }
 
 void http_free(struct http *h)
@@ -118,11 +105,10 @@ static int http_make_parts(struct parts *parts, const struct http_request *reque
 
 	if (request->body)
 		r = http_add_part(parts, HTTP_PART_BODY, request->body, request->length);
-	if (!r)
-		r = http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message);
-	if (!r)
-		r = http_add_file(parts, HTTP_PART_KEY, request->key, message);
-	return r ? r : http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
+	return r ?:
+	       http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message) ?:
+	       http_add_file(parts, HTTP_PART_KEY, request->key, message) ?:
+	       http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
 }
 
 int http_send(struct http *h, const struct http_request *request, struct http_message *message)
@@ -148,7 +134,7 @@ int http_send(struct http *h, const struct http_request *request, struct http_me
 	r = gateway_child_send(&h->gateway, &packet, sizeof(packet), parts.all, parts.n,
 			       message->text);
 	if (r)
-		return r == GATEWAY_CHILD_E_FAILED ? HTTP_E_FAILED : r;
+		return r == FETCHER_E_FAILED ? HTTP_E_FAILED : r;
 	h->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
 	h->max_bytes = request->max_bytes;
 	return HTTP_E_OK;

@@ -25,7 +25,6 @@ struct attempts;
 int attempts_new(struct attempts **ret);
 /* Takes NULL. */
 void attempts_free(struct attempts *a);
-DEFINE_CLEANUP(struct attempts *, attempts_free)
 
 /* Whether servers may be asked, and whether for @id. */
 bool attempts_may_query(const struct attempts *a, uint64_t now_ns);

@@ -18,6 +18,7 @@
 
 #include "common/error.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define FILES          "debuginfo/.build-id"
 #define FETCH_PREFIX   ".fetch-"
@@ -204,18 +205,14 @@ int debug_cache_open(struct debug_cache **ret, const char *directory, uint64_t m
 		return error_origin(-ENOMEM);
 	c->lock = c->files = -1;
 	c->max_bytes = max_bytes;
-	c->directory = strdup(directory);
-	if (!c->directory)
-		return error_origin(-ENOMEM);
-	r = debug_cache_open_files(c);
+	r = text_copy(&c->directory, directory) ?: debug_cache_open_files(c);
 	if (r)
 		return r;
 	debug_cache_sweep(c);
 	r = debug_cache_make_room(c, 0);
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return DEBUG_CACHE_E_OK;
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 void debug_cache_close(struct debug_cache *c)
@@ -247,12 +244,6 @@ bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t leng
 	return debug_cache_make_name(name, id, length) && faccessat(c->files, name, F_OK, 0) == 0;
 }
 
-/* What servers say of its age means nothing here; and it may be read by all. */
-static bool prepare_file(int fd, struct stat *st)
-{
-	return futimens(fd, NULL) == 0 && fchmod(fd, 0644) == 0 && fstat(fd, st) == 0;
-}
-
 int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, int fd)
 {
 	char name[NAME_SIZE], source[32], folder_name[3] = "";
@@ -260,7 +251,9 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	struct stat st;
 	int r;
 
-	if (!debug_cache_make_name(name, id, length) || !prepare_file(fd, &st))
+	/* What servers say of its age means nothing here; and it may be read by all. */
+	if (!debug_cache_make_name(name, id, length) || futimens(fd, NULL) < 0 ||
+	    fchmod(fd, 0644) < 0 || fstat(fd, &st) < 0)
 		return DEBUG_CACHE_E_UNUSABLE;
 	if ((uint64_t)st.st_blocks * 512 > c->max_bytes)
 		return DEBUG_CACHE_E_TOO_LARGE;
@@ -298,9 +291,7 @@ void debug_cache_sweep(struct debug_cache *c)
 
 		if (strncmp(entry->d_name, FETCH_PREFIX, strlen(FETCH_PREFIX)) != 0)
 			continue;
-		if (asprintf(&path, "%s/%s", c->directory, entry->d_name) < 0)
-			path = NULL;
-		else
+		if (!text_print(&path, "%s/%s", c->directory, entry->d_name))
 			(void)!nftw(path, debug_cache_remove_path, N_OPEN_FOLDERS,
 				    FTW_DEPTH | FTW_PHYS);
 	}

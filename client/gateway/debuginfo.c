@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include <systemd/sd-daemon.h>
@@ -22,6 +21,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/text_print.h"
 
 #define US          UINT64_C(1000)
 #define INTERVAL_NS (10 * NS_PER_S)
@@ -281,12 +281,9 @@ int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *ca
 	d->cache = cache;
 	d->interval_ns = options->interval_ns ? options->interval_ns : INTERVAL_NS;
 	d->profd = -1;
-	d->socket = strdup(options->socket);
-	if (!d->socket)
-		return error_origin(-ENOMEM);
-	r = attempts_new(&d->attempts);
-	if (!r)
-		r = fetcher_new(&d->fetcher, &fetcher);
+	r = text_copy(&d->socket, options->socket) ?:
+	    attempts_new(&d->attempts) ?:
+	    fetcher_new(&d->fetcher, &fetcher);
 	if (r)
 		return r;
 	r = sd_event_add_time_relative(loop, &d->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, handle_tick,

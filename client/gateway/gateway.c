@@ -51,9 +51,8 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 	cleanup(config_freep) struct config *config = NULL;
 	struct config_message message;
 	struct urls_message fault;
-	int r;
+	int r = config_load(&config, path, NULL, &message);
 
-	r = config_load(&config, path, NULL, &message);
 	if (r == CONFIG_E_INVALID) {
 		log_error("%s", message.text);
 		return SETUP_FAILED;
@@ -102,9 +101,8 @@ static int gateway_set_up(struct gateway *g)
 	cleanup(debuginfo_freep) struct debuginfo *debuginfo = NULL;
 	cleanup(freep) char *urls = NULL;
 	struct debuginfo_options options = {.cache_directory = g->options->cache_directory};
-	int r;
+	int r = gateway_load_config(g->options->config_path, &config, &urls);
 
-	r = gateway_load_config(g->options->config_path, &config, &urls);
 	if (!r && !g->cache)
 		r = open_cache(g);
 	if (r)
@@ -152,9 +150,8 @@ static int gateway_add_signals(struct gateway *g)
 /* What gateway_run() leaves behind, it has opened. */
 static int gateway_run_loop(struct gateway *g)
 {
-	int r;
+	int r = sd_event_new(&g->loop);
 
-	r = sd_event_new(&g->loop);
 	if (r < 0)
 		return gateway_fail(error_origin(r));
 	r = gateway_add_signals(g);

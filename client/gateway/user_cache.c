@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text_print.h"
 
 static const char *getenv_nonempty(const char *variable)
 {
@@ -28,11 +29,7 @@ static bool is_usable_subdir(const char *parent, const char *name)
 {
 	cleanup(freep) char *path = NULL;
 
-	if (asprintf(&path, "%s/%s", parent, name) < 0) {
-		path = NULL;
-		return false;
-	}
-	return is_usable_dir(path);
+	return !text_print(&path, "%s/%s", parent, name) && is_usable_dir(path);
 }
 
 bool user_cache_is_usable(void)
@@ -43,15 +40,11 @@ bool user_cache_is_usable(void)
 
 	if (chosen)
 		return is_usable_dir(chosen);
-	if (home && asprintf(&old, "%s/.debuginfod_client_cache", home) < 0)
-		old = NULL;
-	if (old && access(old, F_OK) == 0)
+	if (home && !text_print(&old, "%s/.debuginfod_client_cache", home) &&
+	    access(old, F_OK) == 0)
 		return is_usable_dir(old);
 	if (xdg)
 		return is_usable_dir(xdg) && is_usable_subdir(xdg, "debuginfod_client");
-	if (!home || asprintf(&standard, "%s/.cache", home) < 0) {
-		standard = NULL;
-		return false;
-	}
-	return is_usable_dir(standard) && is_usable_subdir(standard, "debuginfod_client");
+	return home && !text_print(&standard, "%s/.cache", home) && is_usable_dir(standard) &&
+	       is_usable_subdir(standard, "debuginfod_client");
 }

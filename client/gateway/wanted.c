@@ -72,9 +72,8 @@ int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
 	size_t size;
-	int r;
+	int r = unixsock_connect(socket, &fd);
 
-	r = unixsock_connect(socket, &fd);
 	if (r == UNIXSOCK_E_DENIED) {
 		snprintf(message->text, sizeof(message->text), "its socket is not open to us");
 		return WANTED_E_REFUSED;

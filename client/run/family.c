@@ -84,9 +84,7 @@ int family_serve(struct family *f, pid_t pid, int *ret_status)
 	if (pidfd < 0)
 		return error_origin(-errno);
 	f->pid = pid;
-	r = family_watch(f, pidfd);
-	if (!r)
-		r = sd_event_loop(f->loop);
+	r = family_watch(f, pidfd) ?: sd_event_loop(f->loop);
 	if (r >= 0)
 		r = family_finish_members(f);
 	if (r < 0)

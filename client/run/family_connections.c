@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "client/run/family_private.h"
 #include "common/shim/attach.h"
@@ -34,11 +35,7 @@ struct connection {
 
 static void drop_connection(struct connection *c)
 {
-	struct connection **at = &c->family->connections;
-
-	while (*at != c)
-		at = &(*at)->next;
-	*at = c->next;
+	LL_DELETE(c->family->connections, c);
 	c->family->n_connections--;
 	sd_event_source_disable_unref(c->on_bytes);
 	close(c->fd);
@@ -131,8 +128,7 @@ int family_on_connect(sd_event_source *source, int fd, uint32_t events, void *us
 	}
 	c->family = f;
 	c->fd = peer;
-	c->next = f->connections;
-	f->connections = c;
+	LL_PREPEND(f->connections, c);
 	f->n_connections++;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "client/run/family_private.h"
 #include "common/error.h"
@@ -94,7 +95,6 @@ static void member_read_mappings(struct member *m)
 static int member_finish(struct member *m)
 {
 	struct family *f = m->family;
-	struct member **at = &f->members;
 	struct ring_ledger ledger;
 	int r;
 
@@ -103,9 +103,7 @@ static int member_finish(struct member *m)
 	member_drain(m, 2 * (size_t)RING_WORDS, true);
 	ring_reader_ledger(m->reader, &ledger);
 	r = gather_finish(m->process, &ledger);
-	while (*at != m)
-		at = &(*at)->next;
-	*at = m->next;
+	LL_DELETE(f->members, m);
 	member_free(m);
 	return r;
 }
@@ -162,15 +160,11 @@ static int family_attach_member(struct family *f, pid_t pid, int pidfd, int conn
 	m->pid = pid;
 	m->pidfd = pidfd;
 	m->ring = ATTACH_RING_NONE;
-	r = attach_ring_init(&m->ring, RING_WORDS);
-	if (!r)
-		r = ring_reader_new(&m->reader, m->ring.memory, m->ring.length);
-	if (!r)
-		r = member_begin_gathering(m);
-	if (!r)
-		r = sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m);
-	if (!r)
-		r = sd_event_add_io(f->loop, &m->on_end, m->pidfd, EPOLLIN, on_end, m);
+	r = attach_ring_init(&m->ring, RING_WORDS) ?:
+	    ring_reader_new(&m->reader, m->ring.memory, m->ring.length) ?:
+	    member_begin_gathering(m) ?:
+	    sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m) ?:
+	    sd_event_add_io(f->loop, &m->on_end, m->pidfd, EPOLLIN, on_end, m);
 	if (r)
 		return r;
 	ring_reader_set_frequency(m->reader, f->frequency);
@@ -178,8 +172,8 @@ static int family_attach_member(struct family *f, pid_t pid, int pidfd, int conn
 		return 0;
 	attach_ring_close_sent(&m->ring);
 	f->totals.n_attached++;
-	m->next = f->members;
-	f->members = steal_ptr(&m);
+	LL_PREPEND(f->members, m);
+	m = NULL;
 	return 0;
 }
 
@@ -226,11 +220,10 @@ int family_finish_members(struct family *f)
 
 void family_drop_members(struct family *f)
 {
-	struct member *next;
+	struct member *m;
 
-	for (struct member *m = f->members; m; m = next) {
-		next = m->next;
+	while ((m = f->members)) {
+		LL_DELETE(f->members, m);
 		member_free(m);
 	}
-	f->members = NULL;
 }

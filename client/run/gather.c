@@ -22,6 +22,7 @@
 #include "common/maps.h"
 #include "common/profile/value_types.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define BYTES_MAX    ((size_t)1 << 30)
 #define MAPPINGS_MAX 65536u
@@ -30,9 +31,7 @@
 
 static int gather_new_profile(struct profile **ret)
 {
-	int r = profile_new(ret);
-
-	return r ? r : value_types_add(*ret, "cpu-clock");
+	return profile_new(ret) ?: value_types_add(*ret, "cpu-clock");
 }
 
 int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
@@ -45,10 +44,9 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 	g->frequency = frequency;
 	g->start_ns = start_ns;
 	r = gather_new_profile(&g->profile);
-	if (r)
-		return r;
-	*ret = steal_ptr(&g);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&g);
+	return r;
 }
 
 void gather_set_world(struct gather *g, const struct gather_world *world)
@@ -77,22 +75,10 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 	p->gather = g;
 	p->pid = pid;
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
-	p->program = strdup(program);
-	if (!p->program)
-		return error_origin(-ENOMEM);
-	r = gather_new_profile(&p->raw);
+	r = text_copy(&p->program, program) ?: gather_new_profile(&p->raw);
 	if (!r)
-		r = profile_add_text(p->raw, "generation", &p->key_generation);
-	if (!r)
-		r = profile_add_text(p->raw, "thread", &p->key_thread);
-	if (!r)
-		r = profile_add_text(p->raw, "quality", &p->key_quality);
-	if (!r)
-		r = profile_add_text(p->raw, "reason", &p->key_reason);
-	if (r)
-		return r;
-	*ret = steal_ptr(&p);
-	return 0;
+		*ret = steal_ptr(&p);
+	return r;
 }
 
 void gather_process_free(struct gather_process *p)
@@ -130,21 +116,19 @@ static int gather_add_raw_sample(struct gather_process *p, const struct ring_sam
 {
 	const int64_t values[] = {sample->weight,
 				  (int64_t)(sample->weight * NS_PER_S / sample->frequency)};
-	struct profile_label labels[] = {
-		{.key = p->key_generation, .num = sample->generation},
-		{.key = p->key_thread},
-		{.key = p->key_quality, .num = sample->quality},
-		{.key = p->key_reason, .num = sample->reason},
+	struct profile_label labels[N_RAW_LABELS] = {
+		[RAW_GENERATION] = {.num = sample->generation},
+		[RAW_QUALITY] = {.num = sample->quality},
+		[RAW_REASON] = {.num = sample->reason},
 	};
 	uint32_t locations[RING_FRAMES_MAX];
-	int r;
+	int r = profile_add_text(p->raw, sample->comm, &labels[RAW_THREAD].str);
 
-	r = profile_add_text(p->raw, sample->comm, &labels[1].str);
 	for (uint32_t i = 0; i < sample->n_frames && !r; i++)
 		r = gather_add_address(p, sample->frames[i], &locations[i]);
 	return r ? r
 		 : profile_add_sample(p->raw, locations, sample->n_frames, values, labels,
-				      ARRAY_SIZE(labels));
+				      N_RAW_LABELS);
 }
 
 void gather_sample(void *process, const struct ring_sample *sample)
@@ -160,14 +144,6 @@ void gather_sample(void *process, const struct ring_sample *sample)
 	if (sample->tid == (uint32_t)p->pid)
 		memcpy(p->comm, sample->comm, sizeof(p->comm));
 	gather_keep_error(p->gather, gather_add_raw_sample(p, sample));
-}
-
-static int gather_add_mapping(struct gather_process *p, const struct mapping *mapping)
-{
-	if (room_make(&p->mappings, &p->max_mappings, p->n_mappings + 1, sizeof(*p->mappings)))
-		return -ENOMEM;
-	p->mappings[p->n_mappings++] = *mapping;
-	return 0;
 }
 
 /* The newest ones come last; those that stay are mostly in the same order. */
@@ -209,7 +185,9 @@ static int gather_add_line(struct gather_process *p, const struct maps_line *lin
 		r = profile_add_text(p->raw, "[anon]", &mapping.path);
 	if (r || (n_before && extend_known_mapping(p, &mapping, n_before, hint)))
 		return r;
-	return p->n_mappings < MAPPINGS_MAX ? gather_add_mapping(p, &mapping) : 0;
+	return p->n_mappings == MAPPINGS_MAX
+		       ? 0
+		       : room_append(&p->mappings, &p->max_mappings, &p->n_mappings, mapping);
 }
 
 void gather_maps(void *process, uint32_t generation, const char *text, size_t length)
@@ -274,18 +252,16 @@ static int gather_add_comments(struct gather *g)
 	const struct ring_ledger *l = &g->ledger;
 	struct gather_totals totals;
 	struct utsname host;
-	int r;
 
 	gather_get_totals(g, &totals);
 	if (uname(&host) < 0)
 		return error_origin(-errno);
-	if ((r = gather_add_comment(g, "# profd version: %s", PROFD_VERSION)) ||
-	    (r = gather_add_comment(g, "# profd host: %s", host.nodename)) ||
-	    (r = gather_add_comment(g, "# profd kernel: %s", host.release)) ||
-	    (r = gather_add_comment(g, "# profd event: cpu-clock:u")) ||
-	    (r = gather_add_comment(g, "# profd frequency: %" PRIu32 " Hz", g->frequency)))
-		return r;
-	return gather_add_comment(g,
+	return gather_add_comment(g, "# profd version: %s", PROFD_VERSION) ?:
+	       gather_add_comment(g, "# profd host: %s", host.nodename) ?:
+	       gather_add_comment(g, "# profd kernel: %s", host.release) ?:
+	       gather_add_comment(g, "# profd event: cpu-clock:u") ?:
+	       gather_add_comment(g, "# profd frequency: %" PRIu32 " Hz", g->frequency) ?:
+	       gather_add_comment(g,
 				  "# profd ledger: seen=%" PRIu64 " complete=%" PRIu64
 				  " truncated=%" PRIu64 " broken=%" PRIu64 " filtered=%" PRIu64
 				  " lost=%" PRIu64 " malformed=%" PRIu64,

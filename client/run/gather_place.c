@@ -4,11 +4,10 @@
  * becomes a location in the mapping's part of the file. The same part in another process, or at
  * another address, is the same mapping of the profile.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/run/gather_private.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/reasons.h"
 #include "common/room.h"
@@ -21,9 +20,7 @@ static int mapping_compare_start(const void *a, const void *b)
 {
 	const struct mapping *m = a, *n = b;
 
-	if (m->start != n->start)
-		return m->start < n->start ? -1 : 1;
-	return m->first < n->first ? -1 : m->first > n->first;
+	return order_of(m->start, n->start) ?: order_of(m->first, n->first);
 }
 
 /* What lay at @address at @generation; else what did so last. NULL: nothing ever. */
@@ -60,7 +57,7 @@ static int add_mapping_build_id(struct gather *g, const struct mapping *m, const
 
 	if (g->world.find_id && m->inode)
 		r = g->world.find_id(g->world.userdata, path, m->device, m->inode, id);
-	return r ? r : profile_add_text(g->profile, id, ret);
+	return r ?: profile_add_text(g->profile, id, ret);
 }
 
 static bool gather_knows_memory(struct gather_process *p)
@@ -72,14 +69,6 @@ static bool gather_knows_memory(struct gather_process *p)
 				  world->knows_memory(world->userdata, p->pid);
 	p->is_asked = true;
 	return p->knows_memory;
-}
-
-static int keep_segment(struct gather *g, const struct segment *segment)
-{
-	if (room_make(&g->segments, &g->max_segments, g->n_segments + 1, sizeof(*g->segments)))
-		return -ENOMEM;
-	g->segments[g->n_segments++] = *segment;
-	return 0;
 }
 
 /*
@@ -114,16 +103,15 @@ static int place_mapping(struct gather_process *p, struct mapping *m)
 		m->is_placed = true;
 		return 0;
 	}
-	r = add_mapping_build_id(g, m, profile_string(p->raw, m->path), &made.build_id);
-	if (!r)
-		r = profile_append_mapping(g->profile, &made, &m->placed);
+	r = add_mapping_build_id(g, m, profile_string(p->raw, m->path), &made.build_id)
+		    ?: profile_append_mapping(g->profile, &made, &m->placed);
 	if (!r && is_own)
 		r = g->world.tell_memory(g->world.userdata, m->placed);
 	if (r)
 		return r;
 	m->is_placed = true;
 	segment.mapping = m->placed;
-	return keep_segment(g, &segment);
+	return room_append(&g->segments, &g->max_segments, &g->n_segments, segment);
 }
 
 static int locate_address(struct gather_process *p, uint64_t address, uint32_t generation,
@@ -151,9 +139,7 @@ static int append_label(struct profile *p, const char *key, const char *text,
 	if (!text || !*text)
 		return 0;
 	*label = (struct profile_label){0};
-	r = profile_add_text(p, key, &label->key);
-	if (!r)
-		r = profile_add_text(p, text, &label->str);
+	r = profile_add_text(p, key, &label->key) ?: profile_add_text(p, text, &label->str);
 	*n += !r;
 	return r;
 }
@@ -165,19 +151,18 @@ static int append_stack_labels(struct profile *profile, const struct profile_lab
 	static const char *const truncated[] = {TRUNCATED_REASONS(REASON_NAME)};
 	static const char *const broken[] = {BROKEN_REASONS(REASON_NAME)};
 	const char *quality, *reason;
-	int r;
 
-	if (raw[2].num == STACK_TRUNCATED) {
+	if (raw[RAW_QUALITY].num == STACK_TRUNCATED) {
 		quality = "truncated";
-		reason = truncated[raw[3].num];
-	} else if (raw[2].num == STACK_BROKEN) {
+		reason = truncated[raw[RAW_REASON].num];
+	} else if (raw[RAW_QUALITY].num == STACK_BROKEN) {
 		quality = "broken";
-		reason = broken[raw[3].num];
+		reason = broken[raw[RAW_REASON].num];
 	} else {
 		return 0;
 	}
-	r = append_label(profile, "stack", quality, labels, n);
-	return r ? r : append_label(profile, "reason", reason, labels, n);
+	return append_label(profile, "stack", quality, labels, n)
+		       ?: append_label(profile, "reason", reason, labels, n);
 }
 
 /* Named as in profd's own files. */
@@ -185,17 +170,13 @@ static int make_sample_labels(struct gather_process *p, const struct profile_lab
 			      struct profile_label labels[LABELS_MAX], uint32_t *ret_n)
 {
 	struct profile *profile = p->gather->profile;
-	int r;
 
 	labels[0] = (struct profile_label){.num = p->pid};
 	*ret_n = 1;
-	r = profile_add_text(profile, "pid", &labels[0].key);
-	if (!r)
-		r = append_label(profile, "comm", p->comm, labels, ret_n);
-	if (!r)
-		r = append_label(profile, "thread", profile_string(p->raw, raw[1].str), labels,
-				 ret_n);
-	return r ? r : append_stack_labels(profile, raw, labels, ret_n);
+	return profile_add_text(profile, "pid", &labels[0].key) ?:
+	       append_label(profile, "comm", p->comm, labels, ret_n) ?:
+	       append_label(profile, "thread", profile_string(p->raw, raw[RAW_THREAD].str), labels, ret_n) ?:
+	       append_stack_labels(profile, raw, labels, ret_n);
 }
 
 static int place_sample(struct gather_process *p, size_t i)
@@ -209,8 +190,8 @@ static int place_sample(struct gather_process *p, size_t i)
 	for (uint32_t j = 0; j < s->n_locations && !r; j++) {
 		uint32_t location = p->raw->sample_locations[s->first_location + j];
 
-		r = locate_address(p, p->raw->locations[location].address, (uint32_t)raw[0].num,
-				   &locations[j]);
+		r = locate_address(p, p->raw->locations[location].address,
+				   (uint32_t)raw[RAW_GENERATION].num, &locations[j]);
 	}
 	return r ? r
 		 : profile_add_sample(p->gather->profile, locations, s->n_locations,

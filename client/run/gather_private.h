@@ -42,14 +42,15 @@ struct gather {
 	int error;
 };
 
+/* Labels of raw samples have no keys: these are their places. */
+enum raw_label { RAW_GENERATION, RAW_THREAD, RAW_QUALITY, RAW_REASON, N_RAW_LABELS };
+
 struct gather_process {
 	struct gather *gather;
 	int pid;
 	char comm[RING_COMM];
 	char *program;
-	/* Stacks of addresses. Labels: generation, thread, quality, reason. */
-	struct profile *raw;
-	uint32_t key_generation, key_thread, key_quality, key_reason;
+	struct profile *raw; /* stacks of addresses, with enum raw_label */
 	uint64_t weight;
 	struct mapping *mappings; /* sorted by start once finished */
 	size_t n_mappings, max_mappings;

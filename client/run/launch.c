@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/text_print.h"
 
 static void launch_exec(const struct launch *l, const char *preload, int gate)
 {
@@ -36,9 +37,9 @@ int launch_begin(const struct launch *l, struct launched *ret)
 	ssize_t n;
 	pid_t pid;
 
-	if (l->preload && asprintf(&preload, "%s%s%s", l->preload, others && *others ? ":" : "",
-				   others ? others : "") < 0)
-		return error_origin(-ENOMEM);
+	if (l->preload && text_print(&preload, "%s%s%s", l->preload, others && *others ? ":" : "",
+				     others ? others : ""))
+		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return error_origin(-errno);
 	gate_peer = ends[0];
@@ -101,10 +102,8 @@ void launch_signals(sigset_t *ret)
 int launch_command(const struct launch *l, pid_t *ret_pid, int *ret_error)
 {
 	struct launched launched;
-	int r = launch_begin(l, &launched);
+	int r = launch_begin(l, &launched) ?: launch_go(&launched, ret_error);
 
-	if (!r)
-		r = launch_go(&launched, ret_error);
 	if (!r)
 		*ret_pid = launched.pid;
 	return r;

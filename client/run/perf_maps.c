@@ -76,10 +76,8 @@ bool perf_maps_open(struct perf_maps *p, int pid)
 
 int perf_maps_add(struct perf_maps *p, uint32_t mapping)
 {
-	if (room_make(&p->places, &p->max_places, p->n_places + 1, sizeof(*p->places)))
-		return -ENOMEM;
-	p->places[p->n_places++] = (struct place){mapping, p->files[p->n_files - 1]};
-	return 0;
+	return room_append(&p->places, &p->max_places, &p->n_places,
+			   (struct place){mapping, p->files[p->n_files - 1]});
 }
 
 int perf_maps_find(const struct perf_maps *p, uint32_t mapping)

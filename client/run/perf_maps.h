@@ -19,7 +19,6 @@ struct perf_maps;
 int perf_maps_new(struct perf_maps **ret, const char *folder, uint64_t start_ns);
 /* Takes NULL. */
 void perf_maps_free(struct perf_maps *p);
-DEFINE_CLEANUP(struct perf_maps *, perf_maps_free)
 
 /* @pid has ended, or executes another program: whether it has left a file. */
 bool perf_maps_open(struct perf_maps *p, int pid);

@@ -7,9 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "common/error.h"
+#include "common/text_print.h"
 
 /* Above the root there is the root: more steps than any distribution's folder is deep. */
 #define THROUGH_LIB "/$LIB/../../../../../../../.."
@@ -22,7 +21,7 @@ static bool is_expanded(void)
 	void *found;
 
 	if (!dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) || libc.dli_fname[0] != '/' ||
-	    asprintf(&path, THROUGH_LIB "%s", libc.dli_fname) < 0)
+	    text_print(&path, THROUGH_LIB "%s", libc.dli_fname))
 		return false;
 	found = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	if (found)
@@ -34,7 +33,7 @@ int preload_path(const char *library, char **ret)
 {
 	bool is_good = library[0] == '/' && is_expanded();
 
-	if (asprintf(ret, "%s%s", is_good ? THROUGH_LIB : "", library) < 0)
-		return error_origin(-ENOMEM);
+	if (text_print(ret, "%s%s", is_good ? THROUGH_LIB : "", library))
+		return -ENOMEM;
 	return is_good ? PRELOAD_E_OK : PRELOAD_E_PLAIN;
 }

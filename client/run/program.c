@@ -159,16 +159,14 @@ enum program_kind program_find(const char *name, const char *search)
 
 const char *program_reason(enum program_kind kind)
 {
-	switch (kind) {
-	case PROGRAM_STATIC:
-		return "is linked statically";
-	case PROGRAM_OTHER_LIBC:
-		return "runs on another C library than glibc";
-	case PROGRAM_OTHER_MACHINE:
-		return "is made for another machine than profctl";
-	case PROGRAM_PRIVILEGED:
-		return "runs with other rights than yours";
-	default:
-		return "does not load what LD_PRELOAD names, or cannot reach profctl's socket";
-	}
+	static const char *const reasons[] = {
+		[PROGRAM_STATIC] = "is linked statically",
+		[PROGRAM_OTHER_LIBC] = "runs on another C library than glibc",
+		[PROGRAM_OTHER_MACHINE] = "is made for another machine than profctl",
+		[PROGRAM_PRIVILEGED] = "runs with other rights than yours",
+	};
+
+	return kind < ARRAY_SIZE(reasons) && reasons[kind]
+		       ? reasons[kind]
+		       : "does not load what LD_PRELOAD names, or cannot reach profctl's socket";
 }

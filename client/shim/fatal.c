@@ -2,7 +2,6 @@
 #include "client/shim/fatal.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -99,12 +99,10 @@ static void shim_tally_stack(struct thread *thread, uint32_t weight)
 
 static void shim_count_stack(struct thread *thread, uint32_t weight)
 {
-	if (thread->quality == STACK_COMPLETE)
-		shim_counter_add(&shim.counters.complete, weight);
-	else if (thread->quality == STACK_TRUNCATED)
-		shim_counter_add(&shim.counters.truncated, weight);
-	else
-		shim_counter_add(&shim.counters.broken, weight);
+	shim_counter_add(thread->quality == STACK_COMPLETE    ? &shim.counters.complete
+			 : thread->quality == STACK_TRUNCATED ? &shim.counters.truncated
+							      : &shim.counters.broken,
+			 weight);
 	shim_tally_stack(thread, weight);
 }
 

@@ -95,42 +95,32 @@ static bool gather_arguments(const char *first, va_list *list, char *ret[ARGUMEN
 	return true;
 }
 
+/* @call with the @arguments of a list that begins with @first; what is behind them is in @list. */
+#define WITH_ARGUMENTS(first, call)                              \
+	({                                                       \
+		char *arguments[ARGUMENTS_MAX];                  \
+		va_list list;                                    \
+		int r = -1;                                      \
+                                                                 \
+		va_start(list, first);                           \
+		if (gather_arguments((first), &list, arguments)) \
+			r = (call);                              \
+		va_end(list);                                    \
+		r;                                               \
+	})
+
 EXPORTED int execl(const char *path, const char *argument, ...)
 {
-	char *arguments[ARGUMENTS_MAX];
-	va_list list;
-	int r = -1;
-
-	va_start(list, argument);
-	if (gather_arguments(argument, &list, arguments))
-		r = execv(path, arguments);
-	va_end(list);
-	return r;
+	return WITH_ARGUMENTS(argument, execv(path, arguments));
 }
 
 EXPORTED int execlp(const char *file, const char *argument, ...)
 {
-	char *arguments[ARGUMENTS_MAX];
-	va_list list;
-	int r = -1;
-
-	va_start(list, argument);
-	if (gather_arguments(argument, &list, arguments))
-		r = execvp(file, arguments);
-	va_end(list);
-	return r;
+	return WITH_ARGUMENTS(argument, execvp(file, arguments));
 }
 
 /* The environment is the argument behind the NULL. */
 EXPORTED int execle(const char *path, const char *argument, ...)
 {
-	char *arguments[ARGUMENTS_MAX];
-	va_list list;
-	int r = -1;
-
-	va_start(list, argument);
-	if (gather_arguments(argument, &list, arguments))
-		r = execve(path, arguments, va_arg(list, char *const *));
-	va_end(list);
-	return r;
+	return WITH_ARGUMENTS(argument, execve(path, arguments, va_arg(list, char *const *)));
 }

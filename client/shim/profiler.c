@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 #include "client/shim/core/tick.h"
 #include "client/shim/shim_private.h"

@@ -28,6 +28,7 @@
 #include "common/error.h"
 #include "common/read_end.h"
 #include "common/store/contents.h"
+#include "common/text_print.h"
 #include "common/user_paths.h"
 
 #define DEFAULT_PATH  "/etc/profd/profd.conf"
@@ -227,16 +228,11 @@ int config_parse(struct config **ret, const char *text, const char *name,
 		 struct config_message *message)
 {
 	cleanup(config_freep) struct config *c = NULL;
-	int r;
+	int r = config_new(&c) ?: config_apply_text(c, text, name, message);
 
-	r = config_new(&c);
-	if (r)
-		return r;
-	r = config_apply_text(c, text, name, message);
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return CONFIG_E_OK;
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 static int config_cannot_read(const char *path, const char *why, struct config_message *message)
@@ -296,12 +292,9 @@ static int config_apply_dir(struct config *c, const char *path, struct config_me
 	for (int i = 0; i < n; i++) {
 		cleanup(freep) char *name = NULL;
 
-		if (r == CONFIG_E_OK && asprintf(&name, "%s/%s", path, entries[i]->d_name) < 0) {
-			name = NULL;
-			r = error_origin(-ENOMEM);
-		}
 		if (r == CONFIG_E_OK)
-			r = config_apply_file(c, fd, entries[i]->d_name, name, message);
+			r = text_print(&name, "%s/%s", path, entries[i]->d_name)
+				    ?: config_apply_file(c, fd, entries[i]->d_name, name, message);
 		free(entries[i]);
 	}
 	return r;
@@ -322,23 +315,17 @@ static int config_apply_all(struct config *c, const char *path, const char *stan
 		if (r)
 			return r;
 	}
-	if (asprintf(&folder, "%s.d", file) < 0) {
-		folder = NULL;
-		return error_origin(-ENOMEM);
-	}
-	return config_apply_dir(c, folder, message);
+	return text_print(&folder, "%s.d", file) ?: config_apply_dir(c, folder, message);
 }
 
 /* NULL: it stays. */
 static int config_replace_text(char **text, const char *with)
 {
 	char *copy;
+	int r = text_copy(&copy, with);
 
-	if (!with)
-		return 0;
-	copy = strdup(with);
 	if (!copy)
-		return error_origin(-ENOMEM);
+		return r;
 	free(*text);
 	*text = copy;
 	return 0;
@@ -349,65 +336,55 @@ static int config_apply_user(struct config *c, const struct user_paths *user)
 	int r = config_replace_text(&c->store_group, NO_GROUP);
 
 	c->control_socket_mode = 0600;
-	return r ? r : config_set_paths(c, user->state, user->socket);
+	return r ?: config_set_paths(c, user->state, user->socket);
 }
 
 int config_load(struct config **ret, const char *path, const struct user_paths *user,
 		struct config_message *message)
 {
 	cleanup(config_freep) struct config *c = NULL;
-	int r;
+	int r = config_new(&c);
 
-	r = config_new(&c);
 	if (!r && user)
 		r = config_apply_user(c, user);
 	if (!r)
 		r = config_apply_all(c, path, user ? user->config : DEFAULT_PATH, message);
-	if (r)
-		return r;
-	*ret = steal_ptr(&c);
-	return CONFIG_E_OK;
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 int config_set_paths(struct config *c, const char *store_path, const char *control_socket)
 {
-	int r = config_replace_text(&c->store_path, store_path);
-
-	return r ? r : config_replace_text(&c->control_socket, control_socket);
-}
-
-static bool config_swap_texts(char **a, char **b)
-{
-	bool differ = strcmp(*a, *b) != 0;
-	char *text = *a;
-
-	*a = *b;
-	*b = text;
-	return differ;
-}
-
-static bool config_swap_numbers(void *a, void *b, size_t size)
-{
-	bool differ = memcmp(a, b, size) != 0;
-	uint64_t number;
-
-	memcpy(&number, a, size);
-	memcpy(a, b, size);
-	memcpy(b, &number, size);
-	return differ;
+	return config_replace_text(&c->store_path, store_path)
+		       ?: config_replace_text(&c->control_socket, control_socket);
 }
 
 bool config_swap_restart_only(struct config *a, struct config *b)
 {
-	bool differ = config_swap_texts(&a->store_path, &b->store_path);
+	static const struct {
+		size_t offset, size; /* size 0: a text */
+	} fields[] = {
+		{AT(store_path), 0},
+		{AT(store_group), 0},
+		{AT(control_socket), 0},
+		{AT(control_socket_mode), sizeof(a->control_socket_mode)},
+		{AT(memory_budget), sizeof(a->memory_budget)},
+		{AT(exclude_self), sizeof(a->exclude_self)},
+	};
+	bool differ = false;
 
-	differ |= config_swap_texts(&a->store_group, &b->store_group);
-	differ |= config_swap_texts(&a->control_socket, &b->control_socket);
-	differ |= config_swap_numbers(&a->control_socket_mode, &b->control_socket_mode,
-				      sizeof(a->control_socket_mode));
-	differ |= config_swap_numbers(&a->memory_budget, &b->memory_budget,
-				      sizeof(a->memory_budget));
-	differ |= config_swap_numbers(&a->exclude_self, &b->exclude_self, sizeof(a->exclude_self));
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		size_t size = fields[i].size ? fields[i].size : sizeof(char *);
+		char *x = (char *)a + fields[i].offset, *y = (char *)b + fields[i].offset;
+		uint64_t kept;
+
+		differ |= fields[i].size ? memcmp(x, y, size) != 0
+					 : strcmp(*(char **)(void *)x, *(char **)(void *)y) != 0;
+		memcpy(&kept, x, size);
+		memcpy(x, y, size);
+		memcpy(y, &kept, size);
+	}
 	return differ;
 }
 

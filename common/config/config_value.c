@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "common/config/config.h"
@@ -35,18 +34,7 @@ static const struct named_bit symbolizes[] = {
 	{"lines", SYMBOLIZE_LINES},
 };
 
-static int value_invalid(struct value *v, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int value_invalid(struct value *v, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(v->why, sizeof(v->why), format, args);
-	va_end(args);
-	return CONFIG_E_INVALID;
-}
+#define value_invalid(v, ...) (snprintf((v)->why, sizeof((v)->why), __VA_ARGS__), CONFIG_E_INVALID)
 
 static int value_set_text(struct value *v)
 {
@@ -181,9 +169,8 @@ static int value_set_number(struct value *v)
 		[KIND_SIZE] = {units_parse_size, "a size such as 64K, 512M or 2G"},
 	};
 	uint64_t number;
-	int r;
+	int r = kinds[v->key->kind].parse(v->text, &number);
 
-	r = kinds[v->key->kind].parse(v->text, &number);
 	if (r == UNITS_E_RANGE)
 		return value_invalid(v, "is too large: '%s'", v->text);
 	if (r)

@@ -32,31 +32,26 @@ struct child_setup {
 static int child_setup_files(struct child_setup *setup, const int *fds, size_t n_fds)
 {
 	posix_spawn_file_actions_t *actions = &setup->actions;
-	int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	int r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+			?: posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null",
+							    O_WRONLY, 0);
 
-	if (!r)
-		r = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
-						     0);
 	for (size_t i = 0; !r && i < n_fds; i++)
 		r = posix_spawn_file_actions_adddup2(actions, fds[i], CHILD_FIRST_FD + (int)i);
-	return r ? r
-		 : posix_spawn_file_actions_addclosefrom_np(actions, CHILD_FIRST_FD + (int)n_fds);
+	return r ?: posix_spawn_file_actions_addclosefrom_np(actions, CHILD_FIRST_FD + (int)n_fds);
 }
 
 static int child_setup_signals(struct child_setup *setup)
 {
 	sigset_t none, all;
-	int r;
 
 	sigemptyset(&none);
 	sigfillset(&all);
-	r = posix_spawnattr_setsigmask(&setup->attributes, &none);
-	if (!r)
-		r = posix_spawnattr_setsigdefault(&setup->attributes, &all);
-	return r ? r
-		 : posix_spawnattr_setflags(&setup->attributes, POSIX_SPAWN_SETSIGMASK |
-									POSIX_SPAWN_SETSIGDEF |
-									POSIX_SPAWN_SETSID);
+	return posix_spawnattr_setsigmask(&setup->attributes, &none) ?:
+	       posix_spawnattr_setsigdefault(&setup->attributes, &all) ?:
+	       posix_spawnattr_setflags(&setup->attributes, POSIX_SPAWN_SETSIGMASK |
+								    POSIX_SPAWN_SETSIGDEF |
+								    POSIX_SPAWN_SETSID);
 }
 
 static int child_spawn(const struct child_program *program, const int *fds, pid_t *ret)
@@ -68,12 +63,10 @@ static int child_spawn(const struct child_program *program, const int *fds, pid_
 		return r;
 	r = posix_spawnattr_init(&setup.attributes);
 	if (!r) {
-		r = child_setup_files(&setup, fds, program->n_sockets);
-		if (!r)
-			r = child_setup_signals(&setup);
-		if (!r)
-			r = posix_spawn(ret, program->path, &setup.actions, &setup.attributes,
-					program->argv, program->environment);
+		r = child_setup_files(&setup, fds, program->n_sockets) ?:
+		    child_setup_signals(&setup) ?:
+		    posix_spawn(ret, program->path, &setup.actions, &setup.attributes,
+				program->argv, program->environment);
 		posix_spawnattr_destroy(&setup.attributes);
 	}
 	posix_spawn_file_actions_destroy(&setup.actions);

@@ -15,8 +15,6 @@
 
 #include "common/clock.h"
 
-#define NS UINT64_C(1000000000)
-
 /* Room for all descriptors of a packet. */
 union fd_packet_control {
 	char bytes[CMSG_SPACE(FD_PACKET_FDS_MAX * sizeof(int))];
@@ -119,10 +117,7 @@ bool fd_packet_await(int socket, uint64_t until_ns)
 	int n = 0;
 
 	while (n <= 0 && (now_ns = clock_ns(CLOCK_MONOTONIC)) < until_ns) {
-		const struct timespec left = {
-			.tv_sec = (time_t)((until_ns - now_ns) / NS),
-			.tv_nsec = (long)((until_ns - now_ns) % NS),
-		};
+		const struct timespec left = clock_timespec(until_ns - now_ns);
 
 		n = ppoll(&ready, 1, &left, NULL);
 		if (n < 0 && errno != EINTR)

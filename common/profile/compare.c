@@ -2,7 +2,6 @@
 /* The arithmetic of differences: values that are scaled, marked as the base's, and added up. */
 #include "common/profile/compare.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,12 +68,10 @@ int compare_label_base(struct profile *p)
 	cleanup(freep) struct profile_label *labels = NULL;
 	struct profile_label mark = {0};
 	size_t n = 0, max = 0;
-	int r = profile_add_text(p, COMPARE_LABEL, &mark.key);
+	int r = profile_add_text(p, COMPARE_LABEL, &mark.key) ?:
+		profile_add_text(p, "true", &mark.str) ?:
+		room_make(&labels, &max, p->n_sample_labels + p->n_samples, sizeof(*labels));
 
-	if (!r)
-		r = profile_add_text(p, "true", &mark.str);
-	if (!r)
-		r = room_make(&labels, &max, p->n_sample_labels + p->n_samples, sizeof(*labels));
 	if (r)
 		return r;
 	for (size_t i = 0; i < p->n_samples; i++)

@@ -14,11 +14,11 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 
-#define KERNEL_HALF (UINT64_C(1) << 63)
-#define PAGE        UINT64_C(0x1000)
+#define PAGE UINT64_C(0x1000)
 /* What cpuprofile_write() takes, and of lines less. */
 #define ADDRESSES_MAX     65536u
 #define PATH_BYTES_MAX    16384u /* what cpuprofile_read() takes */
@@ -35,13 +35,6 @@ static void cpuprofile_chains_deinit(struct chains *c)
 {
 	free(c->records);
 	free(c->addresses);
-}
-
-static bool location_is_user(const struct profile *p, const struct profile_location *l)
-{
-	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
-		return false;
-	return l->address && l->address < KERNEL_HALF;
 }
 
 /* A mapping of the process, [start, limit), and where it comes to lie. */
@@ -61,7 +54,7 @@ static void shrink_places(const struct profile *p, struct place *places)
 		struct place *place = l->mapping == PROFILE_NONE ? NULL : &places[l->mapping];
 
 		if (!place || !profile_is_whole_mapping(&p->mappings[l->mapping]) ||
-		    l->address >= KERNEL_HALF)
+		    l->address >= PROFILE_KERNEL_HALF)
 			continue;
 		place->start = page < place->start ? page : place->start;
 		place->limit = page + PAGE > place->limit ? page + PAGE : place->limit;
@@ -83,7 +76,7 @@ static void place_skip_free(void *place)
 
 static bool is_user_place(const struct place *place)
 {
-	return place->start < place->limit && place->limit <= KERNEL_HALF;
+	return place->start < place->limit && place->limit <= PROFILE_KERNEL_HALF;
 }
 
 /* Above all mappings; where there is no room left, it stays. */
@@ -91,7 +84,8 @@ static void move_place_above(struct place *place, uint64_t *top)
 {
 	const uint64_t start = ((*top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
 
-	if (start > KERNEL_HALF || place->limit - place->start > KERNEL_HALF - start)
+	if (start > PROFILE_KERNEL_HALF ||
+	    place->limit - place->start > PROFILE_KERNEL_HALF - start)
 		return;
 	*top = start + (place->limit - place->start);
 	place->moved = start;
@@ -137,12 +131,6 @@ static int lay_out_mappings(const struct profile *p, struct place **ret)
 	return move_places(places, p->n_mappings);
 }
 
-static void add_sample_count(uint64_t *sum, uint64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = UINT64_MAX;
-}
-
 static int cpuprofile_compare_chains(const void *a, const void *b)
 {
 	const struct cpuprofile_record *x = a, *y = b;
@@ -150,8 +138,8 @@ static int cpuprofile_compare_chains(const void *a, const void *b)
 
 	for (uint32_t i = 0; i < n; i++)
 		if (x->addresses[i] != y->addresses[i])
-			return x->addresses[i] < y->addresses[i] ? -1 : 1;
-	return x->n_addresses < y->n_addresses ? -1 : x->n_addresses > y->n_addresses;
+			return order_of(x->addresses[i], y->addresses[i]);
+	return order_of(x->n_addresses, y->n_addresses);
 }
 
 size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
@@ -185,6 +173,7 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 		const struct profile_sample *s = &p->samples[i];
 		int64_t value = p->sample_values[i * p->n_sample_types];
 		struct cpuprofile_record record = {.addresses = ret->addresses + at};
+		uint64_t *sum;
 
 		if (value <= 0)
 			continue;
@@ -195,7 +184,7 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 				&p->locations[p->sample_locations[s->first_location + j]];
 			uint64_t moved = 0;
 
-			if (!location_is_user(p, l))
+			if (!l->address || profile_is_kernel_location(p, l))
 				continue;
 			if (l->mapping != PROFILE_NONE)
 				moved = places[l->mapping].moved - places[l->mapping].start;
@@ -204,8 +193,9 @@ static int collect_chains(const struct profile *p, const struct place *places, s
 		}
 		if (record.n_addresses)
 			ret->records[ret->n_records++] = record;
-		add_sample_count(record.n_addresses ? &ret->samples : &ret->without_user,
-				 record.count);
+		sum = record.n_addresses ? &ret->samples : &ret->without_user;
+		if (__builtin_add_overflow(*sum, record.count, sum))
+			*sum = UINT64_MAX;
 	}
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
@@ -276,14 +266,11 @@ int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_
 	cleanup(freep) char *maps = NULL, *comments = NULL;
 	cleanup(freep) struct place *places = NULL;
 	struct cpuprofile c = {.slot_bytes = 8, .period_us = cpuprofile_period_us(p)};
-	int r = lay_out_mappings(p, &places);
+	int r = lay_out_mappings(p, &places) ?:
+		collect_chains(p, places, &chains) ?:
+		print_maps(p, places, &maps) ?:
+		print_comments(p, &chains, &comments);
 
-	if (!r)
-		r = collect_chains(p, places, &chains);
-	if (!r)
-		r = print_maps(p, places, &maps);
-	if (!r)
-		r = print_comments(p, &chains, &comments);
 	if (r)
 		return r;
 	c.records = chains.records;

@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/message.h"
@@ -57,12 +59,7 @@ static void cpuprofile_reader_deinit(struct reader *r)
 
 static uint64_t cpuprofile_slot(const struct reader *r, size_t index)
 {
-	const uint8_t *at = r->data + index * r->slot_bytes;
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < r->slot_bytes; i++)
-		value = value << 8 | at[r->big_endian ? i : r->slot_bytes - 1 - i];
-	return value;
+	return bytes_number(r->data + index * r->slot_bytes, r->slot_bytes, r->big_endian);
 }
 
 /* Size and order of the slots follow from the header's words: one of the four ways makes sense at
@@ -196,7 +193,6 @@ static int read_map_line(struct reader *r, struct text line, const struct text *
 	struct text path;
 	const char *rest;
 	uint32_t index;
-	int e;
 
 	if (!copy)
 		return error_origin(-ENOMEM);
@@ -205,19 +201,17 @@ static int read_map_line(struct reader *r, struct text line, const struct text *
 		return 0;
 	path.end = rest + strlen(rest);
 	path.at = cpuprofile_skip_blanks(rest, path.end);
-	e = expand_build(r, &path, build);
-	if (!e)
-		e = profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path);
-	return e ? e : profile_add_mapping(r->p, &m, &index);
+	return expand_build(r, &path, build) ?:
+	       profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path) ?:
+	       profile_add_mapping(r->p, &m, &index);
 }
 
 static int read_comment_line(struct reader *r, struct text line)
 {
 	uint32_t string = 0;
-	int e;
 
-	e = profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string);
-	return e ? e : profile_add_comment(r->p, profile_string(r->p, string));
+	return profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string)
+		       ?: profile_add_comment(r->p, profile_string(r->p, string));
 }
 
 static bool starts_with(struct text line, const char *prefix)
@@ -258,9 +252,7 @@ static int compare_mapping_starts(const void *a, const void *b, void *context)
 	const struct profile *p = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (p->mappings[x].start != p->mappings[y].start)
-		return p->mappings[x].start < p->mappings[y].start ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order_of(p->mappings[x].start, p->mappings[y].start) ?: order_of(x, y);
 }
 
 static int sort_mappings(struct reader *r)
@@ -332,26 +324,15 @@ static int cpuprofile_read_records(struct reader *r)
 
 static int cpuprofile_read_all(struct reader *r)
 {
-	int e;
+	int e = cpuprofile_read_header(r) ?:
+		skim_records(r) ?:
+		profile_new(&r->p) ?:
+		value_types_add(r->p, "cpu-clock");
 
-	e = cpuprofile_read_header(r);
-	if (e)
-		return e;
-	e = skim_records(r);
-	if (e)
-		return e;
-	e = profile_new(&r->p);
-	if (e)
-		return e;
-	e = value_types_add(r->p, "cpu-clock");
 	if (e)
 		return e;
 	r->p->period = r->period_ns;
-	e = cpuprofile_read_text(r);
-	if (e)
-		return e;
-	e = sort_mappings(r);
-	return e ? e : cpuprofile_read_records(r);
+	return cpuprofile_read_text(r) ?: sort_mappings(r) ?: cpuprofile_read_records(r);
 }
 
 int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
@@ -360,13 +341,11 @@ int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
 	cleanup(cpuprofile_reader_deinit) struct reader r = {.message = message,
 							     .data = data,
 							     .length = length};
-	int e;
+	int e = cpuprofile_read_all(&r);
 
-	e = cpuprofile_read_all(&r);
 	if (e == -E2BIG)
 		return REFUSE(&r, "more entries of a kind than can be numbered");
-	if (e)
-		return e;
-	*ret = steal_ptr(&r.p);
-	return CPUPROFILE_E_OK;
+	if (!e)
+		*ret = steal_ptr(&r.p);
+	return e;
 }

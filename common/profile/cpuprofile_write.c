@@ -161,9 +161,9 @@ static int put_record(struct writer *w, const struct cpuprofile_record *record, 
 		      struct shared *shared)
 {
 	uint64_t slots[2];
-	int r;
+	int r = put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)},
+			  3);
 
-	r = put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)}, 3);
 	if (r || record->n_addresses == 1)
 		return r;
 	second_slots(w, record, slots);
@@ -246,15 +246,11 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 	if (!cpuprofile_is_writable(&w, c))
 		return error_origin(-EINVAL);
 	period = !period ? 1 : period > UINT32_MAX ? UINT32_MAX : period;
-	r = put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5);
-	if (!r)
-		r = put_records(&w, c);
-	if (!r)
-		r = put_slots(&w, (const uint64_t[]){0, 1, 0}, 3);
-	if (!r)
-		r = cpuprofile_put_text(&w, c->maps);
-	if (!r)
-		r = cpuprofile_put_text(&w, c->comments);
+	r = put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5) ?:
+	    put_records(&w, c) ?:
+	    put_slots(&w, (const uint64_t[]){0, 1, 0}, 3) ?:
+	    cpuprofile_put_text(&w, c->maps) ?:
+	    cpuprofile_put_text(&w, c->comments);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w.out);

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "common/profile/image_profile.h"
 #include "common/profile/message.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define FOOTER_BYTES 8
 #define CHUNK_BYTES  8
@@ -116,17 +118,11 @@ static int parse_header_number(struct reader *r, const struct line *line, int ba
 	return 0;
 }
 
-static int copy_header_text(const struct line *line, char **ret)
-{
-	*ret = strdup(line->rest);
-	return *ret ? 0 : error_origin(-ENOMEM);
-}
-
 static int copy_header_image(struct reader *r, const struct line *line)
 {
 	if (line->rest[strspn(line->rest, HEXADECIMAL)])
 		return REFUSE(r, "byte %zu: image is not made of hexadecimal digits", line->at);
-	return copy_header_text(line, &r->p->image);
+	return text_copy(&r->p->image, line->rest);
 }
 
 static int copy_header_epoch(struct reader *r, const struct line *line)
@@ -137,7 +133,7 @@ static int copy_header_epoch(struct reader *r, const struct line *line)
 		return REFUSE(r, "byte %zu: epoch is not made of decimal digits", line->at);
 	if (n != 10 && n != 12 && n != 14)
 		return REFUSE(r, "byte %zu: epoch has %zu digits", line->at, n);
-	return copy_header_text(line, &r->p->epoch);
+	return text_copy(&r->p->epoch, line->rest);
 }
 
 static int append_header_line(struct lines *to, const char *text)
@@ -184,9 +180,9 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	case KEY_EPOCH:
 		return copy_header_epoch(r, line);
 	case KEY_PLATFORM:
-		return copy_header_text(line, &p->platform);
+		return text_copy(&p->platform, line->rest);
 	case KEY_EVENT:
-		return copy_header_text(line, &p->event);
+		return text_copy(&p->event, line->rest);
 	case KEY_PERIOD:
 		return parse_header_number(r, line, 10, UINT64_MAX, &p->period);
 	case KEY_TSTART:
@@ -196,7 +192,7 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	case KEY_PATH:
 		return append_header_line(&r->path, line->rest);
 	case KEY_LEDGER:
-		return copy_header_text(line, &p->ledger);
+		return text_copy(&p->ledger, line->rest);
 	default:
 		e = parse_header_number(r, line, 10, UINT32_MAX, &value);
 		if (!e)
@@ -260,9 +256,7 @@ static int image_profile_read_header(struct reader *r)
 
 static uint32_t image_profile_get_u32(const struct reader *r, size_t at)
 {
-	const uint8_t *b = r->data + at;
-
-	return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+	return (uint32_t)bytes_number(r->data + at, 4, false);
 }
 
 static void read_chunk(struct reader *r, uint32_t offset, uint32_t n)
@@ -334,19 +328,14 @@ int image_profile_read(const uint8_t *data, size_t length, struct image_profile 
 	cleanup(image_reader_deinit) struct reader r = {.message = message,
 							.data = data,
 							.length = length};
-	int e;
+	int e = image_profile_new(&r.p);
 
-	e = image_profile_new(&r.p);
 	if (e)
 		return e;
 	if (!length)
 		return REFUSE(&r, "byte 0: the file is empty");
-	e = image_profile_read_header(&r);
-	if (e)
-		return e;
-	e = read_binary(&r);
-	if (e)
-		return e;
-	*ret = steal_ptr(&r.p);
-	return IMAGE_PROFILE_E_OK;
+	e = image_profile_read_header(&r) ?: read_binary(&r);
+	if (!e)
+		*ret = steal_ptr(&r.p);
+	return e;
 }

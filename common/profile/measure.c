@@ -74,11 +74,6 @@ static const struct unit *measure_find_unit(const struct kind *kind, const char 
 	return NULL;
 }
 
-static bool is_automatic_unit(const char *to)
-{
-	return strcmp(to, "auto") == 0 || strcmp(to, "minimum") == 0;
-}
-
 static const struct unit *measure_pick_unit(const struct kind *kind, double value)
 {
 	const struct unit *best = NULL;
@@ -93,6 +88,7 @@ static const struct unit *measure_pick_unit(const struct kind *kind, double valu
 static double measure_scale_magnitude(double magnitude, const char *from, const char *to,
 				      const char **ret_unit)
 {
+	const bool is_automatic = strcmp(to, "auto") == 0 || strcmp(to, "minimum") == 0;
 	static const char *const no_units[] = {"count", "sample", "unit", "minimum", "auto"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -102,8 +98,8 @@ static double measure_scale_magnitude(double magnitude, const char *from, const 
 		if (!unit)
 			continue;
 		base = magnitude * unit->factor;
-		target = is_automatic_unit(to) ? measure_pick_unit(&kinds[i], base)
-					       : measure_find_unit(&kinds[i], to);
+		target = is_automatic ? measure_pick_unit(&kinds[i], base)
+				      : measure_find_unit(&kinds[i], to);
 		if (!target)
 			target = kinds[i].otherwise;
 		*ret_unit = target->printed;

@@ -22,8 +22,7 @@
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
-
-#define KERNEL_HALF (UINT64_C(1) << 63)
+#include "common/text_print.h"
 
 struct merge {
 	struct profile *p;
@@ -161,28 +160,18 @@ static int merge_add_windows(struct merge *m)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static bool merge_is_kernel(const struct profile *p, uint32_t location)
-{
-	const struct profile_location *l = &p->locations[location];
-
-	if (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= KERNEL_HALF)
-		return true;
-	return l->address >= KERNEL_HALF;
-}
-
 /* What is left of a stack that had kernel frames only. */
 static int add_kernel_placeholder(struct merge *m, uint32_t *ret)
 {
 	struct profile_function function = {0};
 	struct profile_line line = {0};
-	int r;
+	int r = profile_add_text(m->p, "[kernel]", &function.name);
 
-	r = profile_add_text(m->p, "[kernel]", &function.name);
 	if (r)
 		return r;
 	function.system_name = function.name;
-	r = profile_add_function(m->p, &function, &line.function);
-	return r ? r : profile_add_location(m->p, PROFILE_NONE, 0, &line, 1, ret);
+	return profile_add_function(m->p, &function, &line.function)
+		       ?: profile_add_location(m->p, PROFILE_NONE, 0, &line, 1, ret);
 }
 
 static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
@@ -193,7 +182,8 @@ static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uin
 	int r = room_make(&m->chain, &m->max_chain, (size_t)s->n_locations + 1, sizeof(*m->chain));
 
 	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
-		if (m->select->no_kernel && merge_is_kernel(m->from, chain[i]))
+		if (m->select->no_kernel &&
+		    profile_is_kernel_location(m->from, &m->from->locations[chain[i]]))
 			continue;
 		r = translate_location(&m->translation, chain[i], &m->chain[n++]);
 	}
@@ -263,11 +253,9 @@ static int merge_copy_labels(struct merge *m, const struct profile_sample *s, ui
 			if (m->mode == MERGE_WINDOWS_DROPPED)
 				continue;
 		}
-		r = translate_string(&m->translation, l.key, &l.key);
-		if (!r)
-			r = translate_string(&m->translation, l.str, &l.str);
-		if (!r)
-			r = translate_string(&m->translation, l.num_unit, &l.num_unit);
+		r = translate_string(&m->translation, l.key, &l.key) ?:
+		    translate_string(&m->translation, l.str, &l.str) ?:
+		    translate_string(&m->translation, l.num_unit, &l.num_unit);
 		if (!r)
 			m->labels[n++] = l;
 	}
@@ -326,12 +314,9 @@ int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 
 		if (!merge_scale_values(m, i, values) || !merge_wants_sample(m, s))
 			continue;
-		r = merge_copy_chain(m, s, &n_chain);
-		if (!r)
-			r = merge_copy_labels(m, s, &n_labels);
-		if (!r)
-			r = profile_add_sample(m->p, m->chain, n_chain, values, m->labels,
-					       n_labels);
+		r = merge_copy_chain(m, s, &n_chain) ?:
+		    merge_copy_labels(m, s, &n_labels) ?:
+		    profile_add_sample(m->p, m->chain, n_chain, values, m->labels, n_labels);
 		if (r)
 			return r;
 		samples = clamped_add(samples, values[0]);
@@ -356,9 +341,8 @@ static int merge_add_metadata(struct merge *m)
 
 	if (period > m->p->period)
 		m->p->period = period;
-	r = merge_keep_first_text(m, from->default_sample_type, &m->p->default_sample_type);
-	if (!r)
-		r = merge_keep_first_text(m, from->doc_url, &m->p->doc_url);
+	r = merge_keep_first_text(m, from->default_sample_type, &m->p->default_sample_type)
+		    ?: merge_keep_first_text(m, from->doc_url, &m->p->doc_url);
 	for (size_t i = 0; i < from->n_comments && !r; i++) {
 		const char *comment = profile_string(from, from->comments[i]);
 
@@ -383,18 +367,15 @@ static int merge_begin_profile(struct merge *m)
 					    profile_string(from, from->sample_types[i].unit));
 	if (!r)
 		r = profile_add_text(p, profile_string(from, from->period_type.type),
-				     &p->period_type.type);
-	if (!r)
-		r = profile_add_text(p, profile_string(from, from->period_type.unit),
-				     &p->period_type.unit);
-	if (!r)
-		r = profile_add_text(p, profile_string(from, from->drop_frames), &p->drop_frames);
-	if (!r)
-		r = profile_add_text(p, profile_string(from, from->keep_frames), &p->keep_frames);
+				     &p->period_type.type) ?:
+		    profile_add_text(p, profile_string(from, from->period_type.unit),
+				     &p->period_type.unit) ?:
+		    profile_add_text(p, profile_string(from, from->drop_frames), &p->drop_frames) ?:
+		    profile_add_text(p, profile_string(from, from->keep_frames), &p->keep_frames);
 	if (r || m->mode != MERGE_WINDOWS_SET)
 		return r;
-	r = profile_add_text(p, WINDOWS_LABEL, &m->window_key);
-	return r ? r : profile_add_text(p, "seconds", &m->window_unit);
+	return profile_add_text(p, WINDOWS_LABEL, &m->window_key)
+		       ?: profile_add_text(p, "seconds", &m->window_unit);
 }
 
 /*
@@ -452,16 +433,13 @@ static uint32_t merge_find_key(const struct profile *p, const char *key)
 static int merge_begin_source(struct merge *m, struct profile_message *message)
 {
 	uint32_t main_mapping;
-	int r = profile_windows_of(m->from, &m->from_windows);
+	int r = profile_windows_of(m->from, &m->from_windows) ?: merge_select_windows(m);
 
-	if (!r)
-		r = merge_select_windows(m);
 	if (!r && !m->p)
 		r = merge_begin_profile(m);
 	if (!r)
-		r = merge_agree_types(m, message);
-	if (!r)
-		r = translation_begin(&m->translation, m->p, m->from);
+		r = merge_agree_types(m, message)
+			    ?: translation_begin(&m->translation, m->p, m->from);
 	if (r)
 		return r;
 	m->from_window = merge_find_key(m->from, WINDOWS_LABEL);
@@ -489,10 +467,8 @@ int merge_begin(struct merge *m, const struct profile *from, const struct merge_
 
 int merge_end(struct merge *m)
 {
-	int r = merge_add_windows(m);
+	int r = merge_add_windows(m) ?: merge_add_metadata(m);
 
-	if (!r)
-		r = merge_add_metadata(m);
 	merge_abort(m);
 	return r;
 }
@@ -501,12 +477,10 @@ int merge_add(struct merge *m, const struct profile *from, const struct merge_se
 	      int64_t *ret_samples, struct profile_message *message)
 {
 	int64_t samples = 0;
-	int r = merge_begin(m, from, select, message);
+	int r = merge_begin(m, from, select, message) ?:
+		merge_samples(m, 0, SIZE_MAX, &samples) ?:
+		merge_end(m);
 
-	if (!r)
-		r = merge_samples(m, 0, SIZE_MAX, &samples);
-	if (!r)
-		r = merge_end(m);
 	if (r && r != MERGE_E_NOTHING) {
 		merge_abort(m);
 		return r;
@@ -544,13 +518,9 @@ int merge_finish(struct merge *m)
 	int r = 0;
 
 	m->p->duration_ns = m->duration_ns;
-	if (m->ledger) {
-		if (asprintf(&line, "# profd ledger: %s", m->ledger) < 0) {
-			line = NULL;
-			return error_origin(-ENOMEM);
-		}
-		r = profile_add_comment(m->p, line);
-	}
+	if (m->ledger)
+		r = text_print(&line, "# profd ledger: %s", m->ledger)
+			    ?: profile_add_comment(m->p, line);
 	if (!r && m->mode == MERGE_WINDOWS_SET)
 		r = profile_windows_list(&m->windows, m->p);
 	return r;
@@ -582,13 +552,10 @@ int merge_single_profile(struct profile *p)
 {
 	cleanup(merge_freep) struct merge *m = NULL;
 	struct profile_message message;
-	int r = merge_new(&m, MERGE_WINDOWS_KEPT);
 
-	if (!r)
-		r = merge_begin(m, p, NULL, &message);
-	if (!r)
-		r = merge_end(m);
-	if (!r)
-		r = merge_finish(m);
-	return r ? r : apply_merged_metadata(p, m->p);
+	return merge_new(&m, MERGE_WINDOWS_KEPT) ?:
+	       merge_begin(m, p, NULL, &message) ?:
+	       merge_end(m) ?:
+	       merge_finish(m) ?:
+	       apply_merged_metadata(p, m->p);
 }

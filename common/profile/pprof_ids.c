@@ -38,21 +38,15 @@ int pprof_ids_add(struct pprof_ids *ids, uint64_t id, uint32_t index)
 
 	if (pprof_ids_find(ids, id) != PROFILE_NONE)
 		return PPROF_IDS_E_DUPLICATE;
-	if (id == ids->n_dense + 1) {
-		r = room_make(&ids->dense, &ids->max_dense, ids->n_dense + 1, sizeof(*ids->dense));
-		if (!r)
-			ids->dense[ids->n_dense++] = index;
-		return r;
-	}
+	if (id == ids->n_dense + 1)
+		return room_append(&ids->dense, &ids->max_dense, &ids->n_dense, index);
 	if (!ids->n_others)
 		profile_hash_key_init(&ids->hash_key);
-	r = room_make(&ids->others, &ids->max_others, ids->n_others + 1, sizeof(*ids->others));
+	r = profile_table_reserve(&ids->table)
+		    ?: room_append(&ids->others, &ids->max_others, &ids->n_others,
+				   (struct pprof_id){.id = id, .index = index});
 	if (!r)
-		r = profile_table_reserve(&ids->table);
-	if (r)
-		return r;
-	profile_table_insert(&ids->table, profile_hash(&ids->hash_key, &id, sizeof(id)),
-			     (uint32_t)ids->n_others);
-	ids->others[ids->n_others++] = (struct pprof_id){.id = id, .index = index};
-	return PPROF_IDS_E_OK;
+		profile_table_insert(&ids->table, profile_hash(&ids->hash_key, &id, sizeof(id)),
+				     (uint32_t)ids->n_others - 1);
+	return r;
 }

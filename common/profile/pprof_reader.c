@@ -62,10 +62,9 @@ int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
 		return error_origin(-ENOMEM);
 	r->z_ready = true;
 	e = profile_new(&r->reading.p);
-	if (e)
-		return e;
-	*ret = steal_ptr(&r);
-	return 0;
+	if (!e)
+		*ret = steal_ptr(&r);
+	return e;
 }
 
 void pprof_reader_free(struct pprof_reader *r)

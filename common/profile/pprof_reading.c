@@ -48,6 +48,7 @@ static int pprof_added(struct pprof_reading *r, int error)
 int pprof_reading_string(struct pprof_reading *r, const struct wire_field *f)
 {
 	size_t length = (size_t)(f->bytes.end - f->bytes.at);
+	uint32_t string = 0;
 	int e;
 
 	if (f->number != PPROF_STRING)
@@ -58,14 +59,9 @@ int pprof_reading_string(struct pprof_reading *r, const struct wire_field *f)
 		return PPROF_REFUSE(r, "the first string of the table is not empty");
 	if (length && memchr(f->bytes.at, '\0', length))
 		return PPROF_REFUSE(r, "string %zu of the table holds a NUL byte", r->n_strings);
-	e = room_make(&r->strings, &r->max_strings, r->n_strings + 1, sizeof(*r->strings));
-	if (e)
-		return e;
-	e = profile_add_string(r->p, (const char *)f->bytes.at, length, &r->strings[r->n_strings]);
-	if (e)
-		return pprof_added(r, e);
-	r->n_strings++;
-	return 0;
+	e = profile_add_string(r->p, (const char *)f->bytes.at, length, &string);
+	return e ? pprof_added(r, e)
+		 : room_append(&r->strings, &r->max_strings, &r->n_strings, string);
 }
 
 /* The @n strings with these numbers. */
@@ -102,9 +98,9 @@ static int read_value_type(struct pprof_reading *r, const struct wire_field *f,
 			   struct profile_value_type *ret)
 {
 	uint64_t numbers[2];
-	int e = pprof_read_numbers(r, f, "ValueType", numbers, ARRAY_SIZE(numbers));
 
-	return e ? e : pprof_find_strings(r, numbers, 2, (uint32_t *[]){&ret->type, &ret->unit});
+	return pprof_read_numbers(r, f, "ValueType", numbers, ARRAY_SIZE(numbers))
+		       ?: pprof_find_strings(r, numbers, 2, (uint32_t *[]){&ret->type, &ret->unit});
 }
 
 static int read_sample_type(struct pprof_reading *r, const struct wire_field *f)
@@ -196,9 +192,9 @@ static int pprof_read_list(struct pprof_reading *r, const struct wire_field *f, 
 static int add_comment(struct pprof_reading *r, uint64_t number)
 {
 	uint32_t string = 0;
-	int e = pprof_find_string(r, number, &string);
 
-	return e ? e : pprof_added(r, profile_add_comment(r->p, profile_string(r->p, string)));
+	return pprof_find_string(r, number, &string)
+		       ?: pprof_added(r, profile_add_comment(r->p, profile_string(r->p, string)));
 }
 
 /* Fields of the profile itself. */
@@ -247,10 +243,9 @@ int pprof_reading_table(struct pprof_reading *r, const struct wire_field *f)
 static int add_line(struct pprof_reading *r, const struct wire_field *f, size_t n, uint64_t id)
 {
 	uint64_t numbers[3];
-	int e = pprof_read_numbers(r, f, "Line", numbers, ARRAY_SIZE(numbers));
+	int e = pprof_read_numbers(r, f, "Line", numbers, ARRAY_SIZE(numbers))
+			?: room_make(&r->lines, &r->max_lines, n + 1, sizeof(*r->lines));
 
-	if (!e)
-		e = room_make(&r->lines, &r->max_lines, n + 1, sizeof(*r->lines));
 	if (e)
 		return e;
 	r->lines[n] = (struct profile_line){
@@ -302,18 +297,14 @@ int pprof_reading_location(struct pprof_reading *r, const struct wire_field *f)
 static int add_sample_location(struct pprof_reading *r, uint64_t id)
 {
 	uint32_t index = pprof_ids_find(&r->locations, id);
-	int e;
 
 	if (index == PROFILE_NONE)
 		return PPROF_REFUSE(r,
 				    "sample %" PRIu64 " names location %" PRIu64
 				    ", which does not exist",
 				    r->n_samples, id);
-	e = room_make(&r->sample_locations, &r->max_sample_locations, r->n_sample_locations + 1,
-		      sizeof(*r->sample_locations));
-	if (!e)
-		r->sample_locations[r->n_sample_locations++] = index;
-	return e;
+	return room_append(&r->sample_locations, &r->max_sample_locations, &r->n_sample_locations,
+			   index);
 }
 
 static int add_sample_value(struct pprof_reading *r, uint64_t value)
@@ -326,9 +317,8 @@ static int add_sample_value(struct pprof_reading *r, uint64_t value)
 
 static int add_label(struct pprof_reading *r, const struct wire_field *f)
 {
-	struct profile_label *l;
+	struct profile_label l = {0};
 	uint64_t numbers[4];
-	int e;
 
 	if (f->type != WIRE_BYTES)
 		return PPROF_REFUSE(r, "a label of sample %" PRIu64 " is not a message",
@@ -336,13 +326,10 @@ static int add_label(struct pprof_reading *r, const struct wire_field *f)
 	if (!wire_read_numbers(f->bytes, numbers, ARRAY_SIZE(numbers)))
 		return PPROF_REFUSE(r, "a label of sample %" PRIu64 " cannot be decoded",
 				    r->n_samples);
-	e = room_make(&r->labels, &r->max_labels, r->n_labels + 1, sizeof(*r->labels));
-	if (e)
-		return e;
-	l = &r->labels[r->n_labels++];
-	*l = (struct profile_label){.num = (int64_t)numbers[2]};
-	e = pprof_find_strings(r, numbers, 2, (uint32_t *[]){&l->key, &l->str});
-	return e ? e : pprof_find_string(r, numbers[3], &l->num_unit);
+	l.num = (int64_t)numbers[2];
+	return pprof_find_strings(r, numbers, 2, (uint32_t *[]){&l.key, &l.str}) ?:
+	       pprof_find_string(r, numbers[3], &l.num_unit) ?:
+	       room_append(&r->labels, &r->max_labels, &r->n_labels, l);
 }
 
 int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)

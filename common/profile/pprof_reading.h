@@ -14,8 +14,8 @@
 
 #include "common/profile/message.h"
 #include "common/profile/pprof_ids.h"
-#include "common/profile/pprof_wire.h"
 #include "common/profile/profile.h"
+#include "common/wire.h"
 
 /* Numbers of fields of Profile. */
 enum {

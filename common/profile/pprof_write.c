@@ -14,10 +14,10 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
-#include "common/profile/pprof_wire.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
 #include "common/utf8.h"
+#include "common/wire.h"
 
 #define BATCH_BYTES     ((size_t)64 << 10) /* handed to zlib at once */
 #define LABEL_BYTES_MAX ((size_t)5 * WIRE_FIELD_MAX)
@@ -134,12 +134,11 @@ static int pprof_put_sample(struct pprof_writer *w, const struct profile *p, siz
 {
 	const struct profile_sample *s = &p->samples[index];
 	uint8_t *to, *list, *end;
-	int r;
+	int r = pprof_put_begin(w,
+				((size_t)3 + s->n_locations + p->n_sample_types) * WIRE_FIELD_MAX +
+					s->n_labels * LABEL_BYTES_MAX,
+				&to);
 
-	r = pprof_put_begin(w,
-			    ((size_t)3 + s->n_locations + p->n_sample_types) * WIRE_FIELD_MAX +
-				    s->n_labels * LABEL_BYTES_MAX,
-			    &to);
 	if (r)
 		return r;
 	list = to + WIRE_FIELD_MAX;
@@ -302,9 +301,7 @@ int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t ma
 				return r;
 		}
 	}
-	r = pprof_put_metadata(w, p);
-	if (!r)
-		r = pprof_compress_batch(w, Z_FINISH);
+	r = pprof_put_metadata(w, p) ?: pprof_compress_batch(w, Z_FINISH);
 	if (!r)
 		*ret_done = true;
 	return r;
@@ -324,11 +321,9 @@ int pprof_write(const struct profile *p, int level, uint8_t **ret, size_t *ret_l
 {
 	cleanup(pprof_writer_freep) struct pprof_writer *w = NULL;
 	bool done;
-	int r = pprof_writer_new(&w, level);
 
-	if (!r)
-		r = pprof_writer_samples(w, p, 0, SIZE_MAX);
-	if (!r)
-		r = pprof_writer_step(w, p, SIZE_MAX, &done);
-	return r ? r : pprof_writer_steal(w, ret, ret_length);
+	return pprof_writer_new(&w, level) ?:
+	       pprof_writer_samples(w, p, 0, SIZE_MAX) ?:
+	       pprof_writer_step(w, p, SIZE_MAX, &done) ?:
+	       pprof_writer_steal(w, ret, ret_length);
 }

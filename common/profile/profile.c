@@ -27,6 +27,10 @@ static int profile_make_room(void *array, size_t *max, size_t used, size_t size)
 	return used >= PROFILE_NONE ? error_origin(-E2BIG) : room_make(array, max, used + 1, size);
 }
 
+/* The same of the array of that name. */
+#define PROFILE_ROOM(p, name) \
+	profile_make_room(&(p)->name, &(p)->tables->max_##name, (p)->n_##name, sizeof(*(p)->name))
+
 /*
  * Looks up the thing that was put behind the *n that there are: *ret is the index of one that is
  * equal, or its own; then it is one of them.
@@ -76,36 +80,24 @@ int profile_new(struct profile **ret)
 		return error_origin(-ENOMEM);
 	profile_hash_key_init(&p->tables->hash_key);
 	r = profile_add_string(p, "", 0, &empty);
-	if (r)
-		return r;
-	*ret = steal_ptr(&p);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&p);
+	return r;
 }
 
 void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
+#define FREE_TABLE(name) profile_table_deinit(&p->tables->name##_table);
+#define FREE_ARRAY(name) free(p->name);
 	if (p->tables) {
 		profile_arena_deinit(&p->tables->arena);
-		profile_table_deinit(&p->tables->string_table);
-		profile_table_deinit(&p->tables->comment_table);
-		profile_table_deinit(&p->tables->mapping_table);
-		profile_table_deinit(&p->tables->function_table);
-		profile_table_deinit(&p->tables->location_table);
-		profile_table_deinit(&p->tables->sample_table);
+		PROFILE_TABLES(FREE_TABLE)
 		free(p->tables->strings);
 		free(p->tables);
 	}
-	free(p->comments);
-	free(p->mappings);
-	free(p->functions);
-	free(p->locations);
-	free(p->lines);
-	free(p->samples);
-	free(p->sample_locations);
-	free(p->sample_values);
-	free(p->sample_labels);
+	PROFILE_ARRAYS(FREE_ARRAY)
 	free(p);
 }
 
@@ -173,10 +165,7 @@ int profile_add_sample_type(struct profile *p, const char *type, const char *uni
 		return error_origin(-EINVAL);
 	if (p->n_sample_types >= PROFILE_TYPES_MAX)
 		return error_origin(-E2BIG);
-	r = profile_add_text(p, type, &t->type);
-	if (r)
-		return r;
-	r = profile_add_text(p, unit, &t->unit);
+	r = profile_add_text(p, type, &t->type) ?: profile_add_text(p, unit, &t->unit);
 	if (r)
 		return r;
 	p->n_sample_types++;
@@ -227,11 +216,8 @@ int profile_add_comment(struct profile *p, const char *text)
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->comment_table, comment_hash, comment_equal};
 	uint32_t string, index;
-	int r = profile_add_text(p, text, &string);
+	int r = profile_add_text(p, text, &string) ?: PROFILE_ROOM(p, comments);
 
-	if (!r)
-		r = profile_make_room(&p->comments, &t->max_comments, p->n_comments,
-				      sizeof(*p->comments));
 	if (r)
 		return r;
 	p->comments[p->n_comments] = string;
@@ -247,6 +233,12 @@ void profile_clear_comments(struct profile *p)
 bool profile_is_whole_mapping(const struct profile_mapping *m)
 {
 	return !m->start && !m->offset && (!m->limit || m->limit == UINT64_MAX);
+}
+
+bool profile_is_kernel_location(const struct profile *p, const struct profile_location *l)
+{
+	return l->address >= PROFILE_KERNEL_HALF ||
+	       (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= PROFILE_KERNEL_HALF);
 }
 
 static uint32_t mapping_hash(const struct profile *p, uint32_t index)
@@ -271,8 +263,7 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->mapping_table, mapping_hash, mapping_equal};
-	int r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
-				  sizeof(*p->mappings));
+	int r = PROFILE_ROOM(p, mappings);
 
 	if (r)
 		return r;
@@ -282,13 +273,11 @@ int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint
 
 int profile_append_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret)
 {
-	struct profile_tables *t = p->tables;
-	int r = profile_make_room(&p->mappings, &t->max_mappings, p->n_mappings,
-				  sizeof(*p->mappings));
+	int r = PROFILE_ROOM(p, mappings);
 
 	if (r)
 		return r;
-	profile_table_deinit(&t->mapping_table);
+	profile_table_deinit(&p->tables->mapping_table);
 	p->mappings[p->n_mappings] = *m;
 	*ret = (uint32_t)p->n_mappings++;
 	return 0;
@@ -316,8 +305,7 @@ int profile_add_function(struct profile *p, const struct profile_function *f, ui
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->function_table, function_hash, function_equal};
-	int r = profile_make_room(&p->functions, &t->max_functions, p->n_functions,
-				  sizeof(*p->functions));
+	int r = PROFILE_ROOM(p, functions);
 
 	if (r)
 		return r;
@@ -366,11 +354,10 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->location_table, location_hash, location_equal};
 	size_t n = p->n_locations;
-	int r = profile_make_room(&p->locations, &t->max_locations, p->n_locations,
-				  sizeof(*p->locations));
+	int r = PROFILE_ROOM(p, locations)
+			?: room_make(&p->lines, &t->max_lines, p->n_lines + n_lines,
+				     sizeof(*p->lines));
 
-	if (!r)
-		r = room_make(&p->lines, &t->max_lines, p->n_lines + n_lines, sizeof(*p->lines));
 	if (r)
 		return r;
 	p->locations[p->n_locations] = (struct profile_location){.address = address,
@@ -466,23 +453,15 @@ void profile_set_main_mapping(struct profile *p, uint32_t mapping)
 	profile_table_deinit(&p->tables->location_table);
 }
 
-static size_t table_bytes(const struct profile_table *table)
-{
-	return table->n_slots * sizeof(*table->slots);
-}
-
 size_t profile_bytes(const struct profile *p)
 {
 	const struct profile_tables *t = p->tables;
+	size_t bytes = sizeof(*p) + sizeof(*t) + t->arena.bytes +
+		       t->max_strings * sizeof(*t->strings);
 
-	return sizeof(*p) + sizeof(*t) + t->arena.bytes + table_bytes(&t->string_table) +
-	       table_bytes(&t->comment_table) + table_bytes(&t->mapping_table) +
-	       table_bytes(&t->function_table) + table_bytes(&t->location_table) +
-	       table_bytes(&t->sample_table) + t->max_strings * sizeof(*t->strings) +
-	       t->max_comments * sizeof(*p->comments) + t->max_mappings * sizeof(*p->mappings) +
-	       t->max_functions * sizeof(*p->functions) + t->max_locations * sizeof(*p->locations) +
-	       t->max_lines * sizeof(*p->lines) + t->max_samples * sizeof(*p->samples) +
-	       t->max_sample_locations * sizeof(*p->sample_locations) +
-	       t->max_sample_values * sizeof(*p->sample_values) +
-	       t->max_sample_labels * sizeof(*p->sample_labels);
+#define ADD_TABLE(name) bytes += t->name##_table.n_slots * sizeof(*t->name##_table.slots);
+#define ADD_ARRAY(name) bytes += t->max_##name * sizeof(*p->name);
+	PROFILE_TABLES(ADD_TABLE)
+	PROFILE_ARRAYS(ADD_ARRAY)
+	return bytes;
 }

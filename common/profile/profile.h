@@ -103,6 +103,8 @@ struct profile {
 	struct profile_tables *tables; /* see profile_private.h */
 };
 
+#define PROFILE_KERNEL_HALF (UINT64_C(1) << 63) /* addresses from there on are the kernel's */
+
 int profile_new(struct profile **ret);
 /* Frees all; takes NULL. */
 void profile_free(struct profile *p);
@@ -137,6 +139,7 @@ int profile_add_comment(struct profile *p, const char *text);
  * wherever that lay. pprof takes such mappings so, too (GetBase() of its elfexec).
  */
 bool profile_is_whole_mapping(const struct profile_mapping *m);
+bool profile_is_kernel_location(const struct profile *p, const struct profile_location *l);
 /* Equal means: same range, offset, path and build id; the has_ flags of the first one stay. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
 /* A new one, whatever there is: memory of two processes may lie at the same place. */

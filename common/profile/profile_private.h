@@ -16,15 +16,23 @@ struct profile_text {
 	size_t length;
 };
 
+/* X(name): the arrays of struct profile, and the tables. */
+#define PROFILE_ARRAYS(X)                                                             \
+	X(comments)                                                                   \
+	X(mappings) X(functions) X(locations) X(lines) X(samples) X(sample_locations) \
+		X(sample_values) X(sample_labels)
+#define PROFILE_TABLES(X) X(string) X(comment) X(mapping) X(function) X(location) X(sample)
+
+#define PROFILE_TABLE_FIELD(name) struct profile_table name##_table;
+#define PROFILE_MAX_FIELD(name)   size_t max_##name;
+
 struct profile_tables {
 	struct profile_hash_key hash_key;
 	struct profile_arena arena;
 	struct profile_text *strings;
-	size_t n_strings;
-	struct profile_table string_table, comment_table, mapping_table, function_table,
-		location_table, sample_table;
-	size_t max_strings, max_comments, max_mappings, max_functions, max_locations, max_lines,
-		max_samples, max_sample_locations, max_sample_values, max_sample_labels;
+	size_t n_strings, max_strings;
+	PROFILE_TABLES(PROFILE_TABLE_FIELD)
+	PROFILE_ARRAYS(PROFILE_MAX_FIELD)
 };
 
 #endif

@@ -88,16 +88,13 @@ int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t
 
 	if (p->n_samples >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	r = room_make(&p->samples, &t->max_samples, p->n_samples + 1, sizeof(*p->samples));
-	if (!r)
-		r = room_make(&p->sample_locations, &t->max_sample_locations,
-			      p->n_sample_locations + n_locations, sizeof(*p->sample_locations));
-	if (!r)
-		r = room_make(&p->sample_labels, &t->max_sample_labels,
-			      p->n_sample_labels + n_labels, sizeof(*p->sample_labels));
-	if (!r)
-		r = room_make(&p->sample_values, &t->max_sample_values,
-			      (p->n_samples + 1) * n_types, sizeof(*p->sample_values));
+	r = room_make(&p->samples, &t->max_samples, p->n_samples + 1, sizeof(*p->samples)) ?:
+	    room_make(&p->sample_locations, &t->max_sample_locations,
+		      p->n_sample_locations + n_locations, sizeof(*p->sample_locations)) ?:
+	    room_make(&p->sample_labels, &t->max_sample_labels, p->n_sample_labels + n_labels,
+		      sizeof(*p->sample_labels)) ?:
+	    room_make(&p->sample_values, &t->max_sample_values, (p->n_samples + 1) * n_types,
+		      sizeof(*p->sample_values));
 	if (r)
 		return r;
 	p->samples[p->n_samples] = (struct profile_sample){.first_location = p->n_sample_locations,

@@ -31,14 +31,11 @@ static int translation_new_map(uint32_t **ret, size_t n)
 
 int translation_begin(struct translation *t, struct profile *to, const struct profile *from)
 {
-	int r = translation_new_map(&t->strings, profile_n_strings(from));
+	int r = translation_new_map(&t->strings, profile_n_strings(from)) ?:
+		translation_new_map(&t->mappings, from->n_mappings) ?:
+		translation_new_map(&t->functions, from->n_functions) ?:
+		translation_new_map(&t->locations, from->n_locations);
 
-	if (!r)
-		r = translation_new_map(&t->mappings, from->n_mappings);
-	if (!r)
-		r = translation_new_map(&t->functions, from->n_functions);
-	if (!r)
-		r = translation_new_map(&t->locations, from->n_locations);
 	if (!t->to)
 		profile_hash_key_init(&t->hash_key);
 	t->to = to;
@@ -100,11 +97,9 @@ int translate_mapping(struct translation *t, uint32_t mapping, uint32_t *ret)
 		*ret = *to;
 		return 0;
 	}
-	r = translate_string(t, copy.path, &copy.path);
-	if (!r)
-		r = translate_string(t, copy.build_id, &copy.build_id);
-	if (!r)
-		r = profile_table_reserve(&t->known);
+	r = translate_string(t, copy.path, &copy.path) ?:
+	    translate_string(t, copy.build_id, &copy.build_id) ?:
+	    profile_table_reserve(&t->known);
 	if (r)
 		return r;
 	key = translate_mapping_key(&copy);
@@ -127,13 +122,10 @@ static int translate_function(struct translation *t, uint32_t function, uint32_t
 	int r = 0;
 
 	if (*to == PROFILE_NONE) {
-		r = translate_string(t, copy.name, &copy.name);
-		if (!r)
-			r = translate_string(t, copy.system_name, &copy.system_name);
-		if (!r)
-			r = translate_string(t, copy.filename, &copy.filename);
-		if (!r)
-			r = profile_add_function(t->to, &copy, to);
+		r = translate_string(t, copy.name, &copy.name) ?:
+		    translate_string(t, copy.system_name, &copy.system_name) ?:
+		    translate_string(t, copy.filename, &copy.filename) ?:
+		    profile_add_function(t->to, &copy, to);
 	}
 	if (!r)
 		*ret = *to;

@@ -35,11 +35,10 @@ int value_types_add(struct profile *p, const char *event)
 {
 	const struct value_type *samples = &value_types[VALUE_SAMPLES];
 	const struct value_type *type = value_type_of_event(event);
-	int r = profile_add_sample_type(p, samples->name, samples->unit);
+	int r = profile_add_sample_type(p, samples->name, samples->unit)
+			?: profile_add_sample_type(p, type ? type->name : event,
+						   type ? type->unit : samples->unit);
 
-	if (!r)
-		r = profile_add_sample_type(p, type ? type->name : event,
-					    type ? type->unit : samples->unit);
 	if (!r)
 		p->period_type = p->sample_types[1];
 	return r;
@@ -169,11 +168,9 @@ int value_types_share(struct profile *a, struct profile *b, struct profile_messa
 	if (!n)
 		return profile_refuse(message, VALUE_TYPES_E_MISMATCH,
 				      "the two have no type of values in common");
-	r = value_types_reduce(a, of_a, n);
-	if (!r)
-		r = value_types_reduce(b, of_b, n);
-	if (!r)
-		r = value_types_agree(a, b, NULL, ratios, message);
+	r = value_types_reduce(a, of_a, n) ?:
+	    value_types_reduce(b, of_b, n) ?:
+	    value_types_agree(a, b, NULL, ratios, message);
 	for (uint32_t i = 0; i <= n && !r; i++)
 		r = profile_add_text(
 			b, profile_string(a, i < n ? a->sample_types[i].unit : a->period_type.unit),

@@ -14,8 +14,10 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/ledger_line.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define LEDGER "# profd ledger: "
 #define WINDOW "# profd window: "
@@ -53,18 +55,9 @@ static const char *parse_window(const char *text, struct profile_window *ret)
 	return *end ? end + 1 : end;
 }
 
-static bool profile_window_is_before(const struct profile_window *a, const struct profile_window *b)
+static int profile_window_order(const struct profile_window *a, const struct profile_window *b)
 {
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns;
-	return a->duration_ns < b->duration_ns;
-}
-
-/* Whether @window, which is not before @a, is what @a is. What others wrote is never the same. */
-static bool profile_window_is_same(const struct profile_window *a,
-				   const struct profile_window *window)
-{
-	return window->ledger && a->ledger && !profile_window_is_before(a, window);
+	return order_of(a->time_ns, b->time_ns) ?: order_of(a->duration_ns, b->duration_ns);
 }
 
 static int profile_windows_reserve(struct profile_windows *windows, size_t n)
@@ -76,11 +69,13 @@ static int profile_windows_reserve(struct profile_windows *windows, size_t n)
 static int profile_windows_append(struct profile_windows *windows,
 				  const struct profile_window *window, bool *ret_added)
 {
+	const struct profile_window *last = windows->n ? &windows->all[windows->n - 1] : NULL;
 	struct profile_window copy = *window;
 	int r;
 
 	*ret_added = false;
-	if (windows->n && profile_window_is_same(&windows->all[windows->n - 1], window))
+	/* What others wrote is never the same. */
+	if (last && last->ledger && window->ledger && profile_window_order(last, window) >= 0)
 		return 0;
 	r = profile_windows_reserve(windows, 1);
 	if (r)
@@ -105,7 +100,7 @@ int profile_windows_merge(struct profile_windows *windows, const struct profile_
 		if (!which[i])
 			continue;
 		while (at < windows->n &&
-		       !profile_window_is_before(&from->all[i], &windows->all[at])) {
+		       profile_window_order(&from->all[i], &windows->all[at]) >= 0) {
 			merged.all[merged.n++] = windows->all[at];
 			windows->all[at++].ledger = NULL;
 		}
@@ -144,11 +139,7 @@ static int profile_window_compare(const void *a, const void *b)
 {
 	const struct listed *x = a, *y = b;
 
-	if (profile_window_is_before(&x->window, &y->window))
-		return -1;
-	if (profile_window_is_before(&y->window, &x->window))
-		return 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	return profile_window_order(&x->window, &y->window) ?: order_of(x->number, y->number);
 }
 
 static int add_listed(struct listed *listed, size_t n, struct profile_windows *ret)
@@ -182,9 +173,8 @@ int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 		} else if (strncmp(comment, WINDOW, strlen(WINDOW)) == 0 &&
 			   (text = parse_window(comment + strlen(WINDOW), &window)) != NULL) {
 			window.ledger = (char *)(uintptr_t)text;
-			r = room_make(&listed, &max, n + 1, sizeof(*listed));
-			if (!r)
-				listed[n++] = (struct listed){.window = window, .number = i};
+			r = room_append(&listed, &max, &n,
+					(struct listed){.window = window, .number = i});
 		}
 	}
 	if (!r)
@@ -199,15 +189,11 @@ int profile_windows_list(const struct profile_windows *windows, struct profile *
 	for (size_t i = 0; i < windows->n; i++) {
 		const struct profile_window *w = &windows->all[i];
 		cleanup(freep) char *line = NULL;
-		int r;
+		int r = text_print(&line, WINDOW "%" PRId64 "+%" PRId64 "%s%s", w->time_ns,
+				   w->duration_ns, w->ledger && *w->ledger ? " " : "",
+				   w->ledger ? w->ledger : "")
+				?: profile_add_comment(p, line);
 
-		if (asprintf(&line, WINDOW "%" PRId64 "+%" PRId64 "%s%s", w->time_ns,
-			     w->duration_ns, w->ledger && *w->ledger ? " " : "",
-			     w->ledger ? w->ledger : "") < 0) {
-			line = NULL;
-			return error_origin(-ENOMEM);
-		}
-		r = profile_add_comment(p, line);
 		if (r)
 			return r;
 	}

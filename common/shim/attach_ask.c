@@ -14,8 +14,7 @@
 #include "common/helper/fd_packet.h"
 
 /* Before it is tried again where too many are waiting to be let in. */
-#define PAUSE_NS  2000000
-#define NS_PER_MS UINT64_C(1000000)
+#define PAUSE_NS 2000000
 
 /* A socket that is full does not tell when it is not any more (unix(7)): EAGAIN at once. */
 static int attach_connect_socket(int fd, const char *path, uint64_t deadline_ns)

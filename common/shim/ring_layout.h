@@ -21,6 +21,7 @@
  * A full ring loses samples, which are counted; nobody waits for anybody.
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RING_MAGIC     UINT64_C(0x676e6972666f7270) /* "profring" */
@@ -28,6 +29,16 @@
 #define RING_PAGE      4096
 #define RING_WORDS_MIN (1u << 13) /* 64 KiB: several of the longest records */
 #define RING_WORDS_MAX (1u << 27)
+
+/* How many words memory of so many bytes has; 0: none is of that length. */
+static inline uint64_t ring_n_words(uint64_t length)
+{
+	uint64_t n_words = length > RING_PAGE ? (length - RING_PAGE) / 8 : 0;
+	bool is_good = n_words >= RING_WORDS_MIN && n_words <= RING_WORDS_MAX &&
+		       !(n_words & (n_words - 1)) && length == RING_PAGE + n_words * 8;
+
+	return is_good ? n_words : 0;
+}
 
 /* Of the head word: the length in words, itself included; enum ring_type; whether all is there. */
 #define RING_LENGTH(head)       ((uint32_t)(head))

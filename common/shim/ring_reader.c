@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/frame.h"
 #include "common/reasons.h"
@@ -39,11 +40,10 @@ struct ring_reader {
 
 int ring_reader_new(struct ring_reader **ret, void *memory, size_t length)
 {
-	uint64_t n_words = length > RING_PAGE ? (length - RING_PAGE) / 8 : 0;
+	uint64_t n_words = ring_n_words(length);
 	struct ring_reader *r;
 
-	if (n_words < RING_WORDS_MIN || n_words > RING_WORDS_MAX || n_words & (n_words - 1) ||
-	    length != RING_PAGE + n_words * 8)
+	if (!n_words)
 		return error_origin(-EINVAL);
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -91,16 +91,13 @@ static void ring_reader_copy_record(struct ring_reader *r, uint32_t n)
 
 static bool is_valid_stack_end(uint8_t quality, uint8_t reason)
 {
-	switch (quality) {
-	case STACK_COMPLETE:
-		return !reason;
-	case STACK_TRUNCATED:
-		return reason < N_TRUNCATED;
-	case STACK_BROKEN:
-		return reason < N_BROKEN;
-	default:
-		return false;
-	}
+	static const uint8_t n_reasons[] = {
+		[STACK_COMPLETE] = 1,
+		[STACK_TRUNCATED] = N_TRUNCATED,
+		[STACK_BROKEN] = N_BROKEN,
+	};
+
+	return quality < ARRAY_SIZE(n_reasons) && reason < n_reasons[quality];
 }
 
 static bool ring_parse_sample(uint64_t *record, uint32_t n, struct ring_sample *ret)

@@ -51,7 +51,6 @@ struct ring_ledger {
 int ring_reader_new(struct ring_reader **ret, void *memory, size_t length);
 /* The memory stays. Takes NULL. */
 void ring_reader_free(struct ring_reader *r);
-DEFINE_CLEANUP(struct ring_reader *, ring_reader_free)
 
 /* From now on the library samples @frequency times per second of CPU time; 0: not at all. */
 void ring_reader_set_frequency(struct ring_reader *r, uint32_t frequency);

@@ -16,20 +16,6 @@
 /* Programs expect the low ones for themselves. */
 #define DESCRIPTOR_MIN 200
 
-static bool is_length(uint64_t length)
-{
-	uint64_t n_words = length > RING_PAGE ? (length - RING_PAGE) / 8 : 0;
-
-	return n_words >= RING_WORDS_MIN && n_words <= RING_WORDS_MAX &&
-	       !(n_words & (n_words - 1)) && length == RING_PAGE + n_words * 8;
-}
-
-static bool is_page(const struct ring_page *page, uint64_t n_words)
-{
-	return page->magic == RING_MAGIC && page->version == RING_VERSION &&
-	       page->n_words == n_words;
-}
-
 /* Takes @bell over. */
 static void keep_bell(struct ring_writer *w, int bell)
 {
@@ -53,15 +39,17 @@ bool ring_writer_open(struct ring_writer *ret, int fd, int bell)
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size < 0 ||
-	    !is_length((uint64_t)st.st_size))
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size < 0)
 		return false;
 	w.length = (size_t)st.st_size;
-	w.n_words = (w.length - RING_PAGE) / 8;
+	w.n_words = ring_n_words(w.length);
+	if (!w.n_words)
+		return false;
 	w.page = mmap(NULL, w.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (w.page == MAP_FAILED)
 		return false;
-	if (!is_page(w.page, w.n_words)) {
+	if (w.page->magic != RING_MAGIC || w.page->version != RING_VERSION ||
+	    w.page->n_words != w.n_words) {
 		munmap(w.page, w.length);
 		return false;
 	}
@@ -97,12 +85,6 @@ uint32_t ring_writer_frequency(const struct ring_writer *w)
 	return frequency < RING_FREQUENCY_MAX ? frequency : RING_FREQUENCY_MAX;
 }
 
-static void ring_bell(const struct ring_writer *w)
-{
-	if (has_bell(w))
-		send(w->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 bool ring_writer_has_server(const struct ring_writer *w)
 {
 	char byte;
@@ -133,8 +115,8 @@ static bool ring_writer_reserve(struct ring_writer *w, uint8_t type, uint32_t n,
 	}
 	atomic_store_explicit(&w->words[head & (w->n_words - 1)], RING_HEAD(type, n),
 			      memory_order_relaxed);
-	if (used < w->n_words / 2 && used + n >= w->n_words / 2)
-		ring_bell(w);
+	if (used < w->n_words / 2 && used + n >= w->n_words / 2 && has_bell(w))
+		send(w->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	*ret = head;
 	return true;
 }

@@ -48,19 +48,27 @@ uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 	return 0;
 }
 
-bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t *ret)
+const struct elf_segment *elf_summary_find(const struct elf_summary *elf, uint64_t at,
+					   bool is_address)
 {
 	const struct elf_segment *found = NULL;
 
 	/* Code first: linkers may let the ranges of two segments share bytes of the file. */
 	for (uint32_t i = 0; i < elf->n_segments; i++) {
 		const struct elf_segment *s = &elf->segments[i];
+		uint64_t start = is_address ? s->vaddr : s->offset;
 
-		if (offset < s->offset || offset - s->offset >= s->file_size)
-			continue;
-		if (!found || (s->executable && !found->executable))
+		if (at >= start && at - start < s->file_size &&
+		    (!found || (s->executable && !found->executable)))
 			found = s;
 	}
+	return found;
+}
+
+bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t *ret)
+{
+	const struct elf_segment *found = elf_summary_find(elf, offset, false);
+
 	if (!found)
 		return false;
 	*ret = found->vaddr + (offset - found->offset);

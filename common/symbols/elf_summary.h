@@ -37,9 +37,12 @@ struct elf_summary {
 uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 			    uint8_t ret[ELF_BUILD_ID_MAX]);
 /*
- * File offset to link-time virtual address; false when no loadable segment holds it. Where several
- * do, the executable one counts.
+ * The segment whose part of the file is at the link-time address @at, or (@is_address is false) at
+ * that offset; the executable one if several are. NULL: none.
  */
+const struct elf_segment *elf_summary_find(const struct elf_summary *elf, uint64_t at,
+					   bool is_address);
+/* File offset to link-time virtual address; false when no loadable segment holds it. */
 bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t *ret);
 /* Start of the first and end of the last executable segment (link-time). False if none. */
 bool elf_summary_text(const struct elf_summary *elf, uint64_t *ret_start, uint64_t *ret_end);

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "common/digits.h"
 #include "common/symbols/symtab.h"
 #include "common/symbols/symtab_build.h"
 
@@ -19,23 +20,9 @@ struct line {
 
 static bool kallsyms_parse_line(const char *at, const char *end, struct line *ret)
 {
-	const char *start = at;
-	uint64_t address = 0;
+	uint64_t address;
 
-	for (; at < end && *at != ' '; at++) {
-		unsigned digit = (unsigned char)*at;
-
-		if (digit - '0' < 10)
-			digit -= '0';
-		else if ((digit | 0x20) - 'a' < 6)
-			digit = (digit | 0x20) - 'a' + 10;
-		else
-			return false;
-		if (address >> 60)
-			return false;
-		address = address << 4 | digit;
-	}
-	if (at == start || end - at < 4 || at[2] != ' ')
+	if (!digits_read(&at, end, 16, &address) || end - at < 4 || at[0] != ' ' || at[2] != ' ')
 		return false;
 	*ret = (struct line){.address = address, .type = at[1], .name = at + 3};
 	for (at = ret->name; at < end && *at != '\t' && *at != ' ';)

@@ -3,27 +3,7 @@
 
 #include <string.h>
 
-static bool kernel_module_parse_uint(const char **at, const char *end, unsigned base, uint64_t *ret)
-{
-	const char *start = *at;
-	uint64_t value = 0;
-
-	for (; *at < end; ++*at) {
-		unsigned c = (unsigned char)**at, digit = 16;
-
-		if (c - '0' < 10)
-			digit = c - '0';
-		else if ((c | 0x20) - 'a' < 6)
-			digit = (c | 0x20) - 'a' + 10;
-		if (digit >= base)
-			break;
-		if (value > (UINT64_MAX - digit) / base)
-			return false;
-		value = value * base + digit;
-	}
-	*ret = value;
-	return *at > start;
-}
+#include "common/digits.h"
 
 /* Moves past the rest of a word and the blanks behind it. */
 static void kernel_module_skip_word(const char **at, const char *end)
@@ -48,14 +28,14 @@ bool kernel_module_next(const char **at, const char *end, struct kernel_module_l
 
 	ret->name = p;
 	kernel_module_skip_word(&p, line_end);
-	if (!kernel_module_parse_uint(&p, line_end, 10, &ret->size))
+	if (!digits_read(&p, line_end, 10, &ret->size))
 		return true;
 	for (unsigned i = 0; i < 4; i++) /* the size's end, uses, users, state */
 		kernel_module_skip_word(&p, line_end);
 	if (line_end - p < 3 || p[0] != '0' || p[1] != 'x')
 		return true;
 	p += 2;
-	if (!kernel_module_parse_uint(&p, line_end, 16, &ret->start))
+	if (!digits_read(&p, line_end, 16, &ret->start))
 		return true;
 	ret->name_length = strcspn(ret->name, " \n");
 	return true;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 #include "common/symbols/symtab_build.h"
@@ -48,10 +49,7 @@ void symtab_entries_deinit(struct symtab_entries *list)
 
 int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *entry)
 {
-	if (room_make(&list->entries, &list->n_allocated, list->n + 1, sizeof(*list->entries)))
-		return -ENOMEM;
-	list->entries[list->n++] = *entry;
-	return 0;
+	return room_append(&list->entries, &list->n_allocated, &list->n, *entry);
 }
 
 void symtab_free(struct symtab *symtab)
@@ -75,17 +73,12 @@ static int symtab_entry_compare(const void *pa, const void *pb)
 {
 	const struct symtab_entry *a = pa, *b = pb;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	if (!a->name != !b->name)
-		return a->name ? 1 : -1;
-	if (!a->size != !b->size)
-		return a->size ? 1 : -1;
-	if (a->source != b->source)
-		return a->source > b->source ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return (a->size > b->size) - (a->size < b->size);
+	return order_of(a->start, b->start) ?:
+	       order_of(!b->name, !a->name) ?:
+	       order_of(!b->size, !a->size) ?:
+	       order_of(b->source, a->source) ?:
+	       order_of(a->rank, b->rank) ?:
+	       order_of(a->size, b->size);
 }
 
 static bool symtab_name_is_before(const struct symtab_entry *a, const struct symtab_entry *b)
@@ -121,11 +114,6 @@ void symtab_entries_sort(struct symtab_entries *list)
 			entries[next - 1] = entry;
 		}
 	}
-}
-
-static uint64_t symtab_entry_end(const struct symtab_entry *e)
-{
-	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
 }
 
 /* Sizes the unsized symbols. One that lies in a sized symbol is a label there: it covers nothing.
@@ -185,11 +173,9 @@ static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
 
 		while (n_open > 0 && symtab_entry_end(&entries[open[n_open - 1]]) <= end)
 			n_open--;
-		if (n_open > 0) {
-			if (room_make(&s->links, &n_allocated, s->n_links + 1, sizeof(*s->links)))
-				return -ENOMEM;
-			s->links[s->n_links++] = (struct link){i, open[n_open - 1]};
-		}
+		if (n_open > 0 && room_append(&s->links, &n_allocated, &s->n_links,
+					      (struct link){i, open[n_open - 1]}))
+			return -ENOMEM;
 		open[n_open++] = i;
 	}
 	return 0;
@@ -271,10 +257,9 @@ int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all
 		return SYMTAB_E_NONE;
 	s->n_symbols = (uint32_t)n;
 	r = symtab_fill(s, list->entries);
-	if (r)
-		return r;
-	*ret = steal_ptr(&s);
-	return SYMTAB_E_OK;
+	if (!r)
+		*ret = steal_ptr(&s);
+	return r;
 }
 
 static uint64_t symtab_distance(const struct symtab *s, uint32_t i)

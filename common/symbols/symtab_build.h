@@ -25,6 +25,11 @@ struct symtab_entry {
 	unsigned is_stub : 1; /* the name gets SYMTAB_STUB_SUFFIX */
 };
 
+static inline uint64_t symtab_entry_end(const struct symtab_entry *e)
+{
+	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
+}
+
 struct symtab_entries {
 	struct symtab_entry *entries; /* malloc'ed */
 	size_t n, n_allocated;

@@ -16,9 +16,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
+#include "common/room.h"
 #include "common/unwind/cfi_program.h"
 #include "common/unwind/cfi_record.h"
 #include "common/unwind/cfi_rows.h"
@@ -30,7 +31,6 @@
 #define PROBES_MAX  64 /* of these; more only by intent */
 /* Five times a browser's. */
 #define ITEMS_MAX (4u << 20)
-#define ITEMS_MIN 256
 
 /* An FDE whose code is in the file. */
 struct item {
@@ -97,37 +97,18 @@ static bool cfi_spend_budget(struct compiler *c, uint64_t bytes)
 	return true;
 }
 
-/* Doubles the room of an array of items or CIEs. */
-static int cfi_grow_array(void **array, size_t *size, size_t item_bytes, size_t min)
-{
-	size_t wanted = *size ? *size * 2 : min;
-	void *grown = reallocarray(*array, wanted, item_bytes);
-
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*array = grown;
-	*size = wanted;
-	return 0;
-}
-
 /* A new one, valid or not: what is wrong with it is found out once. */
 static int cfi_add_cie(struct compiler *c, uint32_t position)
 {
 	struct cfi_reader body;
-	void *cies = c->cies;
 	struct cfi_cie *cie;
 	uint32_t unused;
 	size_t next;
-	int r;
 
-	if (c->n_cies == c->cies_size) {
-		r = cfi_grow_array(&cies, &c->cies_size, sizeof(*c->cies), 8);
-		if (r)
-			return r;
-		c->cies = cies;
-	}
-	cie = &c->cies[c->n_cies++];
-	*cie = (struct cfi_cie){.position = position};
+	if (room_append(&c->cies, &c->cies_size, &c->n_cies,
+			(struct cfi_cie){.position = position}))
+		return -ENOMEM;
+	cie = &c->cies[c->n_cies - 1];
 	if (cfi_record_next(c->input, position, &body, &unused, &next) == CFI_RECORD_CIE &&
 	    cfi_spend_budget(c, next - position) && !cfi_cie_parse(c->input, position, cie) &&
 	    !cfi_program_begin(&c->program, cie))
@@ -187,9 +168,7 @@ static const struct cfi_segment *cfi_find_segment(struct compiler *c, uint64_t a
 static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t cie)
 {
 	const struct cfi_segment *s = cfi_find_segment(c, fde->start);
-	void *items = c->items;
 	uint64_t at, length;
-	int r;
 
 	/* Dropped functions' FDEs stay behind, with a start of 0, or without length. */
 	if (!s || !fde->start || !fde->length) {
@@ -201,21 +180,15 @@ static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t c
 	if (s->offset > UINT32_MAX || at > UINT32_MAX || length > UINT32_MAX ||
 	    s->offset + at + length > UINT32_MAX || c->n_items == ITEMS_MAX)
 		return CFI_E_TOO_BIG;
-	if (c->n_items == c->items_size) {
-		r = cfi_grow_array(&items, &c->items_size, sizeof(*c->items), ITEMS_MIN);
-		if (r)
-			return r;
-		c->items = items;
-	}
-	c->items[c->n_items++] = (struct item){
-		.address = fde->start,
-		.start = (uint32_t)(s->offset + at),
-		.end = (uint32_t)(s->offset + at + length),
-		.program = fde->program,
-		.program_length = fde->program_length,
-		.cie = cie,
-	};
-	return CFI_E_OK;
+	return room_append(&c->items, &c->items_size, &c->n_items,
+			   (struct item){
+				   .address = fde->start,
+				   .start = (uint32_t)(s->offset + at),
+				   .end = (uint32_t)(s->offset + at + length),
+				   .program = fde->program,
+				   .program_length = fde->program_length,
+				   .cie = cie,
+			   });
 }
 
 /* The FDE whose record is @body, at @position. */
@@ -224,9 +197,8 @@ static int cfi_collect_fde(struct compiler *c, uint32_t position, struct cfi_rea
 {
 	struct cfi_fde fde;
 	uint32_t cie;
-	int r;
+	int r = cfi_find_cie(c, cie_position, &cie);
 
-	r = cfi_find_cie(c, cie_position, &cie);
 	if (r)
 		return r;
 	if (cie == UINT32_MAX || cfi_fde_parse(c->input, &c->cies[cie], body, &fde) ||
@@ -304,9 +276,7 @@ static int cfi_item_compare(const void *a, const void *b)
 {
 	const struct item *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->program > y->program) - (x->program < y->program);
+	return order_of(x->start, y->start) ?: order_of(x->program, y->program);
 }
 
 static void cfi_sort_items(struct compiler *c)
@@ -320,7 +290,7 @@ static void cfi_sort_items(struct compiler *c)
 
 /*
  * Adds the rows of @item, whose code from @covered on nobody has described yet. *ret_covered: up to
- * where it now is. Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM.
+ * where it now is. Returns CFI_E_OK, _TOO_BIG or -ENOMEM.
  */
 static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_t covered,
 			    uint32_t *ret_covered)
@@ -339,29 +309,29 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 	if (item->start < covered)
 		counters->overlapping++;
 	if (item->end <= covered)
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	if (item->start > covered) {
 		r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
 		if (r)
-			return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+			return r;
 	}
 	n_rows = c->builder.rows->n_rows;
 	r = cfi_spend_budget(c, item->program_length)
 		    ? cfi_program_run(&c->program, &c->cies[item->cie], item->program,
 				      item->program_length, &range)
-		    : CFI_PROGRAM_MALFORMED;
-	if (r == CFI_PROGRAM_MALFORMED) {
+		    : CFI_E_MALFORMED;
+	if (r == CFI_E_MALFORMED) {
 		cfi_rows_cut(&c->builder, n_rows);
 		*counters = before;
 		counters->malformed++;
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	}
 	counters->fdes++;
 	*ret_covered = item->end;
 	return r;
 }
 
-/* Returns CFI_PROGRAM_OK, _TOO_BIG or -ENOMEM. */
+/* Returns CFI_E_OK, _TOO_BIG or -ENOMEM. */
 static int cfi_compile_items(struct compiler *c)
 {
 	uint32_t covered = 0;
@@ -373,8 +343,7 @@ static int cfi_compile_items(struct compiler *c)
 		if (r)
 			return r;
 	}
-	r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
-	return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+	return cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
 }
 
 /*
@@ -404,9 +373,8 @@ static void cfi_rows_shrink(struct cfi_rows *rows)
 static int cfi_make_rows(struct compiler *c)
 {
 	struct cfi_counters collected;
-	int r;
+	int r = cfi_collect_fdes(c);
 
-	r = cfi_collect_fdes(c);
 	if (r)
 		return r;
 	cfi_sort_items(c);
@@ -418,8 +386,6 @@ static int cfi_make_rows(struct compiler *c)
 		c->program.follow_bx = true;
 		r = cfi_compile_items(c);
 	}
-	if (r == CFI_PROGRAM_TOO_BIG)
-		return CFI_E_TOO_BIG;
 	if (r)
 		return r;
 	return c->builder.rows->n_rows ? CFI_E_OK : CFI_E_NONE;
@@ -438,10 +404,7 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 		return CFI_E_NONE;
 	if (input->frame.length > UINT32_MAX)
 		return CFI_E_TOO_BIG;
-	r = cfi_compiler_init(&c, input, machine, limits);
-	if (r)
-		return r;
-	r = cfi_make_rows(&c);
+	r = cfi_compiler_init(&c, input, machine, limits) ?: cfi_make_rows(&c);
 	if (r)
 		return r;
 	cfi_rows_shrink(c.builder.rows);

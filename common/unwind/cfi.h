@@ -85,6 +85,7 @@ enum {
 	CFI_E_NONE,        /* no FDE, or none of use */
 	CFI_E_UNSUPPORTED, /* machine or byte order */
 	CFI_E_TOO_BIG,     /* code past the first 4 GiB of the file, or beyond max_rows/max_rules */
+	CFI_E_MALFORMED,   /* of a record: it is passed over, and cfi_compile() never returns it */
 };
 
 struct cfi_limits {

@@ -63,19 +63,19 @@ static int cfi_run_advance(struct run *run, uint64_t distance)
 	int r;
 
 	if (!run->range || !distance || run->at == run->range->end)
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	if (distance > run->range->end - run->at)
 		distance = run->range->end - run->at;
 	run->at += distance;
 	p->builder->rows->counters.rows++;
 	if (run->at <= run->range->first || !run->has_changed)
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	if (from < run->range->first)
 		from = run->range->first;
 	word = cfi_state_rule(&run->state, &run->options);
 	r = cfi_rows_put(p->builder, (uint32_t)from, word);
 	run->has_changed = false;
-	return r == CFI_ROWS_FULL ? CFI_PROGRAM_TOO_BIG : r;
+	return r;
 }
 
 static int cfi_run_advance_factored(struct run *run, uint64_t distance)
@@ -92,42 +92,27 @@ static int cfi_run_set_loc(struct run *run)
 	uint64_t address, now;
 
 	if (!run->range)
-		return CFI_PROGRAM_MALFORMED;
+		return CFI_E_MALFORMED;
 	now = run->range->address + (run->at - run->range->start);
 	if (!cfi_pointer(run->p->input, false, &run->r, run->cie->pointer_encoding, &address) ||
 	    address < now)
-		return CFI_PROGRAM_MALFORMED;
+		return CFI_E_MALFORMED;
 	return cfi_run_advance(run, address - now);
-}
-
-static int cfi_run_location(struct run *run, uint8_t op)
-{
-	switch (op) {
-	case CFA_SET_LOC:
-		return cfi_run_set_loc(run);
-	case CFA_ADVANCE_1:
-		return cfi_run_advance_factored(run, cfi_u8(&run->r));
-	case CFA_ADVANCE_2:
-		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 2));
-	case CFA_ADVANCE_4:
-		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 4));
-	}
-	return cfi_run_advance_factored(run, cfi_fixed(&run->r, 8));
 }
 
 static int cfi_run_states(struct run *run, uint8_t op)
 {
 	if (op == CFA_REMEMBER_STATE) {
 		if (run->n_states == STATES_MAX)
-			return CFI_PROGRAM_MALFORMED;
+			return CFI_E_MALFORMED;
 		run->states[run->n_states++] = run->state;
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	}
 	if (!run->n_states)
-		return CFI_PROGRAM_MALFORMED;
+		return CFI_E_MALFORMED;
 	run->state = run->states[--run->n_states];
 	run->has_changed = true;
-	return CFI_PROGRAM_OK;
+	return CFI_E_OK;
 }
 
 /* Products may wrap: what is too large for a rule is found out when one is made. */
@@ -206,7 +191,7 @@ static int cfi_run_register(struct run *run, uint8_t op)
 	switch (op) {
 	case CFA_RESTORE_EXTENDED:
 		cfi_run_restore_column(run, reg);
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	case CFA_UNDEFINED:
 		column.how = CFI_UNDEFINED;
 		break;
@@ -241,34 +226,37 @@ static int cfi_run_register(struct run *run, uint8_t op)
 		cfi_uleb(&run->r); /* as long as an sleb */
 		break;
 	default:
-		return CFI_PROGRAM_MALFORMED;
+		return CFI_E_MALFORMED;
 	}
 	cfi_run_set_column(run, reg, column);
-	return CFI_PROGRAM_OK;
+	return CFI_E_OK;
 }
 
 /* Malformed where it is a file's. */
 static int cfi_run_rule(struct run *run)
 {
 	if ((size_t)(run->r.at - run->p->input->frame.data) > run->p->input->own_length)
-		return CFI_PROGRAM_MALFORMED;
+		return CFI_E_MALFORMED;
 	run->state.word = cfi_fixed(&run->r, 8);
 	run->state.has_word = true;
 	run->has_changed = true;
-	return CFI_PROGRAM_OK;
+	return CFI_E_OK;
 }
 
 static int cfi_run_extended(struct run *run, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	case CFA_SET_LOC:
+		return cfi_run_set_loc(run);
 	case CFA_ADVANCE_1:
 	case CFA_ADVANCE_2:
 	case CFA_ADVANCE_4:
+		return cfi_run_advance_factored(run,
+						cfi_fixed(&run->r, 1u << (op - CFA_ADVANCE_1)));
 	case CFA_ADVANCE_8:
-		return cfi_run_location(run, op);
+		return cfi_run_advance_factored(run, cfi_fixed(&run->r, 8));
 	case CFA_REMEMBER_STATE:
 	case CFA_RESTORE_STATE:
 		return cfi_run_states(run, op);
@@ -279,14 +267,14 @@ static int cfi_run_extended(struct run *run, uint8_t op)
 	case CFA_DEF_CFA_OFFSET_SF:
 	case CFA_DEF_CFA_EXPRESSION:
 		cfi_run_cfa(run, op);
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	case CFA_ARGS_SIZE:
 		cfi_uleb(&run->r);
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	case CFA_NEGATE_RA_STATE:
 	case CFA_NEGATE_RA_STATE_WITH_PC:
 		/* Whether it is signed: a walk drops the signature in any case. */
-		return CFI_PROGRAM_OK;
+		return CFI_E_OK;
 	case CFI_RULE:
 		return cfi_run_rule(run);
 	}
@@ -299,7 +287,7 @@ static int cfi_run_all(struct run *run)
 	while (cfi_left(&run->r)) {
 		uint8_t op = cfi_u8(&run->r);
 		struct cfi_column column = {.how = CFI_OFFSET};
-		int r = CFI_PROGRAM_OK;
+		int r = CFI_E_OK;
 
 		switch (op & CFA_OPCODE_MASK) {
 		case CFA_ADVANCE:
@@ -318,9 +306,9 @@ static int cfi_run_all(struct run *run)
 		if (r)
 			return r;
 		if (run->r.bad)
-			return CFI_PROGRAM_MALFORMED;
+			return CFI_E_MALFORMED;
 		if (run->range && run->at == run->range->end)
-			return CFI_PROGRAM_OK;
+			return CFI_E_OK;
 	}
 	return cfi_run_advance(run, UINT64_MAX);
 }

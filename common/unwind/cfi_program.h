@@ -21,17 +21,11 @@ struct cfi_program {
 	bool follow_bx;
 };
 
-enum {
-	CFI_PROGRAM_OK,
-	CFI_PROGRAM_MALFORMED,
-	CFI_PROGRAM_TOO_BIG, /* the builder's limits */
-};
-
-/* Runs @cie's instructions: fills in cie->initial. Returns CFI_PROGRAM_OK or _MALFORMED. */
+/* Runs @cie's instructions: fills in cie->initial. Returns CFI_E_OK or _MALFORMED. */
 int cfi_program_begin(const struct cfi_program *p, struct cfi_cie *cie);
 /*
  * Runs [program, program + length) of .eh_frame over @range and adds its rows. Returns
- * CFI_PROGRAM_* or -ENOMEM; unless that is CFI_PROGRAM_OK, rows may have been added.
+ * CFI_E_OK, _MALFORMED, _TOO_BIG or -ENOMEM; unless that is CFI_E_OK, rows may have been added.
  */
 int cfi_program_run(const struct cfi_program *p, const struct cfi_cie *cie, size_t program,
 		    size_t length, const struct cfi_range *range);

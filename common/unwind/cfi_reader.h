@@ -6,12 +6,11 @@
  * Reads numbers from untrusted bytes. What runs over the end is 0 and sets .bad, which stays: so a
  * caller checks once after several reads, and before it uses any of them.
  */
-#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "common/bytes.h"
 #include "common/unwind/cfi.h"
 
 struct cfi_reader {
@@ -53,16 +52,10 @@ static inline uint8_t cfi_u8(struct cfi_reader *r)
 /* @bytes (1 to 8), little-endian. */
 static inline uint64_t cfi_fixed(struct cfi_reader *r, size_t bytes)
 {
-	uint64_t value = 0;
+	const uint8_t *at = r->at;
 
-	if (bytes > cfi_left(r)) {
-		r->bad = true;
-		r->at = r->end;
-		return 0;
-	}
-	memcpy(&value, r->at, bytes);
-	r->at += bytes;
-	return le64toh(value);
+	cfi_skip(r, bytes);
+	return r->bad ? 0 : bytes_number(at, bytes, false);
 }
 
 /*

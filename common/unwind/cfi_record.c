@@ -234,7 +234,6 @@ int cfi_fde_parse(const struct cfi_input *input, const struct cfi_cie *cie, stru
 	*ret = (struct cfi_fde){
 		.start = start,
 		.length = length,
-		.cie = cie->position,
 		.program = (uint32_t)(body.at - input->frame.data),
 		.program_length = (uint32_t)cfi_left(&body),
 	};

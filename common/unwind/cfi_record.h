@@ -35,7 +35,6 @@ struct cfi_cie {
 
 struct cfi_fde {
 	uint64_t start, length;           /* link-time addresses */
-	uint32_t cie;                     /* position */
 	uint32_t program, program_length; /* instructions */
 };
 

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
-#define ROWS_MIN    1024
-#define RULES_MIN   64
 #define BUCKETS_MIN 256
 /*
  * In tables that are half full at most, honest rules are found within some ten. Who makes rules
@@ -46,25 +45,6 @@ void cfi_rows_builder_deinit(struct cfi_rows_builder *b)
 	*b = (struct cfi_rows_builder){0};
 }
 
-/* Doubles the room of an array; at most @max items. */
-static int cfi_rows_grow_array(void **items, size_t *size, size_t item_bytes, size_t min,
-			       size_t max)
-{
-	size_t wanted = *size ? *size * 2 : min;
-	void *grown;
-
-	if (*size >= max)
-		return CFI_ROWS_FULL;
-	if (wanted > max)
-		wanted = max;
-	grown = reallocarray(*items, wanted, item_bytes);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*items = grown;
-	*size = wanted;
-	return CFI_ROWS_OK;
-}
-
 static int cfi_rows_rehash(struct cfi_rows_builder *b)
 {
 	size_t n = b->n_buckets * 2;
@@ -82,25 +62,19 @@ static int cfi_rows_rehash(struct cfi_rows_builder *b)
 	free(b->buckets);
 	b->buckets = buckets;
 	b->n_buckets = n;
-	return CFI_ROWS_OK;
+	return CFI_E_OK;
 }
 
 static int cfi_rows_add_rule(struct cfi_rows_builder *b, uint64_t rule, size_t bucket)
 {
 	struct cfi_rows *rows = b->rows;
-	void *rules = rows->rules;
-	int r;
 
-	if (rows->n_rules == b->rules_size) {
-		r = cfi_rows_grow_array(&rules, &b->rules_size, sizeof(*rows->rules), RULES_MIN,
-					b->limits.max_rules);
-		if (r)
-			return r;
-		rows->rules = rules;
-	}
-	rows->rules[rows->n_rules++] = rule;
+	if (rows->n_rules >= b->limits.max_rules)
+		return CFI_E_TOO_BIG;
+	if (room_append(&rows->rules, &b->rules_size, &rows->n_rules, rule))
+		return -ENOMEM;
 	b->buckets[bucket] = (uint32_t)rows->n_rules;
-	return rows->n_rules * 2 > b->n_buckets ? cfi_rows_rehash(b) : CFI_ROWS_OK;
+	return rows->n_rules * 2 > b->n_buckets ? cfi_rows_rehash(b) : CFI_E_OK;
 }
 
 /* The number of @rule. */
@@ -117,37 +91,31 @@ static int cfi_rows_intern_rule(struct cfi_rows_builder *b, uint64_t rule, uint3
 		}
 		if (b->rows->rules[found - 1] == rule) {
 			*ret = found - 1;
-			return CFI_ROWS_OK;
+			return CFI_E_OK;
 		}
 		at = (at + 1) & (b->n_buckets - 1);
 	}
-	return CFI_ROWS_FULL;
+	return CFI_E_TOO_BIG;
 }
 
 int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule)
 {
 	struct cfi_rows *rows = b->rows;
-	void *items = rows->rows;
 	uint32_t number;
 	int r;
 
 	/* Before the first row nothing is known either. */
 	if (!rows->n_rows && rule == RULE_WORD(RULE_UNKNOWN))
-		return CFI_ROWS_OK;
+		return CFI_E_OK;
 	r = cfi_rows_intern_rule(b, rule, &number);
 	if (r)
 		return r;
 	if (rows->n_rows && rows->rows[rows->n_rows - 1].rule == number)
-		return CFI_ROWS_OK;
-	if (rows->n_rows == b->rows_size) {
-		r = cfi_rows_grow_array(&items, &b->rows_size, sizeof(*rows->rows), ROWS_MIN,
-					b->limits.max_rows);
-		if (r)
-			return r;
-		rows->rows = items;
-	}
-	rows->rows[rows->n_rows++] = (struct cfi_row){.offset = offset, .rule = number};
-	return CFI_ROWS_OK;
+		return CFI_E_OK;
+	if (rows->n_rows >= b->limits.max_rows)
+		return CFI_E_TOO_BIG;
+	return room_append(&rows->rows, &b->rows_size, &rows->n_rows,
+			   (struct cfi_row){.offset = offset, .rule = number});
 }
 
 void cfi_rows_cut(struct cfi_rows_builder *b, size_t n_rows)

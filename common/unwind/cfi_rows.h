@@ -13,17 +13,12 @@ struct cfi_rows_builder {
 	size_t n_buckets;             /* a power of two */
 };
 
-enum {
-	CFI_ROWS_OK,
-	CFI_ROWS_FULL, /* a limit was reached, or rules are made to be hard to find */
-};
-
 /* Returns 0 or -ENOMEM. */
 int cfi_rows_builder_init(struct cfi_rows_builder *b, const struct cfi_limits *limits);
 void cfi_rows_builder_deinit(struct cfi_rows_builder *b);
 /*
- * From @offset on @rule rules. @offset is above that of the last row. Returns CFI_ROWS_* or
- * -ENOMEM.
+ * From @offset on @rule rules. @offset is above that of the last row. Returns CFI_E_OK,
+ * _TOO_BIG (a limit was reached, or rules are made to be hard to find) or -ENOMEM.
  */
 int cfi_rows_put(struct cfi_rows_builder *b, uint32_t offset, uint64_t rule);
 /* Forgets all but the first @n_rows rows. */

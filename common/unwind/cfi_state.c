@@ -94,6 +94,8 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine)
 
 static bool cfi_read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
 {
+	unsigned size, unused;
+
 	if (op >= OP_LIT0 && op <= OP_LIT31) {
 		*ret = op - OP_LIT0;
 		return true;
@@ -106,16 +108,12 @@ static bool cfi_read_constant(struct cfi_reader *r, uint8_t op, uint64_t *ret)
 		*ret = cfi_fixed(r, (size_t)1 << (op - OP_CONST1U) / 2);
 		return true;
 	case OP_CONST1S:
-		*ret = (uint64_t)(int64_t)(int8_t)cfi_u8(r);
-		return true;
 	case OP_CONST2S:
-		*ret = (uint64_t)(int64_t)(int16_t)cfi_fixed(r, 2);
-		return true;
 	case OP_CONST4S:
-		*ret = (uint64_t)(int64_t)(int32_t)cfi_fixed(r, 4);
-		return true;
 	case OP_CONST8S:
-		*ret = cfi_fixed(r, 8);
+		size = 1u << (op - OP_CONST1S) / 2;
+		unused = 64 - 8 * size;
+		*ret = (uint64_t)((int64_t)(cfi_fixed(r, size) << unused) >> unused);
 		return true;
 	case OP_CONSTU:
 		*ret = cfi_uleb(r);
@@ -172,16 +170,16 @@ static bool cfi_read_form(const struct cfi_input *input, struct cfi_block block,
  *
  *   sp + offset + ((pc & 15) >= extra) << 3
  */
-static bool cfi_read_plt_form(const struct cfi_input *input, const struct cfi_machine *machine,
-			      struct cfi_block block, struct rule *rule)
+static bool cfi_read_plt_form(const struct cfi_rule_options *o, struct cfi_block block,
+			      struct rule *rule)
 {
-	struct cfi_reader r = cfi_reader_at(&input->frame, block.position,
+	struct cfi_reader r = cfi_reader_at(&o->input->frame, block.position,
 					    block.position + block.length);
 	const uint64_t pc = 16;
 	int64_t offset;
 	uint8_t literal;
 
-	if (machine->machine != EM_X86_64 || cfi_u8(&r) != OP_BREG0 + machine->sp)
+	if (o->machine->machine != EM_X86_64 || cfi_u8(&r) != OP_BREG0 + o->machine->sp)
 		return false;
 	offset = cfi_sleb(&r);
 	if (cfi_u8(&r) != OP_BREG0 + pc || cfi_sleb(&r) != 0 || cfi_u8(&r) != OP_LIT0 + 15 ||
@@ -215,19 +213,19 @@ static bool cfi_find_base(const struct cfi_machine *machine, uint64_t number, un
 	return false;
 }
 
-static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_input *input,
-			    const struct cfi_machine *machine, struct rule *rule)
+static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_rule_options *o,
+			    struct rule *rule)
 {
 	struct form form = {.base = state->cfa_register, .offset = state->cfa_offset};
 
 	if (state->cfa_is_expression) {
-		if (cfi_read_plt_form(input, machine, state->cfa_block, rule))
+		if (cfi_read_plt_form(o, state->cfa_block, rule))
 			return FITS;
-		if (!cfi_read_form(input, state->cfa_block, &form))
+		if (!cfi_read_form(o->input, state->cfa_block, &form))
 			return EXPRESSION;
 	}
 	rule->kind = form.is_deref ? RULE_DEREF : RULE_CFA;
-	if (!cfi_find_base(machine, form.base, &rule->base) || !fits_int(form.offset) ||
+	if (!cfi_find_base(o->machine, form.base, &rule->base) || !fits_int(form.offset) ||
 	    !fits_int(form.added))
 		return UNFIT;
 	rule->cfa_offset = (int)form.offset;
@@ -240,23 +238,22 @@ static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_inpu
  * Where @column is saved, by the CFA or (*ret_by_fp) by the frame pointer. An expression that
  * counts from the register that the CFA counts from leads to the CFA as well.
  */
-static int cfi_find_saved(const struct cfi_column *column, const struct cfi_input *input,
-			  const struct cfi_machine *machine, const struct rule *rule,
-			  bool *ret_by_fp, int *ret)
+static int cfi_find_saved(const struct cfi_column *column, const struct cfi_rule_options *o,
+			  const struct rule *rule, bool *ret_by_fp, int *ret)
 {
 	int64_t offset = column->offset;
 	struct form form;
 
 	*ret_by_fp = false;
 	if (column->how == CFI_EXPRESSION) {
-		if (!cfi_read_form(input, column->block, &form) || form.is_deref)
+		if (!cfi_read_form(o->input, column->block, &form) || form.is_deref)
 			return EXPRESSION;
 		offset = form.offset;
 		if (!fits_int(offset))
 			return UNFIT;
-		if (rule->kind == RULE_CFA && form.base == machine->bases[rule->base])
+		if (rule->kind == RULE_CFA && form.base == o->machine->bases[rule->base])
 			offset -= rule->cfa_offset;
-		else if (form.base == machine->fp)
+		else if (form.base == o->machine->fp)
 			*ret_by_fp = true;
 		else
 			return EXPRESSION;
@@ -289,13 +286,13 @@ static int cfi_rule_set_ra(const struct cfi_column *column, const struct cfi_rul
 	if (column->how != CFI_OFFSET && column->how != CFI_EXPRESSION)
 		return UNFIT;
 	rule->ra_kind = RULE_RA_AT_CFA;
-	r = cfi_find_saved(column, o->input, o->machine, rule, &by_fp, &rule->ra_offset);
+	r = cfi_find_saved(column, o, rule, &by_fp, &rule->ra_offset);
 	return !r && by_fp ? EXPRESSION : r;
 }
 
 /* A frame pointer that cannot be found is lost, and the walk goes on without. */
-static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_input *input,
-			    const struct cfi_machine *machine, struct rule *rule)
+static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_rule_options *o,
+			    struct rule *rule)
 {
 	bool by_fp;
 
@@ -303,7 +300,7 @@ static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_in
 	if (column->how == CFI_UNSPECIFIED || column->how == CFI_SAME)
 		rule->fp_kind = RULE_FP_SAME;
 	else if ((column->how == CFI_OFFSET || column->how == CFI_EXPRESSION) &&
-		 cfi_find_saved(column, input, machine, rule, &by_fp, &rule->fp_offset) == FITS)
+		 cfi_find_saved(column, o, rule, &by_fp, &rule->fp_offset) == FITS)
 		rule->fp_kind = by_fp ? RULE_FP_AT_FP : RULE_FP_AT_CFA;
 }
 
@@ -334,9 +331,9 @@ static bool cfi_column_is_at(const struct cfi_column *column, const struct cfi_i
  * frame record that the kernel pushed above its frame (arch/arm64/kernel/vdso/sigreturn.S before
  * 5.8; newer ones have no information there).
  */
-static bool is_signal_frame(const struct cfi_state *state, const struct cfi_input *input,
-			    const struct cfi_machine *machine)
+static bool is_signal_frame(const struct cfi_state *state, const struct cfi_rule_options *o)
 {
+	const struct cfi_machine *machine = o->machine;
 	const struct cfi_column *fp = &state->columns[CFI_COLUMN_FP];
 	const struct cfi_column *ra = &state->columns[CFI_COLUMN_RA];
 	struct form cfa;
@@ -345,10 +342,10 @@ static bool is_signal_frame(const struct cfi_state *state, const struct cfi_inpu
 		return !state->cfa_is_expression && state->cfa_register == machine->fp &&
 		       !state->cfa_offset && fp->how == CFI_OFFSET && fp->offset == 0 &&
 		       ra->how == CFI_OFFSET && ra->offset == 8;
-	return state->cfa_is_expression && cfi_read_form(input, state->cfa_block, &cfa) &&
+	return state->cfa_is_expression && cfi_read_form(o->input, state->cfa_block, &cfa) &&
 	       cfa.is_deref && cfa.base == machine->sp && cfa.offset == UNWIND_SIGNAL_SP &&
-	       !cfa.added && cfi_column_is_at(ra, input, machine->sp, UNWIND_SIGNAL_PC) &&
-	       cfi_column_is_at(fp, input, machine->sp, UNWIND_SIGNAL_FP);
+	       !cfa.added && cfi_column_is_at(ra, o->input, machine->sp, UNWIND_SIGNAL_PC) &&
+	       cfi_column_is_at(fp, o->input, machine->sp, UNWIND_SIGNAL_FP);
 }
 
 uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_options *o)
@@ -362,17 +359,15 @@ uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_opt
 		return state->word;
 	if (columns[CFI_COLUMN_RA].how == CFI_UNDEFINED)
 		return RULE_WORD(RULE_ROOT);
-	if (o->is_signal && is_signal_frame(state, o->input, o->machine))
+	if (o->is_signal && is_signal_frame(state, o))
 		return RULE_WORD(RULE_SIGNAL);
-	r = cfi_rule_set_cfa(state, o->input, o->machine, &rule);
-	if (!r)
-		r = cfi_rule_set_ra(&columns[CFI_COLUMN_RA], o, &rule);
+	r = cfi_rule_set_cfa(state, o, &rule) ?: cfi_rule_set_ra(&columns[CFI_COLUMN_RA], o, &rule);
 	if (r) {
 		o->counters->expression += r == EXPRESSION;
 		o->counters->unfit += r == UNFIT;
 		return RULE_WORD(RULE_ODD);
 	}
-	cfi_rule_set_fp(&columns[CFI_COLUMN_FP], o->input, o->machine, &rule);
+	cfi_rule_set_fp(&columns[CFI_COLUMN_FP], o, &rule);
 	if (o->follow_bx && rule.kind == RULE_CFA)
 		rule.extra = cfi_bx_extra(&columns[CFI_COLUMN_BX]);
 	word = rule_pack(&rule);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/error.h"
+#include "common/read_end.h"
 
 /* The kernel runs no file with more than 64 KiB of program headers (fs/binfmt_elf.c). */
 #define PROGRAM_HEADERS_MAX (65536 / sizeof(Elf64_Phdr))
@@ -46,7 +46,7 @@ struct layout {
 /* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
 static int eh_frame_fetch(const struct image *image, uint64_t offset, size_t length, void *ret)
 {
-	size_t n = 0;
+	ssize_t n;
 
 	if (offset <= image->head_length && length <= image->head_length - offset) {
 		memcpy(ret, image->head + offset, length);
@@ -54,18 +54,10 @@ static int eh_frame_fetch(const struct image *image, uint64_t offset, size_t len
 	}
 	if (offset > image->length || length > image->length - offset)
 		return EH_FRAME_E_MALFORMED;
-	while (n < length) {
-		ssize_t r = pread(image->fd, (uint8_t *)ret + n, length - n, (off_t)(offset + n));
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return EH_FRAME_E_UNREADABLE;
-		if (r == 0)
-			return EH_FRAME_E_MALFORMED;
-		n += (size_t)r;
-	}
-	return EH_FRAME_E_OK;
+	n = read_range(image->fd, ret, length, offset);
+	if (n < 0)
+		return EH_FRAME_E_UNREADABLE;
+	return (size_t)n == length ? EH_FRAME_E_OK : EH_FRAME_E_MALFORMED;
 }
 
 static int eh_frame_fetch_header(const struct image *image, Elf64_Ehdr *ret)
@@ -291,16 +283,13 @@ static int eh_frame_read_image(const struct image *image, const uint8_t *before,
 {
 	struct layout layout = {.before = before, .before_length = before_length};
 	Elf64_Ehdr header;
-	int r;
+	int r = eh_frame_fetch_header(image, &header);
 
-	r = eh_frame_fetch_header(image, &header);
 	if (r)
 		return r;
 	layout.machine = header.e_machine;
-	r = eh_frame_read_segments(image, &header, &layout);
-	if (r)
-		return r;
-	r = eh_frame_read_sections(image, &header, &layout);
+	r = eh_frame_read_segments(image, &header, &layout)
+		    ?: eh_frame_read_sections(image, &header, &layout);
 	if (r)
 		return r;
 	if (!layout.frame.length) {
@@ -321,9 +310,7 @@ int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, str
 	if (fstat(fd, &st) < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.length = st.st_size > 0 ? (uint64_t)st.st_size : 0;
-	do
-		n = pread(fd, head, sizeof(head), 0);
-	while (n < 0 && errno == EINTR);
+	n = read_range(fd, head, sizeof(head), 0);
 	if (n < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.head_length = (size_t)n;

@@ -10,20 +10,12 @@
 #include "common/unwind/table.h"
 #include "common/worker/text.h"
 
-/* A byte that is to be a bool: looked at as a byte, because other values than 0 and 1 are none. */
-static bool is_valid_bool(const void *at)
-{
-	uint8_t byte;
-
-	memcpy(&byte, at, sizeof(byte));
-	return byte <= 1;
-}
-
 /* Sums must not wrap: nobody who uses it has to care (daemon/worker/elf/elf.h promises the same).
  */
 static bool is_valid_segment(const struct elf_segment *s)
 {
-	return is_valid_bool(&s->executable) && s->file_size <= s->memory_size &&
+	/* What is to be a bool is looked at as a byte: other values than 0 and 1 are none. */
+	return *(const uint8_t *)&s->executable <= 1 && s->file_size <= s->memory_size &&
 	       s->offset <= UINT64_MAX - s->file_size && s->vaddr <= UINT64_MAX - s->memory_size;
 }
 
@@ -36,12 +28,6 @@ static bool is_valid_summary(const struct elf_summary *elf)
 		if (!is_valid_segment(&elf->segments[i]))
 			return false;
 	return true;
-}
-
-/* The one that says that there is none. */
-static bool is_empty_summary(const struct elf_summary *elf)
-{
-	return !elf->pointer_bytes && !elf->n_segments && !elf->build_id_length;
 }
 
 static bool is_clean_field(const char *text, size_t size)
@@ -76,24 +62,20 @@ bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 	return true;
 }
 
-static bool is_empty_table_slot(const struct table_slot *slot)
-{
-	static const struct table_slot none;
-
-	return memcmp(slot, &none, sizeof(none)) == 0;
-}
-
 bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct worker_table *ret,
 		  const uint64_t **ret_words)
 {
+	static const struct table_slot no_slot;
 	struct worker_table table;
 	struct table_slot slot;
 	const uint64_t *words;
+	bool has_elf;
 
 	if (length < sizeof(table))
 		return false;
 	memcpy(&table, data, sizeof(table));
-	if (table.over_4g > 1 || (!is_valid_summary(&table.elf) && !is_empty_summary(&table.elf)) ||
+	has_elf = table.elf.pointer_bytes || table.elf.n_segments || table.elf.build_id_length;
+	if (table.over_4g > 1 || (has_elf && !is_valid_summary(&table.elf)) ||
 	    !is_valid_go_build(&table.go) || table.n_words > max_words ||
 	    table.n_words != (length - sizeof(table)) / sizeof(*words) ||
 	    (length - sizeof(table)) % sizeof(*words))
@@ -107,7 +89,7 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 		if (!table_is_sound(words, (size_t)table.n_words, &slot))
 			return false;
 	} else if ((table.state != TABLE_NO_CFI && table.state != TABLE_REFUSED) || table.n_words ||
-		   !is_empty_table_slot(&table.slot)) {
+		   memcmp(&table.slot, &no_slot, sizeof(no_slot)) != 0) {
 		return false;
 	}
 	*ret = table;

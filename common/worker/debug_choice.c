@@ -50,55 +50,38 @@ static int debug_choice_inspect(const struct debug_choice_world *world, int *fd,
 	return r;
 }
 
-/* The image's debug file; then it is the subject. */
-static int find_debug_file(const struct debug_choice_world *world, struct subject *subject,
-			   struct debug_choice *ret)
+/*
+ * The subject's debug file or (@is_alternate) the alternate file that it names; that is the subject
+ * then.
+ */
+static int debug_choice_find(const struct debug_choice_world *world, struct subject *subject,
+			     bool is_alternate, struct debug_choice *ret)
 {
 	const struct worker_image *image = &subject->facts;
 	char path[PATH_MAX];
 	enum debug_found how;
 	int r;
 
-	for (unsigned n = 0; (r = debug_files_path(subject->path, image, n, path, &how)); n++) {
+	for (unsigned n = 0;
+	     (r = (is_alternate ? debug_files_alternate_path
+				: debug_files_path)(subject->path, image, n, path, &how));
+	     n++) {
 		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
 		struct worker_image facts;
-		bool check_crc;
+		bool check_crc = false;
 
 		r = debug_choice_inspect(world, &fd, &facts);
 		if (r)
 			return r;
-		if (fd < 0 || !is_acceptable_debug_file(image, &facts, how, &check_crc))
+		if (fd < 0 ||
+		    !(is_alternate ? worker_image_has_id(&facts, image->alternate_id,
+							 image->alternate_id_length)
+				   : is_acceptable_debug_file(image, &facts, how, &check_crc)))
 			continue;
-		ret->debug = steal_fd(&fd);
-		ret->check_crc = check_crc;
+		ret->check_crc |= check_crc;
+		*(is_alternate ? &ret->alternate : &ret->debug) = steal_fd(&fd);
 		subject->facts = facts;
 		memcpy(subject->path, path, sizeof(path));
-		return 0;
-	}
-	return 0;
-}
-
-/* The alternate file that the subject names. */
-static int find_alternate_file(const struct debug_choice_world *world,
-			       const struct subject *subject, struct debug_choice *ret)
-{
-	const struct worker_image *facts = &subject->facts;
-	char path[PATH_MAX];
-	enum debug_found how;
-	int r;
-
-	for (unsigned n = 0; (r = debug_files_alternate_path(subject->path, facts, n, path, &how));
-	     n++) {
-		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
-		struct worker_image found;
-
-		r = debug_choice_inspect(world, &fd, &found);
-		if (r)
-			return r;
-		if (fd < 0 ||
-		    !worker_image_has_id(&found, facts->alternate_id, facts->alternate_id_length))
-			continue;
-		ret->alternate = steal_fd(&fd);
 		return 0;
 	}
 	return 0;
@@ -123,12 +106,6 @@ static int debug_choice_fetch(const struct debug_choice_world *world, const uint
 	return 0;
 }
 
-/* Whether the image itself answers as well as a debug file could. */
-static bool worker_image_suffices(const struct worker_image *image, bool want_lines)
-{
-	return want_lines ? image->has_lines : image->has_symtab || image->has_debugdata;
-}
-
 int debug_choice_make(const struct debug_choice_world *world, const char *path,
 		      const struct worker_image *image, bool want_lines, struct debug_choice *ret)
 {
@@ -142,8 +119,10 @@ int debug_choice_make(const struct debug_choice_world *world, const char *path,
 		return 0;
 	if (length < sizeof(subject.path))
 		memcpy(subject.path, path, length + 1);
-	r = find_debug_file(world, &subject, ret);
-	if (!r && ret->debug < 0 && !worker_image_suffices(image, want_lines)) {
+	r = debug_choice_find(world, &subject, false, ret);
+	/* Unless the image itself answers as well as a debug file could. */
+	if (!r && ret->debug < 0 &&
+	    !(want_lines ? image->has_lines : image->has_symtab || image->has_debugdata)) {
 		r = debug_choice_fetch(world, image->elf.build_id, image->elf.build_id_length,
 				       &ret->debug, &subject.facts);
 		/* It lies nowhere from where a relative path could lead. */
@@ -151,7 +130,7 @@ int debug_choice_make(const struct debug_choice_world *world, const char *path,
 			subject.path[0] = '\0';
 	}
 	if (!r)
-		r = find_alternate_file(world, &subject, ret);
+		r = debug_choice_find(world, &subject, true, ret);
 	if (!r && want_lines && ret->alternate < 0 && subject.facts.alternate[0])
 		r = debug_choice_fetch(world, subject.facts.alternate_id,
 				       subject.facts.alternate_id_length, &ret->alternate,

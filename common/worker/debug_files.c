@@ -91,34 +91,28 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 			       char ret[PATH_MAX], enum debug_found *ret_found)
 {
 	const char *link = image->alternate, *rest = strstr(link, "/.dwz/");
-	int folder;
+	int folder, length;
 
 	if (n >= N_ALTERNATES || !*link)
 		return 0;
-	*ret_found = DEBUG_FOUND_PATH;
-	if (n == ALTERNATE_PATH) {
-		if (*link == '/')
-			return debug_files_path_fits(snprintf(ret, PATH_MAX, "%s", link)) ? 1 : -1;
-		if (!debug_files_dir_length(path, &folder))
-			return -1;
-		return debug_files_path_fits(snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link))
-			       ? 1
-			       : -1;
-	}
-	if (n == ALTERNATE_DWZ) {
-		/* Without such a folder in it, its name alone. */
-		rest = rest                 ? rest + strlen("/.dwz/")
-		       : strrchr(link, '/') ? strrchr(link, '/') + 1
-					    : link;
-		return *rest &&
-				       debug_files_path_fits(
-					       snprintf(ret, PATH_MAX, DWZ_FOLDER "%s", rest)) &&
-				       strcmp(ret, link) != 0
-			       ? 1
-			       : -1;
-	}
-	*ret_found = DEBUG_FOUND_BUILD_ID;
-	return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
+	*ret_found = n == ALTERNATE_BUILD_ID ? DEBUG_FOUND_BUILD_ID : DEBUG_FOUND_PATH;
+	if (n == ALTERNATE_BUILD_ID)
+		return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
+	/* Without such a folder in it, its name alone. */
+	rest = rest ? rest + strlen("/.dwz/") : strrchr(link, '/') ? strrchr(link, '/') + 1 : link;
+	if (n == ALTERNATE_DWZ && !*rest)
+		return -1;
+	if (n == ALTERNATE_DWZ)
+		length = snprintf(ret, PATH_MAX, DWZ_FOLDER "%s", rest);
+	else if (*link == '/')
+		length = snprintf(ret, PATH_MAX, "%s", link);
+	else if (debug_files_dir_length(path, &folder))
+		length = snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link);
+	else
+		return -1;
+	return debug_files_path_fits(length) && (n == ALTERNATE_PATH || strcmp(ret, link) != 0)
+		       ? 1
+		       : -1;
 }
 
 static int debug_files_openat2(int root_fd, bool cross_mounts, const char *path)

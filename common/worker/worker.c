@@ -28,6 +28,7 @@
 #include "common/helper/memory_file.h"
 #include "common/program_path.h"
 #include "common/read_end.h"
+#include "common/text_print.h"
 #include "common/worker/protocol.h"
 
 #define PROGRAM "profd-image-worker"
@@ -77,8 +78,7 @@ static int worker_watch_fd(struct worker *w, int fd)
 /* 0: never. */
 static void worker_set_timer(struct worker *w, uint64_t at_ns)
 {
-	const struct itimerspec at = {.it_value = {.tv_sec = (time_t)(at_ns / NS_PER_S),
-						   .tv_nsec = (long)(at_ns % NS_PER_S)}};
+	const struct itimerspec at = {.it_value = clock_timespec(at_ns)};
 
 	timerfd_settime(w->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
@@ -96,16 +96,11 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
 	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
-	w->name = strdup(options->name ? options->name : "");
-	if (options->path)
-		w->path = strdup(options->path);
-	if (!w->name || (options->path && !w->path))
-		return error_origin(-ENOMEM);
-	if (!options->path) {
-		r = program_path("PROFD_IMAGE_WORKER", PROGRAM, &w->path);
-		if (r)
-			return r;
-	}
+	r = text_copy(&w->name, options->name ? options->name : "")
+		    ?: (options->path ? text_copy(&w->path, options->path)
+				      : program_path("PROFD_IMAGE_WORKER", PROGRAM, &w->path));
+	if (r)
+		return r;
 	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (w->epoll_fd < 0)
 		return error_origin(-errno);
@@ -227,18 +222,16 @@ static int worker_start_process(struct worker *w)
 	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->memory_bytes);
 	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
-	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL);
-	if (r)
-		return r;
-	r = child_start(&w->child,
-			&(struct child_program){
-				.path = w->path,
-				.argv = argv,
-				.environment = environment,
-				.sockets = types,
-				.n_sockets = ARRAY_SIZE(types),
-			},
-			sockets);
+	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL)
+		    ?: child_start(&w->child,
+				   &(struct child_program){
+					   .path = w->path,
+					   .argv = argv,
+					   .environment = environment,
+					   .sockets = types,
+					   .n_sockets = ARRAY_SIZE(types),
+				   },
+				   sockets);
 	if (r)
 		return r;
 	w->socket = sockets[0];
@@ -514,9 +507,8 @@ int worker_receive(struct worker *w, struct worker_reply *ret)
 int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
 {
 	struct pollfd ready = {.fd = w->epoll_fd, .events = POLLIN};
-	int r;
+	int r = worker_send(w, request);
 
-	r = worker_send(w, request);
 	while (!r) {
 		(void)!poll(&ready, 1, -1);
 		r = worker_receive(w, ret);

@@ -3,19 +3,16 @@
 #include "daemon/worker/answer_builder.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "common/error.h"
 #include "common/room.h"
 #include "daemon/worker/text_pool.h"
 
-struct array {
-	void *data;
-	size_t n, n_allocated;
-};
-
 struct answer_builder {
-	struct array locations, frames;
+	struct worker_location *locations;
+	size_t n_locations, max_locations;
+	struct worker_frame *frames;
+	size_t n_frames, max_frames;
 	struct text_pool *texts;
 };
 
@@ -27,10 +24,9 @@ int answer_builder_new(struct answer_builder **ret)
 	if (!b)
 		return error_origin(-ENOMEM);
 	r = text_pool_new(&b->texts);
-	if (r)
-		return r;
-	*ret = steal_ptr(&b);
-	return 0;
+	if (!r)
+		*ret = steal_ptr(&b);
+	return r;
 }
 
 void answer_builder_free(struct answer_builder *b)
@@ -38,23 +34,9 @@ void answer_builder_free(struct answer_builder *b)
 	if (!b)
 		return;
 	text_pool_free(b->texts);
-	free(b->locations.data);
-	free(b->frames.data);
+	free(b->locations);
+	free(b->frames);
 	free(b);
-}
-
-static int array_add(struct array *array, const void *element, size_t size)
-{
-	if (room_make(&array->data, &array->n_allocated, array->n + 1, size))
-		return -ENOMEM;
-	memcpy((char *)array->data + array->n++ * size, element, size);
-	return 0;
-}
-
-static uint64_t answer_builder_length(const struct answer_builder *b)
-{
-	return sizeof(struct worker_names) + b->locations.n * sizeof(struct worker_location) +
-	       b->frames.n * sizeof(struct worker_frame) + text_pool_length(b->texts);
 }
 
 int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
@@ -63,10 +45,11 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 	struct worker_location location = {
 		.start = start,
 		.size = size,
-		.first_frame = (uint32_t)b->frames.n,
+		.first_frame = (uint32_t)b->n_frames,
 		.n_frames = (uint32_t)(n < WORKER_FRAMES_MAX ? n : WORKER_FRAMES_MAX),
 		.source = source,
 	};
+	uint64_t length;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < location.n_frames; i++) {
@@ -76,31 +59,31 @@ int answer_builder_add(struct answer_builder *b, uint64_t start, uint64_t size,
 		};
 
 		r = text_pool_add_name(b->texts, frames[i].system_name, &frame.system_name,
-				       &frame.name);
-		if (!r)
-			r = text_pool_add(b->texts, frames[i].file, &frame.file);
-		if (!r)
-			r = array_add(&b->frames, &frame, sizeof(frame));
+				       &frame.name) ?:
+		    text_pool_add(b->texts, frames[i].file, &frame.file) ?:
+		    room_append(&b->frames, &b->max_frames, &b->n_frames, frame);
 	}
 	if (!r)
-		r = array_add(&b->locations, &location, sizeof(location));
+		r = room_append(&b->locations, &b->max_locations, &b->n_locations, location);
 	if (r)
 		return r;
 	/* An outcome, no error: too much was asked for at once. */
-	return answer_builder_length(b) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	length = sizeof(struct worker_names) + b->n_locations * sizeof(*b->locations) +
+		 b->n_frames * sizeof(*b->frames) + text_pool_length(b->texts);
+	return length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
 int answer_builder_finish(struct answer_builder *b, uint8_t **ret, size_t *ret_length)
 {
 	struct worker_names header = {
-		.n_locations = (uint32_t)b->locations.n,
-		.n_frames = (uint32_t)b->frames.n,
+		.n_locations = (uint32_t)b->n_locations,
+		.n_frames = (uint32_t)b->n_frames,
 		.text_length = (uint32_t)text_pool_length(b->texts),
 	};
 	const struct iovec parts[] = {
 		{&header, sizeof(header)},
-		{b->locations.data, b->locations.n * sizeof(struct worker_location)},
-		{b->frames.data, b->frames.n * sizeof(struct worker_frame)},
+		{b->locations, b->n_locations * sizeof(*b->locations)},
+		{b->frames, b->n_frames * sizeof(*b->frames)},
 	};
 
 	return text_pool_finish(b->texts, parts, ARRAY_SIZE(parts), ret, ret_length);

@@ -32,7 +32,6 @@ struct cache;
 
 int cache_new(struct cache **ret, size_t max_bytes);
 void cache_free(struct cache *c);
-DEFINE_CLEANUP(struct cache *, cache_free)
 
 /* The thing of @key, borrowed until cache_settle() or cache_clear(); or NULL. */
 void *cache_get(struct cache *c, const struct cache_key *key);

@@ -14,9 +14,11 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/fd_packet.h"
+#include "common/helper/memory_file.h"
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
-#include "daemon/worker/serve_loop.h"
+#include "daemon/worker/serve.h"
 
 #define MEMORY_MIN (UINT64_C(16) << 20)
 #define KEEP_MIN   (UINT64_C(1) << 20)
@@ -29,6 +31,79 @@
  * first ones that are freed to keep them.
  */
 #define LARGE_BLOCK (256 << 10)
+
+/* Past one of these, a worker has done enough when it has answered. */
+struct serve_limits {
+	uint64_t cpu_ns;     /* CPU time that this process has used */
+	uint64_t keep_bytes; /* of heap that it still holds */
+};
+
+/* Returns FD_PACKET_E_OK, _END or negative errno. */
+static int serve_send_answer(int socket, uint64_t id, const struct answer *answer, bool is_last)
+{
+	struct worker_answer_header header = {
+		.magic = WORKER_MAGIC,
+		.outcome = answer->outcome,
+		.id = id,
+		.is_last = is_last,
+	};
+	cleanup(closep) int memfd = -1;
+
+	if (answer->length > WORKER_ANSWER_MAX) {
+		header.outcome = WORKER_NO_MEMORY;
+	} else if (answer->length > 0) {
+		memfd = memory_file_of("profd-answer", answer->data, answer->length);
+		if (memfd < 0)
+			header.outcome = WORKER_NO_MEMORY;
+		else
+			header.payload_length = answer->length;
+	}
+	return fd_packet_send(socket, &header, sizeof(header), &memfd, memfd >= 0, 0);
+}
+
+/* What was freed within the heap, but cannot go back to the kernel, counts as well. */
+static uint64_t heap_held_bytes(void)
+{
+	struct mallinfo2 heap = mallinfo2();
+
+	return (uint64_t)heap.arena + heap.hblkhd;
+}
+
+/*
+ * Says that the worker is up, then answers requests on @socket until the other end is closed, or a
+ * limit is passed. Returns 0 or negative errno.
+ */
+static int serve_loop(struct cache *cache, int socket, const struct serve_limits *limits)
+{
+	cleanup(freep) uint8_t *data = malloc(WORKER_REQUEST_MAX);
+	struct answer answer = {.outcome = WORKER_DONE};
+	bool is_last = false;
+	int r;
+
+	if (!data)
+		return error_origin(-ENOMEM);
+	r = serve_send_answer(socket, 0, &answer, false);
+	while (!r && !is_last) {
+		cleanup(fd_packet_deinit) struct fd_packet packet;
+		struct request request;
+
+		r = fd_packet_receive(socket, data, WORKER_REQUEST_MAX, 0, &packet);
+		if (r)
+			break;
+		if (request_parse(data, packet.length, packet.fds, packet.n_fds, &request) &&
+		    !packet.is_cut)
+			server_answer(cache, &request, &answer);
+		else
+			answer = (struct answer){.outcome = WORKER_BAD_REQUEST};
+		fd_packet_deinit(&packet); /* files are closed when the answer arrives */
+		is_last = clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= limits->cpu_ns ||
+			  heap_held_bytes() > limits->keep_bytes + answer.length;
+		r = serve_send_answer(socket, request.header.id, &answer, is_last);
+		free(answer.data);
+		answer = (struct answer){.outcome = WORKER_DONE};
+	}
+	return r < 0 ? error_origin(r) : 0;
+}
 
 static bool parse_bytes(const char *text, uint64_t min, uint64_t *ret)
 {
@@ -76,9 +151,7 @@ int main(int argc, char **argv)
 		return WORKER_EXIT_USAGE;
 	}
 	leave_world();
-	r = cache_new(&cache, (size_t)(limits.keep_bytes / CACHE_SHARE));
-	if (!r)
-		r = sandbox_enter(memory);
+	r = cache_new(&cache, (size_t)(limits.keep_bytes / CACHE_SHARE)) ?: sandbox_enter(memory);
 	if (r) {
 		fprintf(stderr, "profd-image-worker: cannot enter its sandbox: %s\n",
 			error_describe(r));

@@ -43,11 +43,6 @@ static bool are_addresses(const struct request *r)
 	return true;
 }
 
-static bool are_names(const struct request *r)
-{
-	return r->header.payload_length && !r->payload[r->header.payload_length - 1];
-}
-
 static bool is_range(const struct request *r)
 {
 	struct worker_range range;
@@ -64,7 +59,7 @@ static bool is_payload(const struct request *r)
 		return !r->header.payload_length;
 	switch (r->header.kind) {
 	case WORKER_DEMANGLE:
-		return are_names(r);
+		return r->header.payload_length && !r->payload[r->header.payload_length - 1];
 	case WORKER_INSTRUCTIONS:
 		return is_range(r);
 	default:

@@ -132,9 +132,8 @@ static int sandbox_deny_files(void)
 
 int sandbox_restrict(uint64_t memory_bytes)
 {
-	int r;
+	int r = sandbox_limit_resources(memory_bytes);
 
-	r = sandbox_limit_resources(memory_bytes);
 	if (r)
 		return r;
 	/* Who stays uid 0 can open nothing that it owns in here. */

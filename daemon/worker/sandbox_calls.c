@@ -12,7 +12,6 @@
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -119,14 +118,11 @@ static int sandbox_fill_filter(scmp_filter_ctx filter)
 	int r;
 
 	/* Another architecture's calls (x32, i386) end it as well. */
-	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	if (!r)
-		r = sandbox_allow_mmap(filter);
+	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS)
+		    ?: sandbox_allow_mmap(filter);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(calls); i++)
 		r = sandbox_allow_call(filter, &calls[i]);
-	if (!r)
-		r = sandbox_refuse_calls(filter);
-	return r;
+	return r ?: sandbox_refuse_calls(filter);
 }
 
 int sandbox_filter_calls(void)
@@ -136,9 +132,7 @@ int sandbox_filter_calls(void)
 
 	if (!filter)
 		return error_origin(-ENOMEM);
-	r = sandbox_fill_filter(filter);
-	if (!r)
-		r = seccomp_load(filter);
+	r = sandbox_fill_filter(filter) ?: seccomp_load(filter);
 	seccomp_release(filter);
 	return r ? error_origin(r) : 0;
 }

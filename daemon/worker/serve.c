@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "common/error.h"

@@ -4,7 +4,7 @@
 
 /*
  * Answers requests: which parser each kind is for, and what becomes of its outcome. Sees no socket:
- * serve_loop.h receives and answers.
+ * main.c receives and answers.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/read_end.h"
 #include "common/room.h"
-#include "daemon/worker/code/code.h"
 #include "daemon/worker/code/disassembler.h"
 #include "daemon/worker/elf/elf.h"
 #include "daemon/worker/names/demangle.h"
@@ -41,6 +41,22 @@ static void serve_code_deinit(struct code *c)
 	free(c->instructions);
 }
 
+/* As many bytes at [address, address + max) as its segment has. Returns how many there are. */
+static size_t serve_code_read(int fd, const struct elf_summary *elf, uint64_t address, uint8_t *ret,
+			      size_t max)
+{
+	const struct elf_segment *s = elf_summary_find(elf, address, true);
+	ssize_t n;
+
+	if (!s)
+		return 0;
+	address -= s->vaddr;
+	if (s->file_size - address < max)
+		max = (size_t)(s->file_size - address);
+	n = read_range(fd, ret, max, s->offset + address);
+	return n < 0 ? 0 : (size_t)n;
+}
+
 /* Returns enum worker_outcome or negative errno; *ret_is_known: whether there is anything to show.
  */
 static int serve_code_open(struct code *c, const struct request *request, bool *ret_is_known)
@@ -59,7 +75,7 @@ static int serve_code_open(struct code *c, const struct request *request, bool *
 	c->bytes = malloc(max);
 	if (!c->bytes)
 		return error_origin(-ENOMEM);
-	c->n_bytes = code_read(fd, &elf, c->range.start, c->bytes, max);
+	c->n_bytes = serve_code_read(fd, &elf, c->range.start, c->bytes, max);
 	*ret_is_known = true;
 	return WORKER_DONE;
 }
@@ -111,19 +127,16 @@ static int serve_code_add_line(struct code *c, struct worker_instruction *i)
 	return text_pool_add(c->texts, frames[0].file, &i->file);
 }
 
-static uint64_t serve_code_length(const struct code *c)
-{
-	return sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
-	       text_pool_length(c->texts);
-}
-
 static int serve_code_append(struct code *c, const struct worker_instruction *i)
 {
-	if (room_make(&c->instructions, &c->n_allocated, c->n + 1, sizeof(*c->instructions)))
+	uint64_t length;
+
+	if (room_append(&c->instructions, &c->n_allocated, &c->n, *i))
 		return -ENOMEM;
-	c->instructions[c->n++] = *i;
 	/* An outcome, no error: too much was asked for at once. */
-	return serve_code_length(c) > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	length = sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
+		 text_pool_length(c->texts);
+	return length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
 static int serve_code_add_all(struct code *c)
@@ -138,11 +151,9 @@ static int serve_code_add_all(struct code *c)
 		disassembler_get(c->disassembler, c->bytes + at, c->n_bytes - at, i.address,
 				 &instruction);
 		i.size = instruction.size;
-		r = serve_code_add_text(c, &instruction, &i.text);
-		if (!r)
-			r = serve_code_add_line(c, &i);
-		if (!r)
-			r = serve_code_append(c, &i);
+		r = serve_code_add_text(c, &instruction, &i.text) ?:
+		    serve_code_add_line(c, &i) ?:
+		    serve_code_append(c, &i);
 		at += i.size;
 	}
 	return r;
@@ -169,14 +180,12 @@ int serve_instructions(struct cache *cache, const struct request *request, struc
 	int r;
 
 	memcpy(&c.range, request->payload, sizeof(c.range));
-	r = serve_code_open(&c, request, &is_known);
-	if (!r)
-		r = sources_names(cache, request, &c.names);
+	r = serve_code_open(&c, request, &is_known) ?: sources_names(cache, request, &c.names);
 	if (!r && request->header.flags & WORKER_WANT_LINES)
 		r = sources_lines(cache, request, &c.lines);
 	if (!r)
 		r = text_pool_new(&c.texts);
 	if (!r && is_known)
 		r = serve_code_add_all(&c);
-	return r ? r : serve_code_finish(&c, ret);
+	return r ?: serve_code_finish(&c, ret);
 }

@@ -77,9 +77,8 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 	struct elf_names *names = NULL;
 	const uint64_t *addresses;
 	size_t n;
-	int r;
+	int r = sources_names(cache, request, &names);
 
-	r = sources_names(cache, request, &names);
 	if (r)
 		return r;
 	if (request->header.flags & WORKER_WANT_LINES) {
@@ -91,7 +90,7 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 	addresses = request_addresses(request, &n);
 	for (size_t i = 0; !r && i < n; i++)
 		r = serve_add_symbol(b, names, lines, addresses[i]);
-	return r ? r : answer_builder_finish(b, &ret->data, &ret->length);
+	return r ?: answer_builder_finish(b, &ret->data, &ret->length);
 }
 
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret)
@@ -103,9 +102,8 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 	struct jit_names *names = NULL;
 	const uint64_t *addresses;
 	size_t n;
-	int r;
+	int r = sources_jit(cache, request, &names);
 
-	r = sources_jit(cache, request, &names);
 	if (r)
 		return r;
 	r = answer_builder_new(&b);
@@ -118,7 +116,7 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 		r = answer_builder_add(b, start, size, found ? source : WORKER_SOURCE_NONE, &frame,
 				       found ? 1 : 0);
 	}
-	return r ? r : answer_builder_finish(b, &ret->data, &ret->length);
+	return r ?: answer_builder_finish(b, &ret->data, &ret->length);
 }
 
 /* Texts as they go into an answer: one behind the other. */
@@ -140,18 +138,14 @@ static int texts_add(struct texts *texts, const char *text)
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-static enum demangle_style request_demangle_style(uint32_t flags)
-{
-	return flags & WORKER_NO_PARAMETERS ? DEMANGLE_NO_PARAMETERS
-	       : flags & WORKER_NO_CLONES   ? DEMANGLE_NO_CLONES
-					    : DEMANGLE_WHOLE;
-}
-
 int serve_demangle(const struct request *request, struct answer *ret)
 {
 	const char *at = (const char *)request->payload;
 	const char *end = at + request->header.payload_length;
-	enum demangle_style style = request_demangle_style(request->header.flags);
+	enum demangle_style style = request->header.flags & WORKER_NO_PARAMETERS
+					    ? DEMANGLE_NO_PARAMETERS
+				    : request->header.flags & WORKER_NO_CLONES ? DEMANGLE_NO_CLONES
+									       : DEMANGLE_WHOLE;
 	struct texts texts = {0};
 	int r = 0;
 

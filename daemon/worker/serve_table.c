@@ -38,9 +38,8 @@ static int serve_table_compile(const struct cfi_input *input, uint64_t max_words
 	};
 	cleanup(cfi_rows_freep) struct cfi_rows *rows = NULL;
 	size_t n_words;
-	int r;
+	int r = cfi_compile(&rows, input, &limits);
 
-	r = cfi_compile(&rows, input, &limits);
 	if (r < 0)
 		return r;
 	if (r) {

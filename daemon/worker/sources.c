@@ -5,7 +5,6 @@
  */
 #include "daemon/worker/sources.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 

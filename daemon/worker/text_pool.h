@@ -16,7 +16,6 @@ struct text_pool;
 
 int text_pool_new(struct text_pool **ret);
 void text_pool_free(struct text_pool *pool);
-DEFINE_CLEANUP(struct text_pool *, text_pool_free)
 
 /* @raw's offset among all texts; NULL is as empty as "". Returns 0 or -ENOMEM. */
 int text_pool_add(struct text_pool *pool, const char *raw, uint32_t *ret);

@@ -28,6 +28,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/fd_packet.h"
+#include "common/text_print.h"
 
 #define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
 #define N_OPEN_FOLDERS 8 /* nftw(3) */
@@ -212,9 +213,8 @@ static int fetch_serve_one(struct fetch *f)
 	struct fetch_answer answer = {.magic = FETCH_MAGIC};
 	cleanup(closep) int fd = -1;
 	struct fetch_request request;
-	int r;
+	int r = fd_packet_receive(f->socket, &request, sizeof(request), 0, &packet);
 
-	r = fd_packet_receive(f->socket, &request, sizeof(request), 0, &packet);
 	if (r)
 		return r < 0 ? error_origin(r) : r;
 	if (packet.length != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
@@ -245,10 +245,8 @@ static int fetch_prepare(struct fetch *f, const char *folder, bool has_cache)
 	if (folder || !has_cache) {
 		cleanup(freep) char *path = NULL;
 
-		if (asprintf(&path, "%s/.fetch-XXXXXX", folder ? folder : FETCH_TEMPORARY) < 0) {
-			path = NULL;
-			return error_origin(-ENOMEM);
-		}
+		if (text_print(&path, "%s/.fetch-XXXXXX", folder ? folder : FETCH_TEMPORARY))
+			return -ENOMEM;
 		if (!mkdtemp(path))
 			return error_origin(-errno);
 		f->temporary = steal_ptr(&path);
@@ -266,9 +264,8 @@ int fetch_serve(int socket, const char *folder, bool has_cache)
 	struct fetch f = {.socket = socket, .is_durable = folder};
 	bool is_watched = false;
 	pthread_t watcher;
-	int r;
+	int r = fetch_prepare(&f, folder, has_cache);
 
-	r = fetch_prepare(&f, folder, has_cache);
 	if (!r) {
 		r = pthread_create(&watcher, NULL, exit_when_abandoned, &f);
 		is_watched = !r;

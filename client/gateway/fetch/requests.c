@@ -129,11 +129,9 @@ static CURLcode curl_set_body(CURL *easy, int fd, struct curl_slist *headers)
 	body = length ? mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
 	if (body == MAP_FAILED)
 		return CURLE_OUT_OF_MEMORY;
-	r = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body ? body : "");
-	if (!r)
-		r = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+	r = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length) ?:
+	    curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, body ? body : "") ?:
+	    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
 	if (body)
 		munmap(body, (size_t)length);
 	return r;
@@ -177,19 +175,17 @@ static CURLcode transfer_prepare(struct transfer *t, const struct http_request_p
 				 const int parts[N_HTTP_PARTS], struct curl_slist *headers)
 {
 	CURL *easy = t->easy;
-	CURLcode r;
 
-	if ((r = curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble)) ||
-	    (r = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, transfer_on_body)) ||
-	    (r = curl_easy_setopt(easy, CURLOPT_WRITEDATA, t)) ||
-	    (r = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header)) ||
-	    (r = curl_easy_setopt(easy, CURLOPT_HEADERDATA, t)) ||
-	    (r = transfer_set_rules(t, request)) ||
-	    (r = curl_set_body(easy, parts[HTTP_PART_BODY], headers)) ||
-	    (r = curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE])) ||
-	    (r = curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY])))
-		return r;
-	return curl_set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
+	return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble) ?:
+	       curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, transfer_on_body) ?:
+	       curl_easy_setopt(easy, CURLOPT_WRITEDATA, t) ?:
+	       curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header) ?:
+	       curl_easy_setopt(easy, CURLOPT_HEADERDATA, t) ?:
+	       transfer_set_rules(t, request) ?:
+	       curl_set_body(easy, parts[HTTP_PART_BODY], headers) ?:
+	       curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE]) ?:
+	       curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY]) ?:
+	       curl_set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
 }
 
 /* --- one request ------------------------------------------------------------------------------ */

@@ -54,9 +54,8 @@ static unsigned image_table_compile(const struct eh_frame *frame, uint64_t *word
 	cleanup(freep) uint64_t *packed = NULL;
 	struct table_slot slot;
 	size_t n;
-	int r;
+	int r = cfi_compile(&rows, &frame->input, &limits);
 
-	r = cfi_compile(&rows, &frame->input, &limits);
 	if (r)
 		return r == CFI_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
 	if (table_pack(rows, max_words - *n_words, &slot, &packed, &n))

@@ -187,15 +187,11 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 	sample->time_ns = clock_ns(CLOCK_MONOTONIC);
 	sample->generation = images_view_lines(view, &text, &length);
 	prctl(PR_GET_NAME, sample->comm);
-	if (!ring_writer_sample(&link->ring, sample)) {
-		shim_counter_add(&counters->lost, sample->weight);
-	} else if (sample->quality == STACK_COMPLETE) {
-		shim_counter_add(&counters->complete, sample->weight);
-	} else if (sample->quality == STACK_TRUNCATED) {
-		shim_counter_add(&counters->truncated, sample->weight);
-	} else {
-		shim_counter_add(&counters->broken, sample->weight);
-	}
+	shim_counter_add(!ring_writer_sample(&link->ring, sample) ? &counters->lost
+			 : sample->quality == STACK_COMPLETE      ? &counters->complete
+			 : sample->quality == STACK_TRUNCATED     ? &counters->truncated
+								  : &counters->broken,
+			 sample->weight);
 }
 
 void link_lost(struct link *link, uint32_t weight)

@@ -60,12 +60,9 @@ int profile_encode(const struct tally *tally, struct images *images,
 	};
 	cleanup(freep) char *lines = NULL;
 	char comment[COMMENT_BYTES];
-	int r;
+	int r = collect_records(tally, &records, &profile.n_records)
+			?: images_lines(images, &lines);
 
-	r = collect_records(tally, &records, &profile.n_records);
-	if (r)
-		return r;
-	r = images_lines(images, &lines);
 	if (r)
 		return r;
 	put_counters_comment(facts->counters, comment);

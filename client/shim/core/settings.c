@@ -14,12 +14,6 @@
 #define CHILD_BIT  0x80
 #define SIGNAL_MAX 64
 
-/* "", "0" and what begins like a no are no. */
-static bool settings_is_true(const char *text)
-{
-	return text && *text && !strchr("0fFnN", *text);
-}
-
 /* A whole number; false for anything else. */
 static bool settings_parse_number(const char *text, int base, long *ret)
 {
@@ -79,6 +73,7 @@ static const char *socket_of(const char *text, const char *chosen)
 
 void settings_read(struct settings *ret, char *(*get)(const char *name), int pid)
 {
+	const char *use_pid;
 	char *path;
 
 	memset(ret, 0, sizeof(*ret));
@@ -97,7 +92,9 @@ void settings_read(struct settings *ret, char *(*get)(const char *name), int pid
 	ret->switch_signal = signal_of(get("CPUPROFILESIGNAL"), 10, 0, &ret->is_bad_signal);
 	if (ret->switch_signal == ret->tick_signal)
 		ret->is_bad_signal = true;
-	settings_set_path(ret, path, settings_is_true(get("CPUPROFILE_USE_PID")), pid);
+	/* "", "0" and what begins like a no are no. */
+	use_pid = get("CPUPROFILE_USE_PID");
+	settings_set_path(ret, path, use_pid && *use_pid && !strchr("0fFnN", *use_pid), pid);
 }
 
 bool settings_name(char ret[PATH_MAX], const char *folder, const char *path, const char *suffix)

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -98,14 +97,6 @@ struct thread *threads_find(struct threads *threads, int tid)
 	return NULL;
 }
 
-static struct timespec timespec_of_ns(uint64_t ns)
-{
-	return (struct timespec){
-		.tv_sec = (time_t)(ns / NS_PER_S),
-		.tv_nsec = (long)(ns % NS_PER_S),
-	};
-}
-
 static uint64_t period_of(uint32_t frequency)
 {
 	return frequency ? NS_PER_S / frequency : 0;
@@ -130,8 +121,8 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	clockid_t clock = timing->is_realtime ? CLOCK_MONOTONIC : CLOCK_OF_THREAD(tid);
 	uint64_t first_ns = clock_ns(clock) + random_phase_ns(period_ns, tid);
 	const struct itimerspec when = {
-		.it_interval = timespec_of_ns(period_ns),
-		.it_value = timespec_of_ns(first_ns),
+		.it_interval = clock_timespec(period_ns),
+		.it_value = clock_timespec(first_ns),
 	};
 	struct sigevent event = {0};
 
@@ -161,8 +152,8 @@ void threads_retime(struct thread *thread, uint32_t frequency)
 {
 	uint64_t period_ns = period_of(frequency);
 	const struct itimerspec when = {
-		.it_interval = timespec_of_ns(period_ns),
-		.it_value = timespec_of_ns(period_ns),
+		.it_interval = clock_timespec(period_ns),
+		.it_value = clock_timespec(period_ns),
 	};
 
 	if (thread->first_ns)

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "common/partition_point.h"
 #include "common/room.h"
@@ -74,7 +75,6 @@ static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char 
 {
 	GElf_Chdr chdr;
 	uint8_t head[12];
-	uint64_t size = 0;
 	Elf_Data *data;
 
 	if (sh->sh_flags & SHF_COMPRESSED)
@@ -85,9 +85,7 @@ static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char 
 	if (!data || !data->d_buf || data->d_size < sizeof(head))
 		return 0;
 	memcpy(head, data->d_buf, sizeof(head));
-	for (size_t i = 4; i < sizeof(head); i++)
-		size = size << 8 | head[i];
-	return memcmp(head, "ZLIB", 4) == 0 ? size : 0;
+	return memcmp(head, "ZLIB", 4) == 0 ? bytes_number(head + 4, 8, true) : 0;
 }
 
 /* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. */
@@ -188,14 +186,6 @@ static int dwarf_attach_alternate(struct dwarf_lines *d, int fd)
 	return 0;
 }
 
-static int dwarf_lines_add_unit(struct dwarf_lines *d, const Dwarf_Die *die)
-{
-	if (room_make(&d->units, &d->size, d->n_units + 1, sizeof(*d->units)))
-		return -ENOMEM;
-	d->units[d->n_units++] = (struct dwarf_unit){.die = *die};
-	return 0;
-}
-
 /* Units are in the order of their offsets. */
 static bool dwarf_lines_find_unit(struct dwarf_lines *d, Dwarf_Off offset, uint32_t *ret)
 {
@@ -252,7 +242,8 @@ static int dwarf_lines_list_units(struct dwarf_lines *d)
 		if (d->reader.bytes > DWARF_BYTES_MAX)
 			return WORKER_NO_MEMORY;
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
-			r = dwarf_lines_add_unit(d, &die);
+			r = room_append(&d->units, &d->size, &d->n_units,
+					(struct dwarf_unit){.die = die});
 	}
 	return r;
 }
@@ -265,7 +256,7 @@ static int dwarf_lines_build_index(struct dwarf_lines *d)
 		r = dwarf_die_ranges(&d->reader, &d->units[i].die, INDEX_UNIT, i, &d->index);
 	if (r == 0)
 		r = index_aranges(d);
-	return r ? r : flat_build(&d->index);
+	return r ?: flat_build(&d->index);
 }
 
 /* Chooses between the two files. Returns as dwarf_lines_new(). */
@@ -305,8 +296,7 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 	if (d->file.dwarf) {
 		const char *ident = elf_getident(d->file.elf, NULL);
 
-		d->reader.swap = (ident[EI_DATA] == ELFDATA2MSB) ==
-				 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+		d->reader.is_big = ident[EI_DATA] == ELFDATA2MSB;
 		d->reader.line_data = dwarf_file_data(&d->file, SECTION_LINE);
 		d->reader.info_data[0] = dwarf_file_data(&d->file, SECTION_INFO);
 		if (d->alternate.dwarf)

@@ -53,7 +53,7 @@ struct dwarf_reader {
 	struct elf_summary elf;       /* where code can be */
 	const Elf_Data *info_data[2]; /* .debug_info, and the alternate file's; NULL: none */
 	const Elf_Data *line_data;    /* .debug_line; NULL: none */
-	bool swap;                    /* the file's byte order is not ours */
+	bool is_big;                  /* the file's byte order */
 	size_t bytes;
 	uint64_t n_ranges;
 };

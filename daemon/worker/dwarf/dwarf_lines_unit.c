@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/room.h"
@@ -71,9 +72,8 @@ static int dwarf_unit_add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dw
 	bool inlined = dwarf_tag(die) == DW_TAG_inlined_subroutine;
 	uint32_t number = (uint32_t)u->n_scopes;
 	size_t first = u->innermost.n;
-	int result;
+	int result = dwarf_die_ranges(r, die, depth, number, &u->innermost);
 
-	result = dwarf_die_ranges(r, die, depth, number, &u->innermost);
 	if (result || u->innermost.n == first)
 		return result;
 	for (size_t i = first; !inlined && i < u->innermost.n; i++) {
@@ -81,15 +81,11 @@ static int dwarf_unit_add_scope(struct dwarf_reader *r, struct dwarf_unit *u, Dw
 		if (result)
 			return result;
 	}
-	if (room_make(&u->scopes, &u->size, u->n_scopes + 1, sizeof(*u->scopes)))
-		return -ENOMEM;
-	u->scopes[u->n_scopes++] = (struct dwarf_scope){
-		.die = *die,
-		.parent = inlined ? parent : DWARF_NO_SCOPE,
-		.inlined = inlined,
-	};
 	*ret = number;
-	return 0;
+	return room_append(&u->scopes, &u->size, &u->n_scopes,
+			   (struct dwarf_scope){.die = *die,
+						.parent = inlined ? parent : DWARF_NO_SCOPE,
+						.inlined = inlined});
 }
 
 static bool may_hold_functions(int tag)
@@ -234,23 +230,18 @@ static bool abbreviations_are_sound(Dwarf_Die *unit)
 static bool find_line_program_length(const struct dwarf_reader *r, Dwarf_Die *unit, uint64_t *ret)
 {
 	Dwarf_Attribute attribute;
+	const char *program;
 	Dwarf_Word offset;
-	uint32_t length;
-	uint64_t length_64;
 
 	if (!r->line_data || !r->line_data->d_buf ||
 	    !dwarf_attr(unit, DW_AT_stmt_list, &attribute) ||
 	    dwarf_formudata(&attribute, &offset) != 0 || r->line_data->d_size < 12 ||
 	    offset > r->line_data->d_size - 12)
 		return false;
-	memcpy(&length, (const char *)r->line_data->d_buf + offset, sizeof(length));
-	if (r->swap)
-		length = __builtin_bswap32(length);
-	*ret = length;
-	if (length != UINT32_MAX)
-		return true;
-	memcpy(&length_64, (const char *)r->line_data->d_buf + offset + 4, sizeof(length_64));
-	*ret = r->swap ? __builtin_bswap64(length_64) : length_64;
+	program = (const char *)r->line_data->d_buf + offset;
+	*ret = bytes_number(program, 4, r->is_big);
+	if (*ret == UINT32_MAX)
+		*ret = bytes_number(program + 4, 8, r->is_big);
 	return true;
 }
 

@@ -7,46 +7,31 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/room.h"
 
 /* xz -9, the hungriest of its presets, needs 65 MiB to unpack. */
 #define DECODER_MEMORY_MAX (80u << 20)
-#define FIRST_BYTES        (1u << 18)
-
-/* Room for more. Returns DEBUGDATA_E_OK, _TOO_BIG or -ENOMEM. */
-static int debugdata_grow(uint8_t **data, size_t *n_allocated, size_t max)
-{
-	size_t n = *n_allocated ? *n_allocated : FIRST_BYTES / 2;
-	uint8_t *p;
-
-	if (*n_allocated >= max)
-		return DEBUGDATA_E_TOO_BIG;
-	n = n > max / 2 ? max : 2 * n;
-	p = realloc(*data, n);
-	if (!p)
-		return error_origin(-ENOMEM);
-	*data = p;
-	*n_allocated = n;
-	return DEBUGDATA_E_OK;
-}
+#define STEP_BYTES         (1u << 18)
 
 static int debugdata_decode(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	size_t n_allocated = 0, n = 0;
+	size_t n_allocated = 0, room = 0, n = 0;
 
 	for (;;) {
 		lzma_ret status;
-		int r;
 
-		if (n == n_allocated) {
-			r = debugdata_grow(&data, &n_allocated, max);
-			if (r)
-				return r;
+		if (n == room) {
+			if (n >= max)
+				return DEBUGDATA_E_TOO_BIG;
+			if (room_make(&data, &n_allocated, n + STEP_BYTES, 1))
+				return -ENOMEM;
+			room = n_allocated < max ? n_allocated : max;
 		}
 		stream->next_out = data + n;
-		stream->avail_out = n_allocated - n;
+		stream->avail_out = room - n;
 		status = lzma_code(stream, LZMA_FINISH);
-		n = n_allocated - stream->avail_out;
+		n = room - stream->avail_out;
 		if (status == LZMA_STREAM_END)
 			break;
 		if (status == LZMA_MEM_ERROR)

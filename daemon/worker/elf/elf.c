@@ -10,6 +10,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/read_end.h"
 
 #define HEAD_BYTES 4096 /* read at once */
@@ -50,12 +51,7 @@ static int elf_input_fetch(const struct input *in, uint64_t offset, size_t lengt
 
 static uint64_t elf_input_number(const struct input *in, const uint8_t *at, size_t n_bytes)
 {
-	bool big = in->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-	uint64_t value = 0;
-
-	for (size_t i = 0; i < n_bytes; i++)
-		value |= (uint64_t)at[big ? n_bytes - 1 - i : i] << (8 * i);
-	return value;
+	return bytes_number(at, n_bytes, in->swap != BYTES_HOST_IS_BIG);
 }
 
 /* The size of a structure, and a field of one at @at, of the file's class. */
@@ -85,7 +81,7 @@ static int elf_parse_header(struct input *in, struct elf_summary *elf, struct he
 	    (h[EI_DATA] != ELFDATA2LSB && h[EI_DATA] != ELFDATA2MSB) || h[EI_VERSION] != EV_CURRENT)
 		return WORKER_MALFORMED;
 	in->is_64 = h[EI_CLASS] == ELFCLASS64;
-	in->swap = (h[EI_DATA] == ELFDATA2MSB) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	in->swap = (h[EI_DATA] == ELFDATA2MSB) != BYTES_HOST_IS_BIG;
 	r = elf_input_fetch(in, 0, STRUCT_SIZE(in, Ehdr), h);
 	if (r)
 		return r;
@@ -144,9 +140,8 @@ static int elf_read_build_id(const struct input *in, uint64_t offset, uint64_t s
 {
 	uint8_t notes[NOTES_BYTES];
 	size_t length = size < sizeof(notes) ? (size_t)size : sizeof(notes);
-	int r;
+	int r = elf_input_fetch(in, offset, length, notes);
 
-	r = elf_input_fetch(in, offset, length, notes);
 	if (r)
 		return r;
 	elf->build_id_length = elf_notes_build_id(notes, length, in->swap, elf->build_id);
@@ -191,9 +186,8 @@ static int elf_summary_parse_input(struct input *in, struct elf_summary *ret)
 {
 	struct headers headers, sections;
 	struct elf_summary elf = {0};
-	int r;
+	int r = elf_parse_header(in, &elf, &headers, &sections);
 
-	r = elf_parse_header(in, &elf, &headers, &sections);
 	for (unsigned i = 0; r == WORKER_DONE && i < headers.n; i++) {
 		uint64_t offset = headers.offset + (uint64_t)i * headers.size;
 		Elf64_Phdr p;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
 #include "daemon/worker/elf/elf.h"
 
@@ -105,8 +106,7 @@ bool elf_image_is_linked(const struct elf_image *image)
 
 bool elf_image_swaps(const struct elf_image *image)
 {
-	return (image->header.e_ident[EI_DATA] == ELFDATA2MSB) ==
-	       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	return (image->header.e_ident[EI_DATA] == ELFDATA2MSB) != BYTES_HOST_IS_BIG;
 }
 
 static bool elf_section_is_named(const struct elf_image *image, const struct elf_section *s,

@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
+#include "common/order.h"
+
 struct stub {
 	size_t at, size; /* within the code */
 };
 
 static int compare_address(const void *key, const void *slot)
 {
-	uint64_t a = *(const uint64_t *)key, b = ((const struct plt_slot *)slot)->address;
-
-	return (a > b) - (a < b);
+	return order_of(*(const uint64_t *)key, ((const struct plt_slot *)slot)->address);
 }
 
 static int add_stub(const struct plt_code *c, struct stub stub, uint64_t slot_address,
@@ -44,8 +45,7 @@ static int add_stub(const struct plt_code *c, struct stub stub, uint64_t slot_ad
 
 static int32_t get_s32(const uint8_t *at)
 {
-	return (int32_t)(at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-			 (uint32_t)at[3] << 24);
+	return (int32_t)(uint32_t)bytes_number(at, 4, false);
 }
 
 /* The short ones are a jump and two bytes that do nothing, 66 90. */

@@ -6,6 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 #include "daemon/worker/elf/plt.h"
@@ -70,14 +71,6 @@ static bool plt_name_slot(struct elf_table *dynamic, const struct symtab_entries
 	return true;
 }
 
-static int plt_add_slot(struct slots *slots, const struct plt_slot *slot)
-{
-	if (room_make(&slots->items, &slots->n_allocated, slots->n + 1, sizeof(*slots->items)))
-		return -ENOMEM;
-	slots->items[slots->n++] = *slot;
-	return 0;
-}
-
 static int plt_read_relocations(struct elf_image *image, const char *section, bool in_order,
 				struct elf_table *dynamic, const struct symtab_entries *functions,
 				struct slots *slots)
@@ -95,7 +88,6 @@ static int plt_read_relocations(struct elf_image *image, const char *section, bo
 		enum slot_kind kind;
 		struct plt_slot slot;
 		GElf_Rela rela;
-		int r;
 
 		if (!gelf_getrela(data, (int)i, &rela))
 			continue;
@@ -104,9 +96,8 @@ static int plt_read_relocations(struct elf_image *image, const char *section, bo
 		kind = plt_slot_kind(image->header.e_machine, &rela);
 		if (kind == SLOT_NONE || !plt_name_slot(dynamic, functions, kind, &rela, &slot))
 			continue;
-		r = plt_add_slot(slots, &slot);
-		if (r)
-			return r;
+		if (room_append(&slots->items, &slots->n_allocated, &slots->n, slot))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -116,10 +107,7 @@ static int plt_compare_slots(const void *pa, const void *pb)
 {
 	const struct plt_slot *a = pa, *b = pb;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return ((uintptr_t)a->name > (uintptr_t)b->name) -
-	       ((uintptr_t)a->name < (uintptr_t)b->name);
+	return order_of(a->address, b->address) ?: order_of((uintptr_t)a->name, (uintptr_t)b->name);
 }
 
 int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned source,
@@ -132,9 +120,8 @@ int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned sou
 	if (image->header.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    (image->header.e_machine != EM_X86_64 && image->header.e_machine != EM_AARCH64))
 		return 0;
-	r = plt_read_relocations(image, ".rela.plt", true, dynamic, list, &slots);
-	if (!r)
-		r = plt_read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
+	r = plt_read_relocations(image, ".rela.plt", true, dynamic, list, &slots)
+		    ?: plt_read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
 	if (r || slots.n == 0)
 		return r;
 	qsort(slots.items, slots.n, sizeof(*slots.items), plt_compare_slots);

@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/cleanup.h"
+#include "common/wire.h"
 #include "common/worker/text.h"
 
 #define SECTION_MAX  (4u << 20) /* bytes; large programs list some thousand modules: 200 kB */
@@ -40,34 +42,16 @@ static bool is_go_build_header(const Elf_Data *data)
 /* Takes a text and its length from what is left. */
 static bool go_build_parse_text(struct span *left, struct span *ret)
 {
-	uint64_t length = 0;
-	uint8_t byte;
+	const uint8_t *at = (const uint8_t *)left->data;
+	struct wire w = {.at = at, .end = at + left->length};
+	uint64_t length;
 
-	for (unsigned shift = 0; shift < 35; shift += 7) {
-		if (!left->length)
-			return false;
-		byte = (uint8_t)*left->data++;
-		left->length--;
-		length |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if (length > left->length)
-			return false;
-		*ret = (struct span){left->data, (size_t)length};
-		left->data += length;
-		left->length -= (size_t)length;
-		return true;
-	}
-	return false;
-}
-
-static uint64_t pointer_at(const uint8_t *data, unsigned size, bool big)
-{
-	uint64_t value = 0;
-
-	for (unsigned i = 0; i < size; i++)
-		value |= (uint64_t)data[big ? size - 1 - i : i] << (8 * i);
-	return value;
+	if (!wire_varint(&w, &length) || length > (uint64_t)(w.end - w.at))
+		return false;
+	*ret = (struct span){(const char *)w.at, (size_t)length};
+	left->data = ret->data + length;
+	left->length = (size_t)(w.end - w.at) - (size_t)length;
+	return true;
 }
 
 /* The text whose string header is at @address; *ret_data is malloc'ed. Nothing: left empty. */
@@ -79,12 +63,12 @@ static void go_build_read_string(struct elf_image *image, uint64_t address, unsi
 
 	if (elf_image_read(image, address, header, 2 * size) != 2 * size)
 		return;
-	length = pointer_at(header + size, size, big);
+	length = bytes_number(header + size, size, big);
 	if (length == 0 || length > MODULES_MAX)
 		return;
 	*ret_data = malloc((size_t)length);
-	if (*ret_data && elf_image_read(image, pointer_at(header, size, big), (uint8_t *)*ret_data,
-					(size_t)length) == length)
+	if (*ret_data && elf_image_read(image, bytes_number(header, size, big),
+					(uint8_t *)*ret_data, (size_t)length) == length)
 		*ret = (struct span){*ret_data, (size_t)length};
 }
 
@@ -161,9 +145,9 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 		if (!go_build_parse_text(&left, &release) || !go_build_parse_text(&left, &modules))
 			modules.length = 0;
 	} else if (size == 4 || size == 8) {
-		go_build_read_string(image, pointer_at(header + POINTERS, size, big), size, big,
+		go_build_read_string(image, bytes_number(header + POINTERS, size, big), size, big,
 				     &release, &first);
-		go_build_read_string(image, pointer_at(header + POINTERS + size, size, big), size,
+		go_build_read_string(image, bytes_number(header + POINTERS + size, size, big), size,
 				     big, &modules, &second);
 	}
 	go_build_copy_text(release, ret->go, sizeof(ret->go));

@@ -7,7 +7,6 @@
 #include "daemon/worker/go/go_frames.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

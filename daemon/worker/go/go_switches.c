@@ -9,6 +9,7 @@
 
 #include <capstone.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -454,6 +455,25 @@ static void scan_crosscall(struct scan *n, const cs_x86 *x, int64_t depth)
 	}
 }
 
+/*
+ * How many loads of the stack pointer a function has (a gogo of its own may leave it to another),
+ * and of some what each does: from the own stack on, and back.
+ */
+static const struct shape {
+	bool is_by_loads;
+	enum place away, back;
+	unsigned min_loads, max_loads;
+} shapes[] = {
+	[GO_SWITCH_NONE] = {.max_loads = UINT_MAX},
+	[GO_SYSTEMSTACK] = {true, SAVED, OWN, 2, 2},
+	[GO_CGOCALLBACK] = {true, FROM_C, OWN, 2, 2},
+	[GO_MORESTACK] = {true, RESUMED, RESUMED, 1, 1},
+	[GO_LEAVES] = {true, NOWHERE, NOWHERE, 0, 1},
+	[GO_ASMCGOCALL] = {.min_loads = 3, .max_loads = 3},
+	[GO_CROSSCALL] = {.max_loads = UINT_MAX},
+	[GO_MOVES_SP] = {.max_loads = UINT_MAX},
+};
+
 /* Behind an instruction, where @depth was the depth, and @next is. */
 static void scan_apply(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
 {
@@ -462,35 +482,15 @@ static void scan_apply(struct scan *n, const cs_x86 *x, int64_t depth, int64_t n
 		       operand_is_register(x, 0, X86_REG_RSP);
 
 	n->n_loads += is_load;
-	switch (n->kind) {
-	case GO_SYSTEMSTACK:
-		if (is_load)
-			n->place = n->place == OWN ? SAVED : OWN;
-		break;
-	case GO_CGOCALLBACK:
-		if (is_load)
-			n->place = n->place == OWN ? FROM_C : OWN;
-		break;
-	case GO_MORESTACK:
-		if (is_load)
-			n->place = RESUMED;
-		break;
-	case GO_LEAVES:
-		if (is_load)
-			n->place = NOWHERE;
-		break;
-	case GO_ASMCGOCALL:
+	if (is_load && shapes[n->kind].is_by_loads) {
+		n->place = n->place == OWN ? shapes[n->kind].away : shapes[n->kind].back;
+	} else if (n->kind == GO_ASMCGOCALL) {
 		scan_asmcgocall(n, x);
-		break;
-	case GO_CROSSCALL:
+	} else if (n->kind == GO_CROSSCALL) {
 		scan_crosscall(n, x, depth);
-		break;
-	case GO_MOVES_SP:
+	} else if (n->kind == GO_MOVES_SP) {
 		scan_stack_pointer(n, x, depth, next);
 		scan_moves_sp(n, x);
-		break;
-	case GO_SWITCH_NONE:
-		break;
 	}
 }
 
@@ -502,25 +502,6 @@ static bool go_rows_put(struct go_rows *rows, uint64_t at, uint64_t rule)
 		return false;
 	rows->rows[rows->n++] = (struct go_row){.at = (uint32_t)at, .rule = rule};
 	return true;
-}
-
-/* How many loads of the stack pointer the function has; a gogo of its own may leave it to another.
- */
-static bool scan_has_known_shape(const struct scan *n)
-{
-	switch (n->kind) {
-	case GO_SYSTEMSTACK:
-	case GO_CGOCALLBACK:
-		return n->n_loads == 2;
-	case GO_ASMCGOCALL:
-		return n->n_loads == 3;
-	case GO_MORESTACK:
-		return n->n_loads == 1;
-	case GO_LEAVES:
-		return n->n_loads <= 1;
-	default:
-		return true;
-	}
 }
 
 void go_switches_rows(struct go_switches *s, enum go_switch kind, const struct go_code *code,
@@ -547,6 +528,6 @@ void go_switches_rows(struct go_switches *s, enum go_switch kind, const struct g
 		scan_apply(&n, x, depth, next);
 		depth = next;
 	}
-	if (!scan_has_known_shape(&n))
+	if (n.n_loads < shapes[kind].min_loads || n.n_loads > shapes[kind].max_loads)
 		ret->n = ret->end = 0;
 }

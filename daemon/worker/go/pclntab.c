@@ -8,8 +8,9 @@
  */
 #include "daemon/worker/go/pclntab.h"
 
-#include <endian.h>
 #include <string.h>
+
+#include "common/bytes.h"
 
 #define HEADER_BYTES 8
 /* The least that is said of a function, with its two numbers. */
@@ -33,44 +34,28 @@ static const struct {
 
 static bool pclntab_version(uint32_t magic, enum version *ret, bool *ret_known)
 {
-	*ret_known = true;
-	switch (magic) {
-	case 0xfffffffb:
-		*ret = GO_1_2;
-		return true;
-	case 0xfffffffa:
-		*ret = GO_1_16;
-		return true;
-	case 0xfffffff0:
-		*ret = GO_1_18;
-		return true;
-	case 0xfffffff1:
-		*ret = GO_1_20;
-		return true;
-	default:
-		*ret = GO_1_20;
-		*ret_known = false;
-		return (magic & MAGIC_BITS) == MAGIC_BITS;
-	}
-}
+	static const uint32_t magics[] = {
+		[GO_1_2] = 0xfffffffb,
+		[GO_1_16] = 0xfffffffa,
+		[GO_1_18] = 0xfffffff0,
+		[GO_1_20] = 0xfffffff1,
+	};
 
-static uint32_t pclntab_read_32(const uint8_t *at)
-{
-	uint32_t number;
-
-	memcpy(&number, at, sizeof(number));
-	return le32toh(number);
+	for (*ret = GO_1_2; *ret < GO_1_20 && magic != magics[*ret];)
+		++*ret;
+	*ret_known = magic == magics[*ret];
+	return (magic & MAGIC_BITS) == MAGIC_BITS;
 }
 
 /* Of @size bytes, 4 or 8, which are there. */
 static uint64_t pclntab_read_number(const uint8_t *at, unsigned size)
 {
-	uint64_t number;
+	return bytes_number(at, size, false);
+}
 
-	if (size == 4)
-		return pclntab_read_32(at);
-	memcpy(&number, at, sizeof(number));
-	return le64toh(number);
+static uint32_t pclntab_read_32(const uint8_t *at)
+{
+	return (uint32_t)pclntab_read_number(at, 4);
 }
 
 /* The header's field @i. */
@@ -78,11 +63,6 @@ static uint64_t pclntab_header_field(const struct pclntab *t, unsigned i)
 {
 	return pclntab_read_number(t->data + HEADER_BYTES + (size_t)i * t->pointer_size,
 				   t->pointer_size);
-}
-
-static unsigned pclntab_entry_size(const struct pclntab *t)
-{
-	return t->text_at ? 4 : t->pointer_size;
 }
 
 /* All of a version's positions. False: they are not within the table. */
@@ -150,7 +130,7 @@ static bool pclntab_read_name(const struct pclntab *t, uint64_t at, struct pclnt
 
 bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret)
 {
-	unsigned size = pclntab_entry_size(t);
+	unsigned size = t->text_at ? 4 : t->pointer_size;
 	/* Three numbers are there: FUNCTION_BYTES of each function are. */
 	const uint8_t *entry = t->data + t->functions + 2 * i * size, *more;
 	uint64_t at = pclntab_read_number(entry + size, size);

@@ -5,9 +5,9 @@
  * section of it; others, which cgo calls, may put it among the read-only data of a
  * position-independent program.
  */
-#include <endian.h>
-#include <errno.h>
 #include <string.h>
+
+#include "common/bytes.h"
 
 #include "daemon/worker/go/pclntab.h"
 
@@ -90,14 +90,12 @@ static bool find_relocation(struct elf_image *image, uint64_t address, uint64_t 
 static bool read_module(struct elf_image *image, const Elf_Data *data, uint64_t address, unsigned i,
 			uint64_t *ret)
 {
-	uint64_t word;
-
 	if (find_relocation(image, address + (uint64_t)i * POINTER_BYTES, ret))
 		return true;
 	if (data->d_size < (size_t)(i + 1) * POINTER_BYTES)
 		return false;
-	memcpy(&word, (const uint8_t *)data->d_buf + (size_t)i * POINTER_BYTES, sizeof(word));
-	*ret = le64toh(word);
+	*ret = bytes_number((const uint8_t *)data->d_buf + (size_t)i * POINTER_BYTES, POINTER_BYTES,
+			    false);
 	return true;
 }
 

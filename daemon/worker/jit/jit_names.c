@@ -61,18 +61,7 @@ int jit_draft_add_code(struct jit_draft *d, const struct jit_code *code)
 {
 	if (code->start >= code->end || d->n_codes == JIT_CODES_MAX)
 		return 0;
-	if (room_make(&d->codes, &d->n_codes_allocated, d->n_codes + 1, sizeof(*d->codes)))
-		return -ENOMEM;
-	d->codes[d->n_codes++] = *code;
-	return 0;
-}
-
-int jit_draft_add_line(struct jit_draft *d, const struct jit_line *line)
-{
-	if (room_make(&d->lines, &d->n_lines_allocated, d->n_lines + 1, sizeof(*d->lines)))
-		return -ENOMEM;
-	d->lines[d->n_lines++] = *line;
-	return 0;
+	return room_append(&d->codes, &d->n_codes_allocated, &d->n_codes, *code);
 }
 
 static int jit_names_make_spans(struct jit_names *j)
@@ -86,7 +75,7 @@ static int jit_names_make_spans(struct jit_names *j)
 						.rank = i,
 						.value = i,
 					});
-	return r ? r : flat_build(&j->spans);
+	return r ?: flat_build(&j->spans);
 }
 
 /* Gives back what was allocated too much; failing to is no harm. */

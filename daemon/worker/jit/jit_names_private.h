@@ -35,7 +35,7 @@ struct jit_line {
 struct jit_draft {
 	struct jit_code *codes;
 	size_t n_codes, n_codes_allocated;
-	struct jit_line *lines;
+	struct jit_line *lines; /* those of one piece of code follow each other */
 	size_t n_lines, n_lines_allocated;
 	char *text; /* texts, each with its NUL; the first is empty */
 	size_t text_length, text_size;
@@ -48,8 +48,6 @@ void jit_draft_deinit(struct jit_draft *d);
 uint32_t jit_draft_add_text(struct jit_draft *d, const char *text, size_t length);
 /* Empty and wrapping ranges are left out, as is what no longer fits. Returns 0 or -ENOMEM. */
 int jit_draft_add_code(struct jit_draft *d, const struct jit_code *code);
-/* The lines of one piece of code follow each other. Returns 0 or -ENOMEM. */
-int jit_draft_add_line(struct jit_draft *d, const struct jit_line *line);
 /* What was said last of an address counts. Takes what @d holds. Returns 0 or -ENOMEM. */
 int jit_names_new(struct jit_names **ret, struct jit_draft *d);
 

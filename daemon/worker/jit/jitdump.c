@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 #include "daemon/worker/jit/jit_names_private.h"
 
@@ -63,7 +65,7 @@ struct origin {
 struct jitdump {
 	const uint8_t *data;
 	size_t length;
-	bool swap;
+	bool is_big;
 	struct jit_draft draft;
 	struct origin *origins;
 	size_t n_origins_allocated;
@@ -80,18 +82,12 @@ static void jitdump_deinit(struct jitdump *d)
 
 static uint32_t jitdump_u32(const struct jitdump *d, size_t offset)
 {
-	uint32_t value;
-
-	memcpy(&value, d->data + offset, sizeof(value));
-	return d->swap ? __builtin_bswap32(value) : value;
+	return (uint32_t)bytes_number(d->data + offset, 4, d->is_big);
 }
 
 static uint64_t jitdump_u64(const struct jitdump *d, size_t offset)
 {
-	uint64_t value;
-
-	memcpy(&value, d->data + offset, sizeof(value));
-	return d->swap ? __builtin_bswap64(value) : value;
+	return bytes_number(d->data + offset, 8, d->is_big);
 }
 
 static int jitdump_add_code(struct jitdump *d, const struct jit_code *code,
@@ -112,11 +108,9 @@ static int jitdump_line_compare(const void *a, const void *b)
 {
 	const struct jit_line *x = a, *y = b;
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return order_of(x->offset, y->offset) ?:
+	       order_of(x->line, y->line) ?:
+	       order_of(x->file, y->file);
 }
 
 static bool jitdump_lines_are_sorted(const struct jit_line *lines, size_t n)
@@ -152,7 +146,6 @@ static int jitdump_read_lines(struct jitdump *d, const struct debug_info *info, 
 		const char *name = (const char *)d->data + at + DEBUG_ENTRY_MIN - 1;
 		uint64_t address;
 		size_t length;
-		int r;
 
 		if (info->end - at < DEBUG_ENTRY_MIN)
 			goto nonsense;
@@ -162,12 +155,11 @@ static int jitdump_read_lines(struct jitdump *d, const struct debug_info *info, 
 		    address - start > size + BIAS || address - start > UINT32_MAX)
 			goto nonsense;
 		file = jitdump_intern_file(d, name, length, file);
-		r = jit_draft_add_line(&d->draft,
-				       &(struct jit_line){.offset = (uint32_t)(address - start),
-							  .line = jitdump_u32(d, at + 8),
-							  .file = file});
-		if (r)
-			return r;
+		if (room_append(&d->draft.lines, &d->draft.n_lines_allocated, &d->draft.n_lines,
+				(struct jit_line){.offset = (uint32_t)(address - start),
+						  .line = jitdump_u32(d, at + 8),
+						  .file = file}))
+			return -ENOMEM;
 		if (address - start < first_offset)
 			first_offset = (uint32_t)(address - start);
 		at += DEBUG_ENTRY_MIN + length;
@@ -286,9 +278,7 @@ static int jitdump_index_compare(const void *a, const void *b)
 {
 	const struct numbered *x = a, *y = b;
 
-	if (x->index != y->index)
-		return x->index < y->index ? -1 : 1;
-	return x->code < y->code ? -1 : x->code > y->code;
+	return order_of(x->index, y->index) ?: order_of(x->code, y->code);
 }
 
 static bool jitdump_has_moves(const struct jitdump *d)
@@ -341,7 +331,7 @@ static int jitdump_read_header(struct jitdump *d, size_t *ret_at)
 	uint32_t length;
 
 	if (d->length >= sizeof(uint32_t)) {
-		d->swap = jitdump_u32(d, 0) == __builtin_bswap32(MAGIC);
+		d->is_big = bytes_number(d->data, 4, true) == MAGIC;
 		if (jitdump_u32(d, 0) != MAGIC)
 			return WORKER_NOT_ELF;
 	}
@@ -368,11 +358,9 @@ int jit_names_from_jitdump(struct jit_names **ret, const uint8_t *data, size_t l
 	if (r)
 		return r;
 	/* No text is kept twice, but for files: those of a record's lines, which are read once. */
-	r = jit_draft_init(&d.draft, d.length);
-	if (!r)
-		r = jitdump_read_records(&d, at);
-	if (!r)
-		r = jitdump_name_moves(&d);
+	r = jit_draft_init(&d.draft, d.length) ?:
+	    jitdump_read_records(&d, at) ?:
+	    jitdump_name_moves(&d);
 	if (r)
 		return r;
 	jitdump_remove_bias(&d);

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "common/digits.h"
 #include "common/error.h"
 #include "daemon/worker/jit/jit_names_private.h"
 
@@ -18,40 +19,18 @@ static bool perf_map_is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static bool perf_map_hex_digit(char c, unsigned *ret)
-{
-	unsigned value = (unsigned char)c;
-
-	if (value - '0' < 10)
-		*ret = value - '0';
-	else if ((value | 0x20) - 'a' < 6)
-		*ret = (value | 0x20) - 'a' + 10;
-	else
-		return false;
-	return true;
-}
-
 /* A hexadecimal number, "0x" before it or not, and the blanks behind it. */
 static bool perf_map_parse_number(const char **at, const char *end, uint64_t *ret)
 {
-	const char *p = *at, *first;
-	uint64_t value = 0;
-	unsigned digit;
+	const char *p = *at;
 
 	if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x')
 		p += 2;
-	first = p;
-	for (; p < end && perf_map_hex_digit(*p, &digit); p++) {
-		if (value >> 60)
-			return false;
-		value = value << 4 | digit;
-	}
-	if (p == first || p == end || !perf_map_is_blank(*p))
+	if (!digits_read(&p, end, 16, ret) || p == end || !perf_map_is_blank(*p))
 		return false;
 	while (p < end && perf_map_is_blank(*p))
 		p++;
 	*at = p;
-	*ret = value;
 	return true;
 }
 
@@ -108,9 +87,7 @@ int jit_names_from_perf_map(struct jit_names **ret, const char *text, size_t len
 	if (length > JIT_NAMES_BYTES_MAX)
 		length = JIT_NAMES_BYTES_MAX;
 	/* A name and its NUL are shorter than its line. */
-	r = jit_draft_init(&d, length);
-	if (!r)
-		r = perf_map_parse(&d, text, length, &any);
+	r = jit_draft_init(&d, length) ?: perf_map_parse(&d, text, length, &any);
 	if (r)
 		return r;
 	return any ? jit_names_new(ret, &d) : WORKER_NOT_ELF;

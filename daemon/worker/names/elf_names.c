@@ -215,43 +215,33 @@ static int collect_dynamic(struct reading *reading)
 
 static int elf_names_read_files(struct reading *reading, const struct elf_names_files *files)
 {
-	int r;
+	int r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
 
-	r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
 	if (r)
 		return r < 0 ? r : WORKER_MALFORMED;
 	/* In a relocatable file symbols are relative to sections that have no address yet. */
 	if (!elf_image_is_linked(&reading->image))
 		return WORKER_DONE;
-	r = collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0);
-	if (!r)
-		r = collect_debugdata(reading);
-	if (!r)
-		r = collect_debug(reading, files);
-	if (!r)
-		r = pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
-				    &reading->names_max[WORKER_SOURCE_PCLNTAB]);
-	if (!r)
-		r = collect_dynamic(reading);
-	return r;
+	return collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0) ?:
+	       collect_debugdata(reading) ?:
+	       collect_debug(reading, files) ?:
+	       pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
+			       &reading->names_max[WORKER_SOURCE_PCLNTAB]) ?:
+	       collect_dynamic(reading);
 }
 
 int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
 {
 	cleanup(reading_deinit) struct reading reading = {0};
 	cleanup(elf_names_freep) struct elf_names *names = NULL;
-	int r;
+	int r = elf_summary_read(files->image, &reading.summary);
 
-	r = elf_summary_read(files->image, &reading.summary);
 	if (r)
 		return r;
 	names = calloc(1, sizeof(*names));
 	if (!names)
 		return error_origin(-ENOMEM);
-	r = elf_names_read_files(&reading, files);
-	if (r)
-		return r;
-	r = names_merge(&reading.list, reading.pieces);
+	r = elf_names_read_files(&reading, files) ?: names_merge(&reading.list, reading.pieces);
 	if (r)
 		return r;
 	symtab_entries_deinit(&reading.list);

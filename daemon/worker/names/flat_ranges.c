@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 
@@ -20,10 +21,7 @@ int flat_add(struct flat_ranges *f, const struct flat_range *range)
 {
 	if (range->start >= range->end)
 		return 0;
-	if (room_make(&f->items, &f->size, f->n + 1, sizeof(*f->items)))
-		return -ENOMEM;
-	f->items[f->n++] = *range;
-	return 0;
+	return room_append(&f->items, &f->size, &f->n, *range);
 }
 
 void flat_deinit(struct flat_ranges *f)
@@ -32,15 +30,17 @@ void flat_deinit(struct flat_ranges *f)
 	*f = (struct flat_ranges){0};
 }
 
+/* The winner first. */
+static int flat_range_order(const struct flat_range *a, const struct flat_range *b)
+{
+	return order_of(b->rank, a->rank) ?:
+	       order_of(a->end - a->start, b->end - b->start) ?:
+	       order_of(a->value, b->value);
+}
+
 static bool flat_range_wins(const struct flat_range *a, const struct flat_range *b)
 {
-	uint64_t a_length = a->end - a->start, b_length = b->end - b->start;
-
-	if (a->rank != b->rank)
-		return a->rank > b->rank;
-	if (a_length != b_length)
-		return a_length < b_length;
-	return a->value < b->value;
+	return flat_range_order(a, b) < 0;
 }
 
 /* Of those with one start, the winner first. */
@@ -48,9 +48,7 @@ static int flat_range_compare(const void *a, const void *b)
 {
 	const struct flat_range *x = a, *y = b;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return flat_range_wins(x, y) ? -1 : flat_range_wins(y, x);
+	return order_of(x->start, y->start) ?: flat_range_order(x, y);
 }
 
 /* Ranges that cover the place of the sweep, or have ended since; the winner first. */

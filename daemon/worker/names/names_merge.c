@@ -34,19 +34,6 @@ static void names_merge_sweep_deinit(struct sweep *s)
 		free(s->open[i].items);
 }
 
-static int names_merge_push(struct stack *stack, size_t entry)
-{
-	if (room_make(&stack->items, &stack->n_allocated, stack->n + 1, sizeof(*stack->items)))
-		return -ENOMEM;
-	stack->items[stack->n++] = (uint32_t)entry;
-	return 0;
-}
-
-static uint64_t names_merge_entry_end(const struct symtab_entry *e)
-{
-	return e->start > UINT64_MAX - e->size ? UINT64_MAX : e->start + e->size;
-}
-
 /* The answer at the cursor; false: no sized symbol covers it. */
 static bool names_merge_find_top(struct sweep *s, size_t *ret)
 {
@@ -54,7 +41,7 @@ static bool names_merge_find_top(struct sweep *s, size_t *ret)
 		struct stack *open = &s->open[i];
 
 		while (open->n > 0 &&
-		       names_merge_entry_end(&s->entries[open->items[open->n - 1]]) <= s->cursor)
+		       symtab_entry_end(&s->entries[open->items[open->n - 1]]) <= s->cursor)
 			open->n--;
 		if (open->n > 0) {
 			*ret = open->items[open->n - 1];
@@ -70,7 +57,7 @@ static int names_merge_emit(struct sweep *s, size_t entry, uint64_t start, uint6
 	struct symtab_entries *list = &s->ret[piece.source];
 
 	if (list->n > 0 && s->last[piece.source] == entry &&
-	    names_merge_entry_end(&list->entries[list->n - 1]) == start) {
+	    symtab_entry_end(&list->entries[list->n - 1]) == start) {
 		list->entries[list->n - 1].size += end - start;
 		return 0;
 	}
@@ -86,7 +73,7 @@ static int names_merge_advance(struct sweep *s, uint64_t to)
 	size_t top;
 
 	while (s->cursor < to && names_merge_find_top(s, &top)) {
-		uint64_t end = names_merge_entry_end(&s->entries[top]);
+		uint64_t end = symtab_entry_end(&s->entries[top]);
 		int r;
 
 		if (end > to)
@@ -105,17 +92,16 @@ static int names_merge_open_entries(struct sweep *s, size_t from, size_t to)
 {
 	size_t best = to, top;
 	uint64_t end;
-	int r;
 
 	for (size_t i = from; i < to; i++) {
 		const struct symtab_entry *e = &s->entries[i];
+		struct stack *open = &s->open[e->source];
 
 		if (!e->name)
 			continue;
 		if (e->size) {
-			r = names_merge_push(&s->open[e->source], i);
-			if (r)
-				return r;
+			if (room_append(&open->items, &open->n_allocated, &open->n, (uint32_t)i))
+				return -ENOMEM;
 		} else if (best == to || e->source <= s->entries[best].source) {
 			best = i;
 		}

@@ -20,7 +20,7 @@ static void test_growth(void **state)
 	assert_int_equal(cfi_rows_builder_init(&b, &limits), 0);
 	for (uint32_t i = 0; i < 2 * MANY; i++)
 		assert_int_equal(cfi_rows_put(&b, i, 1 + (uint64_t)(i % MANY) * 0x100000001),
-				 CFI_ROWS_OK);
+				 CFI_E_OK);
 	assert_int_equal(b.rows->n_rules, MANY);
 	assert_int_equal(b.rows->n_rows, 2 * MANY);
 	for (uint32_t i = 0; i < 2 * MANY; i++) {
@@ -38,22 +38,22 @@ static void test_merging(void **state)
 
 	(void)state;
 	assert_int_equal(cfi_rows_builder_init(&b, &limits), 0);
-	assert_int_equal(cfi_rows_put(&b, 1, RULE_WORD(RULE_UNKNOWN)), CFI_ROWS_OK);
+	assert_int_equal(cfi_rows_put(&b, 1, RULE_WORD(RULE_UNKNOWN)), CFI_E_OK);
 	assert_int_equal(b.rows->n_rows, 0);
-	assert_int_equal(cfi_rows_put(&b, 2, 77), CFI_ROWS_OK);
-	assert_int_equal(cfi_rows_put(&b, 3, 77), CFI_ROWS_OK);
-	assert_int_equal(cfi_rows_put(&b, 4, RULE_WORD(RULE_UNKNOWN)), CFI_ROWS_OK);
-	assert_int_equal(cfi_rows_put(&b, 5, 78), CFI_ROWS_OK);
+	assert_int_equal(cfi_rows_put(&b, 2, 77), CFI_E_OK);
+	assert_int_equal(cfi_rows_put(&b, 3, 77), CFI_E_OK);
+	assert_int_equal(cfi_rows_put(&b, 4, RULE_WORD(RULE_UNKNOWN)), CFI_E_OK);
+	assert_int_equal(cfi_rows_put(&b, 5, 78), CFI_E_OK);
 	assert_int_equal(b.rows->n_rows, 3);
 	assert_int_equal(b.rows->rows[0].offset, 2);
 	assert_int_equal(b.rows->rows[1].offset, 4);
 	cfi_rows_cut(&b, 2);
 	cfi_rows_cut(&b, 5);
 	assert_int_equal(b.rows->n_rows, 2);
-	assert_int_equal(cfi_rows_put(&b, 6, RULE_WORD(RULE_UNKNOWN)), CFI_ROWS_OK);
+	assert_int_equal(cfi_rows_put(&b, 6, RULE_WORD(RULE_UNKNOWN)), CFI_E_OK);
 	assert_int_equal(b.rows->n_rows, 2);
 	cfi_rows_clear(&b);
-	assert_int_equal(cfi_rows_put(&b, 1, 78), CFI_ROWS_OK);
+	assert_int_equal(cfi_rows_put(&b, 1, 78), CFI_E_OK);
 	assert_int_equal(b.rows->n_rows, 1);
 	assert_int_equal(b.rows->n_rules, 1);
 	assert_int_equal(b.rows->rules[0], 78);
@@ -68,10 +68,10 @@ static void test_limits(void **state)
 	(void)state;
 	assert_int_equal(cfi_rows_builder_init(&b, &limits), 0);
 	for (uint32_t i = 0; i < 3000; i++)
-		assert_int_equal(cfi_rows_put(&b, i, 1 + i % 100), CFI_ROWS_OK);
-	assert_int_equal(cfi_rows_put(&b, 3000, 100), CFI_ROWS_OK);
-	assert_int_equal(cfi_rows_put(&b, 3001, 1), CFI_ROWS_FULL);
-	assert_int_equal(cfi_rows_put(&b, 3001, 101), CFI_ROWS_FULL);
+		assert_int_equal(cfi_rows_put(&b, i, 1 + i % 100), CFI_E_OK);
+	assert_int_equal(cfi_rows_put(&b, 3000, 100), CFI_E_OK);
+	assert_int_equal(cfi_rows_put(&b, 3001, 1), CFI_E_TOO_BIG);
+	assert_int_equal(cfi_rows_put(&b, 3001, 101), CFI_E_TOO_BIG);
 	assert_int_equal(b.rows->n_rows, 3000);
 	assert_int_equal(b.rows->n_rules, 100);
 	cfi_rows_builder_deinit(&b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_PROFILE_PPROF_WIRE_H
-#define PROFD_COMMON_PROFILE_PPROF_WIRE_H
+#ifndef PROFD_COMMON_WIRE_H
+#define PROFD_COMMON_WIRE_H
 
 /*
  * The protocol buffers wire format (protobuf.dev/programming-guides/encoding), as far as
- * profile.proto needs it: varints, fields, lengths. Most of its messages hold nothing but numbers,
- * in fields from 1 on: an array of them, in which 0 is a field that is not there, is such a
- * message. Internal to common/profile; pure.
+ * profile.proto and attach.h need it: varints, fields, lengths. Most messages of profile.proto hold
+ * nothing but numbers, in fields from 1 on: an array of them, in which 0 is a field that is not
+ * there, is such a message. Pure.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * A field is a varint, its number and type, and a value: another varint, or a length and as many
  * bytes. Numbers of fields are written with one byte: profile.proto has none above 15.
  */
-#include "common/profile/pprof_wire.h"
+#include "common/wire.h"
 
 #include <string.h>
 
