@@ -134,8 +134,8 @@ static void dot_end_tooltip(FILE *out, const char *value)
 static int dot_put_box(const struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	int64_t flat = graph_mean(node->flat, node->flat_divisor);
-	int64_t cum = graph_mean(node->cum, node->cum_divisor);
+	int64_t flat = graph_mean(node->flat);
+	int64_t cum = graph_mean(node->cum);
 	char value[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 	cleanup(freep) char *name = NULL;
 	int64_t total = w->input->total;
@@ -170,7 +170,7 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 
 static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
 {
-	int64_t weight = graph_mean(call->weight, call->weight_divisor), total = w->input->total;
+	int64_t weight = graph_mean(call->weight), total = w->input->total;
 	const char *caller = graph_name(w->g, call->caller);
 	const char *callee = graph_name(w->g, call->callee);
 	double share = total ? fabs((double)weight / (double)total) : 0;
@@ -222,27 +222,17 @@ static void dot_put_tag(const struct writer *w, const struct tag_box *box, const
 	fprintf(w->out, "\"%s]\n", style);
 }
 
-static int64_t tag_flat(const struct graph_tag *tag)
-{
-	return graph_mean(tag->flat, tag->flat_divisor);
-}
-
-static int64_t tag_cum(const struct graph_tag *tag)
-{
-	return graph_mean(tag->cum, tag->cum_divisor);
-}
-
 static int compare_tags(const void *a, const void *b, void *userdata)
 {
 	const struct graph_tag *x = a, *y = b;
 	const bool *by_flat = userdata;
-	int64_t wx = *by_flat ? 0 : llabs(x->cum), wy = *by_flat ? 0 : llabs(y->cum);
+	int64_t wx = *by_flat ? 0 : llabs(x->cum.value), wy = *by_flat ? 0 : llabs(y->cum.value);
 
 	if (wx == wy) {
-		wx = llabs(x->flat);
-		wy = llabs(y->flat);
+		wx = llabs(x->flat.value);
+		wy = llabs(y->flat.value);
 	}
-	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->name, y->name);
+	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->is.name, y->is.name);
 }
 
 /*
@@ -266,31 +256,28 @@ static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, 
 		size_t near = i < n_groups ? i : 0;
 
 		for (size_t j = 1; j < n_groups && i >= n_groups; j++)
-			if (fabs((double)tag->number - (double)tags[j].number) <
-			    fabs((double)tag->number - (double)tags[near].number))
+			if (fabs((double)tag->is.number - (double)tags[j].is.number) <
+			    fabs((double)tag->is.number - (double)tags[near].is.number))
 				near = j;
 		if (i < n_groups) {
 			least[i] = most[i] = sum[i] = *tag;
 			continue;
 		}
-		least[near] = tag->number < least[near].number ? *tag : least[near];
-		most[near] = tag->number > most[near].number ? *tag : most[near];
-		sum[near].flat = graph_add_clamped(sum[near].flat, tag->flat);
-		sum[near].flat_divisor = graph_add_clamped(sum[near].flat_divisor,
-							   tag->flat_divisor);
-		sum[near].cum = graph_add_clamped(sum[near].cum, tag->cum);
-		sum[near].cum_divisor = graph_add_clamped(sum[near].cum_divisor, tag->cum_divisor);
+		least[near] = tag->is.number < least[near].is.number ? *tag : least[near];
+		most[near] = tag->is.number > most[near].is.number ? *tag : most[near];
+		graph_sum_add(&sum[near].flat, &tag->flat);
+		graph_sum_add(&sum[near].cum, &tag->cum);
 	}
 	for (size_t i = 0; i < n_groups; i++) {
-		bool is_flat = by_flat || tag_flat(&sum[i]) == tag_cum(&sum[i]);
-		int64_t weight = is_flat ? tag_flat(&sum[i]) : tag_cum(&sum[i]);
+		bool is_flat = by_flat || graph_mean(sum[i].flat) == graph_mean(sum[i].cum);
+		int64_t weight = graph_mean(is_flat ? sum[i].flat : sum[i].cum);
 		char range[2 * MEASURE_TEXT_MAX + 4], from[MEASURE_TEXT_MAX], to[MEASURE_TEXT_MAX];
 
-		measure_print(from, sizeof(from), least[i].number, least[i].unit, "auto");
-		measure_print(to, sizeof(to), most[i].number, most[i].unit, "auto");
+		measure_print(from, sizeof(from), least[i].is.number, least[i].is.unit, "auto");
+		measure_print(to, sizeof(to), most[i].is.number, most[i].is.unit, "auto");
 		if (n == n_groups)
-			snprintf(range, sizeof(range), "%s", least[i].name);
-		else if (least[i].number == most[i].number)
+			snprintf(range, sizeof(range), "%s", least[i].is.name);
+		else if (least[i].is.number == most[i].is.number)
 			snprintf(range, sizeof(range), "%s", from);
 		else
 			snprintf(range, sizeof(range), "%s..%s", from, to);
@@ -328,12 +315,12 @@ static int dot_put_tags(const struct writer *w, uint32_t id)
 	if (n)
 		qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
 	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN && !r; i++) {
-		int64_t weight = by_flat ? tag_flat(&tags[i]) : tag_cum(&tags[i]);
+		int64_t weight = graph_mean(by_flat ? tags[i].flat : tags[i].cum);
 
 		if (!weight)
 			continue;
 		snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-		dot_put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].name, weight);
+		dot_put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].is.name, weight);
 		*has_tags = true;
 		snprintf(parent, sizeof(parent), "N%" PRIu32 "_t%zu", w->numbers[id], i);
 		r = dot_put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
@@ -348,15 +335,15 @@ static int dot_put_tags(const struct writer *w, uint32_t id)
  */
 static int dot_put_arrows(const struct writer *w)
 {
-	cleanup(freep) uint32_t *calls = calloc(w->g->n_calls + 1, sizeof(*calls));
-	cleanup(freep) uint32_t *n_in = calloc(w->g->n_nodes + 1, sizeof(*n_in));
-	cleanup(freep) uint32_t *n_out = calloc(w->g->n_nodes + 1, sizeof(*n_out));
+	cleanup(freep) uint32_t *calls = calloc(w->g->calls_in.n + 1, sizeof(*calls));
+	cleanup(freep) uint32_t *n_in = calloc(w->g->nodes_in.n + 1, sizeof(*n_in));
+	cleanup(freep) uint32_t *n_out = calloc(w->g->nodes_in.n + 1, sizeof(*n_out));
 	size_t n = 0,
 	       maxdegree = w->view->options.maxdegree > 0 ? (size_t)w->view->options.maxdegree : 0;
 
 	if (!calls || !n_in || !n_out)
 		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < w->g->n_calls; i++) {
+	for (uint32_t i = 0; i < w->g->calls_in.n; i++) {
 		const struct graph_call *call = &w->g->calls[i];
 
 		if (!call->is_gone && w->numbers[call->caller] && w->numbers[call->callee])
@@ -383,7 +370,7 @@ static int dot_put_graph(struct writer *w)
 
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		int64_t flat = llabs(graph_mean(node->flat, node->flat_divisor));
+		int64_t flat = llabs(graph_mean(node->flat));
 
 		w->numbers[g->order[i]] = (uint32_t)i + 1;
 		if (flat > w->max_flat)
@@ -403,8 +390,8 @@ static int dot_put_graph(struct writer *w)
 static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	const struct graph *g = view->graph;
-	cleanup(freep) uint32_t *numbers = calloc(g->n_nodes + 1, sizeof(*numbers));
-	cleanup(freep) bool *has_tags = calloc(g->n_nodes + 1, sizeof(*has_tags));
+	cleanup(freep) uint32_t *numbers = calloc(g->nodes_in.n + 1, sizeof(*numbers));
+	cleanup(freep) bool *has_tags = calloc(g->nodes_in.n + 1, sizeof(*has_tags));
 	struct writer w = {.out = out,
 			   .view = view,
 			   .g = g,

@@ -60,7 +60,7 @@ static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t
 		struct values_column c;
 
 		/* pprof prints sums here, also of means. */
-		values_column(&w->values, &c, call->weight, cum);
+		values_column(&w->values, &c, call->weight.value, cum);
 		fprintf(w->out, "%*s %s |   %s%s\n", utf8_field_width(c.value, 50), c.value,
 			c.share, graph_name(w->g, of_callers ? call->caller : call->callee),
 			call->is_inlined ? " (inline)" : "");
@@ -70,7 +70,7 @@ static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t
 static void tree_put_node(struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	int64_t cum = graph_mean(node->cum, node->cum_divisor);
+	int64_t cum = graph_mean(node->cum);
 	const uint32_t *calls;
 	size_t n;
 

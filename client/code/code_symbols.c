@@ -114,9 +114,7 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 		.mapping = mapping,
 		.lay = info->address,
 		.flat = node->flat,
-		.flat_divisor = node->flat_divisor,
 		.cum = node->cum,
-		.cum_divisor = node->cum_divisor,
 		.is_wanted = is_node_wanted(w, id),
 	};
 	int r = objects_get(w->v->objects, mapping, &spot.file);
@@ -129,42 +127,32 @@ static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
 	return 0;
 }
 
-static void code_spot_add_flat(struct code_spot *to, const struct code_spot *from)
-{
-	to->flat = graph_add_clamped(to->flat, from->flat);
-	to->flat_divisor = graph_add_clamped(to->flat_divisor, from->flat_divisor);
-	to->is_wanted |= from->is_wanted;
-}
-
 /* What is inlined at an address are several nodes, which the same stacks go through. */
-static void code_spot_merge_inlined(struct code_spot *to, const struct code_spot *from)
+static void code_spot_merge_inlined(struct graph_sum *to, const struct graph_sum *from)
 {
-	code_spot_add_flat(to, from);
-	if (llabs(from->cum) <= llabs(to->cum))
-		return;
-	to->cum = from->cum;
-	to->cum_divisor = from->cum_divisor;
+	if (llabs(from->value) > llabs(to->value))
+		*to = *from;
 }
 
-/* The same address of the file, which lay elsewhere in another process. */
-static void code_spot_merge_relocated(struct code_spot *to, const struct code_spot *from)
-{
-	code_spot_add_flat(to, from);
-	to->cum = graph_add_clamped(to->cum, from->cum);
-	to->cum_divisor = graph_add_clamped(to->cum_divisor, from->cum_divisor);
-}
-
-/* One spot of those that are the same to @compare, which they are in the order of. */
+/*
+ * One spot of those that are the same to @compare, which they are in the order of; @add_cum: their
+ * cum.
+ */
 static void fold_spots(struct code_symbols *s, int (*compare)(const void *, const void *),
-		       void (*add)(struct code_spot *to, const struct code_spot *from))
+		       void (*add_cum)(struct graph_sum *to, const struct graph_sum *from))
 {
 	size_t kept = 0;
 
 	for (size_t i = 1; i < s->n_spots; i++) {
-		if (compare(&s->spots[kept], &s->spots[i]) == 0)
-			add(&s->spots[kept], &s->spots[i]);
-		else
-			s->spots[++kept] = s->spots[i];
+		struct code_spot *to = &s->spots[kept], *from = &s->spots[i];
+
+		if (compare(to, from) != 0) {
+			s->spots[++kept] = *from;
+			continue;
+		}
+		graph_sum_add(&to->flat, &from->flat);
+		add_cum(&to->cum, &from->cum);
+		to->is_wanted |= from->is_wanted;
 	}
 	s->n_spots = s->n_spots ? kept + 1 : 0;
 }
@@ -191,7 +179,8 @@ static int code_symbols_collect_spots(struct work *w)
 		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots),
 		      code_spot_compare_memory);
 	fold_spots(w->to, code_spot_compare_memory, code_spot_merge_inlined);
-	fold_spots(w->to, code_spot_compare_places, code_spot_merge_relocated);
+	/* The same address of the file, which lay elsewhere in another process. */
+	fold_spots(w->to, code_spot_compare_places, graph_sum_add);
 	return r;
 }
 

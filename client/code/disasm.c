@@ -62,9 +62,8 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 		fputc('\n', w->out);
 	}
 	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
-		code_view_print_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
-		code_view_print_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)),
-		row->address);
+		code_view_print_value(&w->values, flat, graph_mean(sum->flat)),
+		code_view_print_value(&w->values, cum, graph_mean(sum->cum)), row->address);
 	code_view_print_source(w->out, text);
 	if (is_new && is_short)
 		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
@@ -81,10 +80,8 @@ static void disasm_print_rows(const struct writer *w, const struct code_symbol *
 		struct code_spot sum = {0};
 
 		for (; spot < end && spot->address < row->address + row->size; spot++) {
-			sum.flat = graph_add_clamped(sum.flat, spot->flat);
-			sum.flat_divisor = graph_add_clamped(sum.flat_divisor, spot->flat_divisor);
-			sum.cum = graph_add_clamped(sum.cum, spot->cum);
-			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
+			graph_sum_add(&sum.flat, &spot->flat);
+			graph_sum_add(&sum.cum, &spot->cum);
 		}
 		disasm_print_row(w, symbol, list, i, &sum);
 	}
@@ -93,19 +90,19 @@ static void disasm_print_rows(const struct writer *w, const struct code_symbol *
 static int disasm_print_symbol(const struct writer *w, const struct code_symbol *symbol)
 {
 	cleanup(code_list_deinit) struct code_list list = {0};
-	int64_t flat = 0, cum = 0;
+	struct graph_sum flat = {0}, cum = {0};
 	int r = code_symbols_list(symbol, w->view, &list);
 
 	if (r)
 		return r;
 	for (size_t i = symbol->first; i < symbol->first + symbol->n; i++) {
-		flat = graph_add_clamped(flat, w->symbols.spots[i].flat);
-		cum = graph_add_clamped(cum, w->symbols.spots[i].cum);
+		graph_sum_add(&flat, &w->symbols.spots[i].flat);
+		graph_sum_add(&cum, &w->symbols.spots[i].cum);
 	}
 	fputs("ROUTINE ======================== ", w->out);
 	code_view_print_source(w->out, symbol->name);
 	fputc('\n', w->out);
-	code_view_print_sums(w->out, w->input, &w->values, flat, cum);
+	code_view_print_sums(w->out, w->input, &w->values, flat.value, cum.value);
 	if (!list.n)
 		fputs(" Error: its instructions cannot be read\n", w->out);
 	disasm_print_rows(w, symbol, &list);

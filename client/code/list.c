@@ -56,8 +56,8 @@ static int list_collect_spots(const struct code_view *v, const struct view_input
 			.line = info->line,
 			.start_line = info->start_line,
 			/* With means, too, pprof tells sums here. */
-			.flat = node->flat,
-			.cum = node->cum,
+			.flat = node->flat.value,
+			.cum = node->cum.value,
 		};
 	}
 	if (n)

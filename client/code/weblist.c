@@ -127,12 +127,8 @@ static void weblist_weigh_row(const struct work *w, const struct code_symbol *sy
 	place->flat = place->cum = 0;
 	for (; *at < symbol->first + symbol->n && spots[*at].address < row->address + row->size;
 	     ++*at) {
-		const struct code_spot *spot = &spots[*at];
-
-		place->flat = graph_add_clamped(place->flat,
-						graph_mean(spot->flat, spot->flat_divisor));
-		place->cum = graph_add_clamped(place->cum,
-					       graph_mean(spot->cum, spot->cum_divisor));
+		place->flat = graph_add_clamped(place->flat, graph_mean(spots[*at].flat));
+		place->cum = graph_add_clamped(place->cum, graph_mean(spots[*at].cum));
 	}
 }
 
@@ -195,8 +191,8 @@ static int weblist_add_node(struct work *w, uint32_t id)
 		.line = info->line,
 		.address = info->address,
 		.size = 1,
-		.flat = graph_mean(node->flat, node->flat_divisor),
-		.cum = graph_mean(node->cum, node->cum_divisor),
+		.flat = graph_mean(node->flat),
+		.cum = graph_mean(node->cum),
 	};
 	int r = 0;
 
