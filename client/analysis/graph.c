@@ -146,12 +146,16 @@ static int graph_find_call(struct graph *g, uint32_t caller, uint32_t callee,
 			   struct graph_call **ret)
 {
 	const struct graph_call new = {.caller = caller, .callee = callee, .is_inlined = true};
-	uint32_t index;
-	int r = intern_add(&g->calls_in, &g->calls, &new, sizeof(new),
-			   offsetof(struct graph_call, weight), &index);
+	uint32_t *last = &g->nodes[callee].call;
+	int r = 0;
 
+	/* Mostly it is called by the same one as before: that is much quicker. */
+	if (*last >= g->calls_in.n || g->calls[*last].caller != caller ||
+	    g->calls[*last].callee != callee)
+		r = intern_add(&g->calls_in, &g->calls, &new, sizeof(new),
+			       offsetof(struct graph_call, weight), last);
 	if (!r)
-		*ret = &g->calls[index];
+		*ret = &g->calls[*last];
 	return r;
 }
 

@@ -55,6 +55,7 @@ struct graph_node {
 	uint32_t parent; /* is_tree: the node that calls it, or GRAPH_NONE */
 	struct graph_sum flat, cum;
 	uint64_t seen;     /* private: the last stack that it was in */
+	uint32_t call;     /* private: of it, the one that was counted last */
 	bool is_kept;      /* private */
 	bool is_listed;    /* in order[] */
 	bool calls_inline; /* is_tree: inlined into its parent wherever it was seen */
