@@ -9,21 +9,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/profile/profile_table.h"
 #include "common/worker/answer.h"
 
 struct code_row {
 	uint64_t address;
-	uint32_t size;       /* bytes, not 0 */
-	uint32_t line;       /* 0 unknown */
-	uint32_t text, file; /* offsets into code_list.text; file: 0 unknown */
+	uint32_t size;           /* bytes, not 0 */
+	uint32_t line;           /* 0 unknown */
+	const char *text, *file; /* the list's; file: "" unknown */
 };
 
 /* All zero has no rows. */
 struct code_list {
 	struct code_row *rows;
 	size_t n, n_allocated;
-	char *text;
-	size_t text_length, text_allocated;
+	struct profile_arena texts;
 };
 
 /*
@@ -42,10 +42,5 @@ int code_list_add(struct code_list *list, const struct worker_range *range, code
 		  void *context);
 /* The row whose instruction has a byte at @address; NULL: none. */
 const struct code_row *code_list_find(const struct code_list *list, uint64_t address);
-
-static inline const char *code_list_text(const struct code_list *list, uint32_t offset)
-{
-	return list->text ? list->text + offset : "";
-}
 
 #endif

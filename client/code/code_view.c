@@ -44,13 +44,8 @@ int code_view_init(struct view *view)
 
 int code_view_sources(struct code_view *v, struct source_files **ret)
 {
-	const struct source_options options = {
-		.files = objects_files(v->objects),
-		.source_path = v->view.options.source_path,
-		.trim_path = v->view.options.trim_path,
-	};
-
-	return source_files_new(ret, &options);
+	return source_files_new(ret, objects_files(v->objects), v->view.options.source_path,
+				v->view.options.trim_path);
 }
 
 int code_view_no_match(const struct code_view *v)

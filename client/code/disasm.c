@@ -33,18 +33,17 @@ static bool has_new_place(const struct code_list *list, size_t i)
 	const struct code_row *row = &list->rows[i], *last = row - 1;
 
 	return !i || last->line != row->line ||
-	       strcmp(node_name_base(code_list_text(list, last->file)),
-		      node_name_base(code_list_text(list, row->file))) != 0;
+	       strcmp(node_name_base(last->file), node_name_base(row->file)) != 0;
 }
 
 /* ";function file:line" */
 static void disasm_print_place(FILE *out, int column, const struct code_symbol *symbol,
-			       const struct code_list *list, const struct code_row *row)
+			       const struct code_row *row)
 {
 	fprintf(out, "%*s;", column, "");
 	code_view_print_source(out, symbol->name);
 	fputc(' ', out);
-	code_view_print_source(out, node_name_base(code_list_text(list, row->file)));
+	code_view_print_source(out, node_name_base(row->file));
 	if (row->line)
 		fprintf(out, ":%" PRIu32, row->line);
 }
@@ -53,12 +52,12 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 			     const struct code_list *list, size_t i, const struct code_spot *sum)
 {
 	const struct code_row *row = &list->rows[i];
-	const char *text = code_list_text(list, row->text);
+	const char *text = row->text;
 	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 	bool is_new = has_new_place(list, i), is_short = strlen(text) < TEXT_COLUMN;
 
 	if (is_new && !is_short) {
-		disasm_print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, list, row);
+		disasm_print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, row);
 		fputc('\n', w->out);
 	}
 	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
@@ -66,7 +65,7 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 		code_view_print_value(&w->values, cum, graph_mean(sum->cum)), row->address);
 	code_view_print_source(w->out, text);
 	if (is_new && is_short)
-		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
+		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, row);
 	fputc('\n', w->out);
 }
 

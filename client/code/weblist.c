@@ -151,7 +151,7 @@ static int weblist_add_rows(struct work *w, const struct code_symbol *symbol,
 			.key = symbol->file->object.key,
 			.address = row->address,
 			.size = row->size,
-			.text = code_list_text(list, row->text),
+			.text = row->text,
 		};
 
 		weblist_weigh_row(w, symbol, row, at, &place);

@@ -142,7 +142,7 @@ static int count_lines(struct listing *l)
 
 		if (row->line)
 			l->lines[l->n_lines++] = (struct line_count){
-				.file = code_list_text(&l->code, row->file),
+				.file = row->file,
 				.line = row->line,
 				.count = l->counts[i],
 			};
@@ -243,16 +243,15 @@ static void print_instructions(FILE *out, const struct listing *l)
 		"LINE");
 	for (size_t i = 0; i < l->code.n; i++) {
 		const struct code_row *row = &l->code.rows[i];
-		const char *text = code_list_text(&l->code, row->text);
 
 		print_count(out, l->counts[i], l->image->total);
 		fprintf(out, "  %12" PRIx64 "  ", row->address);
-		print_safely(out, text);
+		print_safely(out, row->text);
 		if (row->line) {
-			size_t length = strlen(text);
+			size_t length = strlen(row->text);
 
 			fprintf(out, "%*s", length < 48 ? (int)(50 - length) : 2, "");
-			print_safely(out, node_name_base(code_list_text(&l->code, row->file)));
+			print_safely(out, node_name_base(row->file));
 			fprintf(out, ":%" PRIu32, row->line);
 		}
 		fputc('\n', out);
@@ -301,15 +300,14 @@ static int print_listing(const struct images_job *job, const struct listing *l,
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void put_row(struct json *j, const struct listing *l, const struct code_row *row,
-		    uint64_t count)
+static void put_row(struct json *j, const struct code_row *row, uint64_t count)
 {
 	json_begin_object(j, NULL);
 	images_put_address(j, row->address);
 	json_number(j, "size_bytes", row->size);
 	json_number(j, "samples", count);
-	json_text(j, "instruction", code_list_text(&l->code, row->text));
-	json_text(j, "file", code_list_text(&l->code, row->file));
+	json_text(j, "instruction", row->text);
+	json_text(j, "file", row->file);
 	json_number(j, "line", row->line);
 	json_end_object(j);
 }
@@ -318,15 +316,15 @@ static void put_row(struct json *j, const struct listing *l, const struct code_r
 static void put_code(struct json *j, const struct listing *l)
 {
 	size_t at = image_first_count(l->image, l->procedure->start);
-	struct code_row bare = {0};
+	struct code_row bare = {.text = "", .file = ""};
 	uint64_t count;
 
 	json_begin_array(j, "instructions");
 	for (size_t i = 0; i < l->code.n; i++)
-		put_row(j, l, &l->code.rows[i], l->counts[i]);
+		put_row(j, &l->code.rows[i], l->counts[i]);
 	while (next_address(l, &at, &bare.address, &count))
 		if (!code_list_find(&l->code, bare.address))
-			put_row(j, l, &bare, count);
+			put_row(j, &bare, count);
 	json_end_array(j);
 }
 
@@ -422,11 +420,6 @@ static int list_procedures(struct list_work *w)
 
 int images_print_list(struct images_job *job, const struct image *image)
 {
-	const struct source_options options = {
-		.files = job->world->files,
-		.source_path = job->arguments->source_path,
-		.trim_path = job->arguments->trim_path,
-	};
 	cleanup(list_work_deinit) struct list_work w = {
 		.job = job,
 		.image = image,
@@ -440,7 +433,8 @@ int images_print_list(struct images_job *job, const struct image *image)
 		return IMAGE_CODE_E_NONE;
 	}
 	if (!r)
-		r = source_files_new(&w.sources, &options);
+		r = source_files_new(&w.sources, job->world->files, job->arguments->source_path,
+				     job->arguments->trim_path);
 	if (!r)
 		r = image_code_open(&w.code, job->world, image);
 	if (!r)
