@@ -119,20 +119,19 @@ static int rank_texts(struct profile *texts, uint32_t **ret)
 static int write_lines(const struct collapsed_view *c, const struct stack_tree_order *order,
 		       FILE *out)
 {
-	size_t n, deepest = 0;
-	const struct stack_tree_node *nodes = stack_tree_nodes(c->view.tree, &n);
+	uint32_t deepest = 0;
 	cleanup(freep) const char **path = NULL;
 
 	for (size_t i = 0; i < order->n; i++)
-		if (order->depths[i] > deepest)
-			deepest = order->depths[i];
-	path = calloc(deepest + 1, sizeof(*path));
+		if (order->all[i].depth > deepest)
+			deepest = order->all[i].depth;
+	path = calloc((size_t)deepest + 1, sizeof(*path));
 	if (!path)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < order->n; i++) {
-		const struct stack_tree_node *node = &nodes[order->nodes[i]];
+		const struct stack_tree_node *node = order->all[i].node;
 		int64_t value = stack_tree_value(c->view.tree, node, 0);
-		uint32_t depth = order->depths[i];
+		uint32_t depth = order->all[i].depth;
 
 		path[depth] = node->frame == STACK_TREE_CUT ? "(too light to be kept)"
 							    : profile_string(c->texts, node->frame);

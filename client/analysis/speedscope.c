@@ -37,7 +37,6 @@ struct speedscope {
 struct speedscope_file {
 	const struct view_input *input;
 	const struct stack_tree *tree;
-	const struct stack_tree_node *nodes;
 	struct frame_names names;
 	uint32_t *path; /* numbers, from the root */
 	uint32_t cut;   /* the number of what was cut off; PROFILE_NONE: nothing was */
@@ -137,14 +136,12 @@ static void speedscope_file_deinit(struct speedscope_file *f)
 static int speedscope_file_init(struct speedscope_file *f, const struct speedscope *s,
 				const struct view_input *input, FILE *out)
 {
-	size_t n;
 	int r = frame_names_init(&f->names, input, s->view.tree);
 
 	if (r)
 		return r;
 	f->input = input;
 	f->tree = s->view.tree;
-	f->nodes = stack_tree_nodes(s->view.tree, &n);
 	f->out = out;
 	f->cut = PROFILE_NONE;
 	f->path = calloc(f->names.order.n + 1, sizeof(*f->path));
@@ -175,10 +172,10 @@ static void speedscope_write_frames(struct speedscope_file *f)
 
 	fputs("\"shared\":{\"frames\":[", f->out);
 	for (size_t i = 0; i < f->names.order.n; i++) {
-		uint32_t frame = f->nodes[f->names.order.nodes[i]].frame;
+		uint32_t frame = f->names.order.all[i].node->frame;
 		uint32_t *number = frame == STACK_TREE_CUT ? &f->cut : &f->names.numbers[frame];
 
-		if (!f->names.order.depths[i] || *number != PROFILE_NONE)
+		if (!f->names.order.all[i].depth || *number != PROFILE_NONE)
 			continue;
 		fputs(n ? ",\n" : "\n", f->out);
 		*number = n++;
@@ -195,7 +192,8 @@ static size_t subtree_end(const struct speedscope_file *f, size_t i)
 {
 	size_t end = i + 1;
 
-	while (end < f->names.order.n && f->names.order.depths[end] > f->names.order.depths[i])
+	while (end < f->names.order.n &&
+	       f->names.order.all[end].depth > f->names.order.all[i].depth)
 		end++;
 	return end;
 }
@@ -207,9 +205,9 @@ static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin,
 
 	fputs(",\"samples\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		const struct stack_tree_node *node = &f->nodes[f->names.order.nodes[i]];
+		const struct stack_tree_node *node = f->names.order.all[i].node;
 		int64_t self = stack_tree_value(f->tree, node, 0);
-		uint32_t depth = f->names.order.depths[i];
+		uint32_t depth = f->names.order.all[i].depth;
 
 		if (depth)
 			f->path[depth - 1] = node->frame == STACK_TREE_CUT
@@ -227,7 +225,7 @@ static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin,
 	separator = "";
 	fputs("],\"weights\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		int64_t self = stack_tree_value(f->tree, &f->nodes[f->names.order.nodes[i]], 0);
+		int64_t self = stack_tree_value(f->tree, f->names.order.all[i].node, 0);
 
 		if (self <= 0)
 			continue;
@@ -281,7 +279,7 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 						  : "all",
 				 0, f->names.order.n);
 	for (size_t i = 0; i < f->names.order.n && s->n_threads > 1; i = subtree_end(f, i)) {
-		uint32_t thread = f->nodes[f->names.order.nodes[i]].frame;
+		uint32_t thread = f->names.order.all[i].node->frame;
 		const char *name = thread < s->n_threads ? s->threads[thread] : "";
 
 		if (thread == STACK_TREE_CUT)

@@ -427,8 +427,8 @@ static void list_children(const struct stack_tree *t, uint32_t *starts, uint32_t
 }
 
 /* From children's lists to one list. */
-static int list_depth_first(const uint32_t *starts, const uint32_t *children,
-			    struct stack_tree_order *order)
+static int list_depth_first(const struct stack_tree_node *nodes, const uint32_t *starts,
+			    const uint32_t *children, struct stack_tree_order *order)
 {
 	/* Ways still to go: the next child of each node on the path to the last one, and the end
 	 * of its children. */
@@ -450,8 +450,7 @@ static int list_depth_first(const uint32_t *starts, const uint32_t *children,
 		if (!n)
 			return 0;
 		node = children[ways[n - 1].next++];
-		order->depths[order->n] = (uint32_t)n - 1;
-		order->nodes[order->n++] = node;
+		order->all[order->n++] = (struct stack_tree_step){&nodes[node], (uint32_t)n - 1};
 	}
 }
 
@@ -474,11 +473,10 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 			qsort_r(children + starts[i], starts[i + 1] - starts[i], sizeof(*children),
 				compare_siblings, &ranking);
 	free(steal_ptr(&weights));
-	order.nodes = calloc(n, sizeof(*order.nodes));
-	order.depths = calloc(n, sizeof(*order.depths));
-	if (!order.nodes || !order.depths)
+	order.all = calloc(n, sizeof(*order.all));
+	if (!order.all)
 		return error_origin(-ENOMEM);
-	r = list_depth_first(starts, children, &order);
+	r = list_depth_first(t->nodes, starts, children, &order);
 	if (r)
 		return r;
 	*ret = order;
@@ -488,7 +486,6 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 
 void stack_tree_order_deinit(struct stack_tree_order *order)
 {
-	free(order->nodes);
-	free(order->depths);
+	free(order->all);
 	*order = (struct stack_tree_order){0};
 }
