@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "client/formats/collapsed_read.h"
+#include "client/formats/collapsed.h"
 #include "client/formats/perf_script_read.h"
 #include "common/cleanup.h"
 #include "common/error.h"

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/formats/frame_list.h"
 #include "client/formats/text_lines.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -205,15 +204,6 @@ static bool parse_frame(struct text_span line, struct frame *ret)
 	return true;
 }
 
-static int perf_script_add_function(struct reader *r, struct text_span symbol, uint32_t *ret)
-{
-	struct profile_function function = {0};
-	int e = profile_add_string(r->p, symbol.at, text_length(symbol), &function.name);
-
-	function.system_name = function.name;
-	return e ? e : profile_add_function(r->p, &function, ret);
-}
-
 /* The kernel names a process after the file that it executes, by 15 bytes at most (proc(5)). */
 static bool is_program(struct text_span object, struct text_span comm)
 {
@@ -256,7 +246,7 @@ static int perf_script_add_frame(struct reader *r, const struct frame *frame)
 		struct profile_line *line = &r->inlined[r->n_inlined++];
 
 		*line = (struct profile_line){0};
-		e = perf_script_add_function(r, frame->symbol, &line->function);
+		e = text_add_function(r->p, frame->symbol, &line->function);
 		if (e)
 			return e;
 	}
