@@ -39,8 +39,7 @@ void shape_free(struct shape *s)
 	shape_places_deinit(&s->label_places);
 	intern_deinit(&s->label_frames_in);
 	free(s->label_frames);
-	free(s->function_bits);
-	free(s->function_files);
+	free(s->functions);
 	free(s->mapping_bits);
 	free(s->chain);
 	free(s->stack_frames);

@@ -35,11 +35,6 @@ static int find_label_frame(struct shape *s, struct profile *p, const struct lab
 	return r;
 }
 
-struct label_set {
-	const struct profile_label *all;
-	uint32_t n;
-};
-
 static int put_value(struct shape *s, size_t *length, const char *value)
 {
 	size_t n = strlen(value), separator = *length ? 1 : 0;
@@ -55,16 +50,16 @@ static int put_value(struct shape *s, size_t *length, const char *value)
 }
 
 /* Texts first, then numbers: in the unit that reports are in, if one of them has a unit. */
-static int join_values(struct shape *s, struct profile *p, const struct label_set *labels,
-		       uint32_t key, uint32_t *ret)
+static int join_values(struct shape *s, struct profile *p, const struct stack *stack, uint32_t key,
+		       uint32_t *ret)
 {
 	char number[MEASURE_TEXT_MAX];
 	const char *to = "";
 	size_t length = 0;
 	int r = 0;
 
-	for (uint32_t i = 0; i < labels->n && !r; i++) {
-		const struct profile_label *l = &labels->all[i];
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+		const struct profile_label *l = &stack->labels[i];
 
 		if (l->key != key)
 			continue;
@@ -73,8 +68,8 @@ static int join_values(struct shape *s, struct profile *p, const struct label_se
 		else if (l->num_unit)
 			to = shape_option_is_set(s->options.unit) ? s->options.unit : "minimum";
 	}
-	for (uint32_t i = 0; i < labels->n && !r; i++) {
-		const struct profile_label *l = &labels->all[i];
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+		const struct profile_label *l = &stack->labels[i];
 
 		if (l->key == key && tag_is_number(l))
 			r = put_value(s, &length,
@@ -85,15 +80,14 @@ static int join_values(struct shape *s, struct profile *p, const struct label_se
 }
 
 /* One text, or nothing, is there already. */
-static int shape_label_frame_name(struct shape *s, struct profile *p,
-				  const struct label_set *labels, uint32_t key, uint32_t *ret,
-				  bool *ret_any)
+static int shape_label_frame_name(struct shape *s, struct profile *p, const struct stack *stack,
+				  uint32_t key, uint32_t *ret, bool *ret_any)
 {
 	const struct profile_label *only = NULL;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < labels->n; i++) {
-		const struct profile_label *l = &labels->all[i];
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
+		const struct profile_label *l = &stack->labels[i];
 
 		if (l->key != key || (!l->str && !tag_is_number(l)))
 			continue;
@@ -102,7 +96,7 @@ static int shape_label_frame_name(struct shape *s, struct profile *p,
 	}
 	*ret_any |= n > 0;
 	if (n > 1 || (n && !only->str))
-		return join_values(s, p, labels, key, ret);
+		return join_values(s, p, stack, key, ret);
 	*ret = n ? only->str : 0;
 	return 0;
 }
@@ -116,19 +110,13 @@ int shape_bind_keys(struct shape_keys *keys, struct profile *p)
 	return r;
 }
 
-int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shape_keys *keys,
-		       uint32_t *chain)
+int shape_label_frames(struct shape *s, struct profile *p, const struct stack *stack,
+		       struct shape_keys *keys, uint32_t *chain)
 {
-	const struct profile_sample *sample = &p->samples[i];
-	const struct label_set labels = {
-		.all = sample->n_labels ? &p->sample_labels[sample->first_label] : NULL,
-		.n = sample->n_labels,
-	};
-
 	/* The first key comes next to the root. */
 	for (uint32_t j = 0; j < keys->n; j++) {
 		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
-		int r = shape_label_frame_name(s, p, &labels, f.key, &f.name, &keys->matched);
+		int r = shape_label_frame_name(s, p, stack, f.key, &f.name, &keys->matched);
 
 		if (!r)
 			r = find_label_frame(s, p, &f, &chain[j]);

@@ -127,16 +127,16 @@ static int shape_add_location(struct shape_profile *to, uint32_t location, uint3
 {
 	const struct profile_location *l = &to->from->locations[location];
 	const struct place *place = &to->s->places.all[location];
-	const uint32_t *numbers = &to->s->places.lines[place->first];
+	const struct place_frame *frames = &to->s->places.frames[place->first];
 	uint32_t mapping, n = 0;
 	int r = shape_translate_mapping(to, l->mapping, &mapping);
 
 	if (!r)
 		r = room_make(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
 	for (uint32_t i = 0; i < place->n && !r; i++) {
-		if (numbers[i] == PROFILE_NONE)
+		if (frames[i].line == PROFILE_NONE)
 			continue;
-		to->lines[n] = to->from->lines[l->first_line + numbers[i]];
+		to->lines[n] = to->from->lines[l->first_line + frames[i].line];
 		if (!to->s->with_columns)
 			to->lines[n].column = 0;
 		r = shape_translate_function(to, to->lines[n].function, &to->lines[n].function);

@@ -13,12 +13,14 @@
  * A number without a unit is in the unit of other samples' labels of its key, or in a unit that is
  * called as the key; memory ("alignment", "request") in bytes. (A number in a unit that is no
  * unit of measure.h counts as if it were in the range's own.) What a key's unit is must be known
- * before the first sample is asked about: see tag_filter_learn_units(). Internal to common/profile.
+ * before the first sample is asked about: see tag_filter_learn_units(). Internal to
+ *client/analysis.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/analysis/intern.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
@@ -47,13 +49,10 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 /* See regex.h. */
 uint64_t tag_filter_n_given_up(const struct tag_filter *f);
 
-/*
- * Remembers which keys a regular expression matches: an octet per string, grown on demand. All
- * zero is empty.
- */
+/* Remembers which keys a regular expression matches. All zero is empty. */
 struct tag_keys {
-	uint8_t *known;
-	size_t n;
+	struct tag_key *all;
+	struct intern in;
 };
 
 void tag_keys_deinit(struct tag_keys *k);
