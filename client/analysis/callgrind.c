@@ -45,17 +45,6 @@ struct writer {
 	uint32_t *function_of; /* by node, into namesakes[] */
 };
 
-static int callgrind_init(struct view *view)
-{
-	struct graph_options options;
-
-	view->options.trim = false;
-	options = graph_options_from(&view->options, true);
-	options.wants_calls = options.tells_objects = true;
-	options.is_tree = view->options.call_tree;
-	return graph_new(&view->graph, &options);
-}
-
 /* Finds out which function @node is a part of. */
 static int callgrind_find_function(struct writer *w, uint32_t node)
 {
@@ -280,6 +269,10 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 const struct view_class view_callgrind = {
 	.name = "callgrind",
 	.wants_addresses = true,
-	.init = callgrind_init,
+	.graph = {.is_wanted = true,
+		  .is_whole = true,
+		  .has_calls = true,
+		  .tells_objects = true,
+		  .may_be_tree = true},
 	.end = callgrind_end,
 };

@@ -39,15 +39,6 @@ struct writer {
 	bool *has_tags;    /* by node */
 };
 
-static int dot_init(struct view *view)
-{
-	struct graph_options options = graph_options_from(&view->options, true);
-
-	options.wants_calls = options.is_picture = true;
-	options.is_tree = view->options.call_tree;
-	return graph_new(&view->graph, &options);
-}
-
 /*
  * Inside of quotes: @newline is what ends a line, \\n centred or \\l to the left. One byte that is
  * no UTF-8 would make graphviz take all of the text for Latin-1.
@@ -405,4 +396,8 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 	return dot_put_graph(&w);
 }
 
-const struct view_class view_dot = {.name = "dot", .init = dot_init, .end = dot_end};
+const struct view_class view_dot = {
+	.name = "dot",
+	.graph = {.is_wanted = true, .has_calls = true, .is_picture = true, .may_be_tree = true},
+	.end = dot_end,
+};

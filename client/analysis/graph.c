@@ -466,19 +466,24 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 	return r ? r : graph_finish(g);
 }
 
-struct graph_options graph_options_from(const struct view_options *options, bool is_graph)
+struct graph_options graph_options_from(const struct view_options *options,
+					const struct view_graph *wanted)
 {
 	struct graph_options ret = {
 		.unit = options->unit && *options->unit ? options->unit : "minimum",
 		.by_cum = options->by_cum,
 		.drop_negative = options->drop_negative,
+		.wants_calls = wanted->has_calls,
+		.is_picture = wanted->is_picture,
+		.tells_objects = wanted->tells_objects,
+		.is_tree = wanted->may_be_tree && options->call_tree,
 	};
 
-	if (!options->trim)
+	if (!options->trim || wanted->is_whole)
 		return ret;
 	if (options->nodecount != VIEW_NODECOUNT_DEFAULT)
 		ret.nodecount = options->nodecount > 0 ? (size_t)options->nodecount : 0;
-	else if (is_graph)
+	else if (wanted->has_calls)
 		ret.nodecount = GRAPH_NODECOUNT;
 	ret.nodefraction = options->nodefraction;
 	ret.edgefraction = options->edgefraction;

@@ -30,6 +30,7 @@
 
 struct graph_tags;
 struct stack;
+struct view_graph;
 struct view_input;
 struct view_options;
 
@@ -116,8 +117,9 @@ const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_
 void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
 /* The node's name as reports print it. The graph's. */
 const char *graph_name(const struct graph *g, uint32_t node);
-/* What of the options is the graph's business; @is_graph: the default nodecount is 80. */
-struct graph_options graph_options_from(const struct view_options *options, bool is_graph);
+/* What of the options is the graph's business. */
+struct graph_options graph_options_from(const struct view_options *options,
+					const struct view_graph *wanted);
 /* a + b, clamped to -INT64_MAX .. INT64_MAX. */
 int64_t graph_add_clamped(int64_t a, int64_t b);
 void graph_sum_add(struct graph_sum *to, const struct graph_sum *what);

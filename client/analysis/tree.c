@@ -25,23 +25,12 @@ static void tree_deinit(struct view *view)
 	regex_free(((struct tree *)view)->regex);
 }
 
-static int tree_init(struct view *view)
-{
-	struct graph_options options = graph_options_from(&view->options, true);
-
-	options.wants_calls = true;
-	return graph_new(&view->graph, &options);
-}
-
 static int peek_init(struct view *view)
 {
 	int r = regex_new(&((struct tree *)view)->regex, "peek", view->options.pattern,
 			  view->message);
 
-	if (r)
-		return r < 0 ? r : VIEW_E_BAD_OPTION;
-	view->options.trim = false;
-	return tree_init(view);
+	return r > 0 ? VIEW_E_BAD_OPTION : r;
 }
 
 struct writer {
@@ -112,13 +101,14 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 const struct view_class view_tree = {
 	.name = "tree",
 	.size = sizeof(struct tree),
-	.init = tree_init,
+	.graph = {.is_wanted = true, .has_calls = true},
 	.end = tree_end,
 };
 
 const struct view_class view_peek = {
 	.name = "peek",
 	.size = sizeof(struct tree),
+	.graph = {.is_wanted = true, .has_calls = true, .is_whole = true},
 	.init = peek_init,
 	.end = tree_end,
 	.deinit = tree_deinit,

@@ -25,6 +25,12 @@ int report_view_new(struct view **ret, const struct view_class *class,
 	else
 		view_options_init(&view->options);
 	r = class->init ? class->init(view) : 0;
+	if (!r && class->graph.is_wanted) {
+		const struct graph_options graph_options = graph_options_from(&view->options,
+									      &class->graph);
+
+		r = graph_new(&view->graph, &graph_options);
+	}
 	if (!r)
 		*ret = steal_ptr(&view);
 	return r;

@@ -27,7 +27,6 @@ int code_view_init(struct view *view)
 {
 	struct code_view *v = (struct code_view *)view;
 	const char *pattern = view->options.pattern;
-	struct graph_options graph_options;
 	char *end;
 	int r = regex_new(&v->regex, view->class->name, pattern, view->message);
 
@@ -36,10 +35,7 @@ int code_view_init(struct view *view)
 	errno = 0;
 	v->address = strtoull(pattern, &end, 0);
 	v->has_address = pattern[0] >= '0' && pattern[0] <= '9' && !*end && !errno;
-	view->options.trim = false;
-	graph_options = graph_options_from(&view->options, false);
-	graph_options.tells_objects = true;
-	return graph_new(&view->graph, &graph_options);
+	return 0;
 }
 
 int code_view_sources(struct code_view *v, struct source_files **ret)

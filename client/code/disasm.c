@@ -131,6 +131,7 @@ const struct view_class view_disasm = {
 	.name = "disasm",
 	.wants_addresses = true,
 	.size = sizeof(struct code_view),
+	.graph = CODE_VIEW_GRAPH,
 	.init = code_view_init,
 	.end = disasm_end,
 	.deinit = code_view_deinit,

@@ -180,6 +180,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 const struct view_class view_list = {
 	.name = "list",
 	.size = sizeof(struct code_view),
+	.graph = CODE_VIEW_GRAPH,
 	.init = code_view_init,
 	.end = list_end,
 	.deinit = code_view_deinit,

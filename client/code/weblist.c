@@ -241,6 +241,7 @@ const struct view_class view_weblist = {
 	.name = "weblist",
 	.wants_addresses = true,
 	.size = sizeof(struct code_view),
+	.graph = CODE_VIEW_GRAPH,
 	.init = code_view_init,
 	.end = weblist_end,
 	.deinit = code_view_deinit,
