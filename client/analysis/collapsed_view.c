@@ -90,32 +90,6 @@ static int collapsed_add(struct view *view, const struct view_input *input,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static int collapsed_compare_texts(const void *a, const void *b, void *context)
-{
-	const struct profile *texts = context;
-
-	return strcmp(profile_string(texts, *(const uint32_t *)a),
-		      profile_string(texts, *(const uint32_t *)b));
-}
-
-/* Per text, its place among all of them. */
-static int rank_texts(struct profile *texts, uint32_t **ret)
-{
-	size_t n = profile_n_strings(texts);
-	cleanup(freep) uint32_t *sorted = calloc(n, sizeof(*sorted));
-	cleanup(freep) uint32_t *ranks = calloc(n, sizeof(*ranks));
-
-	if (!sorted || !ranks)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < n; i++)
-		sorted[i] = i;
-	qsort_r(sorted, n, sizeof(*sorted), collapsed_compare_texts, texts);
-	for (uint32_t i = 0; i < n; i++)
-		ranks[sorted[i]] = i;
-	*ret = steal_ptr(&ranks);
-	return 0;
-}
-
 static int write_lines(const struct collapsed_view *c, const struct stack_tree_order *order,
 		       FILE *out)
 {
@@ -148,10 +122,17 @@ static int collapsed_end(struct view *view, const struct view_input *input, FILE
 {
 	struct collapsed_view *c = (struct collapsed_view *)view;
 	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
+	size_t n = profile_n_strings(c->texts);
+	cleanup(freep) const char **texts = calloc(n, sizeof(*texts));
 	cleanup(freep) uint32_t *ranks = NULL;
-	int r = rank_texts(c->texts, &ranks);
+	int r;
 
 	(void)input;
+	if (!texts)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		texts[i] = profile_string(c->texts, i);
+	r = stack_tree_rank_texts(texts, n, &ranks);
 	if (!r)
 		r = stack_tree_order(view->tree, ranks, true, &order);
 	return r ? r : write_lines(c, &order, out);

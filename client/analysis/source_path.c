@@ -40,9 +40,22 @@ static const char *path_below_directory(const char *path, const char *folder, si
 	return path + length + 1;
 }
 
+/* The same of one of the directories of @list (NULL: none). */
+static const char *path_below_any(const char *path, const char *list)
+{
+	const char *entry, *rest;
+	size_t length;
+
+	while ((entry = next_entry(&list, &length))) {
+		rest = path_below_directory(path, entry, length);
+		if (rest)
+			return rest;
+	}
+	return NULL;
+}
+
 const char *source_path_trim(const char *path, const char *trim_path, const char *source_path)
 {
-	static const char *const build_folders[] = {"/proc/self/cwd/.", "/proc/self/cwd"};
 	const char *entry, *rest;
 	size_t length;
 
@@ -64,17 +77,10 @@ const char *source_path_trim(const char *path, const char *trim_path, const char
 				return rest;
 		}
 	}
-	while ((entry = next_entry(&trim_path, &length))) {
-		rest = path_below_directory(path, entry, length);
-		if (rest)
-			return rest;
-	}
-	for (size_t i = 0; i < sizeof(build_folders) / sizeof(*build_folders); i++) {
-		rest = path_below_directory(path, build_folders[i], strlen(build_folders[i]));
-		if (rest)
-			return rest;
-	}
-	return path;
+	rest = path_below_any(path, trim_path);
+	if (!rest)
+		rest = path_below_any(path, "/proc/self/cwd/.:/proc/self/cwd");
+	return rest ? rest : path;
 }
 
 /* Takes the last part of the @n bytes of @out off, down to @root; false: there is none to take. */

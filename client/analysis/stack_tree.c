@@ -412,6 +412,33 @@ static int compare_siblings(const void *a, const void *b, void *context)
 	return x_frame < y_frame ? -1 : x_frame > y_frame;
 }
 
+static int stack_tree_compare_texts(const void *a, const void *b, void *context)
+{
+	const char *const *texts = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = strcmp(texts[x], texts[y]);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+int stack_tree_rank_texts(const char *const *texts, size_t n, uint32_t **ret)
+{
+	cleanup(freep) uint32_t *sorted = calloc(n + 1, sizeof(*sorted));
+	cleanup(freep) uint32_t *ranks = calloc(n + 1, sizeof(*ranks));
+	size_t n_sorted = 0;
+
+	if (!sorted || !ranks)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		if (texts[i])
+			sorted[n_sorted++] = i;
+	qsort_r(sorted, n_sorted, sizeof(*sorted), stack_tree_compare_texts, (void *)texts);
+	for (uint32_t i = 0; i < n_sorted; i++)
+		ranks[sorted[i]] = i;
+	*ret = steal_ptr(&ranks);
+	return 0;
+}
+
 /* Lists the children of each node: those of node i at children[starts[i]] up to starts[i + 1]. */
 static void list_children(const struct stack_tree *t, uint32_t *starts, uint32_t *children)
 {

@@ -77,6 +77,11 @@ struct stack_tree_order {
 	size_t n;
 };
 
+/*
+ * Ranks by the texts of @n frames, of which those that are NULL have none; equal texts have
+ * different ones. *ret malloc'ed, the caller's. 0 or negative errno.
+ */
+int stack_tree_rank_texts(const char *const *texts, size_t n, uint32_t **ret);
 int stack_tree_order(const struct stack_tree *tree, const uint32_t *ranks, bool by_rank,
 		     struct stack_tree_order *ret);
 void stack_tree_order_deinit(struct stack_tree_order *order);

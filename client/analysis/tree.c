@@ -40,10 +40,13 @@ struct writer {
 	int64_t sum, total; /* of flat: down to here, and of all samples */
 };
 
-/* Calls of a node, as shares of its @cum. */
-static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t n, bool of_callers,
-			   int64_t cum)
+/* Calls of a node, or those to it, as shares of its @cum. */
+static void tree_put_calls(const struct writer *w, uint32_t id, bool of_callers, int64_t cum)
 {
+	size_t n;
+	const uint32_t *calls = of_callers ? graph_callers(w->g, id, &n)
+					   : graph_callees(w->g, id, &n);
+
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
 		struct values_column c;
@@ -60,16 +63,12 @@ static void tree_put_node(struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	int64_t cum = graph_mean(node->cum);
-	const uint32_t *calls;
-	size_t n;
 
 	fprintf(w->out, "%s\n", separator);
-	calls = graph_callers(w->g, id, &n);
-	tree_put_calls(w, calls, n, true, cum);
+	tree_put_calls(w, id, true, cum);
 	values_print_node(w->out, &w->values, node, &w->sum, w->total);
 	fprintf(w->out, "                | %s\n", graph_name(w->g, id));
-	calls = graph_callees(w->g, id, &n);
-	tree_put_calls(w, calls, n, false, cum);
+	tree_put_calls(w, id, false, cum);
 }
 
 static int tree_end(struct view *view, const struct view_input *input, FILE *out)

@@ -30,20 +30,14 @@ void code_symbols_deinit(struct code_symbols *s)
 	*s = (struct code_symbols){0};
 }
 
-static bool code_symbols_name_matches(const struct code_view *v, const char *name)
-{
-	return regex_matches(v->regex, name);
-}
-
 /* By the name with its address and line, as pprof has it, or by itself. */
 static bool is_name_wanted(const struct code_view *v, const struct view_input *input, uint32_t node)
 {
 	const struct graph *g = v->view.graph;
 	const struct frame *info = &g->infos.all[g->nodes[node].info];
 
-	return code_symbols_name_matches(v, graph_name(g, node)) ||
-	       (info->name &&
-		code_symbols_name_matches(v, profile_string(input->profile, info->name)));
+	return regex_matches(v->regex, graph_name(g, node)) ||
+	       (info->name && regex_matches(v->regex, profile_string(input->profile, info->name)));
 }
 
 bool code_symbols_wants_node(const struct code_view *v, const struct view_input *input,
@@ -54,7 +48,7 @@ bool code_symbols_wants_node(const struct code_view *v, const struct view_input 
 
 	return is_name_wanted(v, input, node) ||
 	       (info->filename &&
-		code_symbols_name_matches(v, profile_string(input->profile, info->filename))) ||
+		regex_matches(v->regex, profile_string(input->profile, info->filename))) ||
 	       (v->has_address && info->address == v->address);
 }
 
@@ -220,8 +214,8 @@ static int code_symbols_add_if_wanted(struct work *w, size_t first, size_t n,
 	uint64_t address;
 	bool wanted;
 
-	symbol.is_named = code_symbols_name_matches(w->v, symbol.name) ||
-			  code_symbols_name_matches(w->v, answer->text + frame->system_name);
+	symbol.is_named = regex_matches(w->v->regex, symbol.name) ||
+			  regex_matches(w->v->regex, answer->text + frame->system_name);
 	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
 		symbol.is_named |= address >= l->start && address - l->start < l->size;
 	wanted = symbol.is_named;

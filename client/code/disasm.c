@@ -19,13 +19,8 @@ struct writer {
 	const struct code_view *view;
 	const struct view_input *input;
 	struct values values;
-	struct code_symbols symbols;
+	const struct code_symbols *symbols;
 };
-
-static void disasm_writer_deinit(struct writer *w)
-{
-	code_symbols_deinit(&w->symbols);
-}
 
 /* Whether the line is another one than that of the row before. */
 static bool has_new_place(const struct code_list *list, size_t i)
@@ -72,7 +67,7 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 static void disasm_print_rows(const struct writer *w, const struct code_symbol *symbol,
 			      const struct code_list *list)
 {
-	const struct code_spot *spot = &w->symbols.spots[symbol->first], *end = spot + symbol->n;
+	const struct code_spot *spot = &w->symbols->spots[symbol->first], *end = spot + symbol->n;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct code_row *row = &list->rows[i];
@@ -95,8 +90,8 @@ static int disasm_print_symbol(const struct writer *w, const struct code_symbol 
 	if (r)
 		return r;
 	for (size_t i = symbol->first; i < symbol->first + symbol->n; i++) {
-		graph_sum_add(&flat, &w->symbols.spots[i].flat);
-		graph_sum_add(&cum, &w->symbols.spots[i].cum);
+		graph_sum_add(&flat, &w->symbols->spots[i].flat);
+		graph_sum_add(&cum, &w->symbols->spots[i].cum);
 	}
 	fputs("ROUTINE ======================== ", w->out);
 	code_view_print_source(w->out, symbol->name);
@@ -111,18 +106,19 @@ static int disasm_print_symbol(const struct writer *w, const struct code_symbol 
 static int disasm_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(disasm_writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
+	cleanup(code_symbols_deinit) struct code_symbols symbols = {0};
+	struct writer w = {.out = out, .view = v, .input = input, .symbols = &symbols};
 	int r = objects_new(&v->objects, input->profile);
 	if (!r)
-		r = code_symbols_init(&w.symbols, v, input, false);
+		r = code_symbols_init(&symbols, v, input, false);
 	if (r)
 		return r;
-	if (!w.symbols.n_symbols)
+	if (!symbols.n_symbols)
 		return code_view_no_match(v);
 	values_init(&w.values, input, &v->view.options);
 	code_view_print_total(out, input, &w.values);
-	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
-		r = disasm_print_symbol(&w, &w.symbols.symbols[i]);
+	for (size_t i = 0; !r && i < symbols.n_symbols; i++)
+		r = disasm_print_symbol(&w, &symbols.symbols[i]);
 	code_view_print_missing(v, out);
 	return r;
 }

@@ -114,14 +114,6 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length)
 
 /* --- image profiles --------------------------------------------------------------------------- */
 
-static int any_add_image_types(struct profile *p, const struct image_profile *image)
-{
-	int e = value_types_add(p, image->event);
-
-	p->period = image->period > INT64_MAX ? INT64_MAX : (int64_t)image->period;
-	return e;
-}
-
 /*
  * Addresses are link-time, and where in the file their segment lies the profile does not say: they
  * have a mapping of the whole address space. The kernel and its modules ("[name]") are told by the
@@ -175,11 +167,13 @@ static int any_read_image(const uint8_t *data, size_t length, struct profile **r
 		return e < 0 ? e : ANY_E_MALFORMED;
 	e = profile_new(&p);
 	if (!e)
-		e = any_add_image_types(p, image);
+		e = value_types_add(p, image->event);
 	if (!e)
 		e = any_add_image_mapping(p, image, &mapping);
-	if (!e)
-		e = any_add_image_samples(p, image, mapping);
+	if (e)
+		return e;
+	p->period = image->period > INT64_MAX ? INT64_MAX : (int64_t)image->period;
+	e = any_add_image_samples(p, image, mapping);
 	if (!e)
 		*ret = steal_ptr(&p);
 	return e;
