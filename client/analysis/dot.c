@@ -114,12 +114,19 @@ static unsigned dot_font_size(const struct writer *w, int64_t flat)
 	return FONT_MIN + (unsigned)ceil(FONT_GROWTH * sqrt(share));
 }
 
-/* The end of a tooltip: what it is about weighs @value. */
-static void dot_end_tooltip(FILE *out, const char *value)
+static void dot_put_value(const struct writer *w, int64_t value)
 {
-	fputs(" (", out);
-	dot_put_escaped(out, value, " ");
-	fputs(")\"", out);
+	char text[MEASURE_TEXT_MAX];
+
+	dot_put_escaped(w->out, values_print(&w->values, text, value), " ");
+}
+
+/* The end of a tooltip: what it is about weighs @value. */
+static void dot_end_tooltip(const struct writer *w, int64_t value)
+{
+	fputs(" (", w->out);
+	dot_put_value(w, value);
+	fputs(")\"", w->out);
 }
 
 static int dot_put_box(const struct writer *w, uint32_t id)
@@ -127,7 +134,7 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 	const struct graph_node *node = &w->g->nodes[id];
 	int64_t flat = graph_mean(node->flat);
 	int64_t cum = graph_mean(node->cum);
-	char value[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	char share[MEASURE_TEXT_MAX];
 	cleanup(freep) char *name = NULL;
 	int64_t total = w->input->total;
 	int r = node_name_lines(w->input->profile, &w->g->infos.all[node->info], &name);
@@ -136,21 +143,19 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 		return r;
 	fprintf(w->out, "N%" PRIu32 " [label=\"", w->numbers[id]);
 	dot_put_escaped(w->out, name, "\\n");
-	values_print(&w->values, value, flat);
 	fputs("\\n", w->out);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, flat);
 	if (flat)
 		fprintf(w->out, " (%s)", values_print_share(share, flat, total));
 	if (cum != flat) {
-		values_print(&w->values, value, cum);
 		fprintf(w->out, "%sof ", flat ? "\\n" : " ");
-		dot_put_escaped(w->out, value, " ");
+		dot_put_value(w, cum);
 		fprintf(w->out, " (%s)", values_print_share(share, cum, total));
 	}
 	fprintf(w->out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"",
 		w->numbers[id], dot_font_size(w, flat));
 	dot_put_escaped(w->out, graph_name(w->g, id), " ");
-	dot_end_tooltip(w->out, value);
+	dot_end_tooltip(w, cum);
 	fputs(" color=\"", w->out);
 	dot_put_color(w->out, cum, total, false);
 	fputs("\" fillcolor=\"", w->out);
@@ -165,14 +170,12 @@ static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
 	const char *caller = graph_name(w->g, call->caller);
 	const char *callee = graph_name(w->g, call->callee);
 	double share = total ? fabs((double)weight / (double)total) : 0;
-	char value[MEASURE_TEXT_MAX];
 
 	/* More than all is possible where profiles are compared. */
 	share = share > 1 ? 1 : share;
-	values_print(&w->values, value, weight);
 	fprintf(w->out, "N%" PRIu32 " -> N%" PRIu32 " [label=\" ", w->numbers[call->caller],
 		w->numbers[call->callee]);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fprintf(w->out, "%s\" weight=%u penwidth=%u color=\"",
 		call->is_inlined ? "\\n (inline)" : "", 1 + (unsigned)(share * WEIGHT_MAX),
 		1 + (unsigned)(share * WIDTH_MAX));
@@ -181,7 +184,7 @@ static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
 	dot_put_escaped(w->out, caller, " ");
 	fputs(call->is_residual ? " ... " : " -> ", w->out);
 	dot_put_escaped(w->out, callee, " ");
-	dot_end_tooltip(w->out, value);
+	dot_end_tooltip(w, weight);
 	fprintf(w->out, "%s%s]\n", call->is_residual ? " style=\"dotted\"" : "",
 		w->has_tags[call->caller] ? " minlen=2" : "");
 }
@@ -198,18 +201,16 @@ static void dot_put_tag(const struct writer *w, const struct tag_box *box, const
 			int64_t weight)
 {
 	const char *style = box->is_dotted ? " style=\"dotted\"" : "";
-	char value[MEASURE_TEXT_MAX];
 
-	values_print(&w->values, value, weight);
 	fprintf(w->out, "%s_%c%zu [label=\"", box->parent, box->kind, box->index);
 	dot_put_escaped(w->out, name, "\\n");
 	fputs("\" fontsize=8 shape=box3d tooltip=\"", w->out);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fprintf(w->out, "\"]\n%s -> %s_%c%zu [label=\" ", box->parent, box->parent, box->kind,
 		box->index);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fputs("\" weight=100 tooltip=\"", w->out);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fprintf(w->out, "\"%s]\n", style);
 }
 

@@ -103,10 +103,17 @@ static int shape_label_frame_name(struct shape *s, struct profile *p, const stru
 
 int shape_bind_keys(struct shape_keys *keys, struct profile *p)
 {
+	const char *key = keys->list;
 	int r = 0;
 
-	for (uint32_t i = 0; i < keys->n && !r; i++)
-		r = profile_add_text(p, keys->all[i], &keys->strings[i]);
+	for (uint32_t i = 0; i < keys->n && !r; i++) {
+		size_t length;
+
+		key += strspn(key, ",");
+		length = strcspn(key, ",");
+		r = profile_add_string(p, key, length, &keys->strings[i]);
+		key += length;
+	}
 	return r;
 }
 

@@ -77,8 +77,7 @@ struct shape_spot {
 
 /* The keys of tagroot or tagleaf. */
 struct shape_keys {
-	char *text; /* that the others lie in */
-	const char **all;
+	const char *list;  /* the option; borrowed */
 	uint32_t *strings; /* of the profile */
 	uint32_t n;
 	bool matched;
