@@ -6,10 +6,7 @@
 #include "client/analysis/flame_notes.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client/analysis/header.h"
@@ -18,7 +15,6 @@
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/windows.h"
 

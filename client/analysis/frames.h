@@ -7,7 +7,6 @@
  * the code a frame tells is the report's granularity; what it does not tell is 0, so that places
  * which the report does not tell apart are one frame.
  */
-#include <stddef.h>
 #include <stdint.h>
 
 #include "client/analysis/intern.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --raw and --comments: what a profile holds, without a view's arithmetics. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -16,7 +16,6 @@
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
-#include "common/room.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
 

@@ -17,7 +17,6 @@
  *client/analysis.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "client/analysis/intern.h"

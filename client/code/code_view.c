@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "common/profile/message.h"
 #include "common/utf8.h"
 
@@ -74,6 +73,14 @@ const char *code_view_print_value(const struct values *values, char *buffer, int
 	return value ? values_print(values, buffer, value) : ".";
 }
 
+void code_view_print_values(FILE *out, const struct values *values, int64_t flat, int64_t cum)
+{
+	char f[MEASURE_TEXT_MAX], c[MEASURE_TEXT_MAX];
+
+	fprintf(out, "%10s %10s", code_view_print_value(values, f, flat),
+		code_view_print_value(values, c, cum));
+}
+
 void code_view_print_total(FILE *out, const struct view_input *input, const struct values *values)
 {
 	char total[MEASURE_TEXT_MAX];
@@ -81,12 +88,17 @@ void code_view_print_total(FILE *out, const struct view_input *input, const stru
 	fprintf(out, "Total: %s\n", values_print(values, total, input->total));
 }
 
-void code_view_print_sums(FILE *out, const struct view_input *input, const struct values *values,
-			  int64_t flat, int64_t cum)
+void code_view_print_routine(FILE *out, const struct view_input *input, const struct values *values,
+			     const char *name, const char *file, int64_t flat, int64_t cum)
 {
 	char f[MEASURE_TEXT_MAX], c[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 
-	fprintf(out, "%10s %10s (flat, cum) %s of Total\n", values_print(values, f, flat),
+	fputs("ROUTINE ======================== ", out);
+	code_view_print_source(out, name);
+	if (file)
+		fputs(" in ", out);
+	code_view_print_source(out, file);
+	fprintf(out, "\n%10s %10s (flat, cum) %s of Total\n", values_print(values, f, flat),
 		values_print(values, c, cum),
 		measure_print_percentage(share, sizeof(share), cum, input->total));
 }

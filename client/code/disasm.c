@@ -48,16 +48,14 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 {
 	const struct code_row *row = &list->rows[i];
 	const char *text = row->text;
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 	bool is_new = has_new_place(list, i), is_short = strlen(text) < TEXT_COLUMN;
 
 	if (is_new && !is_short) {
 		disasm_print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, row);
 		fputc('\n', w->out);
 	}
-	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
-		code_view_print_value(&w->values, flat, graph_mean(sum->flat)),
-		code_view_print_value(&w->values, cum, graph_mean(sum->cum)), row->address);
+	code_view_print_values(w->out, &w->values, graph_mean(sum->flat), graph_mean(sum->cum));
+	fprintf(w->out, " %10" PRIx64 ": ", row->address);
 	code_view_print_source(w->out, text);
 	if (is_new && is_short)
 		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, row);
@@ -93,10 +91,8 @@ static int disasm_print_symbol(const struct writer *w, const struct code_symbol 
 		graph_sum_add(&flat, &w->symbols->spots[i].flat);
 		graph_sum_add(&cum, &w->symbols->spots[i].cum);
 	}
-	fputs("ROUTINE ======================== ", w->out);
-	code_view_print_source(w->out, symbol->name);
-	fputc('\n', w->out);
-	code_view_print_sums(w->out, w->input, &w->values, flat.value, cum.value);
+	code_view_print_routine(w->out, w->input, &w->values, symbol->name, NULL, flat.value,
+				cum.value);
 	if (!list.n)
 		fputs(" Error: its instructions cannot be read\n", w->out);
 	disasm_print_rows(w, symbol, &list);

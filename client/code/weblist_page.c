@@ -5,7 +5,6 @@
  */
 #include "client/code/weblist_page.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "client/code/code_view.h"
-#include "common/error.h"
 #include "common/utf8.h"
 
 #define MARGIN 5 /* lines around those that have instructions */
@@ -113,6 +111,16 @@ static void weblist_put_number(FILE *out, const char *text)
 	weblist_put_text(out, text);
 }
 
+/* Both, "." for nothing. */
+static void weblist_put_values(const struct weblist_page *page, int64_t flat, int64_t cum,
+			       FILE *out)
+{
+	char text[MEASURE_TEXT_MAX];
+
+	weblist_put_number(out, code_view_print_value(page->values, text, flat));
+	weblist_put_number(out, code_view_print_value(page->values, text, cum));
+}
+
 static int weblist_compare_places(const void *a, const void *b)
 {
 	const struct weblist_place *x = a, *y = b;
@@ -156,8 +164,6 @@ static bool weblist_has_instructions(const struct weblist_place *places, size_t 
 static void weblist_put_instructions(const struct weblist_page *page,
 				     const struct weblist_place *places, size_t n, FILE *out)
 {
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
-
 	fputs("<span class=\"a\">", out);
 	for (size_t i = 0; i < n; i++) {
 		const struct weblist_place *p = &places[i];
@@ -169,8 +175,7 @@ static void weblist_put_instructions(const struct weblist_page *page,
 			  places[i - 1].key != p->key))
 			fprintf(out, "%39s&#8942;\n", "");
 		fputs("       ", out);
-		weblist_put_number(out, code_view_print_value(page->values, flat, p->flat));
-		weblist_put_number(out, code_view_print_value(page->values, cum, p->cum));
+		weblist_put_values(page, p->flat, p->cum, out);
 		fprintf(out, " %10" PRIx64 ": ", p->address);
 		weblist_put_text(out, p->text);
 		if (p->chain) {
@@ -186,7 +191,6 @@ static void weblist_put_instructions(const struct weblist_page *page,
 static void weblist_put_line(const struct weblist_page *page, int64_t line, const char *source,
 			     const struct weblist_place *places, size_t n, FILE *out)
 {
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 	struct sums sums = weblist_sum_places(places, n);
 	bool live = weblist_has_instructions(places, n);
 
@@ -194,8 +198,7 @@ static void weblist_put_line(const struct weblist_page *page, int64_t line, cons
 		sums.flat || sums.cum ? " h" : "",
 		live ? " tabindex=\"0\" role=\"button\" aria-expanded=\"false\"" : "");
 	fprintf(out, "<span class=\"n\">%7" PRId64 "</span>", line);
-	weblist_put_number(out, code_view_print_value(page->values, flat, sums.flat));
-	weblist_put_number(out, code_view_print_value(page->values, cum, sums.cum));
+	weblist_put_values(page, sums.flat, sums.cum, out);
 	fputs("  ", out);
 	if (line)
 		weblist_put_text(out, source ? source : "???");

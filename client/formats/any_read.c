@@ -5,15 +5,12 @@
  */
 #include "client/formats/any_read.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "client/formats/collapsed.h"
 #include "client/formats/perf_script_read.h"
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/gunzip.h"
 #include "common/profile/image_profile.h"

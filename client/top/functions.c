@@ -6,7 +6,6 @@
 #include "client/top/functions.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <uthash.h>
 
