@@ -77,7 +77,7 @@ static void stacks_share_their_ways(void **state)
 	add(t, (uint32_t[]){0, 2, 1}, 3, 7, 1);
 	add(t, (uint32_t[]){0, 1}, 2, 1, 0);
 	add(t, (uint32_t[]){3}, 1, 1, 2);
-	nodes = stack_tree_nodes(t, &n);
+	stack_tree_nodes(t, &n);
 	assert_int_equal(n, 6); /* the root, 0, 0 1, 0 2, 0 2 1, 3 */
 	assert_int_equal(stack_tree_order(t, ranks, false, &order), 0);
 	assert_int_equal(order.n, 5);
