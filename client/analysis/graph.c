@@ -434,8 +434,8 @@ static int graph_end_nodes(struct graph *g, bool *ret_again)
 
 int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 {
-	bool is_cut = false;
-	int r = graph_reserve_frames(g, input->n_frames);
+	bool is_cut;
+	int r;
 
 	*ret_again = g->tags && graph_tags_unit_changed(g->tags, input);
 	if (*ret_again) {
@@ -445,14 +445,11 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 		return graph_init(g, &options);
 	}
 	g->profile = input->profile;
-	if (!r && g->pass == GRAPH_PASS_ALL) {
+	if (g->pass == GRAPH_PASS_ALL) {
 		r = graph_end_nodes(g, ret_again);
-		if (r || *ret_again || g->options.is_tree)
-			return r;
-		return graph_finish(g);
+		return r || *ret_again || g->options.is_tree ? r : graph_finish(g);
 	}
-	if (!r)
-		r = graph_connect(g);
+	r = graph_connect(g);
 	if (!r && g->pass == GRAPH_PASS_KEPT) {
 		r = graph_choose_picture_nodes(g, &is_cut);
 		if (!r && is_cut) {

@@ -131,10 +131,18 @@ static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint
 	return 0;
 }
 
+/* Adds to the values of an owner of some. */
+static void sum_values(struct stack_tree *t, uint32_t owner, const int64_t *values)
+{
+	int64_t *own = &t->values[(size_t)owner * t->n_values];
+
+	for (unsigned i = 0; i < t->n_values; i++)
+		own[i] = clamped_add(own[i], values[i]);
+}
+
 /* Adds to the values of @node, which gets some if it has none and there is anything to add. */
 static int add_values(struct stack_tree *t, struct stack_tree_node *node, const int64_t *values)
 {
-	int64_t *own;
 	bool any = false;
 
 	for (unsigned i = 0; i < t->n_values; i++)
@@ -151,9 +159,7 @@ static int add_values(struct stack_tree *t, struct stack_tree_node *node, const 
 		memset(&t->values[(size_t)node->values * t->n_values], 0,
 		       t->n_values * sizeof(*t->values));
 	}
-	own = &t->values[(size_t)node->values * t->n_values];
-	for (unsigned i = 0; i < t->n_values; i++)
-		own[i] = clamped_add(own[i], values[i]);
+	sum_values(t, node->values, values);
 	return 0;
 }
 
@@ -348,11 +354,7 @@ static int move_nodes(struct stack_tree *t, uint32_t *places, size_t n)
 		if (!cut[place])
 			cut[place] = node.values;
 		else if (node.values)
-			for (unsigned k = 0; k < t->n_values; k++) {
-				int64_t *sum = &t->values[(size_t)cut[place] * t->n_values + k];
-
-				*sum = clamped_add(*sum, stack_tree_value(t, &node, k));
-			}
+			sum_values(t, cut[place], &t->values[(size_t)node.values * t->n_values]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (cut[i])
