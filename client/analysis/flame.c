@@ -303,16 +303,6 @@ static void flame_write_other_types(const struct flame_page *p)
 
 /* --- what else there is to say ---------------------------------------------------------------- */
 
-static void flame_write_texts(const char *key, const char *const *texts, size_t n, FILE *out)
-{
-	fprintf(out, "\"%s\":[", key);
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? "," : "", out);
-		json_text_write(out, texts[i]);
-	}
-	fputs("],\n", out);
-}
-
 static int flame_write_head(const struct flame *f, const struct view_input *input, FILE *out)
 {
 	const struct profile *p = input->profile;
@@ -325,8 +315,12 @@ static int flame_write_head(const struct flame *f, const struct view_input *inpu
 	flame_write_type(p, input->type, input->total, out);
 	fputs("},\n\"shown_unit\":", out);
 	json_text_write(out, f->view.options.unit ? f->view.options.unit : "auto");
-	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->view.options.divide_by);
-	flame_write_texts("filters", f->view.options.filters, f->view.options.n_filters, out);
+	fprintf(out, ",\n\"divide_by\":%.17g,\n\"filters\":[", f->view.options.divide_by);
+	for (size_t i = 0; i < f->view.options.n_filters; i++) {
+		fputs(i ? "," : "", out);
+		json_text_write(out, f->view.options.filters[i]);
+	}
+	fputs("],\n", out);
 	r = flame_notes_write(input, out);
 	fputs(",\n", out);
 	return r;

@@ -190,13 +190,18 @@ static void raw_put_types(FILE *out, const struct profile *p)
 	fputc('\n', out);
 }
 
-int raw_write(const struct profile *p, FILE *out)
+static void raw_put_comments(FILE *out, const struct profile *p, const char *before)
 {
 	for (size_t i = 0; i < p->n_comments; i++) {
-		fputs("Comment: ", out);
+		fputs(before, out);
 		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
+}
+
+int raw_write(const struct profile *p, FILE *out)
+{
+	raw_put_comments(out, p, "Comment: ");
 	if (p->doc_url) {
 		fputs("Doc: ", out);
 		raw_put_string(out, p, p->doc_url, "\n");
@@ -230,13 +235,8 @@ int raw_write(const struct profile *p, FILE *out)
 
 static int comments_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	const struct profile *p = input->profile;
-
 	(void)view;
-	for (size_t i = 0; i < p->n_comments; i++) {
-		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
-		fputc('\n', out);
-	}
+	raw_put_comments(out, input->profile, "");
 	return VIEW_E_OK;
 }
 

@@ -71,32 +71,21 @@ void weblist_page_deinit(struct weblist_page *page)
 /* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
 static void weblist_put_text(FILE *out, const char *text)
 {
+	static const char special[] = "<>&\"\n";
+	static const char *const escaped[] = {"&lt;", "&gt;", "&amp;", "&quot;", "\n"};
 	size_t column = 0;
 	bool is_harmless;
 
 	for (size_t n; text && *text; text += n, column++) {
+		const char *found = strchr(special, *text);
+
 		n = utf8_next(text, &is_harmless);
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\n':
-			fputc('\n', out);
-			break;
-		case '\t':
+		if (found) {
+			fputs(escaped[found - special], out);
+		} else if (*text == '\t') {
 			fprintf(out, "%*s", (int)(TAB - column % TAB), "");
 			column += TAB - 1 - column % TAB;
-			break;
-		default:
+		} else {
 			fwrite(is_harmless ? text : "?", 1, is_harmless ? n : 1, out);
 		}
 	}
