@@ -268,17 +268,15 @@ void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
 static int graph_make_call_lists(struct graph *g, bool of_callers, uint32_t **ret,
 				 size_t **ret_first)
 {
-	size_t *first = *ret_first;
-	uint32_t *calls;
+	size_t *first = calloc(g->nodes_in.n + 2, sizeof(*first));
+	uint32_t *calls = calloc(g->calls_in.n + 1, sizeof(*calls));
 
-	if (!first)
-		first = *ret_first = malloc((g->nodes_in.n + 2) * sizeof(*first));
-	calls = reallocarray(*ret, g->calls_in.n + 1, sizeof(*calls));
-	if (calls)
-		*ret = calls;
+	free(*ret_first);
+	free(*ret);
+	*ret_first = first;
+	*ret = calls;
 	if (!first || !calls)
 		return error_origin(-ENOMEM);
-	memset(first, 0, (g->nodes_in.n + 2) * sizeof(*first));
 	for (size_t i = 0; i < g->calls_in.n; i++)
 		if (!g->calls[i].is_gone)
 			first[(of_callers ? g->calls[i].callee : g->calls[i].caller) + 2]++;

@@ -122,6 +122,7 @@ extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
 extern const struct view_class view_collapsed;
+extern const struct view_class view_flame;
 extern const struct view_class view_speedscope;
 
 /* @options NULL: pprof's defaults; @message is borrowed. VIEW_E_* or negative errno. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/report/makers.h"
 
-#include "client/analysis/flame.h"
 #include "client/analysis/shape.h"
 #include "client/code/code_view.h"
 #include "client/report/produce.h"

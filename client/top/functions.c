@@ -12,7 +12,7 @@
 #include "client/analysis/graph.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
-#include "client/top/name_filter.h"
+#include "client/top/characters.h"
 #include "common/error.h"
 #include "common/room.h"
 
