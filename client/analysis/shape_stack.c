@@ -76,17 +76,6 @@ static int make_chain(struct shape *s, struct profile *p, const struct profile_s
 	return 0;
 }
 
-/* focus and ignore: whether the sample stays. */
-static bool is_focused(const struct shape *s, uint32_t *ret_flags)
-{
-	uint32_t flags = 0;
-
-	for (size_t i = s->chain_start; i < s->n_chain; i++)
-		flags |= flags_of(s, s->chain[i]);
-	*ret_flags = flags;
-	return (flags & PLACE_FOCUS) && !(flags & PLACE_IGNORE);
-}
-
 static void shape_chain_hide(struct shape *s)
 {
 	size_t n = s->chain_start;
@@ -118,10 +107,12 @@ static void prune_from(struct shape *s)
 /* Whether anything is left of the chain by what names decide. */
 static bool filter_names(struct shape *s)
 {
-	uint32_t flags;
+	uint32_t flags = 0;
 
 	if (s->filters_names) {
-		if (!is_focused(s, &flags))
+		for (size_t i = s->chain_start; i < s->n_chain; i++)
+			flags |= flags_of(s, s->chain[i]);
+		if (!(flags & PLACE_FOCUS) || flags & PLACE_IGNORE)
 			return false;
 		if (flags & PLACE_HIDDEN)
 			shape_chain_hide(s);

@@ -6,6 +6,7 @@
 #include "client/analysis/tag_matches.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,7 @@ struct pair {
 };
 
 struct range {
-	double low, high;
-	bool has_low, has_high;
+	double low, high; /* infinite: any */
 	char *unit;
 };
 
@@ -95,7 +95,6 @@ static int tag_parse_high_bound(struct range *range, const char **text)
 	if (r != BOUND_FOUND)
 		return r;
 	range->high = measure_scale(value, unit, range->unit, &in);
-	range->has_high = true;
 	return strcmp(in, range->unit) == 0 ? BOUND_FOUND : BOUND_NONE;
 }
 
@@ -116,8 +115,10 @@ static int tag_parse_range(const char *text, struct range *range)
 	range->unit = strdup(in);
 	if (!range->unit)
 		return error_origin(-ENOMEM);
-	range->has_low = !starts;
-	range->has_high = starts || *text != ':';
+	if (starts)
+		range->low = -INFINITY;
+	else if (*text == ':')
+		range->high = INFINITY;
 	if (!starts && *text == ':' && *++text) {
 		r = tag_parse_high_bound(range, &text);
 		if (r != BOUND_FOUND)
@@ -221,8 +222,7 @@ static int match_number(struct tag_filter *f, const struct profile *p,
 	if (r)
 		return r;
 	value = measure_scale(l->num, label_units_of(&f->units, p, l->key), range->unit, &in);
-	*ret = strcmp(in, range->unit) == 0 && (!range->has_low || value >= range->low) &&
-	       (!range->has_high || value <= range->high);
+	*ret = strcmp(in, range->unit) == 0 && value >= range->low && value <= range->high;
 	return 0;
 }
 

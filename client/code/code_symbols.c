@@ -58,29 +58,6 @@ static bool is_node_wanted(const struct work *w, uint32_t node)
 			   : is_name_wanted(w->v, w->input, node);
 }
 
-/* The mappings that a matching function lies in. */
-static int find_mappings(struct work *w, bool **ret)
-{
-	const struct graph *g = w->v->view.graph;
-	const struct profile *p = w->input->profile;
-	bool *wanted = calloc(p->n_mappings + 1, sizeof(*wanted));
-
-	if (!wanted)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < g->n_order; i++) {
-		const struct frame *info = &g->infos.all[g->nodes[g->order[i]].info];
-		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
-
-		if (mapping != PROFILE_NONE && is_node_wanted(w, g->order[i]))
-			wanted[mapping] = true;
-	}
-	for (size_t i = 0; w->v->has_address && i < p->n_mappings; i++)
-		wanted[i] |= w->v->address >= p->mappings[i].start &&
-			     w->v->address < p->mappings[i].limit;
-	*ret = wanted;
-	return 0;
-}
-
 static int code_spot_compare_places(const void *a, const void *b)
 {
 	const struct code_spot *x = a, *y = b;
@@ -96,29 +73,6 @@ static int code_spot_compare_memory(const void *a, const void *b)
 	int r = code_spot_compare_places(a, b);
 
 	return r ? r : x->lay < y->lay ? -1 : x->lay > y->lay;
-}
-
-/* Takes a node if its file is to be had. */
-static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
-{
-	const struct graph_node *node = &w->v->view.graph->nodes[id];
-	const struct profile *p = w->input->profile;
-	const struct frame *info = &w->v->view.graph->infos.all[node->info];
-	struct code_spot spot = {
-		.mapping = mapping,
-		.lay = info->address,
-		.flat = node->flat,
-		.cum = node->cum,
-		.is_wanted = is_node_wanted(w, id),
-	};
-	int r = objects_get(w->v->objects, mapping, &spot.file);
-
-	if (r)
-		return r;
-	if (spot.file &&
-	    object_vaddr(&spot.file->object, &p->mappings[mapping], info->address, &spot.address))
-		w->to->spots[w->to->n_spots++] = spot;
-	return 0;
 }
 
 /* What is inlined at an address are several nodes, which the same stacks go through. */
@@ -151,31 +105,68 @@ static void fold_spots(struct code_symbols *s, int (*compare)(const void *, cons
 	s->n_spots = s->n_spots ? kept + 1 : 0;
 }
 
+/* Keeps the spots in mappings that are @wanted, if their files are to be had. */
+static int code_symbols_place_spots(struct work *w, const bool *wanted)
+{
+	struct code_spot *spots = w->to->spots;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->to->n_spots; i++) {
+		struct code_spot spot = spots[i];
+		int r = wanted[spot.mapping] ? objects_get(w->v->objects, spot.mapping, &spot.file)
+					     : 0;
+
+		if (r)
+			return r;
+		if (spot.file &&
+		    object_vaddr(&spot.file->object, &w->input->profile->mappings[spot.mapping],
+				 spot.lay, &spot.address))
+			spots[n++] = spot;
+	}
+	w->to->n_spots = n;
+	return 0;
+}
+
 static int code_symbols_collect_spots(struct work *w)
 {
 	const struct graph *g = w->v->view.graph;
-	cleanup(freep) bool *wanted = NULL;
-	int r = find_mappings(w, &wanted);
+	const struct profile *p = w->input->profile;
+	/* Mappings that a matching function, or the address that is asked for, lies in. */
+	cleanup(freep) bool *wanted = calloc(p->n_mappings + 1, sizeof(*wanted));
+	int r;
 
-	if (!r) {
-		w->to->spots = calloc(g->n_order + 1, sizeof(*w->to->spots));
-		r = w->to->spots ? 0 : error_origin(-ENOMEM);
-	}
-	for (size_t i = 0; !r && i < g->n_order; i++) {
+	w->to->spots = calloc(g->n_order + 1, sizeof(*w->to->spots));
+	if (!wanted || !w->to->spots)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; w->v->has_address && i < p->n_mappings; i++)
+		wanted[i] = w->v->address >= p->mappings[i].start &&
+			    w->v->address < p->mappings[i].limit;
+	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
 		const struct frame *info = &g->infos.all[node->info];
-		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
+		struct code_spot spot = {
+			.mapping = objects_mapping(w->v->objects, info->object, info->address),
+			.lay = info->address,
+			.flat = node->flat,
+			.cum = node->cum,
+		};
 
-		if (mapping != PROFILE_NONE && wanted[mapping])
-			r = add_spot(w, mapping, g->order[i]);
+		if (spot.mapping == PROFILE_NONE)
+			continue;
+		spot.is_wanted = is_node_wanted(w, g->order[i]);
+		wanted[spot.mapping] |= spot.is_wanted;
+		w->to->spots[w->to->n_spots++] = spot;
 	}
-	if (!r && w->to->n_spots)
+	r = code_symbols_place_spots(w, wanted);
+	if (r)
+		return r;
+	if (w->to->n_spots)
 		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots),
 		      code_spot_compare_memory);
 	fold_spots(w->to, code_spot_compare_memory, code_spot_merge_inlined);
 	/* The same address of the file, which lay elsewhere in another process. */
 	fold_spots(w->to, code_spot_compare_places, graph_sum_add);
-	return r;
+	return 0;
 }
 
 static int code_symbols_append(struct work *w, const struct code_symbol *symbol)

@@ -218,21 +218,20 @@ static int weblist_collect(struct work *w)
 static int weblist_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(weblist_work_deinit) struct work w = {.v = v, .input = input};
-	cleanup(source_files_freep) struct source_files *sources = NULL;
 	struct values values;
+	cleanup(weblist_work_deinit) struct work w = {
+		.v = v,
+		.input = input,
+		.page = {.values = &values, .input = input, .options = &view->options},
+	};
 	int r = objects_new(&v->objects, input->profile);
 	if (!r)
-		r = code_view_sources(v, &sources);
+		r = code_view_sources(v, &w.page.sources);
 	if (!r)
 		r = weblist_collect(&w);
 	if (r)
 		return r;
 	values_init(&values, input, &v->view.options);
-	w.page.sources = sources;
-	w.page.values = &values;
-	w.page.input = input;
-	w.page.options = &v->view.options;
 	r = weblist_page_write(&w.page, out);
 	return r == WEBLIST_PAGE_E_NOTHING ? code_view_no_match(v) : r;
 }

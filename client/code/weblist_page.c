@@ -64,6 +64,7 @@ static const char page_end[] =
 
 void weblist_page_deinit(struct weblist_page *page)
 {
+	source_files_free(page->sources);
 	free(page->places);
 	profile_arena_deinit(&page->texts);
 }

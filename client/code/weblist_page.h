@@ -29,10 +29,10 @@ struct weblist_place {
 struct weblist_page {
 	struct weblist_place *places;
 	size_t n;
-	struct profile_arena texts; /* of the places */
-	bool is_cut;                /* there are more */
+	struct profile_arena texts;   /* of the places */
+	bool is_cut;                  /* there are more */
+	struct source_files *sources; /* owned */
 	/* Borrowed. */
-	struct source_files *sources;
 	const struct values *values;
 	const struct view_input *input;
 	const struct view_options *options;
