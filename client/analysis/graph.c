@@ -257,29 +257,14 @@ int graph_add(struct graph *g, const struct view_input *input, const struct stac
 				  : add_to_graph(g, input, stack, &worth);
 }
 
-/* The next node above that is still there. */
-struct above {
-	uint32_t node;   /* GRAPH_NONE: none is */
-	bool is_inlined; /* all the way to it */
-};
-
-/* As far as @i's parent is known already: parents come before what they call. */
-static struct above graph_find_kept_ancestor(const struct graph *g, const struct above *known,
-					     uint32_t i)
-{
-	const struct graph_node *node = &g->nodes[i];
-	struct above above = {.node = node->parent, .is_inlined = node->calls_inline};
-
-	if (node->parent != GRAPH_NONE && !g->nodes[node->parent].is_kept) {
-		above.node = known[node->parent].node;
-		above.is_inlined &= known[node->parent].is_inlined;
-	}
-	return above;
-}
-
 /* A tree's calls are its nodes: from each to the next one above that is still there. */
 static int make_tree_calls(struct graph *g)
 {
+	/* By node, the next one above; parents come before what they call. */
+	struct above {
+		uint32_t node;   /* GRAPH_NONE: none is there */
+		bool is_inlined; /* all the way to it */
+	};
 	cleanup(freep) struct above *above = calloc(g->nodes_in.n + 1, sizeof(*above));
 
 	if (!above)
@@ -290,7 +275,11 @@ static int make_tree_calls(struct graph *g)
 		struct graph_call *call;
 		int r;
 
-		above[i] = graph_find_kept_ancestor(g, above, i);
+		above[i] = (struct above){node->parent, node->calls_inline};
+		if (node->parent != GRAPH_NONE && !g->nodes[node->parent].is_kept) {
+			above[i].node = above[node->parent].node;
+			above[i].is_inlined &= above[node->parent].is_inlined;
+		}
 		if (above[i].node == GRAPH_NONE || !node->is_kept)
 			continue;
 		r = graph_find_call(g, above[i].node, i, &call);

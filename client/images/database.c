@@ -161,7 +161,7 @@ const char *database_newest(const struct database *db, uint64_t now_s)
 	return db->epochs[db->names.n - 1];
 }
 
-/* Returns DATABASE_E_* or negative errno. @what: for the message. */
+/* Returns DATABASE_E_* or negative errno. */
 static int database_read_profile(int fd, struct image_profile **ret,
 				 struct profile_message *message)
 {
