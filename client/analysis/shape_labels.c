@@ -49,7 +49,10 @@ static int put_value(struct shape *s, size_t *length, const char *value)
 	return 0;
 }
 
-/* Texts first, then numbers: in the unit that reports are in, if one of them has a unit. */
+/*
+ * What the labels of @key say; 0: there is none. Texts first, then numbers: in the unit that
+ * reports are in, if one of them has a unit.
+ */
 static int join_values(struct shape *s, struct profile *p, const struct stack *stack, uint32_t key,
 		       uint32_t *ret)
 {
@@ -76,29 +79,8 @@ static int join_values(struct shape *s, struct profile *p, const struct stack *s
 				      measure_print(number, sizeof(number), l->num,
 						    profile_string(p, l->num_unit), to));
 	}
-	return r ? r : profile_add_string(p, s->text, length, ret);
-}
-
-/* One text, or nothing, is there already. */
-static int shape_label_frame_name(struct shape *s, struct profile *p, const struct stack *stack,
-				  uint32_t key, uint32_t *ret, bool *ret_any)
-{
-	const struct profile_label *only = NULL;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < stack->n_labels; i++) {
-		const struct profile_label *l = &stack->labels[i];
-
-		if (l->key != key || (!l->str && !tag_is_number(l)))
-			continue;
-		only = l;
-		n++;
-	}
-	*ret_any |= n > 0;
-	if (n > 1 || (n && !only->str))
-		return join_values(s, p, stack, key, ret);
-	*ret = n ? only->str : 0;
-	return 0;
+	*ret = 0;
+	return r || !length ? r : profile_add_string(p, s->text, length, ret);
 }
 
 int shape_bind_keys(struct shape_keys *keys, struct profile *p)
@@ -123,8 +105,9 @@ int shape_label_frames(struct shape *s, struct profile *p, const struct stack *s
 	/* The first key comes next to the root. */
 	for (uint32_t j = 0; j < keys->n; j++) {
 		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
-		int r = shape_label_frame_name(s, p, stack, f.key, &f.name, &keys->matched);
+		int r = join_values(s, p, stack, f.key, &f.name);
 
+		keys->matched |= f.name != 0;
 		if (!r)
 			r = find_label_frame(s, p, &f, &chain[j]);
 		if (r)

@@ -50,8 +50,8 @@ static int code_list_add_row(struct code_list *list, const struct answer_code *c
 	return 0;
 }
 
-int code_list_add(struct code_list *list, const struct worker_range *range, code_list_ask ask,
-		  void *context)
+int code_list_add(struct code_list *list, const struct worker_range *range, uint32_t flags,
+		  code_list_ask ask, void *context)
 {
 	uint64_t at = range->start;
 	int r = 0;
@@ -62,7 +62,7 @@ int code_list_add(struct code_list *list, const struct worker_range *range, code
 
 		if (part.end - part.start > WORKER_CODE_MAX)
 			part.end = part.start + WORKER_CODE_MAX;
-		r = ask(context, &part, &code);
+		r = ask(context, &part, flags, &code);
 		if (r || !code.n_instructions)
 			return r;
 		for (size_t i = 0; !r && i < code.n_instructions; i++)

@@ -27,10 +27,10 @@ struct code_list {
 };
 
 /*
- * The instructions of a range, at most WORKER_CODE_MAX bytes. *ret is borrowed until the next call.
- * Whatever it returns but 0 ends code_list_add() with that.
+ * The instructions of a range, at most WORKER_CODE_MAX bytes; @flags: those of WORKER_INSTRUCTIONS.
+ * *ret is borrowed until the next call. Whatever it returns but 0 ends code_list_add() with that.
  */
-typedef int (*code_list_ask)(void *context, const struct worker_range *range,
+typedef int (*code_list_ask)(void *context, const struct worker_range *range, uint32_t flags,
 			     struct answer_code *ret);
 
 void code_list_deinit(struct code_list *list);
@@ -38,8 +38,8 @@ void code_list_deinit(struct code_list *list);
  * Adds the instructions of @range, of any length, which begins where none that were added end yet.
  * Where there is nothing to show, rows end. Returns 0, negative errno, or what @ask returned.
  */
-int code_list_add(struct code_list *list, const struct worker_range *range, code_list_ask ask,
-		  void *context);
+int code_list_add(struct code_list *list, const struct worker_range *range, uint32_t flags,
+		  code_list_ask ask, void *context);
 /* The row whose instruction has a byte at @address; NULL: none. */
 const struct code_row *code_list_find(const struct code_list *list, uint64_t address);
 

@@ -276,15 +276,18 @@ int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struc
 	return r;
 }
 
+static int code_symbols_query_code(void *object, const struct worker_range *range, uint32_t flags,
+				   struct answer_code *ret)
+{
+	return object_code(object, range, flags, ret);
+}
+
 int code_symbols_list(const struct code_symbol *symbol, const struct code_view *v,
 		      struct code_list *ret)
 {
 	const struct worker_range range = {symbol->start, symbol->start + symbol->size};
-	struct objects_code code = {
-		.file = symbol->file,
-		.flags = WORKER_WANT_LINES | (v->view.options.intel_syntax ? WORKER_INTEL : 0),
-	};
-	int r = code_list_add(ret, &range, objects_query_code, &code);
+	uint32_t flags = WORKER_WANT_LINES | (v->view.options.intel_syntax ? WORKER_INTEL : 0);
+	int r = code_list_add(ret, &range, flags, code_symbols_query_code, &symbol->file->object);
 
 	return r < 0 ? r : 0;
 }

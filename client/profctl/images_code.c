@@ -46,17 +46,10 @@ static void listing_deinit(struct listing *l)
 	free(l->lines);
 }
 
-struct asking {
-	struct image_code *code;
-	uint32_t flags;
-};
-
-static int listing_get_code(void *context, const struct worker_range *range,
+static int listing_get_code(void *code, const struct worker_range *range, uint32_t flags,
 			    struct answer_code *ret)
 {
-	const struct asking *a = context;
-
-	return image_code_instructions(a->code, range, a->flags, ret);
+	return image_code_instructions(code, range, flags, ret);
 }
 
 /* The next of the procedure's addresses that have samples, from the count *@at on; false: none. */
@@ -157,11 +150,10 @@ static int listing_init(struct listing *ret, struct image_code *code, const stru
 			const struct procedure *procedure, uint32_t flags)
 {
 	const struct worker_range range = {procedure->start, procedure->start + procedure->size};
-	struct asking asking = {code, flags};
 	int r;
 
 	*ret = (struct listing){.procedure = procedure, .image = image};
-	r = code_list_add(&ret->code, &range, listing_get_code, &asking);
+	r = code_list_add(&ret->code, &range, flags, listing_get_code, code);
 	if (!r)
 		r = count_rows(ret);
 	return r ? r : count_lines(ret);
