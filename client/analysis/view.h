@@ -125,7 +125,7 @@ extern const struct view_class view_collapsed;
 extern const struct view_class view_flame;
 extern const struct view_class view_speedscope;
 
-/* @options NULL: pprof's defaults; @message is borrowed. VIEW_E_* or negative errno. */
+/* @message is borrowed. VIEW_E_* or negative errno. */
 int report_view_new(struct view **ret, const struct view_class *class,
 		    const struct view_options *options, struct profile_message *message);
 void report_view_free(struct view *view);
