@@ -231,16 +231,15 @@ static int compare_tags(const void *a, const void *b, void *userdata)
  * Numbers below a box. More than four are told as four ranges, each in units of its own: each one
  * joins that of the four heaviest ones that it is nearest to.
  */
-static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
-			   bool by_flat, bool *ret_some)
+static void dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
+			    bool by_flat, bool *ret_some)
 {
 	struct graph_tag least[GRAPH_TAGS_SHOWN], most[GRAPH_TAGS_SHOWN], sum[GRAPH_TAGS_SHOWN];
-	cleanup(freep) struct graph_tag *tags = NULL;
 	size_t n, n_groups;
-	int r = graph_tags_of(w->g->tags, id, true, below, &tags, &n);
+	struct graph_tag *tags = graph_tags_of(w->g->tags, id, true, below, &n);
 
-	if (r || !n)
-		return r;
+	if (!n)
+		return;
 	qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
 	n_groups = n < GRAPH_TAGS_SHOWN ? n : GRAPH_TAGS_SHOWN;
 	for (size_t i = 0; i < n; i++) {
@@ -278,7 +277,6 @@ static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, 
 		dot_put_tag(w, &(struct tag_box){parent, 'n', i, !is_flat}, range, weight);
 		*ret_some = true;
 	}
-	return 0;
 }
 
 static bool calls_others(const struct graph *g, uint32_t id)
@@ -293,20 +291,16 @@ static bool calls_others(const struct graph *g, uint32_t id)
 }
 
 /* Of a box that calls others its own weight is told by labels, else all of it. */
-static int dot_put_tags(const struct writer *w, uint32_t id)
+static void dot_put_tags(const struct writer *w, uint32_t id)
 {
-	cleanup(freep) struct graph_tag *tags = NULL;
-	bool *has_tags = &w->has_tags[id], by_flat;
+	bool *has_tags = &w->has_tags[id], by_flat = calls_others(w->g, id);
 	size_t n;
 	char parent[32];
-	int r = graph_tags_of(w->g->tags, id, false, GRAPH_TAG_NONE, &tags, &n);
+	struct graph_tag *tags = graph_tags_of(w->g->tags, id, false, GRAPH_TAG_NONE, &n);
 
-	if (r)
-		return r;
-	by_flat = calls_others(w->g, id);
 	if (n)
 		qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
-	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN && !r; i++) {
+	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN; i++) {
 		int64_t weight = graph_mean(by_flat ? tags[i].flat : tags[i].cum);
 
 		if (!weight)
@@ -315,10 +309,10 @@ static int dot_put_tags(const struct writer *w, uint32_t id)
 		dot_put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].is.name, weight);
 		*has_tags = true;
 		snprintf(parent, sizeof(parent), "N%" PRIu32 "_t%zu", w->numbers[id], i);
-		r = dot_put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
+		dot_put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
 	}
 	snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-	return r ? r : dot_put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
+	dot_put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
 }
 
 /*
@@ -371,7 +365,7 @@ static int dot_put_graph(struct writer *w)
 	for (size_t i = 0; i < g->n_order && !r; i++) {
 		r = dot_put_box(w, g->order[i]);
 		if (!r)
-			r = dot_put_tags(w, g->order[i]);
+			dot_put_tags(w, g->order[i]);
 	}
 	if (!r)
 		r = dot_put_arrows(w);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of tags are interned as strings of a profile of their own; a kind is such a string, below
- * another kind. A tag is found by its node and its kind, and those of a node hang together.
+ * another kind. While stacks come, a tag is found by its node and its kind; then they are sorted,
+ * and those of a node are neighbours.
  */
 #include "client/analysis/graph_tags.h"
 
@@ -16,15 +17,10 @@
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
+#include "common/partition_point.h"
 #include "common/profile/measure.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
-
-struct tag {
-	struct graph_tag tag;
-	uint32_t next; /* of the same node, or GRAPH_TAG_NONE */
-	bool is_gone;
-};
 
 struct graph_tags {
 	const char *unit;
@@ -32,10 +28,8 @@ struct graph_tags {
 	uint32_t key;                 /* of that number */
 	struct profile *texts;        /* only its strings */
 	struct graph_tag_kind *kinds; /* by what it is below, and text */
-	struct tag *tags;             /* by node and kind */
+	struct graph_tag *tags;       /* by node and kind; trimmed: sorted */
 	struct intern kinds_in, tags_in;
-	uint32_t *first; /* tag of each node */
-	size_t n_first;
 	uint32_t *current; /* kinds of the stack that is being counted */
 	size_t n_current, capacity_current;
 };
@@ -64,7 +58,6 @@ void graph_tags_free(struct graph_tags *t)
 	profile_free(t->texts);
 	free(t->kinds);
 	free(t->tags);
-	free(t->first);
 	free(t->current);
 	free(t);
 }
@@ -72,8 +65,6 @@ void graph_tags_free(struct graph_tags *t)
 void graph_tags_clear(struct graph_tags *t)
 {
 	intern_clear(&t->tags_in);
-	if (t->n_first)
-		memset(t->first, 0xff, t->n_first * sizeof(*t->first));
 }
 
 /* The stack has this one; its name is copied. *ret: its number. */
@@ -178,85 +169,65 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 	return r ? r : begin_numbers(t, input, stack, kind);
 }
 
-/* The nodes' first tags, up to @node. */
-static int graph_tags_reserve_node(struct graph_tags *t, uint32_t node)
-{
-	size_t n = t->n_first;
-	int r = room_make(&t->first, &t->n_first, (size_t)node + 1, sizeof(*t->first));
-
-	if (!r && t->n_first > n)
-		memset(t->first + n, 0xff, (t->n_first - n) * sizeof(*t->first));
-	return r;
-}
-
 int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum *worth,
 		     bool is_flat)
 {
-	int r = graph_tags_reserve_node(t, node);
-
-	for (size_t i = 0; i < t->n_current && !r; i++) {
+	for (size_t i = 0; i < t->n_current; i++) {
 		uint32_t kind = t->current[i], index;
-		struct tag new = {.tag = {.node = node, .kind = kind, .is = t->kinds[kind]},
-				  .next = t->first[node]};
-		struct graph_tag *tag;
+		const struct graph_tag new = {.node = node, .kind = kind, .is = t->kinds[kind]};
+		int r = intern_add(&t->tags_in, &t->tags, &new, sizeof(new),
+				   offsetof(struct graph_tag, is), &index);
 
-		r = intern_add(&t->tags_in, &t->tags, &new, sizeof(new),
-			       offsetof(struct graph_tag, is), &index);
 		if (r)
 			return r;
-		if (index + 1 == t->tags_in.n) /* new, or the node's first one anyway */
-			t->first[node] = index;
-		tag = &t->tags[index].tag;
-		graph_sum_add(is_flat ? &tag->flat : &tag->cum, worth);
+		graph_sum_add(is_flat ? &t->tags[index].flat : &t->tags[index].cum, worth);
 	}
-	return r;
+	return 0;
+}
+
+/* By node, what they are below, and then texts and numbers. */
+static int graph_tag_compare(const void *a, const void *b)
+{
+	const struct graph_tag *x = a, *y = b;
+
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	if (x->is.below != y->is.below)
+		return x->is.below < y->is.below ? -1 : 1;
+	return (x->is.unit != NULL) - (y->is.unit != NULL);
 }
 
 void graph_tags_trim(struct graph_tags *t, int64_t cutoff)
 {
-	for (size_t i = 0; i < t->tags_in.n; i++) {
-		const struct graph_tag *tag = &t->tags[i].tag;
+	size_t n = 0;
 
-		if (llabs(tag->flat.value) < cutoff && llabs(tag->cum.value) < cutoff)
-			t->tags[i].is_gone = true;
-	}
-}
-
-static uint32_t graph_tags_first_of_node(const struct graph_tags *t, uint32_t node)
-{
-	return node < t->n_first ? t->first[node] : GRAPH_TAG_NONE;
+	for (size_t i = 0; i < t->tags_in.n; i++)
+		if (llabs(t->tags[i].flat.value) >= cutoff || llabs(t->tags[i].cum.value) >= cutoff)
+			t->tags[n++] = t->tags[i];
+	intern_clear(&t->tags_in); /* they are elsewhere now */
+	t->tags_in.n = n;
+	if (n)
+		qsort(t->tags, n, sizeof(*t->tags), graph_tag_compare);
 }
 
 size_t graph_tags_n_flat(const struct graph_tags *t, uint32_t node)
 {
 	size_t n = 0;
 
-	for (uint32_t i = graph_tags_first_of_node(t, node); i != GRAPH_TAG_NONE;
-	     i = t->tags[i].next)
-		n += !t->tags[i].is_gone && t->tags[i].tag.flat.value;
+	for (size_t i = partition_point(t->tags_in.n, k, t->tags[k].node < node);
+	     i < t->tags_in.n && t->tags[i].node == node; i++)
+		n += t->tags[i].flat.value != 0;
 	return n;
 }
 
-int graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers, uint32_t below,
-		  struct graph_tag **ret, size_t *ret_n)
+struct graph_tag *graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers,
+				uint32_t below, size_t *ret_n)
 {
-	cleanup(freep) struct graph_tag *tags = NULL;
-	size_t n = 0, capacity = 0;
+	const struct graph_tag like = {.node = node,
+				       .is = {.below = below, .unit = of_numbers ? "" : NULL}};
+	size_t first = partition_point(t->tags_in.n, i, graph_tag_compare(&t->tags[i], &like) < 0);
+	size_t end = partition_point(t->tags_in.n, i, graph_tag_compare(&t->tags[i], &like) <= 0);
 
-	for (uint32_t i = graph_tags_first_of_node(t, node); i != GRAPH_TAG_NONE;
-	     i = t->tags[i].next) {
-		const struct tag *from = &t->tags[i];
-		int r;
-
-		if (from->is_gone || !from->tag.is.unit == of_numbers ||
-		    from->tag.is.below != below)
-			continue;
-		r = room_make(&tags, &capacity, n + 1, sizeof(*tags));
-		if (r)
-			return r;
-		tags[n++] = from->tag;
-	}
-	*ret = steal_ptr(&tags);
-	*ret_n = n;
-	return 0;
+	*ret_n = end - first;
+	return *ret_n ? &t->tags[first] : NULL;
 }

@@ -51,16 +51,18 @@ bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input
 /* Once for a node's cum, once more for its flat weight. 0 or negative errno. */
 int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum *worth,
 		     bool is_flat);
-/* Takes away what weighs less than @cutoff, both flat and cum. */
+/*
+ * Takes away what weighs less than @cutoff, both flat and cum. Nothing is counted after that,
+ * before graph_tags_clear(); what follows here is told of tags that were trimmed.
+ */
 void graph_tags_trim(struct graph_tags *t, int64_t cutoff);
 /* How many of the node's tags have a flat weight. */
 size_t graph_tags_n_flat(const struct graph_tags *t, uint32_t node);
 /*
- * Copies of the node's tags, in no order: those of texts (@of_numbers false, @below
- * GRAPH_TAG_NONE), or of numbers below the kind @below. *ret malloc'ed, the caller's. 0 or negative
- * errno.
+ * The node's tags, in no order, which the caller may change: those of texts (@of_numbers false,
+ * @below GRAPH_TAG_NONE), or of numbers below the kind @below. NULL where *ret_n is 0.
  */
-int graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers, uint32_t below,
-		  struct graph_tag **ret, size_t *ret_n);
+struct graph_tag *graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers,
+				uint32_t below, size_t *ret_n);
 
 #endif
