@@ -19,12 +19,6 @@ static int64_t graph_magnitude(int64_t value)
 	return value < 0 ? -value : value;
 }
 
-/* Which nodes pprof leaves out when negative ones are not wanted. */
-static bool graph_node_is_negative(const struct graph_node *node)
-{
-	return node->flat.value < 0 || (!node->flat.value && node->cum.value < 0);
-}
-
 int graph_list(struct graph *g)
 {
 	int64_t total = 0;
@@ -34,9 +28,10 @@ int graph_list(struct graph *g)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < g->nodes_in.n; i++) {
 		struct graph_node *node = &g->nodes[i];
+		/* What pprof goes by when negative ones are not wanted. */
+		int64_t worth = node->flat.value ? node->flat.value : node->cum.value;
 
-		if ((!node->cum.value && !node->flat.value) ||
-		    (g->options.drop_negative && graph_node_is_negative(node)))
+		if (!worth || (g->options.drop_negative && worth < 0))
 			continue;
 		node->is_listed = true;
 		g->order[g->n_order++] = i;

@@ -8,31 +8,25 @@
 #include "client/analysis/shape_private.h"
 #include "common/profile/measure.h"
 
-/* The place of the frame that was interned last. */
-static int add_label_frame(struct shape *s, struct profile *p, const struct label_frame *f)
-{
-	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
-	const struct shape_spot spot = {.is_label = true};
-	int r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
-				     &line.bits);
-
-	if (!r && s->options.granularity != SHAPE_FUNCTIONS)
-		r = shape_clean_file(s, p, f->key, &line.function.filename);
-	return r ? r : shape_add_place(s, &s->label_places, &spot, &line, 1);
-}
-
 static int find_label_frame(struct shape *s, struct profile *p, const struct label_frame *f,
 			    uint32_t *ret)
 {
+	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
+	const struct shape_spot spot = {.is_label = true};
 	uint32_t index;
 	int r = intern_add(&s->label_frames_in, &s->label_frames, f, sizeof(*f), sizeof(*f),
 			   &index);
 
-	if (!r && index == s->label_places.n)
-		r = add_label_frame(s, p, f);
-	if (!r)
-		*ret = index | SHAPE_LABEL_BIT;
-	return r;
+	if (r)
+		return r;
+	*ret = index | SHAPE_LABEL_BIT;
+	if (index < s->label_places.n)
+		return 0;
+	r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
+				 &line.bits);
+	if (!r && s->options.granularity != SHAPE_FUNCTIONS)
+		r = shape_clean_file(s, p, f->key, &line.function.filename);
+	return r ? r : shape_add_place(s, &s->label_places, &spot, &line, 1);
 }
 
 static int put_value(struct shape *s, size_t *length, const char *value)

@@ -143,15 +143,6 @@ static int add_label_location(struct shape_profile *to, uint32_t index, uint32_t
 	return r ? r : profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
 }
 
-static int shape_translate_link(struct shape_profile *to, uint32_t link, uint32_t *ret)
-{
-	bool is_label = link & SHAPE_LABEL_BIT;
-
-	return index_map_translate(is_label ? &to->label_places : &to->places, to,
-				   link & ~SHAPE_LABEL_BIT,
-				   is_label ? add_label_location : shape_add_location, ret);
-}
-
 static int shape_translate_labels(struct shape_profile *to, const struct stack *stack)
 {
 	int r = room_make(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
@@ -171,8 +162,15 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 	uint32_t n = (uint32_t)(s->n_chain - s->chain_start);
 	int r = room_make(&to->chain, &to->max_chain, n, sizeof(*to->chain));
 
-	for (uint32_t i = 0; i < n && !r; i++)
-		r = shape_translate_link(to, s->chain[s->chain_start + i], &to->chain[i]);
+	for (uint32_t i = 0; i < n && !r; i++) {
+		uint32_t link = s->chain[s->chain_start + i];
+		bool is_label = link & SHAPE_LABEL_BIT;
+
+		r = index_map_translate(is_label ? &to->label_places : &to->places, to,
+					link & ~SHAPE_LABEL_BIT,
+					is_label ? add_label_location : shape_add_location,
+					&to->chain[i]);
+	}
 	if (!r)
 		r = shape_translate_labels(to, stack);
 	if (r)

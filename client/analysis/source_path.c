@@ -30,26 +30,17 @@ static const char *path_after_directory(const char *path, const char *name, size
 	return NULL;
 }
 
-/* @path behind @folder and its slash, or NULL. */
-static const char *path_below_directory(const char *path, const char *folder, size_t length)
-{
-	while (length && folder[length - 1] == '/')
-		length--;
-	if (strncmp(path, folder, length) != 0 || path[length] != '/')
-		return NULL;
-	return path + length + 1;
-}
-
-/* The same of one of the directories of @list (NULL: none). */
+/* @path behind one of the directories of @list (NULL: none) and its slash, or NULL. */
 static const char *path_below_any(const char *path, const char *list)
 {
-	const char *entry, *rest;
+	const char *entry;
 	size_t length;
 
 	while ((entry = next_entry(&list, &length))) {
-		rest = path_below_directory(path, entry, length);
-		if (rest)
-			return rest;
+		while (length && entry[length - 1] == '/')
+			length--;
+		if (strncmp(path, entry, length) == 0 && path[length] == '/')
+			return path + length + 1;
 	}
 	return NULL;
 }

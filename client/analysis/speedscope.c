@@ -132,22 +132,6 @@ static void speedscope_file_deinit(struct speedscope_file *f)
 	free(f->path);
 }
 
-/* Groups are not frames; nor have numbers below THREADS_MAX names for being groups. */
-static int speedscope_file_init(struct speedscope_file *f, const struct speedscope *s,
-				const struct view_input *input, FILE *out)
-{
-	int r = frame_names_init(&f->names, input, s->view.tree);
-
-	if (r)
-		return r;
-	f->input = input;
-	f->tree = s->view.tree;
-	f->out = out;
-	f->cut = PROFILE_NONE;
-	f->path = calloc(f->names.order.n + 1, sizeof(*f->path));
-	return f->path ? 0 : error_origin(-ENOMEM);
-}
-
 static void speedscope_write_frame(const struct speedscope_file *f, uint32_t frame)
 {
 	const struct frame *info = &f->input->frames[frame];
@@ -166,6 +150,7 @@ static void speedscope_write_frame(const struct speedscope_file *f, uint32_t fra
 	fputc('}', f->out);
 }
 
+/* Groups are not frames; nor have numbers below THREADS_MAX names for being groups. */
 static void speedscope_write_frames(struct speedscope_file *f)
 {
 	uint32_t n = 0;
@@ -292,13 +277,17 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 
 static int speedscope_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	const struct speedscope *s = (const struct speedscope *)view;
-	cleanup(speedscope_file_deinit) struct speedscope_file file = {0};
-	int r = speedscope_file_init(&file, s, input, out);
+	cleanup(speedscope_file_deinit) struct speedscope_file file = {
+		.input = input, .tree = view->tree, .out = out, .cut = PROFILE_NONE};
+	int r = frame_names_init(&file.names, input, view->tree);
 
-	if (!r)
-		speedscope_write_file(&file, s);
-	return r;
+	if (r)
+		return r;
+	file.path = calloc(file.names.order.n + 1, sizeof(*file.path));
+	if (!file.path)
+		return error_origin(-ENOMEM);
+	speedscope_write_file(&file, (const struct speedscope *)view);
+	return 0;
 }
 
 const struct view_class view_speedscope = {

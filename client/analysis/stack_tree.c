@@ -100,35 +100,44 @@ static bool stack_tree_follows_parent(const struct stack_tree *t, uint32_t node)
 	return t->nodes[node].parent + 1 == node;
 }
 
+/* For what does not follow its parent. */
+static int insert_node(struct stack_tree *t, uint32_t node)
+{
+	int r = profile_table_reserve(&t->table);
+
+	if (!r)
+		profile_table_insert(&t->table,
+				     hash_edge(t, (struct edge){t->nodes[node].parent,
+								t->nodes[node].frame}),
+				     node);
+	return r;
+}
+
 /* The child of @parent for @frame, which the caller saw to there being room for. */
 static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
 	struct edge edge = {parent, frame};
-	uint32_t node = parent + 1, hash;
-	int r;
+	uint32_t node = parent + 1;
+	int r = 0;
 
 	if (node < t->n_nodes && stack_tree_follows_parent(t, node) &&
 	    t->nodes[node].frame == frame) {
 		*ret = node;
 		return 0;
 	}
-	hash = hash_edge(t, edge);
-	node = profile_table_find(&t->table, hash, stack_tree_same_edge, t, &edge);
+	node = profile_table_find(&t->table, hash_edge(t, edge), stack_tree_same_edge, t, &edge);
 	if (node == PROFILE_NONE) {
-		r = profile_table_reserve(&t->table);
-		if (!r)
-			r = room_make(&t->nodes, &t->n_allocated, t->n_nodes + 1,
-				      sizeof(*t->nodes));
+		r = room_make(&t->nodes, &t->n_allocated, t->n_nodes + 1, sizeof(*t->nodes));
 		if (r)
 			return r;
 		node = (uint32_t)t->n_nodes++;
 		t->nodes[node] = (struct stack_tree_node){.parent = parent,
 							  .frame = frame & STACK_TREE_CUT};
 		if (!stack_tree_follows_parent(t, node))
-			profile_table_insert(&t->table, hash, node);
+			r = insert_node(t, node);
 	}
 	*ret = node;
-	return 0;
+	return r;
 }
 
 /* Adds to the values of an owner of some. */
@@ -290,15 +299,9 @@ static int index_nodes(struct stack_tree *t)
 	int r = 0;
 
 	profile_table_clear(&t->table);
-	for (uint32_t i = 1; i < t->n_nodes && !r; i++) {
-		struct edge edge = {t->nodes[i].parent, t->nodes[i].frame};
-
-		if (stack_tree_follows_parent(t, i))
-			continue;
-		r = profile_table_reserve(&t->table);
-		if (!r)
-			profile_table_insert(&t->table, hash_edge(t, edge), i);
-	}
+	for (uint32_t i = 1; i < t->n_nodes && !r; i++)
+		if (!stack_tree_follows_parent(t, i))
+			r = insert_node(t, i);
 	return r;
 }
 

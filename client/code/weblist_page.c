@@ -130,6 +130,7 @@ static int weblist_compare_places(const void *a, const void *b)
 /* What some places weigh. */
 struct sums {
 	int64_t flat, cum;
+	bool has_instructions;
 };
 
 static struct sums weblist_sum_places(const struct weblist_place *places, size_t n)
@@ -139,16 +140,9 @@ static struct sums weblist_sum_places(const struct weblist_place *places, size_t
 	for (size_t i = 0; i < n; i++) {
 		sums.flat = graph_add_clamped(sums.flat, places[i].flat);
 		sums.cum = graph_add_clamped(sums.cum, places[i].cum);
+		sums.has_instructions |= places[i].text != NULL;
 	}
 	return sums;
-}
-
-static bool weblist_has_instructions(const struct weblist_place *places, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (places[i].text)
-			return true;
-	return false;
 }
 
 static void weblist_put_instructions(const struct weblist_page *page,
@@ -182,7 +176,7 @@ static void weblist_put_line(const struct weblist_page *page, int64_t line, cons
 			     const struct weblist_place *places, size_t n, FILE *out)
 {
 	struct sums sums = weblist_sum_places(places, n);
-	bool live = weblist_has_instructions(places, n);
+	bool live = sums.has_instructions;
 
 	fprintf(out, "<span class=\"l%s%s\"%s>", live ? " c" : "",
 		sums.flat || sums.cum ? " h" : "",

@@ -55,14 +55,6 @@ static const char *const help[] = {
 	"  flat and cum are shares of the last interval, \"all\" of the whole time.",
 };
 
-static void put_character(FILE *out, const char *text, const struct character *c)
-{
-	if (c->is_printable)
-		fwrite(text, 1, c->n, out);
-	else
-		fputc('?', out);
-}
-
 void top_put_name(FILE *out, const char *text, size_t columns)
 {
 	bool is_cut = characters_columns(text) > columns;
@@ -76,7 +68,7 @@ void top_put_name(FILE *out, const char *text, size_t columns)
 		/* Heaps of them reach into other lines. */
 		n_marks = c.columns ? 0 : n_marks + 1;
 		if (n_marks <= MARKS_MAX)
-			put_character(out, text, &c);
+			fwrite(c.is_printable ? text : "?", 1, c.is_printable ? c.n : 1, out);
 		left -= c.columns;
 		text += c.n;
 	}
