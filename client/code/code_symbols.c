@@ -52,12 +52,6 @@ bool code_symbols_wants_node(const struct code_view *v, const struct view_input 
 	       (v->has_address && info->address == v->address);
 }
 
-static bool is_node_wanted(const struct work *w, uint32_t node)
-{
-	return w->by_nodes ? code_symbols_wants_node(w->v, w->input, node)
-			   : is_name_wanted(w->v, w->input, node);
-}
-
 static int code_spot_compare_places(const void *a, const void *b)
 {
 	const struct code_spot *x = a, *y = b;
@@ -153,7 +147,8 @@ static int code_symbols_collect_spots(struct work *w)
 
 		if (spot.mapping == PROFILE_NONE)
 			continue;
-		spot.is_wanted = is_node_wanted(w, g->order[i]);
+		spot.is_wanted = w->by_nodes ? code_symbols_wants_node(w->v, w->input, g->order[i])
+					     : is_name_wanted(w->v, w->input, g->order[i]);
 		wanted[spot.mapping] |= spot.is_wanted;
 		w->to->spots[w->to->n_spots++] = spot;
 	}
