@@ -168,16 +168,14 @@ static int flame_write_frame_texts(struct flame_page *p, const char *key)
 /* Frames, and then the texts that they name by number. */
 static int flame_write_frames(struct flame_page *p)
 {
+	static const char *const keys[] = {"name", "file", "module"};
 	const struct frame *frames = p->input->frames;
 	bool by_line = false, by_column = false;
-	int r;
+	int r = 0;
 
 	fputs("\"frames\":{", p->out);
-	r = flame_write_frame_texts(p, "name");
-	if (!r)
-		r = flame_write_frame_texts(p, "file");
-	if (!r)
-		r = flame_write_frame_texts(p, "module");
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && !r; i++)
+		r = flame_write_frame_texts(p, keys[i]);
 	if (r)
 		return r;
 	fputs("\"line\":[", p->out);

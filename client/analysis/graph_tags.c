@@ -13,7 +13,6 @@
 #include "client/analysis/label_texts.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/memory_text.h"
-#include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
@@ -21,6 +20,7 @@
 #include "common/profile/measure.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
+#include "common/utf8.h"
 
 struct graph_tags {
 	const char *unit;
@@ -103,15 +103,13 @@ static int join_labels(const struct profile *p, const struct stack *stack, char 
 	lines.all = calloc(stack->n_labels + 1, sizeof(*lines.all));
 	for (uint32_t i = 0; i < stack->n_labels && lines.all; i++) {
 		const struct profile_label *l = &stack->labels[i];
-		cleanup(freep) char *key = NULL, *value = NULL;
 
 		if (!l->str || view_is_base_label(p, l))
 			continue;
-		key = node_name_plain(profile_string(p, l->key));
-		value = node_name_plain(profile_string(p, l->str));
-		if (!key || !value || asprintf(&lines.all[lines.n], "%s:%s", key, value) < 0)
+		if (asprintf(&lines.all[lines.n], "%s:%s", profile_string(p, l->key),
+			     profile_string(p, l->str)) < 0)
 			return error_origin(-ENOMEM);
-		lines.n++;
+		utf8_make_harmless(lines.all[lines.n++]);
 	}
 	if (!lines.all)
 		return error_origin(-ENOMEM);

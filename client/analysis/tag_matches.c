@@ -141,14 +141,14 @@ static int parse_regexes(struct tag_filter *f, const char *what, char *list,
 		if (next)
 			*next++ = '\0';
 		if (f->n_regexes == REGEXES_MAX)
-			return profile_refuse(message, TAGS_E_INVALID,
+			return profile_refuse(message, REGEX_E_INVALID,
 					      "%s: more than %d expressions", what, REGEXES_MAX);
 		r = regex_new(&f->regexes[f->n_regexes], what, one, message);
 		if (r)
-			return r == REGEX_E_INVALID ? TAGS_E_INVALID : r;
+			return r;
 		f->n_regexes++;
 	}
-	return TAGS_E_OK;
+	return REGEX_E_OK;
 }
 
 int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
@@ -173,7 +173,7 @@ int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 	if (r < 0)
 		return r;
 	if (r == BOUND_TOO_BIG)
-		return profile_refuse(message, TAGS_E_INVALID,
+		return profile_refuse(message, REGEX_E_INVALID,
 				      "%s: the number is too big: \"%.60s\"", what, text);
 	if (r == BOUND_NONE) {
 		r = parse_regexes(f, what, value, message);
@@ -181,7 +181,7 @@ int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 			return r;
 	}
 	*ret = steal_ptr(&f);
-	return TAGS_E_OK;
+	return REGEX_E_OK;
 }
 
 bool tag_filter_is_range(const struct tag_filter *f)

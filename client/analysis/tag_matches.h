@@ -27,12 +27,7 @@ struct profile_message;
 struct regex;
 struct tag_filter;
 
-enum {
-	TAGS_E_OK,
-	TAGS_E_INVALID, /* see the message */
-};
-
-/* @what is the option's name. TAGS_E_* or negative errno. */
+/* @what is the option's name. REGEX_E_* (regex.h) or negative errno. */
 int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 		   struct profile_message *message);
 void tag_filter_free(struct tag_filter *f);

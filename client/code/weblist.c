@@ -233,7 +233,7 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 		return r;
 	values_init(&values, input, &v->view.options);
 	r = weblist_page_write(&w.page, out);
-	return r == WEBLIST_PAGE_E_NOTHING ? code_view_no_match(v) : r;
+	return r == VIEW_E_NO_MATCH ? code_view_no_match(v) : r;
 }
 
 const struct view_class view_weblist = {

@@ -290,7 +290,7 @@ int weblist_page_write(struct weblist_page *page, FILE *out)
 	for (size_t i = 0; i < page->n && !any; i++)
 		any = page->places[i].flat || page->places[i].cum;
 	if (!any)
-		return WEBLIST_PAGE_E_NOTHING;
+		return VIEW_E_NO_MATCH;
 	fputs(page_head, out);
 	r = weblist_put_legend(page, out);
 	for (size_t i = 0, end; !r && i < page->n; i = end) {

@@ -38,12 +38,7 @@ struct weblist_page {
 	const struct view_options *options;
 };
 
-enum {
-	WEBLIST_PAGE_E_OK,
-	WEBLIST_PAGE_E_NOTHING, /* no function with samples */
-};
-
-/* Sorts the places. WEBLIST_PAGE_E_* or negative errno. */
+/* Sorts the places. VIEW_E_OK, VIEW_E_NO_MATCH (no function with samples) or negative errno. */
 int weblist_page_write(struct weblist_page *page, FILE *out);
 void weblist_page_deinit(struct weblist_page *page);
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/profile/pprof.h" /* struct profile_message */
+#include "client/formats/any_read.h" /* ANY_E_MALFORMED */
 
 /*
  * Lines of the first sample value, in order of their texts; *ret malloc'ed, NUL-terminated, the
@@ -19,15 +19,11 @@
  */
 int collapsed_write(const struct profile *p, char **ret, size_t *ret_length);
 
-enum {
-	COLLAPSED_E_OK,
-	COLLAPSED_E_MALFORMED, /* see the message; it names the line */
-};
-
 /*
  * Whoever wrote them: names go up to the last blank. Empty lines are passed over, and those that
  * begin with # and end in no count. The samples' only value is samples/count; functions are all
- * that is known of a frame. Pure. COLLAPSED_E_* or negative errno.
+ * that is known of a frame. Pure. ANY_E_OK, ANY_E_MALFORMED (the message names the line) or
+ * negative errno.
  */
 int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message);

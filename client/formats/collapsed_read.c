@@ -12,7 +12,7 @@
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
 
-#define REFUSE(message, ...) profile_refuse(message, COLLAPSED_E_MALFORMED, __VA_ARGS__)
+#define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
 /* The count behind the last blank; what is before it in *ret. */
 static bool collapsed_split_line(const struct text_line *line, struct text_span *ret,
@@ -110,5 +110,5 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);
-	return COLLAPSED_E_OK;
+	return ANY_E_OK;
 }

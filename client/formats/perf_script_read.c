@@ -22,7 +22,7 @@
 #define INLINED_MAX 256 /* in one frame; perf knows fewer */
 #define COMM_MAX    15
 
-#define REFUSE(message, ...) profile_refuse(message, PERF_SCRIPT_E_MALFORMED, __VA_ARGS__)
+#define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
 struct head {
 	struct text_span comm, event, rest; /* rest: behind the event, a frame or nothing */
@@ -372,10 +372,10 @@ static int perf_script_set_types(struct reader *r)
 					    type ? type->unit : "count");
 		has_cpu |= type != NULL;
 	}
-	if (!e) {
-		r->p->period_type = r->p->sample_types[1];
-		e = profile_add_text(r->p, "pid", &r->key_pid);
-	}
+	if (e)
+		return e;
+	r->p->period_type = r->p->sample_types[1];
+	e = profile_add_text(r->p, "pid", &r->key_pid);
 	if (!e)
 		e = profile_add_text(r->p, "tid", &r->key_tid);
 	return e ? e : profile_add_text(r->p, "comm", &r->key_comm);
@@ -411,5 +411,5 @@ int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 	if (e)
 		return e;
 	*ret = steal_ptr(&r.p);
-	return PERF_SCRIPT_E_OK;
+	return ANY_E_OK;
 }
