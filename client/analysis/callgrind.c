@@ -250,19 +250,17 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 	cleanup(callgrind_writer_deinit) struct writer w = {.out = out,
 							    .g = view->graph,
 							    .p = input->profile};
+	struct profile **const texts[] = {&w.objects, &w.files, &w.functions};
 	size_t n = view->graph->nodes_in.n + 1;
-	int r;
+	int r = 0;
 
 	values_init_for(&w.values, view, input, true);
 	w.n_namesakes = calloc(n, sizeof(*w.n_namesakes));
 	w.function_of = calloc(n, sizeof(*w.function_of));
 	if (!w.n_namesakes || !w.function_of)
 		return error_origin(-ENOMEM);
-	r = profile_new(&w.objects);
-	if (!r)
-		r = profile_new(&w.files);
-	if (!r)
-		r = profile_new(&w.functions);
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && !r; i++)
+		r = profile_new(texts[i]);
 	return r ? r : callgrind_put_graph(&w, input);
 }
 

@@ -203,18 +203,6 @@ static int weblist_add_node(struct work *w, uint32_t id)
 	return r || file ? r : weblist_add_place(w, &place);
 }
 
-static int weblist_collect(struct work *w)
-{
-	const struct graph *g = w->v->view.graph;
-	int r = code_symbols_init(&w->symbols, w->v, w->input, true);
-
-	for (size_t i = 0; !r && i < w->symbols.n_symbols && !w->page.is_cut; i++)
-		r = weblist_add_symbol(w, &w->symbols.symbols[i]);
-	for (size_t i = 0; !r && i < g->n_order; i++)
-		r = weblist_add_node(w, g->order[i]);
-	return r;
-}
-
 static int weblist_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
@@ -228,7 +216,11 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 	if (!r)
 		r = code_view_sources(v, &w.page.sources);
 	if (!r)
-		r = weblist_collect(&w);
+		r = code_symbols_init(&w.symbols, v, input, true);
+	for (size_t i = 0; !r && i < w.symbols.n_symbols && !w.page.is_cut; i++)
+		r = weblist_add_symbol(&w, &w.symbols.symbols[i]);
+	for (size_t i = 0; !r && i < view->graph->n_order; i++)
+		r = weblist_add_node(&w, view->graph->order[i]);
 	if (r)
 		return r;
 	values_init(&values, input, &v->view.options);
