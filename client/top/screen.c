@@ -193,16 +193,10 @@ int top_key(struct top_view *v, int key, unsigned rows, size_t n)
 		v->has_help = false;
 		v->filter[0] = '\0';
 		break;
-	case KEY_UP:
-	case KEY_DOWN:
-	case KEY_PAGE_UP:
-	case KEY_PAGE_DOWN:
-	case KEY_HOME:
-	case KEY_END:
-		top_scroll(v, key, rows, n);
-		break;
 	default:
-		return TOP_GOES_ON;
+		if (key < KEY_UP || key > KEY_END)
+			return TOP_GOES_ON;
+		top_scroll(v, key, rows, n);
 	}
 	return TOP_REDRAWS;
 }
