@@ -134,7 +134,7 @@ static int64_t picture_score(const struct graph *g, uint32_t node)
 
 struct ordering {
 	const struct graph *g;
-	const int64_t *scores; /* by node; NULL: by flat */
+	const int64_t *scores; /* by node */
 };
 
 static int compare_magnitudes(int64_t a, int64_t b)
@@ -188,38 +188,34 @@ static int compare_nodes(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct ordering *o = userdata;
 	const struct graph_node *nx = &o->g->nodes[x], *ny = &o->g->nodes[y];
-	int by_flat = compare_magnitudes(nx->flat.value, ny->flat.value);
-	int c = o->scores ? compare_magnitudes(o->scores[x], o->scores[y]) : by_flat;
+	bool by_flat = !o->g->options.is_picture && !o->g->options.by_cum;
+	int c = compare_magnitudes(o->scores[x], o->scores[y]);
 
 	if (!c)
 		c = strcmp(graph_name(o->g, x), graph_name(o->g, y));
 	if (!c)
-		c = o->scores ? by_flat : compare_magnitudes(nx->cum.value, ny->cum.value);
+		c = by_flat ? compare_magnitudes(nx->cum.value, ny->cum.value)
+			    : compare_magnitudes(nx->flat.value, ny->flat.value);
 	return c ? c : compare_infos(o->g, x, y);
 }
 
 int graph_sort(struct graph *g)
 {
-	cleanup(freep) int64_t *scores = NULL;
-	struct ordering ordering = {.g = g};
-	bool by_score = g->options.is_picture || g->options.by_cum;
+	cleanup(freep) int64_t *scores = calloc(g->nodes_in.n + 1, sizeof(*scores));
+	struct ordering ordering = {.g = g, .scores = scores};
 
-	if (by_score) {
-		scores = calloc(g->nodes_in.n + 1, sizeof(*scores));
-		if (!scores)
-			return error_origin(-ENOMEM);
-	}
+	if (!scores)
+		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < g->n_order; i++) {
 		uint32_t node = g->order[i];
 		int r = graph_make_name(g, node);
 
 		if (r)
 			return r;
-		if (by_score)
-			scores[node] = g->options.is_picture ? picture_score(g, node)
-							     : g->nodes[node].cum.value;
+		scores[node] = g->options.is_picture ? picture_score(g, node)
+			       : g->options.by_cum   ? g->nodes[node].cum.value
+						     : g->nodes[node].flat.value;
 	}
-	ordering.scores = scores;
 	qsort_r(g->order, g->n_order, sizeof(*g->order), compare_nodes, &ordering);
 	return 0;
 }
