@@ -25,8 +25,9 @@
 
 /* Which of its namesakes a function is. */
 struct namesake {
-	uint32_t name;  /* into names[] */
-	uint32_t which; /* from 1 on */
+	uint32_t caller;      /* with call_tree; else GRAPH_NONE */
+	uint32_t whole, name; /* into whole, names */
+	uint32_t which;       /* from 1 on */
 };
 
 struct writer {
@@ -36,25 +37,13 @@ struct writer {
 	struct values values;
 	/* Texts that were written, by the number that they have: a profile's strings. */
 	struct profile *objects, *files, *functions;
-	struct frames whole;         /* functions, without address and line */
-	struct frames names;         /* without object, too */
-	uint32_t *n_namesakes;       /* by names */
-	struct pair_table by_caller; /* with call_tree the caller, and the whole, to namesakes[] */
-	struct namesake *namesakes;
-	uint32_t n_functions;
+	struct frames whole;        /* functions, without address and line */
+	struct frames names;        /* without object, too */
+	uint32_t *n_namesakes;      /* by names */
+	struct namesake *namesakes; /* by caller and whole */
+	struct intern namesakes_in;
 	uint32_t *function_of; /* by node, into namesakes[] */
 };
-
-static int callgrind_init(struct view *view)
-{
-	struct graph_options options;
-
-	view->options.trim = false;
-	options = graph_options_from(&view->options, true);
-	options.wants_calls = options.tells_objects = true;
-	options.is_tree = view->options.call_tree;
-	return graph_new(&view->graph, &options);
-}
 
 /* Finds out which function @node is a part of. */
 static int callgrind_find_function(struct writer *w, uint32_t node)
@@ -62,31 +51,26 @@ static int callgrind_find_function(struct writer *w, uint32_t node)
 	const struct graph_node *n = &w->g->nodes[node];
 	const struct frame *info = &w->g->infos.all[n->info];
 	struct frame key = {.name = info->name, .filename = info->filename};
-	struct pair_table_slot *slot;
-	uint32_t whole, name;
+	struct namesake function = {.caller = n->parent};
+	size_t n_before = w->namesakes_in.n;
 	int r;
 
 	/* What has no name is called by its object. */
 	if (!info->name)
 		key.object = info->object;
-	r = frames_intern(&w->names, &key, &name);
+	r = frames_intern(&w->names, &key, &function.name);
 	if (r)
 		return r;
 	key.object = info->object;
 	key.start_line = info->name ? info->start_line : 0;
-	r = frames_intern(&w->whole, &key, &whole);
+	r = frames_intern(&w->whole, &key, &function.whole);
 	if (r)
 		return r;
-	slot = pair_table_at(&w->by_caller, n->parent, whole);
-	if (!slot)
-		return error_origin(-ENOMEM);
-	if (slot->value == PAIR_TABLE_NONE) {
-		slot->value = w->n_functions;
-		w->namesakes[w->n_functions++] = (struct namesake){.name = name,
-								   .which = ++w->n_namesakes[name]};
-	}
-	w->function_of[node] = slot->value;
-	return 0;
+	r = intern_add(&w->namesakes_in, &w->namesakes, &function, sizeof(function),
+		       offsetof(struct namesake, name), &w->function_of[node]);
+	if (!r && w->namesakes_in.n > n_before)
+		w->namesakes[n_before].which = ++w->n_namesakes[function.name];
+	return r;
 }
 
 /* "(1) name" the first time that it is written, then "(1)". */
@@ -193,7 +177,7 @@ static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t befo
 	}
 	callgrind_put_address(w, info->address, last);
 	fprintf(w->out, " %" PRId64 " %" PRId64 "\n", info->line,
-		callgrind_scale_value(w, graph_mean(node->flat, node->flat_divisor)));
+		callgrind_scale_value(w, graph_mean(node->flat)));
 	calls = graph_callees(w->g, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
@@ -205,7 +189,7 @@ static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t befo
 		fputs("calls=1 ", w->out);
 		callgrind_put_address(w, callee->address, &info->address);
 		fprintf(w->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
-			callgrind_scale_value(w, call->weight));
+			callgrind_scale_value(w, call->weight.value));
 	}
 	return 0;
 }
@@ -233,10 +217,10 @@ static int callgrind_put_graph(struct writer *w, const struct view_input *input)
 	int r = 0;
 
 	/* Calls may lead to what is not listed, where negative values are left out. */
-	for (uint32_t i = 0; i < g->n_nodes && !r; i++)
+	for (uint32_t i = 0; i < g->nodes_in.n && !r; i++)
 		if (g->nodes[i].is_listed)
 			r = callgrind_find_function(w, i);
-	for (size_t i = 0; i < g->n_calls && !r; i++)
+	for (size_t i = 0; i < g->calls_in.n && !r; i++)
 		r = callgrind_find_function(w, g->calls[i].callee);
 	fputs("# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
 	      "\npositions: instr line\n",
@@ -255,7 +239,7 @@ static void callgrind_writer_deinit(struct writer *w)
 	profile_free(w->functions);
 	frames_deinit(&w->whole);
 	frames_deinit(&w->names);
-	pair_table_deinit(&w->by_caller);
+	intern_deinit(&w->namesakes_in);
 	free(w->n_namesakes);
 	free(w->namesakes);
 	free(w->function_of);
@@ -266,26 +250,27 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 	cleanup(callgrind_writer_deinit) struct writer w = {.out = out,
 							    .g = view->graph,
 							    .p = input->profile};
-	size_t n = view->graph->n_nodes + 1;
-	int r;
+	struct profile **const texts[] = {&w.objects, &w.files, &w.functions};
+	size_t n = view->graph->nodes_in.n + 1;
+	int r = 0;
 
 	values_init_for(&w.values, view, input, true);
 	w.n_namesakes = calloc(n, sizeof(*w.n_namesakes));
-	w.namesakes = calloc(n, sizeof(*w.namesakes));
 	w.function_of = calloc(n, sizeof(*w.function_of));
-	if (!w.n_namesakes || !w.namesakes || !w.function_of)
+	if (!w.n_namesakes || !w.function_of)
 		return error_origin(-ENOMEM);
-	r = profile_new(&w.objects);
-	if (!r)
-		r = profile_new(&w.files);
-	if (!r)
-		r = profile_new(&w.functions);
+	for (size_t i = 0; i < ARRAY_SIZE(texts) && !r; i++)
+		r = profile_new(texts[i]);
 	return r ? r : callgrind_put_graph(&w, input);
 }
 
 const struct view_class view_callgrind = {
 	.name = "callgrind",
 	.wants_addresses = true,
-	.init = callgrind_init,
+	.graph = {.is_wanted = true,
+		  .is_whole = true,
+		  .has_calls = true,
+		  .tells_objects = true,
+		  .may_be_tree = true},
 	.end = callgrind_end,
 };

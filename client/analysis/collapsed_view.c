@@ -90,49 +90,22 @@ static int collapsed_add(struct view *view, const struct view_input *input,
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static int collapsed_compare_texts(const void *a, const void *b, void *context)
-{
-	const struct profile *texts = context;
-
-	return strcmp(profile_string(texts, *(const uint32_t *)a),
-		      profile_string(texts, *(const uint32_t *)b));
-}
-
-/* Per text, its place among all of them. */
-static int rank_texts(struct profile *texts, uint32_t **ret)
-{
-	size_t n = profile_n_strings(texts);
-	cleanup(freep) uint32_t *sorted = calloc(n, sizeof(*sorted));
-	cleanup(freep) uint32_t *ranks = calloc(n, sizeof(*ranks));
-
-	if (!sorted || !ranks)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < n; i++)
-		sorted[i] = i;
-	qsort_r(sorted, n, sizeof(*sorted), collapsed_compare_texts, texts);
-	for (uint32_t i = 0; i < n; i++)
-		ranks[sorted[i]] = i;
-	*ret = steal_ptr(&ranks);
-	return 0;
-}
-
 static int write_lines(const struct collapsed_view *c, const struct stack_tree_order *order,
 		       FILE *out)
 {
-	size_t n, deepest = 0;
-	const struct stack_tree_node *nodes = stack_tree_nodes(c->view.tree, &n);
+	uint32_t deepest = 0;
 	cleanup(freep) const char **path = NULL;
 
 	for (size_t i = 0; i < order->n; i++)
-		if (order->depths[i] > deepest)
-			deepest = order->depths[i];
-	path = calloc(deepest + 1, sizeof(*path));
+		if (order->all[i].depth > deepest)
+			deepest = order->all[i].depth;
+	path = calloc((size_t)deepest + 1, sizeof(*path));
 	if (!path)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < order->n; i++) {
-		const struct stack_tree_node *node = &nodes[order->nodes[i]];
+		const struct stack_tree_node *node = order->all[i].node;
 		int64_t value = stack_tree_value(c->view.tree, node, 0);
-		uint32_t depth = order->depths[i];
+		uint32_t depth = order->all[i].depth;
 
 		path[depth] = node->frame == STACK_TREE_CUT ? "(too light to be kept)"
 							    : profile_string(c->texts, node->frame);
@@ -149,10 +122,17 @@ static int collapsed_end(struct view *view, const struct view_input *input, FILE
 {
 	struct collapsed_view *c = (struct collapsed_view *)view;
 	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
+	size_t n = profile_n_strings(c->texts);
+	cleanup(freep) const char **texts = calloc(n, sizeof(*texts));
 	cleanup(freep) uint32_t *ranks = NULL;
-	int r = rank_texts(c->texts, &ranks);
+	int r;
 
 	(void)input;
+	if (!texts)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		texts[i] = profile_string(c->texts, i);
+	r = stack_tree_rank_texts(texts, n, &ranks);
 	if (!r)
 		r = stack_tree_order(view->tree, ranks, true, &order);
 	return r ? r : write_lines(c, &order, out);

@@ -39,15 +39,6 @@ struct writer {
 	bool *has_tags;    /* by node */
 };
 
-static int dot_init(struct view *view)
-{
-	struct graph_options options = graph_options_from(&view->options, true);
-
-	options.wants_calls = options.is_picture = true;
-	options.is_tree = view->options.call_tree;
-	return graph_new(&view->graph, &options);
-}
-
 /*
  * Inside of quotes: @newline is what ends a line, \\n centred or \\l to the left. One byte that is
  * no UTF-8 would make graphviz take all of the text for Latin-1.
@@ -123,20 +114,27 @@ static unsigned dot_font_size(const struct writer *w, int64_t flat)
 	return FONT_MIN + (unsigned)ceil(FONT_GROWTH * sqrt(share));
 }
 
-/* The end of a tooltip: what it is about weighs @value. */
-static void dot_end_tooltip(FILE *out, const char *value)
+static void dot_put_value(const struct writer *w, int64_t value)
 {
-	fputs(" (", out);
-	dot_put_escaped(out, value, " ");
-	fputs(")\"", out);
+	char text[MEASURE_TEXT_MAX];
+
+	dot_put_escaped(w->out, values_print(&w->values, text, value), " ");
+}
+
+/* The end of a tooltip: what it is about weighs @value. */
+static void dot_end_tooltip(const struct writer *w, int64_t value)
+{
+	fputs(" (", w->out);
+	dot_put_value(w, value);
+	fputs(")\"", w->out);
 }
 
 static int dot_put_box(const struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	int64_t flat = graph_mean(node->flat, node->flat_divisor);
-	int64_t cum = graph_mean(node->cum, node->cum_divisor);
-	char value[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	int64_t flat = graph_mean(node->flat);
+	int64_t cum = graph_mean(node->cum);
+	char share[MEASURE_TEXT_MAX];
 	cleanup(freep) char *name = NULL;
 	int64_t total = w->input->total;
 	int r = node_name_lines(w->input->profile, &w->g->infos.all[node->info], &name);
@@ -145,21 +143,19 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 		return r;
 	fprintf(w->out, "N%" PRIu32 " [label=\"", w->numbers[id]);
 	dot_put_escaped(w->out, name, "\\n");
-	values_print(&w->values, value, flat);
 	fputs("\\n", w->out);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, flat);
 	if (flat)
 		fprintf(w->out, " (%s)", values_print_share(share, flat, total));
 	if (cum != flat) {
-		values_print(&w->values, value, cum);
 		fprintf(w->out, "%sof ", flat ? "\\n" : " ");
-		dot_put_escaped(w->out, value, " ");
+		dot_put_value(w, cum);
 		fprintf(w->out, " (%s)", values_print_share(share, cum, total));
 	}
 	fprintf(w->out, "\" id=\"node%" PRIu32 "\" fontsize=%u shape=box tooltip=\"",
 		w->numbers[id], dot_font_size(w, flat));
 	dot_put_escaped(w->out, graph_name(w->g, id), " ");
-	dot_end_tooltip(w->out, value);
+	dot_end_tooltip(w, cum);
 	fputs(" color=\"", w->out);
 	dot_put_color(w->out, cum, total, false);
 	fputs("\" fillcolor=\"", w->out);
@@ -170,18 +166,16 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 
 static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
 {
-	int64_t weight = graph_mean(call->weight, call->weight_divisor), total = w->input->total;
+	int64_t weight = graph_mean(call->weight), total = w->input->total;
 	const char *caller = graph_name(w->g, call->caller);
 	const char *callee = graph_name(w->g, call->callee);
 	double share = total ? fabs((double)weight / (double)total) : 0;
-	char value[MEASURE_TEXT_MAX];
 
 	/* More than all is possible where profiles are compared. */
 	share = share > 1 ? 1 : share;
-	values_print(&w->values, value, weight);
 	fprintf(w->out, "N%" PRIu32 " -> N%" PRIu32 " [label=\" ", w->numbers[call->caller],
 		w->numbers[call->callee]);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fprintf(w->out, "%s\" weight=%u penwidth=%u color=\"",
 		call->is_inlined ? "\\n (inline)" : "", 1 + (unsigned)(share * WEIGHT_MAX),
 		1 + (unsigned)(share * WIDTH_MAX));
@@ -190,7 +184,7 @@ static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
 	dot_put_escaped(w->out, caller, " ");
 	fputs(call->is_residual ? " ... " : " -> ", w->out);
 	dot_put_escaped(w->out, callee, " ");
-	dot_end_tooltip(w->out, value);
+	dot_end_tooltip(w, weight);
 	fprintf(w->out, "%s%s]\n", call->is_residual ? " style=\"dotted\"" : "",
 		w->has_tags[call->caller] ? " minlen=2" : "");
 }
@@ -207,58 +201,45 @@ static void dot_put_tag(const struct writer *w, const struct tag_box *box, const
 			int64_t weight)
 {
 	const char *style = box->is_dotted ? " style=\"dotted\"" : "";
-	char value[MEASURE_TEXT_MAX];
 
-	values_print(&w->values, value, weight);
 	fprintf(w->out, "%s_%c%zu [label=\"", box->parent, box->kind, box->index);
 	dot_put_escaped(w->out, name, "\\n");
 	fputs("\" fontsize=8 shape=box3d tooltip=\"", w->out);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fprintf(w->out, "\"]\n%s -> %s_%c%zu [label=\" ", box->parent, box->parent, box->kind,
 		box->index);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fputs("\" weight=100 tooltip=\"", w->out);
-	dot_put_escaped(w->out, value, " ");
+	dot_put_value(w, weight);
 	fprintf(w->out, "\"%s]\n", style);
-}
-
-static int64_t tag_flat(const struct graph_tag *tag)
-{
-	return graph_mean(tag->flat, tag->flat_divisor);
-}
-
-static int64_t tag_cum(const struct graph_tag *tag)
-{
-	return graph_mean(tag->cum, tag->cum_divisor);
 }
 
 static int compare_tags(const void *a, const void *b, void *userdata)
 {
 	const struct graph_tag *x = a, *y = b;
 	const bool *by_flat = userdata;
-	int64_t wx = *by_flat ? 0 : llabs(x->cum), wy = *by_flat ? 0 : llabs(y->cum);
+	int64_t wx = *by_flat ? 0 : llabs(x->cum.value), wy = *by_flat ? 0 : llabs(y->cum.value);
 
 	if (wx == wy) {
-		wx = llabs(x->flat);
-		wy = llabs(y->flat);
+		wx = llabs(x->flat.value);
+		wy = llabs(y->flat.value);
 	}
-	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->name, y->name);
+	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->is.name, y->is.name);
 }
 
 /*
  * Numbers below a box. More than four are told as four ranges, each in units of its own: each one
  * joins that of the four heaviest ones that it is nearest to.
  */
-static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
-			   bool by_flat, bool *ret_some)
+static void dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
+			    bool by_flat, bool *ret_some)
 {
 	struct graph_tag least[GRAPH_TAGS_SHOWN], most[GRAPH_TAGS_SHOWN], sum[GRAPH_TAGS_SHOWN];
-	cleanup(freep) struct graph_tag *tags = NULL;
 	size_t n, n_groups;
-	int r = graph_tags_of(w->g->tags, id, true, below, &tags, &n);
+	struct graph_tag *tags = graph_tags_of(w->g->tags, id, true, below, &n);
 
-	if (r || !n)
-		return r;
+	if (!n)
+		return;
 	qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
 	n_groups = n < GRAPH_TAGS_SHOWN ? n : GRAPH_TAGS_SHOWN;
 	for (size_t i = 0; i < n; i++) {
@@ -266,31 +247,28 @@ static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, 
 		size_t near = i < n_groups ? i : 0;
 
 		for (size_t j = 1; j < n_groups && i >= n_groups; j++)
-			if (fabs((double)tag->number - (double)tags[j].number) <
-			    fabs((double)tag->number - (double)tags[near].number))
+			if (fabs((double)tag->is.number - (double)tags[j].is.number) <
+			    fabs((double)tag->is.number - (double)tags[near].is.number))
 				near = j;
 		if (i < n_groups) {
 			least[i] = most[i] = sum[i] = *tag;
 			continue;
 		}
-		least[near] = tag->number < least[near].number ? *tag : least[near];
-		most[near] = tag->number > most[near].number ? *tag : most[near];
-		sum[near].flat = graph_add_clamped(sum[near].flat, tag->flat);
-		sum[near].flat_divisor = graph_add_clamped(sum[near].flat_divisor,
-							   tag->flat_divisor);
-		sum[near].cum = graph_add_clamped(sum[near].cum, tag->cum);
-		sum[near].cum_divisor = graph_add_clamped(sum[near].cum_divisor, tag->cum_divisor);
+		least[near] = tag->is.number < least[near].is.number ? *tag : least[near];
+		most[near] = tag->is.number > most[near].is.number ? *tag : most[near];
+		graph_sum_add(&sum[near].flat, &tag->flat);
+		graph_sum_add(&sum[near].cum, &tag->cum);
 	}
 	for (size_t i = 0; i < n_groups; i++) {
-		bool is_flat = by_flat || tag_flat(&sum[i]) == tag_cum(&sum[i]);
-		int64_t weight = is_flat ? tag_flat(&sum[i]) : tag_cum(&sum[i]);
+		bool is_flat = by_flat || graph_mean(sum[i].flat) == graph_mean(sum[i].cum);
+		int64_t weight = graph_mean(is_flat ? sum[i].flat : sum[i].cum);
 		char range[2 * MEASURE_TEXT_MAX + 4], from[MEASURE_TEXT_MAX], to[MEASURE_TEXT_MAX];
 
-		measure_print(from, sizeof(from), least[i].number, least[i].unit, "auto");
-		measure_print(to, sizeof(to), most[i].number, most[i].unit, "auto");
+		measure_print(from, sizeof(from), least[i].is.number, least[i].is.unit, "auto");
+		measure_print(to, sizeof(to), most[i].is.number, most[i].is.unit, "auto");
 		if (n == n_groups)
-			snprintf(range, sizeof(range), "%s", least[i].name);
-		else if (least[i].number == most[i].number)
+			snprintf(range, sizeof(range), "%s", least[i].is.name);
+		else if (least[i].is.number == most[i].is.number)
 			snprintf(range, sizeof(range), "%s", from);
 		else
 			snprintf(range, sizeof(range), "%s..%s", from, to);
@@ -299,7 +277,6 @@ static int dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, 
 		dot_put_tag(w, &(struct tag_box){parent, 'n', i, !is_flat}, range, weight);
 		*ret_some = true;
 	}
-	return 0;
 }
 
 static bool calls_others(const struct graph *g, uint32_t id)
@@ -314,32 +291,28 @@ static bool calls_others(const struct graph *g, uint32_t id)
 }
 
 /* Of a box that calls others its own weight is told by labels, else all of it. */
-static int dot_put_tags(const struct writer *w, uint32_t id)
+static void dot_put_tags(const struct writer *w, uint32_t id)
 {
-	cleanup(freep) struct graph_tag *tags = NULL;
-	bool *has_tags = &w->has_tags[id], by_flat;
+	bool *has_tags = &w->has_tags[id], by_flat = calls_others(w->g, id);
 	size_t n;
 	char parent[32];
-	int r = graph_tags_of(w->g->tags, id, false, GRAPH_TAG_NONE, &tags, &n);
+	struct graph_tag *tags = graph_tags_of(w->g->tags, id, false, GRAPH_TAG_NONE, &n);
 
-	if (r)
-		return r;
-	by_flat = calls_others(w->g, id);
 	if (n)
 		qsort_r(tags, n, sizeof(*tags), compare_tags, &by_flat);
-	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN && !r; i++) {
-		int64_t weight = by_flat ? tag_flat(&tags[i]) : tag_cum(&tags[i]);
+	for (size_t i = 0; i < n && i < GRAPH_TAGS_SHOWN; i++) {
+		int64_t weight = graph_mean(by_flat ? tags[i].flat : tags[i].cum);
 
 		if (!weight)
 			continue;
 		snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-		dot_put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].name, weight);
+		dot_put_tag(w, &(struct tag_box){parent, 't', i, false}, tags[i].is.name, weight);
 		*has_tags = true;
 		snprintf(parent, sizeof(parent), "N%" PRIu32 "_t%zu", w->numbers[id], i);
-		r = dot_put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
+		dot_put_numbers(w, id, tags[i].kind, parent, by_flat, has_tags);
 	}
 	snprintf(parent, sizeof(parent), "N%" PRIu32, w->numbers[id]);
-	return r ? r : dot_put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
+	dot_put_numbers(w, id, GRAPH_TAG_NONE, parent, by_flat, has_tags);
 }
 
 /*
@@ -348,15 +321,15 @@ static int dot_put_tags(const struct writer *w, uint32_t id)
  */
 static int dot_put_arrows(const struct writer *w)
 {
-	cleanup(freep) uint32_t *calls = calloc(w->g->n_calls + 1, sizeof(*calls));
-	cleanup(freep) uint32_t *n_in = calloc(w->g->n_nodes + 1, sizeof(*n_in));
-	cleanup(freep) uint32_t *n_out = calloc(w->g->n_nodes + 1, sizeof(*n_out));
+	cleanup(freep) uint32_t *calls = calloc(w->g->calls_in.n + 1, sizeof(*calls));
+	cleanup(freep) uint32_t *n_in = calloc(w->g->nodes_in.n + 1, sizeof(*n_in));
+	cleanup(freep) uint32_t *n_out = calloc(w->g->nodes_in.n + 1, sizeof(*n_out));
 	size_t n = 0,
 	       maxdegree = w->view->options.maxdegree > 0 ? (size_t)w->view->options.maxdegree : 0;
 
 	if (!calls || !n_in || !n_out)
 		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < w->g->n_calls; i++) {
+	for (uint32_t i = 0; i < w->g->calls_in.n; i++) {
 		const struct graph_call *call = &w->g->calls[i];
 
 		if (!call->is_gone && w->numbers[call->caller] && w->numbers[call->callee])
@@ -383,7 +356,7 @@ static int dot_put_graph(struct writer *w)
 
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		int64_t flat = llabs(graph_mean(node->flat, node->flat_divisor));
+		int64_t flat = llabs(graph_mean(node->flat));
 
 		w->numbers[g->order[i]] = (uint32_t)i + 1;
 		if (flat > w->max_flat)
@@ -392,7 +365,7 @@ static int dot_put_graph(struct writer *w)
 	for (size_t i = 0; i < g->n_order && !r; i++) {
 		r = dot_put_box(w, g->order[i]);
 		if (!r)
-			r = dot_put_tags(w, g->order[i]);
+			dot_put_tags(w, g->order[i]);
 	}
 	if (!r)
 		r = dot_put_arrows(w);
@@ -403,8 +376,8 @@ static int dot_put_graph(struct writer *w)
 static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	const struct graph *g = view->graph;
-	cleanup(freep) uint32_t *numbers = calloc(g->n_nodes + 1, sizeof(*numbers));
-	cleanup(freep) bool *has_tags = calloc(g->n_nodes + 1, sizeof(*has_tags));
+	cleanup(freep) uint32_t *numbers = calloc(g->nodes_in.n + 1, sizeof(*numbers));
+	cleanup(freep) bool *has_tags = calloc(g->nodes_in.n + 1, sizeof(*has_tags));
 	struct writer w = {.out = out,
 			   .view = view,
 			   .g = g,
@@ -418,4 +391,8 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 	return dot_put_graph(&w);
 }
 
-const struct view_class view_dot = {.name = "dot", .init = dot_init, .end = dot_end};
+const struct view_class view_dot = {
+	.name = "dot",
+	.graph = {.is_wanted = true, .has_calls = true, .is_picture = true, .may_be_tree = true},
+	.end = dot_end,
+};

@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * --flame: the stacks as one HTML page that draws them, and needs nothing else: no network, no
+ * other file. What is in the page is the tree of stacks with the values of each node; how it looks
+ * is flame/.
+ *
+ * Stacks that are labelled pprof::base=true, as pprof labels what --diff_base takes away, are what
+ * the others are compared with: their values, which are negative there, become the nodes' base, and
+ * colours tell what changed. Values that are negative otherwise (--base) are told as they are, but
+ * have no width.
+ *
+ * The page tells files, lines and modules of frames as far as frames tell them: the caller shapes
+ * stacks with objects (shape_options.with_objects) and, where functions are asked for, with files
+ * (SHAPE_FILEFUNCTIONS). Of options matter `unit` ("auto" and "minimum" let the page choose),
+ * `divide_by` and `filters`; means are not drawn, since they do not add up.
+ *
+ * A profile of several sample types shows the one of view_input.type, and lets its reader go to the
+ * others, unless options.one_type. Which boxes are kept, and are first, goes by the former.
+ *
+ * Limits: FLAME_NODES_MAX boxes; the lightest beyond them are told as one grey box below their
+ * caller, with their sum. FLAME_TYPES_MAX sample types, and fewer of them where they would have
+ * more values than FLAME_OTHERS_MAX.
+ *
  * What the page holds, as flame/data.js takes it: nodes in stack_tree_order(), four arrays of
  * numbers; frames numbered as they come there, and texts interned, so that numbers are short.
  * Values of other types than the chosen one stand apart from them, for those nodes alone that have
  * any: mostly the ends of stacks, one in ten.
  */
-#include "client/analysis/flame.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,8 +38,13 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+
+#define FLAME_NODES_MAX  ((size_t)1 << 20) /* some 15 bytes of the page each */
+#define FLAME_TYPES_MAX  8
+#define FLAME_OTHERS_MAX ((size_t)1 << 19) /* some 10 bytes each */
 
 struct flame {
 	/* Its tree is there from the first stack on: of each type the value and that of its base.
@@ -31,10 +55,13 @@ struct flame {
 	bool has_base;
 };
 
-/* The page's own numbers of frames and texts. */
-struct flame_numbers {
-	struct frame_names names;
-	uint32_t *frames; /* by number */
+/* What is written, with the page's own numbers of frames and texts. */
+struct flame_page {
+	const struct flame *f;
+	const struct view_input *input;
+	FILE *out;
+	struct frame_names names; /* with the nodes in their order */
+	uint32_t *frames;         /* by number */
 	size_t n_frames;
 	struct profile *texts;
 };
@@ -85,145 +112,92 @@ static int flame_add(struct view *view, const struct view_input *input, const st
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-static void flame_numbers_deinit(struct flame_numbers *n)
+static void flame_page_deinit(struct flame_page *p)
 {
-	frame_names_deinit(&n->names);
-	profile_free(n->texts);
-	free(n->frames);
+	frame_names_deinit(&p->names);
+	profile_free(p->texts);
+	free(p->frames);
 }
 
-static void number_frames(struct flame_numbers *n, const struct stack_tree *tree)
+static int flame_page_init(struct flame_page *p)
 {
-	size_t n_nodes;
-	const struct stack_tree_node *nodes = stack_tree_nodes(tree, &n_nodes);
-
-	for (size_t i = 0; i < n->names.order.n; i++) {
-		uint32_t frame = nodes[n->names.order.nodes[i]].frame;
-
-		if (frame == STACK_TREE_CUT || n->names.numbers[frame] != PROFILE_NONE)
-			continue;
-		n->names.numbers[frame] = (uint32_t)n->n_frames;
-		n->frames[n->n_frames++] = frame;
-	}
-}
-
-static int flame_numbers_init(struct flame_numbers *n, const struct flame *f,
-			      const struct view_input *input)
-{
-	int r = frame_names_init(&n->names, input, f->view.tree);
+	int r = frame_names_init(&p->names, p->input, p->f->view.tree);
 
 	if (!r)
-		r = profile_new(&n->texts);
+		r = profile_new(&p->texts);
 	if (r)
 		return r;
-	n->frames = calloc(n->names.n + 1, sizeof(*n->frames));
-	if (!n->frames)
+	p->frames = calloc(p->names.n + 1, sizeof(*p->frames));
+	if (!p->frames)
 		return error_origin(-ENOMEM);
-	number_frames(n, f->view.tree);
+	for (size_t i = 0; i < p->names.order.n; i++) {
+		uint32_t frame = p->names.order.all[i].node->frame;
+
+		if (frame == STACK_TREE_CUT || p->names.numbers[frame] != PROFILE_NONE)
+			continue;
+		p->names.numbers[frame] = (uint32_t)p->n_frames;
+		p->frames[p->n_frames++] = frame;
+	}
 	return 0;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
 /* @key: "name", "file" or "module" */
-static int flame_write_frame_texts(struct flame_numbers *n, const struct view_input *input,
-				   const char *key, FILE *out)
+static int flame_write_frame_texts(struct flame_page *p, const char *key)
 {
-	fprintf(out, "\"%s\":[", key);
-	for (size_t i = 0; i < n->n_frames; i++) {
-		const struct frame *frame = &input->frames[n->frames[i]];
+	fprintf(p->out, "\"%s\":[", key);
+	for (size_t i = 0; i < p->n_frames; i++) {
+		const struct frame *frame = &p->input->frames[p->frames[i]];
 		uint32_t text;
-		int r = profile_add_text(n->texts,
-					 *key == 'n' ? n->names.texts[n->frames[i]]
-						     : profile_string(input->profile,
+		int r = profile_add_text(p->texts,
+					 *key == 'n' ? p->names.texts[p->frames[i]]
+						     : profile_string(p->input->profile,
 								      *key == 'f' ? frame->filename
 										  : frame->object),
 					 &text);
 
 		if (r)
 			return r;
-		fprintf(out, "%s%" PRIu32, i ? "," : "", text);
+		fprintf(p->out, "%s%" PRIu32, i ? "," : "", text);
 	}
-	fputs("],", out);
+	fputs("],", p->out);
 	return 0;
 }
 
 /* Frames, and then the texts that they name by number. */
-static int flame_write_frames(struct flame_numbers *n, const struct view_input *input, FILE *out)
+static int flame_write_frames(struct flame_page *p)
 {
+	static const char *const keys[] = {"name", "file", "module"};
+	const struct frame *frames = p->input->frames;
 	bool by_line = false, by_column = false;
-	int r;
+	int r = 0;
 
-	fputs("\"frames\":{", out);
-	r = flame_write_frame_texts(n, input, "name", out);
-	if (!r)
-		r = flame_write_frame_texts(n, input, "file", out);
-	if (!r)
-		r = flame_write_frame_texts(n, input, "module", out);
+	fputs("\"frames\":{", p->out);
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && !r; i++)
+		r = flame_write_frame_texts(p, keys[i]);
 	if (r)
 		return r;
-	fputs("\"line\":[", out);
-	for (size_t i = 0; i < n->n_frames; i++) {
-		int64_t line = input->frames[n->frames[i]].line;
+	fputs("\"line\":[", p->out);
+	for (size_t i = 0; i < p->n_frames; i++) {
+		int64_t line = frames[p->frames[i]].line;
 
 		by_line |= line != 0;
-		by_column |= input->frames[n->frames[i]].column != 0;
-		fprintf(out, "%s%" PRId64, i ? "," : "", line);
+		by_column |= frames[p->frames[i]].column != 0;
+		fprintf(p->out, "%s%" PRId64, i ? "," : "", line);
 	}
 	if (by_column)
-		fputs("],\"column\":[", out);
-	for (size_t i = 0; by_column && i < n->n_frames; i++)
-		fprintf(out, "%s%" PRId32, i ? "," : "", input->frames[n->frames[i]].column);
-	fprintf(out, "]},\n\"by_line\":%s,\n\"strings\":[", by_line ? "true" : "false");
-	for (uint32_t i = 0; i < profile_n_strings(n->texts); i++) {
-		fputs(i ? "," : "", out);
-		json_text_write(out, profile_string(n->texts, i));
+		fputs("],\"column\":[", p->out);
+	for (size_t i = 0; by_column && i < p->n_frames; i++)
+		fprintf(p->out, "%s%" PRId32, i ? "," : "", frames[p->frames[i]].column);
+	fprintf(p->out, "]},\n\"by_line\":%s,\n\"strings\":[", by_line ? "true" : "false");
+	for (uint32_t i = 0; i < profile_n_strings(p->texts); i++) {
+		fputs(i ? "," : "", p->out);
+		json_text_write(p->out, profile_string(p->texts, i));
 	}
-	fputs("],\n", out);
+	fputs("],\n", p->out);
 	return 0;
 }
-
-static void flame_write_node(const struct flame *f, const struct flame_numbers *n,
-			     const struct stack_tree_node *node, uint32_t depth, char array,
-			     FILE *out)
-{
-	switch (array) {
-	case 'd':
-		fprintf(out, "%" PRIu32, depth);
-		break;
-	case 'f':
-		if (node->frame == STACK_TREE_CUT)
-			fputs("-1", out);
-		else
-			fprintf(out, "%" PRIu32,
-				n->names.numbers[node->frame] * 2 + node->is_inlined);
-		break;
-	default:
-		fprintf(out, "%" PRId64, stack_tree_value(f->view.tree, node, array == 'b'));
-	}
-}
-
-static void flame_write_nodes(const struct flame *f, const struct flame_numbers *n, FILE *out)
-{
-	static const char *const keys[] = {"depth", "frame", "self", "base"};
-	size_t n_nodes;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n_nodes);
-
-	fprintf(out, "\"nodes\":{\"root\":[%" PRId64 ",%" PRId64 "]",
-		stack_tree_value(f->view.tree, nodes, 0), stack_tree_value(f->view.tree, nodes, 1));
-	for (size_t k = 0; k < (f->has_base ? 4 : 3); k++) {
-		fprintf(out, ",\n\"%s\":[", keys[k]);
-		for (size_t i = 0; i < n->names.order.n; i++) {
-			fputs(i ? "," : "", out);
-			flame_write_node(f, n, &nodes[n->names.order.nodes[i]],
-					 n->names.order.depths[i], keys[k][0], out);
-		}
-		fputc(']', out);
-	}
-	fputc('}', out);
-}
-
-/* --- other types ------------------------------------------------------------------------------ */
 
 static bool flame_has_other_values(const struct flame *f, const struct stack_tree_node *node)
 {
@@ -232,6 +206,70 @@ static bool flame_has_other_values(const struct flame *f, const struct stack_tre
 			return true;
 	return false;
 }
+
+/* "key": the @value'th of all nodes, or of those that have values of other types. */
+static void flame_write_values(const struct flame_page *p, const char *key, unsigned value,
+			       bool of_all)
+{
+	const char *separator = "";
+
+	fprintf(p->out, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < p->names.order.n; i++) {
+		const struct stack_tree_node *node = p->names.order.all[i].node;
+
+		if (!of_all && !flame_has_other_values(p->f, node))
+			continue;
+		fprintf(p->out, "%s%" PRId64, separator,
+			stack_tree_value(p->f->view.tree, node, value));
+		separator = ",";
+	}
+	fputc(']', p->out);
+}
+
+/* Of the @type'th of the page's types: what ends at the root, and all nodes. */
+static void flame_write_root(const struct flame_page *p, unsigned type)
+{
+	size_t n;
+	const struct stack_tree_node *root = stack_tree_nodes(p->f->view.tree, &n);
+
+	fprintf(p->out, "\"root\":[%" PRId64 ",%" PRId64 "]",
+		stack_tree_value(p->f->view.tree, root, 2 * type),
+		stack_tree_value(p->f->view.tree, root, 2 * type + 1));
+}
+
+static void flame_write_type_values(const struct flame_page *p, unsigned type)
+{
+	flame_write_values(p, "self", 2 * type, !type);
+	if (p->f->has_base)
+		flame_write_values(p, "base", 2 * type + 1, !type);
+}
+
+static void flame_write_nodes(const struct flame_page *p)
+{
+	const struct stack_tree_order *order = &p->names.order;
+
+	fputs("\"nodes\":{", p->out);
+	flame_write_root(p, 0);
+	fputs(",\n\"depth\":[", p->out);
+	for (size_t i = 0; i < order->n; i++)
+		fprintf(p->out, "%s%" PRIu32, i ? "," : "", order->all[i].depth);
+	fputs("],\n\"frame\":[", p->out);
+	for (size_t i = 0; i < order->n; i++) {
+		const struct stack_tree_node *node = order->all[i].node;
+
+		fputs(i ? "," : "", p->out);
+		if (node->frame == STACK_TREE_CUT)
+			fputs("-1", p->out);
+		else
+			fprintf(p->out, "%" PRIu32,
+				p->names.numbers[node->frame] * 2 + node->is_inlined);
+	}
+	fputc(']', p->out);
+	flame_write_type_values(p, 0);
+	fputc('}', p->out);
+}
+
+/* --- other types ------------------------------------------------------------------------------ */
 
 /* As many of the types as there is room for in the page. */
 static void flame_fit_types(struct flame *f)
@@ -246,26 +284,6 @@ static void flame_fit_types(struct flame *f)
 		f->n_types--;
 }
 
-/* "key": the @value'th of all nodes that have values of other types. */
-static void flame_write_values(const struct flame *f, const struct flame_numbers *n,
-			       const char *key, unsigned value, FILE *out)
-{
-	size_t n_nodes;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n_nodes);
-	const char *separator = "";
-
-	fprintf(out, ",\n\"%s\":[", key);
-	for (size_t i = 0; i < n->names.order.n; i++) {
-		const struct stack_tree_node *node = &nodes[n->names.order.nodes[i]];
-
-		if (!flame_has_other_values(f, node))
-			continue;
-		fprintf(out, "%s%" PRId64, separator, stack_tree_value(f->view.tree, node, value));
-		separator = ",";
-	}
-	fputc(']', out);
-}
-
 static void flame_write_type(const struct profile *p, unsigned type, int64_t total, FILE *out)
 {
 	fprintf(out, "{\"index\":%u,\"type\":", type);
@@ -276,49 +294,36 @@ static void flame_write_type(const struct profile *p, unsigned type, int64_t tot
 }
 
 /* Which nodes have values, each counted from the one before, and those of each type. */
-static void flame_write_other_types(const struct flame *f, const struct flame_numbers *n,
-				    const struct view_input *input, FILE *out)
+static void flame_write_other_types(const struct flame_page *p)
 {
-	size_t n_nodes, last = 0;
-	const struct stack_tree_node *nodes = stack_tree_nodes(f->view.tree, &n_nodes);
+	const struct flame *f = p->f;
 	const char *separator = "";
+	size_t last = 0;
 
 	if (f->n_types < 2)
 		return;
-	fputs(",\n\"others\":{\"at\":[", out);
-	for (size_t i = 0; i < n->names.order.n; i++) {
-		if (!flame_has_other_values(f, &nodes[n->names.order.nodes[i]]))
+	fputs(",\n\"others\":{\"at\":[", p->out);
+	for (size_t i = 0; i < p->names.order.n; i++) {
+		if (!flame_has_other_values(f, p->names.order.all[i].node))
 			continue;
-		fprintf(out, "%s%zu", separator, i - last);
+		fprintf(p->out, "%s%zu", separator, i - last);
 		separator = ",";
 		last = i;
 	}
-	fputs("],\n\"types\":[", out);
+	fputs("],\n\"types\":[", p->out);
 	for (unsigned i = 1; i < f->n_types; i++) {
-		fputs(i > 1 ? ",\n" : "", out);
-		flame_write_type(input->profile, f->types[i], input->totals[f->types[i]], out);
-		fprintf(out, ",\"root\":[%" PRId64 ",%" PRId64 "]",
-			stack_tree_value(f->view.tree, nodes, 2 * i),
-			stack_tree_value(f->view.tree, nodes, 2 * i + 1));
-		flame_write_values(f, n, "self", 2 * i, out);
-		if (f->has_base)
-			flame_write_values(f, n, "base", 2 * i + 1, out);
-		fputc('}', out);
+		fputs(i > 1 ? ",\n" : "", p->out);
+		flame_write_type(p->input->profile, f->types[i], p->input->totals[f->types[i]],
+				 p->out);
+		fputc(',', p->out);
+		flame_write_root(p, i);
+		flame_write_type_values(p, i);
+		fputc('}', p->out);
 	}
-	fputs("]}", out);
+	fputs("]}", p->out);
 }
 
 /* --- what else there is to say ---------------------------------------------------------------- */
-
-static void flame_write_texts(const char *key, const char *const *texts, size_t n, FILE *out)
-{
-	fprintf(out, "\"%s\":[", key);
-	for (size_t i = 0; i < n; i++) {
-		fputs(i ? "," : "", out);
-		json_text_write(out, texts[i]);
-	}
-	fputs("],\n", out);
-}
 
 static int flame_write_head(const struct flame *f, const struct view_input *input, FILE *out)
 {
@@ -332,8 +337,12 @@ static int flame_write_head(const struct flame *f, const struct view_input *inpu
 	flame_write_type(p, input->type, input->total, out);
 	fputs("},\n\"shown_unit\":", out);
 	json_text_write(out, f->view.options.unit ? f->view.options.unit : "auto");
-	fprintf(out, ",\n\"divide_by\":%.17g,\n", f->view.options.divide_by);
-	flame_write_texts("filters", f->view.options.filters, f->view.options.n_filters, out);
+	fprintf(out, ",\n\"divide_by\":%.17g,\n\"filters\":[", f->view.options.divide_by);
+	for (size_t i = 0; i < f->view.options.n_filters; i++) {
+		fputs(i ? "," : "", out);
+		json_text_write(out, f->view.options.filters[i]);
+	}
+	fputs("],\n", out);
 	r = flame_notes_write(input, out);
 	fputs(",\n", out);
 	return r;
@@ -342,24 +351,24 @@ static int flame_write_head(const struct flame *f, const struct view_input *inpu
 static int flame_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct flame *f = (struct flame *)view;
-	cleanup(flame_numbers_deinit) struct flame_numbers numbers = {0};
+	cleanup(flame_page_deinit) struct flame_page page = {.f = f, .input = input, .out = out};
 	int r = flame_make_tree(f, input);
 
 	if (!r)
 		r = stack_tree_shrink(view->tree, FLAME_NODES_MAX);
 	if (!r)
-		r = flame_numbers_init(&numbers, f, input);
+		r = flame_page_init(&page);
 	if (r)
 		return r;
 	fwrite(flame_page_head, 1, flame_page_head_length, out);
 	flame_fit_types(f);
 	r = flame_write_head(f, input, out);
 	if (!r)
-		r = flame_write_frames(&numbers, input, out);
+		r = flame_write_frames(&page);
 	if (r)
 		return r;
-	flame_write_nodes(f, &numbers, out);
-	flame_write_other_types(f, &numbers, input, out);
+	flame_write_nodes(&page);
+	flame_write_other_types(&page);
 	fputc('}', out);
 	fwrite(flame_page_tail, 1, flame_page_tail_length, out);
 	return VIEW_E_OK;

@@ -6,10 +6,7 @@
 #include "client/analysis/flame_notes.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client/analysis/header.h"
@@ -18,7 +15,6 @@
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/windows.h"
 
@@ -120,16 +116,7 @@ static const char *flame_notes_value_if_named(const char *comment, const char *n
 	return value && other_length == length && memcmp(other, name, length) == 0 ? value : NULL;
 }
 
-static bool flame_notes_name_seen_before(const struct profile *p, size_t comment, const char *name,
-					 size_t length)
-{
-	for (size_t i = 0; i < comment; i++)
-		if (flame_notes_value_if_named(profile_string(p, p->comments[i]), name, length))
-			return true;
-	return false;
-}
-
-/* All values of the name that the comment at @first is the first one of. */
+/* All values of the name that the comment at @first has, if it is the first one of it. */
 static int flame_notes_put_values(struct notes *n, const struct profile *p, size_t first,
 				  const char *name, size_t length)
 {
@@ -144,10 +131,12 @@ static int flame_notes_put_values(struct notes *n, const struct profile *p, size
 		strcpy(heading, "profd");
 	else
 		heading[0] = (char)toupper((unsigned char)heading[0]);
-	for (size_t i = first; i < p->n_comments && i < COMMENTS_MAX; i++) {
+	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX; i++) {
 		const char *value = flame_notes_value_if_named(profile_string(p, p->comments[i]),
 							       name, length);
 
+		if (value && i < first)
+			return 0;
 		if (value)
 			fprintf(values.out, "%s%s", ftell(values.out) > 0 ? ", " : "", value);
 	}
@@ -166,9 +155,7 @@ static int flame_notes_put_comment(struct notes *n, const struct profile *p, siz
 	if (profile_windows_is_line(comment))
 		return 0; /* told as a whole */
 	if (flame_notes_parse_comment(comment, &name, &length))
-		return flame_notes_name_seen_before(p, i, name, length)
-			       ? 0
-			       : flame_notes_put_values(n, p, i, name, length);
+		return flame_notes_put_values(n, p, i, name, length);
 	comment += strspn(comment, "# \t");
 	if (*comment)
 		flame_notes_put(n, "", comment);

@@ -27,36 +27,10 @@ static int frame_names_add(struct frame_names *names, const struct view_input *i
 	return node_name(input->profile, &bare, &names->texts[frame]);
 }
 
-static int frame_names_compare(const void *a, const void *b, void *context)
-{
-	char *const *texts = context;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = strcmp(texts[x], texts[y]);
-
-	return order ? order : x < y ? -1 : x > y;
-}
-
-/* By text; equal texts have different ranks. */
-static int frame_names_rank(const struct frame_names *names, uint32_t *ranks)
-{
-	cleanup(freep) uint32_t *sorted = calloc(names->n + 1, sizeof(*sorted));
-	size_t n = 0;
-
-	if (!sorted)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < names->n; i++)
-		if (names->texts[i])
-			sorted[n++] = i;
-	qsort_r(sorted, n, sizeof(*sorted), frame_names_compare, names->texts);
-	for (uint32_t i = 0; i < n; i++)
-		ranks[sorted[i]] = i;
-	return 0;
-}
-
 int frame_names_init(struct frame_names *names, const struct view_input *input,
 		     const struct stack_tree *tree)
 {
-	cleanup(freep) uint32_t *ranks = calloc(input->n_frames + 1, sizeof(*ranks));
+	cleanup(freep) uint32_t *ranks = NULL;
 	size_t n;
 	const struct stack_tree_node *nodes = stack_tree_nodes(tree, &n);
 	int r = 0;
@@ -66,13 +40,13 @@ int frame_names_init(struct frame_names *names, const struct view_input *input,
 		.numbers = calloc(input->n_frames + 1, sizeof(*names->numbers)),
 		.n = input->n_frames,
 	};
-	if (!names->texts || !names->numbers || !ranks)
+	if (!names->texts || !names->numbers)
 		return error_origin(-ENOMEM);
 	memset(names->numbers, 0xff, names->n * sizeof(*names->numbers));
 	for (size_t i = 1; i < n && !r; i++)
 		r = frame_names_add(names, input, nodes[i].frame);
 	if (!r)
-		r = frame_names_rank(names, ranks);
+		r = stack_tree_rank_texts((const char *const *)names->texts, names->n, &ranks);
 	return r ? r : stack_tree_order(tree, ranks, false, &names->order);
 }
 

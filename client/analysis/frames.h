@@ -7,8 +7,8 @@
  * the code a frame tells is the report's granularity; what it does not tell is 0, so that places
  * which the report does not tell apart are one frame.
  */
-#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "client/analysis/intern.h"
 
@@ -28,8 +28,18 @@ struct frames {
 	struct intern in;
 };
 
-void frames_deinit(struct frames *f);
+static inline void frames_deinit(struct frames *f)
+{
+	intern_deinit(&f->in);
+	free(f->all);
+}
+
 /* The index of the frame equal to @key, which is added if need be. 0 or negative errno. */
-int frames_intern(struct frames *f, const struct frame *key, uint32_t *ret);
+static inline int frames_intern(struct frames *f, const struct frame *key, uint32_t *ret)
+{
+	_Static_assert(sizeof(*key) == 6 * sizeof(uint32_t) + 3 * sizeof(uint64_t), "no padding");
+
+	return intern_add(&f->in, &f->all, key, sizeof(*key), sizeof(*key), ret);
+}
 
 #endif

@@ -5,8 +5,8 @@
  * tell; from then on an array knows it. "Already counted in this stack" is a serial number on nodes
  * and calls, not a set that is emptied.
  *
- * As a graph, there is a node for each info, of the same index, and `pairs` finds the call between
- * two. As a tree, `pairs` finds the node of an info below another, and calls are made at the end.
+ * As a graph, there is a node for each info, of the same index. As a tree, there is one for each
+ * info below another node, and calls are made at the end.
  */
 #include "client/analysis/graph.h"
 
@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/graph_private.h"
 #include "client/analysis/graph_tags.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
@@ -23,6 +22,13 @@
 #include "common/profile/profile.h"
 #include "common/room.h"
 
+/* What of a stack is wanted the next time. */
+enum {
+	GRAPH_PASS_ALL,  /* all nodes; calls if nothing can be trimmed */
+	GRAPH_PASS_KEPT, /* calls of those that pass the fraction */
+	GRAPH_PASS_TOP,  /* calls of those that are shown */
+};
+
 int64_t graph_add_clamped(int64_t a, int64_t b)
 {
 	int64_t sum = clamped_add(a, b);
@@ -30,9 +36,15 @@ int64_t graph_add_clamped(int64_t a, int64_t b)
 	return sum == INT64_MIN ? -INT64_MAX : sum;
 }
 
-int64_t graph_mean(int64_t sum, int64_t divisor)
+void graph_sum_add(struct graph_sum *to, const struct graph_sum *what)
 {
-	return divisor ? sum / divisor : sum;
+	to->value = graph_add_clamped(to->value, what->value);
+	to->divisor = graph_add_clamped(to->divisor, what->divisor);
+}
+
+int64_t graph_mean(struct graph_sum sum)
+{
+	return sum.divisor ? sum.value / sum.divisor : sum.value;
 }
 
 /* Empty. */
@@ -49,7 +61,8 @@ static void graph_deinit(struct graph *g)
 {
 	graph_tags_free(g->tags);
 	profile_arena_deinit(&g->texts);
-	pair_table_deinit(&g->pairs);
+	intern_deinit(&g->nodes_in);
+	intern_deinit(&g->calls_in);
 	free(g->order);
 	free(g->nodes);
 	free(g->calls);
@@ -79,26 +92,20 @@ void graph_free(struct graph *g)
 	free(g);
 }
 
-int graph_make_room(void *array, size_t *max, size_t n, size_t size)
+static int graph_find_node(struct graph *g, uint32_t info, uint32_t parent, uint32_t *ret)
 {
-	return n > GRAPH_NONE ? error_origin(-E2BIG) : room_make(array, max, n, size);
-}
-
-static int push_node(struct graph *g, uint32_t info, uint32_t parent)
-{
-	int r = graph_make_room(&g->nodes, &g->capacity_nodes, g->n_nodes + 1, sizeof(*g->nodes));
-
-	if (r)
-		return r;
-	g->nodes[g->n_nodes++] = (struct graph_node){
+	const struct graph_node new = {
 		.info = info, .parent = parent, .is_kept = true, .calls_inline = true};
-	return 0;
+
+	return intern_add(&g->nodes_in, &g->nodes, &new, sizeof(new),
+			  offsetof(struct graph_node, flat), ret);
 }
 
 /* Looks up what @frame is to this report. */
 static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
 {
 	struct frame info = *frame;
+	uint32_t node;
 	int r;
 
 	info.system_name = info.build_id = 0;
@@ -107,9 +114,7 @@ static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
 		info.start_line = 0;
 	}
 	r = frames_intern(&g->infos, &info, ret);
-	if (!r && !g->options.is_tree && *ret == g->n_nodes)
-		r = push_node(g, *ret, GRAPH_NONE);
-	return r;
+	return r || g->options.is_tree ? r : graph_find_node(g, *ret, GRAPH_NONE, &node);
 }
 
 /* Frames come as stacks do: there may be more of them than the last time. */
@@ -137,67 +142,42 @@ static inline int graph_info_of_frame(struct graph *g, const struct view_input *
 	return r;
 }
 
-static struct graph_call *push_call(struct graph *g, uint32_t caller, uint32_t callee)
+static int graph_find_call(struct graph *g, uint32_t caller, uint32_t callee,
+			   struct graph_call **ret)
 {
-	if (graph_make_room(&g->calls, &g->capacity_calls, g->n_calls + 1, sizeof(*g->calls)))
-		return NULL;
-	g->calls[g->n_calls] =
-		(struct graph_call){.caller = caller, .callee = callee, .is_inlined = true};
-	return &g->calls[g->n_calls++];
+	const struct graph_call new = {.caller = caller, .callee = callee, .is_inlined = true};
+	uint32_t *last = &g->nodes[callee].call;
+	int r = 0;
+
+	/* Mostly it is called by the same one as before: that is much quicker. */
+	if (*last >= g->calls_in.n || g->calls[*last].caller != caller ||
+	    g->calls[*last].callee != callee)
+		r = intern_add(&g->calls_in, &g->calls, &new, sizeof(new),
+			       offsetof(struct graph_call, weight), last);
+	if (!r)
+		*ret = &g->calls[*last];
+	return r;
 }
-
-static struct graph_call *call_at(struct graph *g, uint32_t caller, uint32_t callee)
-{
-	struct pair_table_slot *slot = pair_table_at(&g->pairs, caller, callee);
-	struct graph_call *call;
-
-	if (!slot)
-		return NULL;
-	if (slot->value != PAIR_TABLE_NONE)
-		return &g->calls[slot->value];
-	call = push_call(g, caller, callee);
-	if (call)
-		slot->value = (uint32_t)(g->n_calls - 1);
-	return call;
-}
-
-/* What a stack is worth. */
-struct worth {
-	int64_t value, divisor;
-};
 
 static inline int count_call(struct graph *g, uint32_t caller, uint32_t callee,
-			     const struct worth *w, bool is_residual, bool is_inlined)
+			     const struct graph_sum *worth, bool is_residual, bool is_inlined)
 {
-	struct graph_call *call = call_at(g, caller, callee);
+	struct graph_call *call;
+	int r = graph_find_call(g, caller, callee, &call);
 
-	if (!call)
-		return error_origin(-ENOMEM);
-	if (call->seen == g->serial)
-		return 0;
+	if (r || call->seen == g->serial)
+		return r;
 	call->seen = g->serial;
-	call->weight = graph_add_clamped(call->weight, w->value);
-	call->weight_divisor = graph_add_clamped(call->weight_divisor, w->divisor);
+	graph_sum_add(&call->weight, worth);
 	call->is_residual |= is_residual;
 	call->is_direct |= !is_residual;
 	call->is_inlined &= is_inlined;
 	return 0;
 }
 
-static inline void count_cum(struct graph_node *node, const struct worth *w)
-{
-	node->cum = graph_add_clamped(node->cum, w->value);
-	node->cum_divisor = graph_add_clamped(node->cum_divisor, w->divisor);
-}
-
-static void count_flat(struct graph_node *node, const struct worth *w)
-{
-	node->flat = graph_add_clamped(node->flat, w->value);
-	node->flat_divisor = graph_add_clamped(node->flat_divisor, w->divisor);
-}
-
+/* @worth: what the stack is. */
 static int add_to_graph(struct graph *g, const struct view_input *input, const struct stack *stack,
-			const struct worth *w)
+			const struct graph_sum *worth)
 {
 	bool counts_tags = g->tags && g->counts_calls, is_residual = false;
 	uint32_t caller = GRAPH_NONE, id;
@@ -217,116 +197,95 @@ static int add_to_graph(struct graph *g, const struct view_input *input, const s
 		if (g->nodes[id].seen != g->serial) {
 			g->nodes[id].seen = g->serial;
 			if (g->pass == GRAPH_PASS_ALL)
-				count_cum(&g->nodes[id], w);
+				graph_sum_add(&g->nodes[id].cum, worth);
 			if (counts_tags)
-				r = graph_tags_count(g->tags, id, w->value, w->divisor, false);
+				r = graph_tags_count(g->tags, id, worth, false);
 		}
 		if (!r && g->counts_calls && caller != GRAPH_NONE &&
 		    (caller != id || (g->options.is_picture && !is_residual)))
-			r = count_call(g, caller, id, w, is_residual, is_inlined);
+			r = count_call(g, caller, id, worth, is_residual, is_inlined);
 		is_residual = false;
 		caller = id;
 	}
 	if (r || caller == GRAPH_NONE || is_residual)
 		return r;
 	if (g->pass == GRAPH_PASS_ALL)
-		count_flat(&g->nodes[caller], w);
-	return counts_tags ? graph_tags_count(g->tags, caller, w->value, w->divisor, true) : 0;
+		graph_sum_add(&g->nodes[caller].flat, worth);
+	return counts_tags ? graph_tags_count(g->tags, caller, worth, true) : 0;
 }
 
 static int add_to_tree(struct graph *g, const struct view_input *input, const struct stack *stack,
-		       const struct worth *w)
+		       const struct graph_sum *worth)
 {
 	uint32_t caller = GRAPH_NONE, info;
 	int r = 0;
 
 	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
-		struct pair_table_slot *slot;
-
 		r = graph_info_of_frame(g, input, stack->frames[i], &info);
+		if (!r)
+			r = graph_find_node(g, info, caller, &caller);
 		if (r)
 			return r;
-		slot = pair_table_at(&g->pairs, caller, info);
-		if (!slot)
-			return error_origin(-ENOMEM);
-		if (slot->value == PAIR_TABLE_NONE) {
-			r = push_node(g, info, caller);
-			if (r)
-				return r;
-			slot->value = (uint32_t)(g->n_nodes - 1);
-		}
-		caller = slot->value;
-		count_cum(&g->nodes[caller], w);
+		graph_sum_add(&g->nodes[caller].cum, worth);
 		g->nodes[caller].calls_inline &= stack->is_inlined[i];
 		if (g->tags)
-			r = graph_tags_count(g->tags, caller, w->value, w->divisor, false);
+			r = graph_tags_count(g->tags, caller, worth, false);
 	}
 	if (r || caller == GRAPH_NONE)
 		return r;
-	count_flat(&g->nodes[caller], w);
-	return g->tags ? graph_tags_count(g->tags, caller, w->value, w->divisor, true) : 0;
+	graph_sum_add(&g->nodes[caller].flat, worth);
+	return g->tags ? graph_tags_count(g->tags, caller, worth, true) : 0;
 }
 
 int graph_add(struct graph *g, const struct view_input *input, const struct stack *stack)
 {
-	struct worth w = {.value = stack->values[input->type]};
+	struct graph_sum worth = {.value = stack->values[input->type]};
 	int r = graph_reserve_frames(g, input->n_frames);
 
 	if (r)
 		return r;
 	if (input->mean)
-		w.divisor = stack->values[0];
-	if (!w.value && !w.divisor)
+		worth.divisor = stack->values[0];
+	if (!worth.value && !worth.divisor)
 		return 0;
 	g->serial++;
 	if (g->tags && (g->counts_calls || g->options.is_tree))
 		r = graph_tags_begin(g->tags, input, stack);
 	if (r)
 		return r;
-	return g->options.is_tree ? add_to_tree(g, input, stack, &w)
-				  : add_to_graph(g, input, stack, &w);
-}
-
-/* The next node above that is still there. */
-struct above {
-	uint32_t node;   /* GRAPH_NONE: none is */
-	bool is_inlined; /* all the way to it */
-};
-
-/* As far as @i's parent is known already: parents come before what they call. */
-static struct above graph_find_kept_ancestor(const struct graph *g, const struct above *known,
-					     uint32_t i)
-{
-	const struct graph_node *node = &g->nodes[i];
-	struct above above = {.node = node->parent, .is_inlined = node->calls_inline};
-
-	if (node->parent != GRAPH_NONE && !g->nodes[node->parent].is_kept) {
-		above.node = known[node->parent].node;
-		above.is_inlined &= known[node->parent].is_inlined;
-	}
-	return above;
+	return g->options.is_tree ? add_to_tree(g, input, stack, &worth)
+				  : add_to_graph(g, input, stack, &worth);
 }
 
 /* A tree's calls are its nodes: from each to the next one above that is still there. */
 static int make_tree_calls(struct graph *g)
 {
-	cleanup(freep) struct above *above = calloc(g->n_nodes + 1, sizeof(*above));
+	/* By node, the next one above; parents come before what they call. */
+	struct above {
+		uint32_t node;   /* GRAPH_NONE: none is there */
+		bool is_inlined; /* all the way to it */
+	};
+	cleanup(freep) struct above *above = calloc(g->nodes_in.n + 1, sizeof(*above));
 
 	if (!above)
 		return error_origin(-ENOMEM);
-	g->n_calls = 0;
-	for (uint32_t i = 0; i < g->n_nodes; i++) {
+	intern_clear(&g->calls_in);
+	for (uint32_t i = 0; i < g->nodes_in.n; i++) {
 		const struct graph_node *node = &g->nodes[i];
 		struct graph_call *call;
+		int r;
 
-		above[i] = graph_find_kept_ancestor(g, above, i);
+		above[i] = (struct above){node->parent, node->calls_inline};
+		if (node->parent != GRAPH_NONE && !g->nodes[node->parent].is_kept) {
+			above[i].node = above[node->parent].node;
+			above[i].is_inlined &= above[node->parent].is_inlined;
+		}
 		if (above[i].node == GRAPH_NONE || !node->is_kept)
 			continue;
-		call = push_call(g, above[i].node, i);
-		if (!call)
-			return error_origin(-ENOMEM);
+		r = graph_find_call(g, above[i].node, i, &call);
+		if (r)
+			return r;
 		call->weight = node->cum;
-		call->weight_divisor = node->cum_divisor;
 		call->is_inlined = above[i].is_inlined;
 		call->is_residual = above[i].node != node->parent;
 	}
@@ -336,7 +295,7 @@ static int make_tree_calls(struct graph *g)
 /* Only what is listed is kept. */
 static void keep_listed(struct graph *g)
 {
-	for (size_t i = 0; i < g->n_nodes; i++)
+	for (size_t i = 0; i < g->nodes_in.n; i++)
 		g->nodes[i].is_kept = g->nodes[i].is_listed;
 }
 
@@ -380,8 +339,8 @@ static void graph_begin_pass(struct graph *g, unsigned pass)
 {
 	g->pass = pass;
 	g->counts_calls = true;
-	g->n_calls = g->n_dropped_calls = 0;
-	pair_table_clear(&g->pairs);
+	g->n_dropped_calls = 0;
+	intern_clear(&g->calls_in);
 	if (g->tags)
 		graph_tags_clear(g->tags);
 }
@@ -464,8 +423,8 @@ static int graph_end_nodes(struct graph *g, bool *ret_again)
 
 int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 {
-	bool is_cut = false;
-	int r = graph_reserve_frames(g, input->n_frames);
+	bool is_cut;
+	int r;
 
 	*ret_again = g->tags && graph_tags_unit_changed(g->tags, input);
 	if (*ret_again) {
@@ -475,14 +434,11 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 		return graph_init(g, &options);
 	}
 	g->profile = input->profile;
-	if (!r && g->pass == GRAPH_PASS_ALL) {
+	if (g->pass == GRAPH_PASS_ALL) {
 		r = graph_end_nodes(g, ret_again);
-		if (r || *ret_again || g->options.is_tree)
-			return r;
-		return graph_finish(g);
+		return r || *ret_again || g->options.is_tree ? r : graph_finish(g);
 	}
-	if (!r)
-		r = graph_connect(g);
+	r = graph_connect(g);
 	if (!r && g->pass == GRAPH_PASS_KEPT) {
 		r = graph_choose_picture_nodes(g, &is_cut);
 		if (!r && is_cut) {
@@ -496,19 +452,24 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 	return r ? r : graph_finish(g);
 }
 
-struct graph_options graph_options_from(const struct view_options *options, bool is_graph)
+struct graph_options graph_options_from(const struct view_options *options,
+					const struct view_graph *wanted)
 {
 	struct graph_options ret = {
 		.unit = options->unit && *options->unit ? options->unit : "minimum",
 		.by_cum = options->by_cum,
 		.drop_negative = options->drop_negative,
+		.wants_calls = wanted->has_calls,
+		.is_picture = wanted->is_picture,
+		.tells_objects = wanted->tells_objects,
+		.is_tree = wanted->may_be_tree && options->call_tree,
 	};
 
-	if (!options->trim)
+	if (!options->trim || wanted->is_whole)
 		return ret;
 	if (options->nodecount != VIEW_NODECOUNT_DEFAULT)
 		ret.nodecount = options->nodecount > 0 ? (size_t)options->nodecount : 0;
-	else if (is_graph)
+	else if (wanted->has_calls)
 		ret.nodecount = GRAPH_NODECOUNT;
 	ret.nodefraction = options->nodefraction;
 	ret.edgefraction = options->edgefraction;

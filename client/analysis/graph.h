@@ -22,7 +22,6 @@
 #include <stdint.h>
 
 #include "client/analysis/frames.h"
-#include "client/analysis/pair_table.h"
 #include "common/cleanup.h"
 #include "common/profile/profile_table.h"
 
@@ -31,6 +30,7 @@
 
 struct graph_tags;
 struct stack;
+struct view_graph;
 struct view_input;
 struct view_options;
 
@@ -46,12 +46,17 @@ struct graph_options {
 	double nodefraction, edgefraction;
 };
 
+/* Of the values, and of the stacks' first values, if means are wanted; else 0. */
+struct graph_sum {
+	int64_t value, divisor;
+};
+
 struct graph_node {
 	uint32_t info;   /* into infos: what it is */
 	uint32_t parent; /* is_tree: the node that calls it, or GRAPH_NONE */
-	/* Sums of the values, and of the stacks' first values, if means are wanted; else 0. */
-	int64_t flat, flat_divisor, cum, cum_divisor;
+	struct graph_sum flat, cum;
 	uint64_t seen;     /* private: the last stack that it was in */
+	uint32_t call;     /* private: of it, the one that was counted last */
 	bool is_kept;      /* private */
 	bool is_listed;    /* in order[] */
 	bool calls_inline; /* is_tree: inlined into its parent wherever it was seen */
@@ -59,7 +64,7 @@ struct graph_node {
 
 struct graph_call {
 	uint32_t caller, callee; /* nodes */
-	int64_t weight, weight_divisor;
+	struct graph_sum weight;
 	uint64_t seen;    /* private */
 	bool is_residual; /* functions in between were left out, in some stack */
 	bool is_direct;   /* none was, in some stack */
@@ -73,10 +78,9 @@ struct graph {
 	size_t n_order;
 	size_t n_before; /* that passed the fraction */
 	size_t n_dropped, n_dropped_calls;
-	struct graph_node *nodes;
-	size_t n_nodes;
-	struct graph_call *calls;
-	size_t n_calls;
+	struct graph_node *nodes; /* by info and parent */
+	struct graph_call *calls; /* by caller and callee */
+	struct intern nodes_in, calls_in;
 	struct frames infos;     /* names and places; what is not told apart is 0 */
 	struct graph_tags *tags; /* is_picture; see graph_tags.h */
 
@@ -87,11 +91,9 @@ struct graph {
 	bool has_inlined, counts_calls;
 	int64_t node_cutoff, call_cutoff;
 	const struct profile *profile; /* during graph_end() and what reads its result */
-	size_t capacity_nodes, capacity_calls;
-	uint32_t *info_of; /* by a stack's frame */
+	uint32_t *info_of;             /* by a stack's frame */
 	size_t n_info_of;
-	struct pair_table pairs; /* caller and callee to call; is_tree: parent and info to node */
-	const char **names;      /* by info, of texts; NULL: not yet */
+	const char **names; /* by info, of texts; NULL: not yet */
 	size_t n_names;
 	struct profile_arena texts;
 	uint32_t *callers, *callees; /* calls by node, heaviest first */
@@ -115,11 +117,32 @@ const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_
 void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
 /* The node's name as reports print it. The graph's. */
 const char *graph_name(const struct graph *g, uint32_t node);
-/* What of the options is the graph's business; @is_graph: the default nodecount is 80. */
-struct graph_options graph_options_from(const struct view_options *options, bool is_graph);
+/* What of the options is the graph's business. */
+struct graph_options graph_options_from(const struct view_options *options,
+					const struct view_graph *wanted);
 /* a + b, clamped to -INT64_MAX .. INT64_MAX. */
 int64_t graph_add_clamped(int64_t a, int64_t b);
-/* A sum, or if there is a divisor the mean. */
-int64_t graph_mean(int64_t sum, int64_t divisor);
+void graph_sum_add(struct graph_sum *to, const struct graph_sum *what);
+/* The value, or if there is a divisor the mean. */
+int64_t graph_mean(struct graph_sum sum);
+
+/* --- graph_order.c, for graph.c --------------------------------------------------------------- */
+
+/* Fills order[] with the nodes that count for anything, and the cutoffs. 0 or negative errno. */
+int graph_list(struct graph *g);
+/* Takes from order[] what is below the nodes' cutoff, and returns how many. */
+size_t graph_drop_below(struct graph *g);
+/* Sorts order[] as the options want it; for a picture, calls are connected. 0 or negative errno. */
+int graph_sort(struct graph *g);
+/* Marks calls to listed nodes below the calls' cutoff as gone, and returns how many. */
+size_t graph_trim_calls(struct graph *g);
+/* Makes the lists of callers and callees, without calls that are gone. 0 or negative errno. */
+int graph_connect(struct graph *g);
+/*
+ * Takes residual calls away whose callee is reached on another way, too; the lightest first, and
+ * none that is heavier than a call of the callee that is not residual. What some stack has as a
+ * call (pprof takes that away as well) stays. 0 or negative errno.
+ */
+int graph_drop_redundant(struct graph *g);
 
 #endif

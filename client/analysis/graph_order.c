@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/graph_private.h"
+#include "client/analysis/graph.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "common/error.h"
@@ -19,28 +19,23 @@ static int64_t graph_magnitude(int64_t value)
 	return value < 0 ? -value : value;
 }
 
-/* Which nodes pprof leaves out when negative ones are not wanted. */
-static bool graph_node_is_negative(const struct graph_node *node)
-{
-	return node->flat < 0 || (!node->flat && node->cum < 0);
-}
-
 int graph_list(struct graph *g)
 {
 	int64_t total = 0;
 
-	g->order = calloc(g->n_nodes + 1, sizeof(*g->order));
+	g->order = calloc(g->nodes_in.n + 1, sizeof(*g->order));
 	if (!g->order)
 		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < g->n_nodes; i++) {
+	for (uint32_t i = 0; i < g->nodes_in.n; i++) {
 		struct graph_node *node = &g->nodes[i];
+		/* What pprof goes by when negative ones are not wanted. */
+		int64_t worth = node->flat.value ? node->flat.value : node->cum.value;
 
-		if ((!node->cum && !node->flat) ||
-		    (g->options.drop_negative && graph_node_is_negative(node)))
+		if (!worth || (g->options.drop_negative && worth < 0))
 			continue;
 		node->is_listed = true;
 		g->order[g->n_order++] = i;
-		total = graph_add_clamped(total, node->flat);
+		total = graph_add_clamped(total, node->flat.value);
 	}
 	g->node_cutoff = graph_magnitude(values_clamp((double)total * g->options.nodefraction));
 	g->call_cutoff = graph_magnitude(values_clamp((double)total * g->options.edgefraction));
@@ -54,7 +49,7 @@ size_t graph_drop_below(struct graph *g)
 	for (size_t i = 0; i < n_before; i++) {
 		struct graph_node *node = &g->nodes[g->order[i]];
 
-		if (graph_magnitude(node->cum) < g->node_cutoff)
+		if (graph_magnitude(node->cum.value) < g->node_cutoff)
 			node->is_listed = false;
 		else
 			g->order[n++] = g->order[i];
@@ -104,7 +99,7 @@ static double graph_calls_entropy(const struct graph *g, const uint32_t *calls, 
 		if (call->caller == call->callee)
 			continue;
 		n_others++;
-		total += call->weight > 0 ? (double)call->weight : 0;
+		total += call->weight.value > 0 ? (double)call->weight.value : 0;
 	}
 	if (!n_others)
 		return 1;
@@ -113,7 +108,7 @@ static double graph_calls_entropy(const struct graph *g, const uint32_t *calls, 
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &g->calls[calls[i]];
 
-		share = (double)graph_magnitude(call->weight) / total;
+		share = (double)graph_magnitude(call->weight.value) / total;
 		if (call->caller != call->callee && share > 0)
 			score -= share * log2(share);
 	}
@@ -132,18 +127,20 @@ static int64_t picture_score(const struct graph *g, uint32_t node)
 	const uint32_t *callers = graph_callers(g, node, &n_callers);
 	const uint32_t *callees = graph_callees(g, node, &n_callees);
 	double score = graph_calls_entropy(g, callers, n_callers, 0) +
-		       graph_calls_entropy(g, callees, n_callees, n->flat);
+		       graph_calls_entropy(g, callees, n_callees, n->flat.value);
 
-	return graph_add_clamped(values_clamp(score * (double)n->cum), n->flat);
+	return graph_add_clamped(values_clamp(score * (double)n->cum.value), n->flat.value);
 }
 
 struct ordering {
 	const struct graph *g;
-	const int64_t *scores; /* by node; NULL: by flat */
+	const int64_t *scores; /* by node */
 };
 
-static int compare_numbers(int64_t a, int64_t b)
+static int compare_magnitudes(int64_t a, int64_t b)
 {
+	a = graph_magnitude(a);
+	b = graph_magnitude(b);
 	return a > b ? -1 : a < b;
 }
 
@@ -191,41 +188,34 @@ static int compare_nodes(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct ordering *o = userdata;
 	const struct graph_node *nx = &o->g->nodes[x], *ny = &o->g->nodes[y];
-	int c = o->scores ? compare_numbers(graph_magnitude(o->scores[x]),
-					    graph_magnitude(o->scores[y]))
-			  : compare_numbers(graph_magnitude(nx->flat), graph_magnitude(ny->flat));
+	bool by_flat = !o->g->options.is_picture && !o->g->options.by_cum;
+	int c = compare_magnitudes(o->scores[x], o->scores[y]);
 
 	if (!c)
 		c = strcmp(graph_name(o->g, x), graph_name(o->g, y));
-	if (!c && o->scores)
-		c = compare_numbers(graph_magnitude(nx->flat), graph_magnitude(ny->flat));
-	if (!c && !o->scores)
-		c = compare_numbers(graph_magnitude(nx->cum), graph_magnitude(ny->cum));
+	if (!c)
+		c = by_flat ? compare_magnitudes(nx->cum.value, ny->cum.value)
+			    : compare_magnitudes(nx->flat.value, ny->flat.value);
 	return c ? c : compare_infos(o->g, x, y);
 }
 
 int graph_sort(struct graph *g)
 {
-	cleanup(freep) int64_t *scores = NULL;
-	struct ordering ordering = {.g = g};
-	bool by_score = g->options.is_picture || g->options.by_cum;
+	cleanup(freep) int64_t *scores = calloc(g->nodes_in.n + 1, sizeof(*scores));
+	struct ordering ordering = {.g = g, .scores = scores};
 
-	if (by_score) {
-		scores = calloc(g->n_nodes + 1, sizeof(*scores));
-		if (!scores)
-			return error_origin(-ENOMEM);
-	}
+	if (!scores)
+		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < g->n_order; i++) {
 		uint32_t node = g->order[i];
 		int r = graph_make_name(g, node);
 
 		if (r)
 			return r;
-		if (by_score)
-			scores[node] = g->options.is_picture ? picture_score(g, node)
-							     : g->nodes[node].cum;
+		scores[node] = g->options.is_picture ? picture_score(g, node)
+			       : g->options.by_cum   ? g->nodes[node].cum.value
+						     : g->nodes[node].flat.value;
 	}
-	ordering.scores = scores;
 	qsort_r(g->order, g->n_order, sizeof(*g->order), compare_nodes, &ordering);
 	return 0;
 }
@@ -234,11 +224,11 @@ size_t graph_trim_calls(struct graph *g)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < g->n_calls; i++) {
+	for (size_t i = 0; i < g->calls_in.n; i++) {
 		struct graph_call *call = &g->calls[i];
 
 		if (call->is_gone || !g->nodes[call->callee].is_listed ||
-		    graph_magnitude(call->weight) >= g->call_cutoff)
+		    graph_magnitude(call->weight.value) >= g->call_cutoff)
 			continue;
 		call->is_gone = true;
 		n++;
@@ -251,7 +241,7 @@ static int compare_calls(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct graph *g = userdata;
 	const struct graph_call *cx = &g->calls[x], *cy = &g->calls[y];
-	int c = compare_numbers(graph_magnitude(cx->weight), graph_magnitude(cy->weight));
+	int c = compare_magnitudes(cx->weight.value, cy->weight.value);
 
 	if (!c)
 		c = strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller));
@@ -269,27 +259,25 @@ void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
 static int graph_make_call_lists(struct graph *g, bool of_callers, uint32_t **ret,
 				 size_t **ret_first)
 {
-	size_t *first = *ret_first;
-	uint32_t *calls;
+	size_t *first = calloc(g->nodes_in.n + 2, sizeof(*first));
+	uint32_t *calls = calloc(g->calls_in.n + 1, sizeof(*calls));
 
-	if (!first)
-		first = *ret_first = malloc((g->n_nodes + 2) * sizeof(*first));
-	calls = reallocarray(*ret, g->n_calls + 1, sizeof(*calls));
-	if (calls)
-		*ret = calls;
+	free(*ret_first);
+	free(*ret);
+	*ret_first = first;
+	*ret = calls;
 	if (!first || !calls)
 		return error_origin(-ENOMEM);
-	memset(first, 0, (g->n_nodes + 2) * sizeof(*first));
-	for (size_t i = 0; i < g->n_calls; i++)
+	for (size_t i = 0; i < g->calls_in.n; i++)
 		if (!g->calls[i].is_gone)
 			first[(of_callers ? g->calls[i].callee : g->calls[i].caller) + 2]++;
-	for (size_t i = 2; i < g->n_nodes + 2; i++)
+	for (size_t i = 2; i < g->nodes_in.n + 2; i++)
 		first[i] += first[i - 1];
-	for (uint32_t i = 0; i < g->n_calls; i++)
+	for (uint32_t i = 0; i < g->calls_in.n; i++)
 		if (!g->calls[i].is_gone)
 			calls[first[(of_callers ? g->calls[i].callee : g->calls[i].caller) + 1]++] =
 				i;
-	for (size_t i = 0; i < g->n_nodes; i++)
+	for (size_t i = 0; i < g->nodes_in.n; i++)
 		graph_sort_calls(g, calls + first[i], first[i + 1] - first[i]);
 	return 0;
 }
@@ -298,7 +286,7 @@ int graph_connect(struct graph *g)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < g->n_calls && !r; i++) {
+	for (size_t i = 0; i < g->calls_in.n && !r; i++) {
 		r = graph_make_name(g, g->calls[i].caller);
 		if (!r)
 			r = graph_make_name(g, g->calls[i].callee);
@@ -356,8 +344,8 @@ static bool graph_call_is_redundant(const struct graph *g, uint32_t index, struc
 
 int graph_drop_redundant(struct graph *g)
 {
-	cleanup(freep) uint32_t *queue = calloc(g->n_nodes + 1, sizeof(*queue));
-	cleanup(freep) uint32_t *seen = calloc(g->n_nodes + 1, sizeof(*seen));
+	cleanup(freep) uint32_t *queue = calloc(g->nodes_in.n + 1, sizeof(*queue));
+	cleanup(freep) uint32_t *seen = calloc(g->nodes_in.n + 1, sizeof(*seen));
 	struct search s = {.queue = queue, .seen = seen};
 
 	if (!queue || !seen)

@@ -11,23 +11,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/analysis/graph.h"
 #include "common/cleanup.h"
 
 #define GRAPH_TAGS_SHOWN 4u /* of a node */
 #define GRAPH_TAG_NONE   UINT32_MAX
 
-struct graph_tags;
-struct stack;
-struct view_input;
-
-/* A tag of one node; sums as in struct graph_node. */
-struct graph_tag {
+/* What a tag says; a number each. */
+struct graph_tag_kind {
+	uint32_t below;   /* of a number: the kind of the text labels, or GRAPH_TAG_NONE */
+	uint32_t text;    /* private: the name's number */
 	const char *name; /* "key:value", a line each, or a number with its unit; the tags' */
 	const char *unit; /* of a number; else NULL */
 	int64_t number;
-	uint32_t kind;  /* one number for each name, and what it is below */
-	uint32_t below; /* of a number: the kind of the text labels, or GRAPH_TAG_NONE */
-	int64_t flat, flat_divisor, cum, cum_divisor;
+};
+
+/* A tag of one node. */
+struct graph_tag {
+	uint32_t node, kind;
+	struct graph_tag_kind is;
+	struct graph_sum flat, cum;
 };
 
 /* @unit: what numbers are printed in, see measure.h; borrowed. 0 or negative errno. */
@@ -46,18 +49,20 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
  */
 bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input);
 /* Once for a node's cum, once more for its flat weight. 0 or negative errno. */
-int graph_tags_count(struct graph_tags *t, uint32_t node, int64_t value, int64_t divisor,
+int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum *worth,
 		     bool is_flat);
-/* Takes away what weighs less than @cutoff, both flat and cum. */
+/*
+ * Takes away what weighs less than @cutoff, both flat and cum. Nothing is counted after that,
+ * before graph_tags_clear(); what follows here is told of tags that were trimmed.
+ */
 void graph_tags_trim(struct graph_tags *t, int64_t cutoff);
 /* How many of the node's tags have a flat weight. */
 size_t graph_tags_n_flat(const struct graph_tags *t, uint32_t node);
 /*
- * Copies of the node's tags, in no order: those of texts (@of_numbers false, @below
- * GRAPH_TAG_NONE), or of numbers below the kind @below. *ret malloc'ed, the caller's. 0 or negative
- * errno.
+ * The node's tags, in no order, which the caller may change: those of texts (@of_numbers false,
+ * @below GRAPH_TAG_NONE), or of numbers below the kind @below. NULL where *ret_n is 0.
  */
-int graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers, uint32_t below,
-		  struct graph_tag **ret, size_t *ret_n);
+struct graph_tag *graph_tags_of(const struct graph_tags *t, uint32_t node, bool of_numbers,
+				uint32_t below, size_t *ret_n);
 
 #endif

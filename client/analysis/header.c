@@ -193,11 +193,8 @@ int header_print_graph(FILE *out, const struct view *view, const struct view_inp
 			memcpy(filter + length, "…", sizeof("…"));
 		header_put_line(out, "   ", filter);
 	}
-	for (size_t i = 0; i < g->n_order; i++) {
-		const struct graph_node *node = &g->nodes[g->order[i]];
-
-		flat = graph_add_clamped(flat, graph_mean(node->flat, node->flat_divisor));
-	}
+	for (size_t i = 0; i < g->n_order; i++)
+		flat = graph_add_clamped(flat, graph_mean(g->nodes[g->order[i]].flat));
 	fprintf(out, "Showing nodes accounting for %s, %s of %s total\n",
 		values_print(values, shown, flat), values_print_share(share, flat, input->total),
 		values_print(values, total, input->total));

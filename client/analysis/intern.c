@@ -17,11 +17,26 @@ void intern_deinit(struct intern *in)
 	*in = (struct intern){0};
 }
 
+void intern_clear(struct intern *in)
+{
+	profile_table_clear(&in->table);
+	in->n = 0;
+}
+
 static int intern_is_equal(const void *owner, uint32_t index, const void *key)
 {
 	const struct intern_things *things = owner;
 
 	return memcmp(things->all + index * things->size, key, things->key_size) == 0;
+}
+
+uint32_t intern_find(const struct intern *in, const void *array, const void *key, size_t size,
+		     size_t key_size)
+{
+	const struct intern_things things = {array, size, key_size};
+
+	return profile_table_find(&in->table, profile_hash(&in->hash_key, key, key_size),
+				  intern_is_equal, &things, key);
 }
 
 int intern_add(struct intern *in, void *array, const void *thing, size_t size, size_t key_size,

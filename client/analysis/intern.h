@@ -19,6 +19,11 @@ struct intern {
 };
 
 void intern_deinit(struct intern *in);
+/* Forgets all things; the owner's array stays. */
+void intern_clear(struct intern *in);
+/* The index in @array of the thing that begins with @key, or PROFILE_NONE; sizes as below. */
+uint32_t intern_find(const struct intern *in, const void *array, const void *key, size_t size,
+		     size_t key_size);
 /*
  * *ret is the index in *@array (the address of the pointer to things of @size bytes) of the one
  * with the first @key_size bytes of @thing, which is added as a whole if there is none: then @in->n

@@ -1,40 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 #include "client/analysis/label_units.h"
 
-#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "common/profile/profile.h"
+
+struct label_unit {
+	uint32_t key, unit; /* strings */
+};
 
 void label_units_deinit(struct label_units *u)
 {
-	pair_table_deinit(&u->by_key);
+	intern_deinit(&u->in);
+	free(u->all);
+	*u = (struct label_units){0};
 }
 
 int label_units_learn(struct label_units *u, const struct profile_label *labels, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct profile_label *l = &labels[i];
-		struct pair_table_slot *slot;
+	int r = 0;
 
-		if (l->str || !l->num_unit)
-			continue;
-		slot = pair_table_at(&u->by_key, l->key, 0);
-		if (!slot)
-			return error_origin(-ENOMEM);
-		if (slot->value == PAIR_TABLE_NONE)
-			slot->value = l->num_unit;
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct label_unit unit = {labels[i].key, labels[i].num_unit};
+		uint32_t index;
+
+		if (!labels[i].str && unit.unit)
+			r = intern_add(&u->in, &u->all, &unit, sizeof(unit), sizeof(unit.key),
+				       &index);
 	}
-	return 0;
+	return r;
 }
 
 const char *label_units_of(const struct label_units *u, const struct profile *p, uint32_t key)
 {
-	uint32_t unit = u ? pair_table_get(&u->by_key, key, 0) : PAIR_TABLE_NONE;
+	uint32_t i = u ? intern_find(&u->in, u->all, &key, sizeof(*u->all), sizeof(key))
+		       : PROFILE_NONE;
 	const char *name = profile_string(p, key);
 
-	if (unit != PAIR_TABLE_NONE)
-		return profile_string(p, unit);
+	if (i != PROFILE_NONE)
+		return profile_string(p, u->all[i].unit);
 	return strcmp(name, "alignment") == 0 || strcmp(name, "request") == 0 ? "bytes" : name;
 }

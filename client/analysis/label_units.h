@@ -10,14 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/analysis/pair_table.h"
+#include "client/analysis/intern.h"
 
 struct profile;
 struct profile_label;
 
 /* All zero knows none. */
 struct label_units {
-	struct pair_table by_key;
+	struct label_unit *all; /* by key */
+	struct intern in;
 };
 
 void label_units_deinit(struct label_units *u);

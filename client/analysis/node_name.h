@@ -8,8 +8,6 @@
  * [libc.so.6]. Texts of strangers: control characters, of which a terminal might do anything, are
  * replaced.
  */
-#include <stdbool.h>
-#include <stdint.h>
 
 struct frame;
 struct profile;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* --raw and --comments: what a profile holds, without a view's arithmetics. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,9 +11,11 @@
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
-static void raw_put_string(FILE *out, const struct profile *p, uint32_t string)
+/* And @behind it. */
+static void raw_put_string(FILE *out, const struct profile *p, uint32_t string, const char *behind)
 {
 	utf8_write_harmless(out, profile_string(p, string), "");
+	fputs(behind, out);
 }
 
 /* As Go's time.Time prints itself. */
@@ -84,20 +85,19 @@ static int raw_print_key(const void *context, const struct profile_label *const 
 
 	for (size_t i = 0; i < n; i++)
 		has_unit |= !labels[i]->str && labels[i]->num_unit;
-	raw_put_string(out, p, labels[0]->key);
-	fputs(":[", out);
+	raw_put_string(out, p, labels[0]->key, ":[");
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_label *l = labels[i];
 
 		if (i)
 			fputc(' ', out);
 		if (l->str)
-			raw_put_string(out, p, l->str);
+			raw_put_string(out, p, l->str, "");
 		else
 			fprintf(out, "%" PRId64, l->num);
 		if (has_unit) {
 			fputc(' ', out);
-			raw_put_string(out, p, l->num_unit);
+			raw_put_string(out, p, l->num_unit, "");
 		}
 	}
 	fputc(']', out);
@@ -151,15 +151,13 @@ static void raw_put_location(FILE *out, const struct profile *p, size_t index)
 
 		if (i)
 			fputs("\n             ", out);
-		raw_put_string(out, p, f->name);
-		fputc(' ', out);
-		raw_put_string(out, p, f->filename);
+		raw_put_string(out, p, f->name, " ");
+		raw_put_string(out, p, f->filename, "");
 		fprintf(out, ":%" PRId64 ":%" PRId32 " s=%" PRId64, line->line, line->column,
 			f->start_line);
 		if (f->system_name != f->name) {
 			fputc('(', out);
-			raw_put_string(out, p, f->system_name);
-			fputc(')', out);
+			raw_put_string(out, p, f->system_name, ")");
 		}
 	}
 	fputc('\n', out);
@@ -171,9 +169,8 @@ static void raw_put_mapping(FILE *out, const struct profile *p, size_t index)
 
 	fprintf(out, "%zu: 0x%" PRIx64 "/0x%" PRIx64 "/0x%" PRIx64 " ", index + 1, m->start,
 		m->limit, m->offset);
-	raw_put_string(out, p, m->path);
-	fputc(' ', out);
-	raw_put_string(out, p, m->build_id);
+	raw_put_string(out, p, m->path, " ");
+	raw_put_string(out, p, m->build_id, "");
 	fprintf(out, " %s%s%s%s\n", m->has_functions ? "[FN]" : "", m->has_filenames ? "[FL]" : "",
 		m->has_line_numbers ? "[LN]" : "", m->has_inline_frames ? "[IN]" : "");
 }
@@ -185,33 +182,34 @@ static void raw_put_types(FILE *out, const struct profile *p)
 
 		if (i)
 			fputc(' ', out);
-		raw_put_string(out, p, type->type);
-		fputc('/', out);
-		raw_put_string(out, p, type->unit);
+		raw_put_string(out, p, type->type, "/");
+		raw_put_string(out, p, type->unit, "");
 		if (type->type && type->type == p->default_sample_type)
 			fputs("[dflt]", out);
 	}
 	fputc('\n', out);
 }
 
-int raw_write(const struct profile *p, FILE *out)
+static void raw_put_comments(FILE *out, const struct profile *p, const char *before)
 {
 	for (size_t i = 0; i < p->n_comments; i++) {
-		fputs("Comment: ", out);
+		fputs(before, out);
 		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
 		fputc('\n', out);
 	}
+}
+
+int raw_write(const struct profile *p, FILE *out)
+{
+	raw_put_comments(out, p, "Comment: ");
 	if (p->doc_url) {
 		fputs("Doc: ", out);
-		raw_put_string(out, p, p->doc_url);
-		fputc('\n', out);
+		raw_put_string(out, p, p->doc_url, "\n");
 	}
 	if (p->period_type.type || p->period_type.unit) {
 		fputs("PeriodType: ", out);
-		raw_put_string(out, p, p->period_type.type);
-		fputc(' ', out);
-		raw_put_string(out, p, p->period_type.unit);
-		fputc('\n', out);
+		raw_put_string(out, p, p->period_type.type, " ");
+		raw_put_string(out, p, p->period_type.unit, "\n");
 	}
 	fprintf(out, "Period: %" PRId64 "\n", p->period);
 	if (p->time_ns)
@@ -237,13 +235,8 @@ int raw_write(const struct profile *p, FILE *out)
 
 static int comments_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	const struct profile *p = input->profile;
-
 	(void)view;
-	for (size_t i = 0; i < p->n_comments; i++) {
-		utf8_write_harmless(out, profile_string(p, p->comments[i]), "\n\t");
-		fputc('\n', out);
-	}
+	raw_put_comments(out, input->profile, "");
 	return VIEW_E_OK;
 }
 

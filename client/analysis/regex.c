@@ -61,11 +61,6 @@ static pcre2_code *regex_compile(const char *pattern, int *ret_error, size_t *re
 	return code;
 }
 
-static bool is_memory_error(int error)
-{
-	return error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED;
-}
-
 int regex_new(struct regex **ret, const char *what, const char *pattern,
 	      struct profile_message *message)
 {
@@ -77,7 +72,7 @@ int regex_new(struct regex **ret, const char *what, const char *pattern,
 	if (!r)
 		return error_origin(-ENOMEM);
 	r->code = regex_compile(pattern, &error, &offset);
-	if (!r->code && is_memory_error(error))
+	if (!r->code && (error == PCRE2_ERROR_NOMEMORY || error == PCRE2_ERROR_HEAP_FAILED))
 		return error_origin(-ENOMEM);
 	if (!r->code) {
 		pcre2_get_error_message(error, text, sizeof(text));

@@ -15,13 +15,6 @@
 #include "client/analysis/shape_private.h"
 #include "common/error.h"
 
-static void keys_deinit(struct shape_keys *keys)
-{
-	free(keys->text);
-	free(keys->all);
-	free(keys->strings);
-}
-
 void shape_free(struct shape *s)
 {
 	if (!s)
@@ -32,15 +25,14 @@ void shape_free(struct shape *s)
 	tag_filter_free(s->tagignore);
 	tag_keys_deinit(&s->shown_keys);
 	tag_keys_deinit(&s->hidden_keys);
-	keys_deinit(&s->roots);
-	keys_deinit(&s->leaves);
+	free(s->roots.strings);
+	free(s->leaves.strings);
 	frames_deinit(&s->frames);
 	shape_places_deinit(&s->places);
 	shape_places_deinit(&s->label_places);
 	intern_deinit(&s->label_frames_in);
 	free(s->label_frames);
-	free(s->function_bits);
-	free(s->function_files);
+	free(s->functions);
 	free(s->mapping_bits);
 	free(s->chain);
 	free(s->stack_frames);
@@ -51,24 +43,14 @@ void shape_free(struct shape *s)
 	free(s);
 }
 
-/* Splits KEY,KEY...; empty ones are none. */
-static int split_keys(struct shape_keys *keys, const char *list)
+/* Of KEY,KEY...; empty ones are none. */
+static int shape_keys_init(struct shape_keys *keys, const char *list)
 {
-	size_t max = 1;
-	char *rest, *key;
-
-	if (!shape_option_is_set(list))
-		return 0;
-	for (const char *c = list; *c; c++)
-		max += *c == ',';
-	keys->text = strdup(list);
-	keys->all = calloc(max, sizeof(*keys->all));
-	keys->strings = calloc(max, sizeof(*keys->strings));
-	if (!keys->text || !keys->all || !keys->strings)
-		return error_origin(-ENOMEM);
-	for (key = strtok_r(keys->text, ",", &rest); key; key = strtok_r(NULL, ",", &rest))
-		keys->all[keys->n++] = key;
-	return 0;
+	keys->list = list ? list : "";
+	for (const char *c = keys->list; *c; c++)
+		keys->n += *c != ',' && (c == list || c[-1] == ',');
+	keys->strings = calloc(keys->n + 1, sizeof(*keys->strings));
+	return keys->strings ? 0 : error_origin(-ENOMEM);
 }
 
 /* The expressions, by what options and warnings call them. */
@@ -126,9 +108,9 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 	s->with_columns = o->show_columns || (o->granularity == SHAPE_ADDRESSES && !o->no_inlines);
 	s->filters_names = shape_option_is_set(o->focus) || shape_option_is_set(o->ignore) ||
 			   shape_option_is_set(o->hide) || shape_option_is_set(o->show);
-	r = split_keys(&s->roots, o->tagroot);
+	r = shape_keys_init(&s->roots, o->tagroot);
 	if (!r)
-		r = split_keys(&s->leaves, o->tagleaf);
+		r = shape_keys_init(&s->leaves, o->tagleaf);
 	if (!r)
 		r = shape_compile(s, o, message);
 	if (r)

@@ -18,8 +18,6 @@ void shape_places_deinit(struct places *places)
 {
 	free(places->all);
 	free(places->frames);
-	free(places->lines);
-	free(places->is_inlined);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -207,45 +205,25 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 	return frame;
 }
 
-static int shape_place_add_frame(struct shape *s, struct places *places, const struct frame *frame,
-				 uint32_t line, bool is_inlined)
+/* @line NULL: it has none. */
+static int shape_place_add_frame(struct shape *s, struct places *places,
+				 const struct shape_spot *spot, const struct shape_line *line,
+				 bool is_inlined)
 {
-	size_t n = places->n_frames, max = places->max_frames, frames_max = max, lines_max = max;
+	const struct frame frame = frame_of(s, spot, line);
+	struct place_frame *new;
 	int r;
 
-	if (n >= PROFILE_NONE)
+	if (places->n_frames >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	r = room_make(&places->frames, &frames_max, n + 1, sizeof(*places->frames));
-	if (!r)
-		r = room_make(&places->lines, &lines_max, n + 1, sizeof(*places->lines));
-	if (!r)
-		r = room_make(&places->is_inlined, &places->max_frames, n + 1,
-			      sizeof(*places->is_inlined));
-	if (!r)
-		r = frames_intern(&s->frames, frame, &places->frames[n]);
+	r = room_make(&places->frames, &places->max_frames, places->n_frames + 1, sizeof(*new));
 	if (r)
 		return r;
-	places->lines[n] = line;
-	places->is_inlined[n] = is_inlined;
-	places->n_frames++;
-	return 0;
-}
-
-static int shape_place_add_frames(struct shape *s, struct places *places,
-				  const struct shape_spot *spot, const struct left *left)
-{
-	struct frame frame;
-	int r = 0;
-
-	if (!left->n && !(left->flags & PLACE_HIDDEN)) {
-		frame = frame_of(s, spot, NULL);
-		return shape_place_add_frame(s, places, &frame, PROFILE_NONE, false);
-	}
-	for (uint32_t i = 0; i < left->n && !r; i++) {
-		frame = frame_of(s, spot, &left->lines[i]);
-		r = shape_place_add_frame(s, places, &frame, left->lines[i].number,
-					  i + 1 < left->n);
-	}
+	new = &places->frames[places->n_frames];
+	new->line = line ? line->number : PROFILE_NONE;
+	new->is_inlined = is_inlined;
+	r = frames_intern(&s->frames, &frame, &new->frame);
+	places->n_frames += !r;
 	return r;
 }
 
@@ -267,7 +245,10 @@ int shape_add_place(struct shape *s, struct places *places, const struct shape_s
 	shape_place_cut_lines(s, &left);
 	place = &places->all[places->n];
 	place->first = (uint32_t)places->n_frames;
-	r = shape_place_add_frames(s, places, spot, &left);
+	if (!left.n && !(left.flags & PLACE_HIDDEN))
+		r = shape_place_add_frame(s, places, spot, NULL, false);
+	for (uint32_t i = 0; i < left.n && !r; i++)
+		r = shape_place_add_frame(s, places, spot, &left.lines[i], i + 1 < left.n);
 	if (r)
 		return r;
 	place->n = (uint32_t)(places->n_frames - place->first);
@@ -329,23 +310,17 @@ int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, ui
 
 static int bind_functions(struct shape *s, struct profile *p)
 {
-	size_t bits_max = s->n_functions, files_max = s->n_functions;
-	int r;
+	int r = room_make(&s->functions, &s->max_functions, p->n_functions, sizeof(*s->functions));
 
-	r = room_make(&s->function_bits, &bits_max, p->n_functions, 1);
-	if (!r)
-		r = room_make(&s->function_files, &files_max, p->n_functions,
-			      sizeof(*s->function_files));
-	for (size_t i = s->n_functions; i < p->n_functions && !r; i++) {
-		const struct profile_function *f = &p->functions[i];
+	for (; s->n_functions < p->n_functions && !r; s->n_functions += !r) {
+		const struct profile_function *f = &p->functions[s->n_functions];
+		struct shape_function *new = &s->functions[s->n_functions];
 
+		new->file = 0;
 		r = shape_match_function(s, profile_string(p, f->name),
-					 profile_string(p, f->filename), &s->function_bits[i]);
-		s->function_files[i] = 0;
+					 profile_string(p, f->filename), &new->bits);
 		if (!r && f->filename && s->options.granularity != SHAPE_FUNCTIONS)
-			r = shape_clean_file(s, p, f->filename, &s->function_files[i]);
-		if (!r)
-			s->n_functions = i + 1;
+			r = shape_clean_file(s, p, f->filename, &new->file);
 	}
 	return r;
 }
@@ -380,8 +355,8 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 						  .line = line->line,
 						  .column = s->with_columns ? line->column : 0,
 						  .number = i,
-						  .bits = s->function_bits[line->function]};
-		s->lines[i].function.filename = s->function_files[line->function];
+						  .bits = s->functions[line->function].bits};
+		s->lines[i].function.filename = s->functions[line->function].file;
 	}
 	return shape_add_place(s, &s->places, &spot, s->lines, l->n_lines);
 }

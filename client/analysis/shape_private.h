@@ -43,16 +43,18 @@ enum {
 };
 
 struct place {
-	uint32_t first, n; /* in struct places */
+	uint32_t first, n; /* frames */
 	uint32_t flags;
 };
 
 struct places {
 	struct place *all;
 	size_t n, max;
-	uint32_t *frames;
-	uint32_t *lines; /* counted from the location's first one; PROFILE_NONE: it has none */
-	uint8_t *is_inlined;
+	struct place_frame {
+		uint32_t frame;
+		uint32_t line; /* counted from the location's first; PROFILE_NONE: it has none */
+		bool is_inlined;
+	} * frames;
 	size_t n_frames, max_frames;
 };
 
@@ -75,8 +77,7 @@ struct shape_spot {
 
 /* The keys of tagroot or tagleaf. */
 struct shape_keys {
-	char *text; /* that the others lie in */
-	const char **all;
+	const char *list;  /* the option; borrowed */
 	uint32_t *strings; /* of the profile */
 	uint32_t n;
 	bool matched;
@@ -95,10 +96,13 @@ struct shape {
 	struct shape_keys roots, leaves;
 
 	struct frames frames;
-	struct places places;                  /* one per location */
-	uint8_t *function_bits, *mapping_bits; /* by enum shape_regex */
-	uint32_t *function_files;              /* strings */
-	size_t n_functions, n_mappings;
+	struct places places; /* one per location */
+	struct shape_function {
+		uint32_t file; /* a string */
+		uint8_t bits;  /* by enum shape_regex */
+	} * functions;
+	uint8_t *mapping_bits;
+	size_t n_functions, max_functions, n_mappings;
 	bool is_bound, drop_frames_invalid;
 	bool filters_names; /* focus, ignore, hide or show */
 
@@ -139,11 +143,11 @@ void shape_places_deinit(struct places *places);
 /* Finds the keys in @p, or adds them. 0 or negative errno. */
 int shape_bind_keys(struct shape_keys *keys, struct profile *p);
 /*
- * Puts the frames that the labels of sample @i are to @chain, leaf first, one per key; @keys is
- * told whether there was one. 0 or negative errno.
+ * Puts the frames that the labels of @stack are to @chain, leaf first, one per key; @keys is told
+ * whether there was one. 0 or negative errno.
  */
-int shape_label_frames(struct shape *s, struct profile *p, size_t i, struct shape_keys *keys,
-		       uint32_t *chain);
+int shape_label_frames(struct shape *s, struct profile *p, const struct stack *stack,
+		       struct shape_keys *keys, uint32_t *chain);
 
 static inline bool shape_option_is_set(const char *text)
 {

@@ -43,30 +43,29 @@ void shape_profile_free(struct shape_profile *to)
 	free(to);
 }
 
-/* Where the number of @index there stands, or is to be written to. */
-static int index_map_get_slot(struct index_map *map, size_t index, uint32_t **ret)
+typedef int (*index_map_add)(struct shape_profile *to, uint32_t index, uint32_t *ret);
+
+/* The number of @index there; what has none yet is added. */
+static int index_map_translate(struct index_map *map, struct shape_profile *to, uint32_t index,
+			       index_map_add add, uint32_t *ret)
 {
 	size_t n = map->n;
-	int r = room_make(&map->to, &n, index + 1, sizeof(*map->to));
+	int r = room_make(&map->to, &n, (size_t)index + 1, sizeof(*map->to));
 
 	if (r)
 		return r;
 	for (; map->n < n; map->n++)
 		map->to[map->n] = PROFILE_NONE;
-	*ret = &map->to[index];
-	return 0;
+	if (map->to[index] == PROFILE_NONE)
+		r = add(to, index, &map->to[index]);
+	if (!r)
+		*ret = map->to[index];
+	return r;
 }
 
-static int shape_translate_string(struct shape_profile *to, uint32_t *string)
+static int shape_add_string(struct shape_profile *to, uint32_t string, uint32_t *ret)
 {
-	uint32_t *there;
-	int r = index_map_get_slot(&to->strings, *string, &there);
-
-	if (!r && *there == PROFILE_NONE)
-		r = profile_add_text(to->p, profile_string(to->from, *string), there);
-	if (!r)
-		*string = *there;
-	return r;
+	return profile_add_text(to->p, profile_string(to->from, string), ret);
 }
 
 /* @n of them, each where it is said to be. */
@@ -75,34 +74,22 @@ static int shape_translate_strings(struct shape_profile *to, uint32_t *const *st
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++)
-		r = shape_translate_string(to, strings[i]);
+		r = index_map_translate(&to->strings, to, *strings[i], shape_add_string,
+					strings[i]);
 	return r;
 }
 
-static int shape_translate_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *ret)
+static int shape_add_mapping(struct shape_profile *to, uint32_t mapping, uint32_t *ret)
 {
-	struct profile_mapping copy;
-	uint32_t *there;
-	int r;
+	struct profile_mapping copy = to->from->mappings[mapping];
+	int r = shape_translate_strings(to, (uint32_t *[]){&copy.path, &copy.build_id}, 2);
 
-	if (mapping == PROFILE_NONE) {
-		*ret = PROFILE_NONE;
-		return 0;
-	}
-	r = index_map_get_slot(&to->mappings, mapping, &there);
-	if (!r && *there == PROFILE_NONE) {
-		copy = to->from->mappings[mapping];
-		copy.has_inline_frames &= !to->s->options.no_inlines;
-		r = shape_translate_strings(to, (uint32_t *[]){&copy.path, &copy.build_id}, 2);
-		if (!r)
-			r = profile_add_mapping(to->p, &copy, there);
-	}
-	if (!r)
-		*ret = *there;
-	return r;
+	copy.has_inline_frames &= !to->s->options.no_inlines;
+	return r ? r : profile_add_mapping(to->p, &copy, ret);
 }
 
-static int add_function(struct shape_profile *to, struct profile_function copy, uint32_t *ret)
+static int shape_copy_function(struct shape_profile *to, struct profile_function copy,
+			       uint32_t *ret)
 {
 	uint32_t *const strings[] = {&copy.name, &copy.system_name, &copy.filename};
 	int r = shape_translate_strings(to, strings, ARRAY_SIZE(strings));
@@ -110,16 +97,9 @@ static int add_function(struct shape_profile *to, struct profile_function copy, 
 	return r ? r : profile_add_function(to->p, &copy, ret);
 }
 
-static int shape_translate_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
+static int shape_add_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
 {
-	uint32_t *there;
-	int r = index_map_get_slot(&to->functions, function, &there);
-
-	if (!r && *there == PROFILE_NONE)
-		r = add_function(to, to->from->functions[function], there);
-	if (!r)
-		*ret = *there;
-	return r;
+	return shape_copy_function(to, to->from->functions[function], ret);
 }
 
 /* What the filters have left of a location. */
@@ -127,19 +107,22 @@ static int shape_add_location(struct shape_profile *to, uint32_t location, uint3
 {
 	const struct profile_location *l = &to->from->locations[location];
 	const struct place *place = &to->s->places.all[location];
-	const uint32_t *numbers = &to->s->places.lines[place->first];
-	uint32_t mapping, n = 0;
-	int r = shape_translate_mapping(to, l->mapping, &mapping);
+	const struct place_frame *frames = &to->s->places.frames[place->first];
+	uint32_t mapping = PROFILE_NONE, n = 0;
+	int r = 0;
 
+	if (l->mapping != PROFILE_NONE)
+		r = index_map_translate(&to->mappings, to, l->mapping, shape_add_mapping, &mapping);
 	if (!r)
 		r = room_make(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
 	for (uint32_t i = 0; i < place->n && !r; i++) {
-		if (numbers[i] == PROFILE_NONE)
+		if (frames[i].line == PROFILE_NONE)
 			continue;
-		to->lines[n] = to->from->lines[l->first_line + numbers[i]];
+		to->lines[n] = to->from->lines[l->first_line + frames[i].line];
 		if (!to->s->with_columns)
 			to->lines[n].column = 0;
-		r = shape_translate_function(to, to->lines[n].function, &to->lines[n].function);
+		r = index_map_translate(&to->functions, to, to->lines[n].function,
+					shape_add_function, &to->lines[n].function);
 		n++;
 	}
 	if (!r)
@@ -153,24 +136,11 @@ static int add_label_location(struct shape_profile *to, uint32_t index, uint32_t
 {
 	const struct label_frame *f = &to->s->label_frames[index];
 	struct profile_line line = {0};
-	int r = add_function(to, (struct profile_function){.name = f->name, .filename = f->key},
-			     &line.function);
+	int r = shape_copy_function(to,
+				    (struct profile_function){.name = f->name, .filename = f->key},
+				    &line.function);
 
 	return r ? r : profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
-}
-
-static int shape_translate_link(struct shape_profile *to, uint32_t link, uint32_t *ret)
-{
-	bool is_label = link & SHAPE_LABEL_BIT;
-	uint32_t index = link & ~SHAPE_LABEL_BIT, *there;
-	int r = index_map_get_slot(is_label ? &to->label_places : &to->places, index, &there);
-
-	if (!r && *there == PROFILE_NONE)
-		r = is_label ? add_label_location(to, index, there)
-			     : shape_add_location(to, index, there);
-	if (!r)
-		*ret = *there;
-	return r;
 }
 
 static int shape_translate_labels(struct shape_profile *to, const struct stack *stack)
@@ -192,8 +162,15 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 	uint32_t n = (uint32_t)(s->n_chain - s->chain_start);
 	int r = room_make(&to->chain, &to->max_chain, n, sizeof(*to->chain));
 
-	for (uint32_t i = 0; i < n && !r; i++)
-		r = shape_translate_link(to, s->chain[s->chain_start + i], &to->chain[i]);
+	for (uint32_t i = 0; i < n && !r; i++) {
+		uint32_t link = s->chain[s->chain_start + i];
+		bool is_label = link & SHAPE_LABEL_BIT;
+
+		r = index_map_translate(is_label ? &to->label_places : &to->places, to,
+					link & ~SHAPE_LABEL_BIT,
+					is_label ? add_label_location : shape_add_location,
+					&to->chain[i]);
+	}
 	if (!r)
 		r = shape_translate_labels(to, stack);
 	if (r)
@@ -229,7 +206,7 @@ int shape_profile_new(struct shape_profile **ret, const struct shape *s, const s
 	if (!r)
 		r = shape_copy_types(to);
 	if (!r && p->n_mappings)
-		r = shape_translate_mapping(to, 0, &main_mapping);
+		r = index_map_translate(&to->mappings, to, 0, shape_add_mapping, &main_mapping);
 	if (r)
 		return r;
 	*ret = steal_ptr(&to);

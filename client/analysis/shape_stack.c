@@ -41,9 +41,9 @@ static void shape_chain_drop_frames(struct shape *s)
 
 /* The sample's places with those of its labels; chain_start leaves room for the ones at the leaf.
  */
-static int make_chain(struct shape *s, struct profile *p, size_t index)
+static int make_chain(struct shape *s, struct profile *p, const struct profile_sample *sample,
+		      const struct stack *stack)
 {
-	const struct profile_sample *sample = &p->samples[index];
 	uint32_t seen = 0, n = sample->n_locations;
 	const uint32_t *locations = n ? &p->sample_locations[sample->first_location] : NULL;
 	size_t max = (size_t)n + s->leaves.n + s->roots.n + 1;
@@ -62,9 +62,9 @@ static int make_chain(struct shape *s, struct profile *p, size_t index)
 	if (seen & ANY_DROP)
 		shape_chain_drop_frames(s);
 	s->chain_start -= s->leaves.n;
-	r = shape_label_frames(s, p, index, &s->leaves, &s->chain[s->chain_start]);
+	r = shape_label_frames(s, p, stack, &s->leaves, &s->chain[s->chain_start]);
 	if (!r)
-		r = shape_label_frames(s, p, index, &s->roots, &s->chain[s->n_chain]);
+		r = shape_label_frames(s, p, stack, &s->roots, &s->chain[s->n_chain]);
 	if (r)
 		return r;
 	s->n_chain += s->roots.n;
@@ -74,17 +74,6 @@ static int make_chain(struct shape *s, struct profile *p, size_t index)
 		seen |= flags_of(s, s->chain[s->n_chain - 1 - i]);
 	s->seen |= seen;
 	return 0;
-}
-
-/* focus and ignore: whether the sample stays. */
-static bool is_focused(const struct shape *s, uint32_t *ret_flags)
-{
-	uint32_t flags = 0;
-
-	for (size_t i = s->chain_start; i < s->n_chain; i++)
-		flags |= flags_of(s, s->chain[i]);
-	*ret_flags = flags;
-	return (flags & PLACE_FOCUS) && !(flags & PLACE_IGNORE);
 }
 
 static void shape_chain_hide(struct shape *s)
@@ -118,10 +107,12 @@ static void prune_from(struct shape *s)
 /* Whether anything is left of the chain by what names decide. */
 static bool filter_names(struct shape *s)
 {
-	uint32_t flags;
+	uint32_t flags = 0;
 
 	if (s->filters_names) {
-		if (!is_focused(s, &flags))
+		for (size_t i = s->chain_start; i < s->n_chain; i++)
+			flags |= flags_of(s, s->chain[i]);
+		if (!(flags & PLACE_FOCUS) || flags & PLACE_IGNORE)
 			return false;
 		if (flags & PLACE_HIDDEN)
 			shape_chain_hide(s);
@@ -213,8 +204,8 @@ static int shape_write_frames(struct shape *s, struct stack *stack)
 				return r;
 		}
 		for (uint32_t j = 0; j < place->n; j++, n++) {
-			s->stack_frames[n] = places->frames[place->first + j];
-			s->stack_inlined[n] = places->is_inlined[place->first + j];
+			s->stack_frames[n] = places->frames[place->first + j].frame;
+			s->stack_inlined[n] = places->frames[place->first + j].is_inlined;
 		}
 	}
 	stack->frames = s->stack_frames;
@@ -234,7 +225,7 @@ int shape_stack(struct shape *s, struct profile *p, size_t index, struct stack *
 	bool stays = true, had_frames;
 	int r;
 
-	r = make_chain(s, p, index);
+	r = make_chain(s, p, sample, &stack);
 	if (r)
 		return r;
 	if (!filter_names(s))

@@ -30,19 +30,23 @@ static const char *path_after_directory(const char *path, const char *name, size
 	return NULL;
 }
 
-/* @path behind @folder and its slash, or NULL. */
-static const char *path_below_directory(const char *path, const char *folder, size_t length)
+/* @path behind one of the directories of @list (NULL: none) and its slash, or NULL. */
+static const char *path_below_any(const char *path, const char *list)
 {
-	while (length && folder[length - 1] == '/')
-		length--;
-	if (strncmp(path, folder, length) != 0 || path[length] != '/')
-		return NULL;
-	return path + length + 1;
+	const char *entry;
+	size_t length;
+
+	while ((entry = next_entry(&list, &length))) {
+		while (length && entry[length - 1] == '/')
+			length--;
+		if (strncmp(path, entry, length) == 0 && path[length] == '/')
+			return path + length + 1;
+	}
+	return NULL;
 }
 
 const char *source_path_trim(const char *path, const char *trim_path, const char *source_path)
 {
-	static const char *const build_folders[] = {"/proc/self/cwd/.", "/proc/self/cwd"};
 	const char *entry, *rest;
 	size_t length;
 
@@ -64,17 +68,10 @@ const char *source_path_trim(const char *path, const char *trim_path, const char
 				return rest;
 		}
 	}
-	while ((entry = next_entry(&trim_path, &length))) {
-		rest = path_below_directory(path, entry, length);
-		if (rest)
-			return rest;
-	}
-	for (size_t i = 0; i < sizeof(build_folders) / sizeof(*build_folders); i++) {
-		rest = path_below_directory(path, build_folders[i], strlen(build_folders[i]));
-		if (rest)
-			return rest;
-	}
-	return path;
+	rest = path_below_any(path, trim_path);
+	if (!rest)
+		rest = path_below_any(path, "/proc/self/cwd/.:/proc/self/cwd");
+	return rest ? rest : path;
 }
 
 /* Takes the last part of the @n bytes of @out off, down to @root; false: there is none to take. */

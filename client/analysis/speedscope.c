@@ -37,7 +37,6 @@ struct speedscope {
 struct speedscope_file {
 	const struct view_input *input;
 	const struct stack_tree *tree;
-	const struct stack_tree_node *nodes;
 	struct frame_names names;
 	uint32_t *path; /* numbers, from the root */
 	uint32_t cut;   /* the number of what was cut off; PROFILE_NONE: nothing was */
@@ -133,24 +132,6 @@ static void speedscope_file_deinit(struct speedscope_file *f)
 	free(f->path);
 }
 
-/* Groups are not frames; nor have numbers below THREADS_MAX names for being groups. */
-static int speedscope_file_init(struct speedscope_file *f, const struct speedscope *s,
-				const struct view_input *input, FILE *out)
-{
-	size_t n;
-	int r = frame_names_init(&f->names, input, s->view.tree);
-
-	if (r)
-		return r;
-	f->input = input;
-	f->tree = s->view.tree;
-	f->nodes = stack_tree_nodes(s->view.tree, &n);
-	f->out = out;
-	f->cut = PROFILE_NONE;
-	f->path = calloc(f->names.order.n + 1, sizeof(*f->path));
-	return f->path ? 0 : error_origin(-ENOMEM);
-}
-
 static void speedscope_write_frame(const struct speedscope_file *f, uint32_t frame)
 {
 	const struct frame *info = &f->input->frames[frame];
@@ -169,16 +150,17 @@ static void speedscope_write_frame(const struct speedscope_file *f, uint32_t fra
 	fputc('}', f->out);
 }
 
+/* Groups are not frames; nor have numbers below THREADS_MAX names for being groups. */
 static void speedscope_write_frames(struct speedscope_file *f)
 {
 	uint32_t n = 0;
 
 	fputs("\"shared\":{\"frames\":[", f->out);
 	for (size_t i = 0; i < f->names.order.n; i++) {
-		uint32_t frame = f->nodes[f->names.order.nodes[i]].frame;
+		uint32_t frame = f->names.order.all[i].node->frame;
 		uint32_t *number = frame == STACK_TREE_CUT ? &f->cut : &f->names.numbers[frame];
 
-		if (!f->names.order.depths[i] || *number != PROFILE_NONE)
+		if (!f->names.order.all[i].depth || *number != PROFILE_NONE)
 			continue;
 		fputs(n ? ",\n" : "\n", f->out);
 		*number = n++;
@@ -195,7 +177,8 @@ static size_t subtree_end(const struct speedscope_file *f, size_t i)
 {
 	size_t end = i + 1;
 
-	while (end < f->names.order.n && f->names.order.depths[end] > f->names.order.depths[i])
+	while (end < f->names.order.n &&
+	       f->names.order.all[end].depth > f->names.order.all[i].depth)
 		end++;
 	return end;
 }
@@ -207,9 +190,9 @@ static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin,
 
 	fputs(",\"samples\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		const struct stack_tree_node *node = &f->nodes[f->names.order.nodes[i]];
+		const struct stack_tree_node *node = f->names.order.all[i].node;
 		int64_t self = stack_tree_value(f->tree, node, 0);
-		uint32_t depth = f->names.order.depths[i];
+		uint32_t depth = f->names.order.all[i].depth;
 
 		if (depth)
 			f->path[depth - 1] = node->frame == STACK_TREE_CUT
@@ -227,7 +210,7 @@ static int64_t speedscope_write_samples(struct speedscope_file *f, size_t begin,
 	separator = "";
 	fputs("],\"weights\":[", f->out);
 	for (size_t i = begin; i < end; i++) {
-		int64_t self = stack_tree_value(f->tree, &f->nodes[f->names.order.nodes[i]], 0);
+		int64_t self = stack_tree_value(f->tree, f->names.order.all[i].node, 0);
 
 		if (self <= 0)
 			continue;
@@ -281,7 +264,7 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 						  : "all",
 				 0, f->names.order.n);
 	for (size_t i = 0; i < f->names.order.n && s->n_threads > 1; i = subtree_end(f, i)) {
-		uint32_t thread = f->nodes[f->names.order.nodes[i]].frame;
+		uint32_t thread = f->names.order.all[i].node->frame;
 		const char *name = thread < s->n_threads ? s->threads[thread] : "";
 
 		if (thread == STACK_TREE_CUT)
@@ -294,13 +277,17 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 
 static int speedscope_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	const struct speedscope *s = (const struct speedscope *)view;
-	cleanup(speedscope_file_deinit) struct speedscope_file file = {0};
-	int r = speedscope_file_init(&file, s, input, out);
+	cleanup(speedscope_file_deinit) struct speedscope_file file = {
+		.input = input, .tree = view->tree, .out = out, .cut = PROFILE_NONE};
+	int r = frame_names_init(&file.names, input, view->tree);
 
-	if (!r)
-		speedscope_write_file(&file, s);
-	return r;
+	if (r)
+		return r;
+	file.path = calloc(file.names.order.n + 1, sizeof(*file.path));
+	if (!file.path)
+		return error_origin(-ENOMEM);
+	speedscope_write_file(&file, (const struct speedscope *)view);
+	return 0;
 }
 
 const struct view_class view_speedscope = {

@@ -100,41 +100,58 @@ static bool stack_tree_follows_parent(const struct stack_tree *t, uint32_t node)
 	return t->nodes[node].parent + 1 == node;
 }
 
+/* For what does not follow its parent. */
+static int insert_node(struct stack_tree *t, uint32_t node)
+{
+	int r = profile_table_reserve(&t->table);
+
+	if (!r)
+		profile_table_insert(&t->table,
+				     hash_edge(t, (struct edge){t->nodes[node].parent,
+								t->nodes[node].frame}),
+				     node);
+	return r;
+}
+
 /* The child of @parent for @frame, which the caller saw to there being room for. */
 static int get_child(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *ret)
 {
 	struct edge edge = {parent, frame};
-	uint32_t node = parent + 1, hash;
-	int r;
+	uint32_t node = parent + 1;
+	int r = 0;
 
 	if (node < t->n_nodes && stack_tree_follows_parent(t, node) &&
 	    t->nodes[node].frame == frame) {
 		*ret = node;
 		return 0;
 	}
-	hash = hash_edge(t, edge);
-	node = profile_table_find(&t->table, hash, stack_tree_same_edge, t, &edge);
+	node = profile_table_find(&t->table, hash_edge(t, edge), stack_tree_same_edge, t, &edge);
 	if (node == PROFILE_NONE) {
-		r = profile_table_reserve(&t->table);
-		if (!r)
-			r = room_make(&t->nodes, &t->n_allocated, t->n_nodes + 1,
-				      sizeof(*t->nodes));
+		r = room_make(&t->nodes, &t->n_allocated, t->n_nodes + 1, sizeof(*t->nodes));
 		if (r)
 			return r;
 		node = (uint32_t)t->n_nodes++;
 		t->nodes[node] = (struct stack_tree_node){.parent = parent,
 							  .frame = frame & STACK_TREE_CUT};
 		if (!stack_tree_follows_parent(t, node))
-			profile_table_insert(&t->table, hash, node);
+			r = insert_node(t, node);
 	}
 	*ret = node;
-	return 0;
+	return r;
+}
+
+/* Adds to the values of an owner of some. */
+static void sum_values(struct stack_tree *t, uint32_t owner, const int64_t *values)
+{
+	int64_t *own = &t->values[(size_t)owner * t->n_values];
+
+	for (unsigned i = 0; i < t->n_values; i++)
+		own[i] = clamped_add(own[i], values[i]);
 }
 
 /* Adds to the values of @node, which gets some if it has none and there is anything to add. */
 static int add_values(struct stack_tree *t, struct stack_tree_node *node, const int64_t *values)
 {
-	int64_t *own;
 	bool any = false;
 
 	for (unsigned i = 0; i < t->n_values; i++)
@@ -151,9 +168,7 @@ static int add_values(struct stack_tree *t, struct stack_tree_node *node, const 
 		memset(&t->values[(size_t)node->values * t->n_values], 0,
 		       t->n_values * sizeof(*t->values));
 	}
-	own = &t->values[(size_t)node->values * t->n_values];
-	for (unsigned i = 0; i < t->n_values; i++)
-		own[i] = clamped_add(own[i], values[i]);
+	sum_values(t, node->values, values);
 	return 0;
 }
 
@@ -284,15 +299,9 @@ static int index_nodes(struct stack_tree *t)
 	int r = 0;
 
 	profile_table_clear(&t->table);
-	for (uint32_t i = 1; i < t->n_nodes && !r; i++) {
-		struct edge edge = {t->nodes[i].parent, t->nodes[i].frame};
-
-		if (stack_tree_follows_parent(t, i))
-			continue;
-		r = profile_table_reserve(&t->table);
-		if (!r)
-			profile_table_insert(&t->table, hash_edge(t, edge), i);
-	}
+	for (uint32_t i = 1; i < t->n_nodes && !r; i++)
+		if (!stack_tree_follows_parent(t, i))
+			r = insert_node(t, i);
 	return r;
 }
 
@@ -348,11 +357,7 @@ static int move_nodes(struct stack_tree *t, uint32_t *places, size_t n)
 		if (!cut[place])
 			cut[place] = node.values;
 		else if (node.values)
-			for (unsigned k = 0; k < t->n_values; k++) {
-				int64_t *sum = &t->values[(size_t)cut[place] * t->n_values + k];
-
-				*sum = clamped_add(*sum, stack_tree_value(t, &node, k));
-			}
+			sum_values(t, cut[place], &t->values[(size_t)node.values * t->n_values]);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		if (cut[i])
@@ -412,6 +417,33 @@ static int compare_siblings(const void *a, const void *b, void *context)
 	return x_frame < y_frame ? -1 : x_frame > y_frame;
 }
 
+static int stack_tree_compare_texts(const void *a, const void *b, void *context)
+{
+	const char *const *texts = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	int order = strcmp(texts[x], texts[y]);
+
+	return order ? order : x < y ? -1 : x > y;
+}
+
+int stack_tree_rank_texts(const char *const *texts, size_t n, uint32_t **ret)
+{
+	cleanup(freep) uint32_t *sorted = calloc(n + 1, sizeof(*sorted));
+	cleanup(freep) uint32_t *ranks = calloc(n + 1, sizeof(*ranks));
+	size_t n_sorted = 0;
+
+	if (!sorted || !ranks)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		if (texts[i])
+			sorted[n_sorted++] = i;
+	qsort_r(sorted, n_sorted, sizeof(*sorted), stack_tree_compare_texts, (void *)texts);
+	for (uint32_t i = 0; i < n_sorted; i++)
+		ranks[sorted[i]] = i;
+	*ret = steal_ptr(&ranks);
+	return 0;
+}
+
 /* Lists the children of each node: those of node i at children[starts[i]] up to starts[i + 1]. */
 static void list_children(const struct stack_tree *t, uint32_t *starts, uint32_t *children)
 {
@@ -427,8 +459,8 @@ static void list_children(const struct stack_tree *t, uint32_t *starts, uint32_t
 }
 
 /* From children's lists to one list. */
-static int list_depth_first(const uint32_t *starts, const uint32_t *children,
-			    struct stack_tree_order *order)
+static int list_depth_first(const struct stack_tree_node *nodes, const uint32_t *starts,
+			    const uint32_t *children, struct stack_tree_order *order)
 {
 	/* Ways still to go: the next child of each node on the path to the last one, and the end
 	 * of its children. */
@@ -450,8 +482,7 @@ static int list_depth_first(const uint32_t *starts, const uint32_t *children,
 		if (!n)
 			return 0;
 		node = children[ways[n - 1].next++];
-		order->depths[order->n] = (uint32_t)n - 1;
-		order->nodes[order->n++] = node;
+		order->all[order->n++] = (struct stack_tree_step){&nodes[node], (uint32_t)n - 1};
 	}
 }
 
@@ -474,11 +505,10 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 			qsort_r(children + starts[i], starts[i + 1] - starts[i], sizeof(*children),
 				compare_siblings, &ranking);
 	free(steal_ptr(&weights));
-	order.nodes = calloc(n, sizeof(*order.nodes));
-	order.depths = calloc(n, sizeof(*order.depths));
-	if (!order.nodes || !order.depths)
+	order.all = calloc(n, sizeof(*order.all));
+	if (!order.all)
 		return error_origin(-ENOMEM);
-	r = list_depth_first(starts, children, &order);
+	r = list_depth_first(t->nodes, starts, children, &order);
 	if (r)
 		return r;
 	*ret = order;
@@ -488,7 +518,6 @@ int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_
 
 void stack_tree_order_deinit(struct stack_tree_order *order)
 {
-	free(order->nodes);
-	free(order->depths);
+	free(order->all);
 	*order = (struct stack_tree_order){0};
 }

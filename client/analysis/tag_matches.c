@@ -6,6 +6,7 @@
 #include "client/analysis/tag_matches.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/message.h"
-#include "common/room.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
 
@@ -26,14 +26,8 @@ struct pair {
 	uint32_t matched; /* bits */
 };
 
-struct pairs {
-	struct pair *all;
-	struct intern in;
-};
-
 struct range {
-	double low, high;
-	bool has_low, has_high;
+	double low, high; /* infinite: any */
 	char *unit;
 };
 
@@ -43,26 +37,10 @@ struct tag_filter {
 	struct regex *regexes[REGEXES_MAX];
 	uint32_t n_regexes; /* 0: a range */
 	struct range range;
-	struct pairs pairs;
+	struct pair *pairs; /* by key and text */
+	struct intern pairs_in;
 	struct label_units units;
 };
-
-/* *ret is the pair of this key and text, zero but for them if *ret_added; until the next call. */
-static int find_pair(struct pairs *pairs, uint32_t key, uint32_t str, struct pair **ret,
-		     bool *ret_added)
-{
-	const struct pair wanted = {.key = key, .str = str};
-	size_t n = pairs->in.n;
-	uint32_t index;
-	int r = intern_add(&pairs->in, &pairs->all, &wanted, sizeof(wanted),
-			   offsetof(struct pair, matched), &index);
-
-	if (r)
-		return r;
-	*ret = &pairs->all[index];
-	*ret_added = pairs->in.n > n;
-	return 0;
-}
 
 void tag_filter_free(struct tag_filter *f)
 {
@@ -70,9 +48,9 @@ void tag_filter_free(struct tag_filter *f)
 		return;
 	for (uint32_t i = 0; i < f->n_regexes; i++)
 		regex_free(f->regexes[i]);
-	intern_deinit(&f->pairs.in);
+	intern_deinit(&f->pairs_in);
 	label_units_deinit(&f->units);
-	free(f->pairs.all);
+	free(f->pairs);
 	free(f->range.unit);
 	free(f->text);
 	free(f);
@@ -106,12 +84,6 @@ static int tag_parse_bound(const char **text, int64_t *ret, char **ret_unit)
 	return BOUND_FOUND;
 }
 
-static int tag_refuse_too_big(const char *what, const char *text, struct profile_message *message)
-{
-	return profile_refuse(message, TAGS_E_INVALID, "%s: the number is too big: \"%.60s\"", what,
-			      text);
-}
-
 /* The second bound, which must come in the unit of the first. */
 static int tag_parse_high_bound(struct range *range, const char **text)
 {
@@ -123,7 +95,6 @@ static int tag_parse_high_bound(struct range *range, const char **text)
 	if (r != BOUND_FOUND)
 		return r;
 	range->high = measure_scale(value, unit, range->unit, &in);
-	range->has_high = true;
 	return strcmp(in, range->unit) == 0 ? BOUND_FOUND : BOUND_NONE;
 }
 
@@ -144,8 +115,10 @@ static int tag_parse_range(const char *text, struct range *range)
 	range->unit = strdup(in);
 	if (!range->unit)
 		return error_origin(-ENOMEM);
-	range->has_low = !starts;
-	range->has_high = starts || *text != ':';
+	if (starts)
+		range->low = -INFINITY;
+	else if (*text == ':')
+		range->high = INFINITY;
 	if (!starts && *text == ':' && *++text) {
 		r = tag_parse_high_bound(range, &text);
 		if (r != BOUND_FOUND)
@@ -168,14 +141,14 @@ static int parse_regexes(struct tag_filter *f, const char *what, char *list,
 		if (next)
 			*next++ = '\0';
 		if (f->n_regexes == REGEXES_MAX)
-			return profile_refuse(message, TAGS_E_INVALID,
+			return profile_refuse(message, REGEX_E_INVALID,
 					      "%s: more than %d expressions", what, REGEXES_MAX);
 		r = regex_new(&f->regexes[f->n_regexes], what, one, message);
 		if (r)
-			return r == REGEX_E_INVALID ? TAGS_E_INVALID : r;
+			return r;
 		f->n_regexes++;
 	}
-	return TAGS_E_OK;
+	return REGEX_E_OK;
 }
 
 int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
@@ -200,14 +173,15 @@ int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 	if (r < 0)
 		return r;
 	if (r == BOUND_TOO_BIG)
-		return tag_refuse_too_big(what, text, message);
+		return profile_refuse(message, REGEX_E_INVALID,
+				      "%s: the number is too big: \"%.60s\"", what, text);
 	if (r == BOUND_NONE) {
 		r = parse_regexes(f, what, value, message);
 		if (r)
 			return r;
 	}
 	*ret = steal_ptr(&f);
-	return TAGS_E_OK;
+	return REGEX_E_OK;
 }
 
 bool tag_filter_is_range(const struct tag_filter *f)
@@ -248,8 +222,7 @@ static int match_number(struct tag_filter *f, const struct profile *p,
 	if (r)
 		return r;
 	value = measure_scale(l->num, label_units_of(&f->units, p, l->key), range->unit, &in);
-	*ret = strcmp(in, range->unit) == 0 && (!range->has_low || value >= range->low) &&
-	       (!range->has_high || value <= range->high);
+	*ret = strcmp(in, range->unit) == 0 && value >= range->low && value <= range->high;
 	return 0;
 }
 
@@ -277,8 +250,6 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 		       const struct profile_label *labels, uint32_t n_labels, bool *ret)
 {
 	uint32_t matched = 0, all = (uint32_t)((UINT64_C(1) << f->n_regexes) - 1);
-	struct pair *pair = NULL;
-	bool added = false;
 	int r = 0;
 
 	*ret = false;
@@ -288,14 +259,19 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 		return r;
 	}
 	for (uint32_t i = 0; i < n_labels; i++) {
-		if (!labels[i].str)
+		const struct pair pair = {.key = labels[i].key, .str = labels[i].str};
+		size_t n = f->pairs_in.n;
+		uint32_t index;
+
+		if (!pair.str)
 			continue;
-		r = find_pair(&f->pairs, labels[i].key, labels[i].str, &pair, &added);
-		if (!r && added)
-			r = match_pair(f, p, pair);
+		r = intern_add(&f->pairs_in, &f->pairs, &pair, sizeof(pair),
+			       offsetof(struct pair, matched), &index);
+		if (!r && f->pairs_in.n > n)
+			r = match_pair(f, p, &f->pairs[index]);
 		if (r)
 			return r;
-		matched |= pair->matched;
+		matched |= f->pairs[index].matched;
 	}
 	*ret = f->key ? matched != 0 : matched == all;
 	return 0;
@@ -303,30 +279,29 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-enum { KEY_UNKNOWN, KEY_MATCHES, KEY_DIFFERS };
+struct tag_key {
+	uint32_t key; /* a string */
+	bool matches;
+};
 
 void tag_keys_deinit(struct tag_keys *k)
 {
-	free(k->known);
-	*k = (struct tag_keys){0};
+	intern_deinit(&k->in);
+	free(k->all);
 }
 
 int tag_keys_match(struct tag_keys *k, struct regex *regex, const struct profile *p, uint32_t key,
 		   bool *ret)
 {
-	if (key >= k->n) {
-		size_t n = (size_t)key + key / 2 + 64;
-		uint8_t *grown = realloc(k->known, n);
+	const struct tag_key new = {.key = key};
+	size_t n = k->in.n;
+	uint32_t index;
+	int r = intern_add(&k->in, &k->all, &new, sizeof(new), sizeof(key), &index);
 
-		if (!grown)
-			return error_origin(-ENOMEM);
-		memset(grown + k->n, KEY_UNKNOWN, n - k->n);
-		k->known = grown;
-		k->n = n;
-	}
-	if (k->known[key] == KEY_UNKNOWN)
-		k->known[key] = regex_matches(regex, profile_string(p, key)) ? KEY_MATCHES
-									     : KEY_DIFFERS;
-	*ret = k->known[key] == KEY_MATCHES;
+	if (r)
+		return r;
+	if (k->in.n > n)
+		k->all[index].matches = regex_matches(regex, profile_string(p, key));
+	*ret = k->all[index].matches;
 	return 0;
 }

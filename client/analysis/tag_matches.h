@@ -13,12 +13,13 @@
  * A number without a unit is in the unit of other samples' labels of its key, or in a unit that is
  * called as the key; memory ("alignment", "request") in bytes. (A number in a unit that is no
  * unit of measure.h counts as if it were in the range's own.) What a key's unit is must be known
- * before the first sample is asked about: see tag_filter_learn_units(). Internal to common/profile.
+ * before the first sample is asked about: see tag_filter_learn_units(). Internal to
+ *client/analysis.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
+#include "client/analysis/intern.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
@@ -26,12 +27,7 @@ struct profile_message;
 struct regex;
 struct tag_filter;
 
-enum {
-	TAGS_E_OK,
-	TAGS_E_INVALID, /* see the message */
-};
-
-/* @what is the option's name. TAGS_E_* or negative errno. */
+/* @what is the option's name. REGEX_E_* (regex.h) or negative errno. */
 int tag_filter_new(struct tag_filter **ret, const char *what, const char *text,
 		   struct profile_message *message);
 void tag_filter_free(struct tag_filter *f);
@@ -47,13 +43,10 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 /* See regex.h. */
 uint64_t tag_filter_n_given_up(const struct tag_filter *f);
 
-/*
- * Remembers which keys a regular expression matches: an octet per string, grown on demand. All
- * zero is empty.
- */
+/* Remembers which keys a regular expression matches. All zero is empty. */
 struct tag_keys {
-	uint8_t *known;
-	size_t n;
+	struct tag_key *all;
+	struct intern in;
 };
 
 void tag_keys_deinit(struct tag_keys *k);

@@ -79,11 +79,9 @@ static int compare_weights(const void *a, const void *b)
 }
 
 /* Lines by key and value; numbers that are printed alike are one. */
-static int tags_make_lines(const struct tags *t, const struct view_input *input, struct line *lines,
-			   size_t *ret_n)
+static int tags_make_lines(const struct tags *t, const struct view_input *input, const char *unit,
+			   struct line *lines, size_t *ret_n)
 {
-	const char *unit = t->view.options.unit && *t->view.options.unit ? t->view.options.unit
-									 : "minimum";
 	const struct profile *p = input->profile;
 	size_t n = 0;
 
@@ -183,7 +181,7 @@ static int tags_end(struct view *view, const struct view_input *input, FILE *out
 	if (!lines)
 		return error_origin(-ENOMEM);
 	values_init(&values, input, &t->view.options);
-	r = tags_make_lines(t, input, lines, &n);
+	r = tags_make_lines(t, input, values.to, lines, &n);
 	for (size_t i = 0; i < n && !r; i = next) {
 		for (next = i + 1; next < n && strcmp(lines[next].key, lines[i].key) == 0;)
 			next++;

@@ -5,13 +5,6 @@
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 
-static int text_init(struct view *view)
-{
-	const struct graph_options options = graph_options_from(&view->options, false);
-
-	return graph_new(&view->graph, &options);
-}
-
 /* Whether it was inlined wherever, or at some places where, it was called. */
 static const char *text_inline_suffix(const struct graph *g, uint32_t node)
 {
@@ -47,4 +40,4 @@ static int text_end(struct view *view, const struct view_input *input, FILE *out
 	return 0;
 }
 
-const struct view_class view_text = {.name = "text", .init = text_init, .end = text_end};
+const struct view_class view_text = {.name = "text", .graph = {.is_wanted = true}, .end = text_end};

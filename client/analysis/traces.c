@@ -93,7 +93,8 @@ static int traces_make_name(struct traces *t, const struct view_input *input, ui
 static int traces_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct traces *t = (struct traces *)view;
-	int64_t divisor = input->mean ? stack->values[0] : 0;
+	const struct graph_sum worth = {graph_add_clamped(stack->values[input->type], 0),
+					input->mean ? stack->values[0] : 0};
 	char value[MEASURE_TEXT_MAX];
 	int r;
 
@@ -103,8 +104,7 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	r = traces_put_labels(t, input, stack, true);
 	if (!r)
 		r = traces_put_labels(t, input, stack, false);
-	values_print(&t->values, value,
-		     graph_mean(graph_add_clamped(stack->values[input->type], 0), divisor));
+	values_print(&t->values, value, graph_mean(worth));
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
 		r = traces_make_name(t, input, stack->frames[i]);
 		if (!r)

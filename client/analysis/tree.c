@@ -25,23 +25,12 @@ static void tree_deinit(struct view *view)
 	regex_free(((struct tree *)view)->regex);
 }
 
-static int tree_init(struct view *view)
-{
-	struct graph_options options = graph_options_from(&view->options, true);
-
-	options.wants_calls = true;
-	return graph_new(&view->graph, &options);
-}
-
 static int peek_init(struct view *view)
 {
 	int r = regex_new(&((struct tree *)view)->regex, "peek", view->options.pattern,
 			  view->message);
 
-	if (r)
-		return r < 0 ? r : VIEW_E_BAD_OPTION;
-	view->options.trim = false;
-	return tree_init(view);
+	return r > 0 ? VIEW_E_BAD_OPTION : r;
 }
 
 struct writer {
@@ -51,16 +40,19 @@ struct writer {
 	int64_t sum, total; /* of flat: down to here, and of all samples */
 };
 
-/* Calls of a node, as shares of its @cum. */
-static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t n, bool of_callers,
-			   int64_t cum)
+/* Calls of a node, or those to it, as shares of its @cum. */
+static void tree_put_calls(const struct writer *w, uint32_t id, bool of_callers, int64_t cum)
 {
+	size_t n;
+	const uint32_t *calls = of_callers ? graph_callers(w->g, id, &n)
+					   : graph_callees(w->g, id, &n);
+
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
 		struct values_column c;
 
 		/* pprof prints sums here, also of means. */
-		values_column(&w->values, &c, call->weight, cum);
+		values_column(&w->values, &c, call->weight.value, cum);
 		fprintf(w->out, "%*s %s |   %s%s\n", utf8_field_width(c.value, 50), c.value,
 			c.share, graph_name(w->g, of_callers ? call->caller : call->callee),
 			call->is_inlined ? " (inline)" : "");
@@ -70,17 +62,13 @@ static void tree_put_calls(const struct writer *w, const uint32_t *calls, size_t
 static void tree_put_node(struct writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	int64_t cum = graph_mean(node->cum, node->cum_divisor);
-	const uint32_t *calls;
-	size_t n;
+	int64_t cum = graph_mean(node->cum);
 
 	fprintf(w->out, "%s\n", separator);
-	calls = graph_callers(w->g, id, &n);
-	tree_put_calls(w, calls, n, true, cum);
+	tree_put_calls(w, id, true, cum);
 	values_print_node(w->out, &w->values, node, &w->sum, w->total);
 	fprintf(w->out, "                | %s\n", graph_name(w->g, id));
-	calls = graph_callees(w->g, id, &n);
-	tree_put_calls(w, calls, n, false, cum);
+	tree_put_calls(w, id, false, cum);
 }
 
 static int tree_end(struct view *view, const struct view_input *input, FILE *out)
@@ -112,13 +100,14 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 const struct view_class view_tree = {
 	.name = "tree",
 	.size = sizeof(struct tree),
-	.init = tree_init,
+	.graph = {.is_wanted = true, .has_calls = true},
 	.end = tree_end,
 };
 
 const struct view_class view_peek = {
 	.name = "peek",
 	.size = sizeof(struct tree),
+	.graph = {.is_wanted = true, .has_calls = true, .is_whole = true},
 	.init = peek_init,
 	.end = tree_end,
 	.deinit = tree_deinit,

@@ -45,10 +45,10 @@ void values_init_for(struct values *v, const struct view *view, const struct vie
 		return;
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		int64_t least = llabs(graph_mean(node->flat, node->flat_divisor));
+		int64_t least = llabs(graph_mean(node->flat));
 
 		if (!least)
-			least = llabs(graph_mean(node->cum, node->cum_divisor));
+			least = llabs(graph_mean(node->cum));
 		if (least && (!smallest || least < smallest))
 			smallest = least;
 	}
@@ -82,13 +82,13 @@ void values_column(const struct values *v, struct values_column *ret, int64_t va
 void values_print_node(FILE *out, const struct values *v, const struct graph_node *node,
 		       int64_t *sum, int64_t total)
 {
-	int64_t flat = graph_mean(node->flat, node->flat_divisor);
+	int64_t flat = graph_mean(node->flat);
 	struct values_column f, s, c;
 
 	*sum = graph_add_clamped(*sum, flat);
 	values_column(v, &f, flat, total);
 	values_column(v, &s, *sum, total);
-	values_column(v, &c, graph_mean(node->cum, node->cum_divisor), total);
+	values_column(v, &c, graph_mean(node->cum), total);
 	fprintf(out, "%*s %s %s %*s %s", utf8_field_width(f.value, 10), f.value, f.share, s.share,
 		utf8_field_width(c.value, 10), c.value, c.share);
 }

@@ -20,11 +20,14 @@ int report_view_new(struct view **ret, const struct view_class *class,
 		return error_origin(-ENOMEM);
 	view->class = class;
 	view->message = message;
-	if (options)
-		view->options = *options;
-	else
-		view_options_init(&view->options);
+	view->options = *options;
 	r = class->init ? class->init(view) : 0;
+	if (!r && class->graph.is_wanted) {
+		const struct graph_options graph_options = graph_options_from(&view->options,
+									      &class->graph);
+
+		r = graph_new(&view->graph, &graph_options);
+	}
 	if (!r)
 		*ret = steal_ptr(&view);
 	return r;

@@ -82,8 +82,17 @@ struct view_input {
 	size_t n_notes;
 };
 
+/* Which graph a view has made for it, see struct graph_options. */
+struct view_graph {
+	bool is_wanted;
+	bool is_whole; /* not trimmed, whatever the options say */
+	bool has_calls, is_picture, tells_objects;
+	bool may_be_tree; /* if the user says so */
+};
+
 struct view_class {
 	const char *name;
+	struct view_graph graph; /* stacks are added to it unless `add` is there */
 	/* Frames are to tell addresses and objects, with inlined functions, whatever the user asked
 	 * for. */
 	bool wants_addresses;
@@ -91,7 +100,6 @@ struct view_class {
 	size_t size; /* of the view's own struct, which begins with struct view; 0: it has none */
 	/* Of each NULL is nothing to do. init: VIEW_E_* or negative errno; the rest is zero. */
 	int (*init)(struct view *view);
-	/* NULL: into the graph, if there is one. */
 	int (*add)(struct view *view, const struct view_input *input, const struct stack *stack);
 	int (*end)(struct view *view, const struct view_input *input, FILE *out);
 	void (*deinit)(struct view *view);
@@ -101,9 +109,8 @@ struct view {
 	const struct view_class *class;
 	struct view_options options;
 	struct profile_message *message; /* borrowed */
-	/* Made by init, if the view folds stacks into one of them; end finds the graph finished. */
-	struct graph *graph;
-	struct stack_tree *tree;
+	struct graph *graph;             /* if the class wants one; end finds it finished */
+	struct stack_tree *tree;         /* made by init, if the view folds stacks into one */
 };
 
 extern const struct view_class view_text;
@@ -115,9 +122,10 @@ extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
 extern const struct view_class view_collapsed;
+extern const struct view_class view_flame;
 extern const struct view_class view_speedscope;
 
-/* @options NULL: pprof's defaults; @message is borrowed. VIEW_E_* or negative errno. */
+/* @message is borrowed. VIEW_E_* or negative errno. */
 int report_view_new(struct view **ret, const struct view_class *class,
 		    const struct view_options *options, struct profile_message *message);
 void report_view_free(struct view *view);

@@ -9,28 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/profile/profile_table.h"
 #include "common/worker/answer.h"
 
 struct code_row {
 	uint64_t address;
-	uint32_t size;       /* bytes, not 0 */
-	uint32_t line;       /* 0 unknown */
-	uint32_t text, file; /* offsets into code_list.text; file: 0 unknown */
+	uint32_t size;           /* bytes, not 0 */
+	uint32_t line;           /* 0 unknown */
+	const char *text, *file; /* the list's; file: "" unknown */
 };
 
 /* All zero has no rows. */
 struct code_list {
 	struct code_row *rows;
 	size_t n, n_allocated;
-	char *text;
-	size_t text_length, text_allocated;
+	struct profile_arena texts;
 };
 
 /*
- * The instructions of a range, at most WORKER_CODE_MAX bytes. *ret is borrowed until the next call.
- * Whatever it returns but 0 ends code_list_add() with that.
+ * The instructions of a range, at most WORKER_CODE_MAX bytes; @flags: those of WORKER_INSTRUCTIONS.
+ * *ret is borrowed until the next call. Whatever it returns but 0 ends code_list_add() with that.
  */
-typedef int (*code_list_ask)(void *context, const struct worker_range *range,
+typedef int (*code_list_ask)(void *context, const struct worker_range *range, uint32_t flags,
 			     struct answer_code *ret);
 
 void code_list_deinit(struct code_list *list);
@@ -38,14 +38,9 @@ void code_list_deinit(struct code_list *list);
  * Adds the instructions of @range, of any length, which begins where none that were added end yet.
  * Where there is nothing to show, rows end. Returns 0, negative errno, or what @ask returned.
  */
-int code_list_add(struct code_list *list, const struct worker_range *range, code_list_ask ask,
-		  void *context);
+int code_list_add(struct code_list *list, const struct worker_range *range, uint32_t flags,
+		  code_list_ask ask, void *context);
 /* The row whose instruction has a byte at @address; NULL: none. */
 const struct code_row *code_list_find(const struct code_list *list, uint64_t address);
-
-static inline const char *code_list_text(const struct code_list *list, uint32_t offset)
-{
-	return list->text ? list->text + offset : "";
-}
 
 #endif

@@ -30,20 +30,14 @@ void code_symbols_deinit(struct code_symbols *s)
 	*s = (struct code_symbols){0};
 }
 
-static bool code_symbols_name_matches(const struct code_view *v, const char *name)
-{
-	return regex_matches(v->regex, name);
-}
-
 /* By the name with its address and line, as pprof has it, or by itself. */
 static bool is_name_wanted(const struct code_view *v, const struct view_input *input, uint32_t node)
 {
 	const struct graph *g = v->view.graph;
 	const struct frame *info = &g->infos.all[g->nodes[node].info];
 
-	return code_symbols_name_matches(v, graph_name(g, node)) ||
-	       (info->name &&
-		code_symbols_name_matches(v, profile_string(input->profile, info->name)));
+	return regex_matches(v->regex, graph_name(g, node)) ||
+	       (info->name && regex_matches(v->regex, profile_string(input->profile, info->name)));
 }
 
 bool code_symbols_wants_node(const struct code_view *v, const struct view_input *input,
@@ -54,37 +48,8 @@ bool code_symbols_wants_node(const struct code_view *v, const struct view_input 
 
 	return is_name_wanted(v, input, node) ||
 	       (info->filename &&
-		code_symbols_name_matches(v, profile_string(input->profile, info->filename))) ||
+		regex_matches(v->regex, profile_string(input->profile, info->filename))) ||
 	       (v->has_address && info->address == v->address);
-}
-
-static bool is_node_wanted(const struct work *w, uint32_t node)
-{
-	return w->by_nodes ? code_symbols_wants_node(w->v, w->input, node)
-			   : is_name_wanted(w->v, w->input, node);
-}
-
-/* The mappings that a matching function lies in. */
-static int find_mappings(struct work *w, bool **ret)
-{
-	const struct graph *g = w->v->view.graph;
-	const struct profile *p = w->input->profile;
-	bool *wanted = calloc(p->n_mappings + 1, sizeof(*wanted));
-
-	if (!wanted)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < g->n_order; i++) {
-		const struct frame *info = &g->infos.all[g->nodes[g->order[i]].info];
-		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
-
-		if (mapping != PROFILE_NONE && is_node_wanted(w, g->order[i]))
-			wanted[mapping] = true;
-	}
-	for (size_t i = 0; w->v->has_address && i < p->n_mappings; i++)
-		wanted[i] |= w->v->address >= p->mappings[i].start &&
-			     w->v->address < p->mappings[i].limit;
-	*ret = wanted;
-	return 0;
 }
 
 static int code_spot_compare_places(const void *a, const void *b)
@@ -104,95 +69,99 @@ static int code_spot_compare_memory(const void *a, const void *b)
 	return r ? r : x->lay < y->lay ? -1 : x->lay > y->lay;
 }
 
-/* Takes a node if its file is to be had. */
-static int add_spot(struct work *w, uint32_t mapping, uint32_t id)
-{
-	const struct graph_node *node = &w->v->view.graph->nodes[id];
-	const struct profile *p = w->input->profile;
-	const struct frame *info = &w->v->view.graph->infos.all[node->info];
-	struct code_spot spot = {
-		.mapping = mapping,
-		.lay = info->address,
-		.flat = node->flat,
-		.flat_divisor = node->flat_divisor,
-		.cum = node->cum,
-		.cum_divisor = node->cum_divisor,
-		.is_wanted = is_node_wanted(w, id),
-	};
-	int r = objects_get(w->v->objects, mapping, &spot.file);
-
-	if (r)
-		return r;
-	if (spot.file &&
-	    object_vaddr(&spot.file->object, &p->mappings[mapping], info->address, &spot.address))
-		w->to->spots[w->to->n_spots++] = spot;
-	return 0;
-}
-
-static void code_spot_add_flat(struct code_spot *to, const struct code_spot *from)
-{
-	to->flat = graph_add_clamped(to->flat, from->flat);
-	to->flat_divisor = graph_add_clamped(to->flat_divisor, from->flat_divisor);
-	to->is_wanted |= from->is_wanted;
-}
-
 /* What is inlined at an address are several nodes, which the same stacks go through. */
-static void code_spot_merge_inlined(struct code_spot *to, const struct code_spot *from)
+static void code_spot_merge_inlined(struct graph_sum *to, const struct graph_sum *from)
 {
-	code_spot_add_flat(to, from);
-	if (llabs(from->cum) <= llabs(to->cum))
-		return;
-	to->cum = from->cum;
-	to->cum_divisor = from->cum_divisor;
+	if (llabs(from->value) > llabs(to->value))
+		*to = *from;
 }
 
-/* The same address of the file, which lay elsewhere in another process. */
-static void code_spot_merge_relocated(struct code_spot *to, const struct code_spot *from)
-{
-	code_spot_add_flat(to, from);
-	to->cum = graph_add_clamped(to->cum, from->cum);
-	to->cum_divisor = graph_add_clamped(to->cum_divisor, from->cum_divisor);
-}
-
-/* One spot of those that are the same to @compare, which they are in the order of. */
+/*
+ * One spot of those that are the same to @compare, which they are in the order of; @add_cum: their
+ * cum.
+ */
 static void fold_spots(struct code_symbols *s, int (*compare)(const void *, const void *),
-		       void (*add)(struct code_spot *to, const struct code_spot *from))
+		       void (*add_cum)(struct graph_sum *to, const struct graph_sum *from))
 {
 	size_t kept = 0;
 
 	for (size_t i = 1; i < s->n_spots; i++) {
-		if (compare(&s->spots[kept], &s->spots[i]) == 0)
-			add(&s->spots[kept], &s->spots[i]);
-		else
-			s->spots[++kept] = s->spots[i];
+		struct code_spot *to = &s->spots[kept], *from = &s->spots[i];
+
+		if (compare(to, from) != 0) {
+			s->spots[++kept] = *from;
+			continue;
+		}
+		graph_sum_add(&to->flat, &from->flat);
+		add_cum(&to->cum, &from->cum);
+		to->is_wanted |= from->is_wanted;
 	}
 	s->n_spots = s->n_spots ? kept + 1 : 0;
+}
+
+/* Keeps the spots in mappings that are @wanted, if their files are to be had. */
+static int code_symbols_place_spots(struct work *w, const bool *wanted)
+{
+	struct code_spot *spots = w->to->spots;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->to->n_spots; i++) {
+		struct code_spot spot = spots[i];
+		int r = wanted[spot.mapping] ? objects_get(w->v->objects, spot.mapping, &spot.file)
+					     : 0;
+
+		if (r)
+			return r;
+		if (spot.file &&
+		    object_vaddr(&spot.file->object, &w->input->profile->mappings[spot.mapping],
+				 spot.lay, &spot.address))
+			spots[n++] = spot;
+	}
+	w->to->n_spots = n;
+	return 0;
 }
 
 static int code_symbols_collect_spots(struct work *w)
 {
 	const struct graph *g = w->v->view.graph;
-	cleanup(freep) bool *wanted = NULL;
-	int r = find_mappings(w, &wanted);
+	const struct profile *p = w->input->profile;
+	/* Mappings that a matching function, or the address that is asked for, lies in. */
+	cleanup(freep) bool *wanted = calloc(p->n_mappings + 1, sizeof(*wanted));
+	int r;
 
-	if (!r) {
-		w->to->spots = calloc(g->n_order + 1, sizeof(*w->to->spots));
-		r = w->to->spots ? 0 : error_origin(-ENOMEM);
-	}
-	for (size_t i = 0; !r && i < g->n_order; i++) {
+	w->to->spots = calloc(g->n_order + 1, sizeof(*w->to->spots));
+	if (!wanted || !w->to->spots)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; w->v->has_address && i < p->n_mappings; i++)
+		wanted[i] = w->v->address >= p->mappings[i].start &&
+			    w->v->address < p->mappings[i].limit;
+	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
 		const struct frame *info = &g->infos.all[node->info];
-		uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
+		struct code_spot spot = {
+			.mapping = objects_mapping(w->v->objects, info->object, info->address),
+			.lay = info->address,
+			.flat = node->flat,
+			.cum = node->cum,
+		};
 
-		if (mapping != PROFILE_NONE && wanted[mapping])
-			r = add_spot(w, mapping, g->order[i]);
+		if (spot.mapping == PROFILE_NONE)
+			continue;
+		spot.is_wanted = w->by_nodes ? code_symbols_wants_node(w->v, w->input, g->order[i])
+					     : is_name_wanted(w->v, w->input, g->order[i]);
+		wanted[spot.mapping] |= spot.is_wanted;
+		w->to->spots[w->to->n_spots++] = spot;
 	}
-	if (!r && w->to->n_spots)
+	r = code_symbols_place_spots(w, wanted);
+	if (r)
+		return r;
+	if (w->to->n_spots)
 		qsort(w->to->spots, w->to->n_spots, sizeof(*w->to->spots),
 		      code_spot_compare_memory);
 	fold_spots(w->to, code_spot_compare_memory, code_spot_merge_inlined);
-	fold_spots(w->to, code_spot_compare_places, code_spot_merge_relocated);
-	return r;
+	/* The same address of the file, which lay elsewhere in another process. */
+	fold_spots(w->to, code_spot_compare_places, graph_sum_add);
+	return 0;
 }
 
 static int code_symbols_append(struct work *w, const struct code_symbol *symbol)
@@ -231,8 +200,8 @@ static int code_symbols_add_if_wanted(struct work *w, size_t first, size_t n,
 	uint64_t address;
 	bool wanted;
 
-	symbol.is_named = code_symbols_name_matches(w->v, symbol.name) ||
-			  code_symbols_name_matches(w->v, answer->text + frame->system_name);
+	symbol.is_named = regex_matches(w->v->regex, symbol.name) ||
+			  regex_matches(w->v->regex, answer->text + frame->system_name);
 	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
 		symbol.is_named |= address >= l->start && address - l->start < l->size;
 	wanted = symbol.is_named;
@@ -302,15 +271,18 @@ int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struc
 	return r;
 }
 
+static int code_symbols_query_code(void *object, const struct worker_range *range, uint32_t flags,
+				   struct answer_code *ret)
+{
+	return object_code(object, range, flags, ret);
+}
+
 int code_symbols_list(const struct code_symbol *symbol, const struct code_view *v,
 		      struct code_list *ret)
 {
 	const struct worker_range range = {symbol->start, symbol->start + symbol->size};
-	struct objects_code code = {
-		.file = symbol->file,
-		.flags = WORKER_WANT_LINES | (v->view.options.intel_syntax ? WORKER_INTEL : 0),
-	};
-	int r = code_list_add(ret, &range, objects_query_code, &code);
+	uint32_t flags = WORKER_WANT_LINES | (v->view.options.intel_syntax ? WORKER_INTEL : 0);
+	int r = code_list_add(ret, &range, flags, code_symbols_query_code, &symbol->file->object);
 
 	return r < 0 ? r : 0;
 }

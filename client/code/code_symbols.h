@@ -15,9 +15,9 @@
 struct code_spot {
 	uint32_t mapping;
 	struct objects_file *file;
-	uint64_t address;                             /* link-time */
-	uint64_t lay;                                 /* where it was mapped */
-	int64_t flat, flat_divisor, cum, cum_divisor; /* as in graph.h */
+	uint64_t address; /* link-time */
+	uint64_t lay;     /* where it was mapped */
+	struct graph_sum flat, cum;
 	bool is_wanted; /* a function that matches is there, inlined or not */
 };
 

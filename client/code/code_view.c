@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "common/profile/message.h"
 #include "common/utf8.h"
 
@@ -27,7 +26,6 @@ int code_view_init(struct view *view)
 {
 	struct code_view *v = (struct code_view *)view;
 	const char *pattern = view->options.pattern;
-	struct graph_options graph_options;
 	char *end;
 	int r = regex_new(&v->regex, view->class->name, pattern, view->message);
 
@@ -36,21 +34,13 @@ int code_view_init(struct view *view)
 	errno = 0;
 	v->address = strtoull(pattern, &end, 0);
 	v->has_address = pattern[0] >= '0' && pattern[0] <= '9' && !*end && !errno;
-	view->options.trim = false;
-	graph_options = graph_options_from(&view->options, false);
-	graph_options.tells_objects = true;
-	return graph_new(&view->graph, &graph_options);
+	return 0;
 }
 
 int code_view_sources(struct code_view *v, struct source_files **ret)
 {
-	const struct source_options options = {
-		.files = objects_files(v->objects),
-		.source_path = v->view.options.source_path,
-		.trim_path = v->view.options.trim_path,
-	};
-
-	return source_files_new(ret, &options);
+	return source_files_new(ret, objects_files(v->objects), v->view.options.source_path,
+				v->view.options.trim_path);
 }
 
 int code_view_no_match(const struct code_view *v)
@@ -83,6 +73,14 @@ const char *code_view_print_value(const struct values *values, char *buffer, int
 	return value ? values_print(values, buffer, value) : ".";
 }
 
+void code_view_print_values(FILE *out, const struct values *values, int64_t flat, int64_t cum)
+{
+	char f[MEASURE_TEXT_MAX], c[MEASURE_TEXT_MAX];
+
+	fprintf(out, "%10s %10s", code_view_print_value(values, f, flat),
+		code_view_print_value(values, c, cum));
+}
+
 void code_view_print_total(FILE *out, const struct view_input *input, const struct values *values)
 {
 	char total[MEASURE_TEXT_MAX];
@@ -90,12 +88,17 @@ void code_view_print_total(FILE *out, const struct view_input *input, const stru
 	fprintf(out, "Total: %s\n", values_print(values, total, input->total));
 }
 
-void code_view_print_sums(FILE *out, const struct view_input *input, const struct values *values,
-			  int64_t flat, int64_t cum)
+void code_view_print_routine(FILE *out, const struct view_input *input, const struct values *values,
+			     const char *name, const char *file, int64_t flat, int64_t cum)
 {
 	char f[MEASURE_TEXT_MAX], c[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
 
-	fprintf(out, "%10s %10s (flat, cum) %s of Total\n", values_print(values, f, flat),
+	fputs("ROUTINE ======================== ", out);
+	code_view_print_source(out, name);
+	if (file)
+		fputs(" in ", out);
+	code_view_print_source(out, file);
+	fprintf(out, "\n%10s %10s (flat, cum) %s of Total\n", values_print(values, f, flat),
 		values_print(values, c, cum),
 		measure_print_percentage(share, sizeof(share), cum, input->total));
 }

@@ -29,6 +29,10 @@ extern const struct view_class view_disasm;
 extern const struct view_class view_weblist;
 
 /* What struct view_class wants. */
+#define CODE_VIEW_GRAPH                                                    \
+	{                                                                  \
+		.is_wanted = true, .is_whole = true, .tells_objects = true \
+	}
 int code_view_init(struct view *view);
 void code_view_deinit(struct view *view);
 
@@ -42,10 +46,13 @@ void code_view_print_missing(const struct code_view *v, FILE *out);
 
 /* "." for nothing. */
 const char *code_view_print_value(const struct values *values, char *buffer, int64_t value);
-/* The lines above all, and of a function. */
+/* Two of them, in columns. */
+void code_view_print_values(FILE *out, const struct values *values, int64_t flat, int64_t cum);
+/* The line above all. */
 void code_view_print_total(FILE *out, const struct view_input *input, const struct values *values);
-void code_view_print_sums(FILE *out, const struct view_input *input, const struct values *values,
-			  int64_t flat, int64_t cum);
+/* Those above a function, of which these are the sums; @file NULL: it is in none. */
+void code_view_print_routine(FILE *out, const struct view_input *input, const struct values *values,
+			     const char *name, const char *file, int64_t flat, int64_t cum);
 /* A line of a stranger's: control characters but tabs become "?". NULL is empty. */
 void code_view_print_source(FILE *out, const char *text);
 

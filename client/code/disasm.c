@@ -19,13 +19,8 @@ struct writer {
 	const struct code_view *view;
 	const struct view_input *input;
 	struct values values;
-	struct code_symbols symbols;
+	const struct code_symbols *symbols;
 };
-
-static void disasm_writer_deinit(struct writer *w)
-{
-	code_symbols_deinit(&w->symbols);
-}
 
 /* Whether the line is another one than that of the row before. */
 static bool has_new_place(const struct code_list *list, size_t i)
@@ -33,18 +28,17 @@ static bool has_new_place(const struct code_list *list, size_t i)
 	const struct code_row *row = &list->rows[i], *last = row - 1;
 
 	return !i || last->line != row->line ||
-	       strcmp(node_name_base(code_list_text(list, last->file)),
-		      node_name_base(code_list_text(list, row->file))) != 0;
+	       strcmp(node_name_base(last->file), node_name_base(row->file)) != 0;
 }
 
 /* ";function file:line" */
 static void disasm_print_place(FILE *out, int column, const struct code_symbol *symbol,
-			       const struct code_list *list, const struct code_row *row)
+			       const struct code_row *row)
 {
 	fprintf(out, "%*s;", column, "");
 	code_view_print_source(out, symbol->name);
 	fputc(' ', out);
-	code_view_print_source(out, node_name_base(code_list_text(list, row->file)));
+	code_view_print_source(out, node_name_base(row->file));
 	if (row->line)
 		fprintf(out, ":%" PRIu32, row->line);
 }
@@ -53,38 +47,33 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 			     const struct code_list *list, size_t i, const struct code_spot *sum)
 {
 	const struct code_row *row = &list->rows[i];
-	const char *text = code_list_text(list, row->text);
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
+	const char *text = row->text;
 	bool is_new = has_new_place(list, i), is_short = strlen(text) < TEXT_COLUMN;
 
 	if (is_new && !is_short) {
-		disasm_print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, list, row);
+		disasm_print_place(w->out, TEXT_AT + TEXT_COLUMN, symbol, row);
 		fputc('\n', w->out);
 	}
-	fprintf(w->out, "%10s %10s %10" PRIx64 ": ",
-		code_view_print_value(&w->values, flat, graph_mean(sum->flat, sum->flat_divisor)),
-		code_view_print_value(&w->values, cum, graph_mean(sum->cum, sum->cum_divisor)),
-		row->address);
+	code_view_print_values(w->out, &w->values, graph_mean(sum->flat), graph_mean(sum->cum));
+	fprintf(w->out, " %10" PRIx64 ": ", row->address);
 	code_view_print_source(w->out, text);
 	if (is_new && is_short)
-		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, list, row);
+		disasm_print_place(w->out, TEXT_COLUMN - (int)strlen(text), symbol, row);
 	fputc('\n', w->out);
 }
 
 static void disasm_print_rows(const struct writer *w, const struct code_symbol *symbol,
 			      const struct code_list *list)
 {
-	const struct code_spot *spot = &w->symbols.spots[symbol->first], *end = spot + symbol->n;
+	const struct code_spot *spot = &w->symbols->spots[symbol->first], *end = spot + symbol->n;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct code_row *row = &list->rows[i];
 		struct code_spot sum = {0};
 
 		for (; spot < end && spot->address < row->address + row->size; spot++) {
-			sum.flat = graph_add_clamped(sum.flat, spot->flat);
-			sum.flat_divisor = graph_add_clamped(sum.flat_divisor, spot->flat_divisor);
-			sum.cum = graph_add_clamped(sum.cum, spot->cum);
-			sum.cum_divisor = graph_add_clamped(sum.cum_divisor, spot->cum_divisor);
+			graph_sum_add(&sum.flat, &spot->flat);
+			graph_sum_add(&sum.cum, &spot->cum);
 		}
 		disasm_print_row(w, symbol, list, i, &sum);
 	}
@@ -93,19 +82,17 @@ static void disasm_print_rows(const struct writer *w, const struct code_symbol *
 static int disasm_print_symbol(const struct writer *w, const struct code_symbol *symbol)
 {
 	cleanup(code_list_deinit) struct code_list list = {0};
-	int64_t flat = 0, cum = 0;
+	struct graph_sum flat = {0}, cum = {0};
 	int r = code_symbols_list(symbol, w->view, &list);
 
 	if (r)
 		return r;
 	for (size_t i = symbol->first; i < symbol->first + symbol->n; i++) {
-		flat = graph_add_clamped(flat, w->symbols.spots[i].flat);
-		cum = graph_add_clamped(cum, w->symbols.spots[i].cum);
+		graph_sum_add(&flat, &w->symbols->spots[i].flat);
+		graph_sum_add(&cum, &w->symbols->spots[i].cum);
 	}
-	fputs("ROUTINE ======================== ", w->out);
-	code_view_print_source(w->out, symbol->name);
-	fputc('\n', w->out);
-	code_view_print_sums(w->out, w->input, &w->values, flat, cum);
+	code_view_print_routine(w->out, w->input, &w->values, symbol->name, NULL, flat.value,
+				cum.value);
 	if (!list.n)
 		fputs(" Error: its instructions cannot be read\n", w->out);
 	disasm_print_rows(w, symbol, &list);
@@ -115,18 +102,19 @@ static int disasm_print_symbol(const struct writer *w, const struct code_symbol 
 static int disasm_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(disasm_writer_deinit) struct writer w = {.out = out, .view = v, .input = input};
+	cleanup(code_symbols_deinit) struct code_symbols symbols = {0};
+	struct writer w = {.out = out, .view = v, .input = input, .symbols = &symbols};
 	int r = objects_new(&v->objects, input->profile);
 	if (!r)
-		r = code_symbols_init(&w.symbols, v, input, false);
+		r = code_symbols_init(&symbols, v, input, false);
 	if (r)
 		return r;
-	if (!w.symbols.n_symbols)
+	if (!symbols.n_symbols)
 		return code_view_no_match(v);
 	values_init(&w.values, input, &v->view.options);
 	code_view_print_total(out, input, &w.values);
-	for (size_t i = 0; !r && i < w.symbols.n_symbols; i++)
-		r = disasm_print_symbol(&w, &w.symbols.symbols[i]);
+	for (size_t i = 0; !r && i < symbols.n_symbols; i++)
+		r = disasm_print_symbol(&w, &symbols.symbols[i]);
 	code_view_print_missing(v, out);
 	return r;
 }
@@ -135,6 +123,7 @@ const struct view_class view_disasm = {
 	.name = "disasm",
 	.wants_addresses = true,
 	.size = sizeof(struct code_view),
+	.graph = CODE_VIEW_GRAPH,
 	.init = code_view_init,
 	.end = disasm_end,
 	.deinit = code_view_deinit,

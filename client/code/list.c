@@ -13,7 +13,6 @@
 #include "client/code/code_view.h"
 #include "client/code/source_file.h"
 #include "common/error.h"
-#include "common/profile/message.h"
 #include "common/profile/profile.h"
 
 #define MARGIN 5 /* lines before and behind those with samples */
@@ -56,8 +55,8 @@ static int list_collect_spots(const struct code_view *v, const struct view_input
 			.line = info->line,
 			.start_line = info->start_line,
 			/* With means, too, pprof tells sums here. */
-			.flat = node->flat,
-			.cum = node->cum,
+			.flat = node->flat.value,
+			.cum = node->cum.value,
 		};
 	}
 	if (n)
@@ -96,7 +95,6 @@ static void find_range(const struct spot *spots, size_t n, int64_t *ret_start, i
 static void print_lines(FILE *out, const struct values *values, const struct source_file *file,
 			const struct spot *spots, size_t n)
 {
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 	int64_t line, end;
 	size_t at = 0;
 
@@ -110,9 +108,8 @@ static void print_lines(FILE *out, const struct values *values, const struct sou
 		for (first = at; at < n && spots[at].line == line;)
 			at++;
 		sum = at > first ? list_sum_spots(&spots[first], at - first) : (struct spot){0};
-		fprintf(out, "%10s %10s %6" PRId64 ":",
-			code_view_print_value(values, flat, sum.flat),
-			code_view_print_value(values, cum, sum.cum), line);
+		code_view_print_values(out, values, sum.flat, sum.cum);
+		fprintf(out, " %6" PRId64 ":", line);
 		code_view_print_source(out, source_file_line(file, (uint64_t)line));
 		fputc('\n', out);
 	}
@@ -132,12 +129,7 @@ static int print_routine(FILE *out, const struct view_input *input, const struct
 		fputc('\n', out);
 		return 0;
 	}
-	fputs("ROUTINE ======================== ", out);
-	code_view_print_source(out, sum.name);
-	fputs(" in ", out);
-	code_view_print_source(out, sum.file);
-	fputc('\n', out);
-	code_view_print_sums(out, input, values, sum.flat, sum.cum);
+	code_view_print_routine(out, input, values, sum.name, sum.file, sum.flat, sum.cum);
 	r = source_files_get(sources, sum.file, &file);
 	if (r)
 		return r;
@@ -180,6 +172,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 const struct view_class view_list = {
 	.name = "list",
 	.size = sizeof(struct code_view),
+	.graph = CODE_VIEW_GRAPH,
 	.init = code_view_init,
 	.end = list_end,
 	.deinit = code_view_deinit,

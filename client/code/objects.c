@@ -191,10 +191,3 @@ uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t addres
 	}
 	return PROFILE_NONE;
 }
-
-int objects_query_code(void *context, const struct worker_range *range, struct answer_code *ret)
-{
-	const struct objects_code *code = context;
-
-	return object_code(&code->file->object, range, code->flags, ret);
-}

@@ -44,11 +44,5 @@ const struct notes *objects_notes(const struct objects *o);
  * several, as different processes have them, the one that begins last.
  */
 uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address);
-/* As a code_list_ask: @context is the struct objects_code. */
-struct objects_code {
-	struct objects_file *file;
-	uint32_t flags; /* of WORKER_INSTRUCTIONS */
-};
-int objects_query_code(void *context, const struct worker_range *range, struct answer_code *ret);
 
 #endif

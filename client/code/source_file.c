@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <uthash.h>
@@ -34,17 +33,17 @@ struct source_files {
 	size_t bytes; /* of all of them */
 };
 
-int source_files_new(struct source_files **ret, const struct source_options *options)
+int source_files_new(struct source_files **ret, const struct files *files, const char *source_path,
+		     const char *trim_path)
 {
 	cleanup(source_files_freep) struct source_files *s = calloc(1, sizeof(*s));
-	const char *given = options->source_path;
 
 	if (!s)
 		return error_origin(-ENOMEM);
-	s->files = options->files;
-	s->trim_path = options->trim_path;
+	s->files = files;
+	s->trim_path = trim_path;
 	/* A working directory that was removed has no name, and no sources. */
-	s->source_path = given && *given ? strdup(given) : getcwd(NULL, 0);
+	s->source_path = source_path && *source_path ? strdup(source_path) : getcwd(NULL, 0);
 	if (!s->source_path)
 		s->source_path = strdup("/");
 	if (!s->source_path)

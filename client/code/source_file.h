@@ -15,14 +15,12 @@
 
 struct source_files;
 
-struct source_options {
-	const struct files *files; /* borrowed */
-	const char *source_path;   /* folders, `:` between them; NULL: the working directory */
-	const char *trim_path;     /* see client/analysis/source_path.h */
-};
-
-/* Texts are borrowed. Returns 0 or negative errno. */
-int source_files_new(struct source_files **ret, const struct source_options *options);
+/*
+ * @source_path: directories, `:` between them; NULL: the working directory. @trim_path: see
+ * client/analysis/source_path.h. All are borrowed. Returns 0 or negative errno.
+ */
+int source_files_new(struct source_files **ret, const struct files *files, const char *source_path,
+		     const char *trim_path);
 void source_files_free(struct source_files *s);
 DEFINE_CLEANUP(struct source_files *, source_files_free)
 

@@ -127,12 +127,8 @@ static void weblist_weigh_row(const struct work *w, const struct code_symbol *sy
 	place->flat = place->cum = 0;
 	for (; *at < symbol->first + symbol->n && spots[*at].address < row->address + row->size;
 	     ++*at) {
-		const struct code_spot *spot = &spots[*at];
-
-		place->flat = graph_add_clamped(place->flat,
-						graph_mean(spot->flat, spot->flat_divisor));
-		place->cum = graph_add_clamped(place->cum,
-					       graph_mean(spot->cum, spot->cum_divisor));
+		place->flat = graph_add_clamped(place->flat, graph_mean(spots[*at].flat));
+		place->cum = graph_add_clamped(place->cum, graph_mean(spots[*at].cum));
 	}
 }
 
@@ -155,7 +151,7 @@ static int weblist_add_rows(struct work *w, const struct code_symbol *symbol,
 			.key = symbol->file->object.key,
 			.address = row->address,
 			.size = row->size,
-			.text = code_list_text(list, row->text),
+			.text = row->text,
 		};
 
 		weblist_weigh_row(w, symbol, row, at, &place);
@@ -195,8 +191,8 @@ static int weblist_add_node(struct work *w, uint32_t id)
 		.line = info->line,
 		.address = info->address,
 		.size = 1,
-		.flat = graph_mean(node->flat, node->flat_divisor),
-		.cum = graph_mean(node->cum, node->cum_divisor),
+		.flat = graph_mean(node->flat),
+		.cum = graph_mean(node->cum),
 	};
 	int r = 0;
 
@@ -207,44 +203,36 @@ static int weblist_add_node(struct work *w, uint32_t id)
 	return r || file ? r : weblist_add_place(w, &place);
 }
 
-static int weblist_collect(struct work *w)
-{
-	const struct graph *g = w->v->view.graph;
-	int r = code_symbols_init(&w->symbols, w->v, w->input, true);
-
-	for (size_t i = 0; !r && i < w->symbols.n_symbols && !w->page.is_cut; i++)
-		r = weblist_add_symbol(w, &w->symbols.symbols[i]);
-	for (size_t i = 0; !r && i < g->n_order; i++)
-		r = weblist_add_node(w, g->order[i]);
-	return r;
-}
-
 static int weblist_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct code_view *v = (struct code_view *)view;
-	cleanup(weblist_work_deinit) struct work w = {.v = v, .input = input};
-	cleanup(source_files_freep) struct source_files *sources = NULL;
 	struct values values;
+	cleanup(weblist_work_deinit) struct work w = {
+		.v = v,
+		.input = input,
+		.page = {.values = &values, .input = input, .options = &view->options},
+	};
 	int r = objects_new(&v->objects, input->profile);
 	if (!r)
-		r = code_view_sources(v, &sources);
+		r = code_view_sources(v, &w.page.sources);
 	if (!r)
-		r = weblist_collect(&w);
+		r = code_symbols_init(&w.symbols, v, input, true);
+	for (size_t i = 0; !r && i < w.symbols.n_symbols && !w.page.is_cut; i++)
+		r = weblist_add_symbol(&w, &w.symbols.symbols[i]);
+	for (size_t i = 0; !r && i < view->graph->n_order; i++)
+		r = weblist_add_node(&w, view->graph->order[i]);
 	if (r)
 		return r;
 	values_init(&values, input, &v->view.options);
-	w.page.sources = sources;
-	w.page.values = &values;
-	w.page.input = input;
-	w.page.options = &v->view.options;
 	r = weblist_page_write(&w.page, out);
-	return r == WEBLIST_PAGE_E_NOTHING ? code_view_no_match(v) : r;
+	return r == VIEW_E_NO_MATCH ? code_view_no_match(v) : r;
 }
 
 const struct view_class view_weblist = {
 	.name = "weblist",
 	.wants_addresses = true,
 	.size = sizeof(struct code_view),
+	.graph = CODE_VIEW_GRAPH,
 	.init = code_view_init,
 	.end = weblist_end,
 	.deinit = code_view_deinit,

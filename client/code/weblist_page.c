@@ -5,7 +5,6 @@
  */
 #include "client/code/weblist_page.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "client/code/code_view.h"
-#include "common/error.h"
 #include "common/utf8.h"
 
 #define MARGIN 5 /* lines around those that have instructions */
@@ -66,6 +64,7 @@ static const char page_end[] =
 
 void weblist_page_deinit(struct weblist_page *page)
 {
+	source_files_free(page->sources);
 	free(page->places);
 	profile_arena_deinit(&page->texts);
 }
@@ -73,32 +72,21 @@ void weblist_page_deinit(struct weblist_page *page)
 /* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
 static void weblist_put_text(FILE *out, const char *text)
 {
+	static const char special[] = "<>&\"\n";
+	static const char *const escaped[] = {"&lt;", "&gt;", "&amp;", "&quot;", "\n"};
 	size_t column = 0;
 	bool is_harmless;
 
 	for (size_t n; text && *text; text += n, column++) {
+		const char *found = strchr(special, *text);
+
 		n = utf8_next(text, &is_harmless);
-		switch (*text) {
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\n':
-			fputc('\n', out);
-			break;
-		case '\t':
+		if (found) {
+			fputs(escaped[found - special], out);
+		} else if (*text == '\t') {
 			fprintf(out, "%*s", (int)(TAB - column % TAB), "");
 			column += TAB - 1 - column % TAB;
-			break;
-		default:
+		} else {
 			fwrite(is_harmless ? text : "?", 1, is_harmless ? n : 1, out);
 		}
 	}
@@ -111,6 +99,16 @@ static void weblist_put_number(FILE *out, const char *text)
 
 	fprintf(out, " %*s", n < 10 ? (int)(10 - n) : 0, "");
 	weblist_put_text(out, text);
+}
+
+/* Both, "." for nothing. */
+static void weblist_put_values(const struct weblist_page *page, int64_t flat, int64_t cum,
+			       FILE *out)
+{
+	char text[MEASURE_TEXT_MAX];
+
+	weblist_put_number(out, code_view_print_value(page->values, text, flat));
+	weblist_put_number(out, code_view_print_value(page->values, text, cum));
 }
 
 static int weblist_compare_places(const void *a, const void *b)
@@ -132,6 +130,7 @@ static int weblist_compare_places(const void *a, const void *b)
 /* What some places weigh. */
 struct sums {
 	int64_t flat, cum;
+	bool has_instructions;
 };
 
 static struct sums weblist_sum_places(const struct weblist_place *places, size_t n)
@@ -141,23 +140,14 @@ static struct sums weblist_sum_places(const struct weblist_place *places, size_t
 	for (size_t i = 0; i < n; i++) {
 		sums.flat = graph_add_clamped(sums.flat, places[i].flat);
 		sums.cum = graph_add_clamped(sums.cum, places[i].cum);
+		sums.has_instructions |= places[i].text != NULL;
 	}
 	return sums;
-}
-
-static bool weblist_has_instructions(const struct weblist_place *places, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (places[i].text)
-			return true;
-	return false;
 }
 
 static void weblist_put_instructions(const struct weblist_page *page,
 				     const struct weblist_place *places, size_t n, FILE *out)
 {
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
-
 	fputs("<span class=\"a\">", out);
 	for (size_t i = 0; i < n; i++) {
 		const struct weblist_place *p = &places[i];
@@ -169,8 +159,7 @@ static void weblist_put_instructions(const struct weblist_page *page,
 			  places[i - 1].key != p->key))
 			fprintf(out, "%39s&#8942;\n", "");
 		fputs("       ", out);
-		weblist_put_number(out, code_view_print_value(page->values, flat, p->flat));
-		weblist_put_number(out, code_view_print_value(page->values, cum, p->cum));
+		weblist_put_values(page, p->flat, p->cum, out);
 		fprintf(out, " %10" PRIx64 ": ", p->address);
 		weblist_put_text(out, p->text);
 		if (p->chain) {
@@ -186,16 +175,14 @@ static void weblist_put_instructions(const struct weblist_page *page,
 static void weblist_put_line(const struct weblist_page *page, int64_t line, const char *source,
 			     const struct weblist_place *places, size_t n, FILE *out)
 {
-	char flat[MEASURE_TEXT_MAX], cum[MEASURE_TEXT_MAX];
 	struct sums sums = weblist_sum_places(places, n);
-	bool live = weblist_has_instructions(places, n);
+	bool live = sums.has_instructions;
 
 	fprintf(out, "<span class=\"l%s%s\"%s>", live ? " c" : "",
 		sums.flat || sums.cum ? " h" : "",
 		live ? " tabindex=\"0\" role=\"button\" aria-expanded=\"false\"" : "");
 	fprintf(out, "<span class=\"n\">%7" PRId64 "</span>", line);
-	weblist_put_number(out, code_view_print_value(page->values, flat, sums.flat));
-	weblist_put_number(out, code_view_print_value(page->values, cum, sums.cum));
+	weblist_put_values(page, sums.flat, sums.cum, out);
 	fputs("  ", out);
 	if (line)
 		weblist_put_text(out, source ? source : "???");
@@ -303,7 +290,7 @@ int weblist_page_write(struct weblist_page *page, FILE *out)
 	for (size_t i = 0; i < page->n && !any; i++)
 		any = page->places[i].flat || page->places[i].cum;
 	if (!any)
-		return WEBLIST_PAGE_E_NOTHING;
+		return VIEW_E_NO_MATCH;
 	fputs(page_head, out);
 	r = weblist_put_legend(page, out);
 	for (size_t i = 0, end; !r && i < page->n; i = end) {

@@ -29,21 +29,16 @@ struct weblist_place {
 struct weblist_page {
 	struct weblist_place *places;
 	size_t n;
-	struct profile_arena texts; /* of the places */
-	bool is_cut;                /* there are more */
+	struct profile_arena texts;   /* of the places */
+	bool is_cut;                  /* there are more */
+	struct source_files *sources; /* owned */
 	/* Borrowed. */
-	struct source_files *sources;
 	const struct values *values;
 	const struct view_input *input;
 	const struct view_options *options;
 };
 
-enum {
-	WEBLIST_PAGE_E_OK,
-	WEBLIST_PAGE_E_NOTHING, /* no function with samples */
-};
-
-/* Sorts the places. WEBLIST_PAGE_E_* or negative errno. */
+/* Sorts the places. VIEW_E_OK, VIEW_E_NO_MATCH (no function with samples) or negative errno. */
 int weblist_page_write(struct weblist_page *page, FILE *out);
 void weblist_page_deinit(struct weblist_page *page);
 

@@ -5,15 +5,12 @@
  */
 #include "client/formats/any_read.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "client/formats/collapsed_read.h"
+#include "client/formats/collapsed.h"
 #include "client/formats/perf_script_read.h"
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/gunzip.h"
 #include "common/profile/image_profile.h"
@@ -31,12 +28,9 @@ static bool any_is_text(const uint8_t *data, size_t length)
 	return length > 0;
 }
 
-/* The first words are those of a header line, as in every image profile. */
-static bool is_image_profile(const uint8_t *data, size_t length)
+static bool any_begins_with(const uint8_t *data, size_t length, const char *magic)
 {
-	static const char version[] = "version pdb-";
-
-	return length >= sizeof(version) - 1 && memcmp(data, version, sizeof(version) - 1) == 0;
+	return length >= strlen(magic) && memcmp(data, magic, strlen(magic)) == 0;
 }
 
 /*
@@ -62,12 +56,9 @@ static const char *foreign_file_hint(const uint8_t *data, size_t length)
 		{"BZh91AY&SY", "packed by bzip2, not gzip; bzip2 -d FILE unpacks it"},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
-		size_t n = strlen(files[i].magic);
-
-		if (length >= n && memcmp(data, files[i].magic, n) == 0)
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (any_begins_with(data, length, files[i].magic))
 			return files[i].what;
-	}
 	return NULL;
 }
 
@@ -77,7 +68,8 @@ enum any_format any_format_of(const uint8_t *data, size_t length)
 
 	if (foreign_file_hint(data, length))
 		return ANY_NONE;
-	if (is_image_profile(data, length))
+	/* A line of the header that every one has. */
+	if (any_begins_with(data, length, "version pdb-"))
 		return ANY_IMAGE_PROFILE;
 	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
 	if (length && !data[0])
@@ -113,14 +105,6 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length)
 }
 
 /* --- image profiles --------------------------------------------------------------------------- */
-
-static int any_add_image_types(struct profile *p, const struct image_profile *image)
-{
-	int e = value_types_add(p, image->event);
-
-	p->period = image->period > INT64_MAX ? INT64_MAX : (int64_t)image->period;
-	return e;
-}
 
 /*
  * Addresses are link-time, and where in the file their segment lies the profile does not say: they
@@ -175,11 +159,13 @@ static int any_read_image(const uint8_t *data, size_t length, struct profile **r
 		return e < 0 ? e : ANY_E_MALFORMED;
 	e = profile_new(&p);
 	if (!e)
-		e = any_add_image_types(p, image);
+		e = value_types_add(p, image->event);
 	if (!e)
 		e = any_add_image_mapping(p, image, &mapping);
-	if (!e)
-		e = any_add_image_samples(p, image, mapping);
+	if (e)
+		return e;
+	p->period = image->period > INT64_MAX ? INT64_MAX : (int64_t)image->period;
+	e = any_add_image_samples(p, image, mapping);
 	if (!e)
 		*ret = steal_ptr(&p);
 	return e;

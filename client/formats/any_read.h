@@ -10,7 +10,6 @@
  * is the image's id (of the whole address space, profile_is_whole_mapping(), but for the kernel's);
  * values are samples/count and, by the period, nanoseconds of CPU time or events.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,18 +4,28 @@
 
 /*
  * Collapsed stacks, as flame graph programs take them: a line for each distinct stack of functions,
- * from root to leaf, `main;work;memcpy 42`. Inlined functions are frames of their own; what has no
- * name is `module+0xoffset` or `0xaddress`. Threads, labels and lines do not tell stacks apart. In
- * names ';' becomes ':', and control characters '?'.
+ * from root to leaf, `main;work;memcpy 42`.
  */
 #include <stddef.h>
+#include <stdint.h>
 
-struct profile;
+#include "client/formats/any_read.h" /* ANY_E_MALFORMED */
 
 /*
  * Lines of the first sample value, in order of their texts; *ret malloc'ed, NUL-terminated, the
- * caller's. Returns 0 or negative errno.
+ * caller's. Inlined functions are frames of their own; what has no name is `module+0xoffset` or
+ * `0xaddress`. Threads, labels and lines do not tell stacks apart. In names ';' becomes ':', and
+ * control characters '?'. Returns 0 or negative errno.
  */
 int collapsed_write(const struct profile *p, char **ret, size_t *ret_length);
+
+/*
+ * Whoever wrote them: names go up to the last blank. Empty lines are passed over, and those that
+ * begin with # and end in no count. The samples' only value is samples/count; functions are all
+ * that is known of a frame. Pure. ANY_E_OK, ANY_E_MALFORMED (the message names the line) or
+ * negative errno.
+ */
+int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
+		   struct profile_message *message);
 
 #endif

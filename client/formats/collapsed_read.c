@@ -3,20 +3,16 @@
  * Lines are independent of each other. A line is split at its last blank, and its stack from the
  * end on, because profiles have the leaf first.
  */
-#include "client/formats/collapsed_read.h"
+#include "client/formats/collapsed.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "client/formats/frame_list.h"
 #include "client/formats/text_lines.h"
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/profile/message.h"
 #include "common/profile/profile.h"
 
-#define REFUSE(message, ...) profile_refuse(message, COLLAPSED_E_MALFORMED, __VA_ARGS__)
+#define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
 /* The count behind the last blank; what is before it in *ret. */
 static bool collapsed_split_line(const struct text_line *line, struct text_span *ret,
@@ -35,14 +31,10 @@ static bool collapsed_split_line(const struct text_line *line, struct text_span 
 
 static int collapsed_add_frame(struct frame_list *list, struct profile *p, struct text_span name)
 {
-	struct profile_function function = {0};
 	struct profile_line line = {0};
 	uint32_t location;
-	int r = profile_add_string(p, name.at, text_length(name), &function.name);
+	int r = text_add_function(p, name, &line.function);
 
-	function.system_name = function.name;
-	if (!r)
-		r = profile_add_function(p, &function, &line.function);
 	if (!r)
 		r = profile_add_location(p, PROFILE_NONE, 0, &line, 1, &location);
 	return r ? r : frame_list_add(list, location);
@@ -118,5 +110,5 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);
-	return COLLAPSED_E_OK;
+	return ANY_E_OK;
 }

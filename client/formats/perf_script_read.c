@@ -9,11 +9,8 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "client/formats/frame_list.h"
 #include "client/formats/text_lines.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -25,7 +22,7 @@
 #define INLINED_MAX 256 /* in one frame; perf knows fewer */
 #define COMM_MAX    15
 
-#define REFUSE(message, ...) profile_refuse(message, PERF_SCRIPT_E_MALFORMED, __VA_ARGS__)
+#define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
 struct head {
 	struct text_span comm, event, rest; /* rest: behind the event, a frame or nothing */
@@ -205,15 +202,6 @@ static bool parse_frame(struct text_span line, struct frame *ret)
 	return true;
 }
 
-static int perf_script_add_function(struct reader *r, struct text_span symbol, uint32_t *ret)
-{
-	struct profile_function function = {0};
-	int e = profile_add_string(r->p, symbol.at, text_length(symbol), &function.name);
-
-	function.system_name = function.name;
-	return e ? e : profile_add_function(r->p, &function, ret);
-}
-
 /* The kernel names a process after the file that it executes, by 15 bytes at most (proc(5)). */
 static bool is_program(struct text_span object, struct text_span comm)
 {
@@ -256,7 +244,7 @@ static int perf_script_add_frame(struct reader *r, const struct frame *frame)
 		struct profile_line *line = &r->inlined[r->n_inlined++];
 
 		*line = (struct profile_line){0};
-		e = perf_script_add_function(r, frame->symbol, &line->function);
+		e = text_add_function(r->p, frame->symbol, &line->function);
 		if (e)
 			return e;
 	}
@@ -384,10 +372,10 @@ static int perf_script_set_types(struct reader *r)
 					    type ? type->unit : "count");
 		has_cpu |= type != NULL;
 	}
-	if (!e) {
-		r->p->period_type = r->p->sample_types[1];
-		e = profile_add_text(r->p, "pid", &r->key_pid);
-	}
+	if (e)
+		return e;
+	r->p->period_type = r->p->sample_types[1];
+	e = profile_add_text(r->p, "pid", &r->key_pid);
 	if (!e)
 		e = profile_add_text(r->p, "tid", &r->key_tid);
 	return e ? e : profile_add_text(r->p, "comm", &r->key_comm);
@@ -423,5 +411,5 @@ int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 	if (e)
 		return e;
 	*ret = steal_ptr(&r.p);
-	return PERF_SCRIPT_E_OK;
+	return ANY_E_OK;
 }

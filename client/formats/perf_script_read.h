@@ -19,14 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/profile/pprof.h" /* struct profile_message */
+#include "client/formats/any_read.h" /* ANY_E_MALFORMED */
 
-enum {
-	PERF_SCRIPT_E_OK,
-	PERF_SCRIPT_E_MALFORMED, /* see the message; it names the line */
-};
-
-/* PERF_SCRIPT_E_* or negative errno. */
+/* ANY_E_OK, ANY_E_MALFORMED (the message names the line) or negative errno. */
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 		     struct profile_message *message);
 /* Whether @length bytes, a text or its beginning, have the first line of a sample. */

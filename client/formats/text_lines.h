@@ -4,13 +4,19 @@
 
 /*
  * Lines of a text in memory that is not NUL-terminated, and what readers of text formats take from
- * them. Internal to common/profile; pure.
+ * them: words, numbers, functions and call chains. Internal to client/formats; pure.
  */
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/room.h"
 
 #define TEXT_MARK "\xef\xbb\xbf" /* U+FEFF: what editors put before UTF-8 */
 
@@ -139,6 +145,39 @@ static inline bool text_hex(struct text_span span, uint64_t *ret)
 	}
 	*ret = value;
 	return true;
+}
+
+/* A function of which the name is all that is known. 0 or negative errno. */
+static inline int text_add_function(struct profile *p, struct text_span name, uint32_t *ret)
+{
+	struct profile_function function = {0};
+	int r = profile_add_string(p, name.at, text_length(name), &function.name);
+
+	function.system_name = function.name;
+	return r ? r : profile_add_function(p, &function, ret);
+}
+
+/* A growing call chain of locations, leaf first. */
+struct frame_list {
+	uint32_t *locations;
+	size_t n, capacity;
+};
+
+static inline void frame_list_deinit(struct frame_list *list)
+{
+	free(list->locations);
+}
+
+static inline int frame_list_add(struct frame_list *list, uint32_t location)
+{
+	int r = room_make(&list->locations, &list->capacity, list->n + 1, sizeof(location));
+
+	if (r)
+		return r;
+	if (list->n == UINT32_MAX)
+		return error_origin(-E2BIG);
+	list->locations[list->n++] = location;
+	return 0;
 }
 
 #endif

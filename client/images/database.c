@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two levels of folders, EPOCH/PLATFORM, whose names are read and sorted; files are handed to the
- * caller one after the other, so that memory is bounded by one profile.
+ * Two levels of directories, EPOCH/PLATFORM, whose names are read and sorted; files are gathered
+ * one after the other, so that memory is bounded by one profile.
  */
 #include "client/images/database.h"
 
@@ -161,7 +161,7 @@ const char *database_newest(const struct database *db, uint64_t now_s)
 	return db->epochs[db->names.n - 1];
 }
 
-/* Returns DATABASE_E_* or negative errno. @what: for the message. */
+/* Returns DATABASE_E_* or negative errno. */
 static int database_read_profile(int fd, struct image_profile **ret,
 				 struct profile_message *message)
 {
@@ -198,13 +198,13 @@ struct place {
 	int fd;
 };
 
-static int database_read_entry(const struct place *place, const char *name, database_visit visit,
-			       void *context, struct notes *notes)
+static int database_read_entry(const struct place *place, const char *name, struct image_gather *g,
+			       struct notes *notes)
 {
 	cleanup(closep) int fd = openat(place->fd, name,
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	struct profile_message message = {.text = "not a regular file"};
-	struct image_profile *p;
 	struct stat st;
 	int r = DATABASE_E_FAILED;
 
@@ -213,14 +213,14 @@ static int database_read_entry(const struct place *place, const char *name, data
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = database_read_profile(fd, &p, &message);
 	if (!r)
-		return visit(context, name, p);
+		return image_gather_add(g, name, p);
 	if (r > 0)
 		notes_add(notes, "%s/%s/%s/%s: left out: %s", place->db->path, place->epoch,
 			  place->platform, name, message.text);
 	return r < 0 ? r : 0;
 }
 
-static int read_platform(struct place *place, int epoch_fd, database_visit visit, void *context,
+static int read_platform(struct place *place, int epoch_fd, struct image_gather *g,
 			 struct notes *notes)
 {
 	cleanup(closep) int fd = openat(epoch_fd, place->platform,
@@ -236,11 +236,11 @@ static int read_platform(struct place *place, int epoch_fd, database_visit visit
 			  place->platform, strerrordesc_np(-r));
 	r = 0;
 	for (int i = 0; !r && i < names.n; i++)
-		r = database_read_entry(place, names.all[i]->d_name, visit, context, notes);
+		r = database_read_entry(place, names.all[i]->d_name, g, notes);
 	return r;
 }
 
-int database_read(const struct database *db, const char *epoch, database_visit visit, void *context,
+int database_read(const struct database *db, const char *epoch, struct image_gather *g,
 		  struct notes *notes, struct profile_message *message)
 {
 	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -259,7 +259,7 @@ int database_read(const struct database *db, const char *epoch, database_visit v
 	}
 	for (int i = 0; !r && i < platforms.n; i++) {
 		place.platform = platforms.all[i]->d_name;
-		r = read_platform(&place, fd, visit, context, notes);
+		r = read_platform(&place, fd, g, notes);
 	}
 	return r;
 }

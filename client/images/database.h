@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/images/image_set.h"
 #include "client/symbolize/notes.h"
 #include "common/cleanup.h"
 #include "common/profile/image_profile.h"
@@ -38,13 +39,11 @@ const char *const *database_epochs(const struct database *db, size_t *ret_n);
  */
 const char *database_newest(const struct database *db, uint64_t now_s);
 
-/* @name: the file's; @p is given away. Returns 0 or negative errno, which ends the reading. */
-typedef int (*database_visit)(void *context, const char *name, struct image_profile *p);
 /*
- * Reads all profiles of @epoch, one after the other, in the order of their names. What is none is
+ * Gathers all profiles of @epoch, one after the other, in the order of their names. What is none is
  * noted and left out. Returns DATABASE_E_* or negative errno.
  */
-int database_read(const struct database *db, const char *epoch, database_visit visit, void *context,
+int database_read(const struct database *db, const char *epoch, struct image_gather *g,
 		  struct notes *notes, struct profile_message *message);
 
 /* One profile: of the file @path, "-" is standard input. DATABASE_E_* or negative errno. */

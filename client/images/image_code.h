@@ -6,7 +6,6 @@
  * What an image profile counted: the file on this host, if it is the one that was sampled, or the
  * kernel that runs. Files are read by an image worker.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

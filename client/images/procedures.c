@@ -23,45 +23,31 @@ void procedures_deinit(struct procedures *p)
 	*p = (struct procedures){0};
 }
 
-static int procedures_append(struct making *m, const struct image_place *place)
-{
-	struct procedures *made = m->made;
-	struct procedure *new;
-
-	if (room_make(&made->all, &m->n_allocated, made->n + 1, sizeof(*made->all)))
-		return -ENOMEM;
-	new = &made->all[made->n];
-	*new = (struct procedure){.name = strdup(place->name)};
-	if (!new->name)
-		return error_origin(-ENOMEM);
-	if (place->name[0]) {
-		new->start = place->start;
-		new->size = place->size;
-	} else {
-		m->nameless = made->n + 1;
-	}
-	made->n++;
-	return 0;
-}
-
 /* Addresses ascend: it is the last function again, a new one, or none. */
 static int procedures_add_count(void *context, size_t i, const struct image_place *place)
 {
 	struct making *m = context;
 	struct procedures *made = m->made;
-	size_t at = made->n;
-	int r = 0;
+	bool is_named = *place->name;
+	size_t at = is_named ? made->n : m->nameless; /* + 1 */
 
-	if (!place->name[0] && m->nameless)
-		at = m->nameless - 1;
-	else if (made->n && made->all[made->n - 1].name[0] && place->name[0] &&
-		 made->all[made->n - 1].start == place->start)
-		at = made->n - 1;
-	if (at == made->n)
-		r = procedures_append(m, place);
-	if (!r)
-		made->all[at].count += m->image->counts[i].count;
-	return r;
+	if (!at ||
+	    (is_named && (!*made->all[at - 1].name || made->all[at - 1].start != place->start))) {
+		struct procedure new = {.start = is_named ? place->start : 0,
+					.size = is_named ? place->size : 0};
+
+		if (room_make(&made->all, &m->n_allocated, made->n + 1, sizeof(*made->all)))
+			return -ENOMEM;
+		new.name = strdup(place->name);
+		if (!new.name)
+			return error_origin(-ENOMEM);
+		made->all[made->n++] = new;
+		at = made->n;
+		if (!is_named)
+			m->nameless = at;
+	}
+	made->all[at - 1].count += m->image->counts[i].count;
+	return 0;
 }
 
 static int procedures_compare_counts(const void *a, const void *b)

@@ -157,14 +157,6 @@ static int images_cat_file(struct context *context, const char *path)
 
 /* --- the database ----------------------------------------------------------------------------- */
 
-static int images_gather_profile(void *context, const char *name, struct image_profile *p)
-{
-	int r = image_gather_add(context, name, p);
-
-	image_profile_free(p);
-	return r;
-}
-
 /* One epoch's images, or all's (@epoch "all"). Returns an exit status. */
 static int read_set(const struct images_job *job, const struct database *db, const char *epoch,
 		    bool keep_counts, struct image_set *ret)
@@ -179,7 +171,7 @@ static int read_set(const struct images_job *job, const struct database *db, con
 	if (is_all)
 		epochs = database_epochs(db, &n);
 	for (size_t i = 0; !r && i < n; i++) {
-		r = database_read(db, epochs[i], images_gather_profile, g, job->notes, &message);
+		r = database_read(db, epochs[i], g, job->notes, &message);
 		/* profd has deleted it meanwhile. */
 		if (r == DATABASE_E_GONE && is_all)
 			r = 0;

@@ -46,17 +46,10 @@ static void listing_deinit(struct listing *l)
 	free(l->lines);
 }
 
-struct asking {
-	struct image_code *code;
-	uint32_t flags;
-};
-
-static int listing_get_code(void *context, const struct worker_range *range,
+static int listing_get_code(void *code, const struct worker_range *range, uint32_t flags,
 			    struct answer_code *ret)
 {
-	const struct asking *a = context;
-
-	return image_code_instructions(a->code, range, a->flags, ret);
+	return image_code_instructions(code, range, flags, ret);
 }
 
 /* The next of the procedure's addresses that have samples, from the count *@at on; false: none. */
@@ -142,7 +135,7 @@ static int count_lines(struct listing *l)
 
 		if (row->line)
 			l->lines[l->n_lines++] = (struct line_count){
-				.file = code_list_text(&l->code, row->file),
+				.file = row->file,
 				.line = row->line,
 				.count = l->counts[i],
 			};
@@ -228,16 +221,15 @@ static void print_instructions(FILE *out, const struct listing *l)
 		"LINE");
 	for (size_t i = 0; i < l->code.n; i++) {
 		const struct code_row *row = &l->code.rows[i];
-		const char *text = code_list_text(&l->code, row->text);
 
 		print_count(out, l->counts[i], l->image->total);
 		fprintf(out, "  %12" PRIx64 "  ", row->address);
-		print_safely(out, text);
+		print_safely(out, row->text);
 		if (row->line) {
-			size_t length = strlen(text);
+			size_t length = strlen(row->text);
 
 			fprintf(out, "%*s", length < 48 ? (int)(50 - length) : 2, "");
-			print_safely(out, node_name_base(code_list_text(&l->code, row->file)));
+			print_safely(out, node_name_base(row->file));
 			fprintf(out, ":%" PRIu32, row->line);
 		}
 		fputc('\n', out);
@@ -286,15 +278,14 @@ static int print_listing(const struct images_job *job, const struct listing *l,
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void put_row(struct json *j, const struct listing *l, const struct code_row *row,
-		    uint64_t count)
+static void put_row(struct json *j, const struct code_row *row, uint64_t count)
 {
 	json_begin_object(j, NULL);
 	images_put_address(j, row->address);
 	json_number(j, "size_bytes", row->size);
 	json_number(j, "samples", count);
-	json_text(j, "instruction", code_list_text(&l->code, row->text));
-	json_text(j, "file", code_list_text(&l->code, row->file));
+	json_text(j, "instruction", row->text);
+	json_text(j, "file", row->file);
 	json_number(j, "line", row->line);
 	json_close(j);
 }
@@ -303,15 +294,15 @@ static void put_row(struct json *j, const struct listing *l, const struct code_r
 static void put_code(struct json *j, const struct listing *l)
 {
 	size_t at = image_first_count(l->image, l->procedure->start);
-	struct code_row bare = {0};
+	struct code_row bare = {.text = "", .file = ""};
 	uint64_t count;
 
 	json_begin_array(j, "instructions");
 	for (size_t i = 0; i < l->code.n; i++)
-		put_row(j, l, &l->code.rows[i], l->counts[i]);
+		put_row(j, &l->code.rows[i], l->counts[i]);
 	while (next_address(l, &at, &bare.address, &count))
 		if (!code_list_find(&l->code, bare.address))
-			put_row(j, l, &bare, count);
+			put_row(j, &bare, count);
 	json_close(j);
 }
 
@@ -365,9 +356,9 @@ static int list_procedure(struct list_work *w, const struct procedure *p, struct
 {
 	const struct images_arguments *a = w->job->arguments;
 	const struct worker_range range = {p->start, p->start + p->size};
-	struct asking asking = {&w->code, WORKER_WANT_LINES | (a->intel ? WORKER_INTEL : 0)};
+	uint32_t flags = WORKER_WANT_LINES | (a->intel ? WORKER_INTEL : 0);
 	cleanup(listing_deinit) struct listing listing = {.procedure = p, .image = w->image};
-	int r = code_list_add(&listing.code, &range, listing_get_code, &asking);
+	int r = code_list_add(&listing.code, &range, flags, listing_get_code, &w->code);
 
 	if (!r)
 		r = count_rows(&listing);
@@ -404,11 +395,6 @@ static int list_procedures(struct list_work *w)
 
 int images_print_list(struct images_job *job, const struct image *image)
 {
-	const struct source_options options = {
-		.files = job->world->files,
-		.source_path = job->arguments->source_path,
-		.trim_path = job->arguments->trim_path,
-	};
 	cleanup(list_work_deinit) struct list_work w = {
 		.job = job,
 		.image = image,
@@ -422,7 +408,8 @@ int images_print_list(struct images_job *job, const struct image *image)
 		return IMAGE_CODE_E_NONE;
 	}
 	if (!r)
-		r = source_files_new(&w.sources, &options);
+		r = source_files_new(&w.sources, job->world->files, job->arguments->source_path,
+				     job->arguments->trim_path);
 	if (!r)
 		r = image_code_open(&w.code, job->world, image);
 	if (!r)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* A name is held against what is looked for from each of its characters on, as they are in lower
+ * case. */
 #include "client/top/characters.h"
 
 #include <locale.h>
+#include <string.h>
 #include <wchar.h>
 #include <wctype.h>
 
@@ -33,7 +36,7 @@ struct character character_at(const char *text)
 	return c;
 }
 
-uint32_t character_lower(uint32_t code)
+static uint32_t character_lower(uint32_t code)
 {
 	return code < BEYOND_UNICODE ? (uint32_t)towlower((wint_t)code) : code;
 }
@@ -49,4 +52,45 @@ size_t characters_columns(const char *text)
 		text += c.n;
 	}
 	return columns;
+}
+
+/* --- names that are looked for ---------------------------------------------------------------- */
+
+static bool has_capital(const char *text)
+{
+	while (*text) {
+		struct character c = character_at(text);
+
+		if (character_lower(c.code) != c.code)
+			return true;
+		text += c.n;
+	}
+	return false;
+}
+
+/* @name begins with @filter, which is of lower case. */
+static bool name_begins_with(const char *name, const char *filter)
+{
+	while (*filter) {
+		struct character wanted = character_at(filter), c;
+
+		if (!*name)
+			return false;
+		c = character_at(name);
+		if (character_lower(c.code) != wanted.code)
+			return false;
+		filter += wanted.n;
+		name += c.n;
+	}
+	return true;
+}
+
+bool name_filter_matches(const char *filter, const char *name)
+{
+	if (has_capital(filter))
+		return strstr(name, filter);
+	for (; *name; name += character_at(name).n)
+		if (name_begins_with(name, filter))
+			return true;
+	return !*filter;
 }

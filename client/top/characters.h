@@ -26,9 +26,14 @@ struct character {
 
 /* The first one of @text, which is not empty. A byte that is no UTF-8 is one, unlike all others. */
 struct character character_at(const char *text);
-uint32_t character_lower(uint32_t code);
 
 /* Columns of all of @text. */
 size_t characters_columns(const char *text);
+
+/*
+ * @name contains @filter, which somebody types ("": always). Case matters if there is a capital in
+ * @filter: it is typed on purpose.
+ */
+bool name_filter_matches(const char *filter, const char *name);
 
 #endif

@@ -6,14 +6,13 @@
 #include "client/top/functions.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
-#include "client/top/name_filter.h"
+#include "client/top/characters.h"
 #include "common/error.h"
 #include "common/room.h"
 

@@ -47,9 +47,9 @@ void top_functions_sums(const struct top_functions *f, struct top_sums *ret);
 enum top_order { TOP_BY_FLAT, TOP_BY_CUM };
 
 /*
- * Those whose names @filter means (name_filter.h; "": all), dearest in the interval first, then
- * since the beginning, then by name. Borrowed until the next call of anything here. 0 or negative
- * errno.
+ * Those whose names @filter means (name_filter_matches(); "": all), dearest in the interval first,
+ * then since the beginning, then by name. Borrowed until the next call of anything here. 0 or
+ * negative errno.
  */
 int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,
 		       const struct top_function *const **ret, size_t *ret_n);

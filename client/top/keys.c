@@ -4,29 +4,28 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/utf8.h"
 
 /* What stands behind ESC [, and behind ESC O in application mode. */
 static int sequence_key(unsigned parameter, char final)
 {
-	switch (final) {
-	case 'A':
-		return KEY_UP;
-	case 'B':
-		return KEY_DOWN;
-	case 'H':
-		return KEY_HOME;
-	case 'F':
-		return KEY_END;
-	case '~':
-		return parameter == 1 || parameter == 7   ? KEY_HOME
-		       : parameter == 4 || parameter == 8 ? KEY_END
-		       : parameter == 5                   ? KEY_PAGE_UP
-		       : parameter == 6                   ? KEY_PAGE_DOWN
-							  : KEY_NONE;
-	default:
-		return KEY_NONE;
-	}
+	static const struct {
+		char final;
+		unsigned parameter; /* of '~' */
+		int key;
+	} sequences[] = {
+		{'A', 0, KEY_UP},        {'B', 0, KEY_DOWN}, {'H', 0, KEY_HOME},
+		{'F', 0, KEY_END},       {'~', 1, KEY_HOME}, {'~', 7, KEY_HOME},
+		{'~', 4, KEY_END},       {'~', 8, KEY_END},  {'~', 5, KEY_PAGE_UP},
+		{'~', 6, KEY_PAGE_DOWN},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sequences); i++)
+		if (sequences[i].final == final &&
+		    (final != '~' || sequences[i].parameter == parameter))
+			return sequences[i].key;
+	return KEY_NONE;
 }
 
 /* ESC [ or ESC O, which @bytes begin with, and what follows. */

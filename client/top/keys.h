@@ -13,7 +13,7 @@
 enum {
 	KEY_NONE, /* bytes that are none we know */
 	/* Others are the character itself, 1 to 0x10ffff. */
-	KEY_UP = 0x110000,
+	KEY_UP = 0x110000, /* up to KEY_END: what scrolls */
 	KEY_DOWN,
 	KEY_PAGE_UP,
 	KEY_PAGE_DOWN,

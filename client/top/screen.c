@@ -55,14 +55,6 @@ static const char *const help[] = {
 	"  flat and cum are shares of the last interval, \"all\" of the whole time.",
 };
 
-static void put_character(FILE *out, const char *text, const struct character *c)
-{
-	if (c->is_printable)
-		fwrite(text, 1, c->n, out);
-	else
-		fputc('?', out);
-}
-
 void top_put_name(FILE *out, const char *text, size_t columns)
 {
 	bool is_cut = characters_columns(text) > columns;
@@ -76,7 +68,7 @@ void top_put_name(FILE *out, const char *text, size_t columns)
 		/* Heaps of them reach into other lines. */
 		n_marks = c.columns ? 0 : n_marks + 1;
 		if (n_marks <= MARKS_MAX)
-			put_character(out, text, &c);
+			fwrite(c.is_printable ? text : "?", 1, c.is_printable ? c.n : 1, out);
 		left -= c.columns;
 		text += c.n;
 	}
@@ -201,16 +193,10 @@ int top_key(struct top_view *v, int key, unsigned rows, size_t n)
 		v->has_help = false;
 		v->filter[0] = '\0';
 		break;
-	case KEY_UP:
-	case KEY_DOWN:
-	case KEY_PAGE_UP:
-	case KEY_PAGE_DOWN:
-	case KEY_HOME:
-	case KEY_END:
-		top_scroll(v, key, rows, n);
-		break;
 	default:
-		return TOP_GOES_ON;
+		if (key < KEY_UP || key > KEY_END)
+			return TOP_GOES_ON;
+		top_scroll(v, key, rows, n);
 	}
 	return TOP_REDRAWS;
 }
@@ -253,9 +239,8 @@ static double share_percent(int64_t part, int64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* @texts of the numbers that are @shown, a bit each, in their columns. */
-static void format_numbers(unsigned shown, const char *const texts[N_NUMBERS],
-			   char text[NUMBERS_SIZE])
+/* @texts of the numbers that are @shown, a bit each, in their columns; NULL: their headings. */
+static void format_numbers(unsigned shown, char (*texts)[32], char text[NUMBERS_SIZE])
 {
 	int length = 0;
 
@@ -269,19 +254,11 @@ static void format_numbers(unsigned shown, const char *const texts[N_NUMBERS],
 					   is_first_of_all ? " | "
 					   : before        ? " "
 							   : "",
-					   numbers[i].columns, texts[i]);
+					   numbers[i].columns,
+					   texts ? texts[i] : numbers[i].heading);
 	}
 	if (shown && length < NUMBERS_SIZE)
 		snprintf(text + length, (size_t)(NUMBERS_SIZE - length), "  ");
-}
-
-static void format_headings(unsigned shown, char text[NUMBERS_SIZE])
-{
-	const char *texts[N_NUMBERS];
-
-	for (int i = 0; i < N_NUMBERS; i++)
-		texts[i] = numbers[i].heading;
-	format_numbers(shown, texts, text);
 }
 
 static void format_shares(const struct top_facts *f, const struct top_function *function,
@@ -293,13 +270,10 @@ static void format_shares(const struct top_facts *f, const struct top_function *
 		[FLAT_ALL] = share_percent(function->all.flat, f->sums.all_value),
 		[CUM_ALL] = share_percent(function->all.cum, f->sums.all_value),
 	};
-	const char *texts[N_NUMBERS];
-	char formatted[N_NUMBERS][32];
+	char texts[N_NUMBERS][32];
 
-	for (int i = 0; i < N_NUMBERS; i++) {
-		snprintf(formatted[i], sizeof(formatted[i]), "%.2f%%", shares[i]);
-		texts[i] = formatted[i];
-	}
+	for (int i = 0; i < N_NUMBERS; i++)
+		snprintf(texts[i], sizeof(texts[i]), "%.2f%%", shares[i]);
 	format_numbers(shown, texts, text);
 }
 
@@ -315,7 +289,7 @@ static unsigned choose_numbers(enum top_order order, unsigned columns)
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		size_t name = choices[i] == main ? NAME_LEAST : NAME_WANTED;
 
-		format_headings(choices[i], text);
+		format_numbers(choices[i], NULL, text);
 		if (strlen(text) + name <= columns)
 			return choices[i];
 	}
@@ -397,7 +371,7 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 	canvas_put_line(&c, text, true, false);
 	format_facts(t->facts, text);
 	canvas_put_line(&c, text, false, false);
-	format_headings(shown, text);
+	format_numbers(shown, NULL, text);
 	strcat(text, FUNCTION);
 	canvas_put_line(&c, text, false, true);
 	for (size_t i = 0; v->has_help && i < ARRAY_SIZE(help); i++)
@@ -417,7 +391,7 @@ void top_print(const struct top_table *t, size_t max, FILE *out)
 
 	format_facts(t->facts, text);
 	fprintf(out, "%s\n", text);
-	format_headings(EVERY_NUMBER, text);
+	format_numbers(EVERY_NUMBER, NULL, text);
 	fprintf(out, "%s" FUNCTION "\n", text);
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
 		format_shares(t->facts, t->functions[i], EVERY_NUMBER, text);

@@ -16,7 +16,7 @@
 /* What is asked for, by keys or options. */
 struct top_view {
 	enum top_order order;
-	char filter[TOP_FILTER_SIZE]; /* name_filter.h */
+	char filter[TOP_FILTER_SIZE]; /* name_filter_matches() */
 	size_t first;                 /* line of the table that is shown first */
 	uint64_t interval_ns;
 	bool is_typing; /* the filter */

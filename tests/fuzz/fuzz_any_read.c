@@ -11,7 +11,6 @@
 
 #include "client/formats/any_read.h"
 #include "client/formats/collapsed.h"
-#include "client/formats/collapsed_read.h"
 #include "client/formats/perf_script_read.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/flame.h"
 #include "client/analysis/frames.h"
 #include "client/analysis/shape.h"
+#include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/profile.h"

@@ -58,8 +58,8 @@ static inline void assert_node(const struct graph *g, const char *name, int64_t 
 {
 	const struct graph_node *node = &g->nodes[find(g, name)];
 
-	assert_int_equal(node->flat, flat);
-	assert_int_equal(node->cum, cum);
+	assert_int_equal(node->flat.value, flat);
+	assert_int_equal(node->cum.value, cum);
 }
 
 /* The call, or NULL; the same from both of its ends. */
@@ -88,7 +88,7 @@ static inline void assert_call(const struct graph *g, const char *caller, const 
 	const struct graph_call *call = find_call(g, caller, callee);
 
 	assert_non_null(call);
-	assert_int_equal(call->weight, weight);
+	assert_int_equal(call->weight.value, weight);
 	assert_int_equal(call->is_residual, is_residual);
 }
 

@@ -73,7 +73,7 @@ static void test_deep_recursion(void **state)
 	options.is_tree = true;
 	g = fold(f, &options);
 	assert_int_equal(g->n_order, DEEP);
-	assert_int_equal(g->n_calls, DEEP - 1);
+	assert_int_equal(g->calls_in.n, DEEP - 1);
 	graph_free(g);
 }
 
@@ -130,10 +130,10 @@ static void test_mean(void **state)
 	input.mean = true;
 	g = fold_with(f, &options, &input);
 	node = &g->nodes[find(g, "a")];
-	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 150);
+	assert_int_equal(graph_mean(node->cum), 150);
 	node = &g->nodes[find(g, "main")];
-	assert_int_equal(graph_mean(node->flat, node->flat_divisor), 10);
-	assert_int_equal(graph_mean(node->cum, node->cum_divisor), 64);
+	assert_int_equal(graph_mean(node->flat), 10);
+	assert_int_equal(graph_mean(node->cum), 64);
 	graph_free(g);
 }
 
@@ -283,7 +283,7 @@ static void test_tree(void **state)
 	g = fold(f, &options);
 	assert_int_equal(f->n_passes, 1);
 	assert_order(g, "main b x a x c x");
-	assert_int_equal(g->n_calls, 6);
+	assert_int_equal(g->calls_in.n, 6);
 	assert_true(find_call(g, "b", "c")->is_inlined);
 	graph_free(g);
 	options.nodefraction = .2;
@@ -298,9 +298,9 @@ static void test_tree(void **state)
 	fixture_stack(f, "main", 20);
 	g = fold(f, &options);
 	assert_order(g, "main x x x");
-	for (size_t i = 0; i < g->n_calls; i++)
+	for (size_t i = 0; i < g->calls_in.n; i++)
 		assert_true(g->calls[i].is_residual);
-	assert_int_equal(g->n_calls, 3);
+	assert_int_equal(g->calls_in.n, 3);
 	graph_free(g);
 }
 

@@ -20,11 +20,13 @@ struct worker {
 	struct worker_instruction *answer;
 };
 
-static int ask(void *context, const struct worker_range *range, struct answer_code *ret)
+static int ask(void *context, const struct worker_range *range, uint32_t flags,
+	       struct answer_code *ret)
 {
 	struct worker *w = context;
 	uint32_t n = 0;
 
+	assert_int_equal(flags, WORKER_INTEL);
 	assert_true(range->start < range->end && range->end - range->start <= WORKER_CODE_MAX);
 	free(w->answer);
 	w->answer = calloc(WORKER_CODE_MAX, sizeof(*w->answer));
@@ -37,8 +39,10 @@ static int ask(void *context, const struct worker_range *range, struct answer_co
 	return 0;
 }
 
-static int refuse(void *context, const struct worker_range *range, struct answer_code *ret)
+static int refuse(void *context, const struct worker_range *range, uint32_t flags,
+		  struct answer_code *ret)
 {
+	(void)flags;
 	(void)context;
 	(void)range;
 	(void)ret;
@@ -53,14 +57,13 @@ static void test_long(void **state)
 	const struct code_row *row;
 
 	(void)state;
-	assert_int_equal(code_list_add(&list, &range, ask, &w), 0);
+	assert_int_equal(code_list_add(&list, &range, WORKER_INTEL, ask, &w), 0);
 	assert_int_equal(w.n_questions, 3);
 	assert_int_equal(list.n, (range.end - range.start + SIZE - 1) / SIZE);
 	for (size_t i = 0; i < list.n; i++) {
 		assert_int_equal(list.rows[i].address, START + i * SIZE);
-		assert_string_equal(code_list_text(&list, list.rows[i].text), "nop");
-		assert_string_equal(code_list_text(&list, list.rows[i].file),
-				    i & 1 ? "a.c" : "b.c");
+		assert_string_equal(list.rows[i].text, "nop");
+		assert_string_equal(list.rows[i].file, i & 1 ? "a.c" : "b.c");
 	}
 	row = code_list_find(&list, START + 2 * SIZE + 1);
 	assert_ptr_equal(row, &list.rows[2]);
@@ -79,10 +82,9 @@ static void test_end(void **state)
 
 	(void)state;
 	assert_null(code_list_find(&list, START));
-	assert_string_equal(code_list_text(&list, 0), "");
-	assert_int_equal(code_list_add(&list, &range, ask, &w), 0);
+	assert_int_equal(code_list_add(&list, &range, WORKER_INTEL, ask, &w), 0);
 	assert_int_equal(list.n, 2);
-	assert_int_equal(code_list_add(&list, &range, refuse, NULL), 3);
+	assert_int_equal(code_list_add(&list, &range, 0, refuse, NULL), 3);
 	free(w.answer);
 	code_list_deinit(&list);
 }

@@ -74,12 +74,9 @@ static int teardown(void **state)
 static struct source_files *make(const struct world *w, const char *source_path,
 				 const char *trim_path)
 {
-	const struct source_options options = {.files = w->files,
-					       .source_path = source_path,
-					       .trim_path = trim_path};
 	struct source_files *s = NULL;
 
-	assert_int_equal(source_files_new(&s, &options), 0);
+	assert_int_equal(source_files_new(&s, w->files, source_path, trim_path), 0);
 	return s;
 }
 

@@ -191,12 +191,14 @@ static inline int fixture_try(struct fixture *f, const struct view_class *class,
 {
 	cleanup(report_view_freep) struct view *view = NULL;
 	struct profile_message message;
+	struct view_options defaults;
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
 	int r;
 
 	assert_non_null(out);
-	assert_int_equal(report_view_new(&view, class, options, &message), 0);
+	view_options_init(&defaults);
+	assert_int_equal(report_view_new(&view, class, options ? options : &defaults, &message), 0);
 	f->n_passes = 0;
 	do {
 		for (size_t i = 0; i < f->n_stacks; i++) {

@@ -9,8 +9,6 @@
 
 #include <cmocka.h>
 
-#include "client/top/name_filter.h"
-
 static void test_columns(void **state)
 {
 	static const struct {
