@@ -14,36 +14,12 @@
 
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
+#include "client/report/views.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 
-enum report_view {
-	REPORT_NO_VIEW,
-	REPORT_TEXT,
-	REPORT_TREE,
-	REPORT_PEEK,
-	REPORT_TRACES,
-	REPORT_TAGS,
-	REPORT_RAW,
-	REPORT_COMMENTS,
-	REPORT_DOT,
-	REPORT_SVG,
-	REPORT_PDF,
-	REPORT_PNG,
-	REPORT_GIF,
-	REPORT_PS,
-	REPORT_GV,
-	REPORT_WEB,
-	REPORT_CALLGRIND,
-	REPORT_KCACHEGRIND,
-	REPORT_FLAME,
-	REPORT_LIST,
-	REPORT_WEBLIST,
-	REPORT_DISASM,
-	REPORT_COLLAPSED,
-	REPORT_SPEEDSCOPE,
-	REPORT_PROTO,
-	REPORT_LEGACY,
-};
+#define REPORT_VIEW_NUMBER(number, ...) REPORT_##number
+
+enum report_view { REPORT_NO_VIEW, REPORT_VIEWS(REPORT_VIEW_NUMBER) };
 
 /* Texts that are not set are "". */
 struct report_options {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A row an option: its name, its kind, where its value lies, and what help says of it. Another
- * option is another row.
+ * option is another row; those of views are in views.h.
  */
 #include "client/report/options.h"
 
@@ -15,12 +15,11 @@
 		name, alias, REPORT_OPTION_##kind, REPORT_GROUP_##group, is_input, at, value, \
 			argument, summary, details                                            \
 	}
-#define VIEW(name, alias, which, summary) \
-	ROW(VIEW, VIEWS, name, alias, false, AT(view), which, NULL, summary, NULL)
-#define PATTERN_VIEW(name, which, summary) \
-	ROW(VIEW_PATTERN, VIEWS, name, NULL, false, AT(view), which, "RE", summary, NULL)
-#define CONVERSION(name, which, summary) \
-	ROW(VIEW, CONVERSIONS, name, NULL, false, AT(view), which, NULL, summary, NULL)
+#define VIEW_ARGUMENT_VIEW         NULL
+#define VIEW_ARGUMENT_VIEW_PATTERN "RE"
+#define VIEW_OPTION(number, name, alias, kind, group, summary, ...)                           \
+	ROW(kind, group, name, alias, false, AT(view), REPORT_##number, VIEW_ARGUMENT_##kind, \
+	    summary, NULL)
 #define CHOICE(name, group, member, value, summary) \
 	ROW(CHOICE, group, name, NULL, false, AT(member), value, NULL, summary, NULL)
 #define FLAG(name, group, member, summary) \
@@ -41,32 +40,7 @@ static const char tag_filter[] =
 	"Numbers are ranges: 32kb, :64kb, 4mb:, 12kb:64mb, bytes=32kb:.\n";
 
 const struct report_option report_options_all[] = {
-	VIEW("text", "top", REPORT_TEXT, "one line per function, the hottest first"),
-	VIEW("tree", NULL, REPORT_TREE, "the same, with callers and callees"),
-	PATTERN_VIEW("peek", REPORT_PEEK, "callers and callees of the functions that match"),
-	VIEW("traces", NULL, REPORT_TRACES, "all stacks"),
-	VIEW("tags", NULL, REPORT_TAGS, "labels and their values"),
-	VIEW("raw", NULL, REPORT_RAW, "the whole profile as text"),
-	VIEW("comments", NULL, REPORT_COMMENTS, "the profile's comments"),
-	PATTERN_VIEW("list", REPORT_LIST, "annotated source of the functions that match"),
-	PATTERN_VIEW("weblist", REPORT_WEBLIST, "the same with instructions, as an HTML page"),
-	PATTERN_VIEW("disasm", REPORT_DISASM, "annotated instructions of the functions that match"),
-	VIEW("flame", NULL, REPORT_FLAME, "a flame graph: one HTML file"),
-	VIEW("dot", NULL, REPORT_DOT, "the call graph in graphviz's language"),
-	VIEW("svg", NULL, REPORT_SVG, "the call graph as SVG (needs graphviz)"),
-	VIEW("pdf", NULL, REPORT_PDF, "the call graph as PDF (needs graphviz)"),
-	VIEW("png", NULL, REPORT_PNG, "the call graph as PNG (needs graphviz)"),
-	VIEW("gif", NULL, REPORT_GIF, "the call graph as GIF (needs graphviz)"),
-	VIEW("ps", NULL, REPORT_PS, "the call graph as PostScript (needs graphviz)"),
-	VIEW("web", NULL, REPORT_WEB, "the call graph, opened in a browser"),
-	VIEW("gv", NULL, REPORT_GV, "the call graph, opened in gv"),
-	VIEW("callgrind", NULL, REPORT_CALLGRIND, "the call graph in callgrind's format"),
-	VIEW("kcachegrind", NULL, REPORT_KCACHEGRIND, "the same, opened in kcachegrind"),
-
-	CONVERSION("proto", REPORT_PROTO, "gzip'ed profile.proto"),
-	CONVERSION("legacy", REPORT_LEGACY, "a legacy CPU profile"),
-	CONVERSION("collapsed", REPORT_COLLAPSED, "one line per stack, for flame graph programs"),
-	CONVERSION("speedscope", REPORT_SPEEDSCOPE, "JSON for speedscope"),
+	REPORT_VIEWS(VIEW_OPTION),
 
 	CHOICE("functions", GRANULARITY, shape.granularity, SHAPE_FUNCTIONS,
 	       "per function (the default)"),

@@ -12,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/flame.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/shape_profile.h"
 #include "client/analysis/view.h"
-#include "client/code/code_view.h"
 #include "client/report/picture.h"
 #include "common/error.h"
 #include "common/profile/compare.h"
@@ -31,55 +29,31 @@
 
 /* --- the views -------------------------------------------------------------------------------- */
 
-/* What a view is made by, and what it asks of its stacks beyond what it says itself. */
-struct maker {
-	const struct view_class *class; /* NULL: what is left becomes a profile */
-	bool converts;     /* the profile as it is, but for the filters: by address, held */
-	const char *draws; /* what graphviz makes of it, or NULL */
-	const char *shows; /* how a file of it is called, which a window shows; or NULL */
-	enum picture_window window;
-	bool binary;    /* nothing for a terminal */
-	bool objects;   /* tells files and modules, whatever the granularity */
-	bool held;      /* all samples at once */
-	bool frameless; /* samples that have no frames as well */
-	bool units;     /* prints labels' numbers */
-	bool lines;     /* tells lines, whatever the granularity */
-	bool inlined;   /* inlined functions, whatever the user asked for */
-	bool outermost; /* no inlined functions: what is inlined lies at the same address */
-	bool adds_up;   /* what a function calls is part of it, which means are not */
-};
+static int produce_write_proto(const struct profile *p, FILE *out)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	int r = pprof_write(p, GZIP_LEVEL, &data, &length);
 
-#define PICTURE(format) .class = &view_dot, .units = true, .draws = (format)
+	if (!r)
+		fwrite(data, 1, length, out);
+	return r;
+}
 
-static const struct maker makers[] = {
-	[REPORT_TEXT] = {.class = &view_text},
-	[REPORT_TREE] = {.class = &view_tree},
-	[REPORT_PEEK] = {.class = &view_peek},
-	[REPORT_TRACES] = {.class = &view_traces, .held = true, .units = true},
-	[REPORT_TAGS] = {.class = &view_tags, .held = true, .units = true, .frameless = true},
-	[REPORT_COMMENTS] = {.class = &view_comments},
-	[REPORT_DOT] = {.class = &view_dot, .units = true},
-	[REPORT_SVG] = {PICTURE("svg"), .binary = true},
-	[REPORT_PDF] = {PICTURE("pdf"), .binary = true},
-	[REPORT_PNG] = {PICTURE("png"), .binary = true},
-	[REPORT_GIF] = {PICTURE("gif"), .binary = true},
-	[REPORT_PS] = {PICTURE("ps"), .binary = true},
-	[REPORT_GV] = {PICTURE("ps"), .shows = ".ps", .window = PICTURE_GV},
-	[REPORT_WEB] = {PICTURE("svg"), .shows = ".svg", .window = PICTURE_BROWSER},
-	[REPORT_CALLGRIND] = {.class = &view_callgrind},
-	[REPORT_KCACHEGRIND] = {.class = &view_callgrind,
-				.shows = ".callgrind",
-				.window = PICTURE_KCACHEGRIND},
-	[REPORT_FLAME] = {.class = &view_flame, .objects = true, .binary = true, .adds_up = true},
-	[REPORT_SPEEDSCOPE] = {.class = &view_speedscope, .objects = true, .adds_up = true},
-	[REPORT_LIST] = {.class = &view_list, .objects = true, .lines = true},
-	[REPORT_WEBLIST] = {.class = &view_weblist, .binary = true, .inlined = true},
-	[REPORT_DISASM] = {.class = &view_disasm, .outermost = true},
-	[REPORT_COLLAPSED] = {.class = &view_collapsed, .adds_up = true},
-	[REPORT_RAW] = {.converts = true, .frameless = true},
-	[REPORT_PROTO] = {.converts = true, .frameless = true, .binary = true},
-	[REPORT_LEGACY] = {.converts = true, .binary = true},
-};
+static int produce_write_legacy(const struct profile *p, FILE *out)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	int r = cpuprofile_from_profile(p, &data, &length);
+
+	if (!r)
+		fwrite(data, 1, length, out);
+	return r;
+}
+
+#define VIEW_MAKER(number, name, alias, kind, group, summary, ...) [REPORT_##number] = {__VA_ARGS__}
+
+static const struct maker makers[] = {REPORT_VIEWS(VIEW_MAKER)};
 
 /* Never NULL. */
 static const struct maker *maker_of(const struct report_options *o)
@@ -94,13 +68,13 @@ bool produce_wants_held(const struct report_options *o)
 {
 	const struct maker *maker = maker_of(o);
 
-	return maker->held || maker->converts || *o->shape.tagfocus || *o->shape.tagignore ||
+	return maker->held || maker->convert || *o->shape.tagfocus || *o->shape.tagignore ||
 	       *o->shape.tagroot || *o->shape.tagleaf;
 }
 
 bool produce_wants_code(const struct report_options *o)
 {
-	return o->view == REPORT_LIST || o->view == REPORT_WEBLIST || o->view == REPORT_DISASM;
+	return maker_of(o)->code;
 }
 
 bool produce_wants_lines(const struct report_options *o)
@@ -226,7 +200,7 @@ static void set_view_options(struct work *w)
 
 static bool wants_addresses(const struct maker *maker)
 {
-	return maker->converts || (maker->class && maker->class->wants_addresses);
+	return maker->convert || (maker->class && maker->class->wants_addresses);
 }
 
 /* What can be told before anything is read. Makes the shape. */
@@ -237,7 +211,7 @@ static int check_options(struct work *w)
 	struct shape_options options = o->shape;
 	int r;
 
-	if (!maker->class && !maker->converts)
+	if (!maker->class && !maker->convert)
 		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
 				      report_view_name(o->view));
 	if (o->mean && maker->adds_up)
@@ -256,7 +230,7 @@ static int check_options(struct work *w)
 		options.granularity = SHAPE_FILEFUNCTIONS;
 	options.no_inlines = maker->outermost || (!maker->inlined && o->shape.no_inlines);
 	options.with_objects = wants_addresses(maker) || maker->objects;
-	options.whole_filenames = o->view == REPORT_TRACES;
+	options.whole_filenames = maker->paths;
 	options.nameless_addresses = w->load && load_is_legacy(w->load);
 	r = shape_new(&w->shape, &options, w->message);
 	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
@@ -428,21 +402,6 @@ static void produce_divide_values(struct profile *p, double by)
 	}
 }
 
-static int produce_write_profile(const struct work *w, const struct profile *p, FILE *out)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	int r;
-
-	if (w->o->view == REPORT_RAW)
-		return raw_write(p, out);
-	r = w->o->view == REPORT_LEGACY ? cpuprofile_from_profile(p, &data, &length)
-					: pprof_write(p, GZIP_LEVEL, &data, &length);
-	if (!r)
-		fwrite(data, 1, length, out);
-	return r;
-}
-
 /* Whether what is left would be all there is. */
 static bool produce_is_unfiltered(const struct work *w, const struct profile *p)
 {
@@ -465,7 +424,7 @@ static int run_conversion(struct work *w, FILE *out)
 	int r;
 
 	if (produce_is_unfiltered(w, load_profile(w->load)))
-		return produce_write_profile(w, load_profile(w->load), out);
+		return w->maker->convert(load_profile(w->load), out);
 	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
 	if (!r)
 		r = produce_process_samples(w);
@@ -475,7 +434,7 @@ static int run_conversion(struct work *w, FILE *out)
 		return r;
 	if (w->o->print.divide_by != 1 && w->o->view != REPORT_RAW)
 		produce_divide_values(p, w->o->print.divide_by);
-	return produce_write_profile(w, p, out);
+	return w->maker->convert(p, out);
 }
 
 /* --- what is said of it ----------------------------------------------------------------------- */
@@ -518,9 +477,9 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 		return r;
 	set_view_options(&w);
 	w.input.label_units = &w.label_units;
-	r = w.maker->converts ? run_conversion(&w, out)
-	    : w.maker->shows  ? produce_show_window(&w)
-			      : produce_render(&w, out);
+	r = w.maker->convert ? run_conversion(&w, out)
+	    : w.maker->shows ? produce_show_window(&w)
+			     : produce_render(&w, out);
 	if (r > 0 && r != PRODUCE_E_NOTHING)
 		return r;
 	if (r >= 0 && produce_note_warnings(&w))
