@@ -39,6 +39,11 @@
 
 #define AT(field) offsetof(struct config, field)
 
+#define LABEL_KEY(label, key, is_on)                                            \
+	{                                                                       \
+		"labels", #key, KIND_LABEL, AT(labels), LABEL_##label, 0, is_on \
+	}
+
 static const struct key keys[] = {
 	{"sampling", "event", KIND_TEXT, AT(event), 1, 31, "auto"},
 	{"sampling", "frequency", KIND_U64, AT(frequency), 1, 100000, "99"},
@@ -52,13 +57,7 @@ static const struct key keys[] = {
 	{"flush", "interval", KIND_DURATION, AT(interval_ns), NS_PER_S, DAY, "60s"},
 	{"flush", "formats", KIND_FORMATS, AT(formats), 0, 0, "pprof,legacy,images"},
 	{"flush", "symbolize", KIND_SYMBOLIZE, AT(symbolize), 0, 0, "functions"},
-	{"labels", "pid", KIND_LABEL, AT(labels), LABEL_PID, 0, "yes"},
-	{"labels", "comm", KIND_LABEL, AT(labels), LABEL_COMM, 0, "yes"},
-	{"labels", "thread", KIND_LABEL, AT(labels), LABEL_THREAD, 0, "yes"},
-	{"labels", "tid", KIND_LABEL, AT(labels), LABEL_TID, 0, "no"},
-	{"labels", "service", KIND_LABEL, AT(labels), LABEL_SERVICE, 0, "yes"},
-	{"labels", "cgroup", KIND_LABEL, AT(labels), LABEL_CGROUP, 0, "no"},
-	{"labels", "container", KIND_LABEL, AT(labels), LABEL_CONTAINER, 0, "yes"},
+	LABELS(LABEL_KEY),
 	{"store", "path", KIND_PATH, AT(store_path), 1, 180, "/var/lib/profd"},
 	{"store", "max_size", KIND_SIZE, AT(store_max_size), 1 << 20, UINT64_MAX, "2G"},
 	{"store", "min_free", KIND_SIZE, AT(store_min_free), 0, UINT64_MAX, "1G"},

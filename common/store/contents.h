@@ -29,16 +29,26 @@ enum {
 	FORMAT_IMAGES = 1 << CONTENTS_IMAGES, /* honoured for the system session only */
 };
 
-/* The keys of [labels] that are switched on. */
-enum {
-	LABEL_PID = 1 << 0,
-	LABEL_COMM = 1 << 1,
-	LABEL_THREAD = 1 << 2,
-	LABEL_TID = 1 << 3,
-	LABEL_SERVICE = 1 << 4,
-	LABEL_CGROUP = 1 << 5,
-	LABEL_CONTAINER = 1 << 6,
-};
+/*
+ * The keys of [labels], and whether they are switched on by default. Another label is a row here,
+ * and one of what it is taken from in daemon/output/pprof.c.
+ */
+/* clang-format off */
+#define LABELS(X)                   \
+	X(PID, pid, "yes"),         \
+	X(COMM, comm, "yes"),       \
+	X(THREAD, thread, "yes"),   \
+	X(TID, tid, "no"),          \
+	X(SERVICE, service, "yes"), \
+	X(CGROUP, cgroup, "no"),    \
+	X(CONTAINER, container, "yes")
+/* clang-format on */
+
+#define LABEL_NUMBER(label, key, is_on) LABEL_NUMBER_##label
+#define LABEL_BIT(label, key, is_on)    LABEL_##label = 1 << LABEL_NUMBER_##label
+
+enum { LABELS(LABEL_NUMBER), N_LABELS };
+enum { LABELS(LABEL_BIT) };
 
 enum symbolize { SYMBOLIZE_NONE, SYMBOLIZE_FUNCTIONS, SYMBOLIZE_LINES };
 

@@ -113,45 +113,52 @@ static const char *stack_fault_reason(const struct view_entry *e)
 	return e->stack.reason < n ? names[e->stack.reason] : "other";
 }
 
-#define N_LABELS 9
+#define LABEL_NAME(label, key, is_on) #key
+
+enum { ROW_STACK = N_LABELS, ROW_REASON, N_LABEL_ROWS };
+
+static const char *const label_names[N_LABEL_ROWS] = {
+	LABELS(LABEL_NAME),
+	[ROW_STACK] = "stack",
+	[ROW_REASON] = "reason",
+};
 
 struct labels {
-	struct profile_label all[N_LABELS];
+	struct profile_label all[N_LABEL_ROWS];
 	uint32_t n;
 };
 
 static int pprof_build_labels(struct builder *b, const struct view_entry *e, struct labels *labels)
 {
 	const struct snapshot_process *p = e->process;
-	/* In the order of writing; a text that is not there or empty is no label. */
+	/* What is no number needs a text that is not empty. */
 	const struct {
-		unsigned bit; /* LABEL_*; 0: always */
-		const char *key, *text;
 		bool is_number;
 		int64_t number;
-	} rows[N_LABELS] = {
-		{LABEL_PID, "pid", NULL, true, p->pid},
-		{LABEL_COMM, "comm", .text = p->comm},
-		{LABEL_THREAD, "thread", .text = e->thread_name},
-		{LABEL_TID, "tid", NULL, e->entry->tid != 0, e->entry->tid},
-		{LABEL_SERVICE, "service", .text = p->service},
-		{LABEL_CGROUP, "cgroup", .text = p->cgroup},
-		{LABEL_CONTAINER, "container", .text = p->container},
-		{0, "stack", .text = stack_fault(e)},
-		{0, "reason", .text = stack_fault_reason(e)},
+		const char *text;
+	} rows[N_LABEL_ROWS] = {
+		[LABEL_NUMBER_PID] = {true, p->pid, NULL},
+		[LABEL_NUMBER_COMM].text = p->comm,
+		[LABEL_NUMBER_THREAD].text = e->thread_name,
+		[LABEL_NUMBER_TID] = {e->entry->tid != 0, e->entry->tid, NULL},
+		[LABEL_NUMBER_SERVICE].text = p->service,
+		[LABEL_NUMBER_CGROUP].text = p->cgroup,
+		[LABEL_NUMBER_CONTAINER].text = p->container,
+		[ROW_STACK].text = stack_fault(e),
+		[ROW_REASON].text = stack_fault_reason(e),
 	};
 
 	labels->n = 0;
-	for (size_t i = 0; i < N_LABELS; i++) {
+	for (unsigned i = 0; i < N_LABEL_ROWS; i++) {
 		struct profile_label *label = &labels->all[labels->n];
 		const char *text = rows[i].text;
 		int r;
 
-		if ((rows[i].bit && !(b->view->snapshot->labels & rows[i].bit)) ||
+		if ((i < N_LABELS && !(b->view->snapshot->labels & 1u << i)) ||
 		    (!rows[i].is_number && !(text && *text)))
 			continue;
 		*label = (struct profile_label){.num = rows[i].number};
-		r = profile_add_text(b->profile, rows[i].key, &label->key);
+		r = profile_add_text(b->profile, label_names[i], &label->key);
 		if (!r && text)
 			r = profile_add_text(b->profile, text, &label->str);
 		if (r)
