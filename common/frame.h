@@ -19,6 +19,8 @@ enum frame_kind {
 	FRAME_KERNEL = 0xf, /* address in the kernel */
 };
 
+#define FRAME_KINDS 16 /* as many as there could be */
+
 static inline enum frame_kind frame_kind(uint64_t frame)
 {
 	return (enum frame_kind)(frame >> 60);

@@ -140,8 +140,15 @@ static int legacy_collect_chains(const struct view *view, const struct legacy_pa
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < part->n; i++) {
 		const struct view_entry *e = &view->entries[part->first + i];
-		uint32_t n = view_n_user(e);
+		uint32_t n = 0;
 
+		for (uint32_t j = e->stack.n_kernel; j < e->stack.n_frames; j++) {
+			r = places_address(view->places, e, e->stack.frames[j],
+					   &ret->addresses[at + n]);
+			if (r < 0)
+				return r;
+			n += r == PLACES_E_OK;
+		}
 		if (!n)
 			continue;
 		ret->records[ret->n_records++] = (struct cpuprofile_record){
@@ -149,12 +156,7 @@ static int legacy_collect_chains(const struct view *view, const struct legacy_pa
 			.addresses = ret->addresses + at,
 			.n_addresses = n,
 		};
-		for (uint32_t j = 0; j < n; j++) {
-			r = places_address(view->places, e, e->stack.frames[e->stack.n_kernel + j],
-					   &ret->addresses[at++]);
-			if (r)
-				return r;
-		}
+		at += n;
 	}
 	/* Threads, and different kernel stacks above one user stack, become one record. */
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);

@@ -263,7 +263,7 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		struct place place;
 		struct image_part *part;
 
-		r = places_leaf(view->places, e, c->kernel, c->symbols, &place);
+		r = places_frame(view->places, e, 0, c->kernel, c->symbols, &place);
 		if (r)
 			return r;
 		id = image_parts_classify(&place, &offset);

@@ -196,14 +196,12 @@ static int places_get_headers(const struct view_entry *e, struct image *image,
 	return r;
 }
 
-int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
-		struct symbols *symbols, struct place *ret)
+static int places_native(struct places *p, const struct view_entry *e, uint64_t frame,
+			 struct symbols *symbols, struct place *ret)
 {
 	const struct mapping *m;
-	int r;
+	int r = places_find(p, e, frame, &m, &ret->address);
 
-	*ret = (struct place){.kind = PLACE_NOWHERE};
-	r = places_find(p, e, frame, &m, &ret->address);
 	if (r || !m)
 		return r;
 	ret->kind = PLACE_IMAGE;
@@ -216,30 +214,8 @@ int places_user(struct places *p, const struct view_entry *e, uint64_t frame,
 	return r;
 }
 
-void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
-{
-	*ret = (struct place){
-		.address = address,
-		.kernel = kernel_images_find(kernel, address),
-		.has_vaddr = true,
-		.vaddr = address,
-	};
-	ret->kind = ret->kernel ? PLACE_KERNEL : PLACE_NOWHERE;
-}
-
-int places_leaf(struct places *p, const struct view_entry *e, const struct kernel_images *kernel,
-		struct symbols *symbols, struct place *ret)
-{
-	*ret = (struct place){.kind = PLACE_NOWHERE};
-	if (!e->stack.n_frames)
-		return 0;
-	if (!e->stack.n_kernel)
-		return places_user(p, e, e->stack.frames[0], symbols, ret);
-	places_kernel(kernel, e->stack.frames[0], ret);
-	return 0;
-}
-
-int places_address(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret)
+static int places_native_address(struct places *p, const struct view_entry *e, uint64_t frame,
+				 uint64_t *ret)
 {
 	const struct mapping *m, *there;
 	uint64_t address;
@@ -255,5 +231,61 @@ int places_address(struct places *p, const struct view_entry *e, uint64_t frame,
 			address = frame;
 	}
 	*ret = address;
+	return PLACES_E_OK;
+}
+
+static void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
+{
+	*ret = (struct place){
+		.address = address,
+		.kernel = kernel_images_find(kernel, address),
+		.has_vaddr = true,
+		.vaddr = address,
+	};
+	ret->kind = ret->kernel ? PLACE_KERNEL : PLACE_NOWHERE;
+}
+
+/* --- kinds of frames -------------------------------------------------------------------------- */
+
+/* What user frames of a kind are to those who write them. */
+struct frame_class {
+	/* The place, from PLACE_NOWHERE. Returns 0 or negative errno. */
+	int (*place)(struct places *p, const struct view_entry *e, uint64_t frame,
+		     struct symbols *symbols, struct place *ret);
+	/* As places_address(); NULL: they have none. */
+	int (*address)(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret);
+};
+
+static const struct frame_class frame_native = {places_native, places_native_address};
+
+/* Another kind is a row. What has none is an address, whatever is in its top bits. */
+static const struct frame_class *const frame_classes[FRAME_KINDS] = {
+	[FRAME_USER] = &frame_native,
+	[FRAME_IMAGE] = &frame_native,
+	[FRAME_KERNEL] = &frame_native, /* of the process: [vsyscall] */
+};
+
+static const struct frame_class *frame_class_of(uint64_t frame)
+{
+	return frame_classes[frame_kind(frame)] ?: &frame_native;
+}
+
+int places_frame(struct places *p, const struct view_entry *e, uint32_t i,
+		 const struct kernel_images *kernel, struct symbols *symbols, struct place *ret)
+{
+	*ret = (struct place){.kind = PLACE_NOWHERE};
+	if (i >= e->stack.n_frames)
+		return 0;
+	if (i >= e->stack.n_kernel)
+		return frame_class_of(e->stack.frames[i])
+			->place(p, e, e->stack.frames[i], symbols, ret);
+	places_kernel(kernel, e->stack.frames[i], ret);
 	return 0;
+}
+
+int places_address(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret)
+{
+	const struct frame_class *class = frame_class_of(frame);
+
+	return class->address ? class->address(p, e, frame, ret) : PLACES_E_NO_ADDRESS;
 }

@@ -3,8 +3,9 @@
 #define PROFD_OUTPUT_PLACES_H
 
 /*
- * From a frame to what lies there: the image and the offset in it, the kernel, or nothing that is
- * known. The frames of one stack can be of two kinds (common/frame.h), and mean the same:
+ * From a frame to what lies there: the image and the offset in it, the kernel, a name, or nothing
+ * that is known. Kinds of frames (common/frame.h) are rows of a table (places.c); two of them can
+ * occur in one stack, and mean the same:
  *
  *   - an address in the process: of the mapping that held it in the entry's generation;
  *   - an image's number and an offset: of the process's mapping of that image which holds the
@@ -31,6 +32,7 @@ enum place_kind {
 	PLACE_NOWHERE, /* no mapping is known there */
 	PLACE_IMAGE,
 	PLACE_KERNEL,
+	PLACE_NAMED, /* no code that has an address: all that is known is the name */
 };
 
 /* What lies at a frame. Pointers are borrowed from the snapshot and the kernel images. */
@@ -40,6 +42,7 @@ struct place {
 	const struct mapping *mapping;     /* PLACE_IMAGE */
 	const struct elf_summary *elf;     /* PLACE_IMAGE: headers, or NULL */
 	const struct kernel_image *kernel; /* PLACE_KERNEL */
+	const char *name;                  /* PLACE_NAMED; the same pointer is the same name */
 	/* PLACE_IMAGE: the process, if it generated that code and says how it is called; or NULL */
 	const struct snapshot_process *generated;
 	uint64_t file_offset; /* PLACE_IMAGE: in the image */
@@ -54,16 +57,21 @@ int places_new(struct places **ret);
 void places_free(struct places *places);
 DEFINE_CLEANUP(struct places *, places_free)
 
-/* @frame is one of the user frames of @e. Returns 0 or negative errno. */
-int places_user(struct places *places, const struct view_entry *e, uint64_t frame,
-		struct symbols *symbols, struct place *ret);
-void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret);
-/* The leaf's place; PLACE_NOWHERE also for a stack without frames. Returns 0 or negative errno. */
-int places_leaf(struct places *places, const struct view_entry *e,
-		const struct kernel_images *kernel, struct symbols *symbols, struct place *ret);
+/*
+ * The place of frame @i of @e, 0 the leaf; PLACE_NOWHERE also where it has none. Returns 0 or
+ * negative errno.
+ */
+int places_frame(struct places *places, const struct view_entry *e, uint32_t i,
+		 const struct kernel_images *kernel, struct symbols *symbols, struct place *ret);
+
+enum {
+	PLACES_E_OK,
+	PLACES_E_NO_ADDRESS, /* frames of this kind have none */
+};
+
 /*
  * The address of the user frame @frame in the address space that the mappings of @e's generation
- * describe: never one that belongs to another image there. Returns 0 or negative errno.
+ * describe: never one that belongs to another image there. Returns PLACES_E_* or negative errno.
  */
 int places_address(struct places *places, const struct view_entry *e, uint64_t frame,
 		   uint64_t *ret);

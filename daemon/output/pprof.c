@@ -78,12 +78,7 @@ static int pprof_build_frames(struct builder *b, const struct view_entry *e)
 		return r ? r : pprof_build_frame(b, spot);
 	}
 	for (uint32_t i = first; i < e->stack.n_frames; i++) {
-		uint64_t frame = e->stack.frames[i];
-
-		if (i < e->stack.n_kernel)
-			r = spots_add_kernel(&b->spots, b->c->kernel, frame, &spot);
-		else
-			r = spots_add_user(&b->spots, b->view, e, frame, b->c->symbols, &spot);
+		r = spots_add_frame(&b->spots, b->c, b->view, e, i, &spot);
 		if (!r)
 			r = pprof_build_frame(b, spot);
 		if (r)

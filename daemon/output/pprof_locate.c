@@ -223,9 +223,9 @@ static int locate_spot(struct locator *l, const struct spot *spot, uint32_t *ret
 	struct profile_line line = {0};
 	int r;
 
-	if (!spot->fixed_name)
+	if (spot->place.kind != PLACE_NAMED)
 		return locate_place(l, &spot->place, ret);
-	r = profile_add_text(l->profile, spot->fixed_name, &f.name);
+	r = profile_add_text(l->profile, spot->place.name, &f.name);
 	f.system_name = f.name;
 	if (!r)
 		r = profile_add_function(l->profile, &f, &line.function);

@@ -24,11 +24,11 @@ void spots_deinit(struct spots *s)
 /* What tells spots apart besides the address: whose mapping, or which kernel image. */
 static const void *spot_owner(const struct spot *spot)
 {
-	if (spot->fixed_name)
-		return spot->fixed_name;
-	if (spot->place.kind == PLACE_KERNEL)
-		return spot->place.kernel;
-	return spot->place.mapping;
+	const struct place *place = &spot->place;
+
+	return place->kind == PLACE_NAMED    ? (const void *)place->name
+	       : place->kind == PLACE_KERNEL ? (const void *)place->kernel
+					     : place->mapping;
 }
 
 /* A process that was forked shares the mappings of its parent, but makes other code there. */
@@ -61,27 +61,18 @@ static int spots_add(struct spots *s, const struct spot *spot, uint32_t *ret)
 	return 0;
 }
 
-int spots_add_user(struct spots *s, const struct view *view, const struct view_entry *e,
-		   uint64_t frame, struct symbols *symbols, uint32_t *ret)
+int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
+		    const struct view_entry *e, uint32_t i, uint32_t *ret)
 {
-	struct spot spot = {0};
-	int r = places_user(view->places, e, frame, symbols, &spot.place);
+	struct spot spot;
+	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot.place);
 
 	return r ? r : spots_add(s, &spot, ret);
 }
 
-int spots_add_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
-		     uint32_t *ret)
+int spots_add_name(struct spots *s, const char *name, uint32_t *ret)
 {
-	struct spot spot = {0};
-
-	places_kernel(kernel, address, &spot.place);
-	return spots_add(s, &spot, ret);
-}
-
-int spots_add_name(struct spots *s, const char *fixed_name, uint32_t *ret)
-{
-	return spots_add(s, &(struct spot){.fixed_name = fixed_name}, ret);
+	return spots_add(s, &(struct spot){{.kind = PLACE_NAMED, .name = name}}, ret);
 }
 
 /* Which image it is in: the same number, the same image; 0: in none. */

@@ -15,9 +15,8 @@
 #include "daemon/output/context.h"
 #include "daemon/output/places.h"
 
-/* One address in one process's mapping, in one kernel image, or nowhere. */
+/* One address in one process's mapping, in one kernel image, or nowhere; or a name. */
 struct spot {
-	const char *fixed_name; /* "[kernel]" or "[unknown]", else NULL */
 	struct place place;
 };
 
@@ -33,12 +32,10 @@ void spots_init(struct spots *s);
 void spots_deinit(struct spots *s);
 
 /* Each finds or adds a spot. Return 0 or negative errno. */
-int spots_add_user(struct spots *s, const struct view *view, const struct view_entry *e,
-		   uint64_t frame, struct symbols *symbols, uint32_t *ret);
-int spots_add_kernel(struct spots *s, const struct kernel_images *kernel, uint64_t address,
-		     uint32_t *ret);
+int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
+		    const struct view_entry *e, uint32_t i, uint32_t *ret);
 /* A frame that stands for what is not shown; the same pointer is the same name. */
-int spots_add_name(struct spots *s, const char *fixed_name, uint32_t *ret);
+int spots_add_name(struct spots *s, const char *name, uint32_t *ret);
 /*
  * All spots, those of one image in a row, and those of one process's generated code in a row;
  * malloc'ed, the caller's.

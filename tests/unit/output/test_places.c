@@ -163,11 +163,16 @@ static void map_range(struct world *w, struct image *image, uint64_t start, uint
 static struct place place_of(struct world *w, uint32_t generation, uint64_t frame)
 {
 	struct symbols *symbols = NULL;
-	struct place place;
+	struct place place, nowhere;
 
 	w->entry.generation = generation;
 	assert_int_equal(symbols_new(&symbols, &(struct symbols_options){.max_bytes = 1 << 20}), 0);
-	assert_int_equal(places_user(w->places, &w->e, frame, symbols, &place), 0);
+	w->e.stack.frames = &frame;
+	w->e.stack.n_frames = 1;
+	assert_int_equal(places_frame(w->places, &w->e, 0, NULL, symbols, &place), 0);
+	assert_int_equal(places_frame(w->places, &w->e, 1, NULL, symbols, &nowhere), 0);
+	assert_int_equal(nowhere.kind, PLACE_NOWHERE);
+	w->e.stack.n_frames = 0;
 	symbols_free(symbols);
 	return place;
 }
