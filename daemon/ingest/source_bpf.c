@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ordinary source: bpf/profile.bpf.c, called by what causes samples: perf events, one per CPU
- * and sampler (ticker.h), the program attached to each, with the sampler's index as its cookie.
+ * The ordinary source: bpf/profile.bpf.c, called by what causes samples (source_bpf_private.h).
  *
  * One object is loaded for all samplers. A sampler is an index into its tables: settings (in .bss,
  * mapped), counters per CPU, and a ring buffer of its own, put into the array of rings when it
@@ -37,7 +36,6 @@
  */
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
-#define THROTTLE_RING      1 /* rounded up to one page */
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 {
@@ -45,7 +43,8 @@ static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].ring_bytes + ticker_bytes(&s->samplers[i].ticker);
+			sum += s->samplers[i].ring_bytes +
+			       s->samplers[i].cause->bytes(&s->samplers[i]);
 	return sum;
 }
 
@@ -107,7 +106,7 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 			return s->error;
 		if (r < 0 && r != -EAGAIN)
 			return error_origin(r);
-		ticker_drain_throttled(&s->samplers[i].ticker);
+		s->samplers[i].cause->drain(&s->samplers[i]);
 	}
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
@@ -123,36 +122,16 @@ static int bpf_drain(struct source *source, unsigned budget)
 	return budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
 }
 
-/* What ticks were due and did not come. The counters have been read since the ticker was. */
-static void bpf_sampler_judge(struct bpf_sampler *sampler, bool exact, struct source_stats *stats)
-{
-	const struct bpf_source *s = sampler->owner;
-	struct ticker *ticker = &sampler->ticker;
-
-	for (size_t i = 0; i < ticker->n_ticks; i++) {
-		struct tick *tick = &ticker->ticks[i];
-
-		if (tick->cpu >= s->n_possible_cpus)
-			continue;
-		tick->runs = s->counters[tick->cpu].runs;
-		tick->period_sum = s->counters[tick->cpu].period_sum;
-		tick->idle = s->counters[tick->cpu].idle;
-	}
-	ticker_judge(ticker, exact);
-	ticker_drain_throttled(ticker);
-	ticker_get_stats(ticker, stats);
-}
-
 /* Brings the totals up to date. The order is ticker.h's: counts first, then what came of them. */
 static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sampler, bool exact)
 {
 	struct source_stats stats = {0};
 	__u32 key = sampler->index;
 
-	ticker_read(&sampler->ticker);
+	sampler->cause->read(sampler);
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
 		return error_origin(-errno);
-	bpf_sampler_judge(sampler, exact, &stats);
+	sampler->cause->judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
@@ -193,7 +172,7 @@ static void sampler_close(struct bpf_sampler *sampler)
 	struct bpf_source *s = sampler->owner;
 	__u32 key = sampler->index;
 
-	ticker_deinit(&sampler->ticker);
+	sampler->cause->close(sampler);
 	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.rings), &key);
 	ring_buffer__free(sampler->ring);
 	sampler->ring = NULL;
@@ -229,31 +208,10 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	};
 }
 
-static int bpf_sampler_attach_tick(void *userdata, struct tick *tick)
+static const struct bpf_cause *bpf_cause_of(const struct event *event)
 {
-	const struct bpf_sampler *sampler = userdata;
-	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
-	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = sampler->index);
-	int link = bpf_link_create(program, tick->fd, BPF_PERF_EVENT, &options);
-
-	if (link < 0)
-		return error_origin(-errno);
-	tick->link = link;
-	return 0;
-}
-
-/* Returns SOURCE_E_* with @message or negative errno. */
-static int bpf_sampler_start(struct bpf_sampler *sampler, const struct cpus *cpus,
-			     struct source_message *message)
-{
-	const struct sampler_spec *spec = &sampler->owner->source.samplers[sampler->index].spec;
-	struct perf_event_attr attr;
-	int r;
-
-	event_attr(spec, &attr);
-	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_sampler_attach_tick, sampler);
-	r = ticker_follow(&sampler->ticker, cpus);
-	return r < 0 ? event_explain(r, spec, message) : r;
+	(void)event; /* each of today's is a perf event */
+	return &bpf_ticks;
 }
 
 static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
@@ -267,7 +225,8 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
-	*sampler = (struct bpf_sampler){.owner = s, .index = index, .ring_fd = -1};
+	*sampler = (struct bpf_sampler){
+		.owner = s, .index = index, .cause = bpf_cause_of(&spec->event), .ring_fd = -1};
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes)
 		return source_refuse(message, SOURCE_E_FULL,
@@ -276,8 +235,11 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	r = reset_counters(s, sampler);
 	if (r == 0)
 		r = make_ring(s, sampler);
-	if (r == 0)
-		r = bpf_sampler_start(sampler, &cpus, message);
+	if (r == 0) {
+		r = sampler->cause->start(sampler, &cpus);
+		if (r < 0)
+			r = event_explain(r, spec, message);
+	}
 	if (r != 0)
 		sampler_close(sampler);
 	return r;
@@ -289,7 +251,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	ticker_stop(&sampler->ticker);
+	sampler->cause->stop(sampler);
 	do {
 		r = bpf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
@@ -321,11 +283,11 @@ static int bpf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
 		struct bpf_sampler *sampler = &s->samplers[i];
 
-		if (!source->samplers[i].used || !ticker_differs(&sampler->ticker, &cpus))
+		if (!source->samplers[i].used || !sampler->cause->differs(sampler, &cpus))
 			continue;
 		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
-			r = ticker_follow(&sampler->ticker, &cpus);
+			r = sampler->cause->follow(sampler, &cpus);
 	}
 	return r;
 }
@@ -373,7 +335,7 @@ static uint64_t bpf_memory_bytes(struct source *source)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += ticker_bytes(&s->samplers[i].ticker);
+			sum += s->samplers[i].cause->bytes(&s->samplers[i]);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))

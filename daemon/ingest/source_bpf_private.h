@@ -17,10 +17,37 @@ struct bpf_source;
 struct profile_bpf;
 struct ring_buffer;
 
+struct bpf_sampler;
+
+/*
+ * What makes the kernel call a program of bpf/profile.bpf.c for a sampler: one row each, which
+ * bpf_cause_of() chooses by the event. Those that return int return 0 or negative errno.
+ */
+struct bpf_cause {
+	/* Begins, on the CPUs of @cpus. An error is what event_explain() explains. */
+	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
+	/* When it returns, the last call has come. */
+	void (*stop)(struct bpf_sampler *sampler);
+	/* Whether follow() would do anything; it comes right after update(). */
+	bool (*differs)(const struct bpf_sampler *sampler, const struct cpus *cpus);
+	int (*follow)(struct bpf_sampler *sampler, const struct cpus *cpus);
+	void (*drain)(struct bpf_sampler *sampler);
+	/* Before the programs' counters are read. */
+	void (*read)(struct bpf_sampler *sampler);
+	/* After that: fills in what calls were due and did not come. @exact: it was stopped. */
+	void (*judge)(struct bpf_sampler *sampler, bool exact, struct source_stats *stats);
+	uint64_t (*bytes)(const struct bpf_sampler *sampler);
+	/* Takes one that was not started. */
+	void (*close)(struct bpf_sampler *sampler);
+};
+
+extern const struct bpf_cause bpf_ticks; /* source_bpf_ticks.c: perf events */
+
 struct bpf_sampler {
 	struct bpf_source *owner;
 	unsigned index;
-	struct ticker ticker; /* what calls the program */
+	const struct bpf_cause *cause;
+	struct ticker ticker; /* bpf_ticks' */
 	int ring_fd;
 	struct ring_buffer *ring;
 	size_t ring_bytes;
