@@ -12,16 +12,17 @@
 #include "common/profile/compare.h"
 #include "common/profile/measure.h"
 
-const struct value_type value_types[N_VALUE_TYPES] = {
-	[VALUE_SAMPLES] = {"samples", "count", {NULL}},
-	[VALUE_CPU] = {"cpu", "nanoseconds", {"cpu-clock", "task-clock"}},
+/* The first is what every profile of profd has; another one is another row. */
+static const struct value_type value_types[] = {
+	{"samples", "count", {NULL}},
+	{"cpu", "nanoseconds", {"cpu-clock", "task-clock"}},
 };
 
 const struct value_type *value_type_of_event(const char *event)
 {
 	size_t length = strcspn(event, ":");
 
-	for (size_t i = 0; i < N_VALUE_TYPES; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(value_types); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(value_types[i].events); j++) {
 			const char *name = value_types[i].events[j];
 
@@ -33,7 +34,7 @@ const struct value_type *value_type_of_event(const char *event)
 
 int value_types_add(struct profile *p, const char *event)
 {
-	const struct value_type *samples = &value_types[VALUE_SAMPLES];
+	const struct value_type *samples = &value_types[0];
 	const struct value_type *type = value_type_of_event(event);
 	int r = profile_add_sample_type(p, samples->name, samples->unit)
 			?: profile_add_sample_type(p, type ? type->name : event,

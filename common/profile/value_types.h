@@ -17,9 +17,6 @@ struct value_type {
 	const char *events[2]; /* as perf names what is measured; NULL: none */
 };
 
-enum { VALUE_SAMPLES, VALUE_CPU, N_VALUE_TYPES };
-extern const struct value_type value_types[N_VALUE_TYPES];
-
 /* The type whose events include @event, modifiers (":u") aside; NULL: it is counted by its name. */
 const struct value_type *value_type_of_event(const char *event);
 /*

@@ -173,25 +173,12 @@ static int pprof_build_types(struct builder *b)
 {
 	const struct snapshot *s = b->view->snapshot;
 	struct profile *p = b->profile;
-	const char *name, *unit;
-	bool is_time;
-	int r;
 
 	b->counts_cycles = !s->is_clock && s->frequency && strcmp(s->event, "cycles") == 0;
-	is_time = s->is_clock || b->counts_cycles;
-	name = is_time ? "cpu" : s->event;
-	unit = is_time ? "nanoseconds" : "count";
-	r = profile_add_sample_type(p, "samples", "count");
-	if (!r)
-		r = profile_add_sample_type(p, name, unit);
-	if (!r)
-		r = profile_add_text(p, name, &p->period_type.type);
-	if (!r)
-		r = profile_add_text(p, unit, &p->period_type.unit);
 	p->period = (int64_t)(b->counts_cycles ? NS_PER_S / s->frequency : s->period);
 	p->time_ns = (int64_t)s->start_ns;
 	p->duration_ns = (int64_t)s->duration_ns;
-	return r;
+	return value_types_add(p, s->is_clock || b->counts_cycles ? "cpu-clock" : s->event);
 }
 
 /* The second one; the first one counts samples. */

@@ -10,10 +10,10 @@
  *   ALLOCATION_SPOT=HEX  the first allocation by that stack fails
  *   ALLOCATION_NTH=N     the N-th one fails
  *   ALLOCATION_CASE=NAME the only test case that cmocka runs
- *   ALLOCATION_LIST=FILE lines "HEX NAME DIRECTORY": a child runs each of these, one after the other,
- *                        in that directory, with its log there (the file "log"); "HEX STATUS" comes
- *                        on standard output, what waitpid(2) said of it, or "HEX -1" where it did
- *                        not end. A fork costs a tenth of a start under sanitizers.
+ *   ALLOCATION_LIST=FILE lines "HEX NAME DIRECTORY": a child runs each of these, one after the
+ * other, in that directory, with its log there (the file "log"); "HEX STATUS" comes on standard
+ * output, what waitpid(2) said of it, or "HEX -1" where it did not end. A fork costs a tenth of a
+ * start under sanitizers.
  *
  * Children that are forks count with their parent, so that one fails in all.
  */
