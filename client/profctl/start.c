@@ -10,31 +10,28 @@
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "common/cleanup.h"
+#include "common/store/contents.h"
 #include "common/units.h"
 
 static int option_formats(const char *name, const char *text, void *to,
 			  struct usage_message *message)
 {
-	static const char *const names[] = {"pprof", "legacy"};
 	struct start_arguments *ret = to;
 
 	ret->request.formats = ret->formats;
 	ret->request.n_formats = 0;
 	while (*text) {
-		size_t length = strcspn(text, ","), i = 0;
+		size_t length = strcspn(text, ",");
+		unsigned format = contents_find(text, length);
 
-		while (i < ARRAY_SIZE(names) &&
-		       (strlen(names[i]) != length || strncmp(names[i], text, length) != 0))
-			i++;
-		if (i == ARRAY_SIZE(names))
+		if (format >= N_CONTENTS_WINDOWS)
 			return usage_error(message,
 					   "%s takes pprof and legacy, not '%.*s' (image "
 					   "profiles are made by the system session)",
 					   name, (int)length, text);
 		if (ret->request.n_formats == ARRAY_SIZE(ret->formats))
 			return usage_error(message, "%s has a format twice", name);
-		ret->formats[ret->request.n_formats++] = i ? PROFD__CONTROL__FORMAT__LEGACY
-							   : PROFD__CONTROL__FORMAT__PPROF;
+		ret->formats[ret->request.n_formats++] = (Profd__Control__Format)format;
 		text += length + (text[length] == ',');
 	}
 	return ret->request.n_formats ? 0 : usage_error(message, "%s is empty", name);

@@ -22,12 +22,6 @@ struct named_bit {
 	unsigned bit;
 };
 
-static const struct named_bit formats[] = {
-	{"pprof", FORMAT_PPROF},
-	{"legacy", FORMAT_LEGACY},
-	{"images", FORMAT_IMAGES},
-};
-
 static const struct named_bit symbolizes[] = {
 	{"none", SYMBOLIZE_NONE},
 	{"functions", SYMBOLIZE_FUNCTIONS},
@@ -214,15 +208,12 @@ static int value_set_formats(struct value *v)
 	size_t length;
 
 	while (list_next_item(&text, &item, &length)) {
-		size_t i = 0;
+		unsigned format = contents_find(item, length);
 
-		while (i < ARRAY_SIZE(formats) && (strlen(formats[i].name) != length ||
-						   strncmp(formats[i].name, item, length) != 0))
-			i++;
-		if (i == ARRAY_SIZE(formats))
+		if (format == N_CONTENTS_FORMATS)
 			return value_invalid(v, "must be pprof, legacy or images, not '%.*s'",
 					     (int)length, item);
-		mask |= formats[i].bit;
+		mask |= 1u << format;
 	}
 	*(unsigned *)v->field = mask;
 	return 0;
@@ -315,10 +306,10 @@ static void value_print_formats(unsigned mask, FILE *out)
 {
 	const char *separator = "";
 
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (!(mask & formats[i].bit))
+	for (unsigned i = 0; i < N_CONTENTS_FORMATS; i++) {
+		if (!(mask & 1u << i))
 			continue;
-		fprintf(out, "%s%s", separator, formats[i].name);
+		fprintf(out, "%s%s", separator, contents_formats[i].name);
 		separator = ",";
 	}
 }

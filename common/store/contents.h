@@ -2,32 +2,48 @@
 #ifndef PROFD_COMMON_STORE_CONTENTS_H
 #define PROFD_COMMON_STORE_CONTENTS_H
 
-/* What profiles in the store hold: the choices of [store] formats, [labels] and [symbolize]. */
+/* What profiles in the store hold: the choices of [flush] formats and symbolize, and of [labels].
+ */
 #include <stdbool.h>
+#include <stddef.h>
 
-/* Those whose files are windows come first; each is a row of contents_formats. */
+/*
+ * Formats whose files are windows, by name, suffix of a file, and whether a window is several
+ * files, told apart by what precedes the suffix. Another one is a row here, a row of what writes it
+ * in daemon/output/encoders.c, and its number in common/control.proto.
+ */
+/* clang-format off */
+#define CONTENTS_WINDOWS(X)             \
+	X(PPROF, "pprof", "pb.gz", false), \
+	X(LEGACY, "legacy", "prof", true)
+/* clang-format on */
+
+#define CONTENTS_NUMBER(format, name, suffix, has_stem) CONTENTS_##format
+#define CONTENTS_BIT(format, name, suffix, has_stem)    FORMAT_##format = 1 << CONTENTS_##format
+
 enum contents_format {
-	CONTENTS_PPROF,
-	CONTENTS_LEGACY,
+	CONTENTS_WINDOWS(CONTENTS_NUMBER),
 	N_CONTENTS_WINDOWS,
 	CONTENTS_IMAGES = N_CONTENTS_WINDOWS,
 	N_CONTENTS_FORMATS,
 };
 
+/* Sets of formats. */
+enum {
+	CONTENTS_WINDOWS(CONTENTS_BIT),
+	FORMAT_IMAGES = 1 << CONTENTS_IMAGES, /* honoured for the system session only */
+	FORMATS_WINDOWS = FORMAT_IMAGES - 1,
+};
+
 struct contents_format_row {
-	const char *name;   /* as [store] formats has it */
+	const char *name;   /* as [flush] formats has it */
 	const char *suffix; /* of a window's file, without the dot */
-	bool has_stem;      /* a window is several files, told apart by what precedes the suffix */
+	bool has_stem;
 };
 
 extern const struct contents_format_row contents_formats[N_CONTENTS_FORMATS];
-
-/* Sets of formats. */
-enum {
-	FORMAT_PPROF = 1 << CONTENTS_PPROF,
-	FORMAT_LEGACY = 1 << CONTENTS_LEGACY,
-	FORMAT_IMAGES = 1 << CONTENTS_IMAGES, /* honoured for the system session only */
-};
+/* The one of this name, @length bytes; N_CONTENTS_FORMATS: none. */
+unsigned contents_find(const char *name, size_t length);
 
 /*
  * The keys of [labels], and whether they are switched on by default. Another label is a row here,

@@ -174,11 +174,25 @@ static size_t tail_length(const char *tail)
 	return length;
 }
 
+#define CONTENTS_ROW(format, name, suffix, has_stem) \
+	{                                            \
+		name, suffix, has_stem               \
+	}
+
 const struct contents_format_row contents_formats[N_CONTENTS_FORMATS] = {
-	[CONTENTS_PPROF] = {.name = "pprof", .suffix = "pb.gz"},
-	[CONTENTS_LEGACY] = {.name = "legacy", .suffix = "prof", .has_stem = true},
+	CONTENTS_WINDOWS(CONTENTS_ROW),
 	[CONTENTS_IMAGES] = {.name = "images"},
 };
+
+unsigned contents_find(const char *name, size_t length)
+{
+	unsigned i = 0;
+
+	while (i < N_CONTENTS_FORMATS && (strlen(contents_formats[i].name) != length ||
+					  strncmp(contents_formats[i].name, name, length) != 0))
+		i++;
+	return i;
+}
 
 static bool tail_format(const char *tail, enum contents_format *ret)
 {

@@ -171,21 +171,10 @@ static int request_read_formats(const Profd__Control__Start *start, unsigned *re
 {
 	*ret = 0;
 	for (size_t i = 0; i < start->n_formats; i++) {
-		switch (start->formats[i]) {
-		case PROFD__CONTROL__FORMAT__PPROF:
-			*ret |= FORMAT_PPROF;
-			break;
-		case PROFD__CONTROL__FORMAT__LEGACY:
-			*ret |= FORMAT_LEGACY;
-			break;
-		case PROFD__CONTROL__FORMAT__IMAGES:
-			return request_say(message, CONTROL_ERROR_USAGE,
-					   "image profiles are made by the system session; "
-					   "use pprof or legacy");
-		default:
+		if ((unsigned)start->formats[i] >= N_CONTENTS_WINDOWS)
 			return request_say(message, CONTROL_ERROR_USAGE,
 					   "this profd does not know that format");
-		}
+		*ret |= 1u << start->formats[i];
 	}
 	return 0;
 }

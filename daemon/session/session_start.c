@@ -117,7 +117,7 @@ static int apply_start_request(struct session *s, const struct session_defaults 
 	s->writing = defaults->writing;
 	if (request->formats)
 		s->writing.formats = request->formats;
-	s->writing.formats &= FORMAT_PPROF | FORMAT_LEGACY;
+	s->writing.formats &= FORMATS_WINDOWS;
 	s->started_ns = clock_ns(CLOCK_REALTIME);
 	s->is_live = request->live;
 	s->hold.is_wanted = request->held;

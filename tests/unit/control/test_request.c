@@ -147,9 +147,9 @@ static void test_start_bounds(void **state)
 	}
 }
 
-static void test_images_are_refused(void **state)
+static void test_unknown_formats(void **state)
 {
-	Profd__Control__Format format = PROFD__CONTROL__FORMAT__IMAGES;
+	Profd__Control__Format format = (Profd__Control__Format)CONTENTS_IMAGES;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
 	struct request *request = NULL;
 	struct request_message why;
@@ -158,8 +158,8 @@ static void test_images_are_refused(void **state)
 	start.formats = &format;
 	start.n_formats = 1;
 	assert_int_equal(decode_start(&start, &request, &why), CONTROL_ERROR_USAGE);
-	assert_non_null(strstr(why.text, "system session"));
-	format = (Profd__Control__Format)77;
+	assert_non_null(strstr(why.text, "does not know that format"));
+	format = (Profd__Control__Format)-1;
 	assert_int_equal(decode_start(&start, &request, &why), CONTROL_ERROR_USAGE);
 }
 
@@ -305,7 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_start_bounds),
-		cmocka_unit_test(test_images_are_refused),
+		cmocka_unit_test(test_unknown_formats),
 		cmocka_unit_test(test_stop_and_list),
 		cmocka_unit_test(test_services_without_suffix),
 		cmocka_unit_test(test_collect),
