@@ -5,7 +5,7 @@
 /*
  * The little that must be known of an ELF file to place addresses in it: class, machine, type,
  * loadable segments and the GNU build id. Who reads files is another matter
- * (daemon/worker/elf/elf.h).
+ * (daemon/worker/elf/elf_image.h).
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #include "common/unwind/table.h"
 #include "common/worker/text.h"
 
-/* Sums must not wrap: nobody who uses it has to care (daemon/worker/elf/elf.h promises the same).
+/* Sums must not wrap: nobody who uses it has to care (daemon/worker/elf/elf_image.h promises the same).
  */
 static bool is_valid_segment(const struct elf_segment *s)
 {

@@ -19,6 +19,7 @@
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/serve.h"
+#include "daemon/worker/sources.h"
 
 #define MEMORY_MIN (UINT64_C(16) << 20)
 #define KEEP_MIN   (UINT64_C(1) << 20)

@@ -6,13 +6,21 @@
  * Answers requests: which parser each kind is for, and what becomes of its outcome. Sees no socket:
  * main.c receives and answers.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
-#include "daemon/worker/cache.h"
-#include "daemon/worker/request.h"
+
+struct cache; /* sources.h */
+
+/* A request as protocol.h describes it. */
+struct request {
+	struct worker_request_header header;
+	int files[N_WORKER_FILES]; /* borrowed; -1: not this one */
+	const uint8_t *payload;    /* borrowed; header.payload_length bytes, aligned to 8 bytes */
+};
 
 struct answer {
 	enum worker_outcome outcome;
@@ -35,5 +43,13 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 int serve_demangle(const struct request *request, struct answer *ret);
 int serve_instructions(struct cache *cache, const struct request *request,
 		       struct answer *ret); /* _code.c */
+
+/*
+ * Pure. @data: one message, aligned to 8 bytes; @fds: those that came with it. False for anything
+ * that protocol.h does not describe: kind, flags, files that the kind needs and has no use for,
+ * payload. *ret's header is filled in from so much of it as there is, in either case.
+ */
+bool request_parse(const uint8_t *data, size_t length, const int *fds, size_t n_fds,
+		   struct request *ret);
 
 #endif

@@ -10,7 +10,6 @@
 #include "common/error.h"
 #include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
-#include "daemon/worker/elf/elf.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/go/go_build.h"
 #include "daemon/worker/go/go_frames.h"

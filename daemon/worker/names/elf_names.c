@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Reads all sources, makes one list of their symbols, merges it, and keeps a table for each source
  * (12 bytes a symbol and its name), in which no address is named twice. While that is done the
  * files' tables are in memory as well; then they go.
  *
  * A source that is damaged is left out: it takes nothing from the others.
+ *
+ * Merging is a sweep from low to high addresses. For each source there is a stack of the sized
+ * symbols that began, of which the topmost that has not ended is this source's answer: it began
+ * last, or, of those that began together, was sorted last. The answer is that of the first source
+ * which has one. It holds until it ends or another symbol begins.
  */
 #include "daemon/worker/names/elf_names.h"
 
@@ -13,15 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
-#include "daemon/worker/elf/debugdata.h"
+#include "common/room.h"
 #include "daemon/worker/elf/debuglink.h"
-#include "daemon/worker/elf/elf.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"
 #include "daemon/worker/elf/plt.h"
+#include "daemon/worker/go/go_build.h"
 #include "daemon/worker/go/pclntab.h"
-#include "daemon/worker/names/names_merge.h"
 
 #define N_SOURCES (WORKER_SOURCE_PLT + 1)
 /* Of .gnu_debugdata; its symbols are the local functions alone. xz makes a GiB out of nothing. */
@@ -303,4 +307,179 @@ bool elf_names_find(const struct elf_names *n, uint64_t address, struct elf_name
 		.source = WORKER_SOURCE_NONE,
 	};
 	return false;
+}
+
+static bool has_section(const struct elf_image *image, uint32_t type, const char *name)
+{
+	size_t i = elf_image_find(image, type, name);
+
+	return i && image->sections[i].size > 0;
+}
+
+/* Where section headers are missing or say nothing, everything here is a no. */
+static void look_at_sections(struct elf_image *image, struct worker_image *ret)
+{
+	struct debugaltlink alternate;
+	struct debuglink link;
+	struct elf_table table;
+
+	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
+	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL) ||
+			  elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
+	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
+	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
+			 has_section(image, SHT_PROGBITS, ".zdebug_line");
+	if (debuglink_read(image, &link)) {
+		memcpy(ret->debuglink, link.name, sizeof(ret->debuglink));
+		ret->debuglink_crc = link.crc;
+	}
+	if (debugaltlink_read(image, &alternate)) {
+		memcpy(ret->alternate, alternate.path, sizeof(ret->alternate));
+		memcpy(ret->alternate_id, alternate.id, sizeof(ret->alternate_id));
+		ret->alternate_id_length = alternate.id_length;
+	}
+	if (!ret->elf.build_id_length)
+		ret->elf.build_id_length = elf_image_build_id(image, ret->elf.build_id);
+	go_build_read(image, &ret->go);
+}
+
+int elf_inspect(int fd, struct worker_image *ret)
+{
+	cleanup(elf_image_deinit) struct elf_image image = {0};
+	struct worker_image inspected;
+	int r;
+
+	memset(&inspected, 0, sizeof(inspected));
+	r = elf_summary_read(fd, &inspected.elf);
+	if (r)
+		return r;
+	r = elf_image_open(&image, fd, ELF_NAMES_DECOMPRESSED_MAX);
+	if (r < 0)
+		return WORKER_NO_MEMORY;
+	/* Programs run whatever is wrong with their sections. */
+	if (r == ELF_IMAGE_E_OK)
+		look_at_sections(&image, &inspected);
+	*ret = inspected;
+	return WORKER_DONE;
+}
+
+struct stack {
+	uint32_t *items; /* indices of entries */
+	size_t n, n_allocated;
+};
+
+struct sweep {
+	const struct symtab_entry *entries;
+	size_t n;
+	uint64_t cursor; /* all before has its answer */
+	struct stack open[NAMES_MERGE_SOURCES];
+	size_t last[NAMES_MERGE_SOURCES]; /* whose piece each source got last */
+	struct symtab_entries *ret;
+};
+
+static void names_merge_sweep_deinit(struct sweep *s)
+{
+	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++)
+		free(s->open[i].items);
+}
+
+/* The answer at the cursor; false: no sized symbol covers it. */
+static bool names_merge_find_top(struct sweep *s, size_t *ret)
+{
+	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++) {
+		struct stack *open = &s->open[i];
+
+		while (open->n > 0 &&
+		       symtab_entry_end(&s->entries[open->items[open->n - 1]]) <= s->cursor)
+			open->n--;
+		if (open->n > 0) {
+			*ret = open->items[open->n - 1];
+			return true;
+		}
+	}
+	return false;
+}
+
+static int names_merge_emit(struct sweep *s, size_t entry, uint64_t start, uint64_t end)
+{
+	struct symtab_entry piece = s->entries[entry];
+	struct symtab_entries *list = &s->ret[piece.source];
+
+	if (list->n > 0 && s->last[piece.source] == entry &&
+	    symtab_entry_end(&list->entries[list->n - 1]) == start) {
+		list->entries[list->n - 1].size += end - start;
+		return 0;
+	}
+	s->last[piece.source] = entry;
+	piece.start = start;
+	piece.size = end - start;
+	return symtab_entries_add(list, &piece);
+}
+
+/* Moves the cursor to @to, before which nothing more begins. */
+static int names_merge_advance(struct sweep *s, uint64_t to)
+{
+	size_t top;
+
+	while (s->cursor < to && names_merge_find_top(s, &top)) {
+		uint64_t end = symtab_entry_end(&s->entries[top]);
+		int r;
+
+		if (end > to)
+			end = to;
+		r = names_merge_emit(s, top, s->cursor, end);
+		if (r)
+			return r;
+		s->cursor = end;
+	}
+	s->cursor = to;
+	return 0;
+}
+
+/* What begins at the cursor: entries from @from to before @to. */
+static int names_merge_open_entries(struct sweep *s, size_t from, size_t to)
+{
+	size_t best = to, top;
+	uint64_t end;
+
+	for (size_t i = from; i < to; i++) {
+		const struct symtab_entry *e = &s->entries[i];
+		struct stack *open = &s->open[e->source];
+
+		if (!e->name)
+			continue;
+		if (e->size) {
+			if (room_append(&open->items, &open->n_allocated, &open->n, (uint32_t)i))
+				return -ENOMEM;
+		} else if (best == to || e->source <= s->entries[best].source) {
+			best = i;
+		}
+	}
+	if (best == to || names_merge_find_top(s, &top))
+		return 0;
+	end = s->entries[best].limit;
+	if (to < s->n && s->entries[to].start < end)
+		end = s->entries[to].start;
+	return end > s->cursor ? names_merge_emit(s, best, s->cursor, end) : 0;
+}
+
+int names_merge(struct symtab_entries *list, struct symtab_entries ret[NAMES_MERGE_SOURCES])
+{
+	cleanup(names_merge_sweep_deinit) struct sweep s = {.ret = ret};
+
+	symtab_entries_sort(list);
+	s.entries = list->entries;
+	s.n = list->n;
+	for (size_t i = 0, next; i < s.n; i = next) {
+		int r = names_merge_advance(&s, s.entries[i].start);
+
+		if (r)
+			return r;
+		for (next = i + 1; next < s.n && s.entries[next].start == s.entries[i].start;)
+			next++;
+		r = names_merge_open_entries(&s, i, next);
+		if (r)
+			return r;
+	}
+	return names_merge_advance(&s, UINT64_MAX);
 }
