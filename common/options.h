@@ -13,8 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/cleanup.h"
+
+#define HELP_COLUMNS 80
 
 struct option_spec {
 	int id;                /* above 0 */
@@ -96,5 +99,12 @@ int options_parse_command(const struct option_row *rows, int argc, char *const *
 /* Fills the message; returns OPTIONS_BAD. */
 int usage_error(struct usage_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Prints the text of --help for a terminal of 80 columns. Lines that begin with a blank are rows,
+ * "  NAME  description" with two blanks or more between the two; a long description continues below
+ * its first word. Other lines are paragraphs, up to the next row or empty line, and are filled.
+ */
+void help_print(FILE *out, const char *text);
 
 #endif

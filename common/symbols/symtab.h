@@ -60,4 +60,17 @@ bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret
 /* Memory held, bytes. */
 size_t symtab_bytes(const struct symtab *symtab);
 
+/* The text of /proc/modules: "name size uses users state address" (address hexadecimal). Pure. */
+struct kernel_module_line {
+	const char *name; /* in the text, not ended by a NUL */
+	size_t name_length;
+	uint64_t start, size; /* start: 0 for whom the kernel hides it */
+};
+
+/*
+ * The next line: *at moves behind it; false at the end of the text. A line that is not understood
+ * yields an empty name.
+ */
+bool kernel_module_next(const char **at, const char *end, struct kernel_module_line *ret);
+
 #endif

@@ -16,8 +16,8 @@
 
 #include "common/error.h"
 #include "common/room.h"
+#include "common/worker/answer.h"
 #include "common/worker/protocol.h"
-#include "common/worker/text.h"
 #include "daemon/worker/names/demangle.h"
 
 struct answer_builder {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 #include "daemon/worker/go/go_build.h"
 #include "tests/support/hostile_elf_builder.h"
 

@@ -6,7 +6,7 @@
  * Reads the section .go.buildinfo, which the linker of Go 1.13 and later writes and strip(1)
  * leaves. (Go: src/debug/buildinfo/buildinfo.go, src/runtime/debug/mod.go.)
  */
-#include "common/symbols/go_build.h"
+#include "common/symbols/elf_summary.h"
 #include "daemon/worker/elf/elf_image.h"
 
 /* Pure, but for reading @image. *ret is written in any case; what cannot be read is not said. */
