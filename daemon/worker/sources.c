@@ -15,41 +15,22 @@
 
 enum thing { THING_NAMES, THING_LINES, THING_JIT };
 
-static void sources_free_names(void *thing)
-{
-	elf_names_free(thing);
-}
+/* The class of @name's things, by its two functions. */
+#define SOURCES_CLASS(name)                                                          \
+	static void sources_free_##name(void *thing)                                 \
+	{                                                                            \
+		name##_free(thing);                                                  \
+	}                                                                            \
+	static size_t sources_bytes_##name(const void *thing)                        \
+	{                                                                            \
+		return name##_bytes(thing);                                          \
+	}                                                                            \
+	static const struct cache_class class_##name = {.free = sources_free_##name, \
+							.bytes = sources_bytes_##name};
 
-static size_t sources_names_bytes(const void *thing)
-{
-	return elf_names_bytes(thing);
-}
-
-static void sources_free_lines(void *thing)
-{
-	dwarf_lines_free(thing);
-}
-
-static size_t sources_lines_bytes(const void *thing)
-{
-	return dwarf_lines_bytes(thing);
-}
-
-static void sources_free_jit(void *thing)
-{
-	jit_names_free(thing);
-}
-
-static size_t sources_jit_bytes(const void *thing)
-{
-	return jit_names_bytes(thing);
-}
-
-static const struct cache_class classes[] = {
-	[THING_NAMES] = {.free = sources_free_names, .bytes = sources_names_bytes},
-	[THING_LINES] = {.free = sources_free_lines, .bytes = sources_lines_bytes},
-	[THING_JIT] = {.free = sources_free_jit, .bytes = sources_jit_bytes},
-};
+SOURCES_CLASS(elf_names)
+SOURCES_CLASS(dwarf_lines)
+SOURCES_CLASS(jit_names)
 
 static struct cache_key sources_cache_key(const struct request *request, enum thing type)
 {
@@ -76,7 +57,7 @@ int sources_names(struct cache *cache, const struct request *request, struct elf
 		return WORKER_DONE;
 	r = elf_names_new(ret, &files);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_NAMES], *ret);
+		cache_put(cache, &key, &class_elf_names, *ret);
 	return r;
 }
 
@@ -98,7 +79,7 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 		files.debug = files.alternate = -1;
 	r = dwarf_lines_new(ret, &files);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_LINES], *ret);
+		cache_put(cache, &key, &class_dwarf_lines, *ret);
 	else
 		*ret = NULL;
 	return r < 0 ? r : WORKER_DONE;
@@ -121,7 +102,7 @@ int sources_jit(struct cache *cache, const struct request *request, struct jit_n
 		return WORKER_DONE;
 	r = jit_names_read(ret, fd, is_jitdump);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_JIT], *ret);
+		cache_put(cache, &key, &class_jit_names, *ret);
 	return r;
 }
 
