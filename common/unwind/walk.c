@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/unwind/walk.h"
 
-
 #include "common/frame.h"
 #include "common/reasons.h"
 #include "common/unwind/table.h"
