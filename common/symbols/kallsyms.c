@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/digits.h"
-#include "common/symbols/symtab_build.h"
 
 struct line {
 	uint64_t address;

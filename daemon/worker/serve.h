@@ -34,9 +34,8 @@ struct answer {
  */
 void server_answer(struct cache *cache, const struct request *request, struct answer *ret);
 
-/* The parts: each returns enum worker_outcome, -ENOMEM, or -E2BIG: past WORKER_ANSWER_MAX. */
-int serve_inspect(const struct request *request, struct answer *ret);
-int serve_table(const struct request *request, struct answer *ret); /* _table.c */
+/* The parts elsewhere: each returns enum worker_outcome, -ENOMEM, or -E2BIG: past
+ * WORKER_ANSWER_MAX. */
 int serve_symbols(struct cache *cache, const struct request *request,
 		  struct answer *ret); /* _names.c */
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/worker/elf/debuglink.h"
-#include "daemon/worker/elf/plt.h"
+#include "daemon/worker/elf/elf_symbols.h"
 #include "daemon/worker/go/go_frames.h"
 #include "daemon/worker/go/pclntab.h"
 #include "daemon/worker/names/elf_names.h"

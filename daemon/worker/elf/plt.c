@@ -4,7 +4,7 @@
  * slot it jumps to. The slot's address leads to the name by binary search. Which slots there are,
  * and what they are called, relocations tell.
  */
-#include "daemon/worker/elf/plt.h"
+#include "daemon/worker/elf/elf_symbols.h"
 
 #include <errno.h>
 #include <stdlib.h>

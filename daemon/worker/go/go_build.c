@@ -6,7 +6,7 @@
  * length). The first text is the release; the second is lines of "key\tvalue...", between two
  * marks of 16 bytes.
  */
-#include "daemon/worker/go/go_build.h"
+#include "daemon/worker/go/pclntab.h"
 
 #include <stdbool.h>
 #include <string.h>

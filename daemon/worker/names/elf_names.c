@@ -21,8 +21,6 @@
 #include "daemon/worker/elf/debuglink.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"
-#include "daemon/worker/elf/plt.h"
-#include "daemon/worker/go/go_build.h"
 #include "daemon/worker/go/pclntab.h"
 #include "daemon/worker/names/flat_ranges.h"
 

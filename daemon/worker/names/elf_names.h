@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
-#include "common/symbols/symtab_build.h"
+#include "common/symbols/symtab.h"
 #include "common/worker/protocol.h"
 
 #define ELF_NAMES_DECOMPRESSED_MAX (256u << 20)
