@@ -4,24 +4,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/digits.h"
+
 /* A number with @after behind it, which is skipped; 0: whatever is there. */
 static bool maps_parse_number(const char **at, const char *end, unsigned base, char after,
 			      uint64_t *ret)
 {
-	const char *digits = "0123456789abcdef", *found, *p = *at;
-	uint64_t value = 0;
-
-	for (; p < end && (found = memchr(digits, *p, base)); p++) {
-		uint64_t digit = (uint64_t)(found - digits);
-
-		if (value > (UINT64_MAX - digit) / base)
-			return false;
-		value = value * base + digit;
-	}
-	if (p == *at || (after && (p == end || *p != after)))
+	if (!digits_read(at, end, base, ret) || (after && (*at == end || **at != after)))
 		return false;
-	*ret = value;
-	*at = after ? p + 1 : p;
+	*at += after != 0;
 	return true;
 }
 

@@ -5,54 +5,23 @@
 /*
  * Command lines: options and operands in any order, `-F99 -F 99 --frequency=99 --frequency 99`,
  * `--` ends the options. An option that takes an argument takes the next word whatever it looks
- * like (`--since -10m`). Pure: unlike getopt(3) it has no state but struct options.
- *
- * A verb whose options only set fields is a table of rows, options_parse(); others go through the
- * words one by one, options_next().
+ * like (`--since -10m`). Pure: unlike getopt(3) it has no state. A verb's options are a table of
+ * rows.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/cleanup.h"
 
-struct option_spec {
-	int id;                /* above 0 */
-	char short_name;       /* or 0 */
-	const char *long_name; /* or NULL */
-	bool has_argument;
-};
+#define HELP_COLUMNS 80
 
-enum {
-	OPTIONS_OPERAND = 0, /* the argument is the operand */
-	OPTIONS_END = -1,
-	OPTIONS_BAD = -2, /* see the message */
-};
+#define OPTIONS_BAD (-2) /* see the message */
 
 struct usage_message {
 	char text[256]; /* one line: what is wrong with the command line */
 };
-
-struct options {
-	char *const *argv; /* argv[0] is skipped; borrowed */
-	int argc, at;
-	const struct option_spec *specs;
-	size_t n_specs;
-	struct usage_message *message;
-	const char *cluster; /* the rest of a word such as -ab */
-	bool only_operands;
-};
-
-/* Before the first word; @options_specs is an array. */
-#define OPTIONS_OF(options_argc, options_argv, options_specs, usage)                      \
-	(struct options)                                                                  \
-	{                                                                                 \
-		.argv = (options_argv), .argc = (options_argc), .specs = (options_specs), \
-		.n_specs = ARRAY_SIZE(options_specs), .message = (usage),                 \
-	}
-
-/* Returns the id of the next option, or OPTIONS_*; *ret_argument is borrowed from argv. */
-int options_next(struct options *o, const char **ret_argument);
 
 /* --help was given. */
 #define VERB_HELP 1
@@ -96,5 +65,12 @@ int options_parse_command(const struct option_row *rows, int argc, char *const *
 /* Fills the message; returns OPTIONS_BAD. */
 int usage_error(struct usage_message *message, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Prints the text of --help for a terminal of 80 columns. Lines that begin with a blank are rows,
+ * "  NAME  description" with two blanks or more between the two; a long description continues below
+ * its first word. Other lines are paragraphs, up to the next row or empty line, and are filled.
+ */
+void help_print(FILE *out, const char *text);
 
 #endif

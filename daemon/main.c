@@ -7,7 +7,6 @@
 
 #include "common/config/config.h"
 #include "common/error.h"
-#include "common/help.h"
 #include "common/log.h"
 #include "common/options.h"
 #include "common/user_paths.h"

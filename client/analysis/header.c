@@ -18,8 +18,8 @@
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/profile/ledger_line.h"
 #include "common/profile/profile.h"
+#include "common/profile/windows.h"
 #include "common/utf8.h"
 
 #define LEDGER     "# profd ledger: " /* see windows.h */

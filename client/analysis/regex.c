@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
 #define PATTERN_MAX  ((size_t)64 << 10)
 #define STEPS_MAX    250000

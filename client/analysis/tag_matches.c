@@ -16,7 +16,7 @@
 #include "client/analysis/regex.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
 

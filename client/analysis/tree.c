@@ -8,7 +8,7 @@
 #include "client/analysis/regex.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/utf8.h"
 
 static const char separator[] =

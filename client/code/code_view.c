@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/utf8.h"
 
 #define MISSING_SHOWN 3

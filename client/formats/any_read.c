@@ -14,7 +14,7 @@
 #include "common/profile/cpuprofile.h"
 #include "common/profile/gunzip.h"
 #include "common/profile/image_profile.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/profile/value_types.h"
 

@@ -9,7 +9,7 @@
 
 #include "client/formats/text_lines.h"
 #include "common/cleanup.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 
 #define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)

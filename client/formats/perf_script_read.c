@@ -14,7 +14,7 @@
 #include "client/formats/text_lines.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/profile/value_types.h"
 

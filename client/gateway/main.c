@@ -26,7 +26,6 @@
 #include "client/gateway/user_cache.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/help.h"
 #include "common/options.h"
 #include "common/privileges.h"
 

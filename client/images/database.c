@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/read_end.h"
 
 #define BYTES_MAX ((size_t)256 << 20) /* of a profile */

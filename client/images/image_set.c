@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/partition_point.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/room.h"
 
 #define ID_PREFIX_MIN 8

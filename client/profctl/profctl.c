@@ -15,7 +15,7 @@
 #include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/help.h"
+#include "common/options.h"
 
 #define LIKE_MIN 3 /* characters of a verb that may be mistyped */
 

@@ -24,7 +24,7 @@
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/image_id.h"
+#include "common/profile/image_profile.h"
 
 #define NOTES_SHOWN 3
 

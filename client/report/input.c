@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/pprof_reader.h"
 #include "common/read_end.h"
 

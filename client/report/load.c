@@ -22,9 +22,8 @@
 #include "client/report/sources.h"
 #include "client/report/symbolize_mode.h"
 #include "common/error.h"
-#include "common/profile/compare.h"
 #include "common/profile/merge.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/value_types.h"
 
 #define PASSED_SHOWN 3 /* files in folders that are no profiles */

@@ -16,8 +16,8 @@
 #include "client/report/symbolize_mode.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/help.h"
-#include "common/profile/message.h"
+#include "common/options.h"
+#include "common/profile/pprof.h"
 
 #define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
 #define LIKE_MIN          4 /* bytes that two names of options begin with alike */

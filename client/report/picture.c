@@ -17,7 +17,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/memory_file.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
 extern char **environ;
 

@@ -19,10 +19,9 @@
 #include "client/analysis/view.h"
 #include "client/report/picture.h"
 #include "common/error.h"
-#include "common/profile/compare.h"
 #include "common/profile/cpuprofile.h"
-#include "common/profile/message.h"
 #include "common/profile/pprof.h"
+#include "common/profile/value_types.h"
 
 #define FILTERS_MAX 16
 #define GZIP_LEVEL  6

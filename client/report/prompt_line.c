@@ -13,7 +13,7 @@
 #include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
 #define BLANKS " \t\r\n"
 #define TOP    10 /* rows of text, where nobody says how many */

@@ -20,7 +20,6 @@
 #include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/message.h"
 #include "common/profile/pprof.h"
 
 #define GZIP_LEVEL 6

@@ -17,7 +17,7 @@
 #include "client/analysis/memory_text.h"
 #include "client/fetch/http_protocol.h"
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 
 #define GO_PROFILE     "/debug/pprof/profile"
 #define GO_FOLDER      "/debug/pprof/"

@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
 #include "common/store/names.h"

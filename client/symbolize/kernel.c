@@ -13,8 +13,8 @@
 
 #include "client/symbolize/object.h"
 #include "common/error.h"
-#include "common/profile/image_id.h"
-#include "common/symbols/kernel_modules.h"
+#include "common/profile/image_profile.h"
+#include "common/symbols/symtab.h"
 
 #define KERNEL_HALF     UINT64_C(0x8000000000000000)
 #define MODULE_NAME_MAX 63 /* MODULE_NAME_LEN */

@@ -5,8 +5,8 @@
 /*
  * Names of the kernel that runs here and of its modules, from kallsyms, for a profile of the same
  * kernel: that is what the build ids say (/sys/kernel/notes, /sys/module/NAME/notes), or the ids of
- * image_id.h where there are none. They may have lain elsewhere in memory then, or be told by the
- * offset from their start, as image profiles do.
+ * image_profile.h where there are none. They may have lain elsewhere in memory then, or be told by
+ * the offset from their start, as image profiles do.
  */
 #include <stdbool.h>
 #include <stdint.h>

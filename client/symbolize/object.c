@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/clock.h"
-#include "common/profile/image_id.h"
+#include "common/profile/image_profile.h"
 
 #define DELETED " (deleted)"
 
@@ -126,7 +126,7 @@ static int object_identify(struct object *o, const char *build_id, bool is_delet
 	return OBJECT_E_OK;
 }
 
-/* --- what debug_choice.h wants ---------------------------------------------------------------- */
+/* --- what debug_files.h wants ---------------------------------------------------------------- */
 
 static int choice_open(void *context, const char *path)
 {

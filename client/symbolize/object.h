@@ -14,7 +14,7 @@
 #include "client/symbolize/files.h"
 #include "client/symbolize/notes.h"
 #include "common/profile/profile.h"
-#include "common/worker/debug_choice.h"
+#include "common/worker/debug_files.h"
 
 #define OBJECT_ID_SIZE (2 * ELF_BUILD_ID_MAX + 1) /* of a build id as text */
 
@@ -37,7 +37,7 @@ struct object {
 	int fd;           /* or -1 */
 	struct worker_image facts;
 	struct debug_choice debug;
-	bool is_identified; /* it has the mapping's build id, or id of image_id.h */
+	bool is_identified; /* it has the mapping's build id, or id of image_profile.h */
 };
 
 /* One that was not made. */

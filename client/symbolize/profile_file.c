@@ -18,7 +18,7 @@
 #include "common/error.h"
 #include "common/helper/memory_file.h"
 #include "common/profile/cpuprofile.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/read_end.h"
 
 /* Of a file, and of what one unpacks to. */

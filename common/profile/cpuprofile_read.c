@@ -22,7 +22,7 @@
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/profile/value_types.h"
 #include "common/room.h"

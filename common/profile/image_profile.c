@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A chunk costs 8 bytes before its counts, a gap 4 bytes for each address in it: two addresses
+ * share a chunk when the gap costs no more than a new chunk.
+ *
+ * The header's last line is padded with spaces, so that the counts are aligned to 4 bytes.
+ */
 #include "common/profile/image_profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
+#include "common/fnv.h"
 
 int image_profile_new(struct image_profile **ret)
 {
@@ -78,4 +88,201 @@ int image_profile_add(struct image_profile *p, const struct image_profile_count 
 	p->n_counts = n;
 	p->total = total;
 	return IMAGE_PROFILE_E_OK;
+}
+
+#define CHUNK_BYTES  8
+#define COUNT_BYTES  4
+#define FOOTER_BYTES 8
+
+static bool contains_only(const char *text, const char *set)
+{
+	return text && *text && strspn(text, set) == strlen(text);
+}
+
+/* The rest of a header line: something that begins with neither blank nor newline. */
+static bool is_header_value(const char *text)
+{
+	return text && *text && !strchr(" \t\n", *text) && !strchr(text, '\n');
+}
+
+/* Whole lines "word blanks rest", or with @is_path the rests alone, of which the last may lack
+ * its newline. */
+static bool are_header_lines(const char *text, bool is_path)
+{
+	while (text && *text) {
+		size_t length = strcspn(text, "\n");
+		size_t word = is_path ? 0 : strcspn(text, " \t\n");
+		size_t blanks = is_path ? 0 : strspn(text + word, " \t");
+
+		if (!is_path && (!word || !blanks || text[length] != '\n'))
+			return false;
+		if (word + blanks >= length || strchr(" \t", text[word + blanks]))
+			return false;
+		text += length + (text[length] == '\n');
+	}
+	return true;
+}
+
+static bool counts_are_valid(const struct image_profile *p)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < p->n_counts; i++) {
+		if (!p->counts[i].count || (i && p->counts[i].offset <= p->counts[i - 1].offset))
+			return false;
+		total += p->counts[i].count;
+	}
+	return total == p->total && total <= UINT32_MAX;
+}
+
+static bool image_profile_is_writable(const struct image_profile *p)
+{
+	return contains_only(p->image, "0123456789abcdefABCDEF") &&
+	       contains_only(p->epoch, "0123456789") && is_header_value(p->platform) &&
+	       is_header_value(p->event) && are_header_lines(p->path, true) &&
+	       are_header_lines(p->unknown, false) && (!p->ledger || is_header_value(p->ledger)) &&
+	       counts_are_valid(p);
+}
+
+static void put_paths(FILE *f, const char *path)
+{
+	while (path && *path) {
+		int length = (int)strcspn(path, "\n");
+
+		fprintf(f, "path %.*s\n", length, path);
+		path += length + (path[length] == '\n');
+	}
+}
+
+static void put_header(FILE *f, const struct image_profile *p)
+{
+	fprintf(f,
+		"version pdb-0.07\n"
+		"image %s\n"
+		"epoch %s\n"
+		"platform %s\n"
+		"event %s\n"
+		"period %" PRIu64 "\n"
+		"tstart %" PRIx64 "\n"
+		"tsize %" PRIu64 "\n"
+		"cpuspeed %" PRIu32 "\n",
+		p->image, p->epoch, p->platform, p->event, p->period, p->tstart, p->tsize,
+		p->cpuspeed_mhz);
+	if (p->cpucount)
+		fprintf(f, "cpucount %" PRIu32 "\n", p->cpucount);
+	put_paths(f, p->path);
+	if (p->unknown)
+		fputs(p->unknown, f);
+	if (p->ledger)
+		fprintf(f, "ledger %s\n", p->ledger);
+}
+
+static void put_u32(uint8_t **at, uint64_t value)
+{
+	for (unsigned i = 0; i < 4; i++)
+		*(*at)++ = (uint8_t)(value >> (8 * i));
+}
+
+/* The end of the chunk that begins at count @first: the first count that is not in it. */
+static size_t chunk_end(const struct image_profile *p, size_t first)
+{
+	size_t i = first + 1;
+
+	while (i < p->n_counts &&
+	       ((uint64_t)p->counts[i].offset - p->counts[i - 1].offset - 1) * COUNT_BYTES <=
+		       CHUNK_BYTES)
+		i++;
+	return i;
+}
+
+static uint64_t chunk_addresses(const struct image_profile *p, size_t first, size_t end)
+{
+	return (uint64_t)p->counts[end - 1].offset - p->counts[first].offset + 1;
+}
+
+static size_t binary_bytes(const struct image_profile *p)
+{
+	size_t bytes = FOOTER_BYTES;
+
+	for (size_t i = 0, end; i < p->n_counts; i = end) {
+		end = chunk_end(p, i);
+		bytes += CHUNK_BYTES + COUNT_BYTES * chunk_addresses(p, i, end);
+	}
+	return bytes;
+}
+
+static void put_binary(const struct image_profile *p, uint8_t *at)
+{
+	for (size_t i = 0, end; i < p->n_counts; i = end) {
+		uint64_t next = p->counts[i].offset;
+
+		end = chunk_end(p, i);
+		put_u32(&at, next);
+		put_u32(&at, chunk_addresses(p, i, end));
+		for (size_t k = i; k < end; k++, next++) {
+			for (; next < p->counts[k].offset; next++)
+				put_u32(&at, 0);
+			put_u32(&at, p->counts[k].count);
+		}
+	}
+	put_u32(&at, p->n_counts);
+	put_u32(&at, p->total);
+}
+
+int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *ret_length)
+{
+	static const char samples[] = "samples";
+	cleanup(freep) char *header = NULL;
+	cleanup(freep) uint8_t *out = NULL;
+	size_t length = 0, padding, bytes;
+	FILE *f;
+
+	if (!image_profile_is_writable(p))
+		return error_origin(-EINVAL);
+	f = open_memstream(&header, &length);
+	if (!f)
+		return error_origin(-ENOMEM);
+	put_header(f, p);
+	if (fclose(f))
+		return error_origin(-ENOMEM);
+	padding = (4 - (length + sizeof(samples)) % 4) % 4;
+	bytes = length + sizeof(samples) + padding + binary_bytes(p);
+	out = malloc(bytes);
+	if (!out)
+		return error_origin(-ENOMEM);
+	memcpy(out, header, length);
+	memcpy(out + length, samples, sizeof(samples) - 1);
+	length += sizeof(samples) - 1;
+	memset(out + length, ' ', padding);
+	out[length + padding] = '\n';
+	put_binary(p, out + length + padding + 1);
+	*ret = steal_ptr(&out);
+	*ret_length = bytes;
+	return 0;
+}
+
+static void image_id_print(const char *text, const void *rest, size_t length,
+			   char ret[IMAGE_ID_SIZE])
+{
+	uint64_t hash = fnv_hash(rest, length, fnv_hash(text, strlen(text), FNV_INIT));
+
+	snprintf(ret, IMAGE_ID_SIZE, "%016" PRIx64, hash);
+}
+
+void image_id_of_file(const char *path, uint64_t size, uint64_t mtime_ns, char ret[IMAGE_ID_SIZE])
+{
+	const uint64_t numbers[] = {size, mtime_ns};
+
+	image_id_print(path, numbers, sizeof(numbers), ret);
+}
+
+void image_id_of_kernel(const char *file, const char *release, char ret[IMAGE_ID_SIZE])
+{
+	image_id_print(file, release, strlen(release), ret);
+}
+
+bool image_id_is_hash(const char *id)
+{
+	return strlen(id) == IMAGE_ID_SIZE - 1 &&
+	       strspn(id, "0123456789abcdefABCDEF") == IMAGE_ID_SIZE - 1;
 }

@@ -71,4 +71,17 @@ int image_profile_read(const uint8_t *data, size_t length, struct image_profile 
 int image_profile_add(struct image_profile *p, const struct image_profile_count *counts,
 		      size_t n_counts);
 
+/*
+ * The id, in image profiles, of an image that has no build id: 16 hexadecimal digits of a hash
+ * (FNV-1a, 64 bits) of what identifies it, so that a rebuilt file is another image. Pure.
+ */
+#define IMAGE_ID_SIZE 17 /* with the NUL */
+/* @path: as the process sees it. */
+void image_id_of_file(const char *path, uint64_t size, uint64_t mtime_ns, char ret[IMAGE_ID_SIZE]);
+/* @file: "vmlinux", "module.ko"; @release: of the kernel (uname(2)). */
+void image_id_of_kernel(const char *file, const char *release, char ret[IMAGE_ID_SIZE]);
+
+/* Whether @id may be one of these: a build id of 8 bytes looks the same, those of Go do not. */
+bool image_id_is_hash(const char *id);
+
 #endif

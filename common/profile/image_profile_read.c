@@ -14,7 +14,7 @@
 #include "common/bytes.h"
 #include "common/error.h"
 #include "common/profile/image_profile.h"
-#include "common/profile/message.h"
+#include "common/profile/pprof.h"
 #include "common/room.h"
 #include "common/text_print.h"
 

@@ -16,8 +16,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/partition_point.h"
-#include "common/profile/compare.h"
-#include "common/profile/ledger_line.h"
 #include "common/profile/translate.h"
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"

@@ -6,7 +6,7 @@
  * Several profiles become one, as pprof's own merge does it: mappings of one build id (without one:
  * of one path), equal in offset and size but for what pages round, are one mapping, and addresses
  * move with it; equal locations, functions and samples are one; values add up, in the finest unit
- * that any of the profiles has (compare.h). Only what samples refer to is taken over.
+ * that any of the profiles has (value_types.h). Only what samples refer to is taken over.
  *
  * Of times and comments: the earliest time, the longest period, the sum of all windows' durations
  * (see windows.h; of other profiles the sum of theirs), comments without repeats, and one ledger

@@ -58,4 +58,8 @@ int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length
 int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 	       struct profile_message *message);
 
+/* How a reader refuses a file: fills @message (may be NULL) and returns @outcome. */
+int profile_refuse(struct profile_message *message, int outcome, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/profile/message.h"
-#include "common/profile/pprof_ids.h"
+#include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "common/profile/profile_table.h"
 #include "common/wire.h"
 
 /* Numbers of fields of Profile. */
@@ -26,6 +26,28 @@ enum {
 	PPROF_STRING = 6,
 	PPROF_TIME = 9,
 };
+
+/*
+ * profile.proto's ids (any nonzero 64-bit numbers) to our indices. Writers number from 1, as a
+ * rule: then the ids are an index themselves, which the thirty million look-ups of a big profile
+ * need. Those that are not the next number are in a hash table, keyed like those of struct profile.
+ */
+struct pprof_id {
+	uint64_t id;
+	uint32_t index;
+};
+
+/* All zero is an empty map. */
+struct pprof_ids {
+	uint32_t *dense; /* index by id - 1 */
+	size_t n_dense, max_dense;
+	struct pprof_id *others;
+	size_t n_others, max_others;
+	struct profile_table table; /* of the others */
+	struct profile_hash_key hash_key;
+};
+
+void pprof_ids_deinit(struct pprof_ids *ids);
 
 /* All zero but for @p is a message of which nothing is read yet. */
 struct pprof_reading {

@@ -17,11 +17,11 @@ struct profile_text {
 };
 
 /* X(name): the arrays of struct profile, and the tables. */
-#define PROFILE_ARRAYS(X)                                                                  \
-	X(comments)                                                                        \
-	X(mappings)                                                                        \
-	X(functions) X(locations) X(lines) X(samples) X(sample_locations) X(sample_values) \
-		X(sample_labels)
+#define PROFILE_ARRAYS(X) \
+	X(comments)       \
+	X(mappings)       \
+	X(functions)      \
+	X(locations) X(lines) X(samples) X(sample_locations) X(sample_values) X(sample_labels)
 #define PROFILE_TABLES(X) X(string) X(comment) X(mapping) X(function) X(location) X(sample)
 
 #define PROFILE_TABLE_FIELD(name) struct profile_table name##_table;

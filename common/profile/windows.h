@@ -57,4 +57,14 @@ bool profile_window_overlaps(uint64_t start_s, uint64_t seconds, uint64_t since_
 /* Whole seconds of a duration: rounded, at least 1. */
 uint64_t profile_window_seconds(uint64_t duration_ns);
 
+/*
+ * A window's ledger as one line of words; a word "name=number" is a count. Lines of several
+ * windows become one: counts of one name are summed, other words are those of the newest line.
+ * profd's lines have some forty words; of what a stranger says is one, 128 words and 4 KiB are
+ * taken, so that each line costs no more than that. Counts stay below 10^19. Pure.
+ *
+ * Adds @line (NULL: nothing) to *sum (malloc'ed, NULL at first). 0 or negative errno.
+ */
+int ledger_line_add(char **sum, const char *line);
+
 #endif

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said, on both sides. The bytes are common/control.proto's (protobuf.dev/encoding). */
+/*
+ * What is said, on both sides, in common/control.proto's bytes (protobuf.dev/encoding); and the
+ * library's part, in which nothing allocates or takes a lock.
+ */
 #include "common/shim/attach.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/helper/fd_packet.h"
 #include "common/wire.h"
 
 /* A field's number and that a length follows. */
@@ -57,4 +70,90 @@ int attach_parse_answer(const uint8_t *data, size_t size, struct attach_reason *
 		return ATTACH_E_NOBODY;
 	put_reason(ret_reason, find_message(error.bytes));
 	return ATTACH_E_REFUSED;
+}
+
+/* Before it is tried again where too many are waiting to be let in. */
+#define PAUSE_NS 2000000
+
+/* A socket that is full does not tell when it is not any more (unix(7)): EAGAIN at once. */
+static int attach_connect_socket(int fd, const char *path, uint64_t deadline_ns)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = strlen(path);
+
+	if (!length || length >= sizeof(address.sun_path))
+		return ATTACH_E_NOBODY;
+	memcpy(address.sun_path, path, length);
+	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		if (errno != EAGAIN && errno != EINTR)
+			return errno == EACCES || errno == EPERM ? ATTACH_E_DENIED
+								 : ATTACH_E_NOBODY;
+		if (clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
+			return ATTACH_E_TIMEOUT;
+		nanosleep(&pause, NULL);
+	}
+	return ATTACH_E_OK;
+}
+
+struct answer {
+	uint8_t bytes[ATTACH_ANSWER_MAX];
+	size_t size;
+	struct fd_packet first; /* its descriptors come beside the first byte */
+};
+
+static void answer_deinit(struct answer *answer)
+{
+	fd_packet_deinit(&answer->first);
+}
+
+/* Receives all of it. Returns ATTACH_E_*. */
+static int attach_receive_answer(int fd, uint64_t deadline_ns, struct answer *answer,
+				 struct attach_reason *reason)
+{
+	int r, parsed = ATTACH_ANSWER_PARTIAL;
+
+	while (parsed == ATTACH_ANSWER_PARTIAL) {
+		cleanup(fd_packet_deinit) struct fd_packet later = {0};
+		struct fd_packet *piece = answer->size ? &later : &answer->first;
+
+		if (answer->size == sizeof(answer->bytes))
+			return ATTACH_E_NOBODY;
+		if (!fd_packet_await(fd, deadline_ns))
+			return ATTACH_E_TIMEOUT;
+		r = fd_packet_receive(fd, answer->bytes + answer->size,
+				      sizeof(answer->bytes) - answer->size, MSG_DONTWAIT, piece);
+		if (r == FD_PACKET_E_LATER)
+			continue;
+		if (r)
+			return ATTACH_E_NOBODY;
+		answer->size += piece->length;
+		parsed = attach_parse_answer(answer->bytes, answer->size, reason);
+	}
+	return parsed == ATTACH_E_OK && answer->first.n_fds != 2 ? ATTACH_E_NOBODY : parsed;
+}
+
+int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *ret_bell_fd,
+		   struct attach_reason *ret_reason)
+{
+	uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * NS_PER_MS;
+	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	cleanup(answer_deinit) struct answer answer = {.size = 0};
+	int r;
+
+	if (fd < 0)
+		return ATTACH_E_NOBODY;
+	r = attach_connect_socket(fd, path, deadline_ns);
+	if (r)
+		return r;
+	/* A fresh socket has room for so little. */
+	if (send(fd, attach_request, ATTACH_REQUEST_SIZE, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    ATTACH_REQUEST_SIZE)
+		return ATTACH_E_NOBODY;
+	r = attach_receive_answer(fd, deadline_ns, &answer, ret_reason);
+	if (r)
+		return r;
+	*ret_memory_fd = steal_fd(&answer.first.fds[0]);
+	*ret_bell_fd = steal_fd(&answer.first.fds[1]);
+	return ATTACH_E_OK;
 }

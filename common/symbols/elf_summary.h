@@ -5,7 +5,7 @@
 /*
  * The little that must be known of an ELF file to place addresses in it: class, machine, type,
  * loadable segments and the GNU build id. Who reads files is another matter
- * (daemon/worker/elf/elf.h).
+ * (daemon/worker/elf/elf_image.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +46,17 @@ const struct elf_segment *elf_summary_find(const struct elf_summary *elf, uint64
 bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t *ret);
 /* Start of the first and end of the last executable segment (link-time). False if none. */
 bool elf_summary_text(const struct elf_summary *elf, uint64_t *ret_start, uint64_t *ret_end);
+
+/*
+ * What a Go program says of how it was built: the beginning of what `go version -m` prints. Texts
+ * end with a NUL, are clean (text_is_clean()) and cut to their room; "": not said.
+ */
+struct go_build {
+	char go[64];         /* the release, "go1.26.8"; "": no Go program */
+	char module[256];    /* path of the main module */
+	char version[128];   /* of that module: "v1.2.3", "(devel)" */
+	char revision[72];   /* of its repository, vcs.revision */
+	uint8_t is_modified; /* 0 or 1: files were changed since that revision, vcs.modified */
+};
 
 #endif

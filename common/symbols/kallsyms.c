@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Lines of "address type name", for modules followed by a tab and "[module]" (kernel/kallsyms.c).
  * There are no sizes: a function ends where the next symbol of any type begins. The last one of a
  * table has no end; callers ask for addresses within the kernel or the module only.
  */
+#include "common/symbols/symtab.h"
+
 #include <string.h>
 
 #include "common/digits.h"
-#include "common/symbols/symtab.h"
-#include "common/symbols/symtab_build.h"
 
 struct line {
 	uint64_t address;
@@ -85,4 +84,40 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 	if (!has_address)
 		return SYMTAB_E_NONE;
 	return symtab_build(ret, &list, true, SIZE_MAX);
+}
+
+/* Moves past the rest of a word and the blanks behind it. */
+static void kernel_module_skip_word(const char **at, const char *end)
+{
+	while (*at < end && **at != ' ')
+		++*at;
+	while (*at < end && **at == ' ')
+		++*at;
+}
+
+bool kernel_module_next(const char **at, const char *end, struct kernel_module_line *ret)
+{
+	const char *p = *at, *line_end;
+
+	*ret = (struct kernel_module_line){0};
+	if (p >= end)
+		return false;
+	line_end = memchr(p, '\n', (size_t)(end - p));
+	*at = line_end ? line_end + 1 : end;
+	if (!line_end)
+		line_end = end;
+
+	ret->name = p;
+	kernel_module_skip_word(&p, line_end);
+	if (!digits_read(&p, line_end, 10, &ret->size))
+		return true;
+	for (unsigned i = 0; i < 4; i++) /* the size's end, uses, users, state */
+		kernel_module_skip_word(&p, line_end);
+	if (line_end - p < 3 || p[0] != '0' || p[1] != 'x')
+		return true;
+	p += 2;
+	if (!digits_read(&p, line_end, 16, &ret->start))
+		return true;
+	ret->name_length = strcspn(ret->name, " \n");
+	return true;
 }

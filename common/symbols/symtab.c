@@ -19,7 +19,6 @@
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
-#include "common/symbols/symtab_build.h"
 
 /* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
 #define LINKS_FOLLOWED_MAX 64

@@ -20,10 +20,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/room.h"
-#include "common/unwind/cfi_program.h"
-#include "common/unwind/cfi_record.h"
-#include "common/unwind/cfi_rows.h"
-#include "common/unwind/cfi_state.h"
+#include "common/unwind/cfi_private.h"
 
 /* Linkers merge those that are equal: large libraries have ten. */
 #define CIES_MAX    4096

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/unwind/cfi_record.h"
+#include "common/unwind/cfi_private.h"
 
 /* LSB 5, section 10.5.1: a format, and what the number is relative to. */
 enum {

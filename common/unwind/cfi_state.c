@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/unwind/cfi_state.h"
+#include "common/unwind/cfi_private.h"
 
 #include <elf.h>
 
-#include "common/unwind/cfi_reader.h"
 /* The signal frame that is looked for here is x86-64's, whatever this is built for. */
 #undef UNWIND_X86_64
 #define UNWIND_X86_64 1
@@ -170,16 +169,16 @@ static bool cfi_read_form(const struct cfi_input *input, struct cfi_block block,
  *
  *   sp + offset + ((pc & 15) >= extra) << 3
  */
-static bool cfi_read_plt_form(const struct cfi_rule_options *o, struct cfi_block block,
+static bool cfi_read_plt_form(const struct cfi_program *p, struct cfi_block block,
 			      struct rule *rule)
 {
-	struct cfi_reader r = cfi_reader_at(&o->input->frame, block.position,
+	struct cfi_reader r = cfi_reader_at(&p->input->frame, block.position,
 					    block.position + block.length);
 	const uint64_t pc = 16;
 	int64_t offset;
 	uint8_t literal;
 
-	if (o->machine->machine != EM_X86_64 || cfi_u8(&r) != OP_BREG0 + o->machine->sp)
+	if (p->machine->machine != EM_X86_64 || cfi_u8(&r) != OP_BREG0 + p->machine->sp)
 		return false;
 	offset = cfi_sleb(&r);
 	if (cfi_u8(&r) != OP_BREG0 + pc || cfi_sleb(&r) != 0 || cfi_u8(&r) != OP_LIT0 + 15 ||
@@ -213,19 +212,19 @@ static bool cfi_find_base(const struct cfi_machine *machine, uint64_t number, un
 	return false;
 }
 
-static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_rule_options *o,
+static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_program *p,
 			    struct rule *rule)
 {
 	struct form form = {.base = state->cfa_register, .offset = state->cfa_offset};
 
 	if (state->cfa_is_expression) {
-		if (cfi_read_plt_form(o, state->cfa_block, rule))
+		if (cfi_read_plt_form(p, state->cfa_block, rule))
 			return FITS;
-		if (!cfi_read_form(o->input, state->cfa_block, &form))
+		if (!cfi_read_form(p->input, state->cfa_block, &form))
 			return EXPRESSION;
 	}
 	rule->kind = form.is_deref ? RULE_DEREF : RULE_CFA;
-	if (!cfi_find_base(o->machine, form.base, &rule->base) || !fits_int(form.offset) ||
+	if (!cfi_find_base(p->machine, form.base, &rule->base) || !fits_int(form.offset) ||
 	    !fits_int(form.added))
 		return UNFIT;
 	rule->cfa_offset = (int)form.offset;
@@ -238,7 +237,7 @@ static int cfi_rule_set_cfa(const struct cfi_state *state, const struct cfi_rule
  * Where @column is saved, by the CFA or (*ret_by_fp) by the frame pointer. An expression that
  * counts from the register that the CFA counts from leads to the CFA as well.
  */
-static int cfi_find_saved(const struct cfi_column *column, const struct cfi_rule_options *o,
+static int cfi_find_saved(const struct cfi_column *column, const struct cfi_program *p,
 			  const struct rule *rule, bool *ret_by_fp, int *ret)
 {
 	int64_t offset = column->offset;
@@ -246,14 +245,14 @@ static int cfi_find_saved(const struct cfi_column *column, const struct cfi_rule
 
 	*ret_by_fp = false;
 	if (column->how == CFI_EXPRESSION) {
-		if (!cfi_read_form(o->input, column->block, &form) || form.is_deref)
+		if (!cfi_read_form(p->input, column->block, &form) || form.is_deref)
 			return EXPRESSION;
 		offset = form.offset;
 		if (!fits_int(offset))
 			return UNFIT;
-		if (rule->kind == RULE_CFA && form.base == o->machine->bases[rule->base])
+		if (rule->kind == RULE_CFA && form.base == p->machine->bases[rule->base])
 			offset -= rule->cfa_offset;
-		else if (form.base == o->machine->fp)
+		else if (form.base == p->machine->fp)
 			*ret_by_fp = true;
 		else
 			return EXPRESSION;
@@ -265,33 +264,33 @@ static int cfi_find_saved(const struct cfi_column *column, const struct cfi_rule
 }
 
 /* In its register it is only good if that is the one that walks know. */
-static int cfi_rule_set_ra(const struct cfi_column *column, const struct cfi_rule_options *o,
-			   struct rule *rule)
+static int cfi_rule_set_ra(const struct cfi_column *column, const struct cfi_program *p,
+			   const struct cfi_cie *cie, struct rule *rule)
 {
 	bool by_fp;
 	int r;
 
 	if (column->how == CFI_UNSPECIFIED || column->how == CFI_SAME) {
 		rule->ra_kind = RULE_RA_IN_LR;
-		return o->machine->lr != UINT64_MAX && o->return_column == o->machine->lr ? FITS
-											  : UNFIT;
+		return p->machine->lr != UINT64_MAX && cie->return_column == p->machine->lr ? FITS
+											    : UNFIT;
 	}
 	if (column->how == CFI_REGISTER) {
 		rule->ra_kind = RULE_RA_IN_DI;
-		return o->machine->machine == EM_X86_64 &&
-				       (uint64_t)column->offset == o->machine->bases[RULE_BASE_DI]
+		return p->machine->machine == EM_X86_64 &&
+				       (uint64_t)column->offset == p->machine->bases[RULE_BASE_DI]
 			       ? FITS
 			       : UNFIT;
 	}
 	if (column->how != CFI_OFFSET && column->how != CFI_EXPRESSION)
 		return UNFIT;
 	rule->ra_kind = RULE_RA_AT_CFA;
-	r = cfi_find_saved(column, o, rule, &by_fp, &rule->ra_offset);
+	r = cfi_find_saved(column, p, rule, &by_fp, &rule->ra_offset);
 	return !r && by_fp ? EXPRESSION : r;
 }
 
 /* A frame pointer that cannot be found is lost, and the walk goes on without. */
-static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_rule_options *o,
+static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_program *p,
 			    struct rule *rule)
 {
 	bool by_fp;
@@ -300,7 +299,7 @@ static void cfi_rule_set_fp(const struct cfi_column *column, const struct cfi_ru
 	if (column->how == CFI_UNSPECIFIED || column->how == CFI_SAME)
 		rule->fp_kind = RULE_FP_SAME;
 	else if ((column->how == CFI_OFFSET || column->how == CFI_EXPRESSION) &&
-		 cfi_find_saved(column, o, rule, &by_fp, &rule->fp_offset) == FITS)
+		 cfi_find_saved(column, p, rule, &by_fp, &rule->fp_offset) == FITS)
 		rule->fp_kind = by_fp ? RULE_FP_AT_FP : RULE_FP_AT_CFA;
 }
 
@@ -331,9 +330,9 @@ static bool cfi_column_is_at(const struct cfi_column *column, const struct cfi_i
  * frame record that the kernel pushed above its frame (arch/arm64/kernel/vdso/sigreturn.S before
  * 5.8; newer ones have no information there).
  */
-static bool is_signal_frame(const struct cfi_state *state, const struct cfi_rule_options *o)
+static bool is_signal_frame(const struct cfi_state *state, const struct cfi_program *p)
 {
-	const struct cfi_machine *machine = o->machine;
+	const struct cfi_machine *machine = p->machine;
 	const struct cfi_column *fp = &state->columns[CFI_COLUMN_FP];
 	const struct cfi_column *ra = &state->columns[CFI_COLUMN_RA];
 	struct form cfa;
@@ -342,14 +341,16 @@ static bool is_signal_frame(const struct cfi_state *state, const struct cfi_rule
 		return !state->cfa_is_expression && state->cfa_register == machine->fp &&
 		       !state->cfa_offset && fp->how == CFI_OFFSET && fp->offset == 0 &&
 		       ra->how == CFI_OFFSET && ra->offset == 8;
-	return state->cfa_is_expression && cfi_read_form(o->input, state->cfa_block, &cfa) &&
+	return state->cfa_is_expression && cfi_read_form(p->input, state->cfa_block, &cfa) &&
 	       cfa.is_deref && cfa.base == machine->sp && cfa.offset == UNWIND_SIGNAL_SP &&
-	       !cfa.added && cfi_column_is_at(ra, o->input, machine->sp, UNWIND_SIGNAL_PC) &&
-	       cfi_column_is_at(fp, o->input, machine->sp, UNWIND_SIGNAL_FP);
+	       !cfa.added && cfi_column_is_at(ra, p->input, machine->sp, UNWIND_SIGNAL_PC) &&
+	       cfi_column_is_at(fp, p->input, machine->sp, UNWIND_SIGNAL_FP);
 }
 
-uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_options *o)
+uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_program *p,
+			const struct cfi_cie *cie)
 {
+	struct cfi_counters *counters = &p->builder->rows->counters;
 	const struct cfi_column *columns = state->columns;
 	struct rule rule = {0};
 	uint64_t word;
@@ -359,18 +360,19 @@ uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_rule_opt
 		return state->word;
 	if (columns[CFI_COLUMN_RA].how == CFI_UNDEFINED)
 		return RULE_WORD(RULE_ROOT);
-	if (o->is_signal && is_signal_frame(state, o))
+	if (cie->is_signal && is_signal_frame(state, p))
 		return RULE_WORD(RULE_SIGNAL);
-	r = cfi_rule_set_cfa(state, o, &rule) ?: cfi_rule_set_ra(&columns[CFI_COLUMN_RA], o, &rule);
+	r = cfi_rule_set_cfa(state, p, &rule)
+		    ?: cfi_rule_set_ra(&columns[CFI_COLUMN_RA], p, cie, &rule);
 	if (r) {
-		o->counters->expression += r == EXPRESSION;
-		o->counters->unfit += r == UNFIT;
+		counters->expression += r == EXPRESSION;
+		counters->unfit += r == UNFIT;
 		return RULE_WORD(RULE_ODD);
 	}
-	cfi_rule_set_fp(&columns[CFI_COLUMN_FP], o, &rule);
-	if (o->follow_bx && rule.kind == RULE_CFA)
+	cfi_rule_set_fp(&columns[CFI_COLUMN_FP], p, &rule);
+	if (p->follow_bx && rule.kind == RULE_CFA)
 		rule.extra = cfi_bx_extra(&columns[CFI_COLUMN_BX]);
 	word = rule_pack(&rule);
-	o->counters->unfit += word == RULE_WORD(RULE_ODD);
+	counters->unfit += word == RULE_WORD(RULE_ODD);
 	return word;
 }

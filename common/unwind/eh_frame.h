@@ -19,7 +19,7 @@
 /* Of .eh_frame and .eh_frame_hdr together. A browser's are some 20 MiB. Held while they are
  * compiled. */
 #define EH_FRAME_BYTES_MAX (32u << 20)
-/* The same as daemon/worker/elf/elf.h takes. */
+/* The same as daemon/worker/elf/elf_image.h takes. */
 #define EH_FRAME_SEGMENTS_MAX 32
 
 enum {

@@ -184,20 +184,4 @@ static inline unwind_u64 rule_go_pack(const struct rule_go *rule)
 	       (unwind_u64)(rule->g / 8) << 49;
 }
 
-static inline struct rule rule_unpack(unwind_u64 word)
-{
-	struct rule rule = {
-		.kind = RULE_KIND(word),
-		.base = RULE_BASE(word),
-		.fp_kind = RULE_FP(word),
-		.ra_kind = RULE_RA(word),
-		.cfa_offset = (int)RULE_CFA_OFFSET(word),
-		.fp_offset = (int)RULE_FP_OFFSET(word),
-		.ra_offset = (int)RULE_RA_OFFSET(word),
-	};
-
-	rule.extra = rule.kind == RULE_DEREF ? (int)RULE_ADDED(word) : (int)RULE_EXTRA(word);
-	return rule;
-}
-
 #endif

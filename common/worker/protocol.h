@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "common/symbols/elf_summary.h"
-#include "common/symbols/go_build.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/layout.h"
 

@@ -11,7 +11,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 #include "daemon/resolve/vdso.h"
 
 #define REST_MAX_NS (NS_PER_S / 2)

@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 
 #include "common/error.h"
-#include "common/profile/message.h"
 #include "common/profile/pprof.h"
 #include "common/profile/windows.h"
 #include "common/room.h"

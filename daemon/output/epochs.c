@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/profile/image_profile.h"
-#include "common/profile/ledger_line.h"
+#include "common/profile/windows.h"
 
 #define DAY_S         86400u
 #define FILE_SIZE_MAX (UINT64_C(1) << 30)

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/profile/image_id.h"
+#include "common/profile/image_profile.h"
 #include "common/room.h"
 #include "common/store/names.h"
 #include "daemon/output/places.h"

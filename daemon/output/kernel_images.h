@@ -16,7 +16,6 @@
 
 #include "common/cleanup.h"
 #include "common/symbols/elf_summary.h"
-#include "common/symbols/kernel_modules.h"
 #include "common/symbols/symtab.h"
 
 #define KERNEL_MODULE_MAX 64 /* MODULE_NAME_LEN */

@@ -10,7 +10,7 @@
 
 #include "common/error.h"
 #include "common/room.h"
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 
 #define NAME_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/room.h"
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 #include "daemon/output/pprof_spots.h"
 
 #define PATH_BYTES 256

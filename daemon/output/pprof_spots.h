@@ -82,7 +82,7 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
  * Comments about the images and files of names that the spots touch, by path, cleaned and cut:
  *
  *   # profd go build: module=M version=V revision=R modified=true go=G file=PATH
- *       a Go program, with what it says of itself (common/symbols/go_build.h)
+ *       a Go program, with what it says of itself (common/symbols/elf_summary.h)
  *   # profd ledger: bad_images=N
  *   # profd bad image: PATH
  *       an image worker died of it, so that it has no names

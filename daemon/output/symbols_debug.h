@@ -3,13 +3,13 @@
 #define PROFD_OUTPUT_SYMBOLS_DEBUG_H
 
 /*
- * An image's separate debug files (debug_choice.h), looked for in the mount namespace that it was
+ * An image's separate debug files (debug_files.h), looked for in the mount namespace that it was
  * seen in. What is nowhere in there another process may fetch: we publish the build ids that
  * are wanted and look, once a window, whether they have arrived. Fetched files lie
  * in one directory by build id, and are as trusted as any other: the image worker reads them, and
  * they count if it finds the build id in them.
  */
-#include "common/worker/debug_choice.h"
+#include "common/worker/debug_files.h"
 #include "daemon/output/asker.h"
 
 enum { SYMBOLS_FUNCTIONS, SYMBOLS_LINES, N_SYMBOLS_DEPTHS };

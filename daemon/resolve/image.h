@@ -19,7 +19,6 @@
 
 #include "common/cleanup.h"
 #include "common/symbols/elf_summary.h"
-#include "common/symbols/go_build.h"
 
 enum image_kind {
 	IMAGE_FILE,

@@ -19,7 +19,6 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/worker/answer.h"
-#include "common/worker/text.h"
 #include "common/worker/worker.h"
 #include "daemon/resolve/vdso.h"
 

@@ -16,9 +16,11 @@
 #include "common/error.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
+#include "common/units.h"
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/serve.h"
+#include "daemon/worker/sources.h"
 
 #define MEMORY_MIN (UINT64_C(16) << 20)
 #define KEEP_MIN   (UINT64_C(1) << 20)
@@ -105,15 +107,6 @@ static int serve_loop(struct cache *cache, int socket, const struct serve_limits
 	return r < 0 ? error_origin(r) : 0;
 }
 
-static bool parse_bytes(const char *text, uint64_t min, uint64_t *ret)
-{
-	char *end;
-
-	errno = 0;
-	*ret = strtoull(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *ret >= min;
-}
-
 static bool is_socket(int fd)
 {
 	struct stat st;
@@ -143,9 +136,9 @@ int main(int argc, char **argv)
 	uint64_t memory;
 	int r;
 
-	if (argc != 3 || !parse_bytes(argv[1], MEMORY_MIN, &memory) ||
-	    !parse_bytes(argv[2], KEEP_MIN, &limits.keep_bytes) || !is_socket(WORKER_SOCKET_FD) ||
-	    !is_socket(WORKER_LEASH_FD)) {
+	if (argc != 3 || units_parse_number(argv[1], &memory) || memory < MEMORY_MIN ||
+	    units_parse_number(argv[2], &limits.keep_bytes) || limits.keep_bytes < KEEP_MIN ||
+	    !is_socket(WORKER_SOCKET_FD) || !is_socket(WORKER_LEASH_FD)) {
 		fprintf(stderr,
 			"profd-image-worker is not run directly: profd and profctl start it\n");
 		return WORKER_EXIT_USAGE;

@@ -13,7 +13,7 @@
  *   not traceable by others of its user
  *   landlock(7)    nothing allowed, of all that the kernel knows to forbid; without it in the
  *                  kernel, the next step has to do
- *   seccomp(2)     the system calls of sandbox_calls.c; any other kills the process
+ *   seccomp(2)     the system calls of a table; any other kills the process
  *
  * One thread only. No library may be loaded, and no locale, once it is done.
  */
@@ -47,8 +47,5 @@ int sandbox_restrict(uint64_t memory_bytes);
 #ifndef SANDBOX_SANITIZED
 #define SANDBOX_SANITIZED 0
 #endif
-
-/* The last step, sandbox_calls.c. Returns 0 or negative errno. */
-int sandbox_filter_calls(void);
 
 #endif

@@ -6,13 +6,21 @@
  * Answers requests: which parser each kind is for, and what becomes of its outcome. Sees no socket:
  * main.c receives and answers.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
-#include "daemon/worker/cache.h"
-#include "daemon/worker/request.h"
+
+struct cache; /* sources.h */
+
+/* A request as protocol.h describes it. */
+struct request {
+	struct worker_request_header header;
+	int files[N_WORKER_FILES]; /* borrowed; -1: not this one */
+	const uint8_t *payload;    /* borrowed; header.payload_length bytes, aligned to 8 bytes */
+};
 
 struct answer {
 	enum worker_outcome outcome;
@@ -26,14 +34,21 @@ struct answer {
  */
 void server_answer(struct cache *cache, const struct request *request, struct answer *ret);
 
-/* The parts: each returns enum worker_outcome, -ENOMEM, or -E2BIG: past WORKER_ANSWER_MAX. */
-int serve_inspect(const struct request *request, struct answer *ret);
-int serve_table(const struct request *request, struct answer *ret); /* _table.c */
+/* The parts elsewhere: each returns enum worker_outcome, -ENOMEM, or -E2BIG: past
+ * WORKER_ANSWER_MAX. */
 int serve_symbols(struct cache *cache, const struct request *request,
 		  struct answer *ret); /* _names.c */
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret);
 int serve_demangle(const struct request *request, struct answer *ret);
 int serve_instructions(struct cache *cache, const struct request *request,
 		       struct answer *ret); /* _code.c */
+
+/*
+ * Pure. @data: one message, aligned to 8 bytes; @fds: those that came with it. False for anything
+ * that protocol.h does not describe: kind, flags, files that the kind needs and has no use for,
+ * payload. *ret's header is filled in from so much of it as there is, in either case.
+ */
+bool request_parse(const uint8_t *data, size_t length, const int *fds, size_t n_fds,
+		   struct request *ret);
 
 #endif

@@ -12,12 +12,12 @@
 #include "common/error.h"
 #include "common/read_end.h"
 #include "common/room.h"
+#include "daemon/worker/answer_builder.h"
 #include "daemon/worker/code/disassembler.h"
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/names/demangle.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
-#include "daemon/worker/text_pool.h"
 
 #define TARGET_TEXT_MAX 200 /* bytes of a name behind an instruction */
 

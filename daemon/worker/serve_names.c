@@ -9,7 +9,7 @@
 
 #include "common/error.h"
 #include "common/room.h"
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/names/demangle.h"
 #include "daemon/worker/serve.h"

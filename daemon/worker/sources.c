@@ -1,53 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A source's key is the request's key, its kind, and which files it was made of. The cache is
- * asked for that before the files are read.
+ * asked for that before the files are read. It has some dozens of entries at most: linear searches.
  */
 #include "daemon/worker/sources.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
+#include "common/error.h"
 #include "daemon/worker/elf/debuglink.h"
 
 enum thing { THING_NAMES, THING_LINES, THING_JIT };
 
-static void sources_free_names(void *thing)
-{
-	elf_names_free(thing);
-}
+/* The class of @name's things, by its two functions. */
+#define SOURCES_CLASS(name)                                                          \
+	static void sources_free_##name(void *thing)                                 \
+	{                                                                            \
+		name##_free(thing);                                                  \
+	}                                                                            \
+	static size_t sources_bytes_##name(const void *thing)                        \
+	{                                                                            \
+		return name##_bytes(thing);                                          \
+	}                                                                            \
+	static const struct cache_class class_##name = {.free = sources_free_##name, \
+							.bytes = sources_bytes_##name};
 
-static size_t sources_names_bytes(const void *thing)
-{
-	return elf_names_bytes(thing);
-}
-
-static void sources_free_lines(void *thing)
-{
-	dwarf_lines_free(thing);
-}
-
-static size_t sources_lines_bytes(const void *thing)
-{
-	return dwarf_lines_bytes(thing);
-}
-
-static void sources_free_jit(void *thing)
-{
-	jit_names_free(thing);
-}
-
-static size_t sources_jit_bytes(const void *thing)
-{
-	return jit_names_bytes(thing);
-}
-
-static const struct cache_class classes[] = {
-	[THING_NAMES] = {.free = sources_free_names, .bytes = sources_names_bytes},
-	[THING_LINES] = {.free = sources_free_lines, .bytes = sources_lines_bytes},
-	[THING_JIT] = {.free = sources_free_jit, .bytes = sources_jit_bytes},
-};
+SOURCES_CLASS(elf_names)
+SOURCES_CLASS(dwarf_lines)
+SOURCES_CLASS(jit_names)
 
 static struct cache_key sources_cache_key(const struct request *request, enum thing type)
 {
@@ -74,7 +57,7 @@ int sources_names(struct cache *cache, const struct request *request, struct elf
 		return WORKER_DONE;
 	r = elf_names_new(ret, &files);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_NAMES], *ret);
+		cache_put(cache, &key, &class_elf_names, *ret);
 	return r;
 }
 
@@ -96,7 +79,7 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 		files.debug = files.alternate = -1;
 	r = dwarf_lines_new(ret, &files);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_LINES], *ret);
+		cache_put(cache, &key, &class_dwarf_lines, *ret);
 	else
 		*ret = NULL;
 	return r < 0 ? r : WORKER_DONE;
@@ -119,6 +102,142 @@ int sources_jit(struct cache *cache, const struct request *request, struct jit_n
 		return WORKER_DONE;
 	r = jit_names_read(ret, fd, is_jitdump);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &classes[THING_JIT], *ret);
+		cache_put(cache, &key, &class_jit_names, *ret);
 	return r;
+}
+
+struct entry {
+	struct cache_key key;
+	const struct cache_class *class;
+	void *thing; /* NULL: free */
+	uint64_t used;
+};
+
+struct cache {
+	struct entry entries[CACHE_ENTRIES_MAX];
+	size_t max_bytes;
+	uint64_t now;     /* counts uses */
+	uint64_t settled; /* what was used since is borrowed */
+};
+
+int cache_new(struct cache **ret, size_t max_bytes)
+{
+	struct cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return error_origin(-ENOMEM);
+	c->max_bytes = max_bytes;
+	*ret = c;
+	return 0;
+}
+
+static void cache_drop_entry(struct entry *e)
+{
+	if (e->thing)
+		e->class->free(e->thing);
+	*e = (struct entry){0};
+}
+
+void cache_clear(struct cache *c)
+{
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		cache_drop_entry(&c->entries[i]);
+}
+
+void cache_free(struct cache *c)
+{
+	if (!c)
+		return;
+	cache_clear(c);
+	free(c);
+}
+
+static bool cache_keys_match(const struct cache_key *a, const struct cache_key *b)
+{
+	return a->key == b->key && a->type == b->type && a->made_of == b->made_of;
+}
+
+void *cache_get(struct cache *c, const struct cache_key *key)
+{
+	for (size_t i = 0; key->key && i < CACHE_ENTRIES_MAX; i++) {
+		struct entry *e = &c->entries[i];
+
+		if (!e->thing || !cache_keys_match(&e->key, key) || e->key.size != key->size ||
+		    e->key.mtime != key->mtime)
+			continue;
+		e->used = ++c->now;
+		return e->thing;
+	}
+	return NULL;
+}
+
+/* The one that was not used for longest, or NULL: only those of this request are left. */
+static struct entry *cache_find_oldest(struct cache *c)
+{
+	struct entry *found = NULL;
+
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++) {
+		struct entry *e = &c->entries[i];
+
+		if (e->thing && e->used < c->settled && (!found || e->used < found->used))
+			found = e;
+	}
+	return found;
+}
+
+size_t cache_bytes(const struct cache *c)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		if (c->entries[i].thing)
+			bytes += c->entries[i].class->bytes(c->entries[i].thing);
+	return bytes;
+}
+
+static void cache_make_room(struct cache *c)
+{
+	while (cache_bytes(c) > c->max_bytes) {
+		struct entry *oldest = cache_find_oldest(c);
+
+		if (!oldest)
+			return;
+		cache_drop_entry(oldest);
+	}
+}
+
+static struct entry *cache_find_free(struct cache *c)
+{
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		if (!c->entries[i].thing)
+			return &c->entries[i];
+	return NULL;
+}
+
+void cache_put(struct cache *c, const struct cache_key *key, const struct cache_class *class,
+	       void *thing)
+{
+	struct entry *e;
+
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		if (c->entries[i].thing && cache_keys_match(&c->entries[i].key, key))
+			cache_drop_entry(&c->entries[i]);
+	e = cache_find_free(c);
+	if (!e) {
+		/* A request puts two things: there are older ones. */
+		e = cache_find_oldest(c);
+		cache_drop_entry(e);
+	}
+	*e = (struct entry){.key = *key, .class = class, .thing = thing, .used = ++c->now};
+	cache_make_room(c);
+}
+
+void cache_settle(struct cache *c)
+{
+	c->settled = ++c->now;
+	/* What nobody can ask for again was kept for one request. */
+	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
+		if (c->entries[i].thing && !c->entries[i].key.key)
+			cache_drop_entry(&c->entries[i]);
+	cache_make_room(c);
 }

@@ -13,6 +13,7 @@
 #include "common/unwind/cfi.h"
 #include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
+#include "tests/support/rule_unpack.h"
 
 #define SEGMENTS_MAX 4
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/symbols/symtab.h"
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 #include "tests/support/symtab_from_elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

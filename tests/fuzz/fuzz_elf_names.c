@@ -10,13 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "daemon/worker/elf/debugdata.h"
 #include "daemon/worker/elf/debuglink.h"
-#include "daemon/worker/elf/plt.h"
+#include "daemon/worker/elf/elf_symbols.h"
 #include "daemon/worker/go/go_frames.h"
 #include "daemon/worker/go/pclntab.h"
 #include "daemon/worker/names/elf_names.h"
-#include "daemon/worker/names/names_merge.h"
 
 #define UNPACKED_MAX (1u << 20)
 

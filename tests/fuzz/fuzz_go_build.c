@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/worker/text.h"
-#include "daemon/worker/go/go_build.h"
+#include "common/worker/answer.h"
+#include "daemon/worker/go/pclntab.h"
 #include "tests/support/hostile_elf_builder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

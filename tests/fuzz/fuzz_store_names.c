@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/profile/ledger_line.h"
+#include "common/profile/windows.h"
 #include "common/store/names.h"
 #include "daemon/output/kernel_images.h"
 

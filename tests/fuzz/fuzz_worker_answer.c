@@ -9,7 +9,6 @@
 
 #include "common/unwind/table.h"
 #include "common/worker/answer.h"
-#include "common/worker/text.h"
 
 #define ADDRESSES_MAX 8u
 

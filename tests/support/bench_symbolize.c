@@ -24,7 +24,7 @@
 #include "common/frame.h"
 #include "daemon/output/symbols.h"
 #include "daemon/output/writer.h"
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 
 #define NS            UINT64_C(1000000000)
 #define PATHS_MAX     40000

@@ -32,6 +32,7 @@
 #include "common/unwind/eh_frame.h"
 #include "common/unwind/layout.h"
 #include "tests/support/cfi_oracle_expression.h"
+#include "tests/support/rule_unpack.h"
 
 #define DIFFERENCES_SAID 20 /* of each file */
 #define ODDS_MAX         64 /* of each file */

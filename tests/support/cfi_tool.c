@@ -17,6 +17,7 @@
 #include "common/unwind/eh_frame.h"
 #include "common/unwind/table.h"
 #include "daemon/worker/go/go_frames.h"
+#include "tests/support/rule_unpack.h"
 
 static const struct cfi_limits limits = {.max_rows = SIZE_MAX, .max_rules = TABLE_RULES_MAX};
 

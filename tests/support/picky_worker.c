@@ -20,6 +20,7 @@
 #include "common/helper/memory_file.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/serve.h"
+#include "daemon/worker/sources.h"
 
 #define MARK "picky:"
 

@@ -453,7 +453,7 @@ static bool is_promised(const struct try *t, const struct mode *mode)
 {
 	if (mode->unfiltered && !t->unfiltered)
 		return false;
-	/* What only a build with sanitizers lets through: sandbox_calls.c. */
+	/* What only a build with sanitizers lets through: daemon/worker/sandbox.c. */
 	return !SANDBOX_SANITIZED ||
 	       (t->run != try_much_memory && t->run != try_stat && t->run != try_catch_signals);
 }

@@ -18,7 +18,6 @@
 
 #include "client/analysis/shape.h"
 #include "client/analysis/shape_profile.h"
-#include "common/profile/compare.h"
 #include "common/profile/measure.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"

@@ -22,7 +22,7 @@
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/thread.h"
 #include "daemon/resolve/process.h"
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 #include "tests/support/files.h"
 #include "tests/support/symtab_from_elf.h"
 

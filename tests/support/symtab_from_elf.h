@@ -4,7 +4,6 @@
 
 /* The symbols of one table alone: what elf_names.c does with all of a file's. */
 #include "common/symbols/symtab.h"
-#include "common/symbols/symtab_build.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"
 

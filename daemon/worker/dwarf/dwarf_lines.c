@@ -27,7 +27,7 @@
 #include "common/partition_point.h"
 #include "common/room.h"
 #include "daemon/worker/dwarf/dwarf_lines_private.h"
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 
 /* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
 #define SECTIONS_BYTES_MAX (512u << 20)

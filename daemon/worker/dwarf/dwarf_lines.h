@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
-#include "daemon/worker/names/frame_name.h"
+#include "daemon/worker/names/elf_names.h"
 
 struct dwarf_lines;
 

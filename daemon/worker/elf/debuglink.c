@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Both sections are a text with its NUL, followed by a CRC, aligned to four bytes, or a build
- * id.
+ * Both sections of links are a text with its NUL, followed by a CRC, aligned to four bytes, or a
+ * build id.
  */
 #include "daemon/worker/elf/debuglink.h"
 
+#include <errno.h>
+#include <lzma.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "common/cleanup.h"
+#include "common/error.h"
 #include "common/read_end.h"
+#include "common/room.h"
 
 #define SECTION_MAX 8192 /* bytes; a path, at most, and something behind it */
 #define CHUNK_BYTES 65536
@@ -111,4 +117,54 @@ bool debuglink_crc_matches(int image, int debug)
 
 	return elf_image_open(&elf, image, SECTION_MAX) == ELF_IMAGE_E_OK &&
 	       debuglink_read(&elf, &link) && debuglink_crc(debug, &crc) && crc == link.crc;
+}
+
+/* xz -9, the hungriest of its presets, needs 65 MiB to unpack. */
+#define DECODER_MEMORY_MAX (80u << 20)
+#define STEP_BYTES         (1u << 18)
+
+static int debugdata_decode(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t n_allocated = 0, room = 0, n = 0;
+
+	for (;;) {
+		lzma_ret status;
+
+		if (n == room) {
+			if (n >= max)
+				return DEBUGDATA_E_TOO_BIG;
+			if (room_make(&data, &n_allocated, n + STEP_BYTES, 1))
+				return -ENOMEM;
+			room = n_allocated < max ? n_allocated : max;
+		}
+		stream->next_out = data + n;
+		stream->avail_out = room - n;
+		status = lzma_code(stream, LZMA_FINISH);
+		n = room - stream->avail_out;
+		if (status == LZMA_STREAM_END)
+			break;
+		if (status == LZMA_MEM_ERROR)
+			return error_origin(-ENOMEM);
+		if (status != LZMA_OK)
+			return DEBUGDATA_E_MALFORMED;
+	}
+	*ret = steal_ptr(&data);
+	*ret_length = n;
+	return DEBUGDATA_E_OK;
+}
+
+int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
+		     size_t *ret_length)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	int r;
+
+	if (lzma_stream_decoder(&stream, DECODER_MEMORY_MAX, 0) != LZMA_OK)
+		return error_origin(-ENOMEM);
+	stream.next_in = xz;
+	stream.avail_in = length;
+	r = debugdata_decode(&stream, max, ret, ret_length);
+	lzma_end(&stream);
+	return r;
 }

@@ -43,4 +43,18 @@ bool debuglink_crc(int fd, uint32_t *ret);
  */
 bool debuglink_crc_matches(int image, int debug);
 
+enum {
+	DEBUGDATA_E_OK,
+	DEBUGDATA_E_MALFORMED, /* no whole xz stream; or one whose unpacking takes too much memory
+				*/
+	DEBUGDATA_E_TOO_BIG,   /* @max bytes or more */
+};
+
+/*
+ * .gnu_debugdata: an ELF file with the local functions of a stripped one, under xz (GDB's manual,
+ * "MiniDebugInfo"). Pure. *ret: malloc'ed, the caller's. Returns DEBUGDATA_E_* or -ENOMEM.
+ */
+int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
+		     size_t *ret_length);
+
 #endif

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/symbols/elf_summary.h"
+#include "common/worker/protocol.h"
 
 /*
  * Of one section, or one range of the file. The largest known to need it, a browser with full
@@ -81,5 +82,24 @@ bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t 
  * how many.
  */
 size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size);
+
+/*
+ * Reads the summary of an ELF file with a few bounded pread(2)s; works for 32- and 64-bit files of
+ * both byte orders. Returns WORKER_DONE, _NOT_ELF, _MALFORMED (also: more than
+ * ELF_SUMMARY_SEGMENTS_MAX loadable segments) or _UNREADABLE. Does not move @fd's offset. Blocks on
+ * the disk.
+ */
+int elf_summary_read(int fd, struct elf_summary *ret);
+/*
+ * The pure part: the same from the first @length bytes of a file. Where headers or notes lie past
+ * @length, WORKER_MALFORMED.
+ */
+int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *ret);
+
+/*
+ * How many sections the file says it has, which is @fd, or, if that is -1, @length bytes at @data.
+ * False: its header is not one of an ELF file.
+ */
+bool elf_count_sections(int fd, const uint8_t *data, size_t length, uint64_t *ret);
 
 #endif

@@ -6,7 +6,7 @@
  * length). The first text is the release; the second is lines of "key\tvalue...", between two
  * marks of 16 bytes.
  */
-#include "daemon/worker/go/go_build.h"
+#include "daemon/worker/go/pclntab.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/wire.h"
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 
 #define SECTION_MAX  (4u << 20) /* bytes; large programs list some thousand modules: 200 kB */
 #define MODULES_MAX  (1u << 20) /* of one text outside of the section */

@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/symbols/symtab_build.h"
+#include "common/symbols/elf_summary.h"
+#include "common/symbols/symtab.h"
 #include "daemon/worker/elf/elf_image.h"
 
 /*
@@ -81,5 +82,12 @@ bool pclntab_find(struct elf_image *image, struct pclntab *ret);
  */
 int pclntab_collect(struct elf_image *image, unsigned source, struct symtab_entries *list,
 		    size_t *ret_names_max);
+
+/*
+ * Reads the section .go.buildinfo, which the linker of Go 1.13 and later writes and strip(1)
+ * leaves. (Go: src/debug/buildinfo/buildinfo.go, src/runtime/debug/mod.go.) Pure, but for reading
+ * @image. *ret is written in any case; what cannot be read is not said.
+ */
+void go_build_read(struct elf_image *image, struct go_build *ret);
 
 #endif

@@ -19,7 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
-#include "daemon/worker/names/frame_name.h"
+#include "daemon/worker/names/elf_names.h"
 
 #define JIT_NAMES_BYTES_MAX (128u << 20) /* of a file; beyond, only so much is read */
 

@@ -2,7 +2,8 @@
 #ifndef PROFD_DAEMON_WORKER_JIT_JIT_NAMES_PRIVATE_H
 #define PROFD_DAEMON_WORKER_JIT_JIT_NAMES_PRIVATE_H
 
-/* How the two parsers (perf_map.c, jitdump.c) make a struct jit_names; nobody else includes this.
+/* How the two parsers (jit_names.c: perf maps; jitdump.c) make a struct jit_names; nobody else
+ * includes this.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-
 /*
  * Reads all sources, makes one list of their symbols, merges it, and keeps a table for each source
  * (12 bytes a symbol and its name), in which no address is named twice. While that is done the
  * files' tables are in memory as well; then they go.
  *
  * A source that is damaged is left out: it takes nothing from the others.
+ *
+ * Merging makes flat what the sized symbols cover (flat_ranges.h): the answer is that of the first
+ * source which has one, within it the one that began last or, of those that began together, was
+ * sorted last. An unsized one counts where none covers its address, and goes up to the next symbol.
  */
 #include "daemon/worker/names/elf_names.h"
 
@@ -13,15 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
-#include "daemon/worker/elf/debugdata.h"
 #include "daemon/worker/elf/debuglink.h"
-#include "daemon/worker/elf/elf.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"
-#include "daemon/worker/elf/plt.h"
 #include "daemon/worker/go/pclntab.h"
-#include "daemon/worker/names/names_merge.h"
+#include "daemon/worker/names/flat_ranges.h"
 
 #define N_SOURCES (WORKER_SOURCE_PLT + 1)
 /* Of .gnu_debugdata; its symbols are the local functions alone. xz makes a GiB out of nothing. */
@@ -303,4 +304,127 @@ bool elf_names_find(const struct elf_names *n, uint64_t address, struct elf_name
 		.source = WORKER_SOURCE_NONE,
 	};
 	return false;
+}
+
+static bool has_section(const struct elf_image *image, uint32_t type, const char *name)
+{
+	size_t i = elf_image_find(image, type, name);
+
+	return i && image->sections[i].size > 0;
+}
+
+/* Where section headers are missing or say nothing, everything here is a no. */
+static void look_at_sections(struct elf_image *image, struct worker_image *ret)
+{
+	struct debugaltlink alternate;
+	struct debuglink link;
+	struct elf_table table;
+
+	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
+	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL) ||
+			  elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
+	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
+	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
+			 has_section(image, SHT_PROGBITS, ".zdebug_line");
+	if (debuglink_read(image, &link)) {
+		memcpy(ret->debuglink, link.name, sizeof(ret->debuglink));
+		ret->debuglink_crc = link.crc;
+	}
+	if (debugaltlink_read(image, &alternate)) {
+		memcpy(ret->alternate, alternate.path, sizeof(ret->alternate));
+		memcpy(ret->alternate_id, alternate.id, sizeof(ret->alternate_id));
+		ret->alternate_id_length = alternate.id_length;
+	}
+	if (!ret->elf.build_id_length)
+		ret->elf.build_id_length = elf_image_build_id(image, ret->elf.build_id);
+	go_build_read(image, &ret->go);
+}
+
+int elf_inspect(int fd, struct worker_image *ret)
+{
+	cleanup(elf_image_deinit) struct elf_image image = {0};
+	struct worker_image inspected;
+	int r;
+
+	memset(&inspected, 0, sizeof(inspected));
+	r = elf_summary_read(fd, &inspected.elf);
+	if (r)
+		return r;
+	r = elf_image_open(&image, fd, ELF_NAMES_DECOMPRESSED_MAX);
+	if (r < 0)
+		return WORKER_NO_MEMORY;
+	/* Programs run whatever is wrong with their sections. */
+	if (r == ELF_IMAGE_E_OK)
+		look_at_sections(&image, &inspected);
+	*ret = inspected;
+	return WORKER_DONE;
+}
+
+/* --- merging ---------------------------------------------------------------------------------- */
+
+/* Entry @i up to @end. Of one source the one that comes last in the list is preferred. */
+static int names_merge_add(struct flat_ranges *f, const struct symtab_entries *list, size_t i,
+			   uint64_t end)
+{
+	const struct symtab_entry *e = &list->entries[i];
+
+	return flat_add(f,
+			&(struct flat_range){
+				.start = e->start,
+				.end = end,
+				.rank = (NAMES_MERGE_SOURCES - 1u - e->source) << 29 | (uint32_t)i,
+				.value = (uint32_t)i,
+			});
+}
+
+/* The entries [from, to), which begin together; *covered: up to where sized ones go so far. */
+static int names_merge_add_group(struct flat_ranges *f, const struct symtab_entries *list,
+				 size_t from, size_t to, uint64_t *covered)
+{
+	const struct symtab_entry *entries = list->entries;
+	size_t best = to;
+	uint64_t end;
+	int r = 0;
+
+	for (size_t i = from; i < to && !r; i++) {
+		if (entries[i].name && entries[i].size) {
+			end = symtab_entry_end(&entries[i]);
+			*covered = end > *covered ? end : *covered;
+			r = names_merge_add(f, list, i, end);
+		} else if (entries[i].name &&
+			   (best == to || entries[i].source <= entries[best].source)) {
+			best = i;
+		}
+	}
+	if (r || best == to || *covered > entries[best].start)
+		return r;
+	end = entries[best].limit;
+	if (to < list->n && entries[to].start < end)
+		end = entries[to].start;
+	return names_merge_add(f, list, best, end);
+}
+
+int names_merge(struct symtab_entries *list, struct symtab_entries ret[NAMES_MERGE_SOURCES])
+{
+	cleanup(flat_deinit) struct flat_ranges f = {0};
+	uint64_t covered = 0;
+	int r = 0;
+
+	symtab_entries_sort(list);
+	for (size_t i = 0, next; i < list->n && !r; i = next) {
+		for (next = i + 1;
+		     next < list->n && list->entries[next].start == list->entries[i].start;)
+			next++;
+		r = names_merge_add_group(&f, list, i, next, &covered);
+	}
+	if (!r)
+		r = flat_build(&f);
+	for (size_t i = 0; i < f.n && !r; i++) {
+		struct symtab_entry piece = list->entries[f.items[i].value];
+
+		piece.start = f.items[i].start;
+		piece.size = f.items[i].end - f.items[i].start;
+		r = symtab_entries_add(&ret[piece.source], &piece);
+	}
+	return r;
 }

@@ -18,9 +18,11 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/symbols/symtab.h"
 #include "common/worker/protocol.h"
 
 #define ELF_NAMES_DECOMPRESSED_MAX (256u << 20)
+#define NAMES_MERGE_SOURCES        8
 
 struct elf_names;
 
@@ -55,5 +57,28 @@ bool elf_names_find(const struct elf_names *n, uint64_t address, struct elf_name
 /* Fills in everything that protocol.h says of a struct worker_image. Returns enum worker_outcome.
  */
 int elf_inspect(int fd, struct worker_image *ret);
+
+/*
+ * One answer for each address, from several tables of symbols of which the earlier are preferred.
+ * Within one, common/symbols/symtab.h says who wins; a sized symbol of a later table counts where
+ * no sized one of an earlier table covers, and unsized ones where no sized one covers at all. They
+ * reach up to the next symbol of any table.
+ *
+ * Pure. Sorts, and takes memory for at most two pieces a symbol: nothing is nested in the result.
+ *
+ * @list: all tables in one, told apart by `source`, the lowest preferred; it is sorted. @ret: for
+ * each source its pieces, by address, disjoint in and between sources; names are those of @list;
+ * zeroed before the call, and to be deinitialized by the caller whatever is returned. Returns 0 or
+ * -ENOMEM.
+ */
+int names_merge(struct symtab_entries *list, struct symtab_entries ret[NAMES_MERGE_SOURCES]);
+
+/* What a source of names says of one address. Texts are borrowed from the source. */
+struct frame_name {
+	const char *system_name; /* raw, as in the file; never NULL */
+	const char *file;        /* NULL unknown */
+	uint32_t line;           /* 0 unknown */
+	uint32_t start_line;     /* of the function; 0 unknown */
+};
 
 #endif

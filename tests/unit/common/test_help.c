@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "common/help.h"
+#include "common/options.h"
 
 static void expect(const char *text, const char *printed)
 {

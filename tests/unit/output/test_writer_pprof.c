@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The .pb.gz of a service: locations, mappings, names, labels, units. */
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 #include "tests/unit/output/fixture.h"
 
 static const char build_id_1[] = "1111111111111111111111111111111111111111";

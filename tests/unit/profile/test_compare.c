@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "common/profile/compare.h"
 #include "common/profile/merge.h"
 #include "common/profile/value_types.h"
 #include "tests/unit/profile/text.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tests/unit/output/fixture.h"
 
-#include "common/profile/ledger_line.h"
+#include "common/profile/windows.h"
 
 static void check(const char *a, const char *b, const char *sum)
 {

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "client/symbolize/symbolize.h"
-#include "common/profile/image_id.h"
+#include "common/profile/image_profile.h"
 #include "tests/support/files.h"
 #include "tests/support/own_text.h"
 #include "tests/support/temp_folder.h"

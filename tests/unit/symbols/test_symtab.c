@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/symbols/symtab.h"
-#include "common/symbols/symtab_build.h"
 #include "tests/support/random.h"
 #include "tests/support/symtab_from_elf.h"
 #include "tests/unit/symbols/symbol_at.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/symbols/symtab.h"
-#include "common/symbols/symtab_build.h"
 #include "tests/support/random.h"
 
 #define BASE 0x1000u

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "tests/support/rule_unpack.h"
 #include "tests/unit/unwind/test_cfi_bytes.h"
 
 #define PROGRAM(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})

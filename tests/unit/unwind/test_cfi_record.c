@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "common/unwind/cfi_record.h"
+#include "common/unwind/cfi_private.h"
 #include "tests/unit/unwind/test_cfi_bytes.h"
 
 #define GOT UINT64_C(0x600000)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "common/unwind/cfi_rows.h"
+#include "common/unwind/cfi_private.h"
 
 #define MANY 50000u
 

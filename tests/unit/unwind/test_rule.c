@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "common/unwind/rule.h"
+#include "tests/support/rule_unpack.h"
 
 #define CFA_MAX   (((1 << 17) - 1) * 8)
 #define CFA_MIN   (-(1 << 17) * 8)

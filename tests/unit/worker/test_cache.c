@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/worker/cache.h"
+#include "daemon/worker/sources.h"
 
 /* A thing is a number of bytes, and counts in *living. */
 struct thing {

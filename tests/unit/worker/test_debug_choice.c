@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "common/worker/debug_choice.h"
+#include "common/worker/debug_files.h"
 
 #define FILES_MAX 8
 #define STOPPED   7

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "daemon/worker/request.h"
+#include "daemon/worker/serve.h"
 
 #define IMAGE     (1u << WORKER_FILE_IMAGE)
 #define DEBUG     (1u << WORKER_FILE_DEBUG)

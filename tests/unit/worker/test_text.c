@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "common/worker/text.h"
+#include "common/worker/answer.h"
 
 static const struct {
 	const char *text, *cleaned; /* NULL: as it is */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "daemon/worker/elf/debugdata.h"
+#include "daemon/worker/elf/debuglink.h"
 
 #define LENGTH 700000u /* more than one step of the output's growth */
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "daemon/worker/elf/elf.h"
+#include "daemon/worker/elf/elf_image.h"
 
 #define FILE_BYTES 1024
 #define NOTES_AT   512

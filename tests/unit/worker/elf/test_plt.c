@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "daemon/worker/elf/plt.h"
+#include "daemon/worker/elf/elf_symbols.h"
 #include "daemon/worker/names/elf_names.h"
 #include "tests/support/hostile_elf_builder.h"
 

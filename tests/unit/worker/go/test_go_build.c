@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/worker/go/go_build.h"
+#include "daemon/worker/go/pclntab.h"
 #include "tests/support/hostile_elf_builder.h"
 
 #define MARK "0123456789abcdef"

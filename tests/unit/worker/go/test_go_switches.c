@@ -3,6 +3,7 @@
  * Functions that go to another stack: of instructions like those of Go's runtime, with fields at
  * places where no release has them.
  */
+#include "tests/support/rule_unpack.h"
 #include "tests/unit/worker/go/go_frames_fixture.h"
 
 #define PITCH 0x80u

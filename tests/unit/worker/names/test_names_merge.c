@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "daemon/worker/names/names_merge.h"
+#include "daemon/worker/names/elf_names.h"
 #include "tests/support/random.h"
 
 #define BASE  0x1000u
