@@ -19,9 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/fetch/fetch_protocol.h"
 #include "client/gateway/fetch/fetch.h"
-#include "client/gateway/fetch/requests.h"
 #include "client/gateway/gateway.h"
 #include "client/gateway/user_cache.h"
 #include "common/cleanup.h"

@@ -26,6 +26,12 @@
  */
 int fetch_serve(int socket, const char *folder, bool has_cache);
 
+/*
+ * `profd-gateway --http`: makes HTTP requests by libcurl, for the program at the other end of
+ * @socket, until it is closed. It knows nothing of what is in them. Returns 0 or negative errno.
+ */
+int requests_serve(int socket);
+
 /* An answer without a file; the text is one line for people. */
 void fetch_answer_set(struct fetch_answer *answer, enum fetch_outcome outcome, const char *format,
 		      ...) __attribute__((format(printf, 3, 4)));
