@@ -18,7 +18,6 @@
 #include <time.h>
 
 #include "client/shim/core/images.h"
-#include "client/shim/core/itimer.h"
 #include "client/shim/core/link.h"
 #include "client/shim/core/profile_file.h"
 #include "client/shim/core/settings.h"
