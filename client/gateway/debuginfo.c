@@ -32,7 +32,7 @@
 struct debuginfo {
 	sd_event *loop;
 	struct debug_cache *cache;
-	struct attempts *attempts;
+	struct attempts attempts;
 	struct fetcher *fetcher;
 	char *socket;
 	uint64_t interval_ns;
@@ -82,7 +82,7 @@ static int begin_fetch(struct debuginfo *d);
 
 static void note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
 {
-	uint64_t rest_ns = attempts_failed(d->attempts, id->bytes, id->length,
+	uint64_t rest_ns = attempts_failed(&d->attempts, id->bytes, id->length,
 					   clock_ns(CLOCK_MONOTONIC));
 
 	d->n_failed++;
@@ -92,7 +92,7 @@ static void note_failure(struct debuginfo *d, const struct wanted_id *id, const 
 
 static void note_answer(struct debuginfo *d, const struct wanted_id *id)
 {
-	attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
+	attempts_answered(&d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
 }
 
 static int debuginfo_store(struct debuginfo *d, const struct wanted_id *id, int fd)
@@ -186,7 +186,7 @@ static int debuginfo_await_answer(struct debuginfo *d)
 static bool debuginfo_should_fetch(const struct debuginfo *d, const struct wanted_id *id)
 {
 	return id->length >= DEBUG_CACHE_ID_MIN &&
-	       attempts_may_query_id(d->attempts, id->bytes, id->length,
+	       attempts_may_query_id(&d->attempts, id->bytes, id->length,
 				     clock_ns(CLOCK_MONOTONIC)) &&
 	       !debug_cache_has(d->cache, id->bytes, id->length);
 }
@@ -195,7 +195,7 @@ static bool debuginfo_should_fetch(const struct debuginfo *d, const struct wante
 static int begin_fetch(struct debuginfo *d)
 {
 	while (d->next < d->wanted.n &&
-	       attempts_may_query(d->attempts, clock_ns(CLOCK_MONOTONIC))) {
+	       attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC))) {
 		const struct wanted_id *id = &d->wanted.ids[d->next++];
 		struct fetcher_message why;
 		int r;
@@ -236,7 +236,7 @@ static int debuginfo_query_profd(struct debuginfo *d)
 	struct wanted_message message;
 	int r;
 
-	if (d->answer || !attempts_may_query(d->attempts, clock_ns(CLOCK_MONOTONIC)))
+	if (d->answer || !attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC)))
 		return 0;
 	d->next = d->wanted.n = 0;
 	r = wanted_query(d->socket, &d->wanted, &message);
@@ -281,9 +281,7 @@ int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *ca
 	d->cache = cache;
 	d->interval_ns = options->interval_ns ? options->interval_ns : INTERVAL_NS;
 	d->profd = -1;
-	r = text_copy(&d->socket, options->socket) ?:
-	    attempts_new(&d->attempts) ?:
-	    fetcher_new(&d->fetcher, &fetcher);
+	r = text_copy(&d->socket, options->socket) ?: fetcher_new(&d->fetcher, &fetcher);
 	if (r)
 		return r;
 	r = sd_event_add_time_relative(loop, &d->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, handle_tick,
@@ -302,7 +300,6 @@ void debuginfo_free(struct debuginfo *d)
 	debuginfo_drop_source(&d->answer);
 	debuginfo_drop_source(&d->deadline);
 	fetcher_free(d->fetcher);
-	attempts_free(d->attempts);
 	free(d->socket);
 	sd_event_unref(d->loop);
 	free(d);
