@@ -31,8 +31,6 @@
 #include "client/gateway/debug_cache.h"
 #include "client/gateway/debuginfo.h"
 #include "client/gateway/fetch/fetch.h"
-#include "client/gateway/urls.h"
-#include "client/gateway/user_cache.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/config/config.h"

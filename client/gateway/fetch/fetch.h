@@ -9,7 +9,7 @@
  *
  * libdebuginfod takes what it needs to know from the environment (debuginfod-client-config(7)), and
  * keeps files in a cache: the user's own one; or, with a folder given or where the user has none
- * (user_cache.h), one of our own, which holds one file and goes with us.
+ * (user_cache_is_usable()), one of our own, which holds one file and goes with us.
  */
 #include <stdbool.h>
 
@@ -17,6 +17,13 @@
 
 /* For whom there is no own cache; everybody may make a folder there. */
 #define FETCH_TEMPORARY "/var/tmp"
+
+/*
+ * Whether there is a cache of the user's that can be written, where debuginfod_find_debuginfo(3)
+ * looks for it: it is made if need be. Where there is none, libdebuginfod says the same as if the
+ * servers had no file.
+ */
+bool user_cache_is_usable(void);
 
 /*
  * Answers until @socket is closed. @folder: for what is fetched, which is on the disk before it is
