@@ -3,11 +3,10 @@
 #define PROFD_CLIENT_FETCH_FETCH_PROTOCOL_H
 
 /*
- * What we and a profd-gateway that fetches things (gateway_child.h) say to each other, over a
- * SOCK_SEQPACKET pair that it has as FETCH_SOCKET_FD: a request, and its answer, with one file
- * (SCM_RIGHTS) for FETCH_DONE. It ends when the other end is closed, also in the middle of a fetch.
- * Both are built from one tree; the magic number shows if they are not. The request of `--fetch` is
- * below, that of `--http` in http_protocol.h.
+ * What we and a profd-gateway that fetches things say to each other, over a SOCK_SEQPACKET pair
+ * that it has as FETCH_SOCKET_FD: a request, and its answer, with one file (SCM_RIGHTS) for
+ * FETCH_DONE. It ends when the other end is closed, also in the middle of a fetch. Both are built
+ * from one tree; the magic number shows if they are not.
  */
 #include <stdint.h>
 
@@ -25,6 +24,7 @@ enum fetch_outcome {
 	N_FETCH_OUTCOMES,
 };
 
+/* Of `profd-gateway --fetch`. */
 struct fetch_request {
 	uint32_t magic;
 	uint32_t length; /* of the build id */
@@ -36,6 +36,37 @@ struct fetch_answer {
 	uint32_t outcome;          /* enum fetch_outcome */
 	uint32_t status;           /* of HTTP, whatever it says */
 	char text[FETCH_TEXT_MAX]; /* REFUSED and FAILED: why, with its NUL */
+};
+
+/*
+ * Of `profd-gateway --http`, whose parts come as files. The file of its answer is a sealed memfd
+ * with the body.
+ */
+#define HTTP_URL_MAX 4095u /* bytes */
+/* Of an answer that is no success: what people read of it. */
+#define HTTP_COMPLAINT_MAX (UINT64_C(64) << 10)
+
+/* The files of a request, by their bits; sent in this order. */
+enum http_part {
+	HTTP_PART_BODY,        /* what is posted; without it, it is a GET */
+	HTTP_PART_CERTIFICATE, /* of the client, PEM */
+	HTTP_PART_KEY,
+	HTTP_PART_AUTHORITIES, /* that vouch for servers, PEM; else those of the system */
+	N_HTTP_PARTS,
+};
+
+enum http_flag {
+	HTTP_FLAG_INSECURE = 1, /* whoever the server is */
+};
+
+struct http_request_packet {
+	uint32_t magic;
+	uint32_t parts; /* bits */
+	uint32_t flags;
+	uint32_t length; /* of the URL */
+	uint64_t timeout_ms;
+	uint64_t max_bytes; /* of the body of a success */
+	char url[HTTP_URL_MAX + 1];
 };
 
 #endif

@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "client/fetch/fetch_protocol.h"
-#include "client/fetch/http_protocol.h"
 #include "common/cleanup.h"
 
 struct http;

@@ -6,42 +6,14 @@
  */
 #include "client/gateway/attempts.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/error.h"
 
 #define ANSWERED_NS (86400 * NS_PER_S)
 #define FAILED_NS   (3600 * NS_PER_S)
 #define REST_MIN_NS (60 * NS_PER_S)
 #define REST_MAX_NS (3600 * NS_PER_S)
-
-struct attempt {
-	uint64_t until_ns;
-	size_t length; /* 0: an empty place */
-	uint8_t id[ATTEMPTS_ID_MAX];
-};
-
-struct attempts {
-	struct attempt by_id[ATTEMPTS_MAX];
-	uint64_t rest_ns, rests_until_ns;
-};
-
-int attempts_new(struct attempts **ret)
-{
-	struct attempts *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		return error_origin(-ENOMEM);
-	*ret = a;
-	return 0;
-}
-
-void attempts_free(struct attempts *a)
-{
-	free(a);
-}
 
 /* The place of @id; without one, the place that it is to get. */
 static const struct attempt *attempts_find(const struct attempts *a, const uint8_t *id,

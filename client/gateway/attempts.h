@@ -14,17 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
-
 #define ATTEMPTS_ID_MAX 64u /* bytes of a build id; longer ones are never asked for */
 #define ATTEMPTS_MAX    4096u
 
-struct attempts;
+/* All 0 at first. */
+struct attempt {
+	uint64_t until_ns;
+	size_t length; /* 0: an empty place */
+	uint8_t id[ATTEMPTS_ID_MAX];
+};
 
-/* Returns 0 or -ENOMEM. */
-int attempts_new(struct attempts **ret);
-/* Takes NULL. */
-void attempts_free(struct attempts *a);
+struct attempts {
+	struct attempt by_id[ATTEMPTS_MAX];
+	uint64_t rest_ns, rests_until_ns;
+};
 
 /* Whether servers may be asked, and whether for @id. */
 bool attempts_may_query(const struct attempts *a, uint64_t now_ns);

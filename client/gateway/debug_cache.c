@@ -20,7 +20,6 @@
 #include "common/room.h"
 #include "common/text_print.h"
 
-#define FILES          "debuginfo/.build-id"
 #define FETCH_PREFIX   ".fetch-"
 #define SUFFIX         ".debug"
 #define NAME_SIZE      (sizeof("ab/" SUFFIX) + 2 * DEBUG_CACHE_ID_MAX)

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <systemd/sd-daemon.h>
@@ -17,22 +19,159 @@
 #include "client/fetch/fetcher.h"
 #include "client/gateway/attempts.h"
 #include "client/gateway/debug_cache.h"
-#include "client/gateway/wanted.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/packet.h"
 #include "common/text_print.h"
+#include "common/unixsock.h"
+#include "control.pb-c.h"
 
 #define US          UINT64_C(1000)
 #define INTERVAL_NS (10 * NS_PER_S)
 #define DEADLINE_NS \
 	(660 * NS_PER_S) /* of a fetch; libdebuginfod's own ones are shorter (fetch.c) */
 #define ACCURACY_US 500000
+#define TIMEOUT_MS  1000 /* of profd, to send, and to receive */
+#define LENGTH_MAX \
+	2000 /* of a URL: with a build id behind it, it fits into libdebuginfod's PATH_MAX */
+
+/* --- servers ---------------------------------------------------------------------------------- */
+
+static const char *const schemes[] = {"http://", "https://"};
+
+/* What is wrong with it; NULL: nothing. */
+static const char *find_fault(const char *url)
+{
+	size_t length = strlen(url), scheme = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
+			scheme = strlen(schemes[i]);
+	if (!scheme)
+		return "it begins neither with http:// nor with https://";
+	if (length == scheme || url[scheme] == '/')
+		return "it names no host";
+	if (length > LENGTH_MAX)
+		return "it is too long";
+	for (const char *c = url; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			return "it holds blanks, or what is no ASCII";
+	return NULL;
+}
+
+int urls_join(char *const *list, char **ret, struct urls_message *message)
+{
+	cleanup(freep) char *joined = NULL;
+	size_t size = 1;
+	char *at;
+
+	if (!list[0])
+		return URLS_E_NONE;
+	for (size_t i = 0; list[i]; i++) {
+		const char *fault = find_fault(list[i]);
+
+		if (fault) {
+			snprintf(message->text, sizeof(message->text),
+				 "'%.200s' is no debuginfod server: %s", list[i], fault);
+			return URLS_E_BAD;
+		}
+		size += strlen(list[i]) + 1;
+	}
+	at = joined = malloc(size);
+	if (!joined)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; list[i]; i++)
+		at += sprintf(at, "%s%s", i ? " " : "", list[i]);
+	*ret = steal_ptr(&joined);
+	return URLS_E_OK;
+}
+
+/* --- what profd wants ------------------------------------------------------------------------- */
+
+static void response_freep(Profd__Control__Response **response)
+{
+	if (*response)
+		profd__control__response__free_unpacked(*response, NULL);
+}
+
+static int wanted_send_request(int fd)
+{
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+	uint8_t data[64];
+	size_t size;
+
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_WANTED;
+	request.wanted = &empty;
+	size = profd__control__request__get_packed_size(&request);
+	if (size > sizeof(data))
+		return error_origin(-EMSGSIZE);
+	profd__control__request__pack(&request, data);
+	return unixsock_send(fd, data, size, TIMEOUT_MS);
+}
+
+static void wanted_copy_ids(const Profd__Control__BuildIds *message, struct wanted *ret)
+{
+	ret->n = 0;
+	for (size_t i = 0; i < message->n_build_ids && ret->n < WANTED_MAX; i++) {
+		const ProtobufCBinaryData *id = &message->build_ids[i];
+		struct wanted_id *to = &ret->ids[ret->n];
+
+		if (!id->len || id->len > sizeof(to->bytes))
+			continue;
+		to->length = (uint8_t)id->len;
+		memcpy(to->bytes, id->data, id->len);
+		ret->n++;
+	}
+}
+
+static int wanted_parse_response(const uint8_t *data, size_t size, struct wanted *ret,
+				 struct wanted_message *message)
+{
+	cleanup(response_freep) Profd__Control__Response *response =
+		profd__control__response__unpack(NULL, size, data);
+
+	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS) {
+		wanted_copy_ids(response->build_ids, ret);
+		return WANTED_E_OK;
+	}
+	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
+		snprintf(message->text, sizeof(message->text), "%s", response->error->message);
+	else
+		snprintf(message->text, sizeof(message->text), "it is of another version");
+	return WANTED_E_REFUSED;
+}
+
+int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *message)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	cleanup(closep) int fd = -1;
+	size_t size;
+	int r = unixsock_connect(socket, &fd);
+
+	if (r == UNIXSOCK_E_DENIED) {
+		snprintf(message->text, sizeof(message->text), "its socket is not open to us");
+		return WANTED_E_REFUSED;
+	}
+	if (r)
+		return r < 0 ? r : WANTED_E_AWAY;
+	r = wanted_send_request(fd);
+	/* One that closed without reading may have said why. */
+	if (!r || r == UNIXSOCK_E_CLOSED)
+		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, TIMEOUT_MS, &data, &size);
+	if (r)
+		return r < 0 ? r : WANTED_E_AWAY;
+	return wanted_parse_response(data, size, ret, message);
+}
+
+/* --- a file after the other ------------------------------------------------------------------- */
 
 struct debuginfo {
 	sd_event *loop;
 	struct debug_cache *cache;
-	struct attempts *attempts;
+	struct attempts attempts;
 	struct fetcher *fetcher;
 	char *socket;
 	uint64_t interval_ns;
@@ -82,7 +221,7 @@ static int begin_fetch(struct debuginfo *d);
 
 static void note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
 {
-	uint64_t rest_ns = attempts_failed(d->attempts, id->bytes, id->length,
+	uint64_t rest_ns = attempts_failed(&d->attempts, id->bytes, id->length,
 					   clock_ns(CLOCK_MONOTONIC));
 
 	d->n_failed++;
@@ -92,7 +231,7 @@ static void note_failure(struct debuginfo *d, const struct wanted_id *id, const 
 
 static void note_answer(struct debuginfo *d, const struct wanted_id *id)
 {
-	attempts_answered(d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
+	attempts_answered(&d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
 }
 
 static int debuginfo_store(struct debuginfo *d, const struct wanted_id *id, int fd)
@@ -186,7 +325,7 @@ static int debuginfo_await_answer(struct debuginfo *d)
 static bool debuginfo_should_fetch(const struct debuginfo *d, const struct wanted_id *id)
 {
 	return id->length >= DEBUG_CACHE_ID_MIN &&
-	       attempts_may_query_id(d->attempts, id->bytes, id->length,
+	       attempts_may_query_id(&d->attempts, id->bytes, id->length,
 				     clock_ns(CLOCK_MONOTONIC)) &&
 	       !debug_cache_has(d->cache, id->bytes, id->length);
 }
@@ -195,7 +334,7 @@ static bool debuginfo_should_fetch(const struct debuginfo *d, const struct wante
 static int begin_fetch(struct debuginfo *d)
 {
 	while (d->next < d->wanted.n &&
-	       attempts_may_query(d->attempts, clock_ns(CLOCK_MONOTONIC))) {
+	       attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC))) {
 		const struct wanted_id *id = &d->wanted.ids[d->next++];
 		struct fetcher_message why;
 		int r;
@@ -213,7 +352,7 @@ static int begin_fetch(struct debuginfo *d)
 	return 0;
 }
 
-/* --- what profd wants ---------------------------------------------------------------------------
+/* --- the next list ---------------------------------------------------------------------------
  */
 
 /* A line when it changes, not every ten seconds. */
@@ -236,7 +375,7 @@ static int debuginfo_query_profd(struct debuginfo *d)
 	struct wanted_message message;
 	int r;
 
-	if (d->answer || !attempts_may_query(d->attempts, clock_ns(CLOCK_MONOTONIC)))
+	if (d->answer || !attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC)))
 		return 0;
 	d->next = d->wanted.n = 0;
 	r = wanted_query(d->socket, &d->wanted, &message);
@@ -281,9 +420,7 @@ int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *ca
 	d->cache = cache;
 	d->interval_ns = options->interval_ns ? options->interval_ns : INTERVAL_NS;
 	d->profd = -1;
-	r = text_copy(&d->socket, options->socket) ?:
-	    attempts_new(&d->attempts) ?:
-	    fetcher_new(&d->fetcher, &fetcher);
+	r = text_copy(&d->socket, options->socket) ?: fetcher_new(&d->fetcher, &fetcher);
 	if (r)
 		return r;
 	r = sd_event_add_time_relative(loop, &d->tick, CLOCK_MONOTONIC, 0, ACCURACY_US, handle_tick,
@@ -302,7 +439,6 @@ void debuginfo_free(struct debuginfo *d)
 	debuginfo_drop_source(&d->answer);
 	debuginfo_drop_source(&d->deadline);
 	fetcher_free(d->fetcher);
-	attempts_free(d->attempts);
 	free(d->socket);
 	sd_event_unref(d->loop);
 	free(d);

@@ -8,6 +8,7 @@
  * (fetch.h). Nothing here waits for a server: a fetch that does not end in time is ended. Neither
  * profd nor a server has to be there; both are tried again.
  */
+#include <stddef.h>
 #include <stdint.h>
 
 #include <systemd/sd-event.h>
@@ -34,5 +35,49 @@ int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *ca
 /* Ends its fetch, which takes 3 s at most. Takes NULL. */
 void debuginfo_free(struct debuginfo *d);
 DEFINE_CLEANUP(struct debuginfo *, debuginfo_free)
+
+/* The servers that the configuration names. */
+enum {
+	URLS_E_OK,
+	URLS_E_NONE, /* the list is empty */
+	URLS_E_BAD,  /* the message says which one, and why */
+};
+
+struct urls_message {
+	char text[400]; /* one line */
+};
+
+/*
+ * The texts of @list, which ends with NULL, with blanks between them, malloc'ed: as libdebuginfod
+ * takes them. Only http:// and https:// are servers. Returns URLS_E_* or negative errno.
+ */
+int urls_join(char *const *list, char **ret, struct urls_message *message);
+
+/* What profd is asked for over its control socket: which debug files it wants. */
+#define WANTED_MAX    256u /* more are not taken */
+#define WANTED_ID_MAX 63u  /* bytes; longer ones are left out */
+
+struct wanted_id {
+	uint8_t length;
+	uint8_t bytes[WANTED_ID_MAX];
+};
+
+struct wanted {
+	size_t n;
+	struct wanted_id ids[WANTED_MAX];
+};
+
+struct wanted_message {
+	char text[200]; /* one line */
+};
+
+enum {
+	WANTED_E_OK,
+	WANTED_E_AWAY,    /* no profd answers at the socket */
+	WANTED_E_REFUSED, /* it answers, but not this: the message says why */
+};
+
+/* Takes 2 s at most, if profd does not answer. Returns WANTED_E_* or negative errno. */
+int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *message);
 
 #endif

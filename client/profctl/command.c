@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "client/run/launch.h"
-#include "client/run/preload.h"
+#include "client/run/program.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/program_path.h"

@@ -15,7 +15,7 @@
 #include <strings.h>
 
 #include "client/analysis/memory_text.h"
-#include "client/fetch/http_protocol.h"
+#include "client/fetch/fetch_protocol.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
 

@@ -5,9 +5,13 @@
  */
 #include "client/run/program.h"
 
+#include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +19,13 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text_print.h"
 
 #define HEAD_BYTES      (64u << 10)
 #define SCRIPTS_MAX     5 /* as execve(2) */
 #define SEARCH_STANDARD "/bin:/usr/bin"
+/* Above the root there is the root: more steps than any distribution's folder is deep. */
+#define THROUGH_LIB "/$LIB/../../../../../../../.."
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -169,4 +176,31 @@ const char *program_reason(enum program_kind kind)
 	return kind < ARRAY_SIZE(reasons) && reasons[kind]
 		       ? reasons[kind]
 		       : "does not load what LD_PRELOAD names, or cannot reach profctl's socket";
+}
+
+/* --- how the library is named ----------------------------------------------------------------- */
+
+/* Whether our own loader finds by such a path what it has: the C library. */
+static bool is_expanded(void)
+{
+	cleanup(freep) char *path = NULL;
+	Dl_info libc;
+	void *found;
+
+	if (!dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) || libc.dli_fname[0] != '/' ||
+	    text_print(&path, THROUGH_LIB "%s", libc.dli_fname))
+		return false;
+	found = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+	if (found)
+		dlclose(found);
+	return found;
+}
+
+int preload_path(const char *library, char **ret)
+{
+	bool is_good = library[0] == '/' && is_expanded();
+
+	if (text_print(ret, "%s%s", is_good ? THROUGH_LIB : "", library))
+		return -ENOMEM;
+	return is_good ? PRELOAD_E_OK : PRELOAD_E_PLAIN;
 }

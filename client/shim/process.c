@@ -7,8 +7,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "client/shim/program_action.h"
-#include "client/shim/shim_private.h"
+#include "client/shim/shim.h"
+#include "client/shim/signals.h"
 
 /* --- threads ------------------------------------------------------------------------------ */
 
@@ -113,7 +113,7 @@ void shim_libraries_changed(void)
 
 /* The lock is held over the fork, and with it no tick can interrupt that: a long one would begin
  * again and again. */
-void shim_fork_prepare(void)
+static void shim_fork_prepare(void)
 {
 	struct threads *threads;
 	sigset_t mask;
@@ -125,7 +125,7 @@ void shim_fork_prepare(void)
 	shim.forks = threads ? threads_find(threads, gettid()) : NULL;
 }
 
-void shim_fork_parent(void)
+static void shim_fork_parent(void)
 {
 	sigset_t mask = shim.fork_mask;
 
@@ -154,7 +154,7 @@ static void arm_child(void)
 		shim_start_threads();
 }
 
-void shim_fork_child(void)
+static void shim_fork_child(void)
 {
 	struct threads *threads = atomic_load(&shim.threads);
 	sigset_t mask = shim.fork_mask;

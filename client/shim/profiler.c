@@ -11,7 +11,7 @@
 #include <ucontext.h>
 
 #include "client/shim/core/tick.h"
-#include "client/shim/shim_private.h"
+#include "client/shim/shim.h"
 
 _Static_assert(offsetof(struct ProfilerState, enabled) == 0, "as libprofiler has it");
 _Static_assert(offsetof(struct ProfilerState, start_time) == 8, "as libprofiler has it");

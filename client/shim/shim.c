@@ -15,10 +15,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "client/shim/fatal.h"
-#include "client/shim/hooks.h"
-#include "client/shim/program_action.h"
-#include "client/shim/shim_private.h"
+#include "client/shim/signals.h"
 #include "common/cleanup.h"
 
 #define TALLY_WORDS (8u << 20)
@@ -52,16 +49,13 @@ void shim_print(const char *format, ...)
 static void shim_write_file(bool is_last)
 {
 	cleanup(freep) uint8_t *bytes = NULL;
-	struct profile_facts facts = {
-		.period_us = 1000000 / shim.settings.frequency,
-		.counters = &shim.counters,
-	};
 	size_t length;
 
 	/* A forked process that was never sampled is not worth a file. */
 	if (shim.file.fd < 0 && !atomic_load(&shim.samples))
 		return;
-	if (profile_encode(shim.tally, shim.images, &facts, &bytes, &length) < 0 ||
+	if (profile_encode(shim.tally, shim.images, 1000000 / shim.settings.frequency,
+			   &shim.counters, &bytes, &length) < 0 ||
 	    !profile_file_write(&shim.file, bytes, length, is_last))
 		shim_print("%s cannot be written: %s", shim.file.path, strerrordesc_np(errno));
 }

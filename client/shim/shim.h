@@ -9,12 +9,22 @@
  *
  * All may be called by any thread, in a signal handler too, but not in filter_in_thread.
  */
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
+#include "client/shim/core/images.h"
+#include "client/shim/core/link.h"
+#include "client/shim/core/profile_file.h"
+#include "client/shim/core/settings.h"
+#include "client/shim/core/tally.h"
+#include "client/shim/core/threads.h"
 #include "client/shim/include/profd/profiler.h"
-
-struct thread;
+#include "client/shim/lock.h"
 
 /* Once, before anything else: reads the environment, and starts what that says. */
 void shim_begin(void);
@@ -47,9 +57,100 @@ bool shim_has_signal(int number);
 void shim_exec_begin(void);
 void shim_exec_failed(void);
 
-/* For pthread_atfork(3). */
-void shim_fork_prepare(void);
-void shim_fork_parent(void);
-void shim_fork_child(void);
+/* --- inside ----------------------------------------------------------------------------------- */
+
+/*
+ * A handler of signals has no argument of ours, and
+ * the functions of libprofiler's interface have no handle: so here is the one object of static
+ * storage that the library has.
+ *
+ * What may be touched where: `is_on`, the counters, tally, images and link are the handler's as
+ * well as everybody's, and atomic or made for it; the rest belongs to the thread that holds the
+ * lock. A handler counts itself into a view of images before it looks at is_on, and leaves it when
+ * it is done: so after is_on is false and images_wait(), no handler is at work.
+ */
+
+struct shim {
+	struct lock lock;
+	sigset_t fork_mask;   /* while a fork holds the lock */
+	struct thread *forks; /* the thread that does */
+
+	bool is_secure; /* a program with more privileges than its caller */
+	bool has_key;
+	pthread_key_t key; /* ends threads: its value is the slot */
+	struct settings settings;
+	unsigned n_switched; /* profiles that the switching signal has begun */
+
+	struct threads *_Atomic threads;
+	struct images *images;
+	struct tally *tally;
+
+	struct link link;     /* a server that has the samples, too, or alone */
+	struct itimer itimer; /* where threads can have no timers */
+	bool has_timers, uses_itimer, said_no_timer;
+	void *stack; /* SHIM_STACK_BYTES for work in handlers that hold the lock */
+
+	/* When handlers look for threads and code that came unseen; CLOCK_MONOTONIC. */
+	_Atomic uint64_t look_ns; /* not before */
+	uint64_t look_wait_ns, scanned_ns;
+
+	_Atomic bool is_on; /* a profile of our own runs */
+	_Atomic int samples;
+	struct profile_counters counters;
+	int (*_Atomic filter)(void *argument);
+	void *_Atomic filter_argument;
+
+	/* The running profile. */
+	int pid; /* this process; not that of a copy made by a system call */
+	time_t start_time;
+	char name[PATH_MAX]; /* as it was asked for */
+	char base[PATH_MAX]; /* absolute */
+	struct profile_file file;
+};
+
+#define SHIM_STACK_BYTES (256u << 10)
+
+extern struct shim shim;
+
+/* A line on standard error. */
+__attribute__((format(printf, 1, 2))) void shim_print(const char *format, ...);
+
+/* With the lock held, all of these. */
+bool shim_start_locked(const char *name, const struct ProfilerOptions *options);
+void shim_stop_locked(void);
+/* Room for threads and images, once. */
+bool shim_reserve(void);
+/* Has the server ask for samples from now on; says why not if somebody is there to read it. */
+void shim_start_link(const char *socket);
+/* Whether threads are to have timers: for a profile, or a server, be it to hear what that wants. */
+bool shim_wants_ticks(void);
+/* Nothing has been seen yet. */
+void shim_reset(void);
+/*
+ * What the timer of a thread that ends, or whose timer has ended, had still to tell counts for the
+ * stack that it had last; for the function that it began with if there was none. In our own profile
+ * (@own), and at the server (@link). The process's timer has it to tell of all threads, and the one
+ * that asks gets it.
+ */
+void shim_count_missed_ticks(struct thread *thread, bool own, bool link);
+/* The same of a thread that ends while it is sampled. */
+void shim_count_end(struct thread *thread);
+/* The frequency at which the timer runs that ticks for a thread, its own or the process's. */
+uint32_t shim_frequency_of(const struct thread *thread);
+/* At which frequency timers are to run; 0: not at all. */
+uint32_t shim_wanted_frequency(void);
+/* The handler of their signal. */
+void shim_on_tick(int number, siginfo_t *info, void *ucontext);
+/* Calls @work on a stack that is large enough, whatever the handler that wants it runs on. */
+void shim_run_on_stack(void (*work)(void));
+/* This thread gets a timer, or the process does if it has had none. */
+void shim_start_thread(struct thread *thread);
+/* Gives all threads timers. */
+void shim_start_threads(void);
+struct threads_timing shim_timing(void);
+/* Sets the handler of a signal that has none. False: it has one. */
+bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags);
+/* The timer's signal is the library's now: a thread that has it blocked did so before. */
+void shim_admit_ticks(sigset_t *mask);
 
 #endif

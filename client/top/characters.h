@@ -36,4 +36,11 @@ size_t characters_columns(const char *text);
  */
 bool name_filter_matches(const char *filter, const char *name);
 
+/*
+ * @name in at most @columns if that is enough, else as short as it gets: to be cut. What tells most
+ * stays longest: of C++ and Rust names the arguments of templates go first ("<>" is left), then
+ * those of the call, then the outer namespaces. malloc'ed, the caller's; NULL without memory.
+ */
+char *fit_name(const char *name, size_t columns);
+
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "client/top/characters.h"
-#include "client/top/fit_name.h"
 #include "client/top/keys.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

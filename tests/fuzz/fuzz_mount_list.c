@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/symbolize/mount_list.h"
+#include "client/symbolize/files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

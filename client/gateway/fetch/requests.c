@@ -5,7 +5,7 @@
  * whole. Nothing but HTTP is spoken, wherever a server redirects to, and everything that a server
  * can send has a bound: the header, the body, redirections, time.
  */
-#include "client/gateway/fetch/requests.h"
+#include "client/gateway/fetch/fetch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,6 @@
 
 #include <curl/curl.h>
 
-#include "client/fetch/http_protocol.h"
-#include "client/gateway/fetch/fetch.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/fd_packet.h"

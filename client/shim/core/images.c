@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <link.h>
 #include <sched.h>
 #include <stdio.h>
@@ -15,15 +16,17 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/shim/core/image_table.h"
-#include "client/shim/core/ranges.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/maps.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
+#include "common/unwind/cfi.h"
+#include "common/unwind/eh_frame.h"
+#include "common/unwind/table.h"
 
 #define IMAGES_MAX   2048
 #define MAPPINGS_MAX 16384
@@ -31,7 +34,60 @@
 #define PAST_BYTES   (256u << 10)
 #define MAPS_MAX     (64u << 20)
 #define ENTER_TRIES  8
-#define ANON_BYTES   72 /* of a line without a file */
+#define ROWS_MAX     (16u << 20) /* of an image's unwind rules */
+#define ANON_BYTES   72          /* of a line without a file */
+
+/* --- ranges ----------------------------------------------------------------------------------- */
+
+/* The first range that ends at @address or behind. */
+static unsigned ranges_find(const struct ranges *ranges, uint64_t address)
+{
+	return partition_point(ranges->n, i, ranges->at[i].end < address);
+}
+
+/* Puts @n of @with in the place of those from @from up to @to. */
+static bool ranges_replace(struct ranges *ranges, unsigned from, unsigned to,
+			   const struct range *with, unsigned n)
+{
+	unsigned n_all = ranges->n - (to - from) + n;
+
+	if (n_all > RANGES_MAX)
+		return false;
+	memmove(&ranges->at[from + n], &ranges->at[to], (ranges->n - to) * sizeof(*with));
+	memcpy(&ranges->at[from], with, n * sizeof(*with));
+	ranges->n = n_all;
+	return true;
+}
+
+bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	unsigned from = ranges_find(ranges, start), to;
+	struct range all = {start, end};
+
+	for (to = from; to < ranges->n && ranges->at[to].start <= end; to++) {
+		if (ranges->at[to].start < all.start)
+			all.start = ranges->at[to].start;
+		if (ranges->at[to].end > all.end)
+			all.end = ranges->at[to].end;
+	}
+	return ranges_replace(ranges, from, to, &all, 1);
+}
+
+bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end)
+{
+	unsigned from = ranges_find(ranges, start + 1), to, n = 0;
+	struct range left[2];
+
+	for (to = from; to < ranges->n && ranges->at[to].start < end; to++) {
+		if (ranges->at[to].start < start)
+			left[n++] = (struct range){ranges->at[to].start, start};
+		if (ranges->at[to].end > end)
+			left[n++] = (struct range){end, ranges->at[to].end};
+	}
+	return ranges_replace(ranges, from, to, left, n);
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
 
 struct images_view {
 	_Atomic unsigned n_readers;
@@ -75,6 +131,76 @@ int images_new(struct images **ret)
 	return 0;
 }
 
+/*
+ * The file at the mapping's path, if it is the one that is mapped: device numbers of the two differ
+ * on some filesystems, so the inode's must do.
+ */
+static int open_mapped_image(const struct maps_line *line)
+{
+	cleanup(closep) int fd = -1;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (line->path_length >= sizeof(path))
+		return -1;
+	memcpy(path, line->path, line->path_length);
+	path[line->path_length] = '\0';
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != line->inode)
+		return -1;
+	return steal_fd(&fd);
+}
+
+static int read_frame(const struct maps_line *line, const void *vdso, struct eh_frame *ret)
+{
+	cleanup(closep) int fd = -1;
+
+	if (vdso)
+		return eh_frame_parse(vdso, line->end - line->start, ret);
+	fd = open_mapped_image(line);
+	return fd < 0 ? EH_FRAME_E_UNREADABLE : eh_frame_read(fd, ret);
+}
+
+/* Returns the slot's state. */
+static unsigned image_table_compile(struct images *images, const struct eh_frame *frame,
+				    struct table_slot *ret)
+{
+	const struct cfi_limits limits = {.max_rows = ROWS_MAX, .max_rules = TABLE_RULES_MAX};
+	cleanup(cfi_rows_freep) struct cfi_rows *rows = NULL;
+	cleanup(freep) uint64_t *packed = NULL;
+	struct table_slot slot;
+	size_t n;
+	int r = cfi_compile(&rows, &frame->input, &limits);
+
+	if (r)
+		return r == CFI_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
+	if (table_pack(rows, WORDS_MAX - images->n_words, &slot, &packed, &n))
+		return TABLE_REFUSED;
+	memcpy(images->words + images->n_words, packed, n * sizeof(*packed));
+	slot.first = (uint32_t)images->n_words;
+	images->n_words += n;
+	*ret = slot;
+	return TABLE_LOADED;
+}
+
+/*
+ * Compiles the file that @line maps, or the image at @vdso unless that is NULL, behind the words
+ * that are there. *ret says what came of it; only a table that is loaded raises n_words. Nothing
+ * but memory and the file's own make it fail: frame pointers remain.
+ */
+static void image_table_make(struct images *images, const struct maps_line *line, const void *vdso,
+			     struct table_slot *ret)
+{
+	cleanup(eh_frame_deinit) struct eh_frame frame = {0};
+	int r = read_frame(line, vdso, &frame);
+
+	memset(ret, 0, sizeof(*ret));
+	if (r)
+		ret->state = r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
+	else
+		ret->state = image_table_compile(images, &frame, ret);
+}
+
 /* The table's slot of the image that @line maps, compiled unless it is there already. */
 static uint32_t images_find_slot(struct images *images, const struct maps_line *line)
 {
@@ -90,7 +216,7 @@ static uint32_t images_find_slot(struct images *images, const struct maps_line *
 			return i;
 	if (images->n_images == IMAGES_MAX)
 		return SLOT_NONE;
-	image_table_make(line, vdso, images->words, WORDS_MAX, &images->n_words, slot);
+	image_table_make(images, line, vdso, slot);
 	images->images[images->n_images] = (struct image){line->device, line->inode};
 	return images->n_images++;
 }

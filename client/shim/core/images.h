@@ -62,4 +62,19 @@ const uint64_t *images_words(const struct images *images, size_t *ret_n);
  */
 int images_lines(struct images *images, char **ret);
 
+/* A set of addresses, as few ranges: what compilers at run time have mapped and unmapped. Pure. */
+#define RANGES_MAX 4096
+
+struct ranges {
+	unsigned n;
+	struct range {
+		uint64_t start, end;
+	} at[RANGES_MAX]; /* ascending, apart from each other */
+};
+
+/* Adds @start up to @end, which is above. False: there are too many, it is as it was. */
+bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end);
+/* Takes them out. False: there are too many, it is as it was. */
+bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end);
+
 #endif

@@ -11,6 +11,7 @@
  * Programs close descriptors that they do not know: it is looked at before it is used.
  */
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +31,36 @@ bool profile_file_write(struct profile_file *file, const uint8_t *bytes, size_t 
 			bool is_last);
 /* Closes it, if the descriptor still is its. */
 void profile_file_close(struct profile_file *file);
+
+struct images;
+struct tally;
+
+/*
+ * X(name): what became of the ticks, each as often as its timer had run out.
+ *
+ *   seen = complete + truncated + broken + filtered + unseen + what was lost before the walk
+ */
+#define PROFILE_COUNTERS(X)                                                                \
+	X(seen)                                                                            \
+	X(complete)                                                                        \
+	X(truncated) /* more frames than there is room for */                              \
+	X(broken)    /* no root was reached */                                             \
+	X(filtered)  /* the program's own filter would not have it */                      \
+	X(cut)       /* the table of stacks is full: only the leaf was kept */             \
+	X(lost)      /* the same, of the leaf as well; or the mappings just changed */     \
+	X(unseen)    /* of threads too short for a tick: count for what they began with */ \
+	X(repeated)  /* of those seen: count for the last stack of a thread */
+
+#define PROFILE_COUNTER_FIELD(name) _Atomic uint64_t name;
+struct profile_counters {
+	PROFILE_COUNTERS(PROFILE_COUNTER_FIELD)
+};
+
+/*
+ * The legacy CPU profile (common/profile/cpuprofile.h), with our own account. *ret is malloc'ed.
+ * Returns 0 or negative errno.
+ */
+int profile_encode(const struct tally *tally, struct images *images, uint64_t period_us,
+		   const struct profile_counters *counters, uint8_t **ret, size_t *ret_length);
 
 #endif

@@ -16,7 +16,6 @@
 
 /* Of the ABI: what a function may use below its stack pointer. */
 #define RED_ZONE 128
-#define PAGE     4096
 /* Reads through the kernel that one walk may cost. */
 #define FETCHES_MAX 128
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "client/gateway/urls.h"
+#include "client/gateway/debuginfo.h"
 #include "tests/support/says.h"
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})

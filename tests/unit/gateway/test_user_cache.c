@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "client/gateway/user_cache.h"
+#include "client/gateway/fetch/fetch.h"
 
 static const char *const variables[] = {"DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME", "HOME"};
 

@@ -2,7 +2,7 @@
 /* What is made of whatever answers at profd's socket. */
 #include "tests/unit/gateway/fake_profd.h"
 
-#include "client/gateway/wanted.h"
+#include "client/gateway/debuginfo.h"
 #include "tests/support/says.h"
 
 static int ask(struct fake_profd *profd, struct wanted *ret, struct wanted_message *message)

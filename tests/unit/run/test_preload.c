@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "client/run/preload.h"
+#include "client/run/program.h"
+#include "common/cleanup.h"
 
 /* The path of a library that is part of this program. */
 static void find_own(char ret[4096])

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "client/shim/core/ranges.h"
+#include "client/shim/core/images.h"
 
 #define ADDRESSES 200
 

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "client/shim/core/itimer.h"
 #include "client/shim/core/threads.h"
 
 #define MS      UINT64_C(1000000)

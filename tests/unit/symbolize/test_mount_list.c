@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "client/symbolize/mount_list.h"
+#include "client/symbolize/files.h"
 
 static const char text[] = "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 			   "23 22 0:21 / /proc rw - proc proc rw\n"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Names that do not fit keep what tells most. */
-#include "client/top/fit_name.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

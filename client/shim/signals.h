@@ -1,6 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_SHIM_PROGRAM_ACTION_H
-#define PROFD_CLIENT_SHIM_PROGRAM_ACTION_H
+#ifndef PROFD_CLIENT_SHIM_SIGNALS_H
+#define PROFD_CLIENT_SHIM_SIGNALS_H
+
+/* Signals that the library takes, and what the program sees of that (hooks.c). */
+#include <signal.h>
+#include <stdbool.h>
+
+/* sigaction(2), behind our own. */
+int hooks_sigaction(int number, const struct sigaction *action, struct sigaction *before);
+
+/*
+ * Signals that end the program, abort(3)'s among them: the profile is written before they do. Only
+ * those that nobody handles. What the program sees is as if nobody did: sigaction(2) says so
+ * (hooks.c), and after the profile the same signal comes again, with the same siginfo at the
+ * same instruction, and ends it: status, core file and parent know no difference.
+ *
+ * A signal for which the kernel finds no room on the stack ends the program at once, and so does
+ * one that was blocked when an instruction raised it.
+ */
+
+/* Handles the signals that have no handler, and gives back those that still are ours. */
+void fatal_begin(void);
+void fatal_end(void);
+/* Whether @action is ours. */
+bool fatal_is(const struct sigaction *action);
 
 /*
  * What the program itself wants done with the signal of our timers. Many programs set an action for
@@ -11,8 +34,6 @@
  * Not like the kernel's: SA_RESTART always holds, and a handler may run on the alternate stack
  * without SA_ONSTACK.
  */
-#include <signal.h>
-#include <stdbool.h>
 
 /*
  * As sigaction(2) of that signal, which ours is the action of; first of all with what ours took the
