@@ -43,7 +43,7 @@ static int collapsed_init(struct view *view)
 {
 	int r = stack_tree_new(&view->tree, STACK_TREE_NODES_MAX, 1);
 
-	return r ? r : profile_new(&((struct collapsed_view *)view)->texts);
+	return r ?: profile_new(&((struct collapsed_view *)view)->texts);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -125,17 +125,15 @@ static int collapsed_end(struct view *view, const struct view_input *input, FILE
 	size_t n = profile_n_strings(c->texts);
 	cleanup(freep) const char **texts = calloc(n, sizeof(*texts));
 	cleanup(freep) uint32_t *ranks = NULL;
-	int r;
 
 	(void)input;
 	if (!texts)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < n; i++)
 		texts[i] = profile_string(c->texts, i);
-	r = stack_tree_rank_texts(texts, n, &ranks);
-	if (!r)
-		r = stack_tree_order(view->tree, ranks, true, &order);
-	return r ? r : write_lines(c, &order, out);
+	return stack_tree_rank_texts(texts, n, &ranks) ?:
+		stack_tree_order(view->tree, ranks, true, &order) ?:
+		write_lines(c, &order, out);
 }
 
 const struct view_class view_collapsed = {

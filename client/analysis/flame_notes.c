@@ -165,12 +165,10 @@ static int flame_notes_put_comment(struct notes *n, const struct profile *p, siz
 static int flame_notes_put_losses(struct notes *n, const struct profile *p)
 {
 	cleanup(memory_text_deinit) struct memory_text line = {0};
-	int r = memory_text_open(&line);
+	int r = memory_text_open(&line) ?:
+		header_print_losses(line.out, p) ?:
+		memory_text_close(&line);
 
-	if (!r)
-		r = header_print_losses(line.out, p);
-	if (!r)
-		r = memory_text_close(&line);
 	if (r || !line.length)
 		return r;
 	line.text[line.length - 1] = '\0'; /* instead of the newline */
@@ -189,9 +187,7 @@ int flame_notes_write(const struct view_input *input, FILE *out)
 		flame_notes_put_line(&n, input->notes[i]);
 	flame_notes_put_program(&n, p);
 	flame_notes_put_times(&n, p);
-	r = flame_notes_put_windows(&n, p);
-	if (!r)
-		r = flame_notes_put_losses(&n, p);
+	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, p);
 	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX && !r; i++)
 		r = flame_notes_put_comment(&n, p, i);
 	fputc(']', out);

@@ -47,7 +47,7 @@ int frame_names_init(struct frame_names *names, const struct view_input *input,
 		r = frame_names_add(names, input, nodes[i].frame);
 	if (!r)
 		r = stack_tree_rank_texts((const char *const *)names->texts, names->n, &ranks);
-	return r ? r : stack_tree_order(tree, ranks, false, &names->order);
+	return r ?: stack_tree_order(tree, ranks, false, &names->order);
 }
 
 void frame_names_deinit(struct frame_names *names)

@@ -11,6 +11,7 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
 
@@ -139,9 +140,7 @@ struct ordering {
 
 static int compare_magnitudes(int64_t a, int64_t b)
 {
-	a = graph_magnitude(a);
-	b = graph_magnitude(b);
-	return a > b ? -1 : a < b;
+	return order_of(graph_magnitude(b), graph_magnitude(a));
 }
 
 static int compare_digits(int64_t a, int64_t b)
@@ -172,15 +171,12 @@ static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 	const struct frame *x = &g->infos.all[g->nodes[a].info],
 			   *y = &g->infos.all[g->nodes[b].info];
 	const struct profile *p = g->profile;
-	int c = strcmp(profile_string(p, x->name), profile_string(p, y->name));
 
-	if (!c)
-		c = strcmp(profile_string(p, x->filename), profile_string(p, y->filename));
-	if (!c)
-		c = compare_digits(x->start_line, y->start_line);
-	if (!c)
-		c = compare_objects(profile_string(p, x->object), profile_string(p, y->object));
-	return c ? c : a < b ? -1 : a > b;
+	return strcmp(profile_string(p, x->name), profile_string(p, y->name)) ?:
+		strcmp(profile_string(p, x->filename), profile_string(p, y->filename)) ?:
+		compare_digits(x->start_line, y->start_line) ?:
+		compare_objects(profile_string(p, x->object), profile_string(p, y->object)) ?:
+		order_of(a, b);
 }
 
 static int compare_nodes(const void *a, const void *b, void *userdata)
@@ -189,14 +185,12 @@ static int compare_nodes(const void *a, const void *b, void *userdata)
 	const struct ordering *o = userdata;
 	const struct graph_node *nx = &o->g->nodes[x], *ny = &o->g->nodes[y];
 	bool by_flat = !o->g->options.is_picture && !o->g->options.by_cum;
-	int c = compare_magnitudes(o->scores[x], o->scores[y]);
 
-	if (!c)
-		c = strcmp(graph_name(o->g, x), graph_name(o->g, y));
-	if (!c)
-		c = by_flat ? compare_magnitudes(nx->cum.value, ny->cum.value)
-			    : compare_magnitudes(nx->flat.value, ny->flat.value);
-	return c ? c : compare_infos(o->g, x, y);
+	return compare_magnitudes(o->scores[x], o->scores[y]) ?:
+		strcmp(graph_name(o->g, x), graph_name(o->g, y)) ?:
+		compare_magnitudes(by_flat ? nx->cum.value : nx->flat.value,
+				   by_flat ? ny->cum.value : ny->flat.value) ?:
+		compare_infos(o->g, x, y);
 }
 
 int graph_sort(struct graph *g)
@@ -241,13 +235,11 @@ static int compare_calls(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct graph *g = userdata;
 	const struct graph_call *cx = &g->calls[x], *cy = &g->calls[y];
-	int c = compare_magnitudes(cx->weight.value, cy->weight.value);
 
-	if (!c)
-		c = strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller));
-	if (!c)
-		c = strcmp(graph_name(g, cx->callee), graph_name(g, cy->callee));
-	return c ? c : x < y ? -1 : x > y;
+	return compare_magnitudes(cx->weight.value, cy->weight.value) ?:
+		strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller)) ?:
+		strcmp(graph_name(g, cx->callee), graph_name(g, cy->callee)) ?:
+		order_of(x, y);
 }
 
 void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
@@ -286,14 +278,12 @@ int graph_connect(struct graph *g)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < g->calls_in.n && !r; i++) {
-		r = graph_make_name(g, g->calls[i].caller);
-		if (!r)
-			r = graph_make_name(g, g->calls[i].callee);
-	}
-	if (!r)
-		r = graph_make_call_lists(g, true, &g->callers, &g->first_caller);
-	return r ? r : graph_make_call_lists(g, false, &g->callees, &g->first_callee);
+	for (size_t i = 0; i < g->calls_in.n && !r; i++)
+		r = graph_make_name(g, g->calls[i].caller)
+			    ?: graph_make_name(g, g->calls[i].callee);
+	return r ?:
+		graph_make_call_lists(g, true, &g->callers, &g->first_caller) ?:
+		graph_make_call_lists(g, false, &g->callees, &g->first_callee);
 }
 
 const uint32_t *graph_callers(const struct graph *g, uint32_t node, size_t *ret_n)

@@ -8,6 +8,7 @@
 #include "client/analysis/memory_text.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
 
 void label_texts_deinit(struct label_texts *t)
 {
@@ -32,9 +33,7 @@ static int label_texts_compare_labels(const void *a, const void *b)
 	const struct profile_label *x = *(const struct profile_label *const *)a;
 	const struct profile_label *y = *(const struct profile_label *const *)b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order_of(x->key, y->key) ?: order_of(x, y);
 }
 
 int label_texts_init(struct label_texts *ret, const struct profile_label *labels, size_t n,

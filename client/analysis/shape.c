@@ -108,11 +108,9 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 	s->with_columns = o->show_columns || (o->granularity == SHAPE_ADDRESSES && !o->no_inlines);
 	s->filters_names = shape_option_is_set(o->focus) || shape_option_is_set(o->ignore) ||
 			   shape_option_is_set(o->hide) || shape_option_is_set(o->show);
-	r = shape_keys_init(&s->roots, o->tagroot);
-	if (!r)
-		r = shape_keys_init(&s->leaves, o->tagleaf);
-	if (!r)
-		r = shape_compile(s, o, message);
+	r = shape_keys_init(&s->roots, o->tagroot) ?:
+		shape_keys_init(&s->leaves, o->tagleaf) ?:
+		shape_compile(s, o, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&s);

@@ -26,7 +26,7 @@ static int find_label_frame(struct shape *s, struct profile *p, const struct lab
 				 &line.bits);
 	if (!r && s->options.granularity != SHAPE_FUNCTIONS)
 		r = shape_clean_file(s, p, f->key, &line.function.filename);
-	return r ? r : shape_add_place(s, &s->label_places, &spot, &line, 1);
+	return r ?: shape_add_place(s, &s->label_places, &spot, &line, 1);
 }
 
 static int put_value(struct shape *s, size_t *length, const char *value)

@@ -11,6 +11,7 @@
 #include "client/analysis/shape_private.h"
 #include "client/analysis/source_path.h"
 #include "common/error.h"
+#include "common/text_print.h"
 
 #define BIT(regex) ((uint8_t)(1U << (regex)))
 
@@ -275,11 +276,8 @@ static int bind_drop_frames(struct shape *s, const struct profile *p)
 
 		if (!texts[i])
 			continue;
-		if (asprintf(&whole, "^(%s)$", profile_string(p, texts[i])) < 0) {
-			whole = NULL;
-			return error_origin(-ENOMEM);
-		}
-		r = regex_new(&s->regexes[SHAPE_DROP + i], names[i], whole, &message);
+		r = text_print(&whole, "^(%s)$", profile_string(p, texts[i]))
+			    ?: regex_new(&s->regexes[SHAPE_DROP + i], names[i], whole, &message);
 	}
 	if (r < 0)
 		return r;
@@ -363,16 +361,12 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 
 int shape_bind(struct shape *s, struct profile *p)
 {
-	int r = s->is_bound ? 0 : bind_drop_frames(s, p);
+	int r = (s->is_bound ? 0 : bind_drop_frames(s, p)) ?:
+		shape_bind_keys(&s->roots, p) ?:
+		shape_bind_keys(&s->leaves, p) ?:
+		bind_functions(s, p) ?:
+		bind_mappings(s, p);
 
-	if (!r)
-		r = shape_bind_keys(&s->roots, p);
-	if (!r)
-		r = shape_bind_keys(&s->leaves, p);
-	if (!r)
-		r = bind_functions(s, p);
-	if (!r)
-		r = bind_mappings(s, p);
 	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
 		r = bind_location(s, p, &p->locations[i]);
 	if (!r && s->tagfocus)

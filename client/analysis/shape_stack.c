@@ -62,9 +62,8 @@ static int make_chain(struct shape *s, struct profile *p, const struct profile_s
 	if (seen & ANY_DROP)
 		shape_chain_drop_frames(s);
 	s->chain_start -= s->leaves.n;
-	r = shape_label_frames(s, p, stack, &s->leaves, &s->chain[s->chain_start]);
-	if (!r)
-		r = shape_label_frames(s, p, stack, &s->roots, &s->chain[s->n_chain]);
+	r = shape_label_frames(s, p, stack, &s->leaves, &s->chain[s->chain_start])
+		    ?: shape_label_frames(s, p, stack, &s->roots, &s->chain[s->n_chain]);
 	if (r)
 		return r;
 	s->n_chain += s->roots.n;
@@ -181,7 +180,7 @@ static int grow_stack(struct shape *s, size_t n)
 	size_t max = s->max_stack;
 	int r = room_make(&s->stack_frames, &max, n, sizeof(*s->stack_frames));
 
-	return r ? r : room_make(&s->stack_inlined, &s->max_stack, n, 1);
+	return r ?: room_make(&s->stack_inlined, &s->max_stack, n, 1);
 }
 
 static int shape_write_frames(struct shape *s, struct stack *stack)

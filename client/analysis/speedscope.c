@@ -121,7 +121,7 @@ static int speedscope_add(struct view *view, const struct view_input *input,
 	uint32_t thread = 0;
 	int r = speedscope_find_thread(s, input->profile, stack, &thread);
 
-	return r ? r : stack_tree_add(s->view.tree, thread, stack, &stack->values[input->type]);
+	return r ?: stack_tree_add(s->view.tree, thread, stack, &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

@@ -104,9 +104,8 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 	struct code_view *v = (struct code_view *)view;
 	cleanup(code_symbols_deinit) struct code_symbols symbols = {0};
 	struct writer w = {.out = out, .view = v, .input = input, .symbols = &symbols};
-	int r = objects_new(&v->objects, input->profile);
-	if (!r)
-		r = code_symbols_init(&symbols, v, input, false);
+	int r = objects_new(&v->objects, input->profile)
+			?: code_symbols_init(&symbols, v, input, false);
 	if (r)
 		return r;
 	if (!symbols.n_symbols)

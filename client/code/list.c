@@ -13,6 +13,7 @@
 #include "client/code/code_view.h"
 #include "client/code/source_file.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 
 #define MARGIN 5 /* lines before and behind those with samples */
@@ -26,11 +27,8 @@ struct spot {
 static int list_compare_spots(const void *a, const void *b)
 {
 	const struct spot *x = a, *y = b;
-	int r = strcmp(x->name, y->name);
 
-	if (!r)
-		r = strcmp(x->file, y->file);
-	return r ? r : x->line < y->line ? -1 : x->line > y->line;
+	return strcmp(x->name, y->name) ?: strcmp(x->file, y->file) ?: order_of(x->line, y->line);
 }
 
 static int list_collect_spots(const struct code_view *v, const struct view_input *input,

@@ -13,6 +13,7 @@
 
 #include "client/symbolize/symbolize.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 
 /* A mapping. Sorted by path and start, and of the same ones the first of the profile last. */
@@ -39,11 +40,9 @@ static int objects_compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
 
-	if (x->path != y->path)
-		return x->path < y->path ? -1 : 1;
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->mapping > y->mapping ? -1 : x->mapping < y->mapping;
+	return order_of(x->path, y->path) ?:
+		order_of(x->start, y->start) ?:
+		order_of(y->mapping, x->mapping);
 }
 
 static int make_places(struct objects *o)
@@ -79,11 +78,7 @@ int objects_new(struct objects **ret, const struct profile *p)
 		return error_origin(-ENOMEM);
 	o->p = p;
 	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = make_places(o);
-	if (!r)
-		r = files_new(&o->files, o->root_fd);
-	if (!r)
-		r = asker_new(&o->asker, NULL, 0);
+	r = make_places(o) ?: files_new(&o->files, o->root_fd) ?: asker_new(&o->asker, NULL, 0);
 	if (r)
 		return r;
 	o->source = (struct object_source){

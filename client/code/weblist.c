@@ -212,11 +212,9 @@ static int weblist_end(struct view *view, const struct view_input *input, FILE *
 		.input = input,
 		.page = {.values = &values, .input = input, .options = &view->options},
 	};
-	int r = objects_new(&v->objects, input->profile);
-	if (!r)
-		r = code_view_sources(v, &w.page.sources);
-	if (!r)
-		r = code_symbols_init(&w.symbols, v, input, true);
+	int r = objects_new(&v->objects, input->profile) ?:
+		code_view_sources(v, &w.page.sources) ?:
+		code_symbols_init(&w.symbols, v, input, true);
 	for (size_t i = 0; !r && i < w.symbols.n_symbols && !w.page.is_cut; i++)
 		r = weblist_add_symbol(&w, &w.symbols.symbols[i]);
 	for (size_t i = 0; !r && i < view->graph->n_order; i++)

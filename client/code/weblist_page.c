@@ -14,6 +14,7 @@
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "client/code/code_view.h"
+#include "common/order.h"
 #include "common/utf8.h"
 
 #define MARGIN 5 /* lines around those that have instructions */
@@ -114,17 +115,12 @@ static void weblist_put_values(const struct weblist_page *page, int64_t flat, in
 static int weblist_compare_places(const void *a, const void *b)
 {
 	const struct weblist_place *x = a, *y = b;
-	int r = strcmp(x->function, y->function);
 
-	if (!r)
-		r = strcmp(x->file, y->file);
-	if (r)
-		return r;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return strcmp(x->function, y->function) ?:
+		strcmp(x->file, y->file) ?:
+		order_of(x->line, y->line) ?:
+		order_of(x->key, y->key) ?:
+		order_of(x->address, y->address);
 }
 
 /* What some places weigh. */
@@ -256,12 +252,10 @@ static int weblist_put_legend(const struct weblist_page *page, FILE *out)
 {
 	cleanup(memory_text_deinit) struct memory_text header = {0};
 	char total[MEASURE_TEXT_MAX];
-	int r = memory_text_open(&header);
+	int r = memory_text_open(&header) ?:
+		header_print_profile(header.out, page->input, page->values) ?:
+		memory_text_close(&header);
 
-	if (!r)
-		r = header_print_profile(header.out, page->input, page->values);
-	if (!r)
-		r = memory_text_close(&header);
 	if (r)
 		return r;
 	fputs("<pre class=\"legend\">", out);

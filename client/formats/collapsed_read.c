@@ -33,11 +33,10 @@ static int collapsed_add_frame(struct frame_list *list, struct profile *p, struc
 {
 	struct profile_line line = {0};
 	uint32_t location;
-	int r = text_add_function(p, name, &line.function);
+	int r = text_add_function(p, name, &line.function)
+			?: profile_add_location(p, PROFILE_NONE, 0, &line, 1, &location);
 
-	if (!r)
-		r = profile_add_location(p, PROFILE_NONE, 0, &line, 1, &location);
-	return r ? r : frame_list_add(list, location);
+	return r ?: frame_list_add(list, location);
 }
 
 /* From root to leaf in the text, the other way round in the profile. */
@@ -99,12 +98,10 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *p = NULL;
-	int r = profile_new(&p);
+	int r = profile_new(&p) ?:
+		profile_add_sample_type(p, "samples", "count") ?:
+		collapsed_read_lines(data, length, p, message);
 
-	if (!r)
-		r = profile_add_sample_type(p, "samples", "count");
-	if (!r)
-		r = collapsed_read_lines(data, length, p, message);
 	if (r == -E2BIG)
 		return REFUSE(message, "more names than can be numbered");
 	if (r)

@@ -20,11 +20,9 @@ int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
 	int r;
 
 	*ret = (struct image_world){.notes = notes};
-	r = files_new(&ret->files, root_fd);
-	if (!r)
-		r = kernel_new(&ret->kernel, ret->files);
-	if (!r)
-		r = asker_new(&ret->asker, NULL, 0);
+	r = files_new(&ret->files, root_fd) ?:
+		kernel_new(&ret->kernel, ret->files) ?:
+		asker_new(&ret->asker, NULL, 0);
 	ret->source = (struct object_source){
 		.files = ret->files, .asker = ret->asker, .notes = notes, .want_lines = true};
 	return r;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 
 struct making {
@@ -53,12 +54,10 @@ static int procedures_add_count(void *context, size_t i, const struct image_plac
 static int procedures_compare_counts(const void *a, const void *b)
 {
 	const struct procedure *x = a, *y = b;
-	int r;
 
-	if (x->count != y->count)
-		return x->count > y->count ? -1 : 1;
-	r = strcmp(x->name, y->name);
-	return r ? r : x->start < y->start ? -1 : x->start > y->start;
+	return order_of(y->count, x->count) ?:
+		strcmp(x->name, y->name) ?:
+		order_of(x->start, y->start);
 }
 
 int procedures_init(struct procedures *ret, struct image_code *code, const struct image *image)
