@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/flame.h"
 #include "client/analysis/label_units.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
