@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/label_texts.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"

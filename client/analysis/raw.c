@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/analysis/label_texts.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

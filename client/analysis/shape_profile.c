@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything is translated when a sample first needs it, and its number there remembered. */
-#include "client/analysis/shape_profile.h"
+#include "client/analysis/shape.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "client/analysis/intern.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/regex.h"
 #include "common/error.h"
 #include "common/profile/measure.h"

@@ -6,7 +6,7 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/intern.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/values.h"

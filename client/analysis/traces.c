@@ -9,8 +9,7 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/header.h"
-#include "client/analysis/label_texts.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/values.h"
