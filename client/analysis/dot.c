@@ -13,7 +13,6 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/graph_tags.h"
-#include "client/analysis/header.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"

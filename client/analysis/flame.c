@@ -26,14 +26,13 @@
  * Values of other types than the chosen one stand apart from them, for those nodes alone that have
  * any: mostly the ends of stacks, one in ten.
  */
+#include "client/analysis/flame.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/flame_notes.h"
-#include "client/analysis/flame_page.h"
-#include "client/analysis/frame_names.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"

@@ -3,15 +3,15 @@
  * Lines of reports and comments of profd's both have the form "heading: text". The values of one
  * name are looked for in all later comments, so that a heading is there once.
  */
-#include "client/analysis/flame_notes.h"
+#include "client/analysis/flame.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "client/analysis/header.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/memory_text.h"
+#include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/analysis/frame_names.h"
+#include "client/analysis/stack_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "client/analysis/frames.h"
 #include "client/analysis/node_name.h"
-#include "client/analysis/stack_tree.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/error.h"

@@ -60,10 +60,7 @@ int label_texts_init(struct label_texts *ret, const struct profile_label *labels
 
 		for (end = i + 1; end < n_ordered && ordered[end]->key == ordered[i]->key;)
 			end++;
-		if (!r)
-			r = print(context, ordered + i, end - i, text.out);
-		if (!r)
-			r = memory_text_close(&text);
+		r = r ?: print(context, ordered + i, end - i, text.out) ?: memory_text_close(&text);
 		if (r)
 			return r;
 		ret->all[ret->n++] = steal_ptr(&text.text);

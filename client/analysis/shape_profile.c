@@ -171,12 +171,10 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 					is_label ? add_label_location : shape_add_location,
 					&to->chain[i]);
 	}
-	if (!r)
-		r = shape_translate_labels(to, stack);
-	if (r)
-		return r;
-	return profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
-				     stack->n_labels);
+	return r ?:
+		shape_translate_labels(to, stack) ?:
+		profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
+				      stack->n_labels);
 }
 
 /* --- the profile itself ----------------------------------------------------------------------- */

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/frame_names.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "client/analysis/graph.h"
-#include "client/analysis/header.h"
 #include "client/analysis/labels.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"

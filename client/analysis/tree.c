@@ -5,7 +5,6 @@
  * functions whose names match, with all of their calls.
  */
 #include "client/analysis/graph.h"
-#include "client/analysis/header.h"
 #include "client/analysis/regex.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"

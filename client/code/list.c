@@ -148,10 +148,7 @@ static int list_end(struct view *view, const struct view_input *input, FILE *out
 	int r = list_collect_spots(v, input, &spots, &n);
 	if (!r && !n)
 		return code_view_no_match(v);
-	if (!r)
-		r = objects_new(&v->objects, input->profile);
-	if (!r)
-		r = code_view_sources(v, &sources);
+	r = r ?: objects_new(&v->objects, input->profile) ?: code_view_sources(v, &sources);
 	if (r)
 		return r;
 	values_init(&values, input, &v->view.options);

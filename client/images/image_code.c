@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 _Static_assert((int)IMAGE_CODE_E_OK == (int)OBJECT_E_OK &&
 		       (int)IMAGE_CODE_E_NONE == (int)OBJECT_E_NONE &&
@@ -177,12 +178,11 @@ static int procedures_add_count(void *context, size_t i, const struct image_plac
 		struct procedure new = {.start = is_named ? place->start : 0,
 					.size = is_named ? place->size : 0};
 
-		if (room_make(&made->all, &m->n_allocated, made->n + 1, sizeof(*made->all)))
+		if (text_copy(&new.name, place->name) ||
+		    room_append(&made->all, &m->n_allocated, &made->n, new)) {
+			free(new.name);
 			return -ENOMEM;
-		new.name = strdup(place->name);
-		if (!new.name)
-			return error_origin(-ENOMEM);
-		made->all[made->n++] = new;
+		}
 		at = made->n;
 		if (!is_named)
 			m->nameless = at;
