@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --collapsed: a line for each distinct stack of names, as flame graph programs take them and
- * client/formats/collapsed.h writes whole profiles: `main;work;memcpy 42`, the value in the unit of
- * its type, whatever the unit option says. Stacks have been shaped, and names are those of reports
- * (node_name.h), where what has no name is `[module]`. Lines are in the order of their names, each
- * stack before those that go on from it; those whose values cancel out are left out.
+ * client/formats/text_formats.h writes whole profiles: `main;work;memcpy 42`, the value in the unit
+ * of its type, whatever the unit option says. Stacks have been shaped, and names are those of
+ * reports (node_name.h), where what has no name is `[module]`. Lines are in the order of their
+ * names, each stack before those that go on from it; those whose values cancel out are left out.
  *
  * Frames of the same name are one: the tree is one of names, interned, instead of frames.
  */

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "client/formats/collapsed.h"
-#include "client/formats/perf_script_read.h"
+#include "client/formats/text_formats.h"
 #include "common/cleanup.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/gunzip.h"

@@ -4,7 +4,7 @@
  * are independent of each other: a line is split at its last blank, and its stack from the end on,
  * because profiles have the leaf first.
  */
-#include "client/formats/collapsed.h"
+#include "client/formats/text_formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
  * with a blank and then a hexadecimal number and no time; any other line with a time is a sample's
  * first. What is neither (source lines, other records) is passed over.
  */
-#include "client/formats/perf_script_read.h"
+#include "client/formats/text_formats.h"
 
 #include <ctype.h>
 #include <errno.h>
