@@ -15,11 +15,6 @@
 #include "common/profile/profile.h"
 #include "common/room.h"
 
-static int64_t graph_magnitude(int64_t value)
-{
-	return value < 0 ? -value : value;
-}
-
 int graph_list(struct graph *g)
 {
 	int64_t total = 0;
@@ -38,8 +33,8 @@ int graph_list(struct graph *g)
 		g->order[g->n_order++] = i;
 		total = graph_add_clamped(total, node->flat.value);
 	}
-	g->node_cutoff = graph_magnitude(values_clamp((double)total * g->options.nodefraction));
-	g->call_cutoff = graph_magnitude(values_clamp((double)total * g->options.edgefraction));
+	g->node_cutoff = llabs(values_clamp((double)total * g->options.nodefraction));
+	g->call_cutoff = llabs(values_clamp((double)total * g->options.edgefraction));
 	return 0;
 }
 
@@ -50,7 +45,7 @@ size_t graph_drop_below(struct graph *g)
 	for (size_t i = 0; i < n_before; i++) {
 		struct graph_node *node = &g->nodes[g->order[i]];
 
-		if (graph_magnitude(node->cum.value) < g->node_cutoff)
+		if (llabs(node->cum.value) < g->node_cutoff)
 			node->is_listed = false;
 		else
 			g->order[n++] = g->order[i];
@@ -109,7 +104,7 @@ static double graph_calls_entropy(const struct graph *g, const uint32_t *calls, 
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &g->calls[calls[i]];
 
-		share = (double)graph_magnitude(call->weight.value) / total;
+		share = (double)llabs(call->weight.value) / total;
 		if (call->caller != call->callee && share > 0)
 			score -= share * log2(share);
 	}
@@ -140,7 +135,7 @@ struct ordering {
 
 static int compare_magnitudes(int64_t a, int64_t b)
 {
-	return order_of(graph_magnitude(b), graph_magnitude(a));
+	return order_of(llabs(b), llabs(a));
 }
 
 static int compare_digits(int64_t a, int64_t b)
@@ -222,7 +217,7 @@ size_t graph_trim_calls(struct graph *g)
 		struct graph_call *call = &g->calls[i];
 
 		if (call->is_gone || !g->nodes[call->callee].is_listed ||
-		    graph_magnitude(call->weight.value) >= g->call_cutoff)
+		    llabs(call->weight.value) >= g->call_cutoff)
 			continue;
 		call->is_gone = true;
 		n++;
