@@ -75,13 +75,9 @@ static int graph_tags_push_kind(struct graph_tags *t, struct graph_tag_kind kind
 	if (r)
 		return r;
 	kind.name = profile_string(t->texts, kind.text);
-	r = intern_add(&t->kinds_in, &t->kinds, &kind, sizeof(kind),
-		       offsetof(struct graph_tag_kind, name), ret)
-		    ?: room_make(&t->current, &t->capacity_current, t->n_current + 1,
-				 sizeof(*t->current));
-	if (!r)
-		t->current[t->n_current++] = *ret;
-	return r;
+	return intern_add(&t->kinds_in, &t->kinds, &kind, sizeof(kind),
+			  offsetof(struct graph_tag_kind, name), ret)
+		       ?: room_append(&t->current, &t->capacity_current, &t->n_current, *ret);
 }
 
 bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input)

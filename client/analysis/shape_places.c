@@ -212,20 +212,13 @@ static int shape_place_add_frame(struct shape *s, struct places *places,
 				 bool is_inlined)
 {
 	const struct frame frame = frame_of(s, spot, line);
-	struct place_frame *new;
-	int r;
+	struct place_frame new = {.line = line ? line->number : PROFILE_NONE,
+				  .is_inlined = is_inlined};
 
 	if (places->n_frames >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	r = room_make(&places->frames, &places->max_frames, places->n_frames + 1, sizeof(*new));
-	if (r)
-		return r;
-	new = &places->frames[places->n_frames];
-	new->line = line ? line->number : PROFILE_NONE;
-	new->is_inlined = is_inlined;
-	r = frames_intern(&s->frames, &frame, &new->frame);
-	places->n_frames += !r;
-	return r;
+	return frames_intern(&s->frames, &frame, &new.frame)
+		       ?: room_append(&places->frames, &places->max_frames, &places->n_frames, new);
 }
 
 /* Adds the place that the @n @lines (which it changes) at @spot are. 0 or negative errno. */
@@ -233,30 +226,22 @@ static int shape_add_place(struct shape *s, struct places *places, const struct 
 			   struct shape_line *lines, uint32_t n)
 {
 	struct left left = {.lines = lines, .n = n, .mapping_bits = spot->bits};
-	struct place *place;
-	int r;
+	struct place place = {.first = (uint32_t)places->n_frames};
+	int r = 0;
 
 	if (places->n >= SHAPE_LABEL_BIT)
 		return error_origin(-E2BIG);
-	r = room_make(&places->all, &places->max, places->n + 1, sizeof(*places->all));
-	if (r)
-		return r;
 	if (!spot->is_label)
 		shape_place_drop_frames(&left);
 	focus_and_hide(s, &left);
 	shape_place_cut_lines(s, &left);
-	place = &places->all[places->n];
-	place->first = (uint32_t)places->n_frames;
 	if (!left.n && !(left.flags & PLACE_HIDDEN))
 		r = shape_place_add_frame(s, places, spot, NULL, false);
 	for (uint32_t i = 0; i < left.n && !r; i++)
 		r = shape_place_add_frame(s, places, spot, &left.lines[i], i + 1 < left.n);
-	if (r)
-		return r;
-	place->n = (uint32_t)(places->n_frames - place->first);
-	place->flags = left.flags;
-	places->n++;
-	return 0;
+	place.n = (uint32_t)(places->n_frames - place.first);
+	place.flags = left.flags;
+	return r ?: room_append(&places->all, &places->max, &places->n, place);
 }
 
 /* --- a profile's things ----------------------------------------------------------------------- */

@@ -467,11 +467,11 @@ static int list_depth_first(const struct stack_tree_node *nodes, const uint32_t 
 	uint32_t node = ROOT;
 
 	for (;;) {
-		int r = room_make(&ways, &n_allocated, n + 1, sizeof(*ways));
+		int r = room_append(&ways, &n_allocated, &n,
+				    (struct way){starts[node], starts[node + 1]});
 
 		if (r)
 			return r;
-		ways[n++] = (struct way){starts[node], starts[node + 1]};
 		while (n && ways[n - 1].next == ways[n - 1].end)
 			n--;
 		if (!n)

@@ -353,8 +353,6 @@ static int weblist_add_place(struct weblist_page *w, const struct weblist_place 
 		w->is_cut = true;
 		return 0;
 	}
-	if (room_make(&w->places, &w->n_allocated, w->n + 1, sizeof(*w->places)))
-		return -ENOMEM;
 	copy = *place;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		const char *text = *texts[i];
@@ -364,8 +362,7 @@ static int weblist_add_place(struct weblist_page *w, const struct weblist_place 
 		if (text && !*texts[i])
 			return error_origin(-ENOMEM);
 	}
-	w->places[w->n++] = copy;
-	return 0;
+	return room_append(&w->places, &w->n_allocated, &w->n, copy);
 }
 
 static bool weblist_frame_matches(const struct weblist_page *w, const struct answer_names *answer,
