@@ -21,6 +21,7 @@
 #include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/text_print.h"
 #include "common/utf8.h"
 
 /* Which of its namesakes a function is. */
@@ -101,17 +102,17 @@ static int callgrind_put_function(const struct writer *w, uint32_t node)
 	const char *object = node_name_base(profile_string(w->p, info->object));
 	cleanup(freep) char *text = NULL;
 	char which[32] = "";
-	int length;
+	int r;
 
 	if (n > 1)
 		snprintf(which, sizeof(which), " [%" PRIu32 "/%" PRIu32 "]", namesake->which, n);
 	if (*name)
-		length = asprintf(&text, "%s%s", name, which);
+		r = text_print(&text, "%s%s", name, which);
 	else if (*object)
-		length = asprintf(&text, "[%s]%s", object, which);
+		r = text_print(&text, "[%s]%s", object, which);
 	else
-		length = asprintf(&text, "<unknown>%s", which);
-	return length < 0 ? error_origin(-ENOMEM) : callgrind_put_text(w, w->functions, text);
+		r = text_print(&text, "<unknown>%s", which);
+	return r ?: callgrind_put_text(w, w->functions, text);
 }
 
 /* What a line is about; @prefix: "", or "c" for who is called. */
@@ -200,10 +201,8 @@ static int callgrind_put_event(const struct writer *w, const struct view_input *
 	char type[256];
 	cleanup(freep) char *event = NULL;
 
-	if (asprintf(&event, "%s(%s)", values_type(input, type, sizeof(type)), w->values.to) < 0) {
-		event = NULL;
-		return error_origin(-ENOMEM);
-	}
+	if (text_print(&event, "%s(%s)", values_type(input, type, sizeof(type)), w->values.to))
+		return -ENOMEM;
 	utf8_make_harmless(event);
 	for (char *c = event; *c; c++)
 		*c = *c == ' ' ? '_' : *c;
@@ -261,7 +260,7 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < ARRAY_SIZE(texts) && !r; i++)
 		r = profile_new(texts[i]);
-	return r ? r : callgrind_put_graph(&w, input);
+	return r ?: callgrind_put_graph(&w, input);
 }
 
 const struct view_class view_callgrind = {

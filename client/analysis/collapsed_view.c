@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * --collapsed: a line for each distinct stack of names, as flame graph programs take them and
- * client/formats/collapsed.h writes whole profiles: `main;work;memcpy 42`, the value in the unit of
- * its type, whatever the unit option says. Stacks have been shaped, and names are those of reports
- * (node_name.h), where what has no name is `[module]`. Lines are in the order of their names, each
- * stack before those that go on from it; those whose values cancel out are left out.
+ * client/formats/text_formats.h writes whole profiles: `main;work;memcpy 42`, the value in the unit
+ * of its type, whatever the unit option says. Stacks have been shaped, and names are those of
+ * reports (node_name.h), where what has no name is `[module]`. Lines are in the order of their
+ * names, each stack before those that go on from it; those whose values cancel out are left out.
  *
  * Frames of the same name are one: the tree is one of names, interned, instead of frames.
  */
@@ -43,7 +43,7 @@ static int collapsed_init(struct view *view)
 {
 	int r = stack_tree_new(&view->tree, STACK_TREE_NODES_MAX, 1);
 
-	return r ? r : profile_new(&((struct collapsed_view *)view)->texts);
+	return r ?: profile_new(&((struct collapsed_view *)view)->texts);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -125,17 +125,15 @@ static int collapsed_end(struct view *view, const struct view_input *input, FILE
 	size_t n = profile_n_strings(c->texts);
 	cleanup(freep) const char **texts = calloc(n, sizeof(*texts));
 	cleanup(freep) uint32_t *ranks = NULL;
-	int r;
 
 	(void)input;
 	if (!texts)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < n; i++)
 		texts[i] = profile_string(c->texts, i);
-	r = stack_tree_rank_texts(texts, n, &ranks);
-	if (!r)
-		r = stack_tree_order(view->tree, ranks, true, &order);
-	return r ? r : write_lines(c, &order, out);
+	return stack_tree_rank_texts(texts, n, &ranks) ?:
+		stack_tree_order(view->tree, ranks, true, &order) ?:
+		write_lines(c, &order, out);
 }
 
 const struct view_class view_collapsed = {

@@ -13,12 +13,12 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/graph_tags.h"
-#include "client/analysis/header.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
@@ -89,12 +89,10 @@ static int dot_put_legend(const struct writer *w)
 {
 	cleanup(memory_text_deinit) struct memory_text lines = {0};
 	const char *title = node_name_program(w->input->profile);
-	int r = memory_text_open(&lines);
+	int r = memory_text_open(&lines) ?:
+		header_print_graph(lines.out, w->view, w->input, &w->values) ?:
+		memory_text_close(&lines);
 
-	if (!r)
-		r = header_print_graph(lines.out, w->view, w->input, &w->values);
-	if (!r)
-		r = memory_text_close(&lines);
 	if (r)
 		return r;
 	fputs("digraph \"", w->out);
@@ -224,7 +222,7 @@ static int compare_tags(const void *a, const void *b, void *userdata)
 		wx = llabs(x->flat.value);
 		wy = llabs(y->flat.value);
 	}
-	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->is.name, y->is.name);
+	return order_of(wy, wx) ?: strcmp(x->is.name, y->is.name);
 }
 
 /*

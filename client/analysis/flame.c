@@ -26,14 +26,13 @@
  * Values of other types than the chosen one stand apart from them, for those nodes alone that have
  * any: mostly the ends of stacks, one in ten.
  */
+#include "client/analysis/flame.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/flame_notes.h"
-#include "client/analysis/flame_page.h"
-#include "client/analysis/frame_names.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
@@ -121,10 +120,8 @@ static void flame_page_deinit(struct flame_page *p)
 
 static int flame_page_init(struct flame_page *p)
 {
-	int r = frame_names_init(&p->names, p->input, p->f->view.tree);
+	int r = frame_names_init(&p->names, p->input, p->f->view.tree) ?: profile_new(&p->texts);
 
-	if (!r)
-		r = profile_new(&p->texts);
 	if (r)
 		return r;
 	p->frames = calloc(p->names.n + 1, sizeof(*p->frames));
@@ -352,19 +349,15 @@ static int flame_end(struct view *view, const struct view_input *input, FILE *ou
 {
 	struct flame *f = (struct flame *)view;
 	cleanup(flame_page_deinit) struct flame_page page = {.f = f, .input = input, .out = out};
-	int r = flame_make_tree(f, input);
+	int r = flame_make_tree(f, input) ?:
+		stack_tree_shrink(view->tree, FLAME_NODES_MAX) ?:
+		flame_page_init(&page);
 
-	if (!r)
-		r = stack_tree_shrink(view->tree, FLAME_NODES_MAX);
-	if (!r)
-		r = flame_page_init(&page);
 	if (r)
 		return r;
 	fwrite(flame_page_head, 1, flame_page_head_length, out);
 	flame_fit_types(f);
-	r = flame_write_head(f, input, out);
-	if (!r)
-		r = flame_write_frames(&page);
+	r = flame_write_head(f, input, out) ?: flame_write_frames(&page);
 	if (r)
 		return r;
 	flame_write_nodes(&page);

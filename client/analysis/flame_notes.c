@@ -3,15 +3,15 @@
  * Lines of reports and comments of profd's both have the form "heading: text". The values of one
  * name are looked for in all later comments, so that a heading is there once.
  */
-#include "client/analysis/flame_notes.h"
+#include "client/analysis/flame.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "client/analysis/header.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/memory_text.h"
+#include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -165,12 +165,10 @@ static int flame_notes_put_comment(struct notes *n, const struct profile *p, siz
 static int flame_notes_put_losses(struct notes *n, const struct profile *p)
 {
 	cleanup(memory_text_deinit) struct memory_text line = {0};
-	int r = memory_text_open(&line);
+	int r = memory_text_open(&line) ?:
+		header_print_losses(line.out, p) ?:
+		memory_text_close(&line);
 
-	if (!r)
-		r = header_print_losses(line.out, p);
-	if (!r)
-		r = memory_text_close(&line);
 	if (r || !line.length)
 		return r;
 	line.text[line.length - 1] = '\0'; /* instead of the newline */
@@ -189,9 +187,7 @@ int flame_notes_write(const struct view_input *input, FILE *out)
 		flame_notes_put_line(&n, input->notes[i]);
 	flame_notes_put_program(&n, p);
 	flame_notes_put_times(&n, p);
-	r = flame_notes_put_windows(&n, p);
-	if (!r)
-		r = flame_notes_put_losses(&n, p);
+	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, p);
 	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX && !r; i++)
 		r = flame_notes_put_comment(&n, p, i);
 	fputc(']', out);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/analysis/frame_names.h"
+#include "client/analysis/stack_tree.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/frames.h"
+#include "client/analysis/intern.h"
 #include "client/analysis/node_name.h"
-#include "client/analysis/stack_tree.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -47,7 +46,7 @@ int frame_names_init(struct frame_names *names, const struct view_input *input,
 		r = frame_names_add(names, input, nodes[i].frame);
 	if (!r)
 		r = stack_tree_rank_texts((const char *const *)names->texts, names->n, &ranks);
-	return r ? r : stack_tree_order(tree, ranks, false, &names->order);
+	return r ?: stack_tree_order(tree, ranks, false, &names->order);
 }
 
 void frame_names_deinit(struct frame_names *names)

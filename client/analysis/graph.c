@@ -221,9 +221,8 @@ static int add_to_tree(struct graph *g, const struct view_input *input, const st
 	int r = 0;
 
 	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
-		r = graph_info_of_frame(g, input, stack->frames[i], &info);
-		if (!r)
-			r = graph_find_node(g, info, caller, &caller);
+		r = graph_info_of_frame(g, input, stack->frames[i], &info)
+			    ?: graph_find_node(g, info, caller, &caller);
 		if (r)
 			return r;
 		graph_sum_add(&g->nodes[caller].cum, worth);
@@ -381,11 +380,8 @@ static int graph_end_tree(struct graph *g)
 		is_cut = graph_cut_order(g, g->options.nodecount);
 	}
 	if (r || !is_cut)
-		return r ? r : graph_finish(g);
-	r = make_tree_calls(g);
-	if (!r)
-		r = graph_sort(g);
-	return r ? r : graph_finish(g);
+		return r ?: graph_finish(g);
+	return make_tree_calls(g) ?: graph_sort(g) ?: graph_finish(g);
 }
 
 /* Nodes are there: those that pass the fraction, and, where calls do not matter, are first. */
@@ -406,10 +402,8 @@ static int graph_end_nodes(struct graph *g, bool *ret_again)
 		*ret_again = true;
 		return 0;
 	}
-	if (g->options.is_picture) {
-		r = graph_connect(g);
-		return r ? r : graph_sort(g);
-	}
+	if (g->options.is_picture)
+		return graph_connect(g) ?: graph_sort(g);
 	r = graph_sort(g);
 	if (r)
 		return r;
@@ -449,7 +443,7 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 	} else if (!r && g->options.is_picture) {
 		r = graph_sort(g);
 	}
-	return r ? r : graph_finish(g);
+	return r ?: graph_finish(g);
 }
 
 struct graph_options graph_options_from(const struct view_options *options,

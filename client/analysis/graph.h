@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/analysis/frames.h"
+#include "client/analysis/intern.h"
 #include "common/cleanup.h"
 #include "common/profile/profile_table.h"
 

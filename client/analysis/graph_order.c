@@ -11,13 +11,9 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
-
-static int64_t graph_magnitude(int64_t value)
-{
-	return value < 0 ? -value : value;
-}
 
 int graph_list(struct graph *g)
 {
@@ -37,8 +33,8 @@ int graph_list(struct graph *g)
 		g->order[g->n_order++] = i;
 		total = graph_add_clamped(total, node->flat.value);
 	}
-	g->node_cutoff = graph_magnitude(values_clamp((double)total * g->options.nodefraction));
-	g->call_cutoff = graph_magnitude(values_clamp((double)total * g->options.edgefraction));
+	g->node_cutoff = llabs(values_clamp((double)total * g->options.nodefraction));
+	g->call_cutoff = llabs(values_clamp((double)total * g->options.edgefraction));
 	return 0;
 }
 
@@ -49,7 +45,7 @@ size_t graph_drop_below(struct graph *g)
 	for (size_t i = 0; i < n_before; i++) {
 		struct graph_node *node = &g->nodes[g->order[i]];
 
-		if (graph_magnitude(node->cum.value) < g->node_cutoff)
+		if (llabs(node->cum.value) < g->node_cutoff)
 			node->is_listed = false;
 		else
 			g->order[n++] = g->order[i];
@@ -108,7 +104,7 @@ static double graph_calls_entropy(const struct graph *g, const uint32_t *calls, 
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &g->calls[calls[i]];
 
-		share = (double)graph_magnitude(call->weight.value) / total;
+		share = (double)llabs(call->weight.value) / total;
 		if (call->caller != call->callee && share > 0)
 			score -= share * log2(share);
 	}
@@ -139,9 +135,7 @@ struct ordering {
 
 static int compare_magnitudes(int64_t a, int64_t b)
 {
-	a = graph_magnitude(a);
-	b = graph_magnitude(b);
-	return a > b ? -1 : a < b;
+	return order_of(llabs(b), llabs(a));
 }
 
 static int compare_digits(int64_t a, int64_t b)
@@ -172,15 +166,12 @@ static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 	const struct frame *x = &g->infos.all[g->nodes[a].info],
 			   *y = &g->infos.all[g->nodes[b].info];
 	const struct profile *p = g->profile;
-	int c = strcmp(profile_string(p, x->name), profile_string(p, y->name));
 
-	if (!c)
-		c = strcmp(profile_string(p, x->filename), profile_string(p, y->filename));
-	if (!c)
-		c = compare_digits(x->start_line, y->start_line);
-	if (!c)
-		c = compare_objects(profile_string(p, x->object), profile_string(p, y->object));
-	return c ? c : a < b ? -1 : a > b;
+	return strcmp(profile_string(p, x->name), profile_string(p, y->name)) ?:
+		strcmp(profile_string(p, x->filename), profile_string(p, y->filename)) ?:
+		compare_digits(x->start_line, y->start_line) ?:
+		compare_objects(profile_string(p, x->object), profile_string(p, y->object)) ?:
+		order_of(a, b);
 }
 
 static int compare_nodes(const void *a, const void *b, void *userdata)
@@ -189,14 +180,12 @@ static int compare_nodes(const void *a, const void *b, void *userdata)
 	const struct ordering *o = userdata;
 	const struct graph_node *nx = &o->g->nodes[x], *ny = &o->g->nodes[y];
 	bool by_flat = !o->g->options.is_picture && !o->g->options.by_cum;
-	int c = compare_magnitudes(o->scores[x], o->scores[y]);
 
-	if (!c)
-		c = strcmp(graph_name(o->g, x), graph_name(o->g, y));
-	if (!c)
-		c = by_flat ? compare_magnitudes(nx->cum.value, ny->cum.value)
-			    : compare_magnitudes(nx->flat.value, ny->flat.value);
-	return c ? c : compare_infos(o->g, x, y);
+	return compare_magnitudes(o->scores[x], o->scores[y]) ?:
+		strcmp(graph_name(o->g, x), graph_name(o->g, y)) ?:
+		compare_magnitudes(by_flat ? nx->cum.value : nx->flat.value,
+				   by_flat ? ny->cum.value : ny->flat.value) ?:
+		compare_infos(o->g, x, y);
 }
 
 int graph_sort(struct graph *g)
@@ -228,7 +217,7 @@ size_t graph_trim_calls(struct graph *g)
 		struct graph_call *call = &g->calls[i];
 
 		if (call->is_gone || !g->nodes[call->callee].is_listed ||
-		    graph_magnitude(call->weight.value) >= g->call_cutoff)
+		    llabs(call->weight.value) >= g->call_cutoff)
 			continue;
 		call->is_gone = true;
 		n++;
@@ -241,13 +230,11 @@ static int compare_calls(const void *a, const void *b, void *userdata)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct graph *g = userdata;
 	const struct graph_call *cx = &g->calls[x], *cy = &g->calls[y];
-	int c = compare_magnitudes(cx->weight.value, cy->weight.value);
 
-	if (!c)
-		c = strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller));
-	if (!c)
-		c = strcmp(graph_name(g, cx->callee), graph_name(g, cy->callee));
-	return c ? c : x < y ? -1 : x > y;
+	return compare_magnitudes(cx->weight.value, cy->weight.value) ?:
+		strcmp(graph_name(g, cx->caller), graph_name(g, cy->caller)) ?:
+		strcmp(graph_name(g, cx->callee), graph_name(g, cy->callee)) ?:
+		order_of(x, y);
 }
 
 void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n)
@@ -286,14 +273,12 @@ int graph_connect(struct graph *g)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < g->calls_in.n && !r; i++) {
-		r = graph_make_name(g, g->calls[i].caller);
-		if (!r)
-			r = graph_make_name(g, g->calls[i].callee);
-	}
-	if (!r)
-		r = graph_make_call_lists(g, true, &g->callers, &g->first_caller);
-	return r ? r : graph_make_call_lists(g, false, &g->callees, &g->first_callee);
+	for (size_t i = 0; i < g->calls_in.n && !r; i++)
+		r = graph_make_name(g, g->calls[i].caller)
+			    ?: graph_make_name(g, g->calls[i].callee);
+	return r ?:
+		graph_make_call_lists(g, true, &g->callers, &g->first_caller) ?:
+		graph_make_call_lists(g, false, &g->callees, &g->first_callee);
 }
 
 const uint32_t *graph_callers(const struct graph *g, uint32_t node, size_t *ret_n)

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/label_texts.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/measure.h"
 #include "common/profile/profile.h"
@@ -75,14 +75,9 @@ static int graph_tags_push_kind(struct graph_tags *t, struct graph_tag_kind kind
 	if (r)
 		return r;
 	kind.name = profile_string(t->texts, kind.text);
-	r = intern_add(&t->kinds_in, &t->kinds, &kind, sizeof(kind),
-		       offsetof(struct graph_tag_kind, name), ret);
-	if (!r)
-		r = room_make(&t->current, &t->capacity_current, t->n_current + 1,
-			      sizeof(*t->current));
-	if (!r)
-		t->current[t->n_current++] = *ret;
-	return r;
+	return intern_add(&t->kinds_in, &t->kinds, &kind, sizeof(kind),
+			  offsetof(struct graph_tag_kind, name), ret)
+		       ?: room_append(&t->current, &t->capacity_current, &t->n_current, *ret);
 }
 
 bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input)
@@ -164,7 +159,7 @@ int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 	if (!r && *labels)
 		r = graph_tags_push_kind(
 			t, (struct graph_tag_kind){.below = GRAPH_TAG_NONE, .name = labels}, &kind);
-	return r ? r : begin_numbers(t, input, stack, kind);
+	return r ?: begin_numbers(t, input, stack, kind);
 }
 
 int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum *worth,
@@ -188,11 +183,9 @@ static int graph_tag_compare(const void *a, const void *b)
 {
 	const struct graph_tag *x = a, *y = b;
 
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	if (x->is.below != y->is.below)
-		return x->is.below < y->is.below ? -1 : 1;
-	return (x->is.unit != NULL) - (y->is.unit != NULL);
+	return order_of(x->node, y->node) ?:
+		order_of(x->is.below, y->is.below) ?:
+		(x->is.unit != NULL) - (y->is.unit != NULL);
 }
 
 void graph_tags_trim(struct graph_tags *t, int64_t cutoff)

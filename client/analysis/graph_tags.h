@@ -5,7 +5,7 @@
 /*
  * What of each node's weight has which labels: in pictures, small boxes below the node. The text
  * labels of a stack are one tag together. Of number labels only `bytes` is told, as a tag of its
- * own below that one, in the key's unit (label_units.h).
+ * own below that one, in the key's unit (labels.h).
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -53,9 +53,7 @@ int intern_add(struct intern *in, void *array, const void *thing, size_t size, s
 	*ret = profile_table_find(&in->table, hash, intern_is_equal, &things, thing);
 	if (*ret != PROFILE_NONE)
 		return 0;
-	r = profile_table_reserve(&in->table);
-	if (!r)
-		r = room_make(array, &in->max, in->n + 1, size);
+	r = profile_table_reserve(&in->table) ?: room_make(array, &in->max, in->n + 1, size);
 	if (r)
 		return r;
 	memcpy(&things.all, array, sizeof(things.all));

@@ -3,8 +3,13 @@
 #define PROFD_CLIENT_ANALYSIS_MEMORY_TEXT_H
 
 /* A text that is printed as to a file, and stays in memory. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "common/cleanup.h"
+#include "common/error.h"
 
 /* All zero is no text. */
 struct memory_text {
@@ -14,9 +19,22 @@ struct memory_text {
 };
 
 /* 0 or negative errno. */
-int memory_text_open(struct memory_text *t);
+static inline int memory_text_open(struct memory_text *t)
+{
+	t->out = open_memstream(&t->text, &t->length);
+	return t->out ? 0 : error_origin(-ENOMEM);
+}
+
 /* 0, or negative errno where something could not be written. */
-int memory_text_close(struct memory_text *t);
-void memory_text_deinit(struct memory_text *t);
+static inline int memory_text_close(struct memory_text *t)
+{
+	return fclose(steal_ptr(&t->out)) == 0 ? 0 : error_origin(-ENOMEM);
+}
+
+static inline void memory_text_deinit(struct memory_text *t)
+{
+	fclosep(&t->out);
+	free(t->text);
+}
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/analysis/label_texts.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
@@ -123,7 +123,6 @@ static int raw_put_labels(FILE *out, const struct profile *p, const struct profi
 static int raw_put_sample(FILE *out, const struct profile *p, size_t index)
 {
 	const struct profile_sample *s = &p->samples[index];
-	int r;
 
 	for (uint32_t i = 0; i < p->n_sample_types; i++)
 		fprintf(out, " %10" PRId64, p->sample_values[index * p->n_sample_types + i]);
@@ -132,8 +131,7 @@ static int raw_put_sample(FILE *out, const struct profile *p, size_t index)
 		fprintf(out, "%" PRIu64 " ",
 			(uint64_t)p->sample_locations[s->first_location + i] + 1);
 	fputc('\n', out);
-	r = raw_put_labels(out, p, s, true);
-	return r ? r : raw_put_labels(out, p, s, false);
+	return raw_put_labels(out, p, s, true) ?: raw_put_labels(out, p, s, false);
 }
 
 static void raw_put_location(FILE *out, const struct profile *p, size_t index)

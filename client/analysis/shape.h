@@ -4,7 +4,7 @@
 
 /*
  * What stands between a profile and every view of it: which samples are taken, which of their
- * frames, and what a frame is (see frames.h). All of it is what google/pprof does (its head of
+ * frames, and what a frame is (see intern.h). All of it is what google/pprof does (its head of
  * 2026-10-16), in its order:
  *
  *	drop_frames, keep_frames      the profile's: frames of allocators and the like go, with what
@@ -34,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/analysis/frames.h"
+#include "client/analysis/intern.h"
 #include "common/cleanup.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 #include "common/profile/profile.h"
@@ -111,5 +111,27 @@ const struct frame *shape_frames(const struct shape *s, size_t *ret_n);
  * nothing, ranges), one line each. *ret is malloc'ed, "" if there is nothing. 0 or negative errno.
  */
 int shape_warnings(const struct shape *s, char **ret);
+
+/*
+ * A new profile of the samples that are left by a struct shape, with the frames that are left of
+ * them, for formats that hold profiles: what pprof writes with -proto. It has addresses and all
+ * lines of what is left (see no_inlines), whatever the shape's granularity; frames made of labels
+ * are locations without an address. Equal samples become one. It refers to nothing that no sample
+ * needs, but for the first mapping, which is the program by convention. Pure.
+ */
+struct shape_profile;
+
+/* @s and @p are borrowed for its life. 0 or negative errno. */
+int shape_profile_new(struct shape_profile **ret, const struct shape *s, const struct profile *p);
+void shape_profile_free(struct shape_profile *to);
+DEFINE_CLEANUP(struct shape_profile *, shape_profile_free)
+
+/* Adds the stack that shape_stack() has just returned. 0 or negative errno. */
+int shape_profile_add(struct shape_profile *to, const struct stack *stack);
+/*
+ * All samples have been added: takes the times and comments over, which may have come last. The
+ * profile is the caller's then. 0 or negative errno.
+ */
+int shape_profile_finish(struct shape_profile *to, struct profile **ret);
 
 #endif

@@ -3,6 +3,9 @@
  * What the filters by names make of locations. Expressions are matched once per function and
  * mapping; of a location's lines, the filters then take away one after the other, in pprof's order:
  * each sees what the ones before it have left.
+ *
+ * A key of tagroot or tagleaf makes a frame in every stack: its function is called as the values
+ * that the sample has of this key, its file as the key. Equal ones are one place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,14 +14,10 @@
 #include "client/analysis/shape_private.h"
 #include "client/analysis/source_path.h"
 #include "common/error.h"
+#include "common/profile/measure.h"
+#include "common/text_print.h"
 
 #define BIT(regex) ((uint8_t)(1U << (regex)))
-
-void shape_places_deinit(struct places *places)
-{
-	free(places->all);
-	free(places->frames);
-}
 
 /* --- names ------------------------------------------------------------------------------------ */
 
@@ -50,7 +49,9 @@ static bool shape_regex_matches(struct shape *s, enum shape_regex regex, const c
 	return s->regexes[regex] && regex_matches(s->regexes[regex], text);
 }
 
-int shape_match_function(struct shape *s, const char *name, const char *filename, uint8_t *ret)
+/* Bits of the expressions that match a function of these names. 0 or negative errno. */
+static int shape_match_function(struct shape *s, const char *name, const char *filename,
+				uint8_t *ret)
 {
 	cleanup(freep) char *simple = NULL;
 	uint8_t bits = 0;
@@ -211,50 +212,36 @@ static int shape_place_add_frame(struct shape *s, struct places *places,
 				 bool is_inlined)
 {
 	const struct frame frame = frame_of(s, spot, line);
-	struct place_frame *new;
-	int r;
+	struct place_frame new = {.line = line ? line->number : PROFILE_NONE,
+				  .is_inlined = is_inlined};
 
 	if (places->n_frames >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	r = room_make(&places->frames, &places->max_frames, places->n_frames + 1, sizeof(*new));
-	if (r)
-		return r;
-	new = &places->frames[places->n_frames];
-	new->line = line ? line->number : PROFILE_NONE;
-	new->is_inlined = is_inlined;
-	r = frames_intern(&s->frames, &frame, &new->frame);
-	places->n_frames += !r;
-	return r;
+	return frames_intern(&s->frames, &frame, &new.frame)
+		       ?: room_append(&places->frames, &places->max_frames, &places->n_frames, new);
 }
 
-int shape_add_place(struct shape *s, struct places *places, const struct shape_spot *spot,
-		    struct shape_line *lines, uint32_t n)
+/* Adds the place that the @n @lines (which it changes) at @spot are. 0 or negative errno. */
+static int shape_add_place(struct shape *s, struct places *places, const struct shape_spot *spot,
+			   struct shape_line *lines, uint32_t n)
 {
 	struct left left = {.lines = lines, .n = n, .mapping_bits = spot->bits};
-	struct place *place;
-	int r;
+	struct place place = {.first = (uint32_t)places->n_frames};
+	int r = 0;
 
 	if (places->n >= SHAPE_LABEL_BIT)
 		return error_origin(-E2BIG);
-	r = room_make(&places->all, &places->max, places->n + 1, sizeof(*places->all));
-	if (r)
-		return r;
 	if (!spot->is_label)
 		shape_place_drop_frames(&left);
 	focus_and_hide(s, &left);
 	shape_place_cut_lines(s, &left);
-	place = &places->all[places->n];
-	place->first = (uint32_t)places->n_frames;
 	if (!left.n && !(left.flags & PLACE_HIDDEN))
 		r = shape_place_add_frame(s, places, spot, NULL, false);
 	for (uint32_t i = 0; i < left.n && !r; i++)
 		r = shape_place_add_frame(s, places, spot, &left.lines[i], i + 1 < left.n);
-	if (r)
-		return r;
-	place->n = (uint32_t)(places->n_frames - place->first);
-	place->flags = left.flags;
-	places->n++;
-	return 0;
+	place.n = (uint32_t)(places->n_frames - place.first);
+	place.flags = left.flags;
+	return r ?: room_append(&places->all, &places->max, &places->n, place);
 }
 
 /* --- a profile's things ----------------------------------------------------------------------- */
@@ -275,11 +262,8 @@ static int bind_drop_frames(struct shape *s, const struct profile *p)
 
 		if (!texts[i])
 			continue;
-		if (asprintf(&whole, "^(%s)$", profile_string(p, texts[i])) < 0) {
-			whole = NULL;
-			return error_origin(-ENOMEM);
-		}
-		r = regex_new(&s->regexes[SHAPE_DROP + i], names[i], whole, &message);
+		r = text_print(&whole, "^(%s)$", profile_string(p, texts[i]))
+			    ?: regex_new(&s->regexes[SHAPE_DROP + i], names[i], whole, &message);
 	}
 	if (r < 0)
 		return r;
@@ -291,7 +275,8 @@ static int bind_drop_frames(struct shape *s, const struct profile *p)
 	return 0;
 }
 
-int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, uint32_t *ret)
+/* The name of a source file as frames tell it. 0 or negative errno. */
+static int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, uint32_t *ret)
 {
 	cleanup(freep) char *clean = NULL;
 	const char *path = profile_string(p, file);
@@ -307,6 +292,113 @@ int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, ui
 		return error_origin(-ENOMEM);
 	return profile_add_text(p, clean, ret);
 }
+
+/* --- frames made of labels -------------------------------------------------------------------- */
+
+static int find_label_frame(struct shape *s, struct profile *p, const struct label_frame *f,
+			    uint32_t *ret)
+{
+	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
+	const struct shape_spot spot = {.is_label = true};
+	uint32_t index;
+	int r = intern_add(&s->label_frames_in, &s->label_frames, f, sizeof(*f), sizeof(*f),
+			   &index);
+
+	if (r)
+		return r;
+	*ret = index | SHAPE_LABEL_BIT;
+	if (index < s->label_places.n)
+		return 0;
+	r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
+				 &line.bits);
+	if (!r && s->options.granularity != SHAPE_FUNCTIONS)
+		r = shape_clean_file(s, p, f->key, &line.function.filename);
+	return r ?: shape_add_place(s, &s->label_places, &spot, &line, 1);
+}
+
+static int put_value(struct shape *s, size_t *length, const char *value)
+{
+	size_t n = strlen(value), separator = *length ? 1 : 0;
+	int r = room_make(&s->text, &s->max_text, *length + separator + n + 1, 1);
+
+	if (r)
+		return r;
+	if (separator)
+		s->text[(*length)++] = ',';
+	memcpy(s->text + *length, value, n);
+	*length += n;
+	return 0;
+}
+
+/*
+ * What the labels of @key say; 0: there is none. Texts first, then numbers: in the unit that
+ * reports are in, if one of them has a unit.
+ */
+static int join_values(struct shape *s, struct profile *p, const struct stack *stack, uint32_t key,
+		       uint32_t *ret)
+{
+	char number[MEASURE_TEXT_MAX];
+	const char *to = "";
+	size_t length = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+		const struct profile_label *l = &stack->labels[i];
+
+		if (l->key != key)
+			continue;
+		if (l->str)
+			r = put_value(s, &length, profile_string(p, l->str));
+		else if (l->num_unit)
+			to = shape_option_is_set(s->options.unit) ? s->options.unit : "minimum";
+	}
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+		const struct profile_label *l = &stack->labels[i];
+
+		if (l->key == key && tag_is_number(l))
+			r = put_value(s, &length,
+				      measure_print(number, sizeof(number), l->num,
+						    profile_string(p, l->num_unit), to));
+	}
+	*ret = 0;
+	return r || !length ? r : profile_add_string(p, s->text, length, ret);
+}
+
+/* Finds the keys in @p, or adds them. 0 or negative errno. */
+static int shape_bind_keys(struct shape_keys *keys, struct profile *p)
+{
+	const char *key = keys->list;
+	int r = 0;
+
+	for (uint32_t i = 0; i < keys->n && !r; i++) {
+		size_t length;
+
+		key += strspn(key, ",");
+		length = strcspn(key, ",");
+		r = profile_add_string(p, key, length, &keys->strings[i]);
+		key += length;
+	}
+	return r;
+}
+
+int shape_label_frames(struct shape *s, struct profile *p, const struct stack *stack,
+		       struct shape_keys *keys, uint32_t *chain)
+{
+	/* The first key comes next to the root. */
+	for (uint32_t j = 0; j < keys->n; j++) {
+		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
+		int r = join_values(s, p, stack, f.key, &f.name);
+
+		keys->matched |= f.name != 0;
+		if (!r)
+			r = find_label_frame(s, p, &f, &chain[j]);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* --- binding ---------------------------------------------------------------------------------- */
 
 static int bind_functions(struct shape *s, struct profile *p)
 {
@@ -363,16 +455,12 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 
 int shape_bind(struct shape *s, struct profile *p)
 {
-	int r = s->is_bound ? 0 : bind_drop_frames(s, p);
+	int r = (s->is_bound ? 0 : bind_drop_frames(s, p)) ?:
+		shape_bind_keys(&s->roots, p) ?:
+		shape_bind_keys(&s->leaves, p) ?:
+		bind_functions(s, p) ?:
+		bind_mappings(s, p);
 
-	if (!r)
-		r = shape_bind_keys(&s->roots, p);
-	if (!r)
-		r = shape_bind_keys(&s->leaves, p);
-	if (!r)
-		r = bind_functions(s, p);
-	if (!r)
-		r = bind_mappings(s, p);
 	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
 		r = bind_location(s, p, &p->locations[i]);
 	if (!r && s->tagfocus)

@@ -3,9 +3,9 @@
 #define PROFD_CLIENT_ANALYSIS_SHAPE_PRIVATE_H
 
 /*
- * What the parts of shape share: shape.c has the options, shape_places.c finds out about locations,
- * shape_stack.c takes samples through the filters, shape_labels.c makes frames of labels,
- * shape_profile.c makes profiles of what is left.
+ * What the parts of shape share: shape.c has the options and takes samples through the filters,
+ * shape_places.c finds out about locations and makes frames of labels, shape_profile.c makes
+ * profiles of what is left.
  *
  * A place is what a location is after all filters: some frames, and flags that tell the sample
  * what to do there.
@@ -72,7 +72,7 @@ struct shape_spot {
 	uint64_t address;
 	uint32_t object, build_id; /* strings */
 	uint8_t bits;
-	bool is_label; /* a frame made of a label: shape_labels.c */
+	bool is_label; /* a frame made of a label */
 };
 
 /* The keys of tagroot or tagleaf. */
@@ -131,17 +131,6 @@ struct shape {
 
 #define SHAPE_LABEL_BIT (UINT32_C(1) << 31)
 
-/* Bits of the expressions that match a function of these names. 0 or negative errno. */
-int shape_match_function(struct shape *s, const char *name, const char *filename, uint8_t *ret);
-/* The name of a source file as frames tell it. 0 or negative errno. */
-int shape_clean_file(const struct shape *s, struct profile *p, uint32_t file, uint32_t *ret);
-/* Adds the place that the @n @lines (which it changes) at @spot are. 0 or negative errno. */
-int shape_add_place(struct shape *s, struct places *places, const struct shape_spot *spot,
-		    struct shape_line *lines, uint32_t n);
-void shape_places_deinit(struct places *places);
-
-/* Finds the keys in @p, or adds them. 0 or negative errno. */
-int shape_bind_keys(struct shape_keys *keys, struct profile *p);
 /*
  * Puts the frames that the labels of @stack are to @chain, leaf first, one per key; @keys is told
  * whether there was one. 0 or negative errno.
@@ -152,15 +141,6 @@ int shape_label_frames(struct shape *s, struct profile *p, const struct stack *s
 static inline bool shape_option_is_set(const char *text)
 {
 	return text && *text;
-}
-
-static inline const struct place *shape_place(const struct shape *s, uint32_t link,
-					      const struct places **ret_places)
-{
-	bool is_label = link & SHAPE_LABEL_BIT;
-
-	*ret_places = is_label ? &s->label_places : &s->places;
-	return &(*ret_places)->all[link & ~SHAPE_LABEL_BIT];
 }
 
 #endif

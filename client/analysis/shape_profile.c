@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything is translated when a sample first needs it, and its number there remembered. */
-#include "client/analysis/shape_profile.h"
+#include "client/analysis/shape.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +85,7 @@ static int shape_add_mapping(struct shape_profile *to, uint32_t mapping, uint32_
 	int r = shape_translate_strings(to, (uint32_t *[]){&copy.path, &copy.build_id}, 2);
 
 	copy.has_inline_frames &= !to->s->options.no_inlines;
-	return r ? r : profile_add_mapping(to->p, &copy, ret);
+	return r ?: profile_add_mapping(to->p, &copy, ret);
 }
 
 static int shape_copy_function(struct shape_profile *to, struct profile_function copy,
@@ -94,7 +94,7 @@ static int shape_copy_function(struct shape_profile *to, struct profile_function
 	uint32_t *const strings[] = {&copy.name, &copy.system_name, &copy.filename};
 	int r = shape_translate_strings(to, strings, ARRAY_SIZE(strings));
 
-	return r ? r : profile_add_function(to->p, &copy, ret);
+	return r ?: profile_add_function(to->p, &copy, ret);
 }
 
 static int shape_add_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
@@ -140,7 +140,7 @@ static int add_label_location(struct shape_profile *to, uint32_t index, uint32_t
 				    (struct profile_function){.name = f->name, .filename = f->key},
 				    &line.function);
 
-	return r ? r : profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
+	return r ?: profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
 }
 
 static int shape_translate_labels(struct shape_profile *to, const struct stack *stack)
@@ -171,12 +171,10 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 					is_label ? add_label_location : shape_add_location,
 					&to->chain[i]);
 	}
-	if (!r)
-		r = shape_translate_labels(to, stack);
-	if (r)
-		return r;
-	return profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
-				     stack->n_labels);
+	return r ?:
+		shape_translate_labels(to, stack) ?:
+		profile_append_sample(to->p, to->chain, n, stack->values, to->labels,
+				      stack->n_labels);
 }
 
 /* --- the profile itself ----------------------------------------------------------------------- */
@@ -202,9 +200,7 @@ int shape_profile_new(struct shape_profile **ret, const struct shape *s, const s
 		return error_origin(-ENOMEM);
 	to->s = s;
 	to->from = p;
-	r = profile_new(&to->p);
-	if (!r)
-		r = shape_copy_types(to);
+	r = profile_new(&to->p) ?: shape_copy_types(to);
 	if (!r && p->n_mappings)
 		r = index_map_translate(&to->mappings, to, 0, shape_add_mapping, &main_mapping);
 	if (r)

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/frame_names.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
@@ -121,7 +120,7 @@ static int speedscope_add(struct view *view, const struct view_input *input,
 	uint32_t thread = 0;
 	int r = speedscope_find_thread(s, input->profile, stack, &thread);
 
-	return r ? r : stack_tree_add(s->view.tree, thread, stack, &stack->values[input->type]);
+	return r ?: stack_tree_add(s->view.tree, thread, stack, &stack->values[input->type]);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "client/analysis/shape.h"
 #include "common/clamped.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
 #include "common/room.h"
@@ -402,28 +403,22 @@ static int compare_siblings(const void *a, const void *b, void *context)
 	const struct ranking *r = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	uint32_t x_frame = r->nodes[x].frame, y_frame = r->nodes[y].frame;
-	uint32_t x_rank, y_rank;
 
 	if (x_frame == STACK_TREE_CUT || y_frame == STACK_TREE_CUT)
 		return (x_frame == STACK_TREE_CUT) - (y_frame == STACK_TREE_CUT);
 	if (r->weights && r->weights[x] != r->weights[y])
 		return r->weights[x] < r->weights[y] ? 1 : -1;
-	if (!r->has_groups || r->nodes[x].parent != ROOT) {
-		x_rank = r->ranks[x_frame];
-		y_rank = r->ranks[y_frame];
-		if (x_rank != y_rank)
-			return x_rank < y_rank ? -1 : 1;
-	}
-	return x_frame < y_frame ? -1 : x_frame > y_frame;
+	if (!r->has_groups || r->nodes[x].parent != ROOT)
+		return order_of(r->ranks[x_frame], r->ranks[y_frame]) ?: order_of(x_frame, y_frame);
+	return order_of(x_frame, y_frame);
 }
 
 static int stack_tree_compare_texts(const void *a, const void *b, void *context)
 {
 	const char *const *texts = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int order = strcmp(texts[x], texts[y]);
 
-	return order ? order : x < y ? -1 : x > y;
+	return strcmp(texts[x], texts[y]) ?: order_of(x, y);
 }
 
 int stack_tree_rank_texts(const char *const *texts, size_t n, uint32_t **ret)
@@ -472,11 +467,11 @@ static int list_depth_first(const struct stack_tree_node *nodes, const uint32_t 
 	uint32_t node = ROOT;
 
 	for (;;) {
-		int r = room_make(&ways, &n_allocated, n + 1, sizeof(*ways));
+		int r = room_append(&ways, &n_allocated, &n,
+				    (struct way){starts[node], starts[node + 1]});
 
 		if (r)
 			return r;
-		ways[n++] = (struct way){starts[node], starts[node + 1]};
 		while (n && ways[n - 1].next == ways[n - 1].end)
 			n--;
 		if (!n)

@@ -32,6 +32,7 @@
 
 struct stack;
 struct stack_tree;
+struct view_input;
 
 struct stack_tree_node {
 	uint32_t parent;
@@ -85,5 +86,22 @@ int stack_tree_rank_texts(const char *const *texts, size_t n, uint32_t **ret);
 int stack_tree_order(const struct stack_tree *tree, const uint32_t *ranks, bool by_rank,
 		     struct stack_tree_order *ret);
 void stack_tree_order_deinit(struct stack_tree_order *order);
+
+/*
+ * The frames that a tree of stacks has, for formats that have a table of them: their names, the
+ * order of the nodes, and numbers that are the format's to give. A name is what reports print
+ * (node_name.h) but for file and line, which formats that have room for them tell by themselves.
+ */
+struct frame_names {
+	char **texts;      /* per frame of the input; NULL: the tree does not have it */
+	uint32_t *numbers; /* per frame; PROFILE_NONE: not given yet */
+	size_t n;
+	struct stack_tree_order order;
+};
+
+/* @input as report_view_end() has it. To be deinitialized in any case. 0 or negative errno. */
+int frame_names_init(struct frame_names *names, const struct view_input *input,
+		     const struct stack_tree *tree);
+void frame_names_deinit(struct frame_names *names);
 
 #endif

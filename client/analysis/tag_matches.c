@@ -12,11 +12,12 @@
 #include <string.h>
 
 #include "client/analysis/intern.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/regex.h"
 #include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/pprof.h"
+#include "common/text_print.h"
 
 #define REGEXES_MAX 32 /* the bits of a mask */
 
@@ -234,10 +235,8 @@ static int match_pair(struct tag_filter *f, const struct profile *p, struct pair
 	if (f->key && strcmp(key, f->key) != 0)
 		return 0;
 	if (!f->key) {
-		if (asprintf(&both, "%s:%s", key, value) < 0) {
-			both = NULL;
-			return error_origin(-ENOMEM);
-		}
+		if (text_print(&both, "%s:%s", key, value))
+			return -ENOMEM;
 		value = both;
 	}
 	for (uint32_t i = 0; i < f->n_regexes; i++)

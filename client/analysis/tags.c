@@ -6,12 +6,13 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/intern.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
@@ -65,9 +66,8 @@ static int tags_add(struct view *view, const struct view_input *input, const str
 static int compare_keys(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	int c = strcmp(x->key, y->key);
 
-	return c ? c : strcmp(x->value, y->value);
+	return strcmp(x->key, y->key) ?: strcmp(x->value, y->value);
 }
 
 static int compare_weights(const void *a, const void *b)
@@ -75,7 +75,7 @@ static int compare_weights(const void *a, const void *b)
 	const struct line *x = a, *y = b;
 	int64_t wx = llabs(x->weight), wy = llabs(y->weight);
 
-	return wx != wy ? (wx > wy ? -1 : 1) : strcmp(x->value, y->value);
+	return order_of(wy, wx) ?: strcmp(x->value, y->value);
 }
 
 /* Lines by key and value; numbers that are printed alike are one. */

@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "client/analysis/graph.h"
-#include "client/analysis/header.h"
-#include "client/analysis/label_texts.h"
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/values.h"
@@ -101,9 +99,7 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	if (!t->out)
 		return 0;
 	fprintf(t->out, "%s\n", separator);
-	r = traces_put_labels(t, input, stack, true);
-	if (!r)
-		r = traces_put_labels(t, input, stack, false);
+	r = traces_put_labels(t, input, stack, true) ?: traces_put_labels(t, input, stack, false);
 	values_print(&t->values, value, graph_mean(worth));
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
 		r = traces_make_name(t, input, stack->frames[i]);
@@ -118,7 +114,6 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 static int traces_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct traces *t = (struct traces *)view;
-	int r;
 
 	if (t->out) {
 		fprintf(out, "%s\n", separator);
@@ -126,8 +121,7 @@ static int traces_end(struct view *view, const struct view_input *input, FILE *o
 	}
 	t->out = out;
 	values_init(&t->values, input, &view->options);
-	r = header_print_profile(out, input, &t->values);
-	return r ? r : VIEW_E_AGAIN;
+	return header_print_profile(out, input, &t->values) ?: VIEW_E_AGAIN;
 }
 
 const struct view_class view_traces = {

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Values as reports print them, and the lines above a report, in pprof's order, and one of profd's
+ * own: of the ledgers that windows carry as comments, several files' added up, it reports what was
+ * lost and for which reasons.
+ */
 #include "client/analysis/values.h"
 
+#include <inttypes.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/analysis/graph.h"
+#include "client/analysis/memory_text.h"
+#include "client/analysis/node_name.h"
 #include "client/analysis/view.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/profile/profile.h"
+#include "common/profile/windows.h"
 #include "common/utf8.h"
+
+#define LEDGER     "# profd ledger: " /* see windows.h */
+#define FILTER_MAX 80
 
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options)
@@ -98,4 +114,192 @@ const char *values_type(const struct view_input *input, char *buffer, size_t siz
 	snprintf(buffer, size, "%s%s", input->mean ? "mean_" : "",
 		 profile_string(input->profile, input->profile->sample_types[input->type].type));
 	return buffer;
+}
+
+/* --- above a report --------------------------------------------------------------------------- */
+
+/* One line, of texts of strangers. */
+static void header_put_line(FILE *out, const char *what, const char *text)
+{
+	fputs(what, out);
+	utf8_write_harmless(out, text, "");
+	fputc('\n', out);
+}
+
+static bool header_begins_with(const char *word, const char *with)
+{
+	return strncmp(word, with, strlen(with)) == 0;
+}
+
+static void header_add_saturating(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
+/* "lost.skipped=3 expected=..." as "Lost: 3 of 100 samples of the time (skipped 3)". */
+static int header_put_ledger(FILE *out, char *ledger)
+{
+	cleanup(memory_text_deinit) struct memory_text reasons = {0};
+	uint64_t expected = 0, lost = 0, rootless = 0; /* rootless: stacks, truncated or broken */
+	bool is_known = false;
+	char *rest;
+	int r = memory_text_open(&reasons);
+
+	if (r)
+		return r;
+	for (char *word = strtok_r(ledger, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		size_t name = strcspn(word, "=");
+		size_t digits = word[name] ? strspn(word + name + 1, "0123456789") : 0;
+		uint64_t n;
+
+		/* Not longer than those of a sum. */
+		if (!digits || digits > 19 || word[name + 1 + digits])
+			continue;
+		n = strtoull(word + name + 1, NULL, 10);
+		if (header_begins_with(word, "expected=")) {
+			is_known = true;
+			header_add_saturating(&expected, n);
+		} else if (header_begins_with(word, "lost.")) {
+			header_add_saturating(&lost, n);
+			if (n && name > 5)
+				fprintf(reasons.out, "%s%.*s %" PRIu64,
+					ftell(reasons.out) ? ", " : " (", (int)name - 5, word + 5,
+					n);
+		} else if (header_begins_with(word, "truncated.") ||
+			   header_begins_with(word, "broken.")) {
+			header_add_saturating(&rootless, n);
+		}
+	}
+	r = memory_text_close(&reasons);
+	if (r || !is_known)
+		return r;
+	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time%s%s", lost, expected,
+		reasons.text, reasons.length ? ")" : "");
+	if (rootless)
+		fprintf(out, "; stacks without a root: %" PRIu64, rootless);
+	fputc('\n', out);
+	return 0;
+}
+
+int header_print_losses(FILE *out, const struct profile *p)
+{
+	cleanup(freep) char *ledger = NULL;
+	int r = 0;
+
+	/* A file may have several: other programs put profiles together, too. */
+	for (size_t i = 0; i < p->n_comments && !r; i++) {
+		const char *comment = profile_string(p, p->comments[i]);
+
+		if (header_begins_with(comment, LEDGER))
+			r = ledger_line_add(&ledger, comment + strlen(LEDGER));
+	}
+	if (r || !ledger)
+		return r;
+	utf8_make_harmless(ledger);
+	return header_put_ledger(out, ledger);
+}
+
+bool header_format_time(char *ret, size_t size, int64_t time_ns)
+{
+	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S) - (time_ns % (int64_t)NS_PER_S < 0);
+	struct tm tm;
+
+	return localtime_r(&seconds, &tm) && strftime(ret, size, "%Y-%m-%d %H:%M:%S %Z", &tm);
+}
+
+static void header_put_total(FILE *out, const struct view_input *input, const struct values *values)
+{
+	const struct profile *p = input->profile;
+	char duration[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX];
+	const char *unit;
+	double ns = measure_scale(input->total, values->unit, "nanoseconds", &unit);
+
+	values_print(values, total, input->total);
+	if (!p->duration_ns) {
+		fprintf(out, "Total samples = %s\n", total);
+		return;
+	}
+	measure_print(duration, sizeof(duration), p->duration_ns, "nanoseconds", "auto");
+	fprintf(out, "Duration: %s, Total samples = %s", duration, total);
+	if (strcmp(unit, "ns") == 0 && ns != 0)
+		fprintf(out, " (%s)",
+			measure_print_percentage(share, sizeof(share), values_clamp(ns),
+						 p->duration_ns));
+	fputc('\n', out);
+}
+
+int header_print_profile(FILE *out, const struct view_input *input, const struct values *values)
+{
+	const struct profile *p = input->profile;
+	char type[256], time[64];
+
+	for (size_t i = 0; i < input->n_notes; i++)
+		header_put_line(out, "", input->notes[i]);
+	if (p->n_mappings && p->mappings[0].path)
+		header_put_line(out,
+				"File: ", node_name_base(profile_string(p, p->mappings[0].path)));
+	if (p->n_mappings && p->mappings[0].build_id)
+		header_put_line(out, "Build ID: ", profile_string(p, p->mappings[0].build_id));
+	for (size_t i = 0; i < p->n_comments; i++)
+		if (*profile_string(p, p->comments[i]) != '#')
+			header_put_line(out, "", profile_string(p, p->comments[i]));
+	if (p->sample_types[input->type].type)
+		header_put_line(out, "Type: ", values_type(input, type, sizeof(type)));
+	if (p->doc_url)
+		header_put_line(out, "Doc: ", profile_string(p, p->doc_url));
+	if (p->time_ns && header_format_time(time, sizeof(time), p->time_ns))
+		fprintf(out, "Time: %s\n", time);
+	header_put_total(out, input, values);
+	return header_print_losses(out, p);
+}
+
+static void header_put_dropped(FILE *out, size_t n, const char *what, const char *limit_of,
+			       int64_t limit, const struct values *values)
+{
+	char text[MEASURE_TEXT_MAX];
+
+	if (n)
+		fprintf(out, "Dropped %zu %s%s (%s <= %s)\n", n, what, n > 1 ? "s" : "", limit_of,
+			values_print(values, text, llabs(limit)));
+}
+
+int header_print_graph(FILE *out, const struct view *view, const struct view_input *input,
+		       const struct values *values)
+{
+	const struct view_options *options = &view->options;
+	const struct graph *g = view->graph;
+	char shown[MEASURE_TEXT_MAX], share[MEASURE_TEXT_MAX], total[MEASURE_TEXT_MAX];
+	int64_t flat = 0;
+	int r = options->compact_labels ? 0 : header_print_profile(out, input, values);
+
+	if (r)
+		return r;
+	if (options->n_filters)
+		fputs("Active filters:\n", out);
+	for (size_t i = 0; i < options->n_filters; i++) {
+		char filter[FILTER_MAX + sizeof("…")];
+		int length = snprintf(filter, sizeof(filter), "%.*s", FILTER_MAX,
+				      options->filters[i]);
+
+		if (options->filters[i][length])
+			memcpy(filter + length, "…", sizeof("…"));
+		header_put_line(out, "   ", filter);
+	}
+	for (size_t i = 0; i < g->n_order; i++)
+		flat = graph_add_clamped(flat, graph_mean(g->nodes[g->order[i]].flat));
+	fprintf(out, "Showing nodes accounting for %s, %s of %s total\n",
+		values_print(values, shown, flat), values_print_share(share, flat, input->total),
+		values_print(values, total, input->total));
+	if (!input->total)
+		return 0;
+	header_put_dropped(out, g->n_dropped, "node", "cum",
+			   values_clamp((double)input->total * g->options.nodefraction), values);
+	if (g->options.is_picture)
+		header_put_dropped(out, g->n_dropped_calls, "edge", "freq",
+				   values_clamp((double)input->total * g->options.edgefraction),
+				   values);
+	if (g->n_order < g->n_before)
+		fprintf(out, "Showing top %zu nodes out of %zu\n", g->n_order, g->n_before);
+	return 0;
 }

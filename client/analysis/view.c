@@ -57,7 +57,7 @@ int report_view_end(struct view *view, const struct view_input *input, FILE *out
 	int r = view->graph ? graph_end(view->graph, input, &again) : 0;
 
 	if (r || again)
-		return r ? r : VIEW_E_AGAIN;
+		return r ?: VIEW_E_AGAIN;
 	return view->class->end(view, input, out);
 }
 

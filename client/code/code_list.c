@@ -44,10 +44,7 @@ static int code_list_add_row(struct code_list *list, const struct answer_code *c
 
 	if (!row.text || !row.file)
 		return error_origin(-ENOMEM);
-	if (room_make(&list->rows, &list->n_allocated, list->n + 1, sizeof(*list->rows)))
-		return -ENOMEM;
-	list->rows[list->n++] = row;
-	return 0;
+	return room_append(&list->rows, &list->n_allocated, &list->n, row);
 }
 
 int code_list_add(struct code_list *list, const struct worker_range *range, uint32_t flags,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
 
@@ -58,15 +59,14 @@ static int code_spot_compare_places(const void *a, const void *b)
 
 	if (x->file != y->file)
 		return x->file->object.key < y->file->object.key ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	return order_of(x->address, y->address);
 }
 
 static int code_spot_compare_memory(const void *a, const void *b)
 {
 	const struct code_spot *x = a, *y = b;
-	int r = code_spot_compare_places(a, b);
 
-	return r ? r : x->lay < y->lay ? -1 : x->lay > y->lay;
+	return code_spot_compare_places(a, b) ?: order_of(x->lay, y->lay);
 }
 
 /* What is inlined at an address are several nodes, which the same stacks go through. */
@@ -250,9 +250,8 @@ static int find_symbols(struct work *w)
 static int code_symbol_compare_names(const void *a, const void *b)
 {
 	const struct code_symbol *x = a, *y = b;
-	int r = strcmp(x->name, y->name);
 
-	return r ? r : x->start < y->start ? -1 : x->start > y->start;
+	return strcmp(x->name, y->name) ?: order_of(x->start, y->start);
 }
 
 int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struct view_input *input,
@@ -262,9 +261,7 @@ int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struc
 	int r;
 
 	*ret = (struct code_symbols){0};
-	r = code_symbols_collect_spots(&w);
-	if (!r)
-		r = find_symbols(&w);
+	r = code_symbols_collect_spots(&w) ?: find_symbols(&w);
 	if (ret->n_symbols)
 		qsort(ret->symbols, ret->n_symbols, sizeof(*ret->symbols),
 		      code_symbol_compare_names);

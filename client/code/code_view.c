@@ -1,18 +1,194 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The graph is made without trimming, since what matches is chosen later; here are the lines that
- * the three views print alike.
+ * the three views print alike, and the files whose code they show.
+ *
+ * Files by path and build id, opened when first asked for. Mappings are sorted by path and start,
+ * with the farthest limit of those before, so that the one around an address is found by going
+ * back.
  */
 #include "client/code/code_view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/symbolize/symbolize.h"
+#include "common/error.h"
+#include "common/order.h"
+#include "common/partition_point.h"
 #include "common/profile/pprof.h"
 #include "common/utf8.h"
 
 #define MISSING_SHOWN 3
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* A mapping. Sorted by path and start, and of the same ones the first of the profile last. */
+struct place {
+	uint32_t path, mapping;
+	uint64_t start, limit;
+	uint64_t reach; /* the largest limit of those of its path that begin before it, and its own
+			 */
+};
+
+struct objects {
+	const struct profile *p;
+	int root_fd;
+	struct files *files;
+	struct asker *asker;
+	struct notes notes;
+	struct object_source source;
+	struct place *places;
+	size_t n_places;
+	struct objects_file *all;
+};
+
+static int objects_compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return order_of(x->path, y->path) ?:
+		order_of(x->start, y->start) ?:
+		order_of(y->mapping, x->mapping);
+}
+
+static int make_places(struct objects *o)
+{
+	const struct profile *p = o->p;
+
+	o->places = calloc(p->n_mappings + 1, sizeof(*o->places));
+	if (!o->places)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < p->n_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[i];
+
+		o->places[i] = (struct place){m->path, i, m->start, m->limit, m->limit};
+	}
+	o->n_places = p->n_mappings;
+	if (o->n_places)
+		qsort(o->places, o->n_places, sizeof(*o->places), objects_compare_places);
+	for (size_t i = 1; i < o->n_places; i++) {
+		const struct place *last = &o->places[i - 1];
+
+		if (last->path == o->places[i].path && last->reach > o->places[i].reach)
+			o->places[i].reach = last->reach;
+	}
+	return 0;
+}
+
+static void objects_free(struct objects *o)
+{
+	struct objects_file *f, *next;
+
+	if (!o)
+		return;
+	HASH_ITER (hh, o->all, f, next) {
+		HASH_DEL(o->all, f);
+		object_deinit(&f->object);
+		free(f);
+	}
+	free(o->places);
+	asker_free(o->asker);
+	files_free(o->files);
+	notes_deinit(&o->notes);
+	closep(&o->root_fd);
+	free(o);
+}
+
+DEFINE_CLEANUP(struct objects *, objects_free)
+
+int objects_new(struct objects **ret, const struct profile *p)
+{
+	cleanup(objects_freep) struct objects *o = calloc(1, sizeof(*o));
+	int r;
+
+	if (!o)
+		return error_origin(-ENOMEM);
+	o->p = p;
+	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = make_places(o) ?: files_new(&o->files, o->root_fd) ?: asker_new(&o->asker, NULL, 0);
+	if (r)
+		return r;
+	o->source = (struct object_source){
+		.files = o->files, .asker = o->asker, .notes = &o->notes, .want_lines = true};
+	*ret = steal_ptr(&o);
+	return 0;
+}
+
+/* Why there is nothing to open. */
+static void note_no_file(struct objects *o, const char *path)
+{
+	if (strncmp(path, "[kernel", 7) == 0)
+		notes_add(&o->notes,
+			  "%s: the kernel's code as it runs is in no file: its functions can be "
+			  "shown, not its instructions",
+			  path);
+	else
+		notes_add(&o->notes, "%s: is no file with instructions that could be shown",
+			  *path ? path : "code without a name");
+}
+
+static int objects_open_file(struct objects *o, const struct objects_file_id *id,
+			     struct objects_file **ret)
+{
+	struct objects_file *f = calloc(1, sizeof(*f));
+	const char *path = profile_string(o->p, id->path);
+	int r;
+
+	if (!f)
+		return error_origin(-ENOMEM);
+	f->id = *id;
+	HASH_ADD(hh, o->all, id, sizeof(f->id), f);
+	f->object = (struct object)OBJECT_NONE;
+	*ret = f;
+	if (!symbolize_is_file(path)) {
+		note_no_file(o, path);
+		return 0;
+	}
+	r = object_init(&f->object, &o->source, path, profile_string(o->p, id->build_id));
+	if (r == OBJECT_E_NO_WORKER)
+		notes_add(&o->notes, "profd-image-worker, which reads programs, does not run: %s",
+			  asker_error_text(o->asker));
+	f->is_usable = r == OBJECT_E_OK;
+	return r < 0 ? r : 0;
+}
+
+int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret)
+{
+	const struct profile_mapping *m = &o->p->mappings[mapping];
+	const struct objects_file_id id = {m->path, m->build_id};
+	struct objects_file *f;
+	int r = 0;
+
+	HASH_FIND(hh, o->all, &id, sizeof(id), f);
+	if (!f)
+		r = objects_open_file(o, &id, &f);
+	if (!r)
+		*ret = f->is_usable ? f : NULL;
+	return r;
+}
+
+uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address)
+{
+	/* From the last of those of @path that begin at @address or before. */
+	size_t n = partition_point(o->n_places, i,
+				   o->places[i].path < path || (o->places[i].path == path &&
+								o->places[i].start <= address));
+
+	for (size_t i = n; i-- > 0;) {
+		const struct place *place = &o->places[i];
+
+		if (place->path != path || place->reach <= address)
+			break;
+		if (place->limit > address)
+			return place->mapping;
+	}
+	return PROFILE_NONE;
+}
+
+/* --- views ------------------------------------------------------------------------------------ */
 
 void code_view_deinit(struct view *view)
 {
@@ -39,13 +215,13 @@ int code_view_init(struct view *view)
 
 int code_view_sources(struct code_view *v, struct source_files **ret)
 {
-	return source_files_new(ret, objects_files(v->objects), v->view.options.source_path,
+	return source_files_new(ret, v->objects->files, v->view.options.source_path,
 				v->view.options.trim_path);
 }
 
 int code_view_no_match(const struct code_view *v)
 {
-	const struct notes *notes = v->objects ? objects_notes(v->objects) : NULL;
+	const struct notes *notes = v->objects ? &v->objects->notes : NULL;
 
 	/* What was of interest could not be read. */
 	if (notes && notes->n)
@@ -56,7 +232,7 @@ int code_view_no_match(const struct code_view *v)
 
 void code_view_print_missing(const struct code_view *v, FILE *out)
 {
-	const struct notes *notes = objects_notes(v->objects);
+	const struct notes *notes = &v->objects->notes;
 	size_t n = notes->n < MISSING_SHOWN ? notes->n : MISSING_SHOWN;
 
 	for (size_t i = 0; i < n; i++) {

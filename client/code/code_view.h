@@ -6,14 +6,20 @@
  * What views that show code have in common: functions chosen by a regular expression, in a graph
  * whose nodes are their lines or addresses.
  */
+#include <stdint.h>
 #include <stdio.h>
+#include <uthash.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/regex.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
-#include "client/code/objects.h"
 #include "client/code/source_file.h"
+#include "client/symbolize/files.h"
+#include "client/symbolize/object.h"
+#include "common/profile/profile.h"
+
+struct objects;
 
 struct code_view {
 	struct view view;
@@ -55,5 +61,33 @@ void code_view_print_routine(FILE *out, const struct view_input *input, const st
 			     const char *name, const char *file, int64_t flat, int64_t cum);
 /* A line of a stranger's: control characters but tabs become "?". NULL is empty. */
 void code_view_print_source(FILE *out, const char *text);
+
+/*
+ * The programs and libraries of a profile on this host, for views that show code: each opened once,
+ * by the image worker, if it is the one that was mapped.
+ */
+/* Those of @p, which is borrowed and keeps its mappings. Opens nothing yet. 0 or negative errno. */
+int objects_new(struct objects **ret, const struct profile *p);
+
+/* One file. */
+struct objects_file {
+	UT_hash_handle hh;
+	struct objects_file_id {
+		uint32_t path, build_id; /* strings of the profile */
+	} id;
+	bool is_usable;
+	struct object object;
+};
+
+/*
+ * The file of @mapping. *ret NULL: not to be had; code_view_print_missing() says why. Blocks on the
+ * disk and the worker. Returns 0 or negative errno.
+ */
+int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret);
+/*
+ * The mapping of the path @path (a string of the profile) around @address, or PROFILE_NONE; of
+ * several, as different processes have them, the one that begins last.
+ */
+uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address);
 
 #endif

@@ -8,8 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "client/formats/collapsed.h"
-#include "client/formats/perf_script_read.h"
+#include "client/formats/text_formats.h"
 #include "common/cleanup.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/gunzip.h"
@@ -125,7 +124,7 @@ static int any_add_image_mapping(struct profile *p, const struct image_profile *
 		if (__builtin_add_overflow(image->tstart, image->tsize, &m.limit))
 			m.limit = UINT64_MAX;
 	}
-	return e ? e : profile_add_mapping(p, &m, ret);
+	return e ?: profile_add_mapping(p, &m, ret);
 }
 
 static int any_add_image_samples(struct profile *p, const struct image_profile *image,
@@ -140,9 +139,8 @@ static int any_add_image_samples(struct profile *p, const struct image_profile *
 
 		if (__builtin_mul_overflow(values[0], p->period, &values[1]))
 			values[1] = INT64_MAX;
-		e = profile_add_location(p, mapping, image->tstart + c->offset, NULL, 0, &location);
-		if (!e)
-			e = profile_add_sample(p, &location, 1, values, NULL, 0);
+		e = profile_add_location(p, mapping, image->tstart + c->offset, NULL, 0, &location)
+			    ?: profile_add_sample(p, &location, 1, values, NULL, 0);
 	}
 	return e;
 }
@@ -157,11 +155,9 @@ static int any_read_image(const uint8_t *data, size_t length, struct profile **r
 
 	if (e)
 		return e < 0 ? e : ANY_E_MALFORMED;
-	e = profile_new(&p);
-	if (!e)
-		e = value_types_add(p, image->event);
-	if (!e)
-		e = any_add_image_mapping(p, image, &mapping);
+	e = profile_new(&p) ?:
+		value_types_add(p, image->event) ?:
+		any_add_image_mapping(p, image, &mapping);
 	if (e)
 		return e;
 	p->period = image->period > INT64_MAX ? INT64_MAX : (int64_t)image->period;
@@ -233,5 +229,5 @@ int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profil
 	if (r == GUNZIP_E_MALFORMED)
 		return profile_refuse(message, ANY_E_MALFORMED, "broken gzip data at byte %zu",
 				      offset);
-	return r ? r : read_plain(unpacked, n, max_bytes, ret, *ret_format, message);
+	return r ?: read_plain(unpacked, n, max_bytes, ret, *ret_format, message);
 }

@@ -5,7 +5,7 @@
  * with a blank and then a hexadecimal number and no time; any other line with a time is a sample's
  * first. What is neither (source lines, other records) is passed over.
  */
-#include "client/formats/perf_script_read.h"
+#include "client/formats/text_formats.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -225,9 +225,8 @@ static int perf_script_add_mapping(struct reader *r, struct text_span object, ui
 	*ret = PROFILE_NONE;
 	if (!text_length(object))
 		return 0;
-	e = profile_add_string(r->p, object.at, text_length(object), &mapping.path);
-	if (!e)
-		e = profile_add_mapping(r->p, &mapping, ret);
+	e = profile_add_string(r->p, object.at, text_length(object), &mapping.path)
+		    ?: profile_add_mapping(r->p, &mapping, ret);
 	if (!e && r->program == PROFILE_NONE && is_program(object, r->head.comm))
 		r->program = *ret;
 	return e;
@@ -250,12 +249,11 @@ static int perf_script_add_frame(struct reader *r, const struct frame *frame)
 	}
 	if (frame->is_inlined)
 		return 0;
-	e = perf_script_add_mapping(r, frame->object, &mapping);
-	if (!e)
-		e = profile_add_location(r->p, mapping, frame->address, r->inlined, r->n_inlined,
-					 &location);
+	e = perf_script_add_mapping(r, frame->object, &mapping)
+		    ?: profile_add_location(r->p, mapping, frame->address, r->inlined, r->n_inlined,
+					    &location);
 	r->n_inlined = 0;
-	return e ? e : frame_list_add(&r->chain, location);
+	return e ?: frame_list_add(&r->chain, location);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -300,10 +298,9 @@ static int end_sample(struct reader *r)
 	r->has_head = false;
 	r->n_inlined = 0;
 	values[1 + find_event(r, r->head.event)] = r->head.period;
-	e = add_labels(r, labels, &n);
-	if (!e)
-		e = profile_add_sample(r->p, r->chain.locations, (uint32_t)r->chain.n, values,
-				       labels, n);
+	e = add_labels(r, labels, &n)
+		    ?: profile_add_sample(r->p, r->chain.locations, (uint32_t)r->chain.n, values,
+					  labels, n);
 	r->chain.n = 0;
 	return e;
 }
@@ -375,21 +372,16 @@ static int perf_script_set_types(struct reader *r)
 	if (e)
 		return e;
 	r->p->period_type = r->p->sample_types[1];
-	e = profile_add_text(r->p, "pid", &r->key_pid);
-	if (!e)
-		e = profile_add_text(r->p, "tid", &r->key_tid);
-	return e ? e : profile_add_text(r->p, "comm", &r->key_comm);
+	return profile_add_text(r->p, "pid", &r->key_pid) ?:
+		profile_add_text(r->p, "tid", &r->key_tid) ?:
+		profile_add_text(r->p, "comm", &r->key_comm);
 }
 
 static int perf_script_read_all(struct reader *r, struct text_lines lines)
 {
 	struct text_line line;
-	int e = profile_new(&r->p);
+	int e = profile_new(&r->p) ?: find_events(r, lines) ?: perf_script_set_types(r);
 
-	if (!e)
-		e = find_events(r, lines);
-	if (!e)
-		e = perf_script_set_types(r);
 	while (!e && text_next(&lines, &line))
 		e = perf_script_read_line(r, &line);
 	if (!e)

@@ -6,7 +6,6 @@
  * Lines of a text in memory that is not NUL-terminated, and what readers of text formats take from
  * them: words, numbers, functions and call chains. Internal to client/formats; pure.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/digits.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
@@ -110,41 +110,23 @@ static inline bool text_is(struct text_span span, const char *text)
 static inline bool text_number(struct text_span span, int64_t *ret)
 {
 	bool minus = span.at < span.end && *span.at == '-';
-	int64_t value = 0;
+	uint64_t value;
 
 	span.at += minus;
-	if (span.at == span.end)
+	if (!digits_read(&span.at, span.end, 10, &value) || span.at != span.end ||
+	    value > (uint64_t)INT64_MAX + minus)
 		return false;
-	for (; span.at < span.end; span.at++) {
-		if (!isdigit((unsigned char)*span.at) ||
-		    __builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_sub_overflow(value, *span.at - '0', &value))
-			return false;
-	}
-	if (!minus && value == INT64_MIN)
-		return false;
-	*ret = minus ? value : -value;
+	*ret = (int64_t)(minus ? 0 - value : value);
 	return true;
 }
 
 /* The whole of @span, in hexadecimal digits, perhaps behind 0x. */
 static inline bool text_hex(struct text_span span, uint64_t *ret)
 {
-	uint64_t value = 0;
-
 	if (text_length(span) > 2 && span.at[0] == '0' && (span.at[1] | 0x20) == 'x')
 		span.at += 2;
-	if (span.at == span.end || text_length(span) > 16)
-		return false;
-	for (; span.at < span.end; span.at++) {
-		unsigned char c = (unsigned char)*span.at;
-
-		if (!isxdigit(c))
-			return false;
-		value = value << 4 | (unsigned)(isdigit(c) ? c - '0' : tolower(c) - 'a' + 10);
-	}
-	*ret = value;
-	return true;
+	return text_length(span) <= 16 && digits_read(&span.at, span.end, 16, ret) &&
+	       span.at == span.end;
 }
 
 /* A function of which the name is all that is known. 0 or negative errno. */
@@ -170,14 +152,9 @@ static inline void frame_list_deinit(struct frame_list *list)
 
 static inline int frame_list_add(struct frame_list *list, uint32_t location)
 {
-	int r = room_make(&list->locations, &list->capacity, list->n + 1, sizeof(location));
-
-	if (r)
-		return r;
 	if (list->n == UINT32_MAX)
 		return error_origin(-E2BIG);
-	list->locations[list->n++] = location;
-	return 0;
+	return room_append(&list->locations, &list->capacity, &list->n, location);
 }
 
 #endif

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An image is a file, tried at each of its paths until one has the image's id, or a part of the
- * kernel that runs, which has names but no instructions.
+ * kernel that runs, which has names but no instructions. Its procedures are made of the names at
+ * the addresses that have samples.
  */
 #include "client/images/image_code.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
+#include "common/room.h"
+#include "common/text_print.h"
 
 _Static_assert((int)IMAGE_CODE_E_OK == (int)OBJECT_E_OK &&
 		       (int)IMAGE_CODE_E_NONE == (int)OBJECT_E_NONE &&
@@ -20,11 +25,9 @@ int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
 	int r;
 
 	*ret = (struct image_world){.notes = notes};
-	r = files_new(&ret->files, root_fd);
-	if (!r)
-		r = kernel_new(&ret->kernel, ret->files);
-	if (!r)
-		r = asker_new(&ret->asker, NULL, 0);
+	r = files_new(&ret->files, root_fd) ?:
+		kernel_new(&ret->kernel, ret->files) ?:
+		asker_new(&ret->asker, NULL, 0);
 	ret->source = (struct object_source){
 		.files = ret->files, .asker = ret->asker, .notes = notes, .want_lines = true};
 	return r;
@@ -145,4 +148,71 @@ int image_code_instructions(struct image_code *c, const struct worker_range *ran
 		return IMAGE_CODE_E_OK;
 	}
 	return object_code(&c->object, range, flags, ret);
+}
+
+struct making {
+	struct procedures *made;
+	size_t n_allocated;
+	const struct image *image;
+	size_t nameless; /* index + 1 of that without a name; 0: none yet */
+};
+
+void procedures_deinit(struct procedures *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->all[i].name);
+	free(p->all);
+	*p = (struct procedures){0};
+}
+
+/* Addresses ascend: it is the last function again, a new one, or none. */
+static int procedures_add_count(void *context, size_t i, const struct image_place *place)
+{
+	struct making *m = context;
+	struct procedures *made = m->made;
+	bool is_named = *place->name;
+	size_t at = is_named ? made->n : m->nameless; /* + 1 */
+
+	if (!at ||
+	    (is_named && (!*made->all[at - 1].name || made->all[at - 1].start != place->start))) {
+		struct procedure new = {.start = is_named ? place->start : 0,
+					.size = is_named ? place->size : 0};
+
+		if (text_copy(&new.name, place->name) ||
+		    room_append(&made->all, &m->n_allocated, &made->n, new)) {
+			free(new.name);
+			return -ENOMEM;
+		}
+		at = made->n;
+		if (!is_named)
+			m->nameless = at;
+	}
+	made->all[at - 1].count += m->image->counts[i].count;
+	return 0;
+}
+
+static int procedures_compare_counts(const void *a, const void *b)
+{
+	const struct procedure *x = a, *y = b;
+
+	return order_of(y->count, x->count) ?:
+		strcmp(x->name, y->name) ?:
+		order_of(x->start, y->start);
+}
+
+int procedures_init(struct procedures *ret, struct image_code *code, const struct image *image)
+{
+	cleanup(freep) uint64_t *addresses = calloc(image->n_counts + 1, sizeof(*addresses));
+	struct making m = {.made = ret, .image = image};
+	int r;
+
+	*ret = (struct procedures){0};
+	if (!addresses)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < image->n_counts; i++)
+		addresses[i] = image->tstart + image->counts[i].offset;
+	r = image_code_names(code, addresses, image->n_counts, procedures_add_count, &m);
+	if (ret->n)
+		qsort(ret->all, ret->n, sizeof(*ret->all), procedures_compare_counts);
+	return r;
 }

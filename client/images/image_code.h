@@ -67,4 +67,20 @@ int image_code_names(struct image_code *c, const uint64_t *addresses, size_t n,
 int image_code_instructions(struct image_code *c, const struct worker_range *range, uint32_t flags,
 			    struct answer_code *ret);
 
+/* The samples of an image by function. */
+struct procedure {
+	char *name;           /* "": of addresses that have no name */
+	uint64_t start, size; /* link-time; 0 without a name */
+	uint64_t count;
+};
+
+struct procedures {
+	struct procedure *all; /* most samples first */
+	size_t n;
+};
+
+/* @image: with its counts. To be deinitialized in any case. IMAGE_CODE_E_* or negative errno. */
+int procedures_init(struct procedures *ret, struct image_code *code, const struct image *image);
+void procedures_deinit(struct procedures *p);
+
 #endif

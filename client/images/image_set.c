@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/pprof.h"
 #include "common/room.h"
@@ -210,9 +211,7 @@ int image_gather_add(struct image_gather *g, const char *name, const struct imag
 	r = add_header(g, p, &counts);
 	if (r || !counts)
 		return r;
-	r = image_gather_get_entry(g, name, p, &entry);
-	if (!r)
-		r = add_paths(&entry->image, p->path);
+	r = image_gather_get_entry(g, name, p, &entry) ?: add_paths(&entry->image, p->path);
 	if (!r && g->keep_counts)
 		r = add_counts(entry, p);
 	if (r)
@@ -228,7 +227,7 @@ static int image_compare_offsets(const void *a, const void *b)
 {
 	const struct image_count *x = a, *y = b;
 
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return order_of(x->offset, y->offset);
 }
 
 static void fold_counts(struct image *image)
@@ -250,12 +249,8 @@ static void fold_counts(struct image *image)
 static int image_compare_totals(const void *a, const void *b)
 {
 	const struct image *x = a, *y = b;
-	int r;
 
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	r = strcmp(x->name, y->name);
-	return r ? r : strcmp(x->id, y->id);
+	return order_of(y->total, x->total) ?: strcmp(x->name, y->name) ?: strcmp(x->id, y->id);
 }
 
 int image_gather_finish(struct image_gather *g, struct image_set *ret,

@@ -9,7 +9,7 @@
 #include "client/analysis/regex.h"
 #include "client/code/code_list.h"
 #include "client/code/source_file.h"
-#include "client/images/procedures.h"
+#include "client/images/image_code.h"
 #include "client/profctl/images.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"

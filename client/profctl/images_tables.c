@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/images/procedures.h"
+#include "client/images/image_code.h"
 #include "client/profctl/images.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/formats/collapsed.h"
+#include "client/formats/text_formats.h"
 #include "client/symbolize/profile_file.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"

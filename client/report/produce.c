@@ -12,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
-#include "client/analysis/shape_profile.h"
 #include "client/analysis/view.h"
 #include "client/report/picture.h"
 #include "common/error.h"

@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "client/formats/any_read.h"
-#include "client/formats/collapsed.h"
-#include "client/formats/perf_script_read.h"
+#include "client/formats/text_formats.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 

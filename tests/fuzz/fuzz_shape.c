@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "client/analysis/shape.h"
-#include "client/analysis/shape_profile.h"
 #include "common/cleanup.h"
 #include "common/profile/pprof.h"
 

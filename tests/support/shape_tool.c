@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include "client/analysis/shape.h"
-#include "client/analysis/shape_profile.h"
 #include "common/profile/measure.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"

@@ -3,7 +3,7 @@
  * What is left of a profile, as a profile: shaped once more without filters, it says the same. And
  * profiles whose samples come bit by bit and go: their stacks are those of the whole.
  */
-#include "client/analysis/shape_profile.h"
+#include "client/analysis/shape.h"
 #include "common/profile/pprof_reader.h"
 #include "tests/unit/analysis/shape_fixture.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "client/formats/any_read.h"
-#include "client/formats/collapsed.h"
+#include "client/formats/text_formats.h"
 #include "common/cleanup.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/image_profile.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "client/formats/collapsed.h"
+#include "client/formats/text_formats.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
 

@@ -5,7 +5,7 @@
  */
 #include "tests/unit/output/fixture.h"
 
-#include "client/formats/collapsed.h"
+#include "client/formats/text_formats.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"
 

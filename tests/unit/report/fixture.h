@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "client/analysis/label_units.h"
+#include "client/analysis/labels.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "common/profile/pprof.h"

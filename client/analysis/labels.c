@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/analysis/label_texts.h"
+/*
+ * A key's unit is the first one that is met. For texts, the labels of a sample are sorted by key,
+ * and those of one key printed together.
+ */
+#include "client/analysis/labels.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +12,8 @@
 #include "client/analysis/memory_text.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/order.h"
+#include "common/profile/profile.h"
 
 void label_texts_deinit(struct label_texts *t)
 {
@@ -32,9 +38,7 @@ static int label_texts_compare_labels(const void *a, const void *b)
 	const struct profile_label *x = *(const struct profile_label *const *)a;
 	const struct profile_label *y = *(const struct profile_label *const *)b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return order_of(x->key, y->key) ?: order_of(x, y);
 }
 
 int label_texts_init(struct label_texts *ret, const struct profile_label *labels, size_t n,
@@ -56,14 +60,48 @@ int label_texts_init(struct label_texts *ret, const struct profile_label *labels
 
 		for (end = i + 1; end < n_ordered && ordered[end]->key == ordered[i]->key;)
 			end++;
-		if (!r)
-			r = print(context, ordered + i, end - i, text.out);
-		if (!r)
-			r = memory_text_close(&text);
+		r = r ?: print(context, ordered + i, end - i, text.out) ?: memory_text_close(&text);
 		if (r)
 			return r;
 		ret->all[ret->n++] = steal_ptr(&text.text);
 	}
 	label_texts_sort(ret);
 	return 0;
+}
+
+struct label_unit {
+	uint32_t key, unit; /* strings */
+};
+
+void label_units_deinit(struct label_units *u)
+{
+	intern_deinit(&u->in);
+	free(u->all);
+	*u = (struct label_units){0};
+}
+
+int label_units_learn(struct label_units *u, const struct profile_label *labels, size_t n)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++) {
+		const struct label_unit unit = {labels[i].key, labels[i].num_unit};
+		uint32_t index;
+
+		if (!labels[i].str && unit.unit)
+			r = intern_add(&u->in, &u->all, &unit, sizeof(unit), sizeof(unit.key),
+				       &index);
+	}
+	return r;
+}
+
+const char *label_units_of(const struct label_units *u, const struct profile *p, uint32_t key)
+{
+	uint32_t i = u ? intern_find(&u->in, u->all, &key, sizeof(*u->all), sizeof(key))
+		       : PROFILE_NONE;
+	const char *name = profile_string(p, key);
+
+	if (i != PROFILE_NONE)
+		return profile_string(p, u->all[i].unit);
+	return strcmp(name, "alignment") == 0 || strcmp(name, "request") == 0 ? "bytes" : name;
 }
