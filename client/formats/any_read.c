@@ -12,7 +12,6 @@
 #include "client/formats/perf_script_read.h"
 #include "common/cleanup.h"
 #include "common/profile/cpuprofile.h"
-#include "common/profile/gunzip.h"
 #include "common/profile/image_profile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
