@@ -11,7 +11,6 @@
 #include "client/formats/text_formats.h"
 #include "common/cleanup.h"
 #include "common/profile/cpuprofile.h"
-#include "common/profile/gunzip.h"
 #include "common/profile/image_profile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
