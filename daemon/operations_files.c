@@ -134,7 +134,7 @@ static int stop_selected_sessions(struct daemon *d, uint64_t *taken, size_t n, s
 {
 	cleanup(freep) uint64_t *ids = taken;
 	struct flush *flush;
-	struct waiter *w;
+	struct waiter *w = NULL;
 	int r;
 
 	r = file_waiter_new(&w, &flush, d, reply);
@@ -214,7 +214,7 @@ int daemon_verb_flush(const struct control_call *call)
 	struct daemon *d = call->userdata;
 	struct session *only = NULL;
 	struct flush *flush;
-	struct waiter *w;
+	struct waiter *w = NULL;
 	int r;
 
 	if (message->id) {
@@ -258,7 +258,7 @@ static int name_waiter_submit(const struct control_call *call, struct output_req
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
 	struct daemon *d = call->userdata;
-	struct waiter *w;
+	struct waiter *w = NULL;
 	int r = item ? file_waiter_new(&w, &item->flush, d, call->reply) : error_origin(-ENOMEM);
 
 	if (r)

@@ -82,7 +82,7 @@ static int picture_wait_for(pid_t pid, int *ret)
 static int start_window(char *const argv[])
 {
 	pid_t pid = fork();
-	int r, status;
+	int r, status = -1;
 
 	if (pid < 0)
 		return errno;

@@ -48,10 +48,8 @@ static void writing_window_dir(const struct writing *g, const struct view_group 
 	snprintf(ret, size, "services/%s/%s", name, day);
 }
 
-/* @stem: what precedes the format's suffix, or NULL. */
-static int writing_add_window(struct writing *g, const char *folder, enum contents_format format,
-			      const char *stem, uint64_t samples, const uint8_t *data,
-			      size_t length)
+int encoders_add_window(struct writing *g, const char *folder, enum contents_format format,
+			const char *stem, uint64_t samples, const uint8_t *data, size_t length)
 {
 	char name[NAMES_ESCAPED_MAX], tail[128];
 	const struct names_window window = {
@@ -84,8 +82,8 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
 	if (r)
 		return r;
-	return writing_add_window(g, folder, CONTENTS_PPROF, NULL,
-				  (uint64_t)profile_total(profile, 0), data, length);
+	return encoders_add_window(g, folder, CONTENTS_PPROF, NULL,
+				   (uint64_t)profile_total(profile, 0), data, length);
 }
 
 static int writing_add_legacy_part(struct writing *g, const struct legacy_part *part,
@@ -101,7 +99,7 @@ static int writing_add_legacy_part(struct writing *g, const struct legacy_part *
 		return r;
 	names_escape(p->comm, sizeof(comm) - 1, comm);
 	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
-	return writing_add_window(g, folder, CONTENTS_LEGACY, stem, part->samples, data, length);
+	return encoders_add_window(g, folder, CONTENTS_LEGACY, stem, part->samples, data, length);
 }
 
 static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *folder)

@@ -25,6 +25,13 @@ struct writing {
 	bool has_new_epoch; /* the images did not go into the one in use */
 };
 
+/*
+ * For formats: adds a file of a group's window to the batch, below @folder, the group's directory.
+ * @stem: what precedes the format's suffix, or NULL. Returns 0 or negative errno.
+ */
+int encoders_add_window(struct writing *g, const char *folder, enum contents_format format,
+			const char *stem, uint64_t samples, const uint8_t *data, size_t length);
+
 /* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */
 int encoders_add_files(struct writing *g);
 

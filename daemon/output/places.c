@@ -247,15 +247,6 @@ static void places_kernel(const struct kernel_images *kernel, uint64_t address, 
 
 /* --- kinds of frames -------------------------------------------------------------------------- */
 
-/* What user frames of a kind are to those who write them. */
-struct frame_class {
-	/* The place, from PLACE_NOWHERE. Returns 0 or negative errno. */
-	int (*place)(struct places *p, const struct view_entry *e, uint64_t frame,
-		     struct symbols *symbols, struct place *ret);
-	/* As places_address(); NULL: they have none. */
-	int (*address)(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret);
-};
-
 static const struct frame_class frame_native = {places_native, places_native_address};
 
 /* Another kind is a row. What has none is an address, whatever is in its top bits. */

@@ -57,6 +57,15 @@ int places_new(struct places **ret);
 void places_free(struct places *places);
 DEFINE_CLEANUP(struct places *, places_free)
 
+/* What user frames of a kind are to those who write them; a row of places.c. */
+struct frame_class {
+	/* The place, from PLACE_NOWHERE. Returns 0 or negative errno. */
+	int (*place)(struct places *p, const struct view_entry *e, uint64_t frame,
+		     struct symbols *symbols, struct place *ret);
+	/* As places_address(); NULL: they have none. */
+	int (*address)(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret);
+};
+
 /*
  * The place of frame @i of @e, 0 the leaf; PLACE_NOWHERE also where it has none. Returns 0 or
  * negative errno.

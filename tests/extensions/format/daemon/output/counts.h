@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_COUNTS_H
+#define PROFD_OUTPUT_COUNTS_H
+
+#include "daemon/output/encoders.h"
+
+/* As a row of encoders.c wants them. */
+int counts_add(struct writing *g, const struct view_group *group, const char *folder);
+int counts_count(struct store *store, const char *path, uint64_t *ret);
+
+#endif
