@@ -38,11 +38,11 @@ int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *
 	return r ? proc_read_error(r) : PROC_E_OK;
 }
 
-int proc_each_number(int folder_fd, const char *path,
+int proc_each_number(int dir_fd, const char *path,
 		     int (*fn)(void *userdata, int numbered_fd, pid_t number), void *userdata)
 {
 	/* A stream of its own: the caller's descriptor may be in use elsewhere. */
-	int fd = openat(folder_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	int r = 0;

@@ -24,10 +24,11 @@ enum {
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length);
 
 /*
- * Calls @fn for each number in the folder @path below @folder_fd, with a descriptor of that folder,
- * until it returns nonzero, which is returned. PROC_E_GONE and errno: it cannot be opened.
+ * Calls @fn for each number in the directory @path below @dir_fd, with a descriptor of that
+ * directory, until it returns nonzero, which is returned. PROC_E_GONE and errno: it cannot be
+ * opened.
  */
-int proc_each_number(int folder_fd, const char *path,
+int proc_each_number(int dir_fd, const char *path,
 		     int (*fn)(void *userdata, int numbered_fd, pid_t number), void *userdata);
 
 /* /proc/PID/stat (proc(5)). */

@@ -15,18 +15,18 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-struct unit {
+struct unit_row {
 	const char *name;
 	uint64_t factor;
 };
 
 /* Largest first: the printers take the first that divides. */
-static const struct unit durations[] = {
+static const struct unit_row durations[] = {
 	{"d", 86400 * NS_PER_S}, {"h", 3600 * NS_PER_S}, {"m", 60 * NS_PER_S},
 	{"s", NS_PER_S},         {"ms", NS_PER_MS},
 };
 
-static const struct unit sizes[] = {
+static const struct unit_row sizes[] = {
 	{"T", UINT64_C(1) << 40},
 	{"G", UINT64_C(1) << 30},
 	{"M", UINT64_C(1) << 20},
@@ -70,7 +70,7 @@ int units_parse_number(const char *text, uint64_t *ret)
 	return UNITS_E_OK;
 }
 
-static int parse_with_unit(const char *text, const struct unit *units, size_t n_units,
+static int parse_with_unit(const char *text, const struct unit_row *units, size_t n_units,
 			   uint64_t *ret)
 {
 	uint64_t value;
@@ -304,7 +304,7 @@ int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 }
 
 static const char *print_with_unit(char *buffer, size_t size, uint64_t value,
-				   const struct unit *units, size_t n_units)
+				   const struct unit_row *units, size_t n_units)
 {
 	for (size_t i = 0; i < n_units; i++) {
 		if (value == 0 || value % units[i].factor)

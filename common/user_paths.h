@@ -4,9 +4,9 @@
 
 /*
  * Where a user's own profd (--user) keeps what the system's has in /var, /run and /etc: below the
- * folders of the XDG Base Directory Specification. One that is not absolute does not count there;
- * without the variable the one below $HOME is meant, but for the runtime directory, which has no
- * default.
+ * directories of the XDG Base Directory Specification. One that is not absolute does not count
+ * there; without the variable the one below $HOME is meant, but for the runtime directory, which
+ * has no default.
  */
 #include "common/cleanup.h"
 
@@ -31,7 +31,8 @@ int user_paths_find(struct user_paths *ret, const struct user_environment *envir
 /* Takes one of zeroes. */
 void user_paths_deinit(struct user_paths *p);
 
-/* Makes the folder @path with all those above it, each for its owner alone. Returns 0 or -errno. */
+/* Makes the directory @path with all those above it, each for its owner alone. Returns 0 or -errno.
+ */
 int user_paths_make(const char *path);
 
 #endif

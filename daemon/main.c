@@ -47,7 +47,7 @@ static const char usage[] =
 	"SIGTERM and SIGINT write the open windows and exit; SIGHUP reloads the configuration;\n"
 	"SIGUSR1 writes the open windows now. `profctl status` shows what profd does.\n";
 
-struct arguments {
+struct daemon_arguments {
 	struct daemon_options daemon;
 	bool check_config, version;
 };
@@ -63,7 +63,7 @@ static int option_source(const char *name, const char *argument, void *to,
 			   argument);
 }
 
-static int profd_parse_arguments(int argc, char **argv, struct arguments *a,
+static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments *a,
 				 struct usage_message *message)
 {
 	struct daemon_options *d = &a->daemon;
@@ -112,7 +112,7 @@ static int check_config(const struct daemon_options *daemon)
 int main(int argc, char **argv)
 {
 	cleanup(daemon_freep) struct daemon *daemon = NULL;
-	struct arguments arguments = {0};
+	struct daemon_arguments arguments = {0};
 	struct usage_message message;
 	int r = profd_parse_arguments(argc, argv, &arguments, &message);
 

@@ -52,32 +52,32 @@ static int path_compare_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The files of a session, as they lie in its folder now. */
+/* The files of a session, as they lie in its directory now. */
 static int add_session_files(struct daemon *d, const struct session *s, struct paths *ret)
 {
-	char name[NAMES_ESCAPED_MAX + 1], folder[sizeof(name) + 16];
+	char name[NAMES_ESCAPED_MAX + 1], path[sizeof(name) + 16];
 	size_t first = ret->n;
 	struct dirent *entry;
 	int fd, r = 0;
 	DIR *dir;
 
-	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one folder. */
+	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one directory. */
 	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
-	snprintf(folder, sizeof(folder), "sessions/%s", name);
-	fd = openat(d->places.store_fd, folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(path, sizeof(path), "sessions/%s", name);
+	fd = openat(d->places.store_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* it wrote nothing */
 	dir = store_dir_of(fd);
 	if (!dir)
 		return error_origin(-ENOMEM);
 	while (!r && (entry = readdir(dir))) {
-		char *path;
+		char *file;
 
 		if (entry->d_name[0] == '.')
 			continue;
-		if (asprintf(&path, "%s/%s/%s", d->places.store_path, folder, entry->d_name) < 0)
-			path = NULL;
-		r = paths_add(ret, path);
+		if (asprintf(&file, "%s/%s/%s", d->places.store_path, path, entry->d_name) < 0)
+			file = NULL;
+		r = paths_add(ret, file);
 	}
 	closedir(dir);
 	if (ret->n > first)

@@ -19,7 +19,7 @@
 #define MERGED_PART 16 /* samples, names and addresses while they are merged */
 #define RESULT_PART 8  /* the result, compressed */
 
-struct asker {
+struct operations_store_asker {
 	struct daemon *daemon;
 	struct reply *reply;
 	bool privileged, is_vacuum;
@@ -27,7 +27,7 @@ struct asker {
 	uint64_t since_ns, session; /* of what is collected */
 };
 
-static void store_client_free(struct asker *a)
+static void store_client_free(struct operations_store_asker *a)
 {
 	if (!a->is_vacuum && !a->is_take) {
 		a->daemon->n_collecting--;
@@ -36,7 +36,7 @@ static void store_client_free(struct asker *a)
 	free(a);
 }
 
-static void answer_no_samples(const struct asker *a, const struct collected *c)
+static void answer_no_samples(const struct operations_store_asker *a, const struct collected *c)
 {
 	if (a->since_ns / NS_PER_S > clock_ns(CLOCK_REALTIME) / NS_PER_S)
 		reply_error(a->reply, CONTROL_ERROR_FAILED,
@@ -62,7 +62,7 @@ static void answer_vacuumed(struct reply *reply, const struct flush *flush)
 }
 
 /* What is to be known of the session whose window was taken. */
-static void collected_add_losses(const struct asker *a, struct collected *c)
+static void collected_add_losses(const struct operations_store_asker *a, struct collected *c)
 {
 	const struct session *s = session_set_find(a->daemon->sessions, a->session);
 
@@ -76,7 +76,7 @@ static void collected_add_losses(const struct asker *a, struct collected *c)
 
 static void store_client_on_done(void *userdata, struct flush *flush)
 {
-	struct asker *a = userdata;
+	struct operations_store_asker *a = userdata;
 	struct collected *c = flush->collected;
 
 	if (c && a->is_take)
@@ -99,12 +99,12 @@ static int store_client_new(struct flush_item **ret, struct daemon *d, struct re
 			    const struct output_request *request, bool privileged)
 {
 	cleanup(freep) struct flush_item *item = calloc(1, sizeof(*item));
-	cleanup(freep) struct asker *a = calloc(1, sizeof(*a));
+	cleanup(freep) struct operations_store_asker *a = calloc(1, sizeof(*a));
 	int r;
 
 	if (!item || !a)
 		return error_origin(-ENOMEM);
-	*a = (struct asker){
+	*a = (struct operations_store_asker){
 		.daemon = d,
 		.reply = reply,
 		.privileged = privileged,
@@ -208,10 +208,10 @@ static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 			 .max_result = d->config->memory_budget / RESULT_PART,
 			 .open_only = true},
 	};
-	struct asker nothing = {.daemon = d, .session = id};
+	struct operations_store_asker nothing = {.daemon = d, .session = id};
 	struct collected collected = {.fd = -1};
 	struct flush_item *item = NULL;
-	struct asker *a;
+	struct operations_store_asker *a;
 	bool more;
 	int r;
 

@@ -9,12 +9,12 @@
 #include "common/cleanup.h"
 #include "daemon/output/store.h"
 
-#define FOLDER    "sessions"
+#define SESSIONS  "sessions"
 #define ATTRIBUTE "user.profd.last-session"
 
 static int session_ids_open_dir(int store_fd)
 {
-	return openat(store_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return openat(store_fd, SESSIONS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 uint64_t session_ids_next(int store_fd)

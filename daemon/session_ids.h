@@ -4,8 +4,8 @@
 
 /*
  * Session ids never repeat within a state directory: the highest one given out is kept as an
- * extended attribute of the folder sessions/, and the folders in it tell the rest where the file
- * system has no such attributes.
+ * extended attribute of the directory sessions/, and the directories in it tell the rest where the
+ * file system has no such attributes.
  */
 #include <stdint.h>
 

@@ -55,17 +55,17 @@ static const char *state_dir_error_text(int made, int error)
 }
 
 /* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
-static int choose_socket_path(struct daemon *d, const char *folder)
+static int choose_socket_path(struct daemon *d, const char *dir)
 {
 	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
-	cleanup(freep) char *here = folder[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
-	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, folder) : 0;
+	cleanup(freep) char *here = dir[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
+	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, dir) : 0;
 
 	if (n < 0)
 		whole = NULL;
 	else if (n > 0 && (size_t)n < size)
 		d->places.socket_path = steal_ptr(&whole);
-	else if (asprintf(&d->places.socket_path, "%s/control.sock", folder) < 0)
+	else if (asprintf(&d->places.socket_path, "%s/control.sock", dir) < 0)
 		d->places.socket_path = NULL;
 	return d->places.socket_path ? 0 : error_origin(-ENOMEM);
 }

@@ -183,7 +183,7 @@ static void fill_names(struct status_message *m, const struct table_loader_stats
 	profd__control__names__init(&m->names);
 	m->names.workers_died = tables->workers_died + symbols->workers_died;
 	m->names.bad_images = tables->bad_images + symbols->bad_images;
-	m->names.slow_folders = symbols->slow_folders;
+	m->names.slow_directories = symbols->slow_directories;
 	m->names.openers_lost = symbols->openers_lost;
 	if (peer->privileged)
 		m->names.last_bad_image = (char *)last;

@@ -31,7 +31,7 @@ struct namesake {
 	uint32_t which;       /* from 1 on */
 };
 
-struct writer {
+struct callgrind_writer {
 	FILE *out;
 	const struct graph *g;
 	const struct profile *p;
@@ -47,7 +47,7 @@ struct writer {
 };
 
 /* Finds out which function @node is a part of. */
-static int callgrind_find_function(struct writer *w, uint32_t node)
+static int callgrind_find_function(struct callgrind_writer *w, uint32_t node)
 {
 	const struct graph_node *n = &w->g->nodes[node];
 	const struct frame *info = &w->g->infos.all[n->info];
@@ -75,7 +75,8 @@ static int callgrind_find_function(struct writer *w, uint32_t node)
 }
 
 /* "(1) name" the first time that it is written, then "(1)". */
-static int callgrind_put_text(const struct writer *w, struct profile *written, const char *text)
+static int callgrind_put_text(const struct callgrind_writer *w, struct profile *written,
+			      const char *text)
 {
 	cleanup(freep) char *plain = node_name_plain(text);
 	size_t n_before = profile_n_strings(written);
@@ -93,7 +94,7 @@ static int callgrind_put_text(const struct writer *w, struct profile *written, c
 	return 0;
 }
 
-static int callgrind_put_function(const struct writer *w, uint32_t node)
+static int callgrind_put_function(const struct callgrind_writer *w, uint32_t node)
 {
 	const struct frame *info = &w->g->infos.all[w->g->nodes[node].info];
 	const struct namesake *namesake = &w->namesakes[w->function_of[node]];
@@ -116,7 +117,7 @@ static int callgrind_put_function(const struct writer *w, uint32_t node)
 }
 
 /* What a line is about; @prefix: "", or "c" for who is called. */
-static int callgrind_put_place(const struct writer *w, uint32_t node, const char *prefix)
+static int callgrind_put_place(const struct callgrind_writer *w, uint32_t node, const char *prefix)
 {
 	const struct frame *info = &w->g->infos.all[w->g->nodes[node].info];
 	int r;
@@ -136,7 +137,8 @@ static int callgrind_put_place(const struct writer *w, uint32_t node, const char
 }
 
 /* An address, relative to that of the line before, whichever is shorter. */
-static void callgrind_put_address(const struct writer *w, uint64_t address, const uint64_t *before)
+static void callgrind_put_address(const struct callgrind_writer *w, uint64_t address,
+				  const uint64_t *before)
 {
 	char whole[24], relative[24];
 
@@ -150,7 +152,7 @@ static void callgrind_put_address(const struct writer *w, uint64_t address, cons
 	fputs(before && strlen(relative) < strlen(whole) ? relative : whole, w->out);
 }
 
-static int64_t callgrind_scale_value(const struct writer *w, int64_t value)
+static int64_t callgrind_scale_value(const struct callgrind_writer *w, int64_t value)
 {
 	const char *unit;
 
@@ -158,7 +160,7 @@ static int64_t callgrind_scale_value(const struct writer *w, int64_t value)
 					  w->values.to, &unit));
 }
 
-static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t before)
+static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uint32_t before)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	const struct frame *info = &w->g->infos.all[node->info];
@@ -196,7 +198,7 @@ static int callgrind_put_node(const struct writer *w, uint32_t id, uint32_t befo
 }
 
 /* "cpu(ms)", one word: blanks stand between events. */
-static int callgrind_put_event(const struct writer *w, const struct view_input *input)
+static int callgrind_put_event(const struct callgrind_writer *w, const struct view_input *input)
 {
 	char type[256];
 	cleanup(freep) char *event = NULL;
@@ -210,7 +212,7 @@ static int callgrind_put_event(const struct writer *w, const struct view_input *
 	return 0;
 }
 
-static int callgrind_put_graph(struct writer *w, const struct view_input *input)
+static int callgrind_put_graph(struct callgrind_writer *w, const struct view_input *input)
 {
 	const struct graph *g = w->g;
 	int r = 0;
@@ -231,7 +233,7 @@ static int callgrind_put_graph(struct writer *w, const struct view_input *input)
 	return r;
 }
 
-static void callgrind_writer_deinit(struct writer *w)
+static void callgrind_writer_deinit(struct callgrind_writer *w)
 {
 	profile_free(w->objects);
 	profile_free(w->files);
@@ -246,9 +248,9 @@ static void callgrind_writer_deinit(struct writer *w)
 
 static int callgrind_end(struct view *view, const struct view_input *input, FILE *out)
 {
-	cleanup(callgrind_writer_deinit) struct writer w = {.out = out,
-							    .g = view->graph,
-							    .p = input->profile};
+	cleanup(callgrind_writer_deinit) struct callgrind_writer w = {.out = out,
+								      .g = view->graph,
+								      .p = input->profile};
 	struct profile **const texts[] = {&w.objects, &w.files, &w.functions};
 	size_t n = view->graph->nodes_in.n + 1;
 	int r = 0;

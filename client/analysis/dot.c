@@ -28,7 +28,7 @@
 #define WIDTH_MAX   5
 
 /* What is needed while writing. */
-struct writer {
+struct dot_writer {
 	FILE *out;
 	const struct view *view;
 	const struct graph *g;
@@ -85,7 +85,7 @@ static void dot_put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
 		(unsigned)(share < 0 ? strong : weak), (unsigned)blue);
 }
 
-static int dot_put_legend(const struct writer *w)
+static int dot_put_legend(const struct dot_writer *w)
 {
 	cleanup(memory_text_deinit) struct memory_text lines = {0};
 	const char *title = node_name_program(w->input->profile);
@@ -105,14 +105,14 @@ static int dot_put_legend(const struct writer *w)
 	return 0;
 }
 
-static unsigned dot_font_size(const struct writer *w, int64_t flat)
+static unsigned dot_font_size(const struct dot_writer *w, int64_t flat)
 {
 	double share = w->max_flat ? fabs((double)flat) / (double)w->max_flat : 0;
 
 	return FONT_MIN + (unsigned)ceil(FONT_GROWTH * sqrt(share));
 }
 
-static void dot_put_value(const struct writer *w, int64_t value)
+static void dot_put_value(const struct dot_writer *w, int64_t value)
 {
 	char text[MEASURE_TEXT_MAX];
 
@@ -120,14 +120,14 @@ static void dot_put_value(const struct writer *w, int64_t value)
 }
 
 /* The end of a tooltip: what it is about weighs @value. */
-static void dot_end_tooltip(const struct writer *w, int64_t value)
+static void dot_end_tooltip(const struct dot_writer *w, int64_t value)
 {
 	fputs(" (", w->out);
 	dot_put_value(w, value);
 	fputs(")\"", w->out);
 }
 
-static int dot_put_box(const struct writer *w, uint32_t id)
+static int dot_put_box(const struct dot_writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	int64_t flat = graph_mean(node->flat);
@@ -162,7 +162,7 @@ static int dot_put_box(const struct writer *w, uint32_t id)
 	return 0;
 }
 
-static void dot_put_arrow(const struct writer *w, const struct graph_call *call)
+static void dot_put_arrow(const struct dot_writer *w, const struct graph_call *call)
 {
 	int64_t weight = graph_mean(call->weight), total = w->input->total;
 	const char *caller = graph_name(w->g, call->caller);
@@ -195,7 +195,7 @@ struct tag_box {
 	bool is_dotted;
 };
 
-static void dot_put_tag(const struct writer *w, const struct tag_box *box, const char *name,
+static void dot_put_tag(const struct dot_writer *w, const struct tag_box *box, const char *name,
 			int64_t weight)
 {
 	const char *style = box->is_dotted ? " style=\"dotted\"" : "";
@@ -229,8 +229,8 @@ static int compare_tags(const void *a, const void *b, void *userdata)
  * Numbers below a box. More than four are told as four ranges, each in units of its own: each one
  * joins that of the four heaviest ones that it is nearest to.
  */
-static void dot_put_numbers(const struct writer *w, uint32_t id, uint32_t below, const char *parent,
-			    bool by_flat, bool *ret_some)
+static void dot_put_numbers(const struct dot_writer *w, uint32_t id, uint32_t below,
+			    const char *parent, bool by_flat, bool *ret_some)
 {
 	struct graph_tag least[GRAPH_TAGS_SHOWN], most[GRAPH_TAGS_SHOWN], sum[GRAPH_TAGS_SHOWN];
 	size_t n, n_groups;
@@ -289,7 +289,7 @@ static bool calls_others(const struct graph *g, uint32_t id)
 }
 
 /* Of a box that calls others its own weight is told by labels, else all of it. */
-static void dot_put_tags(const struct writer *w, uint32_t id)
+static void dot_put_tags(const struct dot_writer *w, uint32_t id)
 {
 	bool *has_tags = &w->has_tags[id], by_flat = calls_others(w->g, id);
 	size_t n;
@@ -317,7 +317,7 @@ static void dot_put_tags(const struct writer *w, uint32_t id)
  * Arrows, heaviest first, which helps graphviz. With a limit to how many begin and end at a box,
  * each box keeps at least one that leads to it.
  */
-static int dot_put_arrows(const struct writer *w)
+static int dot_put_arrows(const struct dot_writer *w)
 {
 	cleanup(freep) uint32_t *calls = calloc(w->g->calls_in.n + 1, sizeof(*calls));
 	cleanup(freep) uint32_t *n_in = calloc(w->g->nodes_in.n + 1, sizeof(*n_in));
@@ -347,7 +347,7 @@ static int dot_put_arrows(const struct writer *w)
 	return 0;
 }
 
-static int dot_put_graph(struct writer *w)
+static int dot_put_graph(struct dot_writer *w)
 {
 	const struct graph *g = w->g;
 	int r = dot_put_legend(w);
@@ -376,12 +376,12 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 	const struct graph *g = view->graph;
 	cleanup(freep) uint32_t *numbers = calloc(g->nodes_in.n + 1, sizeof(*numbers));
 	cleanup(freep) bool *has_tags = calloc(g->nodes_in.n + 1, sizeof(*has_tags));
-	struct writer w = {.out = out,
-			   .view = view,
-			   .g = g,
-			   .input = input,
-			   .numbers = numbers,
-			   .has_tags = has_tags};
+	struct dot_writer w = {.out = out,
+			       .view = view,
+			       .g = g,
+			       .input = input,
+			       .numbers = numbers,
+			       .has_tags = has_tags};
 
 	if (!numbers || !has_tags)
 		return error_origin(-ENOMEM);

@@ -1,4 +1,4 @@
-# Makes one HTML page of its parts, and C of that: cmake -DFOLDER=... -DOUT=... -P embed.cmake
+# Makes one HTML page of its parts, and C of that: cmake -DDIR=... -DOUT=... -P embed.cmake
 # The page lets only this very script and this style run, which it names by their hashes; therefore
 # they must stand in it byte for byte.
 
@@ -30,12 +30,12 @@ endfunction()
 set(script "(() => {\n\"use strict\";\n")
 foreach(part model colour units shorten draw data view theme tell search table paper input
              page)
-  file(READ ${FOLDER}/${part}.js text)
+  file(READ ${DIR}/${part}.js text)
   string(APPEND script "${text}\n")
 endforeach()
 string(APPEND script "})();\n")
-file(READ ${FOLDER}/style.css style)
-file(READ ${FOLDER}/page.html page)
+file(READ ${DIR}/style.css style)
+file(READ ${DIR}/page.html page)
 foreach(part script style)
   string(SHA256 hash "${${part}}")
   base64_of_hash(${hash} hash)

@@ -294,13 +294,14 @@ const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_
 }
 
 /* What the search for other ways to a callee needs. */
-struct search {
+struct graph_order_search {
 	uint32_t *queue; /* nodes */
 	uint32_t *seen;  /* by node: the search that it was seen in */
 	uint32_t serial;
 };
 
-static bool graph_call_is_redundant(const struct graph *g, uint32_t index, struct search *s)
+static bool graph_call_is_redundant(const struct graph *g, uint32_t index,
+				    struct graph_order_search *s)
 {
 	const struct graph_call *call = &g->calls[index];
 	size_t n = 0;
@@ -331,7 +332,7 @@ int graph_drop_redundant(struct graph *g)
 {
 	cleanup(freep) uint32_t *queue = calloc(g->nodes_in.n + 1, sizeof(*queue));
 	cleanup(freep) uint32_t *seen = calloc(g->nodes_in.n + 1, sizeof(*seen));
-	struct search s = {.queue = queue, .seen = seen};
+	struct graph_order_search s = {.queue = queue, .seen = seen};
 
 	if (!queue || !seen)
 		return error_origin(-ENOMEM);

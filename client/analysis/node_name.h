@@ -16,7 +16,7 @@ struct profile;
 int node_name(const struct profile *p, const struct frame *frame, char **ret);
 /*
  * For a box: on several lines, shortened (packages, namespaces and arguments left out), files
- * without folders. *ret malloc'ed, the caller's. 0 or negative errno.
+ * without directories. *ret malloc'ed, the caller's. 0 or negative errno.
  */
 int node_name_lines(const struct profile *p, const struct frame *frame, char **ret);
 /* What follows the last slash; of "dir/", "dir/" itself. In @path. */

@@ -21,7 +21,7 @@ static const char *next_entry(const char **list, size_t *ret_length)
 	return entry;
 }
 
-/* Where the folder name of @length bytes stands in @path between slashes; behind it, or NULL. */
+/* Where the directory name of @length bytes stands in @path between slashes; behind it, or NULL. */
 static const char *path_after_directory(const char *path, const char *name, size_t length)
 {
 	for (const char *c = strchr(path, '/'); c; c = strchr(c + 1, '/'))

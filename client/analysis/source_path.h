@@ -9,9 +9,10 @@
 
 /*
  * @path without what stands before the part that the reader knows, inside of @path. @trim_path is
- * a list of folders (with `:`) that are taken off its front; where it is NULL or empty, @path is
- * cut behind the last part of one of the folders of @source_path (NULL: none) if that occurs in it.
- * "/proc/self/cwd" is taken off at any rate: the name that build systems give their folder.
+ * a list of directories (with `:`) that are taken off its front; where it is NULL or empty, @path
+ * is cut behind the last part of one of the directories of @source_path (NULL: none) if that occurs
+ * in it.
+ * "/proc/self/cwd" is taken off at any rate: the name that build systems give their directory.
  */
 const char *source_path_trim(const char *path, const char *trim_path, const char *source_path);
 

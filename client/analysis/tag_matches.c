@@ -27,7 +27,7 @@ struct pair {
 	uint32_t matched; /* bits */
 };
 
-struct range {
+struct tag_matches_range {
 	double low, high; /* infinite: any */
 	char *unit;
 };
@@ -37,7 +37,7 @@ struct tag_filter {
 	const char *key; /* NULL: any */
 	struct regex *regexes[REGEXES_MAX];
 	uint32_t n_regexes; /* 0: a range */
-	struct range range;
+	struct tag_matches_range range;
 	struct pair *pairs; /* by key and text */
 	struct intern pairs_in;
 	struct label_units units;
@@ -86,7 +86,7 @@ static int tag_parse_bound(const char **text, int64_t *ret, char **ret_unit)
 }
 
 /* The second bound, which must come in the unit of the first. */
-static int tag_parse_high_bound(struct range *range, const char **text)
+static int tag_parse_high_bound(struct tag_matches_range *range, const char **text)
 {
 	cleanup(freep) char *unit = NULL;
 	const char *in;
@@ -100,7 +100,7 @@ static int tag_parse_high_bound(struct range *range, const char **text)
 }
 
 /* BOUND_NONE: @text is no range, but an expression. */
-static int tag_parse_range(const char *text, struct range *range)
+static int tag_parse_range(const char *text, struct tag_matches_range *range)
 {
 	cleanup(freep) char *unit = NULL;
 	bool starts = *text == ':';
@@ -211,7 +211,7 @@ int tag_filter_learn_units(struct tag_filter *f, const struct profile *p)
 static int match_number(struct tag_filter *f, const struct profile *p,
 			const struct profile_label *l, bool *ret)
 {
-	const struct range *range = &f->range;
+	const struct tag_matches_range *range = &f->range;
 	const char *in;
 	double value;
 	int r;

@@ -30,7 +30,7 @@ struct tags {
 };
 
 /* A line of the table. */
-struct line {
+struct tags_line {
 	const char *key; /* the profile's */
 	char *value;     /* as it is printed; owned */
 	int64_t weight;
@@ -65,14 +65,14 @@ static int tags_add(struct view *view, const struct view_input *input, const str
 
 static int compare_keys(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct tags_line *x = a, *y = b;
 
 	return strcmp(x->key, y->key) ?: strcmp(x->value, y->value);
 }
 
 static int compare_weights(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct tags_line *x = a, *y = b;
 	int64_t wx = llabs(x->weight), wy = llabs(y->weight);
 
 	return order_of(wy, wx) ?: strcmp(x->value, y->value);
@@ -80,7 +80,7 @@ static int compare_weights(const void *a, const void *b)
 
 /* Lines by key and value; numbers that are printed alike are one. */
 static int tags_make_lines(const struct tags *t, const struct view_input *input, const char *unit,
-			   struct line *lines, size_t *ret_n)
+			   struct tags_line *lines, size_t *ret_n)
 {
 	const struct profile *p = input->profile;
 	size_t n = 0;
@@ -91,11 +91,11 @@ static int tags_make_lines(const struct tags *t, const struct view_input *input,
 
 		measure_print(number, sizeof(number), said->num,
 			      label_units_of(input->label_units, p, said->key), unit);
-		lines[n] = (struct line){.key = profile_string(p, said->key),
-					 .value = said->str ? node_name_plain(
-								      profile_string(p, said->str))
-							    : strdup(number),
-					 .weight = said->weight};
+		lines[n] = (struct tags_line){
+			.key = profile_string(p, said->key),
+			.value = said->str ? node_name_plain(profile_string(p, said->str))
+					   : strdup(number),
+			.weight = said->weight};
 		if (!lines[n].value)
 			return error_origin(-ENOMEM);
 	}
@@ -103,7 +103,7 @@ static int tags_make_lines(const struct tags *t, const struct view_input *input,
 		qsort(lines, n, sizeof(*lines), compare_keys);
 	*ret_n = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct line *last = *ret_n ? &lines[*ret_n - 1] : NULL;
+		struct tags_line *last = *ret_n ? &lines[*ret_n - 1] : NULL;
 
 		if (last && strcmp(last->key, lines[i].key) == 0 &&
 		    strcmp(last->value, lines[i].value) == 0) {
@@ -133,7 +133,7 @@ static int print_weight(const struct values *v, int64_t weight, int64_t total, c
 }
 
 /* One key's lines: as a table, its columns aligned at the right. */
-static int tags_put_key(FILE *out, struct line *lines, size_t n, const struct values *v,
+static int tags_put_key(FILE *out, struct tags_line *lines, size_t n, const struct values *v,
 			int64_t profile_total)
 {
 	cleanup(freep) char *key = node_name_plain(lines[0].key);
@@ -173,7 +173,7 @@ static int tags_put_key(FILE *out, struct line *lines, size_t n, const struct va
 static int tags_end(struct view *view, const struct view_input *input, FILE *out)
 {
 	struct tags *t = (struct tags *)view;
-	cleanup(freep) struct line *lines = calloc(t->in.n + 1, sizeof(*lines));
+	cleanup(freep) struct tags_line *lines = calloc(t->in.n + 1, sizeof(*lines));
 	struct values values;
 	size_t n = 0, next;
 	int r;

@@ -70,7 +70,7 @@ static int peek_init(struct view *view)
 	return r > 0 ? VIEW_E_BAD_OPTION : r;
 }
 
-struct writer {
+struct tree_writer {
 	FILE *out;
 	const struct graph *g;
 	struct values values;
@@ -78,7 +78,7 @@ struct writer {
 };
 
 /* Calls of a node, or those to it, as shares of its @cum. */
-static void tree_put_calls(const struct writer *w, uint32_t id, bool of_callers, int64_t cum)
+static void tree_put_calls(const struct tree_writer *w, uint32_t id, bool of_callers, int64_t cum)
 {
 	size_t n;
 	const uint32_t *calls = of_callers ? graph_callers(w->g, id, &n)
@@ -96,7 +96,7 @@ static void tree_put_calls(const struct writer *w, uint32_t id, bool of_callers,
 	}
 }
 
-static void tree_put_node(struct writer *w, uint32_t id)
+static void tree_put_node(struct tree_writer *w, uint32_t id)
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	int64_t cum = graph_mean(node->cum);
@@ -112,7 +112,7 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 {
 	const struct tree *t = (const struct tree *)view;
 	const struct graph *g = view->graph;
-	struct writer w = {.out = out, .g = g, .total = input->total};
+	struct tree_writer w = {.out = out, .g = g, .total = input->total};
 	size_t n_shown = 0;
 	int r;
 

@@ -14,7 +14,7 @@
 #include "common/profile/profile.h"
 #include "common/room.h"
 
-struct work {
+struct code_symbols_work {
 	struct code_view *v;
 	const struct view_input *input;
 	struct code_symbols *to;
@@ -100,7 +100,7 @@ static void fold_spots(struct code_symbols *s, int (*compare)(const void *, cons
 }
 
 /* Keeps the spots in mappings that are @wanted, if their files are to be had. */
-static int code_symbols_place_spots(struct work *w, const bool *wanted)
+static int code_symbols_place_spots(struct code_symbols_work *w, const bool *wanted)
 {
 	struct code_spot *spots = w->to->spots;
 	size_t n = 0;
@@ -121,7 +121,7 @@ static int code_symbols_place_spots(struct work *w, const bool *wanted)
 	return 0;
 }
 
-static int code_symbols_collect_spots(struct work *w)
+static int code_symbols_collect_spots(struct code_symbols_work *w)
 {
 	const struct graph *g = w->v->view.graph;
 	const struct profile *p = w->input->profile;
@@ -164,7 +164,7 @@ static int code_symbols_collect_spots(struct work *w)
 	return 0;
 }
 
-static int code_symbols_append(struct work *w, const struct code_symbol *symbol)
+static int code_symbols_append(struct code_symbols_work *w, const struct code_symbol *symbol)
 {
 	struct code_symbol *last = w->to->n_symbols ? &w->to->symbols[w->to->n_symbols - 1] : NULL;
 
@@ -182,7 +182,7 @@ static int code_symbols_append(struct work *w, const struct code_symbol *symbol)
 }
 
 /* The spots from @first on that lie in one function, which the worker's @l is about. */
-static int code_symbols_add_if_wanted(struct work *w, size_t first, size_t n,
+static int code_symbols_add_if_wanted(struct code_symbols_work *w, size_t first, size_t n,
 				      const struct worker_location *l,
 				      const struct answer_names *answer)
 {
@@ -211,7 +211,7 @@ static int code_symbols_add_if_wanted(struct work *w, size_t first, size_t n,
 }
 
 /* @n spots of one file, not more than a question holds. */
-static int code_symbols_query_batch(struct work *w, size_t first, size_t n)
+static int code_symbols_query_batch(struct code_symbols_work *w, size_t first, size_t n)
 {
 	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
 	struct answer_names answer = {0};
@@ -233,7 +233,7 @@ static int code_symbols_query_batch(struct work *w, size_t first, size_t n)
 	return r < 0 ? r : 0;
 }
 
-static int find_symbols(struct work *w)
+static int find_symbols(struct code_symbols_work *w)
 {
 	int r = 0;
 
@@ -257,7 +257,7 @@ static int code_symbol_compare_names(const void *a, const void *b)
 int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struct view_input *input,
 		      bool by_nodes)
 {
-	struct work w = {.v = v, .input = input, .to = ret, .by_nodes = by_nodes};
+	struct code_symbols_work w = {.v = v, .input = input, .to = ret, .by_nodes = by_nodes};
 	int r;
 
 	*ret = (struct code_symbols){0};

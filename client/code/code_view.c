@@ -26,7 +26,7 @@
 /* --- files ------------------------------------------------------------------------------------ */
 
 /* A mapping. Sorted by path and start, and of the same ones the first of the profile last. */
-struct place {
+struct code_view_place {
 	uint32_t path, mapping;
 	uint64_t start, limit;
 	uint64_t reach; /* the largest limit of those of its path that begin before it, and its own
@@ -40,14 +40,14 @@ struct objects {
 	struct asker *asker;
 	struct notes notes;
 	struct object_source source;
-	struct place *places;
+	struct code_view_place *places;
 	size_t n_places;
 	struct objects_file *all;
 };
 
 static int objects_compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct code_view_place *x = a, *y = b;
 
 	return order_of(x->path, y->path) ?:
 		order_of(x->start, y->start) ?:
@@ -64,13 +64,13 @@ static int make_places(struct objects *o)
 	for (uint32_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
 
-		o->places[i] = (struct place){m->path, i, m->start, m->limit, m->limit};
+		o->places[i] = (struct code_view_place){m->path, i, m->start, m->limit, m->limit};
 	}
 	o->n_places = p->n_mappings;
 	if (o->n_places)
 		qsort(o->places, o->n_places, sizeof(*o->places), objects_compare_places);
 	for (size_t i = 1; i < o->n_places; i++) {
-		const struct place *last = &o->places[i - 1];
+		const struct code_view_place *last = &o->places[i - 1];
 
 		if (last->path == o->places[i].path && last->reach > o->places[i].reach)
 			o->places[i].reach = last->reach;
@@ -178,7 +178,7 @@ uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t addres
 								o->places[i].start <= address));
 
 	for (size_t i = n; i-- > 0;) {
-		const struct place *place = &o->places[i];
+		const struct code_view_place *place = &o->places[i];
 
 		if (place->path != path || place->reach <= address)
 			break;

@@ -184,7 +184,7 @@ const struct view_class view_list = {
 #define TEXT_COLUMN 40 /* and where, from there, lines do */
 
 /* What is needed while writing. */
-struct writer {
+struct list_writer {
 	FILE *out;
 	const struct code_view *view;
 	const struct view_input *input;
@@ -213,7 +213,7 @@ static void disasm_print_place(FILE *out, int column, const struct code_symbol *
 		fprintf(out, ":%" PRIu32, row->line);
 }
 
-static void disasm_print_row(const struct writer *w, const struct code_symbol *symbol,
+static void disasm_print_row(const struct list_writer *w, const struct code_symbol *symbol,
 			     const struct code_list *list, size_t i, const struct code_spot *sum)
 {
 	const struct code_row *row = &list->rows[i];
@@ -232,7 +232,7 @@ static void disasm_print_row(const struct writer *w, const struct code_symbol *s
 	fputc('\n', w->out);
 }
 
-static void disasm_print_rows(const struct writer *w, const struct code_symbol *symbol,
+static void disasm_print_rows(const struct list_writer *w, const struct code_symbol *symbol,
 			      const struct code_list *list)
 {
 	const struct code_spot *spot = &w->symbols->spots[symbol->first], *end = spot + symbol->n;
@@ -249,7 +249,7 @@ static void disasm_print_rows(const struct writer *w, const struct code_symbol *
 	}
 }
 
-static int disasm_print_symbol(const struct writer *w, const struct code_symbol *symbol)
+static int disasm_print_symbol(const struct list_writer *w, const struct code_symbol *symbol)
 {
 	cleanup(code_list_deinit) struct code_list list = {0};
 	struct graph_sum flat = {0}, cum = {0};
@@ -273,7 +273,7 @@ static int disasm_end(struct view *view, const struct view_input *input, FILE *o
 {
 	struct code_view *v = (struct code_view *)view;
 	cleanup(code_symbols_deinit) struct code_symbols symbols = {0};
-	struct writer w = {.out = out, .view = v, .input = input, .symbols = &symbols};
+	struct list_writer w = {.out = out, .view = v, .input = input, .symbols = &symbols};
 	int r = objects_new(&v->objects, input->profile)
 			?: code_symbols_init(&symbols, v, input, false);
 	if (r)

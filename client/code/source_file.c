@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A name is tried as it is, or below each source folder and the folders above that. A file is kept
- * whole, its lines ended by NULs in place; all are dropped when they take too much memory.
+ * A name is tried as it is, or below each source directory and the directories above that. A file
+ * is kept whole, its lines ended by NULs in place; all are dropped when they take too much memory.
  */
 #include "client/code/source_file.h"
 
@@ -19,7 +19,7 @@
 /* Of all files that are kept: many names may lead to one large file. */
 #define KEPT_MAX ((size_t)128 << 20)
 
-struct entry {
+struct source_file_entry {
 	UT_hash_handle hh;
 	struct source_file file;
 	char name[];
@@ -29,7 +29,7 @@ struct source_files {
 	const struct files *files;
 	char *source_path;
 	const char *trim_path;
-	struct entry *entries;
+	struct source_file_entry *entries;
 	size_t bytes; /* of all of them */
 };
 
@@ -54,7 +54,7 @@ int source_files_new(struct source_files **ret, const struct files *files, const
 
 static void source_files_clear(struct source_files *s)
 {
-	struct entry *entry, *next;
+	struct source_file_entry *entry, *next;
 
 	HASH_ITER (hh, s->entries, entry, next) {
 		HASH_DEL(s->entries, entry);
@@ -74,15 +74,15 @@ void source_files_free(struct source_files *s)
 	free(s);
 }
 
-/* In the folder [folder, folder + n), then in those above it. Returns an fd or -1. */
-static int source_files_open_upward(const struct source_files *s, const char *folder, size_t n,
+/* In the directory [directory, directory + n), then in those above it. Returns an fd or -1. */
+static int source_files_open_upward(const struct source_files *s, const char *dir, size_t n,
 				    const char *name, const char **ret_why)
 {
 	char path[PATH_MAX], real[PATH_MAX];
 
 	if (n >= sizeof(path))
 		return -1;
-	snprintf(path, sizeof(path), "%.*s", (int)n, folder);
+	snprintf(path, sizeof(path), "%.*s", (int)n, dir);
 	if (!realpath(n ? path : ".", real))
 		return -1;
 	for (;;) {
@@ -168,7 +168,7 @@ static int read_source(struct source_files *s, struct source_file *file)
 
 int source_files_get(struct source_files *s, const char *name, const struct source_file **ret)
 {
-	struct entry *entry;
+	struct source_file_entry *entry;
 	int r;
 
 	HASH_FIND_STR(s->entries, name, entry);

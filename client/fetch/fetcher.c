@@ -336,19 +336,19 @@ void http_free(struct http *h)
 }
 
 /* The files of a request: ours. */
-struct parts {
+struct fetcher_parts {
 	int all[N_HTTP_PARTS];
 	size_t n;
 	uint32_t bits;
 };
 
-static void parts_deinit(struct parts *parts)
+static void parts_deinit(struct fetcher_parts *parts)
 {
 	for (size_t i = 0; i < parts->n; i++)
 		close(parts->all[i]);
 }
 
-static int http_add_part(struct parts *parts, enum http_part part, const uint8_t *data,
+static int http_add_part(struct fetcher_parts *parts, enum http_part part, const uint8_t *data,
 			 size_t length)
 {
 	int fd = memory_file_of("profd-http", data, length);
@@ -361,7 +361,7 @@ static int http_add_part(struct parts *parts, enum http_part part, const uint8_t
 }
 
 /* Handed over as memory: who speaks to the server may not read the file. */
-static int http_add_file(struct parts *parts, enum http_part part, const char *path,
+static int http_add_file(struct fetcher_parts *parts, enum http_part part, const char *path,
 			 struct http_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
@@ -380,7 +380,7 @@ static int http_add_file(struct parts *parts, enum http_part part, const char *p
 	return http_add_part(parts, part, data, length);
 }
 
-static int http_make_parts(struct parts *parts, const struct http_request *request,
+static int http_make_parts(struct fetcher_parts *parts, const struct http_request *request,
 			   struct http_message *message)
 {
 	int r = HTTP_E_OK;
@@ -395,7 +395,7 @@ static int http_make_parts(struct parts *parts, const struct http_request *reque
 
 int http_send(struct http *h, const struct http_request *request, struct http_message *message)
 {
-	cleanup(parts_deinit) struct parts parts = {0};
+	cleanup(parts_deinit) struct fetcher_parts parts = {0};
 	struct http_request_packet packet = {
 		.magic = FETCH_MAGIC,
 		.flags = request->is_insecure ? HTTP_FLAG_INSECURE : 0,

@@ -23,7 +23,7 @@ struct fetcher_options {
 	/*
 	 * NULL: files are kept in the user's own cache, which other programs share, and the user's
 	 * environment says how; root's are kept until the fetcher is freed. Else: they are made
-	 * below this folder, on the disk before they are handed out, and last until the next
+	 * below this directory, on the disk before they are handed out, and last until the next
 	 * question; the environment says no more than which proxies there are.
 	 */
 	const char *cache_directory;

@@ -20,7 +20,7 @@
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
-struct line {
+struct collapsed_line {
 	const char *text;
 	int64_t count;
 };
@@ -103,12 +103,12 @@ static int intern_stack(const struct profile *p, const struct profile_sample *s,
 
 static int collapsed_compare_text(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct collapsed_line *x = a, *y = b;
 
 	return strcmp(x->text, y->text);
 }
 
-static int collapsed_print(struct line *lines, size_t n, char **ret, size_t *ret_length)
+static int collapsed_print(struct collapsed_line *lines, size_t n, char **ret, size_t *ret_length)
 {
 	FILE *out = open_memstream(ret, ret_length);
 
@@ -129,7 +129,7 @@ static int collapsed_print(struct line *lines, size_t n, char **ret, size_t *ret
 int collapsed_write(const struct profile *p, char **ret, size_t *ret_length)
 {
 	cleanup(profile_freep) struct profile *texts = NULL;
-	cleanup(freep) struct line *lines = NULL;
+	cleanup(freep) struct collapsed_line *lines = NULL;
 	size_t n;
 	int r = profile_new(&texts);
 

@@ -24,13 +24,13 @@
 
 #define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
-struct head {
+struct perf_script_head {
 	struct text_span comm, event, rest; /* rest: behind the event, a frame or nothing */
 	int64_t pid, tid;                   /* -1: not printed */
 	int64_t period;
 };
 
-struct reader {
+struct perf_script_reader {
 	struct profile *p;
 	struct profile_message *message;
 	struct text_span events[EVENTS_MAX]; /* in order of their appearance */
@@ -38,13 +38,13 @@ struct reader {
 	struct frame_list chain;
 	struct profile_line inlined[INLINED_MAX]; /* of the frame that follows, innermost first */
 	uint32_t n_inlined;
-	struct head head; /* of the sample that is being read */
+	struct perf_script_head head; /* of the sample that is being read */
 	bool has_head;
 	uint32_t key_pid, key_tid, key_comm;
 	uint32_t program; /* mapping of the first program that a process is named after */
 };
 
-static void perf_script_reader_deinit(struct reader *r)
+static void perf_script_reader_deinit(struct perf_script_reader *r)
 {
 	profile_free(r->p);
 	frame_list_deinit(&r->chain);
@@ -70,7 +70,7 @@ static bool perf_script_is_time(struct text_span word)
 }
 
 /* What stands before the time: comm, which may hold blanks, pid or pid/tid, perhaps [cpu]. */
-static void parse_task(struct text_span task, struct head *ret)
+static void parse_task(struct text_span task, struct perf_script_head *ret)
 {
 	const char *at;
 	const char *slash;
@@ -105,7 +105,7 @@ static void parse_task(struct text_span task, struct head *ret)
 }
 
 /* Whether @line is a sample's first: has a time, and an event that ends in a colon. */
-static bool parse_head(struct text_span line, struct head *ret)
+static bool parse_head(struct text_span line, struct perf_script_head *ret)
 {
 	struct text_span rest = line, word, task = {line.at, line.at};
 
@@ -133,7 +133,7 @@ bool perf_script_detect(const uint8_t *data, size_t length)
 {
 	struct text_lines lines = text_lines_of(data, length);
 	struct text_line line;
-	struct head head;
+	struct perf_script_head head;
 
 	while (text_next(&lines, &line)) {
 		if (line.has_nul)
@@ -217,7 +217,8 @@ static bool is_program(struct text_span object, struct text_span comm)
 	       memcmp(base, comm.at, length) == 0;
 }
 
-static int perf_script_add_mapping(struct reader *r, struct text_span object, uint32_t *ret)
+static int perf_script_add_mapping(struct perf_script_reader *r, struct text_span object,
+				   uint32_t *ret)
 {
 	struct profile_mapping mapping = {.has_functions = true};
 	int e;
@@ -232,7 +233,7 @@ static int perf_script_add_mapping(struct reader *r, struct text_span object, ui
 	return e;
 }
 
-static int perf_script_add_frame(struct reader *r, const struct frame *frame)
+static int perf_script_add_frame(struct perf_script_reader *r, const struct frame *frame)
 {
 	uint32_t mapping, location;
 	int e;
@@ -258,7 +259,7 @@ static int perf_script_add_frame(struct reader *r, const struct frame *frame)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static size_t find_event(const struct reader *r, struct text_span event)
+static size_t find_event(const struct perf_script_reader *r, struct text_span event)
 {
 	for (size_t i = 0; i < r->n_events; i++)
 		if (text_length(r->events[i]) == text_length(event) &&
@@ -267,9 +268,9 @@ static size_t find_event(const struct reader *r, struct text_span event)
 	return r->n_events;
 }
 
-static int add_labels(struct reader *r, struct profile_label labels[3], uint32_t *ret_n)
+static int add_labels(struct perf_script_reader *r, struct profile_label labels[3], uint32_t *ret_n)
 {
-	const struct head *head = &r->head;
+	const struct perf_script_head *head = &r->head;
 	uint32_t n = 0;
 	int e = 0;
 
@@ -286,7 +287,7 @@ static int add_labels(struct reader *r, struct profile_label labels[3], uint32_t
 	return e;
 }
 
-static int end_sample(struct reader *r)
+static int end_sample(struct perf_script_reader *r)
 {
 	int64_t values[PROFILE_TYPES_MAX] = {1};
 	struct profile_label labels[3];
@@ -305,10 +306,10 @@ static int end_sample(struct reader *r)
 	return e;
 }
 
-static int perf_script_read_line(struct reader *r, const struct text_line *line)
+static int perf_script_read_line(struct perf_script_reader *r, const struct text_line *line)
 {
 	struct frame frame;
-	struct head head;
+	struct perf_script_head head;
 	int e;
 
 	if (!text_length(text_trim(line->text)))
@@ -333,10 +334,10 @@ static int perf_script_read_line(struct reader *r, const struct text_line *line)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static int find_events(struct reader *r, struct text_lines lines)
+static int find_events(struct perf_script_reader *r, struct text_lines lines)
 {
 	struct text_line line;
-	struct head head;
+	struct perf_script_head head;
 
 	while (text_next(&lines, &line)) {
 		if (line.has_nul)
@@ -353,7 +354,7 @@ static int find_events(struct reader *r, struct text_lines lines)
 	return r->n_events ? 0 : REFUSE(r->message, "no samples as perf script prints them");
 }
 
-static int perf_script_set_types(struct reader *r)
+static int perf_script_set_types(struct perf_script_reader *r)
 {
 	int e = profile_add_sample_type(r->p, "samples", "count");
 	bool has_cpu = false;
@@ -377,7 +378,7 @@ static int perf_script_set_types(struct reader *r)
 		profile_add_text(r->p, "comm", &r->key_comm);
 }
 
-static int perf_script_read_all(struct reader *r, struct text_lines lines)
+static int perf_script_read_all(struct perf_script_reader *r, struct text_lines lines)
 {
 	struct text_line line;
 	int e = profile_new(&r->p) ?: find_events(r, lines) ?: perf_script_set_types(r);
@@ -394,8 +395,8 @@ static int perf_script_read_all(struct reader *r, struct text_lines lines)
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 		     struct profile_message *message)
 {
-	cleanup(perf_script_reader_deinit) struct reader r = {.message = message,
-							      .program = PROFILE_NONE};
+	cleanup(perf_script_reader_deinit) struct perf_script_reader r = {.message = message,
+									  .program = PROFILE_NONE};
 	int e = perf_script_read_all(&r, text_lines_of(data, length));
 
 	if (e == -E2BIG)

@@ -20,11 +20,11 @@
 #include "common/room.h"
 #include "common/text_print.h"
 
-#define FETCH_PREFIX   ".fetch-"
-#define SUFFIX         ".debug"
-#define NAME_SIZE      (sizeof("ab/" SUFFIX) + 2 * DEBUG_CACHE_ID_MAX)
-#define FILE_NAME_MAX  ((int)(sizeof(SUFFIX) - 1 + 2 * (DEBUG_CACHE_ID_MAX - 1)))
-#define N_OPEN_FOLDERS 8 /* nftw(3) */
+#define FETCH_PREFIX  ".fetch-"
+#define SUFFIX        ".debug"
+#define NAME_SIZE     (sizeof("ab/" SUFFIX) + 2 * DEBUG_CACHE_ID_MAX)
+#define FILE_NAME_MAX ((int)(sizeof(SUFFIX) - 1 + 2 * (DEBUG_CACHE_ID_MAX - 1)))
+#define N_OPEN_DIRS   8 /* nftw(3) */
 
 struct debug_cache {
 	char *directory;
@@ -32,7 +32,7 @@ struct debug_cache {
 	uint64_t max_bytes;
 };
 
-/* Makes a folder if there is none, and opens it. Returns the fd or -1. */
+/* Makes a directory if there is none, and opens it. Returns the fd or -1. */
 static int debug_cache_open_dir(int at, const char *name)
 {
 	bool is_new = mkdirat(at, name, 0755) == 0;
@@ -68,14 +68,14 @@ static int debug_cache_open_files(struct debug_cache *c)
 /* --- what lies there ----------------------------------------------------------------------------
  */
 
-struct entry {
+struct debug_cache_entry {
 	char name[NAME_SIZE]; /* below .build-id */
 	uint64_t bytes;
 	struct timespec used; /* stored or read */
 };
 
-struct entries {
-	struct entry *all;
+struct debug_cache_entries {
+	struct debug_cache_entry *all;
 	size_t n, size;
 	uint64_t bytes;
 };
@@ -102,15 +102,15 @@ static bool timespec_is_later(const struct timespec *a, const struct timespec *b
 	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-static int debug_cache_add_entry(struct entries *e, const char *folder, const char *name,
+static int debug_cache_add_entry(struct debug_cache_entries *e, const char *dir, const char *name,
 				 const struct stat *st)
 {
-	struct entry *entry;
+	struct debug_cache_entry *entry;
 
 	if (room_make(&e->all, &e->size, e->n + 1, sizeof(*e->all)))
 		return -ENOMEM;
 	entry = &e->all[e->n++];
-	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", folder, FILE_NAME_MAX, name);
+	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", dir, FILE_NAME_MAX, name);
 	entry->bytes = (uint64_t)st->st_blocks * 512;
 	/* relatime(mount(8)) sets the time of reading once a day, which is often enough. */
 	entry->used = timespec_is_later(&st->st_atim, &st->st_mtim) ? st->st_atim : st->st_mtim;
@@ -124,7 +124,7 @@ static void dir_closep(DIR **d)
 		closedir(*d);
 }
 
-/* Opens a folder for readdir(3); NULL: it is none. */
+/* Opens a directory for readdir(3); NULL: it is none. */
 static DIR *debug_cache_list_dir(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -135,10 +135,10 @@ static DIR *debug_cache_list_dir(int at, const char *name)
 	return d;
 }
 
-static int debug_cache_scan_dir(const struct debug_cache *c, const char *folder,
-				struct entries *ret)
+static int debug_cache_scan_dir(const struct debug_cache *c, const char *dir,
+				struct debug_cache_entries *ret)
 {
-	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, folder);
+	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, dir);
 	const struct dirent *entry;
 	struct stat st;
 	int r = 0;
@@ -147,11 +147,11 @@ static int debug_cache_scan_dir(const struct debug_cache *c, const char *folder,
 		if (is_debug_file_name(entry->d_name) &&
 		    fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
-			r = debug_cache_add_entry(ret, folder, entry->d_name, &st);
+			r = debug_cache_add_entry(ret, dir, entry->d_name, &st);
 	return r;
 }
 
-static int debug_cache_scan(const struct debug_cache *c, struct entries *ret)
+static int debug_cache_scan(const struct debug_cache *c, struct debug_cache_entries *ret)
 {
 	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, ".");
 	const struct dirent *entry;
@@ -165,7 +165,7 @@ static int debug_cache_scan(const struct debug_cache *c, struct entries *ret)
 
 static int debug_cache_compare_use(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct debug_cache_entry *x = a, *y = b;
 
 	if (timespec_is_later(&x->used, &y->used))
 		return 1;
@@ -175,18 +175,18 @@ static int debug_cache_compare_use(const void *a, const void *b)
 /* Removes files until @bytes more may be there. */
 static int debug_cache_make_room(struct debug_cache *c, uint64_t bytes)
 {
-	struct entries e = {0};
+	struct debug_cache_entries e = {0};
 	int r = debug_cache_scan(c, &e);
 
 	if (!r && e.n)
 		qsort(e.all, e.n, sizeof(*e.all), debug_cache_compare_use);
 	for (size_t i = 0; !r && i < e.n && e.bytes + bytes > c->max_bytes; i++) {
-		char folder[3] = {e.all[i].name[0], e.all[i].name[1]};
+		char dir[3] = {e.all[i].name[0], e.all[i].name[1]};
 
 		if (unlinkat(c->files, e.all[i].name, 0) < 0 && errno != ENOENT)
 			continue;
 		e.bytes -= e.all[i].bytes;
-		(void)!unlinkat(c->files, folder, AT_REMOVEDIR); /* if it was the last one */
+		(void)!unlinkat(c->files, dir, AT_REMOVEDIR); /* if it was the last one */
 	}
 	free(e.all);
 	return r;
@@ -245,8 +245,8 @@ bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t leng
 
 int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, int fd)
 {
-	char name[NAME_SIZE], source[32], folder_name[3] = "";
-	cleanup(closep) int folder = -1;
+	char name[NAME_SIZE], source[32], dir_name[3] = "";
+	cleanup(closep) int dir = -1;
 	struct stat st;
 	int r;
 
@@ -259,15 +259,15 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	r = debug_cache_make_room(c, (uint64_t)st.st_blocks * 512);
 	if (r)
 		return r;
-	memcpy(folder_name, name, 2);
-	folder = debug_cache_open_dir(c->files, folder_name);
-	if (folder < 0)
+	memcpy(dir_name, name, 2);
+	dir = debug_cache_open_dir(c->files, dir_name);
+	if (dir < 0)
 		return DEBUG_CACHE_E_UNUSABLE;
 	/* proc(5), /proc/PID/fd: linkat(2) by the fd itself takes a capability. */
 	snprintf(source, sizeof(source), "/proc/self/fd/%d", fd);
-	if (linkat(AT_FDCWD, source, folder, name + 3, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST)
+	if (linkat(AT_FDCWD, source, dir, name + 3, AT_SYMLINK_FOLLOW) < 0 && errno != EEXIST)
 		return DEBUG_CACHE_E_UNUSABLE;
-	if (fsync(folder) < 0 || fsync(c->files) < 0)
+	if (fsync(dir) < 0 || fsync(c->files) < 0)
 		return DEBUG_CACHE_E_UNUSABLE;
 	return DEBUG_CACHE_E_OK;
 }
@@ -291,7 +291,7 @@ void debug_cache_sweep(struct debug_cache *c)
 		if (strncmp(entry->d_name, FETCH_PREFIX, strlen(FETCH_PREFIX)) != 0)
 			continue;
 		if (!text_print(&path, "%s/%s", c->directory, entry->d_name))
-			(void)!nftw(path, debug_cache_remove_path, N_OPEN_FOLDERS,
+			(void)!nftw(path, debug_cache_remove_path, N_OPEN_DIRS,
 				    FTW_DEPTH | FTW_PHYS);
 	}
 }

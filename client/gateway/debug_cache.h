@@ -3,9 +3,9 @@
 #define PROFD_CLIENT_GATEWAY_DEBUG_CACHE_H
 
 /*
- * Debug files below a folder, by build id, where profd looks for them and a debugger can:
+ * Debug files below a directory, by build id, where profd looks for them and a debugger can:
  *
- *   DIR/debuginfo/.build-id/ab/cdef0123.debug    whole, 0644; folders 0755
+ *   DIR/debuginfo/.build-id/ab/cdef0123.debug    whole, 0644; directories 0755
  *   DIR/.fetch-*                                 what a fetcher works in; it removes it
  *   DIR/.lock                                    held while a gateway uses DIR
  *
@@ -19,7 +19,7 @@
 #include "common/cleanup.h"
 
 #define DEBUG_CACHE_MAX_BYTES (UINT64_C(4) << 30)
-#define DEBUG_CACHE_ID_MIN    2u /* bytes of a build id: a folder, and a name in it */
+#define DEBUG_CACHE_ID_MIN    2u /* bytes of a build id: a directory, and a name in it */
 #define DEBUG_CACHE_ID_MAX    64u
 
 struct debug_cache;
@@ -42,7 +42,7 @@ DEFINE_CLEANUP(struct debug_cache *, debug_cache_close)
 
 bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t length);
 /*
- * Makes the file @fd, which is ours and lies on the disk somewhere below the folder, the one of
+ * Makes the file @fd, which is ours and lies on the disk somewhere below the directory, the one of
  * build id @id: it appears there whole, as a second name of itself. Blocks on the disk. Returns
  * DEBUG_CACHE_E_OK, _UNUSABLE, _TOO_LARGE or negative errno.
  */

@@ -2,8 +2,8 @@
 /*
  * profd-gateway: what speaks to networks for profd and profctl. Whatever it was started with, it
  * gives up before it reads or hears anything: root becomes the user profd-gateway, if there is one,
- * else nobody; capabilities go. All that is done before is that root makes the cache's folder and
- * gives it to that user.
+ * else nobody; capabilities go. All that is done before is that root makes the cache's directory
+ * and gives it to that user.
  *
  * As a service it does what the configuration asks for; by now that is debug files (debuginfo.h).
  * It is set up as a whole, at the start and on SIGHUP, beside what there is; only if all of it is
@@ -62,12 +62,12 @@ static const char usage[] =
 	"\n"
 	"SIGTERM and SIGINT end it; SIGHUP reads the configuration again.\n";
 
-struct arguments {
+struct gateway_arguments {
 	const char *config_path, *cache_directory;
 	bool fetch, http, version;
 };
 
-static int gateway_parse_arguments(int argc, char **argv, struct arguments *a,
+static int gateway_parse_arguments(int argc, char **argv, struct gateway_arguments *a,
 				   struct usage_message *message)
 {
 	const struct option_row rows[] = {
@@ -107,8 +107,8 @@ static struct privileges_user find_user(gid_t groups[GROUPS_MAX])
 }
 
 /*
- * Root makes the folder if there is none. One that is there is left as it is: who can write it then
- * is for its owner to say.
+ * Root makes the directory if there is none. One that is there is left as it is: who can write it
+ * then is for its owner to say.
  */
 static int make_cache_directory(const char *path, const struct privileges_user *user)
 {
@@ -141,7 +141,7 @@ static int give_up_privileges(const struct privileges_user *user)
 }
 
 /* systemd.exec(5): one of several, separated by colons. malloc'ed; NULL: no memory. */
-static char *cache_directory(const struct arguments *a)
+static char *cache_directory(const struct gateway_arguments *a)
 {
 	const char *given = getenv("CACHE_DIRECTORY");
 
@@ -156,7 +156,7 @@ static char *cache_directory(const struct arguments *a)
  * For who started us. Signals to the whole terminal or unit are for that one, and it closes the
  * socket then. @as_root: the home in the environment is not ours.
  */
-static int gateway_serve_parent(const struct arguments *a, bool as_root)
+static int gateway_serve_parent(const struct gateway_arguments *a, bool as_root)
 {
 	static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE};
 	struct stat st;
@@ -240,7 +240,7 @@ static int open_cache(struct gateway *g)
 		log_error("%s is another profd-gateway's", directory);
 		return SETUP_FAILED;
 	case DEBUG_CACHE_E_UNUSABLE:
-		log_error("%s cannot be written: %s; it has to be a folder of the user that this "
+		log_error("%s cannot be written: %s; it must be a directory of the user that this "
 			  "runs as",
 			  directory, strerrordesc_np(errno));
 		return SETUP_FAILED;
@@ -360,7 +360,7 @@ int main(int argc, char **argv)
 	cleanup(freep) char *directory = NULL;
 	bool as_root = !getuid() || !geteuid();
 	struct privileges_user user = privileges_nobody;
-	struct arguments arguments = {0};
+	struct gateway_arguments arguments = {0};
 	struct usage_message message;
 	gid_t groups[GROUPS_MAX];
 	int status = gateway_parse_arguments(argc, argv, &arguments, &message);

@@ -192,14 +192,14 @@ int database_read_file(const char *path, struct image_profile **ret,
 }
 
 /* A file of one platform. */
-struct place {
+struct database_place {
 	const struct database *db;
 	const char *epoch, *platform;
 	int fd;
 };
 
-static int database_read_entry(const struct place *place, const char *name, struct image_gather *g,
-			       struct notes *notes)
+static int database_read_entry(const struct database_place *place, const char *name,
+			       struct image_gather *g, struct notes *notes)
 {
 	cleanup(closep) int fd = openat(place->fd, name,
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -220,7 +220,7 @@ static int database_read_entry(const struct place *place, const char *name, stru
 	return r < 0 ? r : 0;
 }
 
-static int read_platform(struct place *place, int epoch_fd, struct image_gather *g,
+static int read_platform(struct database_place *place, int epoch_fd, struct image_gather *g,
 			 struct notes *notes)
 {
 	cleanup(closep) int fd = openat(epoch_fd, place->platform,
@@ -245,7 +245,7 @@ int database_read(const struct database *db, const char *epoch, struct image_gat
 {
 	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(database_names_deinit) struct database_names platforms = {0};
-	struct place place = {.db = db, .epoch = epoch};
+	struct database_place place = {.db = db, .epoch = epoch};
 	int r = read_names(fd, database_is_visible, database_compare_names, &platforms);
 
 	if (r == -ENOENT)

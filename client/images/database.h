@@ -3,8 +3,9 @@
 #define PROFD_IMAGES_DATABASE_H
 
 /*
- * A folder of image profiles: EPOCH/PLATFORM/FILE, as profd's store has it (images/) and the tools
- * of DCPI before it. An epoch is named YYMMDDHHMM, or with seconds, or with the century, in UTC.
+ * A directory of image profiles: EPOCH/PLATFORM/FILE, as profd's store has it (images/) and the
+ * tools of DCPI before it. An epoch is named YYMMDDHHMM, or with seconds, or with the century, in
+ * UTC.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@
 #define PATHS_MAX     64
 #define PLATFORMS_MAX 1000
 
-struct entry {
+struct image_set_entry {
 	UT_hash_handle hh;
 	struct image image;
 	size_t n_allocated;
@@ -31,7 +31,7 @@ struct entry {
 };
 
 struct image_gather {
-	struct entry *entries;
+	struct image_set_entry *entries;
 	const char *event; /* asked for, or NULL */
 	bool keep_counts;
 	struct image_set set; /* without its images */
@@ -70,7 +70,7 @@ int image_gather_new(struct image_gather **ret, const char *event, bool keep_cou
 
 void image_gather_free(struct image_gather *g)
 {
-	struct entry *entry, *next;
+	struct image_set_entry *entry, *next;
 
 	if (!g)
 		return;
@@ -140,10 +140,10 @@ static int add_paths(struct image *image, const char *paths)
 }
 
 static int image_gather_get_entry(struct image_gather *g, const char *file,
-				  const struct image_profile *p, struct entry **ret)
+				  const struct image_profile *p, struct image_set_entry **ret)
 {
 	cleanup(freep) char *name = image_name(file, p), *key = NULL;
-	struct entry *entry;
+	struct image_set_entry *entry;
 
 	if (!name ||
 	    asprintf(&key, "%s/%s/%llx", name, p->image, (unsigned long long)p->tstart) < 0)
@@ -165,7 +165,7 @@ static int image_gather_get_entry(struct image_gather *g, const char *file,
 	return 0;
 }
 
-static int add_counts(struct entry *entry, const struct image_profile *p)
+static int add_counts(struct image_set_entry *entry, const struct image_profile *p)
 {
 	struct image *image = &entry->image;
 
@@ -204,7 +204,7 @@ static int add_header(struct image_gather *g, const struct image_profile *p, boo
 
 int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p)
 {
-	struct entry *entry = NULL;
+	struct image_set_entry *entry = NULL;
 	bool counts;
 	int r;
 
@@ -257,7 +257,7 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 			struct profile_message *message)
 {
 	struct image_set *set = &g->set;
-	struct entry *entry;
+	struct image_set_entry *entry;
 
 	if (g->other_event)
 		return profile_refuse(message, IMAGE_SET_E_EVENTS,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profctl images: what DCPI's tools did, on a folder of image profiles. Reads the profiles of the
- * epochs that were asked for into sets of images (client/images), and hands them to what prints.
+ * profctl images: what DCPI's tools did, on a directory of image profiles. Reads the profiles of
+ * the epochs that were asked for into sets of images (client/images), and hands them to what
+ * prints.
  */
 #include "client/profctl/images.h"
 

@@ -29,7 +29,7 @@ struct line_count {
 };
 
 /* A procedure's instructions and lines with their samples. */
-struct listing {
+struct images_code_listing {
 	const struct procedure *procedure;
 	const struct image *image;
 	struct code_list code;
@@ -39,7 +39,7 @@ struct listing {
 	bool has_bare; /* there are samples at addresses without an instruction */
 };
 
-static void listing_deinit(struct listing *l)
+static void listing_deinit(struct images_code_listing *l)
 {
 	code_list_deinit(&l->code);
 	free(l->counts);
@@ -53,7 +53,7 @@ static int listing_get_code(void *code, const struct worker_range *range, uint32
 }
 
 /* The next of the procedure's addresses that have samples, from the count *@at on; false: none. */
-static bool next_address(const struct listing *l, size_t *at, uint64_t *ret_address,
+static bool next_address(const struct images_code_listing *l, size_t *at, uint64_t *ret_address,
 			 uint64_t *ret_count)
 {
 	const struct image *image = l->image;
@@ -66,7 +66,7 @@ static bool next_address(const struct listing *l, size_t *at, uint64_t *ret_addr
 }
 
 /* Puts the samples of the procedure's addresses to its instructions. */
-static int count_rows(struct listing *l)
+static int count_rows(struct images_code_listing *l)
 {
 	size_t at = image_first_count(l->image, l->procedure->start);
 	uint64_t address, count;
@@ -102,7 +102,7 @@ static int line_compare_file_count(const void *a, const void *b)
 	return line_compare_place(a, b);
 }
 
-static void fold_lines(struct listing *l)
+static void fold_lines(struct images_code_listing *l)
 {
 	size_t kept = 0;
 
@@ -125,7 +125,7 @@ static void fold_lines(struct listing *l)
 	qsort(l->lines, l->n_lines, sizeof(*l->lines), line_compare_file_count);
 }
 
-static int count_lines(struct listing *l)
+static int count_lines(struct images_code_listing *l)
 {
 	l->lines = calloc(l->code.n + 1, sizeof(*l->lines));
 	if (!l->lines)
@@ -174,8 +174,8 @@ static void print_count(FILE *out, uint64_t count, uint64_t total)
 		fprintf(out, "%10s  %6s", ".", ".");
 }
 
-static void print_line(FILE *out, const struct listing *l, uint64_t count, uint32_t line,
-		       const struct source_file *source)
+static void print_line(FILE *out, const struct images_code_listing *l, uint64_t count,
+		       uint32_t line, const struct source_file *source)
 {
 	const char *text = source_file_line(source, line);
 
@@ -189,7 +189,7 @@ static void print_line(FILE *out, const struct listing *l, uint64_t count, uint3
 }
 
 /* The lines of one file; returns the index behind them. */
-static size_t print_file(FILE *out, const struct listing *l, size_t i,
+static size_t print_file(FILE *out, const struct images_code_listing *l, size_t i,
 			 const struct source_file *source)
 {
 	const char *file = l->lines[i].file;
@@ -215,7 +215,7 @@ static size_t print_file(FILE *out, const struct listing *l, size_t i,
 	return i;
 }
 
-static void print_instructions(FILE *out, const struct listing *l)
+static void print_instructions(FILE *out, const struct images_code_listing *l)
 {
 	fprintf(out, "\n%10s  %6s  %12s  %-48s  %s\n", "SAMPLES", "%", "ADDRESS", "INSTRUCTION",
 		"LINE");
@@ -237,7 +237,7 @@ static void print_instructions(FILE *out, const struct listing *l)
 }
 
 /* Addresses alone, where there are no instructions to be had. */
-static void print_bare_addresses(FILE *out, const struct listing *l)
+static void print_bare_addresses(FILE *out, const struct images_code_listing *l)
 {
 	size_t at = image_first_count(l->image, l->procedure->start);
 	uint64_t address, count;
@@ -251,7 +251,7 @@ static void print_bare_addresses(FILE *out, const struct listing *l)
 	}
 }
 
-static int print_listing(const struct images_job *job, const struct listing *l,
+static int print_listing(const struct images_job *job, const struct images_code_listing *l,
 			 struct source_files *sources)
 {
 	FILE *out = job->context->out;
@@ -291,7 +291,7 @@ static void put_row(struct json *j, const struct code_row *row, uint64_t count)
 }
 
 /* What is no instruction has no size. */
-static void put_code(struct json *j, const struct listing *l)
+static void put_code(struct json *j, const struct images_code_listing *l)
 {
 	size_t at = image_first_count(l->image, l->procedure->start);
 	struct code_row bare = {.text = "", .file = ""};
@@ -306,7 +306,8 @@ static void put_code(struct json *j, const struct listing *l)
 	json_close(j);
 }
 
-static int put_listing(struct json *j, const struct listing *l, struct source_files *sources)
+static int put_listing(struct json *j, const struct images_code_listing *l,
+		       struct source_files *sources)
 {
 	json_begin_object(j, NULL);
 	json_text(j, "name", l->procedure->name);
@@ -357,7 +358,8 @@ static int list_procedure(struct list_work *w, const struct procedure *p, struct
 	const struct images_arguments *a = w->job->arguments;
 	const struct worker_range range = {p->start, p->start + p->size};
 	uint32_t flags = WORKER_WANT_LINES | (a->intel ? WORKER_INTEL : 0);
-	cleanup(listing_deinit) struct listing listing = {.procedure = p, .image = w->image};
+	cleanup(listing_deinit) struct images_code_listing listing = {.procedure = p,
+								      .image = w->image};
 	int r = code_list_add(&listing.code, &range, flags, listing_get_code, &w->code);
 
 	if (!r)

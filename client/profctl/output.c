@@ -55,10 +55,10 @@ enum output_format output_format_of(const char *path)
 /* Whether a file can be made beside @path. */
 static bool has_room_beside(const char *path)
 {
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	return access(dirname(folder), W_OK | X_OK) == 0;
+	snprintf(dir, sizeof(dir), "%s", path);
+	return access(dirname(dir), W_OK | X_OK) == 0;
 }
 
 static bool can_be_written(const char *path)

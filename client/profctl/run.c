@@ -221,7 +221,7 @@ static int run_command(const struct context *context, const struct run_arguments
 	if (!r)
 		r = family_serve(f, pid, ret_status);
 	family_get_totals(f, &ended.family);
-	/* Its folder: from now on signals may end us. */
+	/* Its directory: from now on signals may end us. */
 	family_free(steal_ptr(&f));
 	command_release_signals(l->mask);
 	ended.cpu_s = children_seconds();

@@ -78,7 +78,7 @@ static int option_number_target(const char *name, const char *text, void *to,
 	return add_target(target->arguments, target->kind, (int64_t)number, "", message);
 }
 
-/* People copy the folder's path; the daemon knows cgroups as /proc/PID/cgroup names them. */
+/* People copy the directory's path; the daemon knows cgroups as /proc/PID/cgroup names them. */
 static const char *strip_cgroup_mount(const char *path)
 {
 	static const char *const mounts[] = {"/sys/fs/cgroup/unified/", "/sys/fs/cgroup/systemd/",

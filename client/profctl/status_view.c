@@ -81,12 +81,12 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 			      "no image worker at the moment, so no unwind rules or names for new "
 			      "images: ",
 			      n->trouble);
-	if (n->slow_folders) {
+	if (n->slow_directories) {
 		begin_warning(v);
 		fprintf(v->out,
 			"%" PRIu64 " debug file directories did not answer in time; they are "
 			"skipped for ten minutes\n",
-			n->slow_folders);
+			n->slow_directories);
 	}
 	if (!n->workers_died && !n->bad_images)
 		return;

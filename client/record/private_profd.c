@@ -43,7 +43,7 @@ static const char config[] = "[sampling]\nmax_cpu = 100%\n"
 static const char *const names[] = {"profd.conf", "state", "run", "cache"};
 
 struct private_profd {
-	char folder[64], socket[96];
+	char dir[64], socket[96];
 	pid_t keeper;
 	int life;  /* closed when we end */
 	int ended; /* readable when profd has */
@@ -53,7 +53,7 @@ struct private_profd {
 
 /* What the keeper needs; it shares nothing else with whoever made it. */
 struct charge {
-	const char *program, *folder;
+	const char *program, *dir;
 	int life, ended; /* the other ends */
 	sigset_t mask;   /* of signals, as it was */
 };
@@ -67,11 +67,11 @@ static int remove_tree_entry(const char *path, const struct stat *st, int flag, 
 	return 0;
 }
 
-static int open_at(const char *folder, const char *name, int flags)
+static int open_at(const char *dir, const char *name, int flags)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
@@ -84,10 +84,10 @@ static _Noreturn void become_profd(const struct charge *c, pid_t keeper)
 			      paths[2], "--cache-directory",
 			      paths[3], geteuid() ? "--user" : NULL,
 			      NULL};
-	int log = open_at(c->folder, "log", O_WRONLY | O_CREAT | O_APPEND);
+	int log = open_at(c->dir, "log", O_WRONLY | O_CREAT | O_APPEND);
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		snprintf(paths[i], sizeof(paths[i]), "%s/%s", c->folder, names[i]);
+		snprintf(paths[i], sizeof(paths[i]), "%s/%s", c->dir, names[i]);
 	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
 		_exit(1);
 	/* Whoever kills the keeper does not get rid of it alone. */
@@ -136,7 +136,7 @@ static _Noreturn void private_keeper_main(const struct charge *c)
 	/* The log is still to be read. */
 	while (!fds[0].revents && poll(fds, 1, -1) < 0 && errno == EINTR)
 		;
-	nftw(c->folder, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
+	nftw(c->dir, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
 	_exit(0);
 }
 
@@ -161,12 +161,12 @@ static int find_program(char **ret)
 
 static bool make_base_directory(struct private_profd *p, const char *below)
 {
-	int n = snprintf(p->folder, sizeof(p->folder), "%s/profd-record-XXXXXX", below);
+	int n = snprintf(p->dir, sizeof(p->dir), "%s/profd-record-XXXXXX", below);
 
 	/* 0700, as mkdtemp(3) makes it. */
-	if (n < (int)sizeof(p->folder) && mkdtemp(p->folder))
+	if (n < (int)sizeof(p->dir) && mkdtemp(p->dir))
 		return true;
-	p->folder[0] = '\0';
+	p->dir[0] = '\0';
 	return false;
 }
 
@@ -180,12 +180,12 @@ static int make_directories(struct private_profd *p)
 	    !make_base_directory(p, "/tmp"))
 		return error_origin(-errno);
 	for (size_t i = 1; i < ARRAY_SIZE(names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", p->folder, names[i]);
+		snprintf(path, sizeof(path), "%s/%s", p->dir, names[i]);
 		if (mkdir(path, 0700) < 0)
 			return error_origin(-errno);
 	}
-	snprintf(p->socket, sizeof(p->socket), "%s/run/control.sock", p->folder);
-	fd = open_at(p->folder, names[0], O_WRONLY | O_CREAT | O_EXCL);
+	snprintf(p->socket, sizeof(p->socket), "%s/run/control.sock", p->dir);
+	fd = open_at(p->dir, names[0], O_WRONLY | O_CREAT | O_EXCL);
 	if (fd < 0 || write(fd, config, sizeof(config) - 1) != (ssize_t)sizeof(config) - 1)
 		return error_origin(fd < 0 ? -errno : -ENOSPC);
 	return 0;
@@ -193,7 +193,7 @@ static int make_directories(struct private_profd *p)
 
 static int start_keeper(struct private_profd *p, const char *program)
 {
-	struct charge charge = {.program = program, .folder = p->folder};
+	struct charge charge = {.program = program, .dir = p->dir};
 	int life[2] = {-1, -1}, ended[2], error;
 	sigset_t all;
 
@@ -222,7 +222,7 @@ static int start_keeper(struct private_profd *p, const char *program)
 /* The last line of its log that tells something, without what stands before the message. */
 static void read_last_log_line(const struct private_profd *p, struct private_profd_message *message)
 {
-	cleanup(closep) int fd = open_at(p->folder, "log", O_RDONLY);
+	cleanup(closep) int fd = open_at(p->dir, "log", O_RDONLY);
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length = 0;
 	const char *line;
@@ -295,8 +295,8 @@ void private_profd_free(struct private_profd *p)
 	if (p->keeper > 0)
 		while (waitpid(p->keeper, NULL, 0) < 0 && errno == EINTR)
 			;
-	else if (*p->folder)
-		nftw(p->folder, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
+	else if (*p->dir)
+		nftw(p->dir, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
 	closep(&p->ended);
 	free(p);
 }

@@ -3,12 +3,12 @@
 #define PROFD_RECORD_PRIVATE_PROFD_H
 
 /*
- * A profd of our own, for as long as nobody else's answers: with a folder of its own that only we
- * may enter, below $TMPDIR or /tmp, for its state, its socket and its log, and without a system
+ * A profd of our own, for as long as nobody else's answers: with a directory of its own that only
+ * we may enter, below $TMPDIR or /tmp, for its state, its socket and its log, and without a system
  * session. As root it samples like the system's, otherwise like `profd --user`.
  *
  * Between us and it stands a keeper, a process that does nothing but wait for one of the two to
- * end, however that comes; then it ends profd and removes the folder. Terminals' signals reach
+ * end, however that comes; then it ends profd and removes the directory. Terminals' signals reach
  * neither of them.
  */
 #include "common/cleanup.h"

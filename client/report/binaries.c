@@ -39,21 +39,22 @@ bool binaries_is_program(const char *path)
 
 /* --- where they lie --------------------------------------------------------------------------- */
 
-struct work {
+struct binaries_work {
 	struct profile *p;
 	const struct load_options *options;
 	int root_fd;
 	struct build_ids *ids; /* once one is asked for */
 };
 
-static void binaries_work_deinit(struct work *w)
+static void binaries_work_deinit(struct binaries_work *w)
 {
 	build_ids_free(w->ids);
 	closep(&w->root_fd);
 }
 
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
-static int binaries_query_build_id(struct work *w, const char *path, char ret[OBJECT_ID_SIZE])
+static int binaries_query_build_id(struct binaries_work *w, const char *path,
+				   char ret[OBJECT_ID_SIZE])
 {
 	char real[PATH_MAX];
 	struct stat st;
@@ -66,7 +67,7 @@ static int binaries_query_build_id(struct work *w, const char *path, char ret[OB
 			      st.st_ino, ret);
 }
 
-static int binaries_set_mapping_path(struct work *w, size_t mapping, const char *path)
+static int binaries_set_mapping_path(struct binaries_work *w, size_t mapping, const char *path)
 {
 	struct profile_mapping *m = &w->p->mappings[mapping];
 	const char *id = profile_string(w->p, m->build_id);
@@ -95,15 +96,15 @@ static int binaries_set_mapping_path(struct work *w, size_t mapping, const char 
 }
 
 /* For the file of a mapping. */
-struct search {
-	struct work *w;
+struct binaries_search {
+	struct binaries_work *w;
 	const char *path, *build_id; /* as the profile has them; "" unknown */
 	char found[PATH_MAX];
 	int error; /* a negative errno, which ends it */
 };
 
 /* Whether what was found has not another build id. */
-static bool binaries_build_id_matches(struct search *s)
+static bool binaries_build_id_matches(struct binaries_search *s)
 {
 	char own[OBJECT_ID_SIZE];
 
@@ -121,11 +122,11 @@ static bool binaries_build_id_matches(struct search *s)
 	return false;
 }
 
-static bool binaries_try_path(struct search *s, const char *format, ...)
+static bool binaries_try_path(struct binaries_search *s, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Makes a path; false if the program does not lie there. */
-static bool binaries_try_path(struct search *s, const char *format, ...)
+static bool binaries_try_path(struct binaries_search *s, const char *format, ...)
 {
 	va_list args;
 	int length;
@@ -137,15 +138,15 @@ static bool binaries_try_path(struct search *s, const char *format, ...)
 	       binaries_build_id_matches(s);
 }
 
-/* Whatever it is called in the folder of its build id. */
-static bool binaries_find_by_build_id(struct search *s, const char *folder)
+/* Whatever it is called in the directory of its build id. */
+static bool binaries_find_by_build_id(struct binaries_search *s, const char *dir)
 {
 	struct dirent **entries;
 	char path[PATH_MAX];
 	bool found = false;
 	int n = -1;
 
-	if (snprintf(path, sizeof(path), "%s/%s", folder, s->build_id) < (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%s", dir, s->build_id) < (int)sizeof(path))
 		n = scandir(path, &entries, NULL, alphasort);
 	for (int i = 0; i < n; i++) {
 		found = found || binaries_try_path(s, "%s/%s", path, entries[i]->d_name);
@@ -158,50 +159,49 @@ static bool binaries_find_by_build_id(struct search *s, const char *folder)
 
 /* Debug information of a file at its path, where GDB looks for it (its manual, "Separate Debug
  * Files"). */
-static bool binaries_find_debug(struct search *s, const char *folder)
+static bool binaries_find_debug(struct binaries_search *s, const char *dir)
 {
 	const char *base = basename(s->path);
 	int n_dir = (int)(base - s->path); /* with the slash */
 
-	return binaries_try_path(s, "%s%s.debug", folder, s->path) ||
-	       binaries_try_path(s, "%s%.*s.debug/%s.debug", folder, n_dir, s->path, base) ||
-	       binaries_try_path(s, "%s/usr/lib/debug%.*s%s.debug", folder, n_dir, s->path, base);
+	return binaries_try_path(s, "%s%s.debug", dir, s->path) ||
+	       binaries_try_path(s, "%s%.*s.debug/%s.debug", dir, n_dir, s->path, base) ||
+	       binaries_try_path(s, "%s/usr/lib/debug%.*s%s.debug", dir, n_dir, s->path, base);
 }
 
-/* The places below @folder where pprof looks: by build id, by name, by path. */
-static bool binaries_find_below(struct search *s, const char *folder)
+/* The places below @dir where pprof looks: by build id, by name, by path. */
+static bool binaries_find_below(struct binaries_search *s, const char *dir)
 {
 	const char *base = basename(s->path);
 	bool has_id = *s->build_id && !strchr(s->build_id, '/');
 
-	if (has_id && *base && binaries_try_path(s, "%s/%s/%s", folder, s->build_id, base))
+	if (has_id && *base && binaries_try_path(s, "%s/%s/%s", dir, s->build_id, base))
 		return true;
-	if (has_id && binaries_find_by_build_id(s, folder))
+	if (has_id && binaries_find_by_build_id(s, dir))
 		return true;
-	if (has_id && *s->path == '/' &&
-	    binaries_try_path(s, "%s%s/%s", folder, s->path, s->build_id))
+	if (has_id && *s->path == '/' && binaries_try_path(s, "%s%s/%s", dir, s->path, s->build_id))
 		return true;
 	/* As debuggers have it, below /usr/lib/debug/.build-id. */
 	if (has_id && strlen(s->build_id) > 2 &&
-	    binaries_try_path(s, "%s/%.2s/%s.debug", folder, s->build_id, s->build_id + 2))
+	    binaries_try_path(s, "%s/%.2s/%s.debug", dir, s->build_id, s->build_id + 2))
 		return true;
-	if (*base && binaries_try_path(s, "%s/%s", folder, base))
+	if (*base && binaries_try_path(s, "%s/%s", dir, base))
 		return true;
 	return *s->path == '/' &&
-	       (binaries_try_path(s, "%s%s", folder, s->path) || binaries_find_debug(s, folder));
+	       (binaries_try_path(s, "%s%s", dir, s->path) || binaries_find_debug(s, dir));
 }
 
-/* Of the @list of folders, with @separator between them. */
-static bool binaries_find_in_list(struct search *s, const char *list, char separator)
+/* Of the @list of directories, with @separator between them. */
+static bool binaries_find_in_list(struct binaries_search *s, const char *list, char separator)
 {
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 
 	while (*list) {
 		size_t length = strcspn(list, (char[]){separator, '\0'});
 
-		if (length && length < sizeof(folder)) {
-			snprintf(folder, sizeof(folder), "%.*s", (int)length, list);
-			if (binaries_find_below(s, folder))
+		if (length && length < sizeof(dir)) {
+			snprintf(dir, sizeof(dir), "%.*s", (int)length, list);
+			if (binaries_find_below(s, dir))
 				return true;
 		}
 		list += length + (list[length] != '\0');
@@ -210,7 +210,7 @@ static bool binaries_find_in_list(struct search *s, const char *list, char separ
 }
 
 /* Whoever names a library means it, whatever it is. */
-static bool binaries_find_library(struct search *s, const struct report_inputs *in)
+static bool binaries_find_library(struct binaries_search *s, const struct report_inputs *in)
 {
 	for (size_t i = 0; i < in->n_libraries; i++) {
 		if (strcmp(basename(in->libraries[i]), basename(s->path)) != 0)
@@ -221,11 +221,11 @@ static bool binaries_find_library(struct search *s, const struct report_inputs *
 	return false;
 }
 
-static int binaries_find_mapping(struct work *w, size_t mapping)
+static int binaries_find_mapping(struct binaries_work *w, size_t mapping)
 {
 	const struct report_inputs *in = w->options->inputs;
 	const struct profile_mapping *m = &w->p->mappings[mapping];
-	struct search s = {
+	struct binaries_search s = {
 		.w = w,
 		.path = profile_string(w->p, m->path),
 		.build_id = profile_string(w->p, m->build_id),
@@ -259,7 +259,7 @@ int binaries_add_whole_mapping(struct profile *p)
 }
 
 /* The first mapping is the program's, by convention; without any, there is one for all. */
-static int binaries_set_program(struct work *w)
+static int binaries_set_program(struct binaries_work *w)
 {
 	const char *program = w->options->program, *build_id = w->options->inputs->buildid;
 	struct profile *p = w->p;
@@ -347,7 +347,7 @@ static bool binaries_profile_has_names(const struct profile *p)
 }
 
 /* Where there are no names yet, lines come with them, and inlined functions with the lines. */
-static int binaries_symbolize(const struct work *w, bool want_lines, bool is_forced)
+static int binaries_symbolize(const struct binaries_work *w, bool want_lines, bool is_forced)
 {
 	const struct load_options *o = w->options;
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
@@ -376,7 +376,7 @@ static int binaries_symbolize(const struct work *w, bool want_lines, bool is_for
 
 int binaries_name(struct profile *p, const struct load_options *o)
 {
-	cleanup(binaries_work_deinit) struct work w = {
+	cleanup(binaries_work_deinit) struct binaries_work w = {
 		.p = p, .options = o, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
 	bool lines, is_wanted;

@@ -16,17 +16,17 @@
 #define TEXT_BYTES_MAX ((size_t)64 << 20) /* of names: a few bytes may stand for many */
 
 /* The functions of one question. */
-struct batch {
+struct function_names_batch {
 	char names[ASKER_NAMES_MAX];
 	uint32_t functions[ASKER_NAMES_MAX / 2]; /* a name has two bytes, at least */
 	size_t length, n;
 };
 
-struct work {
+struct function_names_work {
 	struct profile *p;
 	enum symbolize_names names;
 	struct asker *asker;
-	struct batch *batch;
+	struct function_names_batch *batch;
 	size_t text_bytes, n_left; /* functions that keep their names */
 	const char *why;
 };
@@ -59,13 +59,13 @@ bool function_names_are_wanted(const struct profile *p, enum symbolize_names nam
 }
 
 /* Has what is in the batch demangled. */
-static int function_names_flush(struct work *w)
+static int function_names_flush(struct function_names_work *w)
 {
 	static const uint32_t flags[] = {
 		[SYMBOLIZE_NAMES_FULL] = WORKER_NO_CLONES,
 		[SYMBOLIZE_NAMES_TEMPLATES] = WORKER_NO_PARAMETERS,
 	};
-	struct batch *b = w->batch;
+	struct function_names_batch *b = w->batch;
 	const char *text = NULL;
 	bool asks = b->n && w->text_bytes < TEXT_BYTES_MAX;
 	int r = asks && !w->asker ? asker_new(&w->asker, NULL, 0) : 0;
@@ -94,9 +94,9 @@ static int function_names_flush(struct work *w)
 	return r;
 }
 
-static int function_names_add(struct work *w, uint32_t function, const char *raw)
+static int function_names_add(struct function_names_work *w, uint32_t function, const char *raw)
 {
-	struct batch *b = w->batch;
+	struct function_names_batch *b = w->batch;
 	size_t size = strlen(raw) + 1;
 	int r = 0;
 
@@ -113,7 +113,7 @@ static int function_names_add(struct work *w, uint32_t function, const char *raw
 }
 
 /* The raw name, and then what is to be made of it. */
-static int name_function(struct work *w, uint32_t function)
+static int name_function(struct function_names_work *w, uint32_t function)
 {
 	struct profile_function *f = &w->p->functions[function];
 	const char *raw = raw_name(w->p, f, w->names);
@@ -132,8 +132,8 @@ static int name_function(struct work *w, uint32_t function)
 int function_names_set(struct profile *p, enum symbolize_names names,
 		       const struct listener *listener)
 {
-	cleanup(freep) struct batch *batch = malloc(sizeof(*batch));
-	struct work w = {.p = p, .names = names, .batch = batch};
+	cleanup(freep) struct function_names_batch *batch = malloc(sizeof(*batch));
+	struct function_names_work w = {.p = p, .names = names, .batch = batch};
 	int r = 0;
 
 	if (!batch)

@@ -26,7 +26,7 @@
 #include "common/profile/pprof.h"
 #include "common/profile/value_types.h"
 
-#define PASSED_SHOWN 3 /* files in folders that are no profiles */
+#define PASSED_SHOWN 3 /* files in directories that are no profiles */
 
 struct load {
 	struct load_options options;
@@ -372,11 +372,11 @@ static void load_note_skipped(const struct load *l)
 			"beside them",
 			n_double);
 	if (n_too_far)
-		listener_note(
-			&l->options.listener,
-			"%zu files or folders passed over: they lie too deep in folders, or their "
-			"paths are too long",
-			n_too_far);
+		listener_note(&l->options.listener,
+			      "%zu files or directories passed over: they are too deep in "
+			      "directories, or their "
+			      "paths are too long",
+			      n_too_far);
 }
 
 /* The operands but for the program; those of the store instead. */

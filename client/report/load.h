@@ -3,7 +3,7 @@
 #define PROFD_REPORT_LOAD_H
 
 /*
- * All that a report is of, as one profile: files of any format and folders of them, or what the
+ * All that a report is of, as one profile: files of any format and directories of them, or what the
  * store holds of a service; merged, less a base, with names. Samples come in batches while a single
  * file of profile.proto is all there is, and nothing needs them at once; else they are held.
  */

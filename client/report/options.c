@@ -180,7 +180,7 @@ void report_option_print(const struct report_options *o, const struct report_opt
 
 /* --- a command line --------------------------------------------------------------------------- */
 
-struct line {
+struct options_line {
 	char *const *argv;
 	int argc, at;
 	struct report_arguments *a;
@@ -203,7 +203,7 @@ static int report_append_text(const char ***texts, size_t *n, const char *text)
 }
 
 /* Of what excludes each other, one is given. */
-static int report_set_exclusive(struct line *l, const struct report_option **set,
+static int report_set_exclusive(struct options_line *l, const struct report_option **set,
 				const struct report_option *option)
 {
 	if (*set && *set != option)
@@ -212,7 +212,8 @@ static int report_set_exclusive(struct line *l, const struct report_option **set
 	return 0;
 }
 
-static int report_parse_view(struct line *l, const struct report_option *option, const char *value)
+static int report_parse_view(struct options_line *l, const struct report_option *option,
+			     const char *value)
 {
 	struct report_options *o = &l->a->options;
 	bool flag = true;
@@ -230,7 +231,8 @@ static int report_parse_view(struct line *l, const struct report_option *option,
 	return report_set_exclusive(l, &l->view, option);
 }
 
-static int report_parse_list(struct line *l, const struct report_option *option, const char *value)
+static int report_parse_list(struct options_line *l, const struct report_option *option,
+			     const char *value)
 {
 	struct report_inputs *in = &l->a->inputs;
 	int r;
@@ -246,7 +248,7 @@ static int report_parse_list(struct line *l, const struct report_option *option,
 	return report_append_text(&in->bases, &in->n_bases, value);
 }
 
-static int report_parse_option(struct line *l, const struct report_option *option,
+static int report_parse_option(struct options_line *l, const struct report_option *option,
 			       const char *value)
 {
 	struct report_arguments *a = l->a;
@@ -272,7 +274,8 @@ static int report_parse_option(struct line *l, const struct report_option *optio
 }
 
 /* pprof's short forms of --sample_index. False: it is none of them. */
-static bool report_parse_type(struct line *l, const char *name, size_t length, const char *value)
+static bool report_parse_type(struct options_line *l, const char *name, size_t length,
+			      const char *value)
 {
 	static const struct {
 		const char *name, *type;
@@ -361,7 +364,8 @@ static const char *report_find_foreign_option(const char *name, size_t length)
 	return NULL;
 }
 
-static int report_refuse_word(struct line *l, const char *word, const char *name, size_t length)
+static int report_refuse_word(struct options_line *l, const char *word, const char *name,
+			      size_t length)
 {
 	const char *like = report_find_similar_option(name, length),
 		   *ours = report_find_foreign_option(name, length);
@@ -377,7 +381,7 @@ static int report_refuse_word(struct line *l, const char *word, const char *name
 	return BAD(l->message, "unknown option %.*s", shown, word);
 }
 
-static int report_parse_word(struct line *l, const char *word)
+static int report_parse_word(struct options_line *l, const char *word)
 {
 	const char *name = word + (word[1] == '-' ? 2 : 1);
 	const char *value = strchr(name, '=');
@@ -398,7 +402,7 @@ static int report_parse_word(struct line *l, const char *word)
 	return report_parse_option(l, option, value);
 }
 
-static int report_check_arguments(const struct line *l)
+static int report_check_arguments(const struct options_line *l)
 {
 	const struct report_inputs *in = &l->a->inputs;
 	struct symbolize_mode mode;
@@ -427,7 +431,7 @@ static int report_check_arguments(const struct line *l)
 }
 
 /* The operand before the last one. */
-static int report_parse_base(struct line *l)
+static int report_parse_base(struct options_line *l)
 {
 	struct report_inputs *in = &l->a->inputs;
 	size_t at;
@@ -447,7 +451,7 @@ static int report_parse_base(struct line *l)
 	return REPORT_OPTIONS_OK;
 }
 
-static int report_parse_words(struct line *l)
+static int report_parse_words(struct options_line *l)
 {
 	struct report_inputs *in = &l->a->inputs;
 	bool only_operands = false;
@@ -469,7 +473,7 @@ static int report_parse_words(struct line *l)
 int report_parse(int argc, char *const *argv, bool is_diff, struct report_arguments *ret,
 		 struct profile_message *message)
 {
-	struct line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
+	struct options_line l = {.argc = argc, .argv = argv, .at = 1, .a = ret, .message = message};
 	int r;
 
 	report_options_init(&ret->options);

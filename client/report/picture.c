@@ -131,12 +131,12 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 static int picture_save_file(const char *suffix, const void *data, size_t length, char **ret_path,
 			     struct profile_message *message)
 {
-	const char *asked = getenv("TMPDIR"), *folder = asked && *asked ? asked : "/tmp";
+	const char *asked = getenv("TMPDIR"), *dir = asked && *asked ? asked : "/tmp";
 	cleanup(freep) char *path = NULL;
 	cleanup(closep) int fd = -1;
 	int r;
 
-	if (asprintf(&path, "%s/profctl-XXXXXX%s", folder, suffix) < 0)
+	if (asprintf(&path, "%s/profctl-XXXXXX%s", dir, suffix) < 0)
 		return error_origin(-ENOMEM);
 	fd = mkostemps(path, (int)strlen(suffix), O_CLOEXEC);
 	r = fd < 0 ? -errno : memory_file_write(fd, data, length);
@@ -145,7 +145,7 @@ static int picture_save_file(const char *suffix, const void *data, size_t length
 	if (r)
 		return profile_refuse(message, PICTURE_E_FAILED,
 				      "no file can be written in %.150s ($TMPDIR, else /tmp): %s",
-				      folder, strerrordesc_np(-r));
+				      dir, strerrordesc_np(-r));
 	*ret_path = steal_ptr(&path);
 	return 0;
 }

@@ -131,7 +131,7 @@ static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 
 /* --- the work --------------------------------------------------------------------------------- */
 
-struct work {
+struct produce_work {
 	struct load *load;
 	const struct report_options *o;
 	const struct listener *listener;
@@ -153,7 +153,7 @@ struct work {
 	const char *note; /* what the view prints above all: that, or nothing */
 };
 
-static void produce_work_deinit(struct work *w)
+static void produce_work_deinit(struct produce_work *w)
 {
 	report_view_free(w->view);
 	shape_profile_free(w->converted);
@@ -163,7 +163,7 @@ static void produce_work_deinit(struct work *w)
 	label_units_deinit(&w->label_units);
 }
 
-static void add_filter(struct work *w, const char *name, const char *value)
+static void add_filter(struct produce_work *w, const char *name, const char *value)
 {
 	size_t n = w->view_options.n_filters;
 
@@ -174,7 +174,7 @@ static void add_filter(struct work *w, const char *name, const char *value)
 	w->view_options.n_filters++;
 }
 
-static void set_view_options(struct work *w)
+static void set_view_options(struct produce_work *w)
 {
 	const struct shape_options *o = &w->o->shape;
 
@@ -202,7 +202,7 @@ static bool wants_addresses(const struct maker *maker)
 }
 
 /* What can be told before anything is read. Makes the shape. */
-static int check_options(struct work *w)
+static int check_options(struct produce_work *w)
 {
 	const struct report_options *o = w->o;
 	const struct maker *maker = w->maker;
@@ -235,7 +235,7 @@ static int check_options(struct work *w)
 }
 
 /* Before any filter: what a number means does not depend on which of them are shown. */
-static int produce_learn_units(struct work *w, const struct profile *p, size_t sample)
+static int produce_learn_units(struct produce_work *w, const struct profile *p, size_t sample)
 {
 	const struct profile_sample *s = &p->samples[sample];
 
@@ -244,8 +244,8 @@ static int produce_learn_units(struct work *w, const struct profile *p, size_t s
 	return label_units_learn(&w->label_units, &p->sample_labels[s->first_label], s->n_labels);
 }
 
-static void produce_count_sample(struct work *w, struct compare_total *t, const struct profile *p,
-				 size_t sample)
+static void produce_count_sample(struct produce_work *w, struct compare_total *t,
+				 const struct profile *p, size_t sample)
 {
 	if (w->has_totals)
 		return;
@@ -255,7 +255,7 @@ static void produce_count_sample(struct work *w, struct compare_total *t, const 
 			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
 }
 
-static int produce_process_batch(struct work *w, struct profile *p)
+static int produce_process_batch(struct produce_work *w, struct profile *p)
 {
 	int r = shape_bind(w->shape, p);
 
@@ -283,7 +283,7 @@ static int produce_process_batch(struct work *w, struct profile *p)
 }
 
 /* All samples, once. */
-static int produce_process_samples(struct work *w)
+static int produce_process_samples(struct produce_work *w)
 {
 	bool any = true;
 	int r = 0;
@@ -310,7 +310,7 @@ static int view_outcome(int r)
 }
 
 /* Of each type, where the view tells of all of them. */
-static int make_totals(struct work *w)
+static int make_totals(struct produce_work *w)
 {
 	size_t n = load_profile(w->load)->n_sample_types;
 
@@ -322,7 +322,7 @@ static int make_totals(struct work *w)
 	return w->of_types && w->totals ? 0 : error_origin(-ENOMEM);
 }
 
-static int run_view(struct work *w, FILE *out)
+static int run_view(struct produce_work *w, FILE *out)
 {
 	int r = make_totals(w);
 
@@ -347,7 +347,7 @@ static int picture_outcome(int r)
 	return r > 0 ? PRODUCE_E_BAD_INPUT : r;
 }
 
-static int produce_draw(struct work *w, FILE *out)
+static int produce_draw(struct produce_work *w, FILE *out)
 {
 	cleanup(memory_text_deinit) struct memory_text graph = {0};
 	int r = memory_text_open(&graph);
@@ -362,13 +362,13 @@ static int produce_draw(struct work *w, FILE *out)
 	return r;
 }
 
-static int produce_render(struct work *w, FILE *out)
+static int produce_render(struct produce_work *w, FILE *out)
 {
 	return w->maker->draws ? produce_draw(w, out) : run_view(w, out);
 }
 
 /* In a window, with a line that tells where the file is. */
-static int produce_show_window(struct work *w)
+static int produce_show_window(struct produce_work *w)
 {
 	cleanup(memory_text_deinit) struct memory_text file = {0};
 	cleanup(freep) char *path = NULL;
@@ -401,7 +401,7 @@ static void produce_divide_values(struct profile *p, double by)
 }
 
 /* Whether what is left would be all there is. */
-static bool produce_is_unfiltered(const struct work *w, const struct profile *p)
+static bool produce_is_unfiltered(const struct produce_work *w, const struct profile *p)
 {
 	const struct report_options *o = w->o;
 
@@ -416,7 +416,7 @@ static bool produce_is_unfiltered(const struct work *w, const struct profile *p)
 }
 
 /* What the filters leave, as a profile. */
-static int run_conversion(struct work *w, FILE *out)
+static int run_conversion(struct produce_work *w, FILE *out)
 {
 	cleanup(profile_freep) struct profile *p = NULL;
 	int r;
@@ -438,7 +438,7 @@ static int run_conversion(struct work *w, FILE *out)
 /* --- what is said of it ----------------------------------------------------------------------- */
 
 /* Each line of what the shape has to say. */
-static int produce_note_warnings(struct work *w)
+static int produce_note_warnings(struct produce_work *w)
 {
 	cleanup(freep) char *text = NULL;
 	char *line, *rest;
@@ -453,9 +453,9 @@ static int produce_note_warnings(struct work *w)
 
 int produce_check(const struct report_options *o, struct profile_message *message)
 {
-	cleanup(produce_work_deinit) struct work w = {.o = o,
-						      .maker = maker_of(o),
-						      .message = message};
+	cleanup(produce_work_deinit) struct produce_work w = {.o = o,
+							      .maker = maker_of(o),
+							      .message = message};
 
 	return check_options(&w);
 }
@@ -463,7 +463,7 @@ int produce_check(const struct report_options *o, struct profile_message *messag
 int produce_report(struct load *l, const struct report_options *o, const struct listener *listener,
 		   FILE *out, struct profile_message *message)
 {
-	cleanup(produce_work_deinit) struct work w = {
+	cleanup(produce_work_deinit) struct produce_work w = {
 		.load = l, .o = o, .listener = listener, .maker = maker_of(o), .message = message};
 	int r;
 

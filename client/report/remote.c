@@ -54,7 +54,7 @@ void remote_describe(unsigned status, int fd, char *ret, size_t size)
 
 /* --- one ------------------------------------------------------------------------------------- */
 
-struct fetch {
+struct remote_fetch {
 	struct source *source;
 	struct http *http;
 	bool is_alone; /* its report is of nothing else */
@@ -72,13 +72,13 @@ static void remote_announce_fetch(const struct load_options *o, const struct sou
 	listener_note(&o->listener, "fetching profile from %.400s%s", url->shown, how_long);
 }
 
-static int remote_refuse(const struct fetch *f, int outcome, const char *why,
+static int remote_refuse(const struct remote_fetch *f, int outcome, const char *why,
 			 struct profile_message *message)
 {
 	return profile_refuse(message, outcome, "%.90s: %.150s", f->source->url->shown, why);
 }
 
-static int remote_send_request(struct fetch *f, const struct load_options *o,
+static int remote_send_request(struct remote_fetch *f, const struct load_options *o,
 			       struct profile_message *message)
 {
 	const struct report_inputs *in = o->inputs;
@@ -123,7 +123,7 @@ static int remote_use_fallback(struct source *source, const struct report_inputs
 	return LOAD_E_OK;
 }
 
-static int remote_receive_answer(struct fetch *f, const struct load_options *o,
+static int remote_receive_answer(struct remote_fetch *f, const struct load_options *o,
 				 struct profile_message *message)
 {
 	struct http_answer answer = {.fd = -1};
@@ -160,7 +160,7 @@ static int remote_receive_answer(struct fetch *f, const struct load_options *o,
 /* --- all ------------------------------------------------------------------------------------- */
 
 struct fetches {
-	struct fetch all[AT_ONCE];
+	struct remote_fetch all[AT_ONCE];
 	size_t n;
 	const struct load_options *options;
 	int outcome; /* of those that failed: denied, if all were */
@@ -174,7 +174,7 @@ static void fetches_deinit(struct fetches *fetches)
 }
 
 /* What becomes of @r, the outcome of one: where there are others, they may do. */
-static int remote_handle_outcome(struct fetches *fetches, struct fetch *f, int r,
+static int remote_handle_outcome(struct fetches *fetches, struct remote_fetch *f, int r,
 				 struct profile_message *message)
 {
 	if (r <= 0 || f->is_alone)
@@ -192,12 +192,12 @@ static int remote_fetch_batch(struct fetches *fetches, struct profile_message *m
 	int r = 0;
 
 	for (size_t i = 0; i < fetches->n && !r; i++) {
-		struct fetch *f = &fetches->all[i];
+		struct remote_fetch *f = &fetches->all[i];
 
 		r = remote_handle_outcome(fetches, f, remote_send_request(f, o, message), message);
 	}
 	for (size_t i = 0; i < fetches->n && !r; i++) {
-		struct fetch *f = &fetches->all[i];
+		struct remote_fetch *f = &fetches->all[i];
 
 		if (!f->source->is_missing)
 			r = remote_handle_outcome(fetches, f, remote_receive_answer(f, o, message),
@@ -221,8 +221,8 @@ int remote_fetch(struct sources *sources, struct sources *more, const struct loa
 			if (!source->url)
 				continue;
 			source->is_found = both[k]->n > 1;
-			fetches.all[fetches.n++] = (struct fetch){.source = source,
-								  .is_alone = both[k]->n == 1};
+			fetches.all[fetches.n++] = (struct remote_fetch){
+				.source = source, .is_alone = both[k]->n == 1};
 			if (fetches.n == AT_ONCE)
 				r = remote_fetch_batch(&fetches, message);
 		}
@@ -269,18 +269,18 @@ static void remote_make_file_name(const struct profile *p, char ret[WORDS_MAX + 
 		length = remote_add_word(ret, length, profile_string(p, p->sample_types[i].type));
 }
 
-/* To a new file in @folder, which is made if need be. Returns 0 or negative errno. */
-static int remote_save_in_directory(const char *folder, const char *name, const uint8_t *data,
+/* To a new file in @dir, which is made if need be. Returns 0 or negative errno. */
+static int remote_save_in_directory(const char *dir, const char *name, const uint8_t *data,
 				    size_t length, char ret_path[PATH_MAX])
 {
 	FILE *out = NULL;
 	bool is_whole;
 	int r;
 
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+	if (mkdir(dir, 0777) < 0 && errno != EEXIST)
 		return -errno;
 	for (unsigned i = 1; !out && i < FILES_MAX; i++) {
-		if (snprintf(ret_path, PATH_MAX, "%s/%s%03u.pb.gz", folder, name, i) >= PATH_MAX)
+		if (snprintf(ret_path, PATH_MAX, "%s/%s%03u.pb.gz", dir, name, i) >= PATH_MAX)
 			return -ENAMETOOLONG;
 		out = fopen(ret_path, "wxe");
 		if (!out && errno != EEXIST)
@@ -301,7 +301,7 @@ static int remote_save_in_directory(const char *folder, const char *name, const 
 int remote_save_profile(const struct profile *p, const struct listener *listener)
 {
 	const char *asked = getenv("PPROF_TMPDIR"), *home = getenv("HOME");
-	char name[WORDS_MAX + 1], folder[PATH_MAX], path[PATH_MAX];
+	char name[WORDS_MAX + 1], dir[PATH_MAX], path[PATH_MAX];
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
 	int r = pprof_write(p, GZIP_LEVEL, &data, &length), why = -ENOENT;
@@ -311,9 +311,8 @@ int remote_save_profile(const struct profile *p, const struct listener *listener
 	remote_make_file_name(p, name);
 	if (asked && *asked)
 		why = remote_save_in_directory(asked, name, data, length, path);
-	if (why && home && *home &&
-	    snprintf(folder, sizeof(folder), "%s/pprof", home) < (int)sizeof(folder))
-		why = remote_save_in_directory(folder, name, data, length, path);
+	if (why && home && *home && snprintf(dir, sizeof(dir), "%s/pprof", home) < (int)sizeof(dir))
+		why = remote_save_in_directory(dir, name, data, length, path);
 	if (!why)
 		listener_note(listener, "saved profile in %.400s", path);
 	else

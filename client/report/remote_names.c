@@ -33,7 +33,7 @@
 enum { STATUS_OK = 200 };
 
 /* A mapping of a fetched profile. */
-struct place {
+struct remote_names_place {
 	const struct source *source;
 	char *file; /* its build id, else its path */
 	uint64_t start, offset, n_pages;
@@ -47,7 +47,7 @@ struct mapping_source {
 };
 
 /* What is asked for. */
-struct question {
+struct remote_names_question {
 	const struct source *source;
 	uint64_t address; /* the process's */
 	uint32_t location;
@@ -58,13 +58,13 @@ struct question {
 struct remote_names {
 	const struct load_options *options;
 	struct symbolize_mode mode;
-	struct place *places;
+	struct remote_names_place *places;
 	size_t n_places, places_size;
 	struct mapping_source *mappings;
 	size_t n_mappings;
 	const struct source *legacy; /* the first one of a legacy profile */
 
-	struct question *questions;
+	struct remote_names_question *questions;
 	size_t n_questions, questions_size, n_too_many;
 };
 
@@ -129,13 +129,13 @@ static const char *remote_names_mapping_file(const struct profile *p,
 static int remote_names_add_place(struct remote_names *n, const struct profile *p,
 				  const struct profile_mapping *m, const struct source *source)
 {
-	struct place *place;
+	struct remote_names_place *place;
 	int r = room_make(&n->places, &n->places_size, n->n_places + 1, sizeof(*place));
 
 	if (r)
 		return r;
 	place = &n->places[n->n_places];
-	*place = (struct place){
+	*place = (struct remote_names_place){
 		.source = source,
 		.file = strdup(remote_names_mapping_file(p, m)),
 		.start = m->start,
@@ -172,7 +172,7 @@ int remote_names_record(struct remote_names *n, struct input *in, const struct s
 }
 
 /* What makes two of them the same file's. */
-static int compare_files(const struct place *a, const struct place *b)
+static int compare_files(const struct remote_names_place *a, const struct remote_names_place *b)
 {
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
@@ -184,17 +184,17 @@ static int compare_files(const struct place *a, const struct place *b)
 /* Of equal ones the first that was noted is the first. */
 static int compare_places(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct remote_names_place *x = a, *y = b;
 	int r = compare_files(x, y);
 
 	return r ? r : x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* Servers decide how many there are: they are sorted. */
-static const struct place *find_place(const struct remote_names *n, const struct profile *p,
-				      const struct profile_mapping *m)
+static const struct remote_names_place *
+find_place(const struct remote_names *n, const struct profile *p, const struct profile_mapping *m)
 {
-	const struct place wanted = {
+	const struct remote_names_place wanted = {
 		.file = (char *)(uintptr_t)remote_names_mapping_file(p, m),
 		.offset = m->offset,
 		.n_pages = remote_names_mapping_pages(m),
@@ -215,7 +215,7 @@ int remote_names_look_up(struct remote_names *n, const struct profile *p)
 	n->n_mappings = p->n_mappings;
 	qsort(n->places, n->n_places, sizeof(*n->places), compare_places);
 	for (size_t i = 0; i < p->n_mappings; i++) {
-		const struct place *place = find_place(n, p, &p->mappings[i]);
+		const struct remote_names_place *place = find_place(n, p, &p->mappings[i]);
 
 		if (place)
 			n->mappings[i] = (struct mapping_source){
@@ -259,7 +259,7 @@ static int remote_names_http_get(const struct remote_names *n, const struct sour
 }
 
 /* Its questions are sorted by address; the same one is asked once. */
-static int write_question(const struct question *q, size_t n, struct memory_text *ret)
+static int write_question(const struct remote_names_question *q, size_t n, struct memory_text *ret)
 {
 	int r = memory_text_open(ret);
 
@@ -272,8 +272,8 @@ static int write_question(const struct question *q, size_t n, struct memory_text
 }
 
 /* Of several names for an address, the last one, as in pprof. */
-static bool remote_names_parse_answer(struct question *q, size_t n, const uint8_t *data,
-				      size_t length)
+static bool remote_names_parse_answer(struct remote_names_question *q, size_t n,
+				      const uint8_t *data, size_t length)
 {
 	struct symbol_answer answer;
 	struct symbol_line line;
@@ -290,7 +290,7 @@ static bool remote_names_parse_answer(struct question *q, size_t n, const uint8_
 	return !answer.has_none;
 }
 
-static int remote_names_set_name(struct namer *namer, const struct question *q)
+static int remote_names_set_name(struct namer *namer, const struct remote_names_question *q)
 {
 	cleanup(freep) char *name = strndup(q->name, q->length);
 
@@ -305,7 +305,7 @@ static int remote_names_set_name(struct namer *namer, const struct question *q)
 
 /* The @count questions from @q on are for one server. */
 static int remote_names_query_server(struct remote_names *n, struct namer *namer,
-				     struct question *q, size_t count)
+				     struct remote_names_question *q, size_t count)
 {
 	const struct source *source = q->source;
 	cleanup(freep) uint8_t *data = NULL;
@@ -345,7 +345,7 @@ static int remote_names_query_server(struct remote_names *n, struct namer *namer
 
 static int compare_questions(const void *a, const void *b)
 {
-	const struct question *x = a, *y = b;
+	const struct remote_names_question *x = a, *y = b;
 
 	if (x->source != y->source)
 		return x->source < y->source ? -1 : 1;
@@ -372,7 +372,7 @@ static int remote_names_collect(struct remote_names *n, const struct profile *p)
 			      sizeof(*n->questions));
 		if (r)
 			return r;
-		n->questions[n->n_questions++] = (struct question){
+		n->questions[n->n_questions++] = (struct remote_names_question){
 			.source = from->source,
 			.address = l->address + from->moved,
 			.location = (uint32_t)i,

@@ -20,7 +20,7 @@
 #include "common/profile/pprof.h"
 
 #define GO_PROFILE     "/debug/pprof/profile"
-#define GO_FOLDER      "/debug/pprof/"
+#define GO_DIR         "/debug/pprof/"
 #define LEGACY_PROFILE "/pprof/profile"
 #define LOCALHOST      "localhost"
 #define SECONDS        "seconds="
@@ -37,7 +37,7 @@ struct piece {
 
 #define P(piece) (int)(piece).length, (piece).at
 
-struct parts {
+struct source_url_parts {
 	const char *scheme;
 	struct piece user; /* with its @ */
 	struct piece host; /* with its port */
@@ -90,7 +90,8 @@ static bool is_host_and_port(const char *text)
 }
 
 /* SOURCE_URL_E_*. @text without its scheme, if it had one. */
-static int source_url_split(const char *text, struct parts *p, struct profile_message *message)
+static int source_url_split(const char *text, struct source_url_parts *p,
+			    struct profile_message *message)
 {
 	const char *end = text + strcspn(text, "/?#");
 	const char *at = memrchr(text, '@', (size_t)(end - text));
@@ -111,13 +112,13 @@ static int source_url_split(const char *text, struct parts *p, struct profile_me
 	return SOURCE_URL_E_OK;
 }
 
-static int parse_scheme(const char *text, struct parts *ret, const char **ret_rest,
+static int parse_scheme(const char *text, struct source_url_parts *ret, const char **ret_rest,
 			struct profile_message *message)
 {
 	const char *colon = strstr(text, "://");
 	struct piece scheme;
 
-	*ret = (struct parts){.scheme = "http"};
+	*ret = (struct source_url_parts){.scheme = "http"};
 	*ret_rest = text;
 	if (!colon || colon == text)
 		return is_host_and_port(text) ? SOURCE_URL_E_OK : SOURCE_URL_E_NONE;
@@ -213,7 +214,7 @@ static bool source_url_is_legacy_page(const struct piece *path)
 	return false;
 }
 
-/* The folder of a path, with its slash. */
+/* The directory of a path, with its slash. */
 static struct piece source_url_directory(struct piece path)
 {
 	while (path.length > 1 && path.at[path.length - 1] == '/')
@@ -240,24 +241,24 @@ static int source_url_format(char **ret, const char *format, ...)
 	return error_origin(-ENOMEM);
 }
 
-static int make_pages(struct source_url *url, const struct parts *p, const char *host)
+static int make_pages(struct source_url *url, const struct source_url_parts *p, const char *host)
 {
-	struct piece folder = source_url_directory(p->path);
+	struct piece dir = source_url_directory(p->path);
 	int r;
 
-	if (!memmem(p->path.at, p->path.length, GO_FOLDER, strlen(GO_FOLDER)) &&
+	if (!memmem(p->path.at, p->path.length, GO_DIR, strlen(GO_DIR)) &&
 	    !source_url_is_legacy_page(&p->path))
 		return source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme,
-					 P(p->user), host, P(folder));
+					 P(p->user), host, P(dir));
 	r = source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host,
-			      P(folder));
+			      P(dir));
 	if (!r)
 		r = source_url_format(&url->command, "%s://%.*s%s%.*scmdline", p->scheme,
-				      P(p->user), host, P(folder));
+				      P(p->user), host, P(dir));
 	return r;
 }
 
-static int make_url(struct source_url *url, struct parts *p, int64_t seconds)
+static int make_url(struct source_url *url, struct source_url_parts *p, int64_t seconds)
 {
 	const char *here = p->host.at[0] == ':' ? LOCALHOST : "";
 	cleanup(memory_text_deinit) struct memory_text query = {0};
@@ -281,7 +282,7 @@ static int make_url(struct source_url *url, struct parts *p, int64_t seconds)
 	return r ? r : make_pages(url, p, host);
 }
 
-static void set_times(struct source_url *url, const struct parts *p,
+static void set_times(struct source_url *url, const struct source_url_parts *p,
 		      const struct source_url_times *times)
 {
 	uint64_t timeout_s = (uint64_t)times->timeout_s;
@@ -298,7 +299,7 @@ int source_url_parse(const char *text, const struct source_url_times *times,
 		     struct source_url **ret, struct profile_message *message)
 {
 	cleanup(source_url_freep) struct source_url *url = NULL;
-	struct parts parts;
+	struct source_url_parts parts;
 	const char *rest;
 	int r = parse_scheme(text, &parts, &rest, message);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folders are walked by name, to a bounded depth. Of a store, the files of a service are chosen by
- * their names alone, which tell when windows began and how long they are.
+ * Directories are walked by name, to a bounded depth. Of a store, the files of a service are chosen
+ * by their names alone, which tell when windows began and how long they are.
  */
 #include "client/report/sources.h"
 
@@ -20,7 +20,7 @@
 #include "common/room.h"
 #include "common/store/names.h"
 
-#define DEPTH_MAX 8 /* folders in folders; no circle of mounts holds us for long */
+#define DEPTH_MAX 8 /* directories in directories; no circle of mounts holds us for long */
 #define HOUR_S    3600u
 #define SHOWN     110 /* bytes of a path in a message */
 #define SHOWN_MAX 90  /* of one before another message */
@@ -91,33 +91,34 @@ static int sources_refuse(struct profile_message *message, const char *path, int
 			      sources_path_end(path, SHOWN), strerrordesc_np(error));
 }
 
-/* --- folders ---------------------------------------------------------------------------------- */
+/* --- directories
+ * ---------------------------------------------------------------------------------- */
 
 static int sources_is_visible_entry(const struct dirent *entry)
 {
 	return entry->d_name[0] != '.';
 }
 
-struct entries {
+struct sources_entries {
 	struct dirent **all;
 	int n;
 };
 
-static void entries_deinit(struct entries *e)
+static void entries_deinit(struct sources_entries *e)
 {
 	for (int i = 0; i < e->n; i++)
 		free(e->all[i]);
 	free(e->all);
 }
 
-static int sources_list_directory(const char *folder, struct entries *ret,
+static int sources_list_directory(const char *dir, struct sources_entries *ret,
 				  struct profile_message *message)
 {
-	ret->n = scandir(folder, &ret->all, sources_is_visible_entry, alphasort);
+	ret->n = scandir(dir, &ret->all, sources_is_visible_entry, alphasort);
 	if (ret->n >= 0)
 		return 0;
 	ret->n = 0;
-	return errno == ENOMEM ? error_origin(-ENOMEM) : sources_refuse(message, folder, errno);
+	return errno == ENOMEM ? error_origin(-ENOMEM) : sources_refuse(message, dir, errno);
 }
 
 static bool is_window(const char *name, bool legacy)
@@ -127,8 +128,8 @@ static bool is_window(const char *name, bool legacy)
 	return names_parse_window(name, &window) && (window.format == CONTENTS_LEGACY) == legacy;
 }
 
-/* A folder of profd's store has its samples twice: the windows, and each process of them. */
-static bool has_windows(const struct entries *entries)
+/* A directory of profd's store has its samples twice: the windows, and each process of them. */
+static bool has_windows(const struct sources_entries *entries)
 {
 	for (int i = 0; i < entries->n; i++)
 		if (is_window(entries->all[i]->d_name, false))
@@ -136,20 +137,20 @@ static bool has_windows(const struct entries *entries)
 	return false;
 }
 
-/* Whether the path of @name in @folder has room. */
-static bool join_path(struct sources *s, const char *folder, const char *name, char ret[PATH_MAX])
+/* Whether the path of @name in @dir has room. */
+static bool join_path(struct sources *s, const char *dir, const char *name, char ret[PATH_MAX])
 {
-	if (snprintf(ret, PATH_MAX, "%s/%s", folder, name) < PATH_MAX)
+	if (snprintf(ret, PATH_MAX, "%s/%s", dir, name) < PATH_MAX)
 		return true;
 	s->n_too_far++;
 	return false;
 }
 
-static int sources_add_directory(struct sources *s, const char *folder, int depth,
+static int sources_add_directory(struct sources *s, const char *dir, int depth,
 				 struct profile_message *message)
 {
-	cleanup(entries_deinit) struct entries entries = {0};
-	int r = sources_list_directory(folder, &entries, message);
+	cleanup(entries_deinit) struct sources_entries entries = {0};
+	int r = sources_list_directory(dir, &entries, message);
 	bool has = has_windows(&entries);
 
 	for (int i = 0; i < entries.n && !r; i++) {
@@ -157,7 +158,7 @@ static int sources_add_directory(struct sources *s, const char *folder, int dept
 		char path[PATH_MAX];
 		struct stat st;
 
-		if (!join_path(s, folder, name, path) || lstat(path, &st) < 0)
+		if (!join_path(s, dir, name, path) || lstat(path, &st) < 0)
 			continue;
 		if (S_ISDIR(st.st_mode) && depth == DEPTH_MAX)
 			s->n_too_far++;
@@ -202,14 +203,14 @@ int sources_add(struct sources *s, const char *path, struct profile_message *mes
 		return sources_append(s, path, false, true);
 	r = sources_add_directory(s, path, 0, message);
 	if (!r && s->n == before)
-		return profile_refuse(message, LOAD_E_BAD, "%s: no files in this folder",
+		return profile_refuse(message, LOAD_E_BAD, "%s: no files in this directory",
 				      sources_path_end(path, SHOWN));
 	return r;
 }
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-struct range {
+struct sources_range {
 	uint64_t since_ns, until_ns;
 };
 
@@ -222,8 +223,9 @@ static bool is_hour(const struct names_window *w)
  * Windows of one start stand or fall together, as profd's own answer has it. What an hour's file
  * holds begins in this hour, and may end in the next.
  */
-static int sources_add_window_group(struct sources *s, const char *folder,
-				    struct dirent *const *entries, int n, const struct range *range)
+static int sources_add_window_group(struct sources *s, const char *dir,
+				    struct dirent *const *entries, int n,
+				    const struct sources_range *range)
 {
 	struct names_window w;
 	char path[PATH_MAX];
@@ -241,17 +243,17 @@ static int sources_add_window_group(struct sources *s, const char *folder,
 							    range->until_ns)
 				  : any))
 			continue;
-		if (join_path(s, folder, entries[i]->d_name, path))
+		if (join_path(s, dir, entries[i]->d_name, path))
 			r = sources_append(s, path, true, !is_hour(&w));
 	}
 	return r;
 }
 
-static int sources_add_day(struct sources *s, const char *folder, const struct range *range,
+static int sources_add_day(struct sources *s, const char *dir, const struct sources_range *range,
 			   struct profile_message *message)
 {
-	cleanup(entries_deinit) struct entries entries = {0};
-	int r = sources_list_directory(folder, &entries, message), n;
+	cleanup(entries_deinit) struct sources_entries entries = {0};
+	int r = sources_list_directory(dir, &entries, message), n;
 
 	/* Files of one start are neighbours by name. */
 	for (int i = 0; i < entries.n && !r; i += n) {
@@ -259,7 +261,7 @@ static int sources_add_day(struct sources *s, const char *folder, const struct r
 			    strncmp(entries.all[i]->d_name, entries.all[i + n]->d_name,
 				    NAMES_START_SIZE - 1) == 0;)
 			n++;
-		r = sources_add_window_group(s, folder, &entries.all[i], n, range);
+		r = sources_add_window_group(s, dir, &entries.all[i], n, range);
 	}
 	return r;
 }
@@ -267,29 +269,29 @@ static int sources_add_day(struct sources *s, const char *folder, const struct r
 int sources_add_service(struct sources *s, const char *store, const char *service,
 			uint64_t since_ns, uint64_t until_ns, struct profile_message *message)
 {
-	cleanup(entries_deinit) struct entries days = {0};
-	const struct range range = {since_ns, until_ns};
-	char escaped[NAMES_ESCAPED_MAX + 1], folder[PATH_MAX], day[PATH_MAX];
+	cleanup(entries_deinit) struct sources_entries days = {0};
+	const struct sources_range range = {since_ns, until_ns};
+	char escaped[NAMES_ESCAPED_MAX + 1], dir[PATH_MAX], day[PATH_MAX];
 	size_t before = s->n;
 	struct stat st;
 	int r;
 
 	names_escape(service, NAMES_ESCAPED_MAX, escaped);
-	if (snprintf(folder, sizeof(folder), "%s/services/%s%s", store, escaped,
-		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(folder))
+	if (snprintf(dir, sizeof(dir), "%s/services/%s%s", store, escaped,
+		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(dir))
 		return sources_refuse(message, store, ENAMETOOLONG);
 	if (stat(store, &st) < 0 && errno == ENOENT)
 		return profile_refuse(message, LOAD_E_BAD,
 				      "there is no store %.80s; --store says where it is", store);
-	if (stat(folder, &st) < 0 && errno == ENOENT)
+	if (stat(dir, &st) < 0 && errno == ENOENT)
 		return profile_refuse(message, LOAD_E_BAD,
 				      "the store %.60s has nothing of a service '%.60s'; "
 				      "profctl list names those it has",
 				      store, service);
-	r = sources_list_directory(folder, &days, message);
+	r = sources_list_directory(dir, &days, message);
 	for (int i = 0; i < days.n && !r; i++) {
 		if (names_parse_day(days.all[i]->d_name) &&
-		    join_path(s, folder, days.all[i]->d_name, day))
+		    join_path(s, dir, days.all[i]->d_name, day))
 			r = sources_add_day(s, day, &range, message);
 	}
 	if (!r && s->n == before)

@@ -3,8 +3,8 @@
 #define PROFD_REPORT_SOURCES_H
 
 /*
- * Which files a report is of: files as they are named, those in folders, windows of the store, and
- * what is at a URL (source_url.h).
+ * Which files a report is of: files as they are named, those in directories, windows of the store,
+ * and what is at a URL (source_url.h).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,8 +29,8 @@ struct source {
 struct sources {
 	struct source *all;
 	size_t n, capacity;
-	size_t n_double;  /* legacy windows in folders that hold the same as profile.proto */
-	size_t n_too_far; /* files and folders whose path is too long, or that lie too deep */
+	size_t n_double;  /* legacy windows in directories that hold the same as profile.proto */
+	size_t n_too_far; /* files and directories whose path is too long, or that lie too deep */
 	struct source_url_times times; /* of the URLs that are added */
 };
 
@@ -38,8 +38,8 @@ void sources_deinit(struct sources *s);
 /* Those that could not be fetched are none any more. How many that were. */
 size_t sources_drop_missing(struct sources *s);
 /*
- * A file, all files below a folder, by name, or a URL, unless there is a file of that name; nothing
- * is fetched. LOAD_E_* or negative errno.
+ * A file, all files below a directory, by name, or a URL, unless there is a file of that name;
+ * nothing is fetched. LOAD_E_* or negative errno.
  */
 int sources_add(struct sources *s, const char *path, struct profile_message *message);
 /*

@@ -26,7 +26,7 @@
 #include <utlist.h>
 
 #include "client/run/launch.h"
-#include "client/run/run_folder.h"
+#include "client/run/run_dir.h"
 #include "common/error.h"
 #include "common/read_end.h"
 #include "common/shim/attach.h"
@@ -47,12 +47,12 @@
 struct family {
 	struct gather *gather;
 	uint32_t frequency;
-	struct run_folder folder;
+	struct run_dir dir;
 	char socket[96];
 	sd_event *loop;
 	int listener;
-	struct member *members;
-	struct connection *connections;
+	struct family_member *members;
+	struct family_connection *connections;
 	size_t n_connections;
 	pid_t pid;
 	int status;
@@ -61,9 +61,9 @@ struct family {
 
 /* --- members --------------------------------------------------------------------------------- */
 
-struct member {
+struct family_member {
 	struct family *family;
-	struct member *next;
+	struct family_member *next;
 	int pid, pidfd;
 	struct attach_ring ring;
 	struct ring_reader *reader;
@@ -72,7 +72,7 @@ struct member {
 	bool is_broken;
 };
 
-static void member_free(struct member *m)
+static void member_free(struct family_member *m)
 {
 	if (!m)
 		return;
@@ -84,10 +84,10 @@ static void member_free(struct member *m)
 	closep(&m->pidfd);
 	free(m);
 }
-DEFINE_CLEANUP(struct member *, member_free)
+DEFINE_CLEANUP(struct family_member *, member_free)
 
 /* True: there may be more. */
-static bool member_drain(struct member *m, size_t budget, bool is_last)
+static bool member_drain(struct family_member *m, size_t budget, bool is_last)
 {
 	const struct ring_sink sink = {gather_sample, gather_maps, m->process};
 	int r;
@@ -104,7 +104,7 @@ static bool member_drain(struct member *m, size_t budget, bool is_last)
 }
 
 /* All of a file of the process below /proc, malloc'ed; NULL: it is not there, empty or too long. */
-static char *member_read_proc(const struct member *m, const char *name, size_t *ret_length)
+static char *member_read_proc(const struct family_member *m, const char *name, size_t *ret_length)
 {
 	char path[64], *text;
 
@@ -118,7 +118,7 @@ static char *member_read_proc(const struct member *m, const char *name, size_t *
 }
 
 /* The mappings are the ring's program's as long as that has its end of the bell. */
-static void member_read_mappings(struct member *m)
+static void member_read_mappings(struct family_member *m)
 {
 	cleanup(freep) char *text = NULL;
 	size_t length;
@@ -132,7 +132,7 @@ static void member_read_mappings(struct member *m)
 }
 
 /* Nothing more comes, or is to come. Frees it. */
-static int member_finish(struct member *m)
+static int member_finish(struct family_member *m)
 {
 	struct family *f = m->family;
 	struct ring_ledger ledger;
@@ -150,7 +150,7 @@ static int member_finish(struct member *m)
 
 static int on_bell(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
-	struct member *m = userdata;
+	struct family_member *m = userdata;
 	char bytes[256];
 	ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
 
@@ -170,7 +170,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *userda
 	return member_finish(userdata);
 }
 
-static int member_begin_gathering(struct member *m)
+static int member_begin_gathering(struct family_member *m)
 {
 	size_t length = 0;
 	cleanup(freep) char *comm = member_read_proc(m, "comm", &length);
@@ -189,7 +189,7 @@ static int member_begin_gathering(struct member *m)
 /* Takes @pidfd over. Returns 0 or negative errno: no descriptors, no memory. */
 static int family_attach_member(struct family *f, pid_t pid, int pidfd, int connection)
 {
-	cleanup(member_freep) struct member *m = calloc(1, sizeof(*m));
+	cleanup(member_freep) struct family_member *m = calloc(1, sizeof(*m));
 	int r;
 
 	if (!m) {
@@ -219,11 +219,11 @@ static int family_attach_member(struct family *f, pid_t pid, int pidfd, int conn
 
 static int family_add_member(struct family *f, pid_t pid, int pidfd, int connection)
 {
-	struct member *next;
+	struct family_member *next;
 	int r = 0;
 
 	/* It executes another program now: the ring of the one before is whole. */
-	for (struct member *m = f->members; m && !r; m = next) {
+	for (struct family_member *m = f->members; m && !r; m = next) {
 		next = m->next;
 		r = m->pid == pid ? member_finish(m) : 0;
 	}
@@ -238,7 +238,7 @@ static bool family_drain_members(struct family *f)
 {
 	bool more = false;
 
-	for (struct member *m = f->members; m; m = m->next) {
+	for (struct family_member *m = f->members; m; m = m->next) {
 		more |= member_drain(m, BUDGET, false);
 		member_read_mappings(m);
 	}
@@ -260,7 +260,7 @@ static int family_finish_members(struct family *f)
 
 static void family_drop_members(struct family *f)
 {
-	struct member *m;
+	struct family_member *m;
 
 	while ((m = f->members)) {
 		LL_DELETE(f->members, m);
@@ -270,9 +270,9 @@ static void family_drop_members(struct family *f)
 
 /* --- connections ----------------------------------------------------------------------------- */
 
-struct connection {
+struct family_connection {
 	struct family *family;
-	struct connection *next;
+	struct family_connection *next;
 	int fd;
 	unsigned age;
 	size_t n;
@@ -280,7 +280,7 @@ struct connection {
 	sd_event_source *on_bytes;
 };
 
-static void drop_connection(struct connection *c)
+static void drop_connection(struct family_connection *c)
 {
 	LL_DELETE(c->family->connections, c);
 	c->family->n_connections--;
@@ -312,7 +312,7 @@ static int open_peer(int fd, pid_t *ret_pid)
 	return pidfd;
 }
 
-static int connection_add_member(struct connection *c)
+static int connection_add_member(struct family_connection *c)
 {
 	struct family *f = c->family;
 	pid_t pid;
@@ -326,7 +326,7 @@ static int connection_add_member(struct connection *c)
 
 static int on_bytes(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
-	struct connection *c = userdata;
+	struct family_connection *c = userdata;
 	ssize_t n = recv(fd, c->bytes + c->n, sizeof(c->bytes) - c->n, MSG_DONTWAIT);
 	int r = 0;
 
@@ -347,7 +347,7 @@ static int on_bytes(sd_event_source *source, int fd, uint32_t events, void *user
 /* Those that want a ring say so at once: it is the one that least looks like it. */
 static void drop_oldest_connection(struct family *f)
 {
-	struct connection *c = f->connections;
+	struct family_connection *c = f->connections;
 
 	while (c->next)
 		c = c->next;
@@ -357,7 +357,7 @@ static void drop_oldest_connection(struct family *f)
 static int family_on_connect(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct family *f = userdata;
-	struct connection *c;
+	struct family_connection *c;
 	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	(void)source;
@@ -382,9 +382,9 @@ static int family_on_connect(sd_event_source *source, int fd, uint32_t events, v
 
 static void family_age_connections(struct family *f)
 {
-	struct connection *next;
+	struct family_connection *next;
 
-	for (struct connection *c = f->connections; c; c = next) {
+	for (struct family_connection *c = f->connections; c; c = next) {
 		next = c->next;
 		if (++c->age > PATIENCE)
 			drop_connection(c);
@@ -484,10 +484,10 @@ int family_new(struct family **ret, struct gather *gather, uint32_t frequency)
 	f->listener = -1;
 	f->gather = gather;
 	f->frequency = frequency;
-	if (!(below && *below == '/' && run_folder_make(&f->folder, below)) &&
-	    !run_folder_make(&f->folder, "/tmp"))
+	if (!(below && *below == '/' && run_dir_make(&f->dir, below)) &&
+	    !run_dir_make(&f->dir, "/tmp"))
 		return error_origin(-errno);
-	snprintf(f->socket, sizeof(f->socket), "%s/" RUN_FOLDER_SOCKET, f->folder.path);
+	snprintf(f->socket, sizeof(f->socket), "%s/" RUN_DIR_SOCKET, f->dir.path);
 	r = unixsock_listen(f->socket, 0600, (gid_t)-1, &f->listener);
 	if (r)
 		return r < 0 ? r : error_origin(-EACCES);
@@ -508,7 +508,7 @@ void family_free(struct family *f)
 	family_drop_members(f);
 	closep(&f->listener);
 	sd_event_unref(f->loop);
-	run_folder_remove(&f->folder);
+	run_dir_remove(&f->dir);
 	free(f);
 }
 

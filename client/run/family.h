@@ -18,8 +18,8 @@
 struct family;
 
 /*
- * Makes the socket, in a folder of its own below $TMPDIR or /tmp. @gather is borrowed. Returns 0 or
- * negative errno.
+ * Makes the socket, in a directory of its own below $TMPDIR or /tmp. @gather is borrowed. Returns 0
+ * or negative errno.
  */
 int family_new(struct family **ret, struct gather *gather, uint32_t frequency);
 /* Removes the socket; no process is sampled any more. Takes NULL. */

@@ -13,27 +13,27 @@
 
 #define FILES_MAX 64 /* further processes that generate code have no names in it */
 
-struct place {
+struct perf_maps_place {
 	uint32_t mapping; /* ascending */
 	int file;
 };
 
 struct perf_maps {
-	char folder[64];
+	char dir[64];
 	uint64_t start_ns;
 	unsigned n_files;
 	int files[FILES_MAX];
-	struct place *places;
+	struct perf_maps_place *places;
 	size_t n_places, max_places;
 };
 
-int perf_maps_new(struct perf_maps **ret, const char *folder, uint64_t start_ns)
+int perf_maps_new(struct perf_maps **ret, const char *dir, uint64_t start_ns)
 {
 	struct perf_maps *p = calloc(1, sizeof(*p));
 
 	if (!p)
 		return error_origin(-ENOMEM);
-	snprintf(p->folder, sizeof(p->folder), "%s", folder);
+	snprintf(p->dir, sizeof(p->dir), "%s", dir);
 	p->start_ns = start_ns;
 	*ret = p;
 	return 0;
@@ -64,7 +64,7 @@ bool perf_maps_open(struct perf_maps *p, int pid)
 
 	if (p->n_files == FILES_MAX)
 		return false;
-	snprintf(path, sizeof(path), "%s/perf-%d.map", p->folder, pid);
+	snprintf(path, sizeof(path), "%s/perf-%d.map", p->dir, pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || !perf_map_is_accepted(p, fd)) {
 		closep(&fd);
@@ -77,7 +77,7 @@ bool perf_maps_open(struct perf_maps *p, int pid)
 int perf_maps_add(struct perf_maps *p, uint32_t mapping)
 {
 	return room_append(&p->places, &p->max_places, &p->n_places,
-			   (struct place){mapping, p->files[p->n_files - 1]});
+			   (struct perf_maps_place){mapping, p->files[p->n_files - 1]});
 }
 
 int perf_maps_find(const struct perf_maps *p, uint32_t mapping)

@@ -16,7 +16,7 @@
 struct perf_maps;
 
 /* @start_ns: Unix time. Returns 0 or negative errno. */
-int perf_maps_new(struct perf_maps **ret, const char *folder, uint64_t start_ns);
+int perf_maps_new(struct perf_maps **ret, const char *dir, uint64_t start_ns);
 /* Takes NULL. */
 void perf_maps_free(struct perf_maps *p);
 

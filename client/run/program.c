@@ -24,7 +24,7 @@
 #define HEAD_BYTES      (64u << 10)
 #define SCRIPTS_MAX     5 /* as execve(2) */
 #define SEARCH_STANDARD "/bin:/usr/bin"
-/* Above the root there is the root: more steps than any distribution's folder is deep. */
+/* Above the root there is the root: more steps than any distribution's directory is deep. */
 #define THROUGH_LIB "/$LIB/../../../../../../../.."
 
 #if defined(__x86_64__)

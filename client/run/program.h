@@ -39,14 +39,14 @@ const char *program_reason(enum program_kind kind);
  *
  * All programs that a command starts inherit the variable. musl's loader, too, loads what it names,
  * and does not start the program when that needs glibc; what cannot be opened it passes over in
- * silence. Only glibc expands $LIB (ld.so(8), "Dynamic string tokens"), to the folder of its own
- * files below the root: lib64, lib/x86_64-linux-gnu, lib. So a path through that folder and up to
- * the root again is the library's for glibc, wherever that keeps its files, and no path at all for
- * others.
+ * silence. Only glibc expands $LIB (ld.so(8), "Dynamic string tokens"), to the directory of its own
+ * files below the root: lib64, lib/x86_64-linux-gnu, lib. So a path through that directory and up
+ * to the root again is the library's for glibc, wherever that keeps its files, and no path at all
+ * for others.
  */
 enum {
 	PRELOAD_E_OK,
-	/* glibc has no such folder here (NixOS, Guix), or the path is a relative one: *ret is
+	/* glibc has no such directory here (NixOS, Guix), or the path is a relative one: *ret is
 	 * @library, which musl sees as well. */
 	PRELOAD_E_PLAIN,
 };

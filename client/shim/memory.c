@@ -12,13 +12,13 @@ void *__wrap_reallocarray(void *memory, size_t n, size_t size);
 void __wrap_free(void *memory);
 
 /* Before each piece. */
-struct head {
+struct memory_head {
 	alignas(max_align_t) size_t length; /* of the mapping */
 };
 
 void *__wrap_malloc(size_t size)
 {
-	struct head *head;
+	struct memory_head *head;
 	size_t length;
 
 	if (__builtin_add_overflow(size, sizeof(*head), &length)) {
@@ -45,7 +45,7 @@ void *__wrap_calloc(size_t n, size_t size)
 
 void *__wrap_realloc(void *memory, size_t size)
 {
-	struct head *head;
+	struct memory_head *head;
 	size_t length;
 
 	if (!memory)
@@ -54,7 +54,7 @@ void *__wrap_realloc(void *memory, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	head = (struct head *)memory - 1;
+	head = (struct memory_head *)memory - 1;
 	head = mremap(head, head->length, length, MREMAP_MAYMOVE);
 	if (head == MAP_FAILED)
 		return NULL;
@@ -75,10 +75,10 @@ void *__wrap_reallocarray(void *memory, size_t n, size_t size)
 
 void __wrap_free(void *memory)
 {
-	struct head *head;
+	struct memory_head *head;
 
 	if (!memory)
 		return;
-	head = (struct head *)memory - 1;
+	head = (struct memory_head *)memory - 1;
 	munmap(head, head->length);
 }

@@ -108,10 +108,10 @@ bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *),
 
 static bool shim_set_names(const char *name)
 {
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 
 	snprintf(shim.name, sizeof(shim.name), "%s", name);
-	return settings_name(shim.base, getcwd(folder, sizeof(folder)), name, "") &&
+	return settings_name(shim.base, getcwd(dir, sizeof(dir)), name, "") &&
 	       settings_name(shim.file.path, NULL, shim.base, "");
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * Opens files whose names strangers chose: regular ones only, and none for which somebody could let
- * us wait. Below a root: "/", or a folder that a test has made up.
+ * us wait. Below a root: "/", or a directory that a test has made up.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,11 +13,11 @@
 #include "common/cleanup.h"
 
 /* Where files lie that were fetched by build id, as below /usr/lib/debug. */
-#define FILES_FETCHED_FOLDER "/var/cache/profd/debuginfo"
+#define FILES_FETCHED_DIR "/var/cache/profd/debuginfo"
 
 struct files;
 
-/* @root_fd: a folder; borrowed. */
+/* @root_fd: a directory; borrowed. */
 int files_new(struct files **ret, int root_fd);
 void files_free(struct files *f);
 DEFINE_CLEANUP(struct files *, files_free)
@@ -27,7 +27,7 @@ DEFINE_CLEANUP(struct files *, files_free)
  * *ret_why, a text for people.
  */
 int files_open(const struct files *f, const char *path, const char **ret_why);
-/* The same for the debug file of a build id in FILES_FETCHED_FOLDER. */
+/* The same for the debug file of a build id in FILES_FETCHED_DIR. */
 int files_open_fetched(const struct files *f, const uint8_t *id, size_t length);
 /*
  * All of a file of the kernel's (/proc, /sys), which tell no size: malloc'ed, the caller's. Returns

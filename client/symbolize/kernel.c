@@ -20,8 +20,8 @@
 #define MODULE_NAME_MAX 63 /* MODULE_NAME_LEN */
 #define NAME_BYTES      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-struct entry {
-	struct entry *next;
+struct kernel_entry {
+	struct kernel_entry *next;
 	char name[MODULE_NAME_MAX + 1]; /* "": the kernel proper */
 	struct elf_summary elf;         /* its build id alone */
 	bool has_symbols;               /* they were looked for; the symtab NULL: hidden */
@@ -29,7 +29,7 @@ struct entry {
 };
 
 /* A file of the kernel's; what cannot be read is empty. */
-struct text {
+struct kernel_text {
 	char *data;
 	size_t length;
 	bool has_read;
@@ -37,8 +37,8 @@ struct text {
 
 struct kernel {
 	const struct files *files;
-	struct text kallsyms, modules;
-	struct entry *entries;
+	struct kernel_text kallsyms, modules;
+	struct kernel_entry *entries;
 };
 
 const char *kernel_error_text(int outcome)
@@ -69,7 +69,7 @@ void kernel_free(struct kernel *k)
 {
 	if (!k)
 		return;
-	for (struct entry *e = k->entries, *next; e; e = next) {
+	for (struct kernel_entry *e = k->entries, *next; e; e = next) {
 		next = e->next;
 		symtab_free(e->part.symtab);
 		free(e);
@@ -130,7 +130,7 @@ bool kernel_is_mapping(const struct profile_mapping *m, const char *path)
 /* --- what is here ----------------------------------------------------------------------------- */
 
 /* Returns 0 or -ENOMEM. */
-static int kernel_read_text(const struct kernel *k, const char *path, struct text *text)
+static int kernel_read_text(const struct kernel *k, const char *path, struct kernel_text *text)
 {
 	int r = text->has_read ? 0 : files_read_kernel(k->files, path, &text->data, &text->length);
 
@@ -140,7 +140,7 @@ static int kernel_read_text(const struct kernel *k, const char *path, struct tex
 	return 0;
 }
 
-static int kernel_entry_read_id(const struct kernel *k, struct entry *e)
+static int kernel_entry_read_id(const struct kernel *k, struct kernel_entry *e)
 {
 	char path[MODULE_NAME_MAX + 64] = "/sys/kernel/notes";
 	cleanup(freep) char *notes = NULL;
@@ -158,7 +158,7 @@ static int kernel_entry_read_id(const struct kernel *k, struct entry *e)
 }
 
 /* Where the module lies: KERNEL_E_OK or _GONE. */
-static int find_module(const struct kernel *k, struct entry *e)
+static int find_module(const struct kernel *k, struct kernel_entry *e)
 {
 	const char *at = k->modules.data, *end = at ? at + k->modules.length : at;
 	struct kernel_module_line line;
@@ -176,9 +176,9 @@ static int find_module(const struct kernel *k, struct entry *e)
 }
 
 /* Returns KERNEL_E_OK, _GONE or negative errno. */
-static int kernel_add_entry(struct kernel *k, const char *name, struct entry **ret)
+static int kernel_add_entry(struct kernel *k, const char *name, struct kernel_entry **ret)
 {
-	cleanup(freep) struct entry *e = calloc(1, sizeof(*e));
+	cleanup(freep) struct kernel_entry *e = calloc(1, sizeof(*e));
 	int r = 0;
 
 	if (!e)
@@ -199,7 +199,7 @@ static int kernel_add_entry(struct kernel *k, const char *name, struct entry **r
 	return KERNEL_E_OK;
 }
 
-static bool kernel_entry_has_id(const struct entry *e, const char *id)
+static bool kernel_entry_has_id(const struct kernel_entry *e, const char *id)
 {
 	char file[MODULE_NAME_MAX + 4] = "vmlinux", own[IMAGE_ID_SIZE];
 	struct utsname name;
@@ -215,7 +215,7 @@ static bool kernel_entry_has_id(const struct entry *e, const char *id)
 }
 
 /* Returns 0 or negative errno. */
-static int read_symbols(struct kernel *k, struct entry *e)
+static int read_symbols(struct kernel *k, struct kernel_entry *e)
 {
 	cleanup(symtab_freep) struct symtab *symtab = NULL;
 	int r = kernel_read_text(k, "/proc/kallsyms", &k->kallsyms);
@@ -237,7 +237,7 @@ static int read_symbols(struct kernel *k, struct entry *e)
 int kernel_get(struct kernel *k, const char *path, const char *id, const struct kernel_part **ret)
 {
 	char name[MODULE_NAME_MAX + 1];
-	struct entry *e = k->entries;
+	struct kernel_entry *e = k->entries;
 	int r = 0;
 
 	if (!kernel_parse_path(path, name))

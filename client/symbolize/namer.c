@@ -15,23 +15,23 @@
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
 /* A text of the answer in work, and what it is in the profile. */
-struct text {
+struct namer_text {
 	uint32_t offset, string;
 };
 
 /* Of a mapping: how many locations there are, and of how many all lines have what. */
-struct tally {
+struct namer_tally {
 	size_t n, n_named, n_with_files, n_with_lines;
 	bool has_inlined, has_changed;
 };
 
 struct namer {
 	struct profile *p;
-	struct tally *tallies; /* by mapping */
+	struct namer_tally *tallies; /* by mapping */
 	struct profile_hash_key key;
 	const struct answer_names *answer;
 	struct profile_table table; /* of texts, by offset */
-	struct text *texts;
+	struct namer_text *texts;
 	size_t n_texts, max_texts, text_bytes;
 	bool is_full, has_replaced;
 };
@@ -85,7 +85,7 @@ static int namer_add_text(struct namer *n, uint32_t offset, uint32_t *ret)
 	uint32_t index = profile_table_find(&n->table, hash, text_equal, n, &offset);
 	const char *text = n->answer->text + offset;
 	size_t length, n_strings = profile_n_strings(n->p);
-	struct text *entry;
+	struct namer_text *entry;
 	int r;
 
 	if (index != PROFILE_NONE) {
@@ -174,7 +174,7 @@ int namer_set_function(struct namer *n, uint32_t location, const char *name,
 
 static void namer_count_location(struct namer *n, const struct profile_location *l)
 {
-	struct tally *t = &n->tallies[l->mapping];
+	struct namer_tally *t = &n->tallies[l->mapping];
 	uint32_t n_files = 0, n_lines = 0;
 
 	for (uint32_t i = 0; i < l->n_lines; i++) {
@@ -197,7 +197,7 @@ int namer_finish(struct namer *n)
 			namer_count_location(n, &n->p->locations[i]);
 	for (size_t i = 0; i < n->p->n_mappings; i++) {
 		struct profile_mapping *m = &n->p->mappings[i];
-		const struct tally *t = &n->tallies[i];
+		const struct namer_tally *t = &n->tallies[i];
 
 		if (!t->has_changed)
 			continue;

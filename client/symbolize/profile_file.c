@@ -95,17 +95,17 @@ static int make_temporary(const char *path, int fd, char ret[PATH_MAX])
 	return -1;
 }
 
-/* A file without a name, in the folder of @path. Not all file systems have those (open(2)). */
+/* A file without a name, in the directory of @path. Not all file systems have those (open(2)). */
 static int open_nameless(const char *path)
 {
-	char folder[PATH_MAX];
-	int n = snprintf(folder, sizeof(folder), "%.*s.", directory_length(path), path);
+	char dir[PATH_MAX];
+	int n = snprintf(dir, sizeof(dir), "%.*s.", directory_length(path), path);
 
 	if (n >= PATH_MAX) {
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	return open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	return open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
 /*

@@ -22,7 +22,7 @@ struct wanted {
 	uint32_t location;
 };
 
-struct work {
+struct symbolize_work {
 	struct profile *p;
 	const struct symbolize_options *options;
 	struct symbolize_result *result;
@@ -38,7 +38,7 @@ struct work {
 	size_t nameless_locations;
 };
 
-static void symbolize_work_deinit(struct work *w)
+static void symbolize_work_deinit(struct symbolize_work *w)
 {
 	namer_free(w->namer);
 	kernel_free(w->kernel);
@@ -46,7 +46,7 @@ static void symbolize_work_deinit(struct work *w)
 	files_free(w->files);
 }
 
-static int symbolize_work_init(struct work *w)
+static int symbolize_work_init(struct symbolize_work *w)
 {
 	int r = files_new(&w->files, w->options->root_fd);
 
@@ -83,7 +83,7 @@ bool symbolize_is_file(const char *path)
 	return path[0] == '/' && path[1] != '/';
 }
 
-static int perf_map_of(const struct work *w, uint32_t location)
+static int perf_map_of(const struct symbolize_work *w, uint32_t location)
 {
 	uint32_t mapping = w->p->locations[location].mapping;
 
@@ -98,7 +98,7 @@ bool symbolize_has_line(const struct profile *p, const struct profile_location *
 	return false;
 }
 
-static bool symbolize_is_wanted(const struct work *w, const struct profile_location *l)
+static bool symbolize_is_wanted(const struct symbolize_work *w, const struct profile_location *l)
 {
 	const struct profile_mapping *m;
 	const char *path;
@@ -146,7 +146,8 @@ static int wanted_compare_address(const void *a, const void *b)
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 
-static int name_kernel_address(struct work *w, const struct kernel_part *part, uint32_t location)
+static int name_kernel_address(struct symbolize_work *w, const struct kernel_part *part,
+			       uint32_t location)
 {
 	const struct profile_location *l = &w->p->locations[location];
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, location);
@@ -173,7 +174,7 @@ static int name_kernel_address(struct work *w, const struct kernel_part *part, u
 }
 
 /* All of the kernel proper, or of a module. */
-static int name_kernel_part(struct work *w, const struct wanted *run, size_t n)
+static int name_kernel_part(struct symbolize_work *w, const struct wanted *run, size_t n)
 {
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
 	const char *path = symbolize_path_of(w->p, run[0].location);
@@ -195,8 +196,8 @@ static int name_kernel_part(struct work *w, const struct wanted *run, size_t n)
  * Keeps those whose addresses the object has, and puts them in order; what has names gets others
  * only from the very file.
  */
-static size_t find_addresses(const struct work *w, const struct object *o, struct wanted *run,
-			     size_t n)
+static size_t find_addresses(const struct symbolize_work *w, const struct object *o,
+			     struct wanted *run, size_t n)
 {
 	bool has_names = false;
 	size_t kept = 0;
@@ -219,7 +220,7 @@ static size_t find_addresses(const struct work *w, const struct object *o, struc
 	return kept;
 }
 
-static int symbolize_set_names(struct work *w, const struct wanted *run, size_t n,
+static int symbolize_set_names(struct symbolize_work *w, const struct wanted *run, size_t n,
 			       const uint64_t *addresses, const struct answer_names *answer)
 {
 	size_t at = 0;
@@ -241,7 +242,7 @@ static int symbolize_set_names(struct work *w, const struct wanted *run, size_t 
 }
 
 /* One question about the perf map of @request. OBJECT_E_* or negative errno. */
-static int symbolize_query_perf_map(struct work *w, struct worker_request *request,
+static int symbolize_query_perf_map(struct symbolize_work *w, struct worker_request *request,
 				    const uint64_t *addresses, size_t n, struct answer_names *ret)
 {
 	enum worker_outcome outcome = WORKER_DONE;
@@ -257,8 +258,8 @@ static int symbolize_query_perf_map(struct work *w, struct worker_request *reque
 }
 
 /* All of @run, about the object, or else the perf map of @request. OBJECT_E_* or negative errno. */
-static int symbolize_query_names(struct work *w, struct object *o, struct worker_request *request,
-				 const struct wanted *run, size_t n)
+static int symbolize_query_names(struct symbolize_work *w, struct object *o,
+				 struct worker_request *request, const struct wanted *run, size_t n)
 {
 	cleanup(freep) uint64_t *addresses = calloc(WORKER_ADDRESSES_MAX, sizeof(*addresses));
 	int r;
@@ -289,8 +290,8 @@ static int symbolize_query_names(struct work *w, struct object *o, struct worker
 }
 
 /* What was asked for and is nowhere: of a whole machine's profile that is a file in three. */
-static void note_nameless(struct work *w, const struct object *o, const struct wanted *run,
-			  size_t n)
+static void note_nameless(struct symbolize_work *w, const struct object *o,
+			  const struct wanted *run, size_t n)
 {
 	bool want_lines = w->options->want_lines;
 
@@ -309,7 +310,7 @@ static void note_nameless(struct work *w, const struct object *o, const struct w
 	}
 }
 
-static int name_file(struct work *w, struct wanted *run, size_t n)
+static int name_file(struct symbolize_work *w, struct wanted *run, size_t n)
 {
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
 	cleanup(object_deinit) struct object object = OBJECT_NONE;
@@ -338,7 +339,7 @@ static int wanted_compare_perf_map(const void *a, const void *b, void *context)
 	return m != n ? (m < n ? -1 : 1) : wanted_compare_address(a, b);
 }
 
-static int name_generated(struct work *w, struct wanted *run, size_t n)
+static int name_generated(struct symbolize_work *w, struct wanted *run, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		run[i].address = w->p->locations[run[i].location].address;
@@ -360,7 +361,7 @@ static int name_generated(struct work *w, struct wanted *run, size_t n)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static int name_all(struct work *w, struct wanted *all, size_t n)
+static int name_all(struct symbolize_work *w, struct wanted *all, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
 		const struct profile_mapping *m = symbolize_mapping_of(w->p, all[i].location);
@@ -386,7 +387,7 @@ static int name_all(struct work *w, struct wanted *all, size_t n)
 	return 0;
 }
 
-static void symbolize_finish_result(struct work *w, int r)
+static void symbolize_finish_result(struct symbolize_work *w, int r)
 {
 	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
@@ -418,7 +419,9 @@ static void symbolize_finish_result(struct work *w, int r)
 int symbolize_profile(struct profile *p, const struct symbolize_options *options,
 		      struct symbolize_result *ret)
 {
-	cleanup(symbolize_work_deinit) struct work w = {.p = p, .options = options, .result = ret};
+	cleanup(symbolize_work_deinit) struct symbolize_work w = {.p = p,
+								  .options = options,
+								  .result = ret};
 	cleanup(freep) struct wanted *all = NULL;
 	size_t n = 0;
 	int r, finish;

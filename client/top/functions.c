@@ -16,13 +16,13 @@
 #include "common/error.h"
 #include "common/room.h"
 
-struct entry {
+struct functions_entry {
 	struct top_function function;
 	UT_hash_handle hh;
 };
 
 struct top_functions {
-	struct entry *entries; /* by name */
+	struct functions_entry *entries; /* by name */
 	const struct top_function **sorted;
 	size_t n_sorted_max;
 	uint64_t n_stacks;
@@ -36,7 +36,7 @@ int top_functions_new(struct top_functions **ret)
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-static void top_entry_remove(struct top_functions *f, struct entry *e)
+static void top_entry_remove(struct top_functions *f, struct functions_entry *e)
 {
 	HASH_DEL(f->entries, e);
 	free(e->function.name);
@@ -45,7 +45,7 @@ static void top_entry_remove(struct top_functions *f, struct entry *e)
 
 void top_functions_free(struct top_functions *f)
 {
-	struct entry *e, *next;
+	struct functions_entry *e, *next;
 
 	if (!f)
 		return;
@@ -56,10 +56,10 @@ void top_functions_free(struct top_functions *f)
 }
 
 static int top_find_entry(struct top_functions *f, const struct profile *p,
-			  const struct frame *frame, struct entry **ret)
+			  const struct frame *frame, struct functions_entry **ret)
 {
 	cleanup(freep) char *name = NULL;
-	struct entry *e;
+	struct functions_entry *e;
 	int r = node_name(p, frame, &name);
 
 	if (r)
@@ -99,7 +99,7 @@ static void add_value(struct top_function *function, int64_t value, bool is_leaf
 /* @entries: of the profile's frames, by index; NULL where it is not known yet. */
 static int top_add_stack(struct top_functions *f, const struct profile *p,
 			 const struct shape *shape, const struct stack *stack,
-			 struct entry **entries)
+			 struct functions_entry **entries)
 {
 	int64_t value = stack->values[f->type];
 	size_t n_frames;
@@ -111,7 +111,7 @@ static int top_add_stack(struct top_functions *f, const struct profile *p,
 	add_clamped(&f->sums.all_samples, stack->values[0]);
 	add_clamped(&f->sums.all_value, value);
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
-		struct entry **e = &entries[stack->frames[i]];
+		struct functions_entry **e = &entries[stack->frames[i]];
 		int r = *e ? 0 : top_find_entry(f, p, &frames[stack->frames[i]], e);
 
 		if (r)
@@ -125,7 +125,7 @@ static int add_profile(struct top_functions *f, struct profile *p)
 {
 	static const struct shape_options options;
 	cleanup(shape_freep) struct shape *shape = NULL;
-	cleanup(freep) struct entry **entries = NULL;
+	cleanup(freep) struct functions_entry **entries = NULL;
 	struct profile_message message;
 	size_t n_frames;
 	int r = shape_new(&shape, &options, &message);
@@ -137,7 +137,7 @@ static int add_profile(struct top_functions *f, struct profile *p)
 	f->type = profile_default_type(p);
 	/* Without tagroot and tagleaf, samples add no frames. */
 	shape_frames(shape, &n_frames);
-	entries = calloc(n_frames + 1, sizeof(struct entry *));
+	entries = calloc(n_frames + 1, sizeof(struct functions_entry *));
 	if (!entries)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < p->n_samples; i++) {
@@ -154,7 +154,7 @@ static int add_profile(struct top_functions *f, struct profile *p)
 
 static void forget_cheap(struct top_functions *f)
 {
-	struct entry *e, *next;
+	struct functions_entry *e, *next;
 
 	for (int64_t limit = 1; HASH_COUNT(f->entries) > TOP_FUNCTIONS_MAX; limit *= 2) {
 		size_t n_left = 0;
@@ -180,7 +180,7 @@ static void forget_cheap(struct top_functions *f)
 
 void top_functions_next(struct top_functions *f)
 {
-	struct entry *e, *next;
+	struct functions_entry *e, *next;
 
 	HASH_ITER (hh, f->entries, e, next)
 		e->function.interval = (struct top_cost){0};
@@ -228,7 +228,7 @@ static int top_compare_functions(const void *a, const void *b, void *context)
 int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,
 		       const struct top_function *const **ret, size_t *ret_n)
 {
-	struct entry *e, *next;
+	struct functions_entry *e, *next;
 	size_t n = 0;
 	int r = room_make(&f->sorted, &f->n_sorted_max, HASH_COUNT(f->entries) + 1,
 			  sizeof(*f->sorted));

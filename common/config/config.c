@@ -78,7 +78,7 @@ static const struct key keys[] = {
 };
 
 /* One text on its way through inih. */
-struct reading {
+struct config_reading {
 	struct config *config;
 	struct config_message *message;
 	const char *name, *next;
@@ -86,10 +86,10 @@ struct reading {
 	int result; /* 0, CONFIG_E_INVALID or negative errno; the first one stays */
 };
 
-static void config_reject(struct reading *reading, const char *format, ...)
+static void config_reject(struct config_reading *reading, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void config_reject(struct reading *reading, const char *format, ...)
+static void config_reject(struct config_reading *reading, const char *format, ...)
 {
 	char *text = reading->message->text;
 	size_t size = sizeof(reading->message->text);
@@ -110,7 +110,7 @@ static void config_reject(struct reading *reading, const char *format, ...)
 /* inih's reader: one line, without leading blanks; NULL at the end or after an error. */
 static char *config_read_line(char *buffer, int size, void *stream)
 {
-	struct reading *reading = stream;
+	struct config_reading *reading = stream;
 	const char *start = reading->next, *comment;
 	size_t length;
 
@@ -159,7 +159,7 @@ static char *config_read_line(char *buffer, int size, void *stream)
 /* inih's handler; 1: go on. */
 static int handle_key(void *userdata, const char *section, const char *name, const char *text)
 {
-	struct reading *reading = userdata;
+	struct config_reading *reading = userdata;
 	bool section_known = false;
 
 	if (reading->result)
@@ -192,7 +192,8 @@ static int handle_key(void *userdata, const char *section, const char *name, con
 static int config_apply_text(struct config *c, const char *text, const char *name,
 			     struct config_message *message)
 {
-	struct reading reading = {.config = c, .message = message, .name = name, .next = text};
+	struct config_reading reading = {
+		.config = c, .message = message, .name = name, .next = text};
 	int r = ini_parse_stream(config_read_line, &reading, handle_key, &reading);
 
 	if (reading.result)
@@ -299,12 +300,12 @@ static int config_apply_dir(struct config *c, const char *path, struct config_me
 	return r;
 }
 
-/* @path with its .d folder, or, without it, @standard, which need not exist. */
+/* @path with its .d directory, or, without it, @standard, which need not exist. */
 static int config_apply_all(struct config *c, const char *path, const char *standard,
 			    struct config_message *message)
 {
 	const char *file = path ? path : standard;
-	cleanup(freep) char *folder = NULL;
+	cleanup(freep) char *dir = NULL;
 	int r;
 
 	if (!file)
@@ -314,7 +315,7 @@ static int config_apply_all(struct config *c, const char *path, const char *stan
 		if (r)
 			return r;
 	}
-	return text_print(&folder, "%s.d", file) ?: config_apply_dir(c, folder, message);
+	return text_print(&dir, "%s.d", file) ?: config_apply_dir(c, dir, message);
 }
 
 /* NULL: it stays. */

@@ -60,9 +60,9 @@ struct config {
 };
 
 /*
- * Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d folder. With @user (or
- * NULL), for a user's own profd, that is its file, and other defaults apply: its paths, the socket
- * for its owner alone, the store for no group.
+ * Reads @path (NULL: /etc/profd/profd.conf, which need not exist) and its .d directory. With @user
+ * (or NULL), for a user's own profd, that is its file, and other defaults apply: its paths, the
+ * socket for its owner alone, the store for no group.
  */
 int config_load(struct config **ret, const char *path, const struct user_paths *user,
 		struct config_message *message);

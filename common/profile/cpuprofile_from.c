@@ -24,34 +24,36 @@
 #define PATH_BYTES_MAX    16384u /* what cpuprofile_read() takes */
 #define COMMENT_BYTES_MAX 65000u
 
-struct chains {
+struct cpuprofile_from_chains {
 	struct cpuprofile_record *records;
 	uint64_t *addresses;
 	size_t n_records;
 	uint64_t without_user, samples;
 };
 
-static void cpuprofile_chains_deinit(struct chains *c)
+static void cpuprofile_chains_deinit(struct cpuprofile_from_chains *c)
 {
 	free(c->records);
 	free(c->addresses);
 }
 
 /* A mapping of the process, [start, limit), and where it comes to lie. */
-struct place {
+struct cpuprofile_from_place {
 	uint64_t start, limit, moved;
 };
 
 /* Of a mapping of the whole address space: what there is in it, in pages. */
-static void shrink_places(const struct profile *p, struct place *places)
+static void shrink_places(const struct profile *p, struct cpuprofile_from_place *places)
 {
 	for (size_t i = 0; i < p->n_mappings; i++)
 		if (profile_is_whole_mapping(&p->mappings[i]))
-			places[i] = (struct place){.start = UINT64_MAX};
+			places[i] = (struct cpuprofile_from_place){.start = UINT64_MAX};
 	for (size_t i = 0; i < p->n_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
 		uint64_t page = l->address & ~(PAGE - 1);
-		struct place *place = l->mapping == PROFILE_NONE ? NULL : &places[l->mapping];
+		struct cpuprofile_from_place *place = l->mapping == PROFILE_NONE
+							      ? NULL
+							      : &places[l->mapping];
 
 		if (!place || !profile_is_whole_mapping(&p->mappings[l->mapping]) ||
 		    l->address >= PROFILE_KERNEL_HALF)
@@ -64,7 +66,7 @@ static void shrink_places(const struct profile *p, struct place *places)
 /* Those that overlap are equal: of such, a tree by this order holds one. */
 static int cpuprofile_compare_place(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct cpuprofile_from_place *x = a, *y = b;
 
 	return x->limit <= y->start ? -1 : y->limit <= x->start;
 }
@@ -74,13 +76,13 @@ static void place_skip_free(void *place)
 	(void)place; /* it is lay_out_mappings()'s */
 }
 
-static bool is_user_place(const struct place *place)
+static bool is_user_place(const struct cpuprofile_from_place *place)
 {
 	return place->start < place->limit && place->limit <= PROFILE_KERNEL_HALF;
 }
 
 /* Above all mappings; where there is no room left, it stays. */
-static void move_place_above(struct place *place, uint64_t *top)
+static void move_place_above(struct cpuprofile_from_place *place, uint64_t *top)
 {
 	const uint64_t start = ((*top + PAGE - 1) & ~(PAGE - 1)) + PAGE;
 
@@ -91,7 +93,7 @@ static void move_place_above(struct place *place, uint64_t *top)
 	place->moved = start;
 }
 
-static int move_places(struct place *places, size_t n)
+static int move_places(struct cpuprofile_from_place *places, size_t n)
 {
 	uint64_t top = 0;
 	void *in_place = NULL;
@@ -117,16 +119,16 @@ static int move_places(struct place *places, size_t n)
 }
 
 /* Where the mappings come to lie, by index. */
-static int lay_out_mappings(const struct profile *p, struct place **ret)
+static int lay_out_mappings(const struct profile *p, struct cpuprofile_from_place **ret)
 {
-	struct place *places = calloc(p->n_mappings + 1, sizeof(*places));
+	struct cpuprofile_from_place *places = calloc(p->n_mappings + 1, sizeof(*places));
 
 	if (!places)
 		return error_origin(-ENOMEM);
 	*ret = places;
 	for (size_t i = 0; i < p->n_mappings; i++)
-		places[i] = (struct place){.start = p->mappings[i].start,
-					   .limit = p->mappings[i].limit};
+		places[i] = (struct cpuprofile_from_place){.start = p->mappings[i].start,
+							   .limit = p->mappings[i].limit};
 	shrink_places(p, places);
 	return move_places(places, p->n_mappings);
 }
@@ -161,7 +163,8 @@ size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
 	return kept + 1;
 }
 
-static int collect_chains(const struct profile *p, const struct place *places, struct chains *ret)
+static int collect_chains(const struct profile *p, const struct cpuprofile_from_place *places,
+			  struct cpuprofile_from_chains *ret)
 {
 	size_t at = 0;
 
@@ -208,7 +211,8 @@ static void cpuprofile_put_path(FILE *out, const char *path)
 		fputc((unsigned char)*path < 0x20 ? '?' : *path, out);
 }
 
-static int print_maps(const struct profile *p, const struct place *places, char **ret)
+static int print_maps(const struct profile *p, const struct cpuprofile_from_place *places,
+		      char **ret)
 {
 	size_t length;
 	FILE *out = open_memstream(ret, &length);
@@ -218,7 +222,7 @@ static int print_maps(const struct profile *p, const struct place *places, char 
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
 		const char *path = profile_string(p, m->path);
-		const struct place *place = &places[i];
+		const struct cpuprofile_from_place *place = &places[i];
 
 		if (!is_user_place(place))
 			continue;
@@ -232,7 +236,8 @@ static int print_maps(const struct profile *p, const struct place *places, char 
 	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
 }
 
-static int print_comments(const struct profile *p, const struct chains *chains, char **ret)
+static int print_comments(const struct profile *p, const struct cpuprofile_from_chains *chains,
+			  char **ret)
 {
 	static const char prefix[] = "# profd ";
 	size_t length;
@@ -262,9 +267,9 @@ static uint64_t cpuprofile_period_us(const struct profile *p)
 
 int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(cpuprofile_chains_deinit) struct chains chains = {0};
+	cleanup(cpuprofile_chains_deinit) struct cpuprofile_from_chains chains = {0};
 	cleanup(freep) char *maps = NULL, *comments = NULL;
-	cleanup(freep) struct place *places = NULL;
+	cleanup(freep) struct cpuprofile_from_place *places = NULL;
 	struct cpuprofile c = {.slot_bytes = 8, .period_us = cpuprofile_period_us(p)};
 	int r = lay_out_mappings(p, &places) ?:
 		collect_chains(p, places, &chains) ?:

@@ -30,7 +30,7 @@
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
 #define PATH_BYTES_MAX   16384 /* PATH_MAX, each byte escaped as the kernel does */
 
-struct reader {
+struct cpuprofile_reader {
 	struct profile *p;
 	struct profile_message *message;
 	const uint8_t *data;
@@ -47,7 +47,7 @@ struct reader {
 	size_t max_chain;
 };
 
-static void cpuprofile_reader_deinit(struct reader *r)
+static void cpuprofile_reader_deinit(struct cpuprofile_reader *r)
 {
 	profile_free(r->p);
 	free(r->mappings);
@@ -57,14 +57,14 @@ static void cpuprofile_reader_deinit(struct reader *r)
 
 #define REFUSE(r, ...) profile_refuse((r)->message, CPUPROFILE_E_MALFORMED, __VA_ARGS__)
 
-static uint64_t cpuprofile_slot(const struct reader *r, size_t index)
+static uint64_t cpuprofile_slot(const struct cpuprofile_reader *r, size_t index)
 {
 	return bytes_number(r->data + index * r->slot_bytes, r->slot_bytes, r->big_endian);
 }
 
 /* Size and order of the slots follow from the header's words: one of the four ways makes sense at
  * most. */
-static int cpuprofile_read_header(struct reader *r)
+static int cpuprofile_read_header(struct cpuprofile_reader *r)
 {
 	uint64_t n_words, period;
 
@@ -88,7 +88,7 @@ static int cpuprofile_read_header(struct reader *r)
 }
 
 /* Finds the text. Checks every record, so that the other pass need not. */
-static int skim_records(struct reader *r)
+static int skim_records(struct cpuprofile_reader *r)
 {
 	size_t i = r->first_record;
 	uint64_t count, n;
@@ -122,7 +122,7 @@ static const char *cpuprofile_skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-struct text {
+struct cpuprofile_read_text {
 	const char *at, *end;
 };
 
@@ -130,7 +130,8 @@ struct text {
  * Replaces "$build", where no word character follows, by the path of the last build line. Output
  * is bounded per line and, so that a small file cannot grow without end, as a whole.
  */
-static int expand_build(struct reader *r, struct text *path, const struct text *build)
+static int expand_build(struct cpuprofile_reader *r, struct cpuprofile_read_text *path,
+			const struct cpuprofile_read_text *build)
 {
 	static const char variable[] = "$build";
 	const size_t n_variable = sizeof(variable) - 1, n_build = (size_t)(build->end - build->at);
@@ -159,7 +160,7 @@ static int expand_build(struct reader *r, struct text *path, const struct text *
 	r->expanded += length;
 	if (r->expanded > r->length + ((size_t)1 << 24))
 		return REFUSE(r, "the paths with $build are out of all proportion");
-	*path = (struct text){.at = r->path, .end = r->path + length};
+	*path = (struct cpuprofile_read_text){.at = r->path, .end = r->path + length};
 	return 0;
 }
 
@@ -186,11 +187,12 @@ static const char *cpuprofile_parse_map(const char *line, struct profile_mapping
 	return n ? line + n : "";
 }
 
-static int read_map_line(struct reader *r, struct text line, const struct text *build)
+static int read_map_line(struct cpuprofile_reader *r, struct cpuprofile_read_text line,
+			 const struct cpuprofile_read_text *build)
 {
 	cleanup(freep) char *copy = strndup(line.at, (size_t)(line.end - line.at));
 	struct profile_mapping m = {0};
-	struct text path;
+	struct cpuprofile_read_text path;
 	const char *rest;
 	uint32_t index;
 
@@ -206,7 +208,7 @@ static int read_map_line(struct reader *r, struct text line, const struct text *
 	       profile_add_mapping(r->p, &m, &index);
 }
 
-static int read_comment_line(struct reader *r, struct text line)
+static int read_comment_line(struct cpuprofile_reader *r, struct cpuprofile_read_text line)
 {
 	uint32_t string = 0;
 
@@ -214,31 +216,32 @@ static int read_comment_line(struct reader *r, struct text line)
 		       ?: profile_add_comment(r->p, profile_string(r->p, string));
 }
 
-static bool starts_with(struct text line, const char *prefix)
+static bool starts_with(struct cpuprofile_read_text line, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
 	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
 }
 
-static int cpuprofile_read_text(struct reader *r)
+static int cpuprofile_read_text(struct cpuprofile_reader *r)
 {
 	const char *at = (const char *)r->data + r->text;
 	const char *end = (const char *)r->data + r->length;
-	struct text build = {0};
+	struct cpuprofile_read_text build = {0};
 	int e = 0;
 
 	while (at < end && !e) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		struct text line = {.at = at, .end = newline ? newline : end};
-		struct text stripped = {.at = cpuprofile_skip_blanks(line.at, line.end),
-					.end = line.end};
+		struct cpuprofile_read_text line = {.at = at, .end = newline ? newline : end};
+		struct cpuprofile_read_text stripped = {
+			.at = cpuprofile_skip_blanks(line.at, line.end), .end = line.end};
 
 		at = newline ? newline + 1 : end;
 		if (memchr(line.at, '\0', (size_t)(line.end - line.at)))
 			continue;
 		if (starts_with(stripped, "build="))
-			build = (struct text){.at = stripped.at + 6, .end = stripped.end};
+			build = (struct cpuprofile_read_text){.at = stripped.at + 6,
+							      .end = stripped.end};
 		else if (starts_with(line, "# profd"))
 			e = read_comment_line(r, line);
 		else
@@ -255,7 +258,7 @@ static int compare_mapping_starts(const void *a, const void *b, void *context)
 	return order_of(p->mappings[x].start, p->mappings[y].start) ?: order_of(x, y);
 }
 
-static int sort_mappings(struct reader *r)
+static int sort_mappings(struct cpuprofile_reader *r)
 {
 	r->n_mappings = r->p->n_mappings;
 	r->mappings = malloc((r->n_mappings + 1) * sizeof(*r->mappings));
@@ -267,7 +270,7 @@ static int sort_mappings(struct reader *r)
 	return 0;
 }
 
-static uint32_t cpuprofile_find_mapping(const struct reader *r, uint64_t address)
+static uint32_t cpuprofile_find_mapping(const struct cpuprofile_reader *r, uint64_t address)
 {
 	size_t n = partition_point(r->n_mappings, i,
 				   r->p->mappings[r->mappings[i]].start <= address);
@@ -277,7 +280,7 @@ static uint32_t cpuprofile_find_mapping(const struct reader *r, uint64_t address
 	return PROFILE_NONE;
 }
 
-static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t n)
+static int read_record(struct cpuprofile_reader *r, uint64_t count, size_t first, uint32_t n)
 {
 	int64_t values[2];
 	uint64_t address;
@@ -300,7 +303,7 @@ static int read_record(struct reader *r, uint64_t count, size_t first, uint32_t 
 	return profile_add_sample(r->p, r->chain, n, values, NULL, 0);
 }
 
-static int cpuprofile_read_records(struct reader *r)
+static int cpuprofile_read_records(struct cpuprofile_reader *r)
 {
 	size_t i = r->first_record;
 	uint64_t count, n;
@@ -322,7 +325,7 @@ static int cpuprofile_read_records(struct reader *r)
 	return 0;
 }
 
-static int cpuprofile_read_all(struct reader *r)
+static int cpuprofile_read_all(struct cpuprofile_reader *r)
 {
 	int e = cpuprofile_read_header(r) ?:
 		skim_records(r) ?:
@@ -338,9 +341,9 @@ static int cpuprofile_read_all(struct reader *r)
 int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
 		    struct profile_message *message)
 {
-	cleanup(cpuprofile_reader_deinit) struct reader r = {.message = message,
-							     .data = data,
-							     .length = length};
+	cleanup(cpuprofile_reader_deinit) struct cpuprofile_reader r = {.message = message,
+									.data = data,
+									.length = length};
 	int e = cpuprofile_read_all(&r);
 
 	if (e == -E2BIG)

@@ -33,19 +33,19 @@
 #define LINE_MAX_GO   65535
 #define PARTS_MAX     65536 /* of one record: a count beyond is not a count of samples */
 
-struct writer {
+struct cpuprofile_writer {
 	uint8_t *out;
 	size_t length, size;
 	unsigned slot_bytes;
 	uint64_t slot_max;
 };
 
-static void cpuprofile_writer_deinit(struct writer *w)
+static void cpuprofile_writer_deinit(struct cpuprofile_writer *w)
 {
 	free(w->out);
 }
 
-static int cpuprofile_put_bytes(struct writer *w, const void *bytes, size_t n)
+static int cpuprofile_put_bytes(struct cpuprofile_writer *w, const void *bytes, size_t n)
 {
 	int r = room_make(&w->out, &w->size, w->length + n, 1);
 
@@ -57,7 +57,7 @@ static int cpuprofile_put_bytes(struct writer *w, const void *bytes, size_t n)
 }
 
 /* In the byte order of this machine, which is the profiled program's. */
-static int put_slot(struct writer *w, uint64_t value)
+static int put_slot(struct cpuprofile_writer *w, uint64_t value)
 {
 	uint32_t half = (uint32_t)value;
 
@@ -65,7 +65,7 @@ static int put_slot(struct writer *w, uint64_t value)
 				  : cpuprofile_put_bytes(w, &value, sizeof(value));
 }
 
-static int put_slots(struct writer *w, const uint64_t *values, size_t n)
+static int put_slots(struct cpuprofile_writer *w, const uint64_t *values, size_t n)
 {
 	int r = 0;
 
@@ -75,14 +75,14 @@ static int put_slots(struct writer *w, const uint64_t *values, size_t n)
 }
 
 /* An address that no slot holds comes from a broken stack: the highest one is written for it. */
-static uint64_t leaf_slot(struct writer *w, const struct cpuprofile_record *record)
+static uint64_t leaf_slot(struct cpuprofile_writer *w, const struct cpuprofile_record *record)
 {
 	uint64_t leaf = record->addresses[0];
 
 	return !leaf ? 1 : leaf > w->slot_max ? w->slot_max : leaf;
 }
 
-static uint64_t caller_slot(const struct writer *w, uint64_t address)
+static uint64_t caller_slot(const struct cpuprofile_writer *w, uint64_t address)
 {
 	return address >= w->slot_max ? w->slot_max : address + 1;
 }
@@ -91,7 +91,8 @@ static uint64_t caller_slot(const struct writer *w, uint64_t address)
  * How the second frame of @record may be written: two ways that no reader takes for the leaf, the
  * truest first.
  */
-static void second_slots(struct writer *w, const struct cpuprofile_record *record, uint64_t ret[2])
+static void second_slots(struct cpuprofile_writer *w, const struct cpuprofile_record *record,
+			 uint64_t ret[2])
 {
 	uint64_t leaf = leaf_slot(w, record);
 	uint64_t slot = caller_slot(w, record->addresses[1]);
@@ -108,7 +109,7 @@ static void second_slots(struct writer *w, const struct cpuprofile_record *recor
 }
 
 /* Into how many records the count of @record must be split so that it fits. */
-static uint64_t n_parts(const struct writer *w, const struct cpuprofile_record *record)
+static uint64_t n_parts(const struct cpuprofile_writer *w, const struct cpuprofile_record *record)
 {
 	return record->count / w->slot_max + (record->count % w->slot_max != 0);
 }
@@ -125,7 +126,7 @@ struct shared {
  * Finds the slot that n - n/32 or more of the records share. That is a majority, so the vote of
  * Boyer and Moore finds it in one pass without a table; a second pass counts.
  */
-static void find_shared(struct writer *w, const struct cpuprofile *c, struct shared *ret)
+static void find_shared(struct cpuprofile_writer *w, const struct cpuprofile *c, struct shared *ret)
 {
 	uint64_t n = 0, votes = 0, count = 0, candidate = 0, slots[2];
 
@@ -157,8 +158,8 @@ static void find_shared(struct writer *w, const struct cpuprofile *c, struct sha
 			       .slot = candidate};
 }
 
-static int put_record(struct writer *w, const struct cpuprofile_record *record, uint64_t count,
-		      struct shared *shared)
+static int put_record(struct cpuprofile_writer *w, const struct cpuprofile_record *record,
+		      uint64_t count, struct shared *shared)
 {
 	uint64_t slots[2];
 	int r = put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)},
@@ -177,7 +178,7 @@ static int put_record(struct writer *w, const struct cpuprofile_record *record, 
 	return r;
 }
 
-static int put_records(struct writer *w, const struct cpuprofile *c)
+static int put_records(struct cpuprofile_writer *w, const struct cpuprofile *c)
 {
 	struct shared shared;
 	int r = 0;
@@ -199,7 +200,7 @@ static int put_records(struct writer *w, const struct cpuprofile *c)
 }
 
 /* Whole lines: ends what does not end in a newline. */
-static int cpuprofile_put_text(struct writer *w, const char *text)
+static int cpuprofile_put_text(struct cpuprofile_writer *w, const char *text)
 {
 	size_t length = text ? strlen(text) : 0;
 	int r;
@@ -222,7 +223,7 @@ static bool lines_too_long(const char *text)
 	return false;
 }
 
-static bool cpuprofile_is_writable(const struct writer *w, const struct cpuprofile *c)
+static bool cpuprofile_is_writable(const struct cpuprofile_writer *w, const struct cpuprofile *c)
 {
 	if ((c->slot_bytes != 4 && c->slot_bytes != 8) || lines_too_long(c->maps) ||
 	    lines_too_long(c->comments))
@@ -238,7 +239,8 @@ static bool cpuprofile_is_writable(const struct writer *w, const struct cpuprofi
 
 int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(cpuprofile_writer_deinit) struct writer w = {.slot_bytes = c->slot_bytes};
+	cleanup(cpuprofile_writer_deinit) struct cpuprofile_writer w = {
+		.slot_bytes = c->slot_bytes};
 	uint64_t period = c->period_us;
 	int r;
 

@@ -46,21 +46,21 @@ static const char *const key_names[N_KEYS] = {
 	"tstart",  "tsize", "cpuspeed", "cpucount", "path",  "ledger",
 };
 
-struct lines {
+struct image_profile_lines {
 	char *text;
 	size_t n, max;
 };
 
-struct reader {
+struct image_profile_reader {
 	struct image_profile *p;
 	struct profile_message *message;
 	const uint8_t *data;
 	size_t length, at;
 	bool seen[N_KEYS];
-	struct lines path, unknown;
+	struct image_profile_lines path, unknown;
 };
 
-static void image_reader_deinit(struct reader *r)
+static void image_reader_deinit(struct image_profile_reader *r)
 {
 	image_profile_free(r->p);
 	free(r->path.text);
@@ -71,18 +71,18 @@ static void image_reader_deinit(struct reader *r)
 
 /* One header line, which began at the byte @at: a copy of the whole, its first word, and the rest.
  */
-struct line {
+struct image_profile_line {
 	size_t at;
 	char *text, *word, *rest;
 };
 
-static void image_line_deinit(struct line *line)
+static void image_line_deinit(struct image_profile_line *line)
 {
 	free(line->text);
 	free(line->word);
 }
 
-static int next_header_line(struct reader *r, struct line *ret)
+static int next_header_line(struct image_profile_reader *r, struct image_profile_line *ret)
 {
 	size_t left = r->length - r->at, word;
 	const char *start = (const char *)r->data + r->at;
@@ -103,7 +103,8 @@ static int next_header_line(struct reader *r, struct line *ret)
 	return 0;
 }
 
-static int parse_header_number(struct reader *r, const struct line *line, int base, uint64_t max,
+static int parse_header_number(struct image_profile_reader *r,
+			       const struct image_profile_line *line, int base, uint64_t max,
 			       uint64_t *ret)
 {
 	unsigned long long value;
@@ -118,14 +119,14 @@ static int parse_header_number(struct reader *r, const struct line *line, int ba
 	return 0;
 }
 
-static int copy_header_image(struct reader *r, const struct line *line)
+static int copy_header_image(struct image_profile_reader *r, const struct image_profile_line *line)
 {
 	if (line->rest[strspn(line->rest, HEXADECIMAL)])
 		return REFUSE(r, "byte %zu: image is not made of hexadecimal digits", line->at);
 	return text_copy(&r->p->image, line->rest);
 }
 
-static int copy_header_epoch(struct reader *r, const struct line *line)
+static int copy_header_epoch(struct image_profile_reader *r, const struct image_profile_line *line)
 {
 	size_t n = strlen(line->rest);
 
@@ -136,7 +137,7 @@ static int copy_header_epoch(struct reader *r, const struct line *line)
 	return text_copy(&r->p->epoch, line->rest);
 }
 
-static int append_header_line(struct lines *to, const char *text)
+static int append_header_line(struct image_profile_lines *to, const char *text)
 {
 	size_t n = strlen(text);
 	int r = room_make(&to->text, &to->max, to->n + n + 2, 1);
@@ -151,7 +152,8 @@ static int append_header_line(struct lines *to, const char *text)
 }
 
 /* The layout of the counts is known for versions 0.06 and 0.07 only. */
-static int check_header_version(struct reader *r, const struct line *line)
+static int check_header_version(struct image_profile_reader *r,
+				const struct image_profile_line *line)
 {
 	unsigned long major, minor;
 	int n = 0;
@@ -166,7 +168,8 @@ static int check_header_version(struct reader *r, const struct line *line)
 	return 0;
 }
 
-static int parse_known_header(struct reader *r, enum key key, const struct line *line)
+static int parse_known_header(struct image_profile_reader *r, enum key key,
+			      const struct image_profile_line *line)
 {
 	struct image_profile *p = r->p;
 	uint64_t value;
@@ -201,7 +204,7 @@ static int parse_known_header(struct reader *r, enum key key, const struct line 
 	}
 }
 
-static int parse_header_line(struct reader *r, const struct line *line)
+static int parse_header_line(struct image_profile_reader *r, const struct image_profile_line *line)
 {
 	enum key key = 0;
 
@@ -221,13 +224,13 @@ static int parse_header_line(struct reader *r, const struct line *line)
 	return parse_known_header(r, key, line);
 }
 
-static int image_profile_read_header(struct reader *r)
+static int image_profile_read_header(struct image_profile_reader *r)
 {
 	bool done = false;
 	size_t last = 0;
 
 	while (!done) {
-		cleanup(image_line_deinit) struct line line = {0};
+		cleanup(image_line_deinit) struct image_profile_line line = {0};
 		int e;
 
 		if (r->at > HEADER_MAX)
@@ -254,12 +257,12 @@ static int image_profile_read_header(struct reader *r)
 	return 0;
 }
 
-static uint32_t image_profile_get_u32(const struct reader *r, size_t at)
+static uint32_t image_profile_get_u32(const struct image_profile_reader *r, size_t at)
 {
 	return (uint32_t)bytes_number(r->data + at, 4, false);
 }
 
-static void read_chunk(struct reader *r, uint32_t offset, uint32_t n)
+static void read_chunk(struct image_profile_reader *r, uint32_t offset, uint32_t n)
 {
 	struct image_profile *p = r->p;
 
@@ -274,7 +277,7 @@ static void read_chunk(struct reader *r, uint32_t offset, uint32_t n)
 	}
 }
 
-static int read_footer(struct reader *r)
+static int read_footer(struct image_profile_reader *r)
 {
 	uint32_t n = image_profile_get_u32(r, r->at), total = image_profile_get_u32(r, r->at + 4);
 
@@ -288,7 +291,7 @@ static int read_footer(struct reader *r)
 	return 0;
 }
 
-static int read_binary(struct reader *r)
+static int read_binary(struct image_profile_reader *r)
 {
 	size_t left = r->length - r->at;
 	uint64_t next = 0; /* the first offset that no chunk has covered */
@@ -325,9 +328,9 @@ static int read_binary(struct reader *r)
 int image_profile_read(const uint8_t *data, size_t length, struct image_profile **ret,
 		       struct profile_message *message)
 {
-	cleanup(image_reader_deinit) struct reader r = {.message = message,
-							.data = data,
-							.length = length};
+	cleanup(image_reader_deinit) struct image_profile_reader r = {.message = message,
+								      .data = data,
+								      .length = length};
 	int e = image_profile_new(&r.p);
 
 	if (e)

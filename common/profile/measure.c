@@ -14,19 +14,19 @@
 #include "common/cleanup.h"
 #include "common/utf8.h"
 
-struct unit {
+struct measure_unit {
 	const char *printed;
 	const char *names[3]; /* without the plural's s */
 	double factor;        /* of the kind's base unit */
 };
 
 struct kind {
-	const struct unit *units; /* smallest first */
+	const struct measure_unit *units; /* smallest first */
 	size_t n_units;
-	const struct unit *otherwise; /* where the unit asked for is none of them */
+	const struct measure_unit *otherwise; /* where the unit asked for is none of them */
 };
 
-static const struct unit bytes[] = {
+static const struct measure_unit bytes[] = {
 	{"B", {"b", "byte"}, 1},
 	{"kB", {"kb", "kbyte", "kilobyte"}, 0x1p10},
 	{"MB", {"mb", "mbyte", "megabyte"}, 0x1p20},
@@ -35,13 +35,13 @@ static const struct unit bytes[] = {
 	{"PB", {"pb", "pbyte", "petabyte"}, 0x1p50},
 };
 
-static const struct unit times[] = {
+static const struct measure_unit times[] = {
 	{"ns", {"ns", "nanosecond"}, 1},     {"us", {"μs", "us", "microsecond"}, 1e3},
 	{"ms", {"ms", "millisecond"}, 1e6},  {"s", {"s", "sec", "second"}, 1e9},
 	{"hrs", {"hour", "hr"}, 3600 * 1e9},
 };
 
-static const struct unit gcus[] = {
+static const struct measure_unit gcus[] = {
 	{"n*GCU", {"nanogcu"}, 1e-9}, {"u*GCU", {"microgcu"}, 1e-6}, {"m*GCU", {"milligcu"}, 1e-3},
 	{"GCU", {"gcu"}, 1},          {"k*GCU", {"kilogcu"}, 1e3},   {"M*GCU", {"megagcu"}, 1e6},
 	{"G*GCU", {"gigagcu"}, 1e9},  {"T*GCU", {"teragcu"}, 1e12},  {"P*GCU", {"petagcu"}, 1e15},
@@ -59,7 +59,7 @@ static bool unit_has_name(const char *name, const char *text, size_t length)
 }
 
 /* The unit called @text, or NULL. */
-static const struct unit *measure_find_unit(const struct kind *kind, const char *text)
+static const struct measure_unit *measure_find_unit(const struct kind *kind, const char *text)
 {
 	size_t length = strlen(text), n_characters = 0;
 
@@ -74,9 +74,9 @@ static const struct unit *measure_find_unit(const struct kind *kind, const char 
 	return NULL;
 }
 
-static const struct unit *measure_pick_unit(const struct kind *kind, double value)
+static const struct measure_unit *measure_pick_unit(const struct kind *kind, double value)
 {
-	const struct unit *best = NULL;
+	const struct measure_unit *best = NULL;
 
 	for (size_t i = 0; i < kind->n_units; i++)
 		if (value / kind->units[i].factor >= 1)
@@ -92,7 +92,7 @@ static double measure_scale_magnitude(double magnitude, const char *from, const 
 	static const char *const no_units[] = {"count", "sample", "unit", "minimum", "auto"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct unit *unit = measure_find_unit(&kinds[i], from), *target;
+		const struct measure_unit *unit = measure_find_unit(&kinds[i], from), *target;
 		double base;
 
 		if (!unit)
@@ -173,8 +173,8 @@ double measure_ratio(const char *a, const char *b)
 	if (strcmp(a, b) == 0)
 		return 1;
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const struct unit *from = measure_find_unit(&kinds[i], a),
-				  *to = measure_find_unit(&kinds[i], b);
+		const struct measure_unit *from = measure_find_unit(&kinds[i], a),
+					  *to = measure_find_unit(&kinds[i], b);
 
 		if (from && to)
 			return from->factor / to->factor;

@@ -96,19 +96,19 @@ static int attach_connect_socket(int fd, const char *path, uint64_t deadline_ns)
 	return ATTACH_E_OK;
 }
 
-struct answer {
+struct attach_answer {
 	uint8_t bytes[ATTACH_ANSWER_MAX];
 	size_t size;
 	struct fd_packet first; /* its descriptors come beside the first byte */
 };
 
-static void answer_deinit(struct answer *answer)
+static void answer_deinit(struct attach_answer *answer)
 {
 	fd_packet_deinit(&answer->first);
 }
 
 /* Receives all of it. Returns ATTACH_E_*. */
-static int attach_receive_answer(int fd, uint64_t deadline_ns, struct answer *answer,
+static int attach_receive_answer(int fd, uint64_t deadline_ns, struct attach_answer *answer,
 				 struct attach_reason *reason)
 {
 	int r, parsed = ATTACH_ANSWER_PARTIAL;
@@ -138,7 +138,7 @@ int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *re
 {
 	uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * NS_PER_MS;
 	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	cleanup(answer_deinit) struct answer answer = {.size = 0};
+	cleanup(answer_deinit) struct attach_answer answer = {.size = 0};
 	int r;
 
 	if (fd < 0)

@@ -58,7 +58,7 @@ bool attach_send(int socket, const struct attach_ring *ring);
 enum {
 	ATTACH_E_OK,
 	ATTACH_E_NOBODY,  /* nobody is there, or none that speaks like this */
-	ATTACH_E_DENIED,  /* the permissions of the socket or its folders forbid it */
+	ATTACH_E_DENIED,  /* the permissions of the socket or its directories forbid it */
 	ATTACH_E_TIMEOUT, /* not within the time */
 	ATTACH_E_REFUSED, /* see the reason */
 };

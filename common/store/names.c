@@ -108,15 +108,15 @@ static struct tm names_utc_time(uint64_t seconds)
 
 bool names_match_service(const char *asked, const char *service)
 {
-	char escaped[NAMES_ESCAPED_MAX + 1], folder[NAMES_ESCAPED_MAX + 1];
+	char escaped[NAMES_ESCAPED_MAX + 1], dir[NAMES_ESCAPED_MAX + 1];
 
 	if (strcmp(asked, service) == 0)
 		return true;
 	if (strlen(service) <= NAMES_ESCAPED_MAX / 3)
 		return false;
 	names_escape(asked, NAMES_ESCAPED_MAX, escaped);
-	names_escape(service, NAMES_ESCAPED_MAX, folder);
-	return strcmp(escaped, folder) == 0;
+	names_escape(service, NAMES_ESCAPED_MAX, dir);
+	return strcmp(escaped, dir) == 0;
 }
 
 bool names_lacks_suffix(const char *asked)

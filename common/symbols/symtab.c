@@ -356,20 +356,20 @@ size_t symtab_bytes(const struct symtab *symtab)
 	       symtab->n_links * sizeof(*symtab->links) + symtab->text_bytes;
 }
 
-struct line {
+struct symtab_line {
 	uint64_t address;
 	char type;
 	const char *name, *module; /* module: without brackets; NULL for the kernel proper */
 	size_t name_length, module_length;
 };
 
-static bool kallsyms_parse_line(const char *at, const char *end, struct line *ret)
+static bool kallsyms_parse_line(const char *at, const char *end, struct symtab_line *ret)
 {
 	uint64_t address;
 
 	if (!digits_read(&at, end, 16, &address) || end - at < 4 || at[0] != ' ' || at[2] != ' ')
 		return false;
-	*ret = (struct line){.address = address, .type = at[1], .name = at + 3};
+	*ret = (struct symtab_line){.address = address, .type = at[1], .name = at + 3};
 	for (at = ret->name; at < end && *at != '\t' && *at != ' ';)
 		at++;
 	ret->name_length = (size_t)(at - ret->name);
@@ -382,7 +382,7 @@ static bool kallsyms_parse_line(const char *at, const char *end, struct line *re
 	return ret->name_length > 0;
 }
 
-static bool kallsyms_is_of_module(const struct line *line, const char *module)
+static bool kallsyms_is_of_module(const struct symtab_line *line, const char *module)
 {
 	if (!module || !line->module)
 		return !module && !line->module;
@@ -390,7 +390,7 @@ static bool kallsyms_is_of_module(const struct line *line, const char *module)
 	       memcmp(module, line->module, line->module_length) == 0;
 }
 
-static int kallsyms_add_symbol(struct symtab_entries *list, const struct line *line)
+static int kallsyms_add_symbol(struct symtab_entries *list, const struct symtab_line *line)
 {
 	struct symtab_entry entry = {.start = line->address, .limit = UINT64_MAX};
 
@@ -416,7 +416,7 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *line_end = newline ? newline : end;
-		struct line line;
+		struct symtab_line line;
 
 		if (kallsyms_parse_line(at, line_end, &line) &&
 		    kallsyms_is_of_module(&line, module)) {

@@ -53,7 +53,7 @@ enum {
 /* Compilers nest one or two. */
 #define STATES_MAX 16
 
-struct run {
+struct cfi_program_run {
 	const struct cfi_program *p;
 	const struct cfi_cie *cie;
 	const struct cfi_range *range; /* NULL: a CIE's instructions */
@@ -66,7 +66,7 @@ struct run {
 };
 
 /* Makes a row of the state for what lies between here and @distance ahead, within the range. */
-static int cfi_run_advance(struct run *run, uint64_t distance)
+static int cfi_run_advance(struct cfi_program_run *run, uint64_t distance)
 {
 	const struct cfi_program *p = run->p;
 	uint64_t from = run->at, word;
@@ -88,7 +88,7 @@ static int cfi_run_advance(struct run *run, uint64_t distance)
 	return r;
 }
 
-static int cfi_run_advance_factored(struct run *run, uint64_t distance)
+static int cfi_run_advance_factored(struct cfi_program_run *run, uint64_t distance)
 {
 	uint64_t bytes;
 
@@ -97,7 +97,7 @@ static int cfi_run_advance_factored(struct run *run, uint64_t distance)
 	return cfi_run_advance(run, bytes);
 }
 
-static int cfi_run_set_loc(struct run *run)
+static int cfi_run_set_loc(struct cfi_program_run *run)
 {
 	uint64_t address, now;
 
@@ -110,7 +110,7 @@ static int cfi_run_set_loc(struct run *run)
 	return cfi_run_advance(run, address - now);
 }
 
-static int cfi_run_states(struct run *run, uint8_t op)
+static int cfi_run_states(struct cfi_program_run *run, uint8_t op)
 {
 	if (op == CFA_REMEMBER_STATE) {
 		if (run->n_states == STATES_MAX)
@@ -126,12 +126,12 @@ static int cfi_run_states(struct run *run, uint8_t op)
 }
 
 /* Products may wrap: what is too large for a rule is found out when one is made. */
-static int64_t cfi_run_scale_offset(const struct run *run, uint64_t n)
+static int64_t cfi_run_scale_offset(const struct cfi_program_run *run, uint64_t n)
 {
 	return (int64_t)(n * (uint64_t)run->cie->data_align);
 }
 
-static struct cfi_block cfi_run_read_block(struct run *run)
+static struct cfi_block cfi_run_read_block(struct cfi_program_run *run)
 {
 	uint64_t length = cfi_uleb(&run->r);
 	struct cfi_block block = {
@@ -143,7 +143,7 @@ static struct cfi_block cfi_run_read_block(struct run *run)
 	return block;
 }
 
-static void cfi_run_cfa(struct run *run, uint8_t op)
+static void cfi_run_cfa(struct cfi_program_run *run, uint8_t op)
 {
 	struct cfi_state *state = &run->state;
 
@@ -164,7 +164,7 @@ static void cfi_run_cfa(struct run *run, uint8_t op)
 }
 
 /* The number of @reg's column, or N_CFI_COLUMNS: none that a rule holds. */
-static unsigned cfi_run_find_column(const struct run *run, uint64_t reg)
+static unsigned cfi_run_find_column(const struct cfi_program_run *run, uint64_t reg)
 {
 	if (reg == run->cie->return_column)
 		return CFI_COLUMN_RA;
@@ -173,7 +173,7 @@ static unsigned cfi_run_find_column(const struct run *run, uint64_t reg)
 	return reg == run->p->machine->bx ? CFI_COLUMN_BX : N_CFI_COLUMNS;
 }
 
-static void cfi_run_set_column(struct run *run, uint64_t reg, struct cfi_column column)
+static void cfi_run_set_column(struct cfi_program_run *run, uint64_t reg, struct cfi_column column)
 {
 	unsigned i = cfi_run_find_column(run, reg);
 
@@ -183,7 +183,7 @@ static void cfi_run_set_column(struct run *run, uint64_t reg, struct cfi_column 
 	run->has_changed = true;
 }
 
-static void cfi_run_restore_column(struct run *run, uint64_t reg)
+static void cfi_run_restore_column(struct cfi_program_run *run, uint64_t reg)
 {
 	unsigned i = cfi_run_find_column(run, reg);
 
@@ -193,7 +193,7 @@ static void cfi_run_restore_column(struct run *run, uint64_t reg)
 	run->has_changed = true;
 }
 
-static int cfi_run_register(struct run *run, uint8_t op)
+static int cfi_run_register(struct cfi_program_run *run, uint8_t op)
 {
 	struct cfi_column column = {.how = CFI_OTHER};
 	uint64_t reg = cfi_uleb(&run->r);
@@ -243,7 +243,7 @@ static int cfi_run_register(struct run *run, uint8_t op)
 }
 
 /* Malformed where it is a file's. */
-static int cfi_run_rule(struct run *run)
+static int cfi_run_rule(struct cfi_program_run *run)
 {
 	if ((size_t)(run->r.at - run->p->input->frame.data) > run->p->input->own_length)
 		return CFI_E_MALFORMED;
@@ -253,7 +253,7 @@ static int cfi_run_rule(struct run *run)
 	return CFI_E_OK;
 }
 
-static int cfi_run_extended(struct run *run, uint8_t op)
+static int cfi_run_extended(struct cfi_program_run *run, uint8_t op)
 {
 	switch (op) {
 	case CFA_NOP:
@@ -292,7 +292,7 @@ static int cfi_run_extended(struct run *run, uint8_t op)
 }
 
 /* To the end of the instructions, or of the code that they are about. */
-static int cfi_run_all(struct run *run)
+static int cfi_run_all(struct cfi_program_run *run)
 {
 	while (cfi_left(&run->r)) {
 		uint8_t op = cfi_u8(&run->r);
@@ -323,8 +323,8 @@ static int cfi_run_all(struct run *run)
 	return cfi_run_advance(run, UINT64_MAX);
 }
 
-static void cfi_run_begin(struct run *run, const struct cfi_program *p, const struct cfi_cie *cie,
-			  size_t program, size_t length)
+static void cfi_run_begin(struct cfi_program_run *run, const struct cfi_program *p,
+			  const struct cfi_cie *cie, size_t program, size_t length)
 {
 	run->p = p;
 	run->cie = cie;
@@ -338,7 +338,7 @@ static void cfi_run_begin(struct run *run, const struct cfi_program *p, const st
 
 int cfi_program_begin(const struct cfi_program *p, struct cfi_cie *cie)
 {
-	struct run run;
+	struct cfi_program_run run;
 	int r;
 
 	cie->initial = (struct cfi_state){.cfa_register = UINT64_MAX};
@@ -351,7 +351,7 @@ int cfi_program_begin(const struct cfi_program *p, struct cfi_cie *cie)
 int cfi_program_run(const struct cfi_program *p, const struct cfi_cie *cie, size_t program,
 		    size_t length, const struct cfi_range *range)
 {
-	struct run run;
+	struct cfi_program_run run;
 
 	cfi_run_begin(&run, p, cie, program, length);
 	run.range = range;

@@ -20,7 +20,7 @@
 #define HEAD_BYTES         4096
 
 /* A file or memory, and its first bytes at hand: program headers are among them as a rule. */
-struct image {
+struct eh_frame_image {
 	int fd; /* or -1: all of it is in head */
 	const uint8_t *head;
 	size_t head_length;
@@ -44,7 +44,8 @@ struct layout {
 };
 
 /* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
-static int eh_frame_fetch(const struct image *image, uint64_t offset, size_t length, void *ret)
+static int eh_frame_fetch(const struct eh_frame_image *image, uint64_t offset, size_t length,
+			  void *ret)
 {
 	ssize_t n;
 
@@ -60,7 +61,7 @@ static int eh_frame_fetch(const struct image *image, uint64_t offset, size_t len
 	return (size_t)n == length ? EH_FRAME_E_OK : EH_FRAME_E_MALFORMED;
 }
 
-static int eh_frame_fetch_header(const struct image *image, Elf64_Ehdr *ret)
+static int eh_frame_fetch_header(const struct eh_frame_image *image, Elf64_Ehdr *ret)
 {
 	bool ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
@@ -106,7 +107,7 @@ static int eh_frame_add_segment(const Elf64_Phdr *p, struct layout *layout)
 }
 
 /* The loadable segments, and .eh_frame_hdr by its own. */
-static int eh_frame_read_segments(const struct image *image, const Elf64_Ehdr *h,
+static int eh_frame_read_segments(const struct eh_frame_image *image, const Elf64_Ehdr *h,
 				  struct layout *layout)
 {
 	for (unsigned i = 0; i < h->e_phnum; i++) {
@@ -128,7 +129,7 @@ static int eh_frame_read_segments(const struct image *image, const Elf64_Ehdr *h
 }
 
 /* The name of section @s: its first bytes, cut. Empty if it cannot be had. */
-static void eh_frame_fetch_name(const struct image *image, const Elf64_Shdr *names,
+static void eh_frame_fetch_name(const struct eh_frame_image *image, const Elf64_Shdr *names,
 				const Elf64_Shdr *s, char ret[SECTION_NAME_BYTES])
 {
 	uint64_t rest;
@@ -161,7 +162,7 @@ static void eh_frame_match_section(const Elf64_Shdr *s, const char *name, struct
 }
 
 /* Nothing that is wrong with section headers is an error: a program runs without them. */
-static int eh_frame_read_sections(const struct image *image, const Elf64_Ehdr *h,
+static int eh_frame_read_sections(const struct eh_frame_image *image, const Elf64_Ehdr *h,
 				  struct layout *layout)
 {
 	uint64_t length = (uint64_t)h->e_shnum * sizeof(Elf64_Shdr);
@@ -207,7 +208,7 @@ static bool eh_frame_find_loaded(const struct layout *layout, uint64_t address, 
  * every linker writes as 0x1b, signed 32 bits relative to itself. It ends where the segment does
  * at the latest: a terminator, or the sorted table, tells before.
  */
-static int eh_frame_find_by_header(const struct image *image, struct layout *layout)
+static int eh_frame_find_by_header(const struct eh_frame_image *image, struct layout *layout)
 {
 	uint8_t head[8];
 	int32_t distance;
@@ -233,7 +234,7 @@ static int eh_frame_find_by_header(const struct image *image, struct layout *lay
  * Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. With records
  * before them the header does not lead to all of .eh_frame.
  */
-static int eh_frame_copy_sections(const struct image *image, const struct layout *layout,
+static int eh_frame_copy_sections(const struct eh_frame_image *image, const struct layout *layout,
 				  struct eh_frame *ret)
 {
 	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
@@ -278,7 +279,7 @@ static int eh_frame_copy_sections(const struct image *image, const struct layout
 	return EH_FRAME_E_OK;
 }
 
-static int eh_frame_read_image(const struct image *image, const uint8_t *before,
+static int eh_frame_read_image(const struct eh_frame_image *image, const uint8_t *before,
 			       size_t before_length, struct eh_frame *ret)
 {
 	struct layout layout = {.before = before, .before_length = before_length};
@@ -303,7 +304,7 @@ static int eh_frame_read_image(const struct image *image, const uint8_t *before,
 int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
 {
 	uint8_t head[HEAD_BYTES];
-	struct image image = {.fd = fd, .head = head};
+	struct eh_frame_image image = {.fd = fd, .head = head};
 	struct stat st;
 	ssize_t n;
 
@@ -324,7 +325,7 @@ int eh_frame_read(int fd, struct eh_frame *ret)
 
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 {
-	const struct image image = {
+	const struct eh_frame_image image = {
 		.fd = -1, .head = data, .head_length = length, .length = length};
 
 	return eh_frame_read_image(&image, NULL, 0, ret);

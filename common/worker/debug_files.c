@@ -22,30 +22,30 @@
 
 #include "common/cleanup.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug"
-#define DWZ_FOLDER   DEBUG_FOLDER "/.dwz/"
+#define DEBUG_DIR "/usr/lib/debug"
+#define DWZ_DIR   DEBUG_DIR "/.dwz/"
 
 /* openat2(2): a scoped walk fails when something is renamed meanwhile, and may be tried again. */
 #define TRIES_MAX 4
 
-enum place { PLACE_BUILD_ID, PLACE_BESIDE, PLACE_FOLDER, PLACE_GLOBAL, N_PLACES };
+enum place { PLACE_BUILD_ID, PLACE_BESIDE, PLACE_DIR, PLACE_GLOBAL, N_PLACES };
 enum alternate { ALTERNATE_PATH, ALTERNATE_DWZ, ALTERNATE_BUILD_ID, N_ALTERNATES };
 
-/* One byte names the folder and at least one the file. */
+/* One byte names the directory and at least one the file. */
 static bool build_id_path(const uint8_t *id, size_t length, char ret[PATH_MAX])
 {
 	size_t n;
 
 	if (length < 2)
 		return false;
-	n = (size_t)snprintf(ret, PATH_MAX, DEBUG_FOLDER "/.build-id/%02x/", id[0]);
+	n = (size_t)snprintf(ret, PATH_MAX, DEBUG_DIR "/.build-id/%02x/", id[0]);
 	for (size_t i = 1; i < length; i++)
 		n += (size_t)snprintf(ret + n, PATH_MAX - n, "%02x", id[i]);
 	snprintf(ret + n, PATH_MAX - n, ".debug");
 	return true;
 }
 
-/* Length of the path's folder without the last slash; false: the path is not absolute. */
+/* Length of the path's directory without the last slash; false: the path is not absolute. */
 static bool debug_files_dir_length(const char *path, int *ret)
 {
 	const char *slash = strrchr(path, '/');
@@ -71,7 +71,7 @@ int debug_files_path(const char *path, const struct worker_image *image, unsigne
 		     char ret[PATH_MAX], enum debug_found *ret_found)
 {
 	const char *link = image->debuglink;
-	int folder, length;
+	int dir, length;
 
 	if (n >= N_PLACES)
 		return 0;
@@ -80,14 +80,14 @@ int debug_files_path(const char *path, const struct worker_image *image, unsigne
 		return build_id_path(image->elf.build_id, image->elf.build_id_length, ret) ? 1 : -1;
 	}
 	*ret_found = DEBUG_FOUND_LINK;
-	if (!debug_files_is_base_name(link) || !debug_files_dir_length(path, &folder))
+	if (!debug_files_is_base_name(link) || !debug_files_dir_length(path, &dir))
 		return -1;
 	if (n == PLACE_BESIDE)
-		length = snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link);
-	else if (n == PLACE_FOLDER)
-		length = snprintf(ret, PATH_MAX, "%.*s/.debug/%s", folder, path, link);
+		length = snprintf(ret, PATH_MAX, "%.*s/%s", dir, path, link);
+	else if (n == PLACE_DIR)
+		length = snprintf(ret, PATH_MAX, "%.*s/.debug/%s", dir, path, link);
 	else
-		length = snprintf(ret, PATH_MAX, DEBUG_FOLDER "%.*s/%s", folder, path, link);
+		length = snprintf(ret, PATH_MAX, DEBUG_DIR "%.*s/%s", dir, path, link);
 	/* A file that names itself has nothing to add. */
 	return debug_files_path_fits(length) && strcmp(ret, path) != 0 ? 1 : -1;
 }
@@ -96,23 +96,23 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 			       char ret[PATH_MAX], enum debug_found *ret_found)
 {
 	const char *link = image->alternate, *rest = strstr(link, "/.dwz/");
-	int folder, length;
+	int dir, length;
 
 	if (n >= N_ALTERNATES || !*link)
 		return 0;
 	*ret_found = n == ALTERNATE_BUILD_ID ? DEBUG_FOUND_BUILD_ID : DEBUG_FOUND_PATH;
 	if (n == ALTERNATE_BUILD_ID)
 		return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
-	/* Without such a folder in it, its name alone. */
+	/* Without such a directory in it, its name alone. */
 	rest = rest ? rest + strlen("/.dwz/") : strrchr(link, '/') ? strrchr(link, '/') + 1 : link;
 	if (n == ALTERNATE_DWZ && !*rest)
 		return -1;
 	if (n == ALTERNATE_DWZ)
-		length = snprintf(ret, PATH_MAX, DWZ_FOLDER "%s", rest);
+		length = snprintf(ret, PATH_MAX, DWZ_DIR "%s", rest);
 	else if (*link == '/')
 		length = snprintf(ret, PATH_MAX, "%s", link);
-	else if (debug_files_dir_length(path, &folder))
-		length = snprintf(ret, PATH_MAX, "%.*s/%s", folder, path, link);
+	else if (debug_files_dir_length(path, &dir))
+		length = snprintf(ret, PATH_MAX, "%.*s/%s", dir, path, link);
 	else
 		return -1;
 	return debug_files_path_fits(length) && (n == ALTERNATE_PATH || strcmp(ret, link) != 0)

@@ -8,8 +8,8 @@
  *
  *   debug      /usr/lib/debug/.build-id/ab/cdef.debug, by the image's build id; then the name in
  *              .gnu_debuglink: beside the image, in .debug/ there, and below /usr/lib/debug
- *   alternate  the path in .gnu_debugaltlink: as it is, or from the folder of the file that names
- *              it; the same below /usr/lib/debug/.dwz; by its build id
+ *   alternate  the path in .gnu_debugaltlink: as it is, or from the directory of the file that
+ * names it; the same below /usr/lib/debug/.dwz; by its build id
  *
  * These are names that files chose, below a root that somebody else may rule: nothing leads out of
  * that root, and only regular files are opened. Whether one is the right one is for the image

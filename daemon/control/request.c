@@ -19,7 +19,7 @@
 #include "common/store/contents.h"
 #include "common/store/names.h"
 
-#define NAME_MAX_SIZE    64  /* becomes part of a folder's name */
+#define NAME_MAX_SIZE    64  /* becomes part of a directory's name */
 #define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */
 #define COMM_MAX_SIZE    15  /* TASK_COMM_LEN - 1 */
 #define CGROUP_MAX_SIZE  4095

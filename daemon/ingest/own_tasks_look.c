@@ -16,19 +16,19 @@
 #define LISTINGS     3
 #define RESET_GAP_NS (10 * NS_PER_S)
 
-struct listing {
+struct own_tasks_look_listing {
 	struct own_tasks *tasks;
 	struct own_process *process;
 	bool is_first;
 };
 
-static int see_thread(void *userdata, int folder, pid_t tid)
+static int see_thread(void *userdata, int dir, pid_t tid)
 {
-	struct listing *l = userdata;
+	struct own_tasks_look_listing *l = userdata;
 	struct own_task *task;
 	int r;
 
-	(void)folder;
+	(void)dir;
 	if (own_task_find(l->tasks, tid))
 		return 0;
 	r = own_task_make(l->tasks, l->process, tid, &task);
@@ -54,9 +54,9 @@ static bool is_self(struct own_tasks *t, pid_t pid)
 }
 
 /* The files of a process that may not be looked into are root's (proc(5)). */
-static int see_process(void *userdata, int folder, pid_t pid)
+static int see_process(void *userdata, int dir, pid_t pid)
 {
-	struct listing *l = userdata;
+	struct own_tasks_look_listing *l = userdata;
 	struct own_tasks *t = l->tasks;
 	struct own_process *p;
 	struct stat st;
@@ -64,7 +64,7 @@ static int see_process(void *userdata, int folder, pid_t pid)
 	int r = 0;
 
 	snprintf(path, sizeof(path), "%d", pid);
-	if (fstatat(folder, path, &st, 0) < 0 || st.st_uid != t->options.uid)
+	if (fstatat(dir, path, &st, 0) < 0 || st.st_uid != t->options.uid)
 		return 0;
 	p = own_process_find(t, pid);
 	if (!p && is_self(t, pid))
@@ -79,7 +79,7 @@ static int see_process(void *userdata, int folder, pid_t pid)
 	p->n_looks++;
 	l->process = p;
 	snprintf(path, sizeof(path), "%d/task", pid);
-	r = proc_each_number(folder, path, see_thread, l);
+	r = proc_each_number(dir, path, see_thread, l);
 	return r < 0 ? r : 0;
 }
 
@@ -140,7 +140,7 @@ static bool is_mostly_orphans(const struct own_tasks *t)
 int own_tasks_look(struct own_tasks *t, uint64_t now_ns)
 {
 	struct process_event event = {.kind = PROCESS_EVENT_LOST, .time_ns = now_ns};
-	struct listing l = {.tasks = t, .is_first = !t->looked_ns};
+	struct own_tasks_look_listing l = {.tasks = t, .is_first = !t->looked_ns};
 	int r;
 
 	if ((t->lost || (t->full && is_mostly_orphans(t))) && now_ns - t->reset_ns > RESET_GAP_NS) {

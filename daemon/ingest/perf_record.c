@@ -9,13 +9,13 @@
 #define SAMPLE_ID_BYTES 24
 #define SAMPLE_ID_TIME  8
 
-struct reader {
+struct perf_record_reader {
 	const uint8_t *data;
 	size_t left;
 	bool failed;
 };
 
-static uint64_t perf_record_read_uint(struct reader *r, size_t bytes)
+static uint64_t perf_record_read_uint(struct perf_record_reader *r, size_t bytes)
 {
 	uint64_t u64;
 	uint32_t u32;
@@ -34,18 +34,18 @@ static uint64_t perf_record_read_uint(struct reader *r, size_t bytes)
 	return u32;
 }
 
-static uint32_t perf_record_read_u32(struct reader *r)
+static uint32_t perf_record_read_u32(struct perf_record_reader *r)
 {
 	return (uint32_t)perf_record_read_uint(r, 4);
 }
 
-static uint64_t perf_record_read_u64(struct reader *r)
+static uint64_t perf_record_read_u64(struct perf_record_reader *r)
 {
 	return perf_record_read_uint(r, 8);
 }
 
 /* A NUL-terminated text up to the end, padded with NULs; fails if it has no end. */
-static const char *perf_record_tail_text(struct reader *r)
+static const char *perf_record_tail_text(struct perf_record_reader *r)
 {
 	if (!r->failed && memchr(r->data, '\0', r->left))
 		return (const char *)r->data;
@@ -54,21 +54,22 @@ static const char *perf_record_tail_text(struct reader *r)
 }
 
 static bool open_record(const uint8_t *record, size_t length, struct perf_event_header *ret_header,
-			struct reader *ret)
+			struct perf_record_reader *ret)
 {
 	if (length < sizeof(*ret_header))
 		return false;
 	memcpy(ret_header, record, sizeof(*ret_header));
 	if (ret_header->size != length)
 		return false;
-	*ret = (struct reader){record + sizeof(*ret_header), length - sizeof(*ret_header), false};
+	*ret = (struct perf_record_reader){record + sizeof(*ret_header),
+					   length - sizeof(*ret_header), false};
 	return true;
 }
 
 int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 {
 	struct perf_event_header header;
-	struct reader r;
+	struct perf_record_reader r;
 
 	if (!open_record(record, length, &header, &r) || r.left < SAMPLE_ID_BYTES)
 		return PERF_RECORD_E_MALFORMED;
@@ -80,7 +81,7 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 
 /* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path }
  */
-static void decode_mmap(struct reader *r, bool has_build_id, struct process_event *e)
+static void decode_mmap(struct perf_record_reader *r, bool has_build_id, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_MMAP;
 	e->pid = (pid_t)perf_record_read_u32(r);
@@ -102,7 +103,7 @@ static void decode_mmap(struct reader *r, bool has_build_id, struct process_even
 }
 
 /* { u32 pid, tid; char comm[]; } */
-static void decode_comm(struct reader *r, bool is_exec, struct process_event *e)
+static void decode_comm(struct perf_record_reader *r, bool is_exec, struct process_event *e)
 {
 	const char *comm;
 
@@ -114,7 +115,7 @@ static void decode_comm(struct reader *r, bool is_exec, struct process_event *e)
 }
 
 /* { u32 pid, ppid, tid, ptid; u64 time; } */
-static void decode_task(struct reader *r, bool is_fork, struct process_event *e)
+static void decode_task(struct perf_record_reader *r, bool is_fork, struct process_event *e)
 {
 	e->kind = is_fork ? PROCESS_EVENT_FORK : PROCESS_EVENT_EXIT;
 	e->pid = (pid_t)perf_record_read_u32(r);
@@ -127,7 +128,7 @@ static void decode_task(struct reader *r, bool is_fork, struct process_event *e)
 }
 
 /* { u64 id, lost; } */
-static void decode_lost(struct reader *r, struct process_event *e)
+static void decode_lost(struct perf_record_reader *r, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_LOST;
 	perf_record_read_u64(r);
@@ -138,7 +139,7 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 {
 	struct process_event e = {0};
 	struct perf_event_header header;
-	struct reader r;
+	struct perf_record_reader r;
 
 	if (!open_record(record, length, &header, &r))
 		return PERF_RECORD_E_MALFORMED;
@@ -169,7 +170,7 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 }
 
 /* A callchain is addresses, with markers between that say whose the following ones are. */
-static bool decode_callchain(struct reader *r, struct perf_sample *s)
+static bool decode_callchain(struct perf_record_reader *r, struct perf_sample *s)
 {
 	uint64_t n = perf_record_read_u64(r), frame;
 	bool in_kernel = false, is_leaf = true;
@@ -233,7 +234,7 @@ static void fill_registers(const uint64_t *values, bool user_mode, struct unwind
 #endif
 
 /* { u64 abi; u64 registers[], if abi is not NONE } */
-static bool decode_registers(struct reader *r, struct perf_sample *s)
+static bool decode_registers(struct perf_record_reader *r, struct perf_sample *s)
 {
 	uint64_t abi = perf_record_read_u64(r), values[REGISTERS_END] = {0};
 
@@ -253,7 +254,7 @@ static bool decode_registers(struct reader *r, struct perf_sample *s)
 }
 
 /* { u64 size; u8 data[size]; u64 filled, if size is not 0 } */
-static bool decode_stack(struct reader *r, struct perf_sample *s)
+static bool decode_stack(struct perf_record_reader *r, struct perf_sample *s)
 {
 	uint64_t size = perf_record_read_u64(r), filled;
 
@@ -275,7 +276,7 @@ int perf_record_sample(const uint8_t *record, size_t length, uint64_t sample_typ
 		       struct perf_sample *ret)
 {
 	struct perf_event_header header;
-	struct reader r;
+	struct perf_record_reader r;
 
 	if (!open_record(record, length, &header, &r))
 		return PERF_RECORD_E_MALFORMED;

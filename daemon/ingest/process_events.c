@@ -24,7 +24,7 @@
 #define WAKEUP_BYTES 4096 /* dearer to the machine when less, see the watermark of perf rings */
 
 /* A record in the buffer. */
-struct pending {
+struct process_events_pending {
 	uint64_t time_ns;
 	size_t offset; /* among equals, the order in which they were read */
 	size_t length;
@@ -37,7 +37,7 @@ struct process_events {
 	struct ticker ticker; /* whose rings hold records, of events that never happen */
 	uint8_t *bytes;
 	size_t n_bytes, bytes_allocated;
-	struct pending *pending;
+	struct process_events_pending *pending;
 	size_t n_pending, pending_allocated;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
@@ -101,7 +101,7 @@ static int process_events_append(struct process_events *p, const uint8_t *record
 	if (r)
 		return r;
 	memcpy(p->bytes + p->n_bytes, record, length);
-	p->pending[p->n_pending++] = (struct pending){
+	p->pending[p->n_pending++] = (struct process_events_pending){
 		.time_ns = time_ns,
 		.offset = p->n_bytes,
 		.length = length,
@@ -188,21 +188,22 @@ int process_events_new(struct process_events **ret, const struct source *source,
 
 static int compare_offsets(const void *left, const void *right)
 {
-	const struct pending *a = left, *b = right;
+	const struct process_events_pending *a = left, *b = right;
 
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
 static int compare_pending(const void *left, const void *right)
 {
-	const struct pending *a = left, *b = right;
+	const struct process_events_pending *a = left, *b = right;
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
 	return compare_offsets(a, b);
 }
 
-static void process_events_deliver(struct process_events *p, const struct pending *pending)
+static void process_events_deliver(struct process_events *p,
+				   const struct process_events_pending *pending)
 {
 	struct process_event event;
 

@@ -100,15 +100,15 @@ bool ledger_closes(const struct ledger *l)
 	       l->seen == ledger_settled(l) + l->in_flight;
 }
 
-struct line {
+struct ledger_line {
 	char *text;
 	size_t size, length; /* what does not fit is cut off */
 };
 
-static void ledger_append_text(struct line *line, const char *format, ...)
+static void ledger_append_text(struct ledger_line *line, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void ledger_append_text(struct line *line, const char *format, ...)
+static void ledger_append_text(struct ledger_line *line, const char *format, ...)
 {
 	size_t left = line->size - line->length;
 	va_list args;
@@ -121,8 +121,8 @@ static void ledger_append_text(struct line *line, const char *format, ...)
 		line->length += (size_t)n < left ? (size_t)n : left - 1;
 }
 
-static void ledger_append_reasons(struct line *line, const char *group, const char *const *names,
-				  const uint64_t *counts, size_t n)
+static void ledger_append_reasons(struct ledger_line *line, const char *group,
+				  const char *const *names, const uint64_t *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (counts[i])
@@ -131,7 +131,7 @@ static void ledger_append_reasons(struct line *line, const char *group, const ch
 
 void ledger_format(const struct ledger *l, char *text, size_t size)
 {
-	struct line line = {.text = text, .size = size};
+	struct ledger_line line = {.text = text, .size = size};
 
 	ledger_append_text(&line,
 			   "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64

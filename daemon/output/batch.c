@@ -24,8 +24,8 @@
 
 enum entry_state { ENTRY_WRITTEN, ENTRY_RENAMED, ENTRY_FAILED };
 
-struct entry {
-	size_t folder; /* into directories */
+struct batch_entry {
+	size_t dir; /* into directories */
 	char *name;
 	uint64_t temporary; /* number in the temporary name */
 	uint64_t samples;
@@ -37,7 +37,7 @@ struct entry {
 	uint64_t old_blocks; /* ... which had so many */
 };
 
-struct folder {
+struct dir {
 	char *path;
 	uid_t owner;
 	bool renamed_into;
@@ -45,14 +45,14 @@ struct folder {
 
 struct batch {
 	struct store *store;
-	struct entry *entries;
+	struct batch_entry *entries;
 	size_t n_entries, capacity;
-	struct folder *folders;
-	size_t n_folders;
+	struct dir *dirs;
+	size_t n_dirs;
 	uint64_t bytes;
 	/* The directory in use: files of one directory come in a row. */
 	int fd;
-	size_t fd_folder;
+	size_t fd_dir;
 	bool given;
 	bool committed;
 	int file_fd; /* of the newest entry, while it is written */
@@ -79,38 +79,38 @@ static void temporary_name(uint64_t number, char ret[32])
 /* Makes batch->fd the directory @i. */
 static int batch_enter_dir(struct batch *batch, size_t i)
 {
-	struct folder *folder = &batch->folders[i];
+	struct dir *dir = &batch->dirs[i];
 	int fd, r;
 
-	if (batch->fd >= 0 && batch->fd_folder == i)
+	if (batch->fd >= 0 && batch->fd_dir == i)
 		return 0;
-	r = store_open_dir(batch->store, folder->path, folder->owner, &fd, &batch->given);
+	r = store_open_dir(batch->store, dir->path, dir->owner, &fd, &batch->given);
 	if (r)
 		return r;
 	closep(&batch->fd);
 	batch->fd = fd;
-	batch->fd_folder = i;
+	batch->fd_dir = i;
 	return 0;
 }
 
 static int batch_get_dir(struct batch *batch, const char *path, uid_t owner, size_t *ret)
 {
-	struct folder *moved;
+	struct dir *moved;
 
-	for (size_t i = batch->n_folders; i; i--) {
-		if (strcmp(batch->folders[i - 1].path, path) == 0) {
+	for (size_t i = batch->n_dirs; i; i--) {
+		if (strcmp(batch->dirs[i - 1].path, path) == 0) {
 			*ret = i - 1;
 			return 0;
 		}
 	}
-	moved = reallocarray(batch->folders, batch->n_folders + 1, sizeof(*moved));
+	moved = reallocarray(batch->dirs, batch->n_dirs + 1, sizeof(*moved));
 	if (!moved)
 		return error_origin(-ENOMEM);
-	batch->folders = moved;
-	moved[batch->n_folders] = (struct folder){.path = strdup(path), .owner = owner};
-	if (!moved[batch->n_folders].path)
+	batch->dirs = moved;
+	moved[batch->n_dirs] = (struct dir){.path = strdup(path), .owner = owner};
+	if (!moved[batch->n_dirs].path)
 		return error_origin(-ENOMEM);
-	*ret = batch->n_folders++;
+	*ret = batch->n_dirs++;
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int batch_close_file(struct batch *batch, int error)
 	return error;
 }
 
-static int batch_open_file(struct batch *batch, const struct entry *e)
+static int batch_open_file(struct batch *batch, const struct batch_entry *e)
 {
 	char temporary[32];
 
@@ -152,24 +152,24 @@ static int batch_open_file(struct batch *batch, const struct entry *e)
 						 MODE_FILE);
 	if (batch->file_fd < 0 || fchmod(batch->file_fd, MODE_FILE) < 0)
 		return error_origin(-errno);
-	if (batch->given && fchown(batch->file_fd, batch->folders[e->folder].owner, (gid_t)-1) < 0)
+	if (batch->given && fchown(batch->file_fd, batch->dirs[e->dir].owner, (gid_t)-1) < 0)
 		batch->store->acl_refused = true;
 	return 0;
 }
 
 int batch_begin(struct batch *batch, const struct batch_file *file)
 {
-	struct entry *e;
+	struct batch_entry *e;
 	int r = room_make(&batch->entries, &batch->capacity, batch->n_entries + 1,
 			  sizeof(*batch->entries));
 
 	if (r)
 		return r;
 	e = &batch->entries[batch->n_entries];
-	*e = (struct entry){.samples = file->samples, .replace = file->replace};
-	r = batch_get_dir(batch, file->folder, file->owner, &e->folder);
+	*e = (struct batch_entry){.samples = file->samples, .replace = file->replace};
+	r = batch_get_dir(batch, file->dir, file->owner, &e->dir);
 	if (!r)
-		r = batch_enter_dir(batch, e->folder);
+		r = batch_enter_dir(batch, e->dir);
 	if (r)
 		return r;
 	e->name = strdup(file->name);
@@ -223,7 +223,7 @@ int batch_write(struct batch *batch, const uint8_t *data, size_t length)
 
 int batch_end(struct batch *batch, uint64_t samples)
 {
-	struct entry *e = &batch->entries[batch->n_entries - 1];
+	struct batch_entry *e = &batch->entries[batch->n_entries - 1];
 	int r = 0;
 
 	e->samples = samples;
@@ -247,11 +247,11 @@ uint64_t batch_bytes(const struct batch *batch)
 }
 
 /* Removes an entry's file, whatever name it has, unless it replaced another. */
-static void batch_undo_entry(struct batch *batch, struct entry *e)
+static void batch_undo_entry(struct batch *batch, struct batch_entry *e)
 {
 	char temporary[32];
 
-	if (batch_enter_dir(batch, e->folder) < 0)
+	if (batch_enter_dir(batch, e->dir) < 0)
 		return; /* the next start removes temporary files */
 	temporary_name(e->temporary, temporary);
 	(void)batch->store->ops->unlink(batch->fd, e->state == ENTRY_RENAMED ? e->name : temporary,
@@ -262,7 +262,7 @@ static void batch_undo_entry(struct batch *batch, struct entry *e)
 void batch_rewind(struct batch *batch, size_t mark)
 {
 	while (batch->n_entries > mark) {
-		struct entry *e = &batch->entries[--batch->n_entries];
+		struct batch_entry *e = &batch->entries[--batch->n_entries];
 
 		batch_undo_entry(batch, e);
 		free(e->name);
@@ -285,7 +285,7 @@ static int batch_rename_noreplace(struct batch *batch, const char *from, const c
 }
 
 /* Renames to e->name, or to that with ".1" and so on where it is taken; e->name follows. */
-static int batch_rename_new(struct batch *batch, struct entry *e, const char *temporary)
+static int batch_rename_new(struct batch *batch, struct batch_entry *e, const char *temporary)
 {
 	cleanup(freep) char *name = strdup(e->name);
 
@@ -306,13 +306,13 @@ static int batch_rename_new(struct batch *batch, struct entry *e, const char *te
 	return error_origin(name ? -EEXIST : -ENOMEM);
 }
 
-static int batch_rename_entry(struct batch *batch, struct entry *e)
+static int batch_rename_entry(struct batch *batch, struct batch_entry *e)
 {
 	char temporary[32];
 	struct stat st;
 	int r;
 
-	r = batch_enter_dir(batch, e->folder);
+	r = batch_enter_dir(batch, e->dir);
 	if (r)
 		return r;
 	temporary_name(e->temporary, temporary);
@@ -327,7 +327,7 @@ static int batch_rename_entry(struct batch *batch, struct entry *e)
 	if (r)
 		return r;
 	e->state = ENTRY_RENAMED;
-	batch->folders[e->folder].renamed_into = true;
+	batch->dirs[e->dir].renamed_into = true;
 	return 0;
 }
 
@@ -340,7 +340,7 @@ static int batch_rename_all(struct batch *batch, bool replace, size_t *ret_n)
 	int first = 0;
 
 	for (size_t i = 0; i < batch->n_entries; i++) {
-		struct entry *e = &batch->entries[i];
+		struct batch_entry *e = &batch->entries[i];
 		int r;
 
 		if (e->replace != replace)
@@ -363,13 +363,13 @@ static int batch_sync_dirs(struct batch *batch)
 {
 	int first = 0;
 
-	for (size_t i = 0; i < batch->n_folders; i++) {
+	for (size_t i = 0; i < batch->n_dirs; i++) {
 		int r;
 
-		if (!batch->folders[i].renamed_into)
+		if (!batch->dirs[i].renamed_into)
 			continue;
 		r = batch_enter_dir(batch, i);
-		if (!r && batch->store->ops->sync_folder(batch->fd) < 0)
+		if (!r && batch->store->ops->sync_dir(batch->fd) < 0)
 			r = error_origin(-errno);
 		if (r && !first)
 			first = r;
@@ -377,13 +377,13 @@ static int batch_sync_dirs(struct batch *batch)
 	return first;
 }
 
-static int batch_index_window(struct batch *batch, struct entry *e)
+static int batch_index_window(struct batch *batch, struct batch_entry *e)
 {
 	struct index *index = &batch->store->index;
-	const char *path = batch->folders[e->folder].path;
+	const char *path = batch->dirs[e->dir].path;
 	struct names_window window;
 	struct index_shelf *shelf;
-	char folder[STORE_PATH_SIZE];
+	char dir[STORE_PATH_SIZE];
 	const char *end;
 	int r;
 
@@ -392,17 +392,17 @@ static int batch_index_window(struct batch *batch, struct entry *e)
 	/* The shelf is the first two parts of the path. */
 	end = strchr(path, '/');
 	end = end ? strchr(end + 1, '/') : NULL;
-	snprintf(folder, sizeof(folder), "%.*s", end ? (int)(end - path) : (int)strlen(path), path);
-	r = index_shelf(index, folder, &shelf);
+	snprintf(dir, sizeof(dir), "%.*s", end ? (int)(end - path) : (int)strlen(path), path);
+	r = index_shelf(index, dir, &shelf);
 	if (r)
 		return r;
 	return index_add(index, shelf, &window, e->blocks, e->samples);
 }
 
-static int batch_index_image(struct batch *batch, struct entry *e)
+static int batch_index_image(struct batch *batch, struct batch_entry *e)
 {
 	struct index *index = &batch->store->index;
-	const char *path = batch->folders[e->folder].path + strlen("images/");
+	const char *path = batch->dirs[e->dir].path + strlen("images/");
 	char name[NAMES_EPOCH_SIZE];
 	struct index_epoch *epoch;
 	uint64_t begin_s;
@@ -421,7 +421,7 @@ static int batch_index_image(struct batch *batch, struct entry *e)
 static int batch_index_all(struct batch *batch)
 {
 	for (size_t i = 0; i < batch->n_entries; i++) {
-		struct entry *e = &batch->entries[i];
+		struct batch_entry *e = &batch->entries[i];
 		int r;
 
 		if (e->state != ENTRY_RENAMED)
@@ -483,12 +483,12 @@ int batch_paths(const struct batch *batch, char ***ret, uint32_t *ret_n)
 	if (!paths)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < batch->n_entries; i++) {
-		const struct entry *e = &batch->entries[i];
+		const struct batch_entry *e = &batch->entries[i];
 
 		if (e->state != ENTRY_RENAMED)
 			continue;
-		if (asprintf(&paths[n], "%s/%s/%s", batch->store->path,
-			     batch->folders[e->folder].path, e->name) < 0) {
+		if (asprintf(&paths[n], "%s/%s/%s", batch->store->path, batch->dirs[e->dir].path,
+			     e->name) < 0) {
 			paths[n] = NULL;
 			break;
 		}
@@ -510,11 +510,11 @@ void batch_free(struct batch *batch)
 		free(batch->entries[i].name);
 	free(batch->entries);
 	closep(&batch->fd);
-	for (size_t i = 0; i < batch->n_folders; i++) {
+	for (size_t i = 0; i < batch->n_dirs; i++) {
 		if (!batch->committed)
-			store_prune(batch->store, batch->folders[i].path);
-		free(batch->folders[i].path);
+			store_prune(batch->store, batch->dirs[i].path);
+		free(batch->dirs[i].path);
 	}
-	free(batch->folders);
+	free(batch->dirs);
 	free(batch);
 }

@@ -29,7 +29,7 @@
 #include "daemon/output/store.h"
 
 struct batch_file {
-	const char *folder; /* below the store, names escaped */
+	const char *dir; /* below the store, names escaped */
 	const char *name;
 	uint64_t samples;
 	uid_t owner;  /* of a session, else STORE_NOBODY */

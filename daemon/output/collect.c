@@ -22,7 +22,7 @@
 #define STEP_SAMPLES 1000 /* compressed by a step; microseconds each */
 #define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 
-struct file {
+struct collect_file {
 	struct index_file named; /* a copy */
 	uint32_t shelf;          /* into shelves */
 	bool whole;              /* in range; else its windows are looked at */
@@ -33,7 +33,7 @@ struct collect {
 	struct collect_options options;
 	char **shelves; /* directories */
 	size_t n_shelves;
-	struct file *files;
+	struct collect_file *files;
 	size_t n_files, max_files, next;
 	struct stored *stored; /* the file before next, which is being read */
 	struct merge_select file_select;
@@ -74,12 +74,12 @@ void collect_free(struct collect *c)
 
 static int collect_add_file(struct collect *c, const struct index_file *from, bool whole)
 {
-	struct file *file;
+	struct collect_file *file;
 
 	if (room_make(&c->files, &c->max_files, c->n_files + 1, sizeof(*c->files)))
 		return -ENOMEM;
 	file = &c->files[c->n_files];
-	*file = (struct file){.shelf = (uint32_t)(c->n_shelves - 1), .whole = whole};
+	*file = (struct collect_file){.shelf = (uint32_t)(c->n_shelves - 1), .whole = whole};
 	if (!index_file_copy(from, &file->named))
 		return error_origin(-ENOMEM);
 	c->n_files++;
@@ -123,17 +123,17 @@ static int collect_add_queue(struct collect *c, const struct index_queue *queue)
 
 static bool collect_wants_shelf(const struct collect *c, const struct index_shelf *shelf)
 {
-	char folder[NAMES_ESCAPED_MAX + 16];
+	char dir[NAMES_ESCAPED_MAX + 16];
 
 	if (c->options.session) {
-		snprintf(folder, sizeof(folder), "sessions/s%" PRIu64 "-", c->options.session);
-		return strncmp(shelf->folder, folder, strlen(folder)) == 0;
+		snprintf(dir, sizeof(dir), "sessions/s%" PRIu64 "-", c->options.session);
+		return strncmp(shelf->dir, dir, strlen(dir)) == 0;
 	}
 	if (!c->options.service)
 		return !shelf->is_session;
-	snprintf(folder, sizeof(folder), "services/");
-	names_escape(c->options.service, NAMES_ESCAPED_MAX, folder + strlen(folder));
-	return strcmp(shelf->folder, folder) == 0;
+	snprintf(dir, sizeof(dir), "services/");
+	names_escape(c->options.service, NAMES_ESCAPED_MAX, dir + strlen(dir));
+	return strcmp(shelf->dir, dir) == 0;
 }
 
 static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
@@ -143,7 +143,7 @@ static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 	if (!moved)
 		return error_origin(-ENOMEM);
 	c->shelves = moved;
-	moved[c->n_shelves] = strdup(shelf->folder);
+	moved[c->n_shelves] = strdup(shelf->dir);
 	if (!moved[c->n_shelves])
 		return error_origin(-ENOMEM);
 	c->n_shelves++;
@@ -272,10 +272,10 @@ static void collect_close_file(struct collect *c)
 	stored_free(steal_ptr(&c->stored));
 }
 
-static int collect_open_file(struct collect *c, const struct file *file)
+static int collect_open_file(struct collect *c, const struct collect_file *file)
 {
 	const struct index_shelf shelf = {
-		.folder = c->shelves[file->shelf],
+		.dir = c->shelves[file->shelf],
 		.is_session = c->options.session != 0,
 	};
 	char path[STORE_PATH_SIZE];

@@ -114,20 +114,20 @@ void legacy_plan_deinit(struct legacy_plan *plan)
 	free(plan->parts);
 }
 
-struct chains {
+struct cpuprofile_chains {
 	struct cpuprofile_record *records;
 	uint64_t *addresses;
 	size_t n_records;
 };
 
-static void legacy_chains_deinit(struct chains *chains)
+static void legacy_chains_deinit(struct cpuprofile_chains *chains)
 {
 	free(chains->records);
 	free(chains->addresses);
 }
 
 static int legacy_collect_chains(const struct view *view, const struct legacy_part *part,
-				 struct chains *ret)
+				 struct cpuprofile_chains *ret)
 {
 	size_t n_addresses = 0, at = 0;
 	int r;
@@ -347,7 +347,7 @@ int output_cpuprofile(const struct context *c, const struct view *view,
 		      const struct legacy_part *part, uint8_t **ret, size_t *ret_length)
 {
 	const struct view_entry *e = &view->entries[part->first];
-	cleanup(legacy_chains_deinit) struct chains chains = {0};
+	cleanup(legacy_chains_deinit) struct cpuprofile_chains chains = {0};
 	cleanup(freep) char *maps = NULL, *text = NULL;
 	struct cpuprofile profile = {.period_us = legacy_period_us(view->snapshot)};
 	int r = legacy_collect_chains(view, part, &chains);

@@ -48,7 +48,7 @@ static void writing_window_dir(const struct writing *g, const struct view_group 
 	snprintf(ret, size, "services/%s/%s", name, day);
 }
 
-int encoders_add_window(struct writing *g, const char *folder, enum contents_format format,
+int encoders_add_window(struct writing *g, const char *dir, enum contents_format format,
 			const char *stem, uint64_t samples, const uint8_t *data, size_t length)
 {
 	char name[NAMES_ESCAPED_MAX], tail[128];
@@ -58,7 +58,7 @@ int encoders_add_window(struct writing *g, const char *folder, enum contents_for
 		.tail = tail,
 	};
 	const struct batch_file file = {
-		.folder = folder,
+		.dir = dir,
 		.name = name,
 		.samples = samples,
 		.owner = g->snapshot->session ? g->snapshot->owner : STORE_NOBODY,
@@ -71,7 +71,7 @@ int encoders_add_window(struct writing *g, const char *folder, enum contents_for
 	return batch_add(g->batch, &file, data, length);
 }
 
-static int writing_add_pprof(struct writing *g, const struct view_group *group, const char *folder)
+static int writing_add_pprof(struct writing *g, const struct view_group *group, const char *dir)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
@@ -82,12 +82,12 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
 	if (r)
 		return r;
-	return encoders_add_window(g, folder, CONTENTS_PPROF, NULL,
+	return encoders_add_window(g, dir, CONTENTS_PPROF, NULL,
 				   (uint64_t)profile_total(profile, 0), data, length);
 }
 
 static int writing_add_legacy_part(struct writing *g, const struct legacy_part *part,
-				   const char *folder)
+				   const char *dir)
 {
 	const struct snapshot_process *p = g->view->entries[part->first].process;
 	char comm[64], stem[96];
@@ -99,10 +99,10 @@ static int writing_add_legacy_part(struct writing *g, const struct legacy_part *
 		return r;
 	names_escape(p->comm, sizeof(comm) - 1, comm);
 	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
-	return encoders_add_window(g, folder, CONTENTS_LEGACY, stem, part->samples, data, length);
+	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem, part->samples, data, length);
 }
 
-static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *folder)
+static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *dir)
 {
 	cleanup(legacy_plan_deinit) struct legacy_plan plan = {0};
 	int r = legacy_plan(g->view, group, g->context->legacy_max_processes, &plan);
@@ -110,21 +110,21 @@ static int writing_add_legacy(struct writing *g, const struct view_group *group,
 	if (r)
 		return r;
 	for (size_t i = 0; i < plan.n_parts && !r; i++)
-		r = writing_add_legacy_part(g, &plan.parts[i], folder);
+		r = writing_add_legacy_part(g, &plan.parts[i], dir);
 	return r;
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
-static int read_old_image_profile(int folder, const char *name, struct image_profile **ret)
+static int read_old_image_profile(int dir, const char *name, struct image_profile **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
 	size_t length;
 	int r;
 
-	if (folder < 0)
+	if (dir < 0)
 		return 0;
-	r = store_read(folder, name, IMAGE_FILE_MAX, &data, &length);
+	r = store_read(dir, name, IMAGE_FILE_MAX, &data, &length);
 	if (r == -ENOENT)
 		return 0;
 	if (r == -EFBIG || r == -EINVAL || r == -ELOOP)
@@ -135,15 +135,15 @@ static int read_old_image_profile(int folder, const char *name, struct image_pro
 }
 
 static int writing_add_image(struct writing *g, const struct image_parts *parts,
-			     const struct image_part *part, const char *path, int folder,
+			     const struct image_part *part, const char *path, int dir,
 			     const char *ledger)
 {
 	const struct batch_file file = {
-		.folder = path, .name = part->name, .owner = STORE_NOBODY, .replace = true};
+		.dir = path, .name = part->name, .owner = STORE_NOBODY, .replace = true};
 	cleanup(image_profile_freep) struct image_profile *old = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = read_old_image_profile(folder, part->name, &old);
+	int r = read_old_image_profile(dir, part->name, &old);
 
 	if (!r)
 		r = image_part_encode(parts, part, g->epochs->name, ledger, old, &data, &length);
@@ -155,17 +155,17 @@ static int writing_add_to_epoch(struct writing *g, const struct image_parts *par
 {
 	const struct epochs *epochs = g->epochs;
 	cleanup(freep) char *ledger = NULL;
-	cleanup(closep) int folder = -1;
+	cleanup(closep) int dir = -1;
 	char path[STORE_PATH_SIZE];
 	int r = ledger_line_add(&ledger, epochs->ledger);
 
 	if (!r)
 		r = ledger_line_add(&ledger, g->snapshot->ledger);
 	snprintf(path, sizeof(path), "images/%s/%s", epochs->name, g->context->host_dir);
-	if (store_enter(g->store, path, &folder) < 0)
-		folder = -1; /* the epoch's first files */
+	if (store_enter(g->store, path, &dir) < 0)
+		dir = -1; /* the epoch's first files */
 	for (const struct image_part *p = parts->files; p && !r; p = p->hh.next)
-		r = writing_add_image(g, parts, p, path, folder, ledger);
+		r = writing_add_image(g, parts, p, path, dir, ledger);
 	return r;
 }
 
@@ -173,14 +173,14 @@ static int writing_add_to_epoch(struct writing *g, const struct image_parts *par
  * All of a window's images go into one epoch. When one of them cannot be merged, those already in
  * the batch are taken back, and all go into the next epoch.
  */
-static int writing_add_images(struct writing *g, const struct view_group *group, const char *folder)
+static int writing_add_images(struct writing *g, const struct view_group *group, const char *dir)
 {
 	cleanup(image_parts_freep) struct image_parts *parts = NULL;
 	const struct snapshot *s = g->snapshot;
 	size_t mark = batch_mark(g->batch);
 	int r = image_parts_new(&parts, g->context, g->view);
 
-	(void)group, (void)folder;
+	(void)group, (void)dir;
 	if (r) /* more than 2^32 samples in one window are no epoch's business */
 		return r < 0 ? r : error_origin(-EOVERFLOW);
 	epochs_select(g->epochs, snapshot_start_s(s), s->event, s->period);
@@ -226,7 +226,7 @@ static int count_pprof(struct store *store, const char *path, uint64_t *ret)
 
 static const struct encoder {
 	/* For each service; is_whole: once for a snapshot of the system session, @group is NULL. */
-	int (*add)(struct writing *g, const struct view_group *group, const char *folder);
+	int (*add)(struct writing *g, const struct view_group *group, const char *dir);
 	bool is_whole;
 	/* *ret is untouched on an error. Formats with windows. */
 	int (*count)(struct store *store, const char *path, uint64_t *ret);
@@ -244,13 +244,13 @@ int encoders_count(struct store *store, const char *path, enum contents_format f
 }
 
 static int encoders_add(struct writing *g, bool is_whole, const struct view_group *group,
-			const char *folder)
+			const char *dir)
 {
 	for (unsigned i = 0; i < N_CONTENTS_FORMATS; i++) {
 		int r = 0;
 
 		if (g->snapshot->formats & 1u << i && encoders[i].is_whole == is_whole)
-			r = encoders[i].add(g, group, folder);
+			r = encoders[i].add(g, group, dir);
 		if (r)
 			return r;
 	}
@@ -262,11 +262,11 @@ int encoders_add_files(struct writing *g)
 	g->has_images = false;
 	for (size_t i = 0; i < g->view->n_groups; i++) {
 		const struct view_group *group = &g->view->groups[i];
-		char folder[STORE_PATH_SIZE];
+		char dir[STORE_PATH_SIZE];
 		int r;
 
-		writing_window_dir(g, group, folder, sizeof(folder));
-		r = encoders_add(g, false, group, folder);
+		writing_window_dir(g, group, dir, sizeof(dir));
+		r = encoders_add(g, false, group, dir);
 		if (r)
 			return r;
 	}

@@ -26,10 +26,10 @@ struct writing {
 };
 
 /*
- * For formats: adds a file of a group's window to the batch, below @folder, the group's directory.
+ * For formats: adds a file of a group's window to the batch, below @dir, the group's directory.
  * @stem: what precedes the format's suffix, or NULL. Returns 0 or negative errno.
  */
-int encoders_add_window(struct writing *g, const char *folder, enum contents_format format,
+int encoders_add_window(struct writing *g, const char *dir, enum contents_format format,
 			const char *stem, uint64_t samples, const uint8_t *data, size_t length);
 
 /* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */

@@ -46,7 +46,7 @@ static void epochs_start_new(struct epochs *epochs, uint64_t begin_s)
 }
 
 /* Takes event, period and ledger from the file that was written last. */
-static int epochs_read_last_file(struct epochs *epochs, int folder, const char *name)
+static int epochs_read_last_file(struct epochs *epochs, int dir, const char *name)
 {
 	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	cleanup(freep) uint8_t *data = NULL;
@@ -54,7 +54,7 @@ static int epochs_read_last_file(struct epochs *epochs, int folder, const char *
 	size_t length;
 	int r;
 
-	r = store_read(folder, name, FILE_SIZE_MAX, &data, &length);
+	r = store_read(dir, name, FILE_SIZE_MAX, &data, &length);
 	if (r)
 		return r == -ENOMEM ? r : 0;
 	r = image_profile_read(data, length, &p, &message);

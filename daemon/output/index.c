@@ -25,7 +25,7 @@ static void shelf_free(struct index_shelf *shelf)
 		return;
 	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
 		queue_deinit(&shelf->queues[i]);
-	free(shelf->folder);
+	free(shelf->dir);
 	free(shelf);
 }
 
@@ -54,22 +54,22 @@ void index_deinit(struct index *index)
 	*index = (struct index){0};
 }
 
-int index_shelf(struct index *index, const char *folder, struct index_shelf **ret)
+int index_shelf(struct index *index, const char *dir, struct index_shelf **ret)
 {
 	struct index_shelf *shelf;
 
-	HASH_FIND_STR(index->shelves, folder, shelf);
+	HASH_FIND_STR(index->shelves, dir, shelf);
 	if (!shelf) {
 		shelf = calloc(1, sizeof(*shelf));
 		if (!shelf)
 			return error_origin(-ENOMEM);
-		shelf->folder = strdup(folder);
-		if (!shelf->folder) {
+		shelf->dir = strdup(dir);
+		if (!shelf->dir) {
 			free(shelf);
 			return error_origin(-ENOMEM);
 		}
-		shelf->is_session = strncmp(folder, "sessions/", 9) == 0;
-		HASH_ADD_KEYPTR(hh, index->shelves, shelf->folder, strlen(shelf->folder), shelf);
+		shelf->is_session = strncmp(dir, "sessions/", 9) == 0;
+		HASH_ADD_KEYPTR(hh, index->shelves, shelf->dir, strlen(shelf->dir), shelf);
 	}
 	*ret = shelf;
 	return 0;
@@ -236,10 +236,10 @@ bool index_dir_path(const struct index_shelf *shelf, uint64_t start_s, char *ret
 	int n;
 
 	if (shelf->is_session) {
-		n = snprintf(ret, size, "%s", shelf->folder);
+		n = snprintf(ret, size, "%s", shelf->dir);
 	} else {
 		names_day(start_s, day);
-		n = snprintf(ret, size, "%s/%s", shelf->folder, day);
+		n = snprintf(ret, size, "%s/%s", shelf->dir, day);
 	}
 	return n > 0 && (size_t)n < size;
 }

@@ -37,7 +37,7 @@ struct index_queue {
 };
 
 struct index_shelf {
-	char *folder; /* "services/<service>" or "sessions/<id>-<name>" */
+	char *dir; /* "services/<service>" or "sessions/<id>-<name>" */
 	bool is_session;
 	struct index_queue queues[N_CONTENTS_WINDOWS]; /* by format */
 	UT_hash_handle hh;
@@ -64,7 +64,7 @@ bool index_file_copy(const struct index_file *file, struct index_file *ret);
 bool index_file_equal(const struct index_file *a, const struct index_file *b);
 
 /* Finds or makes. Return 0 or negative errno. */
-int index_shelf(struct index *index, const char *folder, struct index_shelf **ret);
+int index_shelf(struct index *index, const char *dir, struct index_shelf **ret);
 int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct index_epoch **ret);
 
 /* Adds a file of @shelf. Returns 0 or negative errno. */

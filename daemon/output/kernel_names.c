@@ -14,7 +14,7 @@
 
 #define NAME_MAX_BYTES 1024u /* KSYM_NAME_LEN is 512 */
 
-struct builder {
+struct kernel_names_builder {
 	struct worker_location *locations;
 	struct worker_frame *frames;
 	uint32_t n_frames;
@@ -27,7 +27,7 @@ struct builder {
 	size_t n_batch;
 };
 
-static void builder_free(struct builder *b)
+static void builder_free(struct kernel_names_builder *b)
 {
 	if (!b)
 		return;
@@ -37,11 +37,11 @@ static void builder_free(struct builder *b)
 	free(b->batch_frames);
 	free(b);
 }
-DEFINE_CLEANUP(struct builder *, builder_free)
+DEFINE_CLEANUP(struct kernel_names_builder *, builder_free)
 
-static struct builder *builder_new(size_t n)
+static struct kernel_names_builder *builder_new(size_t n)
 {
-	cleanup(builder_freep) struct builder *b = calloc(1, sizeof(*b));
+	cleanup(builder_freep) struct kernel_names_builder *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
@@ -54,7 +54,8 @@ static struct builder *builder_new(size_t n)
 }
 
 /* Copies [@text, @text + @length), cleaned. */
-static int builder_add_text(struct builder *b, const char *text, size_t length, uint32_t *ret)
+static int builder_add_text(struct kernel_names_builder *b, const char *text, size_t length,
+			    uint32_t *ret)
 {
 	size_t most;
 	int r;
@@ -78,7 +79,7 @@ static bool looks_mangled(const char *name)
 }
 
 /* Has what is in the batch demangled. What cannot be stays as it is. */
-static int kernel_names_demangle(struct asker *asker, struct builder *b)
+static int kernel_names_demangle(struct asker *asker, struct kernel_names_builder *b)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
 	struct worker_reply reply;
@@ -108,7 +109,8 @@ static int kernel_names_demangle(struct asker *asker, struct builder *b)
 	return r < 0 ? r : 0;
 }
 
-static int kernel_names_add_name(struct asker *asker, struct builder *b, const char *name)
+static int kernel_names_add_name(struct asker *asker, struct kernel_names_builder *b,
+				 const char *name)
 {
 	uint32_t frame = b->n_frames++;
 	struct worker_frame *f = &b->frames[frame];
@@ -129,7 +131,7 @@ static int kernel_names_add_name(struct asker *asker, struct builder *b, const c
 	return 0;
 }
 
-static int kernel_names_add_address(struct asker *asker, struct builder *b,
+static int kernel_names_add_address(struct asker *asker, struct kernel_names_builder *b,
 				    const struct symtab *symtab, uint64_t address,
 				    struct worker_location *ret)
 {
@@ -154,7 +156,7 @@ static int kernel_names_add_address(struct asker *asker, struct builder *b,
 int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uint64_t *addresses,
 		     size_t n, struct symbols_names *names)
 {
-	cleanup(builder_freep) struct builder *b = builder_new(n);
+	cleanup(builder_freep) struct kernel_names_builder *b = builder_new(n);
 	struct answer_names answer = {.n_locations = (uint32_t)n};
 	int r = b ? 0 : error_origin(-ENOMEM);
 

@@ -17,7 +17,7 @@
 #include "daemon/output/store.h"
 
 /* Unix time; 0: no bound. */
-struct range {
+struct listing_range {
 	uint64_t since_ns, until_ns;
 };
 
@@ -38,7 +38,7 @@ static uint64_t listing_file_end_ns(const struct index_file *file)
 	return (file->start_s + file->seconds) * NS_PER_S;
 }
 
-static bool listing_file_overlaps(const struct index_file *file, const struct range *range)
+static bool listing_file_overlaps(const struct index_file *file, const struct listing_range *range)
 {
 	return profile_window_overlaps(file->start_s, file->seconds, range->since_ns,
 				       range->until_ns);
@@ -79,10 +79,10 @@ static int listing_read_samples(struct store *store, const char *path, unsigned 
 }
 
 static int list_queue(struct listing *listing, struct store *store, const struct index_shelf *shelf,
-		      unsigned format, const struct range *range)
+		      unsigned format, const struct listing_range *range)
 {
 	const struct index_queue *queue = &shelf->queues[format];
-	const char *slash = strchr(shelf->folder, '/');
+	const char *slash = strchr(shelf->dir, '/');
 	char path[STORE_PATH_SIZE], service[NAMES_ESCAPED_MAX + 1];
 
 	if (!names_unescape(slash + 1, service, sizeof(service)))
@@ -114,7 +114,7 @@ static int list_queue(struct listing *listing, struct store *store, const struct
 }
 
 static void sum_queue(struct listing_row *row, const struct index_queue *queue,
-		      const struct range *range)
+		      const struct listing_range *range)
 {
 	for (size_t i = queue->first; i < queue->end; i++) {
 		const struct index_file *file = &queue->files[i];
@@ -131,7 +131,7 @@ static void sum_queue(struct listing_row *row, const struct index_queue *queue,
 }
 
 static int list_services(struct listing *listing, const struct store *store,
-			 const struct range *range)
+			 const struct listing_range *range)
 {
 	for (const struct index_shelf *s = store->index.shelves; s; s = s->hh.next) {
 		char service[NAMES_ESCAPED_MAX + 1];
@@ -139,7 +139,7 @@ static int list_services(struct listing *listing, const struct store *store,
 		int r;
 
 		if (s->is_session ||
-		    !names_unescape(strchr(s->folder, '/') + 1, service, sizeof(service)))
+		    !names_unescape(strchr(s->dir, '/') + 1, service, sizeof(service)))
 			continue;
 		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
 			sum_queue(&sum, &s->queues[i], range);
@@ -171,14 +171,14 @@ static int listing_compare_service(const void *a, const void *b)
 }
 
 static int list_windows(struct listing *listing, struct store *store, const char *service,
-			const struct range *range)
+			const struct listing_range *range)
 {
-	char folder[NAMES_ESCAPED_MAX + 16] = "services/";
+	char dir[NAMES_ESCAPED_MAX + 16] = "services/";
 	const struct index_shelf *shelf;
 	int r = 0;
 
-	names_escape(service, NAMES_ESCAPED_MAX, folder + strlen(folder));
-	HASH_FIND_STR(store->index.shelves, folder, shelf);
+	names_escape(service, NAMES_ESCAPED_MAX, dir + strlen(dir));
+	HASH_FIND_STR(store->index.shelves, dir, shelf);
 	if (!shelf)
 		return 0;
 	for (unsigned i = 0; i < N_CONTENTS_WINDOWS && !r; i++)
@@ -190,7 +190,7 @@ int listing_new(struct listing **ret, struct store *store, const char *service, 
 		uint64_t until_ns)
 {
 	cleanup(listing_freep) struct listing *listing = calloc(1, sizeof(*listing));
-	const struct range range = {.since_ns = since_ns, .until_ns = until_ns};
+	const struct listing_range range = {.since_ns = since_ns, .until_ns = until_ns};
 	int r;
 
 	if (!listing)

@@ -18,7 +18,7 @@
 
 #define KIND_MASK (UINT64_C(0xf) << 60)
 
-struct range {
+struct places_range {
 	const struct mapping *mapping;
 	uint64_t end;   /* offset in the image */
 	uint64_t reach; /* the highest end of this and those before it of its image and rank */
@@ -28,7 +28,7 @@ struct range {
 struct places {
 	const struct mappings *mappings; /* what the index is of, or NULL */
 	uint32_t generation;
-	struct range *ranges;
+	struct places_range *ranges;
 	size_t n_ranges, capacity;
 };
 
@@ -53,7 +53,7 @@ void places_free(struct places *p)
 /* Equal offsets: the lowest address last, as the search goes backwards. */
 static int places_compare_range(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct places_range *x = a, *y = b;
 
 	if (x->mapping->image->id != y->mapping->image->id)
 		return x->mapping->image->id < y->mapping->image->id ? -1 : 1;
@@ -64,7 +64,7 @@ static int places_compare_range(const void *a, const void *b)
 	return x->mapping->start > y->mapping->start ? -1 : x->mapping->start < y->mapping->start;
 }
 
-static bool places_same_group(const struct range *a, const struct range *b)
+static bool places_same_group(const struct places_range *a, const struct places_range *b)
 {
 	return a->mapping->image == b->mapping->image && a->rank == b->rank;
 }
@@ -83,7 +83,7 @@ static int places_make_index(struct places *p, const struct mappings *mappings, 
 		/* Anonymous memory has no offsets. */
 		if (all[i].image->kind == IMAGE_ANON)
 			continue;
-		p->ranges[p->n_ranges++] = (struct range){
+		p->ranges[p->n_ranges++] = (struct places_range){
 			.mapping = &all[i],
 			.end = all[i].offset + (all[i].end - all[i].start),
 			.rank = !mapping_is_valid(&all[i], generation),
@@ -92,7 +92,7 @@ static int places_make_index(struct places *p, const struct mappings *mappings, 
 	if (p->n_ranges)
 		qsort(p->ranges, p->n_ranges, sizeof(*p->ranges), places_compare_range);
 	for (size_t i = 0; i < p->n_ranges; i++) {
-		struct range *r = &p->ranges[i];
+		struct places_range *r = &p->ranges[i];
 
 		r->reach = r->end;
 		if (i && places_same_group(r, r - 1) && r[-1].reach > r->reach)
@@ -104,7 +104,8 @@ static int places_make_index(struct places *p, const struct mappings *mappings, 
 }
 
 /* Whether @r comes behind everything of (@image, @rank) that begins at or before @offset. */
-static bool places_is_behind(const struct range *r, uint64_t image, unsigned rank, uint64_t offset)
+static bool places_is_behind(const struct places_range *r, uint64_t image, unsigned rank,
+			     uint64_t offset)
 {
 	if (r->mapping->image->id != image)
 		return r->mapping->image->id > image;
@@ -120,7 +121,7 @@ static const struct mapping *places_search(const struct places *p, uint64_t imag
 				   !places_is_behind(&p->ranges[i], image, rank, offset));
 
 	for (; n; n--) {
-		const struct range *r = &p->ranges[n - 1];
+		const struct places_range *r = &p->ranges[n - 1];
 
 		if (r->mapping->image->id != image || r->rank != rank || r->reach <= offset)
 			break;

@@ -19,7 +19,7 @@
 #include "common/room.h"
 #include "daemon/output/pprof_spots.h"
 
-struct builder {
+struct pprof_builder {
 	const struct context *c;
 	const struct view *view;
 	const struct view_group *group;
@@ -35,7 +35,7 @@ struct builder {
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 
-static void pprof_builder_deinit(struct builder *b)
+static void pprof_builder_deinit(struct pprof_builder *b)
 {
 	profile_free(b->profile);
 	spots_deinit(&b->spots);
@@ -44,7 +44,7 @@ static void pprof_builder_deinit(struct builder *b)
 	free(b->locations);
 }
 
-static int pprof_build_frame(struct builder *b, uint32_t spot)
+static int pprof_build_frame(struct pprof_builder *b, uint32_t spot)
 {
 	if (room_make(&b->frames, &b->max_frames, b->n_frames + 1, sizeof(*b->frames)))
 		return -ENOMEM;
@@ -53,7 +53,7 @@ static int pprof_build_frame(struct builder *b, uint32_t spot)
 }
 
 /* How many frames of @e are written: none of the kernel's if they are hidden. */
-static uint32_t pprof_first_frame(const struct builder *b, const struct view_entry *e)
+static uint32_t pprof_first_frame(const struct pprof_builder *b, const struct view_entry *e)
 {
 	return b->view->snapshot->hide_kernel ? e->stack.n_kernel : 0;
 }
@@ -68,7 +68,7 @@ static const char *empty_stack_name(const struct view_entry *e)
 		       : unknown;
 }
 
-static int pprof_build_frames(struct builder *b, const struct view_entry *e)
+static int pprof_build_frames(struct pprof_builder *b, const struct view_entry *e)
 {
 	uint32_t first = pprof_first_frame(b, e), spot;
 	int r;
@@ -123,7 +123,8 @@ struct labels {
 	uint32_t n;
 };
 
-static int pprof_build_labels(struct builder *b, const struct view_entry *e, struct labels *labels)
+static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *e,
+			      struct labels *labels)
 {
 	const struct snapshot_process *p = e->process;
 	/* What is no number needs a text that is not empty. */
@@ -169,7 +170,7 @@ static int pprof_build_labels(struct builder *b, const struct view_entry *e, str
  * Clocks tell time, and so do cycles at a fixed frequency: each sample stands for 1/frequency of a
  * second of a CPU that was not idle. Everything else counts events.
  */
-static int pprof_build_types(struct builder *b)
+static int pprof_build_types(struct pprof_builder *b)
 {
 	const struct snapshot *s = b->view->snapshot;
 	struct profile *p = b->profile;
@@ -182,7 +183,7 @@ static int pprof_build_types(struct builder *b)
 }
 
 /* The second one; the first one counts samples. */
-static int64_t pprof_value(const struct builder *b, const struct aggregate_entry *entry)
+static int64_t pprof_value(const struct pprof_builder *b, const struct aggregate_entry *entry)
 {
 	const struct snapshot *s = b->view->snapshot;
 
@@ -193,7 +194,7 @@ static int64_t pprof_value(const struct builder *b, const struct aggregate_entry
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
-static int pprof_build_samples(struct builder *b)
+static int pprof_build_samples(struct pprof_builder *b)
 {
 	size_t at = 0;
 
@@ -218,7 +219,7 @@ static int pprof_build_samples(struct builder *b)
 	return 0;
 }
 
-static int pprof_build_comments(struct builder *b)
+static int pprof_build_comments(struct pprof_builder *b)
 {
 	cleanup(freep) char *text = NULL;
 	char *rest;
@@ -232,7 +233,7 @@ static int pprof_build_comments(struct builder *b)
 	return r;
 }
 
-static int pprof_build(struct builder *b)
+static int pprof_build(struct pprof_builder *b)
 {
 	int r = profile_new(&b->profile);
 
@@ -254,7 +255,9 @@ static int pprof_build(struct builder *b)
 int output_pprof(const struct context *c, const struct view *view, const struct view_group *group,
 		 struct profile **ret)
 {
-	cleanup(pprof_builder_deinit) struct builder b = {.c = c, .view = view, .group = group};
+	cleanup(pprof_builder_deinit) struct pprof_builder b = {.c = c,
+								.view = view,
+								.group = group};
 	int r = pprof_build(&b);
 
 	if (!r)

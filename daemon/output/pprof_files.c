@@ -12,26 +12,26 @@
 #define PATH_BYTES 256
 
 /* An image or a jit file of which there is something to say; the same pointer is the same file. */
-struct file {
+struct pprof_file {
 	const void *file;
 	const char *path;
 	const struct go_build *go; /* or NULL */
 	bool is_bad;
 };
 
-struct files {
-	struct file *all;
+struct pprof_files {
+	struct pprof_file *all;
 	size_t n, capacity;
 };
 
-static void pprof_files_deinit(struct files *f)
+static void pprof_files_deinit(struct pprof_files *f)
 {
 	free(f->all);
 }
 
 static int pprof_files_compare(const void *a, const void *b)
 {
-	const struct file *x = a, *y = b;
+	const struct pprof_file *x = a, *y = b;
 	int order = strcmp(x->path, y->path);
 
 	if (order)
@@ -40,7 +40,7 @@ static int pprof_files_compare(const void *a, const void *b)
 }
 
 /* Each file once. */
-static void pprof_files_sort(struct files *f)
+static void pprof_files_sort(struct pprof_files *f)
 {
 	size_t kept = 0;
 
@@ -52,7 +52,7 @@ static void pprof_files_sort(struct files *f)
 	f->n = kept;
 }
 
-static int pprof_files_add(struct files *f, const struct file *file)
+static int pprof_files_add(struct pprof_files *f, const struct pprof_file *file)
 {
 	int r;
 
@@ -65,24 +65,24 @@ static int pprof_files_add(struct files *f, const struct file *file)
 	return 0;
 }
 
-static int pprof_files_add_jit(struct files *f, const struct jit_file *file)
+static int pprof_files_add_jit(struct pprof_files *f, const struct jit_file *file)
 {
-	return file ? pprof_files_add(f, &(struct file){.file = file,
-							.path = file->path,
-							.is_bad = atomic_load(&file->is_bad)})
+	return file ? pprof_files_add(f, &(struct pprof_file){.file = file,
+							      .path = file->path,
+							      .is_bad = atomic_load(&file->is_bad)})
 		    : 0;
 }
 
-static int pprof_files_add_place(struct files *f, const struct place *place)
+static int pprof_files_add_place(struct pprof_files *f, const struct place *place)
 {
 	const struct image *image = place->kind == PLACE_IMAGE ? place->mapping->image : NULL;
 	int r = 0;
 
 	if (image)
-		r = pprof_files_add(f, &(struct file){.file = image,
-						      .path = image->path,
-						      .go = image_go(image),
-						      .is_bad = atomic_load(&image->is_bad)});
+		r = pprof_files_add(f, &(struct pprof_file){.file = image,
+							    .path = image->path,
+							    .go = image_go(image),
+							    .is_bad = atomic_load(&image->is_bad)});
 	if (!r && place->generated)
 		r = pprof_files_add_jit(f, place->generated->jitdump);
 	if (!r && place->generated)
@@ -99,7 +99,7 @@ static int comment_field_length(const char *text)
 	return (int)strcspn(text, " ");
 }
 
-static void describe_build(const struct file *file, char ret[BUILD_BYTES])
+static void describe_build(const struct pprof_file *file, char ret[BUILD_BYTES])
 {
 	const struct go_build *go = file->go;
 	char path[PATH_BYTES + 1];
@@ -114,7 +114,7 @@ static void describe_build(const struct file *file, char ret[BUILD_BYTES])
 }
 
 /* The same program in several containers is several files, and one line. */
-static int pprof_comment_builds(const struct files *f, struct profile *p)
+static int pprof_comment_builds(const struct pprof_files *f, struct profile *p)
 {
 	char line[BUILD_BYTES], before[BUILD_BYTES] = "";
 	unsigned n = 0;
@@ -133,7 +133,7 @@ static int pprof_comment_builds(const struct files *f, struct profile *p)
 	return r;
 }
 
-static int pprof_comment_bad_files(const struct files *f, struct profile *p)
+static int pprof_comment_bad_files(const struct pprof_files *f, struct profile *p)
 {
 	char path[PATH_BYTES + 1], line[PATH_BYTES + 32];
 	size_t n_bad = 0, told = 0;
@@ -146,7 +146,7 @@ static int pprof_comment_bad_files(const struct files *f, struct profile *p)
 	snprintf(line, sizeof(line), "# profd ledger: bad_images=%zu", n_bad);
 	r = profile_add_comment(p, line);
 	for (size_t i = 0; i < f->n && told < PPROF_BAD_MAX && !r; i++) {
-		const struct file *file = &f->all[i];
+		const struct pprof_file *file = &f->all[i];
 
 		if (!file->is_bad)
 			continue;
@@ -161,7 +161,7 @@ static int pprof_comment_bad_files(const struct files *f, struct profile *p)
 int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t n,
 			struct profile *p)
 {
-	cleanup(pprof_files_deinit) struct files files = {0};
+	cleanup(pprof_files_deinit) struct pprof_files files = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i += spots_run_length(spots, order + i, n - i))

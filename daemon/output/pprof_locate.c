@@ -19,7 +19,7 @@
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
 /* How many locations of a mapping there are, and of how many all frames have what. */
-struct tally {
+struct pprof_locate_tally {
 	uint32_t n, n_named, n_with_files, n_with_lines;
 	bool has_inlined;
 };
@@ -30,7 +30,7 @@ struct locator {
 	const struct spots *spots;
 	struct pprof_mappings *mappings;
 	struct profile *profile;
-	struct tally *tallies; /* by mapping */
+	struct pprof_locate_tally *tallies; /* by mapping */
 	size_t n_tallies;
 	size_t text_bytes;
 	/* Of the image in work: its names, or NULL; by text of theirs the profile's, or NONE. */
@@ -148,9 +148,9 @@ static int locator_add_line(struct locator *l, const struct symbols_frame *frame
 	return r ? r : profile_add_function(l->profile, &f, &ret->function);
 }
 
-static int locator_get_tally(struct locator *l, uint32_t mapping, struct tally **ret)
+static int locator_get_tally(struct locator *l, uint32_t mapping, struct pprof_locate_tally **ret)
 {
-	struct tally *moved;
+	struct pprof_locate_tally *moved;
 	size_t n = l->profile->n_mappings;
 
 	if (mapping >= l->n_tallies) {
@@ -169,7 +169,7 @@ static int locator_tally(struct locator *l, uint32_t mapping, const struct symbo
 			 uint32_t n)
 {
 	uint32_t n_files = 0, n_lines = 0;
-	struct tally *t = NULL;
+	struct pprof_locate_tally *t = NULL;
 	int r;
 
 	if (mapping == PROFILE_NONE)
@@ -238,7 +238,7 @@ static void locator_mark_mappings(const struct locator *l)
 {
 	for (size_t i = 0; i < l->n_tallies; i++) {
 		struct profile_mapping *m = &l->profile->mappings[i];
-		const struct tally *t = &l->tallies[i];
+		const struct pprof_locate_tally *t = &l->tallies[i];
 
 		m->has_functions = t->n && t->n_named == t->n;
 		m->has_filenames = t->n && t->n_with_files == t->n;

@@ -162,18 +162,18 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 	return 0;
 }
 
-struct tally {
+struct pprof_mappings_tally {
 	const struct image *program; /* NULL: kernel threads */
 	const struct view_entry *e;
 	uint64_t count;
 };
 
 /* Adds one process's samples to its program's. */
-static int program_tally_add(struct tally **tallies, size_t *n, const struct view_entry *e,
-			     uint64_t count)
+static int program_tally_add(struct pprof_mappings_tally **tallies, size_t *n,
+			     const struct view_entry *e, uint64_t count)
 {
 	const struct image *program = e->process->program;
-	struct tally *moved;
+	struct pprof_mappings_tally *moved;
 
 	if (!program && !e->process->kernel_thread)
 		return 0;
@@ -187,15 +187,15 @@ static int program_tally_add(struct tally **tallies, size_t *n, const struct vie
 	if (!moved)
 		return error_origin(-ENOMEM);
 	*tallies = moved;
-	moved[(*n)++] = (struct tally){.program = program, .e = e, .count = count};
+	moved[(*n)++] = (struct pprof_mappings_tally){.program = program, .e = e, .count = count};
 	return 0;
 }
 
 /* The program with the most samples. *ret is untouched when none is known. */
 static int find_main_program(const struct view *view, const struct view_group *group,
-			     struct tally *ret)
+			     struct pprof_mappings_tally *ret)
 {
-	cleanup(freep) struct tally *tallies = NULL;
+	cleanup(freep) struct pprof_mappings_tally *tallies = NULL;
 	size_t n = 0, end = group->first + group->n;
 
 	for (size_t i = group->first; i < end;) {
@@ -220,7 +220,7 @@ int pprof_mappings_main(struct pprof_mappings *m, struct profile *p, const struc
 {
 	struct place place = {.kind = PLACE_IMAGE};
 	const struct mapping *all;
-	struct tally best = {0};
+	struct pprof_mappings_tally best = {0};
 	uint64_t address;
 	uint32_t ignored;
 	size_t n = 0;

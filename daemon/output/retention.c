@@ -16,7 +16,7 @@
 
 #define DAY_S 86400u
 
-struct run {
+struct retention_run {
 	struct store *store;
 	const struct retention_limits *limits;
 	uint64_t now_s;
@@ -24,7 +24,7 @@ struct run {
 	int error; /* the first one */
 };
 
-static bool retention_fail(struct run *run, int error, bool *is_stuck)
+static bool retention_fail(struct retention_run *run, int error, bool *is_stuck)
 {
 	if (!run->error)
 		run->error = error;
@@ -33,7 +33,7 @@ static bool retention_fail(struct run *run, int error, bool *is_stuck)
 }
 
 /* Whether the rest is for the next call. */
-static bool retention_is_at_limit(const struct run *run)
+static bool retention_is_at_limit(const struct retention_run *run)
 {
 	return run->limits->max_deleted && run->n_deleted >= run->limits->max_deleted;
 }
@@ -49,7 +49,7 @@ static const struct index_queue *find_kept_queue(const struct index_shelf *shelf
 }
 
 /* How many of @queue's oldest files no rule protects. */
-static size_t count_unprotected(const struct run *run, const struct index_shelf *shelf,
+static size_t count_unprotected(const struct retention_run *run, const struct index_shelf *shelf,
 				const struct index_queue *queue)
 {
 	const struct index_file *files = queue->files;
@@ -72,29 +72,29 @@ static size_t count_unprotected(const struct run *run, const struct index_shelf 
  * Deletes the file @i of @queue, its first or its last, and the directories that are empty then.
  * False: it could not, and leaves the queue alone for the rest of this run.
  */
-static bool delete_file(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
-			size_t i)
+static bool delete_file(struct retention_run *run, struct index_shelf *shelf,
+			struct index_queue *queue, size_t i)
 {
 	const struct index_file *file = &queue->files[i];
-	char path[STORE_PATH_SIZE], folder[STORE_PATH_SIZE];
+	char path[STORE_PATH_SIZE], dir[STORE_PATH_SIZE];
 
 	if (!index_path(shelf, file, path, sizeof(path)) ||
-	    !index_dir_path(shelf, file->start_s, folder, sizeof(folder)))
+	    !index_dir_path(shelf, file->start_s, dir, sizeof(dir)))
 		return retention_fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
 	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
 		return retention_fail(run, error_origin(-errno), &queue->is_stuck);
 	index_remove(&run->store->index, queue, i);
 	run->n_deleted++;
-	store_prune(run->store, folder);
+	store_prune(run->store, dir);
 	return true;
 }
 
-static bool retention_is_future(const struct run *run, uint64_t start_s)
+static bool retention_is_future(const struct retention_run *run, uint64_t start_s)
 {
 	return start_s > run->now_s + DAY_S;
 }
 
-static bool retention_is_older(const struct run *run, const struct index_file *file,
+static bool retention_is_older(const struct retention_run *run, const struct index_file *file,
 			       uint64_t keep_s)
 {
 	uint64_t end_s = file->start_s + file->seconds;
@@ -105,7 +105,8 @@ static bool retention_is_older(const struct run *run, const struct index_file *f
 }
 
 /* Deletes from the end of @queue what has come from a clock that was wrong, when that is old. */
-static void expire_future(struct run *run, struct index_shelf *shelf, struct index_queue *queue)
+static void expire_future(struct retention_run *run, struct index_shelf *shelf,
+			  struct index_queue *queue)
 {
 	uint64_t age = run->limits->max_age_s;
 
@@ -119,8 +120,8 @@ static void expire_future(struct run *run, struct index_shelf *shelf, struct ind
 }
 
 /* Deletes from the front of @queue what is older than @keep_s. */
-static void expire_queue(struct run *run, struct index_shelf *shelf, struct index_queue *queue,
-			 uint64_t keep_s)
+static void expire_queue(struct retention_run *run, struct index_shelf *shelf,
+			 struct index_queue *queue, uint64_t keep_s)
 {
 	size_t n;
 
@@ -134,7 +135,8 @@ static void expire_queue(struct run *run, struct index_shelf *shelf, struct inde
 }
 
 /* For how long files of @format are kept; 0: whatever their age. */
-static uint64_t age_limit(const struct run *run, const struct index_shelf *shelf, unsigned format)
+static uint64_t age_limit(const struct retention_run *run, const struct index_shelf *shelf,
+			  unsigned format)
 {
 	uint64_t age = run->limits->max_age_s, legacy = run->limits->legacy_keep_s;
 
@@ -143,7 +145,7 @@ static uint64_t age_limit(const struct run *run, const struct index_shelf *shelf
 	return !age || legacy < age ? legacy : age;
 }
 
-static void expire_windows(struct run *run)
+static void expire_windows(struct retention_run *run)
 {
 	struct index *index = &run->store->index;
 	struct index_shelf *shelf, *next;
@@ -160,7 +162,7 @@ static void expire_windows(struct run *run)
 }
 
 /* How many epochs there are that a clock which was right has begun. */
-static size_t count_real_epochs(const struct run *run)
+static size_t count_real_epochs(const struct retention_run *run)
 {
 	const struct index *index = &run->store->index;
 	size_t n = index->n_epochs;
@@ -171,13 +173,13 @@ static size_t count_real_epochs(const struct run *run)
 }
 
 /* Whether the epoch @i is none of those that stay. */
-static bool may_delete_epoch(const struct run *run, size_t i)
+static bool may_delete_epoch(const struct retention_run *run, size_t i)
 {
 	return i + RETENTION_EPOCHS_KEPT < count_real_epochs(run);
 }
 
 /* Like delete_file(). */
-static bool delete_epoch(struct run *run, size_t i)
+static bool delete_epoch(struct retention_run *run, size_t i)
 {
 	struct index *index = &run->store->index;
 	char path[STORE_PATH_SIZE];
@@ -192,7 +194,7 @@ static bool delete_epoch(struct run *run, size_t i)
 	return true;
 }
 
-static void expire_epochs(struct run *run)
+static void expire_epochs(struct retention_run *run)
 {
 	const struct index *index = &run->store->index;
 	uint64_t age = run->limits->max_age_s;
@@ -216,7 +218,7 @@ struct oldest {
 	size_t epoch;
 };
 
-static bool retention_find_oldest(struct run *run, struct oldest *ret)
+static bool retention_find_oldest(struct retention_run *run, struct oldest *ret)
 {
 	struct index *index = &run->store->index;
 	uint64_t oldest = UINT64_MAX;
@@ -247,7 +249,7 @@ static bool retention_find_oldest(struct run *run, struct oldest *ret)
 }
 
 /* Whether size and free space are within the limits. An unknown free space is enough. */
-static bool retention_has_room(const struct run *run)
+static bool retention_has_room(const struct retention_run *run)
 {
 	const struct retention_limits *limits = run->limits;
 	struct statvfs st;
@@ -259,7 +261,7 @@ static bool retention_has_room(const struct run *run)
 	return (uint64_t)st.f_bavail * st.f_frsize >= limits->min_free;
 }
 
-static void retention_make_room(struct run *run, uint64_t need)
+static void retention_make_room(struct retention_run *run, uint64_t need)
 {
 	uint64_t before = run->store->index.blocks;
 	struct oldest oldest;
@@ -281,7 +283,7 @@ static void retention_make_room(struct run *run, uint64_t need)
 int retention_run(struct store *store, const struct retention_limits *limits, uint64_t now_s,
 		  uint64_t need, uint64_t *ret_n)
 {
-	struct run run = {.store = store, .limits = limits, .now_s = now_s};
+	struct retention_run run = {.store = store, .limits = limits, .now_s = now_s};
 
 	expire_windows(&run);
 	expire_epochs(&run);

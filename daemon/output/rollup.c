@@ -45,7 +45,7 @@ struct rollup {
 	/* The hour in work. */
 	enum phase phase;
 	uint64_t n_scans; /* of the store, when it was begun */
-	char *folder;     /* the shelf's; NULL: there is none */
+	char *dir;        /* the shelf's; NULL: there is none */
 	uint64_t hour_s;
 	struct minute *minutes;
 	size_t n_minutes, n_merged, next;
@@ -87,7 +87,7 @@ static void rollup_forget_hour(struct rollup *r)
 	for (size_t i = 0; i < r->n_minutes; i++)
 		free(r->minutes[i].file.tail);
 	free(steal_ptr(&r->minutes));
-	free(steal_ptr(&r->folder));
+	free(steal_ptr(&r->dir));
 	r->n_minutes = r->n_merged = r->next = 0;
 	r->n_samples = 0;
 	r->samples = 0;
@@ -146,9 +146,9 @@ static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf, const 
 {
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
-	r->folder = strdup(shelf->folder);
+	r->dir = strdup(shelf->dir);
 	r->minutes = calloc(h->n, sizeof(*r->minutes));
-	if (!r->folder || !r->minutes)
+	if (!r->dir || !r->minutes)
 		return error_origin(-ENOMEM);
 	r->hour_s = h->start_s;
 	for (size_t i = h->first; i < h->end; i++) {
@@ -185,7 +185,7 @@ static int rollup_start_first(struct rollup *r, struct index_shelf *shelf, uint6
 	struct hour h = {.end = index_pprof(shelf)->first};
 
 	while (rollup_next_hour(index_pprof(shelf), &h) && h.start_s + INDEX_HOUR_S <= until_s)
-		if (h.n > 1 && !setbacks_has(&r->setbacks, shelf->folder, h.start_s))
+		if (h.n > 1 && !setbacks_has(&r->setbacks, shelf->dir, h.start_s))
 			return rollup_start_hour(r, shelf, &h);
 	return ROLLUP_E_IDLE;
 }
@@ -195,12 +195,12 @@ static int rollup_start_again(struct rollup *r, const struct setback *failed)
 	struct index_shelf *shelf;
 	struct hour h;
 
-	HASH_FIND_STR(r->store->index.shelves, failed->folder, shelf);
+	HASH_FIND_STR(r->store->index.shelves, failed->dir, shelf);
 	h.end = shelf ? index_pprof(shelf)->first : 0;
 	while (shelf && rollup_next_hour(index_pprof(shelf), &h))
 		if (h.n > 1 && h.start_s == failed->hour_s)
 			return rollup_start_hour(r, shelf, &h);
-	setbacks_remove(&r->setbacks, failed->folder, failed->hour_s); /* done, or collected */
+	setbacks_remove(&r->setbacks, failed->dir, failed->hour_s); /* done, or collected */
 	return ROLLUP_E_IDLE;
 }
 
@@ -217,7 +217,7 @@ static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 		struct index_shelf *s = r->store->index.shelves;
 
 		for (; s && e == ROLLUP_E_IDLE; s = s->hh.next)
-			if (!s->is_session && setbacks_has_dir(&r->setbacks, s->folder) == behind)
+			if (!s->is_session && setbacks_has_dir(&r->setbacks, s->dir) == behind)
 				e = rollup_start_first(r, s, until_s);
 	}
 	while (e == ROLLUP_E_IDLE && (failed = setbacks_due(&r->setbacks, now_s)))
@@ -303,11 +303,11 @@ static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 	const struct names_window window = {.start_s = r->hour_s,
 					    .seconds = INDEX_HOUR_S,
 					    .tail = "pb.gz"};
-	char folder[STORE_PATH_SIZE], name[64];
-	const struct batch_file file = {.folder = folder, .name = name, .owner = STORE_NOBODY};
+	char dir[STORE_PATH_SIZE], name[64];
+	const struct batch_file file = {.dir = dir, .name = name, .owner = STORE_NOBODY};
 	int e;
 
-	if (!index_dir_path(shelf, r->hour_s, folder, sizeof(folder)) ||
+	if (!index_dir_path(shelf, r->hour_s, dir, sizeof(dir)) ||
 	    !names_window(&window, name, sizeof(name)))
 		return error_origin(-ENAMETOOLONG);
 	e = pprof_writer_new(&r->writer, GZIP_LEVEL);
@@ -422,7 +422,7 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 /* Removes what went into the hour, at most @max files. One that stays the next start tries. */
 static int rollup_remove_minutes(struct rollup *r, size_t max)
 {
-	const struct index_shelf shelf = {.folder = r->folder};
+	const struct index_shelf shelf = {.dir = r->dir};
 	int first = 0;
 
 	for (; r->next < r->n_minutes && max; r->next++, max--) {
@@ -477,14 +477,14 @@ static int rollup_run_phase(struct rollup *r, struct index_shelf *shelf)
 /* What is not even begun, or is written and not tidied up after, did not fail. */
 static void rollup_set_back(struct rollup *r, uint64_t now_s)
 {
-	const struct index_shelf shelf = {.folder = r->folder};
+	const struct index_shelf shelf = {.dir = r->dir};
 	const struct index_file hour = {.start_s = r->hour_s, .seconds = INDEX_HOUR_S};
 
 	if (!index_path(&shelf, &hour, r->path, sizeof(r->path)))
 		r->path[0] = '\0';
 	/* Without memory for it, it is merely the first one again. */
 	if (r->phase != PHASE_REMOVE)
-		(void)setbacks_add(&r->setbacks, r->folder, r->hour_s, now_s);
+		(void)setbacks_add(&r->setbacks, r->dir, r->hour_s, now_s);
 }
 
 int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
@@ -492,18 +492,18 @@ int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 	struct index_shelf *shelf;
 	int e = ROLLUP_E_OK;
 
-	if (r->folder && r->n_scans != r->store->n_scans)
+	if (r->dir && r->n_scans != r->store->n_scans)
 		rollup_forget_hour(r);
-	if (!r->folder)
+	if (!r->dir)
 		e = rollup_find_hour(r, until_s, now_s);
 	if (!e) {
-		HASH_FIND_STR(r->store->index.shelves, r->folder, shelf);
+		HASH_FIND_STR(r->store->index.shelves, r->dir, shelf);
 		if (shelf)
 			e = rollup_run_phase(r, shelf);
 		else
 			rollup_reset(r); /* collected, all of it */
 	}
-	if (e < 0 && r->folder)
+	if (e < 0 && r->dir)
 		rollup_set_back(r, now_s);
 	if (e < 0)
 		rollup_reset(r);

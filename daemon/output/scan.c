@@ -22,7 +22,7 @@ struct scan {
 	struct index_epoch *epoch;
 };
 
-typedef int (*scan_visitor)(struct scan *scan, int folder, const char *name);
+typedef int (*scan_visitor)(struct scan *scan, int dir, const char *name);
 
 static int scan_dir(struct scan *scan, int parent, const char *name, scan_visitor visit)
 {
@@ -51,7 +51,7 @@ static int scan_dir(struct scan *scan, int parent, const char *name, scan_visito
 }
 
 /* Descends into @name and removes it if nothing is left in it. */
-static int scan_below(struct scan *scan, int folder, const char *name, scan_visitor visit)
+static int scan_below(struct scan *scan, int dir, const char *name, scan_visitor visit)
 {
 	char path[STORE_PATH_SIZE];
 	struct scan below = *scan;
@@ -60,13 +60,13 @@ static int scan_below(struct scan *scan, int folder, const char *name, scan_visi
 	if (snprintf(path, sizeof(path), "%s/%s", scan->path, name) >= (int)sizeof(path))
 		return 0;
 	below.path = path;
-	r = scan_dir(&below, folder, name, visit);
+	r = scan_dir(&below, dir, name, visit);
 	if (!r)
-		(void)scan->store->ops->unlink(folder, name, AT_REMOVEDIR);
+		(void)scan->store->ops->unlink(dir, name, AT_REMOVEDIR);
 	return r;
 }
 
-static int visit_window(struct scan *scan, int folder, const char *name)
+static int visit_window(struct scan *scan, int dir, const char *name)
 {
 	char expected[STORE_PATH_SIZE];
 	struct names_window window;
@@ -77,20 +77,20 @@ static int visit_window(struct scan *scan, int folder, const char *name)
 	    !index_dir_path(scan->shelf, window.start_s, expected, sizeof(expected)) ||
 	    strcmp(expected, scan->path) != 0)
 		return 0;
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	/* Directories tell their files in no order. */
 	return index_append(&scan->store->index, scan->shelf, &window, (uint64_t)st.st_blocks,
 			    INDEX_SAMPLES_UNKNOWN);
 }
 
-static int visit_day(struct scan *scan, int folder, const char *name)
+static int visit_day(struct scan *scan, int dir, const char *name)
 {
-	return names_parse_day(name) ? scan_below(scan, folder, name, visit_window) : 0;
+	return names_parse_day(name) ? scan_below(scan, dir, name, visit_window) : 0;
 }
 
 /* A service or a session: @visit is what its directory holds. */
-static int scan_shelf(struct scan *scan, int folder, const char *name, scan_visitor visit)
+static int scan_shelf(struct scan *scan, int dir, const char *name, scan_visitor visit)
 {
 	char path[STORE_PATH_SIZE], text[NAME_MAX + 1];
 	int r;
@@ -101,38 +101,38 @@ static int scan_shelf(struct scan *scan, int folder, const char *name, scan_visi
 	r = index_shelf(&scan->store->index, path, &scan->shelf);
 	if (r)
 		return r;
-	r = scan_below(scan, folder, name, visit);
+	r = scan_below(scan, dir, name, visit);
 	index_sort(scan->shelf);
 	index_drop_shelf(&scan->store->index, scan->shelf);
 	return r;
 }
 
-static int visit_service(struct scan *scan, int folder, const char *name)
+static int visit_service(struct scan *scan, int dir, const char *name)
 {
-	return scan_shelf(scan, folder, name, visit_day);
+	return scan_shelf(scan, dir, name, visit_day);
 }
 
-static int visit_session(struct scan *scan, int folder, const char *name)
+static int visit_session(struct scan *scan, int dir, const char *name)
 {
-	return scan_shelf(scan, folder, name, visit_window);
+	return scan_shelf(scan, dir, name, visit_window);
 }
 
-static int visit_image(struct scan *scan, int folder, const char *name)
+static int visit_image(struct scan *scan, int dir, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		return 0;
 	index_epoch_changed(&scan->store->index, scan->epoch, (uint64_t)st.st_blocks, 1);
 	return 0;
 }
 
-static int visit_host(struct scan *scan, int folder, const char *name)
+static int visit_host(struct scan *scan, int dir, const char *name)
 {
-	return scan_below(scan, folder, name, visit_image);
+	return scan_below(scan, dir, name, visit_image);
 }
 
-static int visit_epoch(struct scan *scan, int folder, const char *name)
+static int visit_epoch(struct scan *scan, int dir, const char *name)
 {
 	struct index *index = &scan->store->index;
 	uint64_t begin_s;
@@ -143,7 +143,7 @@ static int visit_epoch(struct scan *scan, int folder, const char *name)
 	r = index_epoch(index, name, begin_s, &scan->epoch);
 	if (r)
 		return r;
-	r = scan_below(scan, folder, name, visit_host);
+	r = scan_below(scan, dir, name, visit_host);
 	if (!r && !scan->epoch->n_files)
 		index_drop_epoch(index, (size_t)(scan->epoch - index->epochs));
 	return r;
@@ -152,7 +152,7 @@ static int visit_epoch(struct scan *scan, int folder, const char *name)
 int store_scan(struct store *store)
 {
 	static const struct {
-		const char *folder;
+		const char *dir;
 		scan_visitor visit;
 	} parts[] = {
 		{"services", visit_service},
@@ -162,9 +162,9 @@ int store_scan(struct store *store)
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && !r; i++) {
-		struct scan scan = {.store = store, .path = parts[i].folder};
+		struct scan scan = {.store = store, .path = parts[i].dir};
 
-		r = scan_dir(&scan, store->fd, parts[i].folder, parts[i].visit);
+		r = scan_dir(&scan, store->fd, parts[i].dir, parts[i].visit);
 	}
 	return r;
 }

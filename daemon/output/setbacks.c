@@ -14,24 +14,24 @@
 void setbacks_deinit(struct setbacks *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		free(s->all[i].folder);
+		free(s->all[i].dir);
 	free(s->all);
 	*s = (struct setbacks){0};
 }
 
 /* Where it stands, or s->n. */
-static size_t setbacks_find(const struct setbacks *s, const char *folder, uint64_t hour_s)
+static size_t setbacks_find(const struct setbacks *s, const char *dir, uint64_t hour_s)
 {
 	size_t i = 0;
 
-	while (i < s->n && (s->all[i].hour_s != hour_s || strcmp(s->all[i].folder, folder) != 0))
+	while (i < s->n && (s->all[i].hour_s != hour_s || strcmp(s->all[i].dir, dir) != 0))
 		i++;
 	return i;
 }
 
 static void setbacks_remove_at(struct setbacks *s, size_t i)
 {
-	free(s->all[i].folder);
+	free(s->all[i].dir);
 	s->all[i] = s->all[--s->n];
 }
 
@@ -45,7 +45,7 @@ static void setbacks_drop_first_due(struct setbacks *s)
 	setbacks_remove_at(s, first);
 }
 
-static int setbacks_append(struct setbacks *s, const char *folder, uint64_t hour_s)
+static int setbacks_append(struct setbacks *s, const char *dir, uint64_t hour_s)
 {
 	struct setback *moved;
 
@@ -55,21 +55,21 @@ static int setbacks_append(struct setbacks *s, const char *folder, uint64_t hour
 	if (!moved)
 		return error_origin(-ENOMEM);
 	s->all = moved;
-	moved[s->n] = (struct setback){.folder = strdup(folder), .hour_s = hour_s};
-	if (!moved[s->n].folder)
+	moved[s->n] = (struct setback){.dir = strdup(dir), .hour_s = hour_s};
+	if (!moved[s->n].dir)
 		return error_origin(-ENOMEM);
 	s->n++;
 	return 0;
 }
 
-int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64_t now_s)
+int setbacks_add(struct setbacks *s, const char *dir, uint64_t hour_s, uint64_t now_s)
 {
 	struct setback *b;
-	int r = setbacks_has(s, folder, hour_s) ? 0 : setbacks_append(s, folder, hour_s);
+	int r = setbacks_has(s, dir, hour_s) ? 0 : setbacks_append(s, dir, hour_s);
 
 	if (r)
 		return r;
-	b = &s->all[setbacks_find(s, folder, hour_s)];
+	b = &s->all[setbacks_find(s, dir, hour_s)];
 	b->pause_s = b->pause_s ? 2 * b->pause_s : SETBACKS_PAUSE_S;
 	if (b->pause_s > SETBACKS_PAUSE_MAX_S)
 		b->pause_s = SETBACKS_PAUSE_MAX_S;
@@ -77,23 +77,23 @@ int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64
 	return 0;
 }
 
-void setbacks_remove(struct setbacks *s, const char *folder, uint64_t hour_s)
+void setbacks_remove(struct setbacks *s, const char *dir, uint64_t hour_s)
 {
-	size_t i = setbacks_find(s, folder, hour_s);
+	size_t i = setbacks_find(s, dir, hour_s);
 
 	if (i < s->n)
 		setbacks_remove_at(s, i);
 }
 
-bool setbacks_has(const struct setbacks *s, const char *folder, uint64_t hour_s)
+bool setbacks_has(const struct setbacks *s, const char *dir, uint64_t hour_s)
 {
-	return setbacks_find(s, folder, hour_s) < s->n;
+	return setbacks_find(s, dir, hour_s) < s->n;
 }
 
-bool setbacks_has_dir(const struct setbacks *s, const char *folder)
+bool setbacks_has_dir(const struct setbacks *s, const char *dir)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (strcmp(s->all[i].folder, folder) == 0)
+		if (strcmp(s->all[i].dir, dir) == 0)
 			return true;
 	return false;
 }

@@ -18,7 +18,7 @@
 #define SETBACKS_PAUSE_MAX_S 21600u
 
 struct setback {
-	char *folder; /* the shelf's */
+	char *dir; /* the shelf's */
 	uint64_t hour_s;
 	uint64_t due_s;
 	uint64_t pause_s; /* the last one */
@@ -32,11 +32,11 @@ struct setbacks {
 
 void setbacks_deinit(struct setbacks *s);
 /* It failed at @now_s, perhaps once more. Returns 0 or -ENOMEM. */
-int setbacks_add(struct setbacks *s, const char *folder, uint64_t hour_s, uint64_t now_s);
+int setbacks_add(struct setbacks *s, const char *dir, uint64_t hour_s, uint64_t now_s);
 /* It is done, or gone. */
-void setbacks_remove(struct setbacks *s, const char *folder, uint64_t hour_s);
-bool setbacks_has(const struct setbacks *s, const char *folder, uint64_t hour_s);
-bool setbacks_has_dir(const struct setbacks *s, const char *folder);
+void setbacks_remove(struct setbacks *s, const char *dir, uint64_t hour_s);
+bool setbacks_has(const struct setbacks *s, const char *dir, uint64_t hour_s);
+bool setbacks_has_dir(const struct setbacks *s, const char *dir);
 /* The one that has been due for longest; NULL: none is. Valid until one is added or removed. */
 const struct setback *setbacks_due(const struct setbacks *s, uint64_t now_s);
 

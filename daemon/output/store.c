@@ -27,28 +27,28 @@
 #include "common/read_end.h"
 #include "common/units.h"
 
-#define MODE_FOLDER   0750
+#define MODE_DIR      0750
 #define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
 #define MODE_SESSION  0700
 
-static int system_open(int folder, const char *name, int flags, mode_t mode)
+static int system_open(int dir, const char *name, int flags, mode_t mode)
 {
-	return openat(folder, name, flags, mode);
+	return openat(dir, name, flags, mode);
 }
 
-static int system_rename(int folder, const char *from, const char *to, unsigned flags)
+static int system_rename(int dir, const char *from, const char *to, unsigned flags)
 {
-	return renameat2(folder, from, folder, to, flags);
+	return renameat2(dir, from, dir, to, flags);
 }
 
 const struct file_ops file_ops_system = {
-	.make_folder = mkdirat,
+	.make_dir = mkdirat,
 	.open = system_open,
 	.write = write,
 	.sync = syncfs,
 	.sync_file = fsync,
 	.rename = system_rename,
-	.sync_folder = fsync,
+	.sync_dir = fsync,
 	.unlink = unlinkat,
 };
 
@@ -107,7 +107,7 @@ static int store_make_dir(struct store *store, int parent, const char *name, mod
 	cleanup(closep) int fd = -1;
 	int r;
 
-	*ret_made = store->ops->make_folder(parent, name, mode) == 0;
+	*ret_made = store->ops->make_dir(parent, name, mode) == 0;
 	if (!*ret_made && errno != EEXIST)
 		return error_origin(-errno);
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -128,7 +128,7 @@ static mode_t store_dir_mode(const char *path)
 		return MODE_SESSIONS;
 	if (strncmp(path, "sessions/", 9) == 0)
 		return MODE_SESSION;
-	return MODE_FOLDER;
+	return MODE_DIR;
 }
 
 int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given)
@@ -207,10 +207,9 @@ DIR *store_dir_of(int fd)
 	return dir;
 }
 
-int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length)
+int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(closep) int fd = openat(folder, name,
-					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	cleanup(closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 	int r;
 
@@ -310,12 +309,12 @@ uint64_t store_get_number(int fd, const char *attribute)
 
 static int store_make_dirs(struct store *store)
 {
-	static const char *const folders[] = {"services", "sessions", "images"};
+	static const char *const dirs[] = {"services", "sessions", "images"};
 	bool given;
 
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		cleanup(closep) int folder = -1;
-		int r = store_open_dir(store, folders[i], STORE_NOBODY, &folder, &given);
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		cleanup(closep) int dir = -1;
+		int r = store_open_dir(store, dirs[i], STORE_NOBODY, &dir, &given);
 
 		if (r)
 			return r;

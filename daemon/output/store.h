@@ -32,14 +32,14 @@
  * or be the last thing a process does. Each sets errno like the call it stands for.
  */
 struct file_ops {
-	int (*make_folder)(int folder, const char *name, mode_t mode);
-	int (*open)(int folder, const char *name, int flags, mode_t mode);
+	int (*make_dir)(int dir, const char *name, mode_t mode);
+	int (*open)(int dir, const char *name, int flags, mode_t mode);
 	ssize_t (*write)(int fd, const void *data, size_t length);
 	int (*sync)(int fd); /* the whole file system */
 	int (*sync_file)(int fd);
-	int (*rename)(int folder, const char *from, const char *to, unsigned flags);
-	int (*sync_folder)(int fd);
-	int (*unlink)(int folder, const char *name, int flags);
+	int (*rename)(int dir, const char *from, const char *to, unsigned flags);
+	int (*sync_dir)(int fd);
+	int (*unlink)(int dir, const char *name, int flags);
 };
 
 /* The real ones. */
@@ -89,8 +89,8 @@ int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret,
 int store_enter(struct store *store, const char *path, int *ret);
 /* The directory @fd, which is taken over, to be read; NULL: there is no memory. */
 DIR *store_dir_of(int fd);
-/* Reads a whole file below @folder. -ENOENT, -EFBIG past @max, else negative errno. */
-int store_read(int folder, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
+/* Reads a whole file below @dir. -ENOENT, -EFBIG past @max, else negative errno. */
+int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
 
 /*
  * The one walk over the store (scan.c): removes temporary files and empty directories of ours, and

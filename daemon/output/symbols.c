@@ -322,7 +322,7 @@ int symbols_headers(struct symbols *s, struct image *image)
 /* --- asking for names ------------------------------------------------------------------------- */
 
 /* Which names are needed, and how they are asked for; borrowed but for @missing. */
-struct question {
+struct symbols_question {
 	struct symbols_entry *e;
 	struct symbols_names **names; /* the entry's, of the depth that is needed */
 	const uint64_t *addresses;
@@ -335,7 +335,7 @@ struct question {
 	bool by_address;  /* as in symbols_names_add() */
 };
 
-static void question_deinit(struct question *q)
+static void question_deinit(struct symbols_question *q)
 {
 	free(q->missing);
 }
@@ -348,7 +348,7 @@ static void symbols_count_asked(struct symbols *s, struct symbols_entry *e)
 }
 
 /* Asks for @addresses, none of which @names knows. Returns ASK_* or negative errno. */
-static int symbols_ask(struct symbols *s, struct question *q, struct symbols_names *names,
+static int symbols_ask(struct symbols *s, struct symbols_question *q, struct symbols_names *names,
 		       const uint64_t *addresses, size_t n)
 {
 	struct symbols_entry *e = q->e;
@@ -376,7 +376,7 @@ static int symbols_ask(struct symbols *s, struct question *q, struct symbols_nam
 }
 
 /* The depth's names of q->e, made if need be, and what is missing in them. */
-static int question_begin(struct question *q, unsigned depth)
+static int question_begin(struct symbols_question *q, unsigned depth)
 {
 	const struct symbols_frame *ignored;
 	uint32_t n_ignored;
@@ -398,7 +398,7 @@ static int question_begin(struct question *q, unsigned depth)
 }
 
 /* @r: what came of asking. */
-static int symbols_end(struct symbols *s, const struct question *q, int r,
+static int symbols_end(struct symbols *s, const struct symbols_question *q, int r,
 		       const struct symbols_names **ret)
 {
 	symbols_recount_entry(s, q->e);
@@ -419,8 +419,8 @@ static void symbols_close_oldest_debug(struct symbols *s, const struct symbols_e
 }
 
 /* Asks for what is missing. @fd: open on @image. */
-static int symbols_ask_image(struct symbols *s, struct question *q, struct image *image, int fd,
-			     unsigned depth)
+static int symbols_ask_image(struct symbols *s, struct symbols_question *q, struct image *image,
+			     int fd, unsigned depth)
 {
 	const struct debug_choice *debug = &q->e->debug.choice;
 	bool is_nameless;
@@ -447,7 +447,7 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 	const struct symbols_key key = symbols_image_key(image);
 	const bool is_vdso = image->kind == IMAGE_VDSO;
 	unsigned depth = want_lines ? SYMBOLS_LINES : SYMBOLS_FUNCTIONS;
-	cleanup(question_deinit) struct question q = {
+	cleanup(question_deinit) struct symbols_question q = {
 		.addresses = addresses,
 		.n = n,
 		.file = {&image->is_bad, image->path},
@@ -480,7 +480,7 @@ int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
 			   const uint64_t *addresses, size_t n, const struct symbols_names **ret)
 {
 	const struct symbols_key key = {.id = image->id, .domain = SYMBOLS_KERNEL};
-	cleanup(question_deinit) struct question q = {.addresses = addresses, .n = n};
+	cleanup(question_deinit) struct symbols_question q = {.addresses = addresses, .n = n};
 	int r = symbols_get_entry(s, &key, &q.e);
 
 	if (!r)
@@ -499,7 +499,7 @@ int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
 /* --- generated code --------------------------------------------------------------------------- */
 
 /* The file has changed. What was known stays if there is no answer now. */
-static int symbols_reread_jit(struct symbols *s, struct question *q,
+static int symbols_reread_jit(struct symbols *s, struct symbols_question *q,
 			      const struct file_version *version)
 {
 	cleanup(symbols_names_freep) struct symbols_names *names = NULL;
@@ -524,8 +524,8 @@ static bool file_version_equal(const struct file_version *a, const struct file_v
 }
 
 /* @fd: open on @file. */
-static int symbols_ask_jit(struct symbols *s, struct question *q, const struct jit_file *file,
-			   int fd)
+static int symbols_ask_jit(struct symbols *s, struct symbols_question *q,
+			   const struct jit_file *file, int fd)
 {
 	struct file_version version;
 	struct stat st;
@@ -547,7 +547,7 @@ int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t
 			size_t n, const struct symbols_names **ret)
 {
 	const struct symbols_key key = {.id = file->id, .domain = SYMBOLS_JIT};
-	cleanup(question_deinit) struct question q = {
+	cleanup(question_deinit) struct symbols_question q = {
 		.addresses = addresses,
 		.n = n,
 		.request = worker_request_of(WORKER_JIT, -1),

@@ -57,10 +57,10 @@ struct symbols_stats {
 	char last_bad_image[256];
 	uint64_t last_bad_ns;                   /* CLOCK_MONOTONIC of it; 0: none yet */
 	uint64_t images_asked, addresses_asked; /* an image counts once a window */
-	uint64_t slow_folders; /* roots in which a debug file did not open in time */
-	uint64_t openers_lost; /* times that there was nobody to open a debug file */
-	char trouble[64];      /* why the worker does not run at the moment; "" it does */
-	int worker;            /* its process, or 0 */
+	uint64_t slow_directories; /* roots in which a debug file did not open in time */
+	uint64_t openers_lost;     /* times that there was nobody to open a debug file */
+	char trouble[64];          /* why the worker does not run at the moment; "" it does */
+	int worker;                /* its process, or 0 */
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options);

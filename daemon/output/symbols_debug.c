@@ -16,7 +16,7 @@
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug/"
+#define DEBUG_DIR "/usr/lib/debug/"
 /* A root in which something did not open in time is left alone for so long. */
 #define SLOW_NS (600 * NS_PER_S)
 
@@ -63,8 +63,8 @@ static int symbols_debug_open_below(struct opening *opening, const char *path)
 	struct asker *asker = f->asker;
 	struct mount_root *root = opening->image->root;
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	enum mount_root_place where = strncmp(path, DEBUG_FOLDER, strlen(DEBUG_FOLDER)) == 0
-					      ? MOUNT_ROOT_DEBUG_FOLDER
+	enum mount_root_place where = strncmp(path, DEBUG_DIR, strlen(DEBUG_DIR)) == 0
+					      ? MOUNT_ROOT_DEBUG_DIR
 					      : MOUNT_ROOT_ELSEWHERE;
 	bool may_have_fuse = atomic_load(&root->may_have_fuse);
 	unsigned flags = (may_have_fuse ? 0 : FILE_OPENER_CROSS_MOUNTS) |
@@ -89,7 +89,7 @@ static int symbols_debug_open_below(struct opening *opening, const char *path)
 		return -1;
 	}
 	asker->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
-	asker->stats.slow_folders++;
+	asker->stats.slow_directories++;
 	root->slow_until_ns[where] = clock_ns(CLOCK_MONOTONIC) + SLOW_NS;
 	return -1;
 }

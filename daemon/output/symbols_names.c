@@ -21,13 +21,13 @@
 #define RECENT_MAX 1024u
 #define READ_MAX   (4 * (size_t)WORKER_ANSWER_MAX)
 
-struct range {
+struct symbols_names_range {
 	uint64_t start, last; /* both included: the last address has no successor */
 	uint32_t first, n_frames;
 };
 
 struct symbols_names {
-	struct range *ranges;
+	struct symbols_names_range *ranges;
 	size_t n_ranges;
 	struct symbols_frame *frames;
 	size_t n_frames, frames_allocated;
@@ -40,7 +40,7 @@ struct symbols_names {
 	struct profile_hash_key hash_key;
 };
 
-struct text {
+struct symbols_names_text {
 	const char *data;
 	size_t length;
 };
@@ -54,14 +54,14 @@ struct addition {
 	const struct answer_names *answer;
 	struct recent recent[RECENT_MAX];
 	size_t n_read;
-	struct range *ranges;
+	struct symbols_names_range *ranges;
 	size_t n_ranges;
 };
 
 static int symbols_names_is_text(const void *owner, uint32_t index, const void *key)
 {
 	const struct symbols_names *n = owner;
-	const struct text *text = key;
+	const struct symbols_names_text *text = key;
 	const char *data = n->text + n->texts[index];
 
 	return memcmp(data, text->data, text->length) == 0 && !data[text->length];
@@ -71,7 +71,7 @@ static int symbols_names_is_text(const void *owner, uint32_t index, const void *
 static int symbols_names_intern(struct symbols_names *n, const char *data, size_t length,
 				uint32_t *ret)
 {
-	const struct text text = {.data = data, .length = length};
+	const struct symbols_names_text text = {.data = data, .length = length};
 	uint32_t hash = profile_hash(&n->hash_key, data, length);
 	int r;
 
@@ -134,7 +134,7 @@ bool symbols_names_find(const struct symbols_names *n, uint64_t address,
 			const struct symbols_frame **ret, uint32_t *ret_n)
 {
 	size_t before = symbols_names_before(n, address);
-	const struct range *r = before ? &n->ranges[before - 1] : NULL;
+	const struct symbols_names_range *r = before ? &n->ranges[before - 1] : NULL;
 
 	if (!r || address > r->last)
 		return false;
@@ -191,7 +191,8 @@ static int addition_add_frames(struct addition *a, const struct worker_location 
  * False: @address has become known.
  */
 static bool addition_cut_range(const struct addition *a, uint64_t address,
-			       const struct worker_location *l, bool by_address, struct range *ret)
+			       const struct worker_location *l, bool by_address,
+			       struct symbols_names_range *ret)
 {
 	const struct symbols_names *n = a->names;
 	size_t before = symbols_names_before(n, address);
@@ -212,14 +213,14 @@ static bool addition_cut_range(const struct addition *a, uint64_t address,
 		if (previous >= start)
 			start = previous + 1;
 	}
-	*ret = (struct range){.start = start, .last = last};
+	*ret = (struct symbols_names_range){.start = start, .last = last};
 	return true;
 }
 
 static int addition_add_location(struct addition *a, uint64_t address,
 				 const struct worker_location *l, bool by_address)
 {
-	struct range range;
+	struct symbols_names_range range;
 	int r;
 
 	if (!addition_cut_range(a, address, l, by_address, &range))
@@ -233,9 +234,10 @@ static int addition_add_location(struct addition *a, uint64_t address,
 	return 0;
 }
 
-static int symbols_names_merge(struct symbols_names *n, const struct range *more, size_t n_more)
+static int symbols_names_merge(struct symbols_names *n, const struct symbols_names_range *more,
+			       size_t n_more)
 {
-	struct range *merged = calloc(n->n_ranges + n_more + 1, sizeof(*merged));
+	struct symbols_names_range *merged = calloc(n->n_ranges + n_more + 1, sizeof(*merged));
 	size_t i = 0, j = 0, at = 0;
 
 	if (!merged)
@@ -255,8 +257,8 @@ static int symbols_names_merge(struct symbols_names *n, const struct range *more
 int symbols_names_add(struct symbols_names *n, const uint64_t *addresses,
 		      const struct answer_names *answer, bool by_address)
 {
-	cleanup(freep) struct range *ranges = calloc((size_t)answer->n_locations + 1,
-						     sizeof(*ranges));
+	cleanup(freep) struct symbols_names_range *ranges = calloc((size_t)answer->n_locations + 1,
+								   sizeof(*ranges));
 	struct addition a = {.names = n, .answer = answer, .ranges = ranges};
 	int r = 0;
 

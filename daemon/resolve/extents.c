@@ -14,14 +14,14 @@
 #include "common/partition_point.h"
 #include "common/room.h"
 
-struct run {
+struct extents_run {
 	size_t first, n;
 	uint64_t since_ns; /* resting: since when */
 };
 
 struct extents {
 	uint64_t rest_ns;
-	struct run *gaps, *queue;
+	struct extents_run *gaps, *queue;
 	size_t n_gaps, max_gaps, n_resting, max_resting, n_out;
 	size_t n_unused;
 };
@@ -48,7 +48,7 @@ int extents_new(struct extents **ret, size_t n, uint64_t rest_ns)
 	e->rest_ns = rest_ns;
 	e->n_unused = n;
 	if (n)
-		e->gaps[e->n_gaps++] = (struct run){.n = n};
+		e->gaps[e->n_gaps++] = (struct extents_run){.n = n};
 	*ret = steal_ptr(&e);
 	return 0;
 }
@@ -63,10 +63,10 @@ void extents_free(struct extents *e)
 }
 
 /* Joins @run to the gaps around it. */
-static void add_gap(struct extents *e, struct run run)
+static void add_gap(struct extents *e, struct extents_run run)
 {
 	size_t n = partition_point(e->n_gaps, i, e->gaps[i].first < run.first);
-	struct run *before, *after;
+	struct extents_run *before, *after;
 
 	before = n > 0 ? &e->gaps[n - 1] : NULL;
 	after = n < e->n_gaps ? &e->gaps[n] : NULL;
@@ -105,7 +105,7 @@ int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_f
 
 	reclaim_rested_runs(e, now_ns);
 	for (size_t i = 0; i < e->n_gaps; i++) {
-		struct run *gap = &e->gaps[i];
+		struct extents_run *gap = &e->gaps[i];
 
 		if (gap->n < n)
 			continue;
@@ -129,7 +129,7 @@ int extents_allocate(struct extents *e, size_t n, uint64_t now_ns, size_t *ret_f
 
 void extents_release(struct extents *e, size_t first, size_t n, uint64_t now_ns)
 {
-	e->queue[e->n_resting++] = (struct run){.first = first, .n = n, .since_ns = now_ns};
+	e->queue[e->n_resting++] = (struct extents_run){.first = first, .n = n, .since_ns = now_ns};
 	e->n_out--;
 	e->n_unused += n;
 }

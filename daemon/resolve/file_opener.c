@@ -20,7 +20,7 @@
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
 
-struct request {
+struct file_opener_request {
 	uint64_t id;
 	uint32_t flags;
 	char path[PATH_MAX]; /* sent as far as it is long */
@@ -29,7 +29,7 @@ struct request {
 struct file_opener {
 	struct keeper keeper;
 	uint64_t wait_ns, next_id;
-	struct request request; /* the servant's, and ours to send */
+	struct file_opener_request request; /* the servant's, and ours to send */
 };
 
 /* --- the servant, async-signal-safe ----------------------------------------------------------- */
@@ -44,7 +44,7 @@ static bool is_refused_filesystem(int named, unsigned flags)
 	       (fs.f_type == OVERLAYFS_SUPER_MAGIC && !(flags & FILE_OPENER_TRUST_OVERLAYS));
 }
 
-static int open_requested_file(int root_fd, const struct request *request)
+static int open_requested_file(int root_fd, const struct file_opener_request *request)
 {
 	bool cross_mounts = request->flags & FILE_OPENER_CROSS_MOUNTS;
 	cleanup(closep) int named = debug_files_open_path(root_fd, cross_mounts, request->path);
@@ -56,14 +56,14 @@ static int open_requested_file(int root_fd, const struct request *request)
 
 static void file_opener_serve(int data_fd, uint64_t first_id, void *memory)
 {
-	struct request *request = memory;
+	struct file_opener_request *request = memory;
 
 	for (;;) {
 		cleanup(fd_packet_deinit) struct fd_packet packet;
 		cleanup(closep) int fd = -1; /* not FUSE, so that closing asks nobody */
 
 		if (fd_packet_receive(data_fd, request, sizeof(*request), 0, &packet) ||
-		    packet.length < offsetof(struct request, path) ||
+		    packet.length < offsetof(struct file_opener_request, path) ||
 		    packet.length == sizeof(*request))
 			return;
 		((char *)request)[packet.length] = '\0';
@@ -144,8 +144,9 @@ int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsig
 	o->request.flags = flags;
 	memcpy(o->request.path, path, length);
 	/* One is under way at most: there is room. */
-	if (fd_packet_send(o->keeper.data_fd, &o->request, offsetof(struct request, path) + length,
-			   &root_fd, 1, MSG_DONTWAIT)) {
+	if (fd_packet_send(o->keeper.data_fd, &o->request,
+			   offsetof(struct file_opener_request, path) + length, &root_fd, 1,
+			   MSG_DONTWAIT)) {
 		keeper_lose(&o->keeper);
 		return FILE_OPENER_E_LOST;
 	}

@@ -3,10 +3,10 @@
 #define PROFD_RESOLVE_FILE_OPENER_H
 
 /*
- * Opens files in folders that strangers rule. A walk to a file asks every file system on the way,
- * and one of those may be served by whoever wants to see us wait (FUSE), or by a server that is
- * gone (NFS). So the walk happens in a child process (keeper.h), and what takes too long is as good
- * as not there.
+ * Opens files in directories that strangers rule. A walk to a file asks every file system on the
+ * way, and one of those may be served by whoever wants to see us wait (FUSE), or by a server that
+ * is gone (NFS). So the walk happens in a child process (keeper.h), and what takes too long is as
+ * good as not there.
  *
  * What is on FUSE is not opened at all: even close(2) would ask there. An overlay may lie over
  * FUSE, and cannot be asked for that.
@@ -34,7 +34,7 @@ DEFINE_CLEANUP(struct file_opener *, file_opener_free)
 enum {
 	FILE_OPENER_E_OK,
 	FILE_OPENER_E_NONE, /* no regular file, or on FUSE, or none that we may read */
-	FILE_OPENER_E_SLOW, /* it took too long; better not to ask in that folder again soon */
+	FILE_OPENER_E_SLOW, /* it took too long; better not to ask in that directory again soon */
 	FILE_OPENER_E_LOST, /* there is no child at the moment */
 };
 

@@ -29,7 +29,7 @@
 struct jit_files {
 	int proc_fd;
 	uint64_t next_id, n_looks, n_refused;
-	struct mount_roots *folders;          /* /tmp of processes */
+	struct mount_roots *dirs;             /* /tmp of processes */
 	struct jit_file *held[JIT_FILES_MAX]; /* references */
 	size_t n;
 };
@@ -49,7 +49,7 @@ int jit_files_new(struct jit_files **ret, int proc_fd)
 		return error_origin(-ENOMEM);
 	f->proc_fd = proc_fd;
 	f->next_id = 1;
-	r = mount_roots_new(&f->folders, proc_fd, JIT_FOLDERS_MAX);
+	r = mount_roots_new(&f->dirs, proc_fd, JIT_DIRS_MAX);
 	if (r)
 		return r;
 	*ret = steal_ptr(&f);
@@ -72,7 +72,7 @@ void jit_files_free(struct jit_files *f)
 		return;
 	while (f->n)
 		jit_files_remove(f, f->n - 1);
-	mount_roots_free(f->folders);
+	mount_roots_free(f->dirs);
 	free(f);
 }
 
@@ -81,7 +81,7 @@ void jit_files_sweep(struct jit_files *f)
 	for (size_t i = f->n; i-- > 0;)
 		if (atomic_load(&f->held[i]->n_references) == 1)
 			jit_files_remove(f, i);
-	mount_roots_sweep(f->folders);
+	mount_roots_sweep(f->dirs);
 }
 
 size_t jit_files_count(const struct jit_files *f)
@@ -100,7 +100,7 @@ void jit_process_free(struct jit_process *jit)
 		return;
 	jit_file_unref(jit->perf_map);
 	jit_file_unref(jit->jitdump);
-	mount_root_unref(jit->folder);
+	mount_root_unref(jit->dir);
 	free(jit);
 }
 
@@ -119,25 +119,26 @@ static void jit_files_make_room(struct jit_files *f)
 	jit_files_remove(f, oldest);
 }
 
-/* --- folders ---------------------------------------------------------------------------------- */
+/* --- directories
+ * ---------------------------------------------------------------------------------- */
 
 enum {
-	JIT_FOLDERS_E_OK,
-	JIT_FOLDERS_E_NONE,    /* it has none, or is gone */
-	JIT_FOLDERS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
+	JIT_DIRS_E_OK,
+	JIT_DIRS_E_NONE,    /* it has none, or is gone */
+	JIT_DIRS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
 };
 
 /*
- * The temporary folder of the process @pid, whose directory in /proc is @pid_fd: what is /tmp below
- * its root. It is kept open once for all processes that share it, and known not to be on FUSE,
- * which cannot change while it is open. *ret is a new reference. Returns JIT_FOLDERS_E_* or
+ * The temporary directory of the process @pid, whose directory in /proc is @pid_fd: what is /tmp
+ * below its root. It is kept open once for all processes that share it, and known not to be on
+ * FUSE, which cannot change while it is open. *ret is a new reference. Returns JIT_DIRS_E_* or
  * negative errno.
  */
-static int jit_folders_get(struct jit_files *f, pid_t pid, int pid_fd, struct mount_root **ret)
+static int jit_dirs_get(struct jit_files *f, pid_t pid, int pid_fd, struct mount_root **ret)
 {
 	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(closep) int fd = -1;
-	cleanup(mount_root_unrefp) struct mount_root *folder = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *dir = NULL;
 	struct mount_root *known;
 	struct mounts_mount mount;
 	bool is_refused = false;
@@ -148,32 +149,32 @@ static int jit_folders_get(struct jit_files *f, pid_t pid, int pid_fd, struct mo
 		fd = mount_root_open_path(f->proc_fd, pid, root_fd, "/tmp", O_DIRECTORY,
 					  &is_refused);
 	if (fd < 0)
-		return is_refused ? JIT_FOLDERS_E_REFUSED : JIT_FOLDERS_E_NONE;
+		return is_refused ? JIT_DIRS_E_REFUSED : JIT_DIRS_E_NONE;
 	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
-		return JIT_FOLDERS_E_REFUSED;
-	r = mount_root_new(&folder, &fd, &stx);
+		return JIT_DIRS_E_REFUSED;
+	r = mount_root_new(&dir, &fd, &stx);
 	if (r)
 		return r;
-	known = mount_roots_find(f->folders, folder);
+	known = mount_roots_find(f->dirs, dir);
 	if (!known) {
 		if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) ||
 		    mount.is_fuse)
-			return JIT_FOLDERS_E_REFUSED;
-		known = mount_roots_add(f->folders, steal_ptr(&folder));
+			return JIT_DIRS_E_REFUSED;
+		known = mount_roots_add(f->dirs, steal_ptr(&dir));
 	}
 	*ret = mount_root_ref(known);
-	return JIT_FOLDERS_E_OK;
+	return JIT_DIRS_E_OK;
 }
 
 /*
- * The file @name in the folder itself, neither link nor mount: opened without asking anything of
- * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the folder is closed;
+ * The file @name in the directory itself, neither link nor mount: opened without asking anything of
+ * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the directory is closed;
  * anything else: what bears the name is a mount, say.
  */
-static int jit_folder_name(const struct mount_root *folder, const char *name)
+static int jit_dir_name(const struct mount_root *dir, const char *name)
 {
-	/* A closed folder's is EBADF. */
-	return mount_root_open_below(folder->fd, name, O_NOFOLLOW,
+	/* A closed directory's is EBADF. */
+	return mount_root_open_below(dir->fd, name, O_NOFOLLOW,
 				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
 }
 
@@ -225,8 +226,8 @@ static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
 	       is_within_lifetime(look->p, &st->st_mtim);
 }
 
-/* What was not looked at so closely: a folder out of reach, a mount in the file's place. */
-static const struct jit_refused folder_refused = {.inode = UINT64_MAX};
+/* What was not looked at so closely: a directory out of reach, a mount in the file's place. */
+static const struct jit_refused dir_refused = {.inode = UINT64_MAX};
 static const struct jit_refused mount_refused = {.inode = UINT64_MAX - 1};
 
 /* @refused: what was refused before in the same place. */
@@ -298,10 +299,10 @@ static int look_for_perf_map(struct look *look)
 	struct stat st;
 	char path[64];
 
-	if (!jit->folder)
+	if (!jit->dir)
 		return 0;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->inner_pid);
-	named = jit_folder_name(jit->folder, path + strlen("/tmp/"));
+	named = jit_dir_name(jit->dir, path + strlen("/tmp/"));
 	if (named < 0 && (errno == ENOENT || errno == EBADF))
 		return 0;
 	if (named < 0 || !mount_root_stat(named, &stx)) {
@@ -386,7 +387,7 @@ static int look_for_jitdump(struct look *look)
  */
 static int look_at_proc(struct look *look)
 {
-	cleanup(mount_root_unrefp) struct mount_root *folder = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *dir = NULL;
 	const struct process *p = look->p;
 	cleanup(closep) int pid_fd = -1;
 	cleanup(freep) char *text = NULL;
@@ -405,13 +406,13 @@ static int look_at_proc(struct look *look)
 		return 0;
 	look->p->jit->inner_pid = status.inner_pid;
 	look->p->jit->uid = status.uids[1];
-	r = jit_folders_get(look->files, p->pid, pid_fd, &folder);
-	if (r == JIT_FOLDERS_E_REFUSED)
-		jit_files_note_refused(look, &look->p->jit->refused_map, folder_refused);
+	r = jit_dirs_get(look->files, p->pid, pid_fd, &dir);
+	if (r == JIT_DIRS_E_REFUSED)
+		jit_files_note_refused(look, &look->p->jit->refused_map, dir_refused);
 	if (r)
 		return r < 0 ? r : 0;
-	mount_root_unref(look->p->jit->folder);
-	look->p->jit->folder = steal_ptr(&folder);
+	mount_root_unref(look->p->jit->dir);
+	look->p->jit->dir = steal_ptr(&dir);
 	return 0;
 }
 

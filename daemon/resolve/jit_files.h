@@ -13,10 +13,10 @@
  * other name, belongs to the user as whom the process runs or to root, can be written by nobody
  * else, and was written since the program began: one of an earlier process with the same pid lies
  * about this one. It is neither reached nor read through FUSE, whose server could keep us waiting:
- * the folder is found and judged once, then kept, and its files are looked for in it alone, not
+ * the directory is found and judged once, then kept, and its files are looked for in it alone, not
  * behind links or mounts. That also works when the process has just ended.
  *
- * At most JIT_FILES_MAX files and JIT_FOLDERS_MAX folders are open; those that were not looked for
+ * At most JIT_FILES_MAX files and JIT_DIRS_MAX directories are open; those that were not looked for
  * during the longest time give way.
  *
  * Main thread only, but for the references of jit_file.h. Never blocks, but for the disk.
@@ -30,8 +30,8 @@
 #include "common/clock.h"
 #include "daemon/resolve/jit_file.h"
 
-#define JIT_FILES_MAX   128
-#define JIT_FOLDERS_MAX 64
+#define JIT_FILES_MAX 128
+#define JIT_DIRS_MAX  64
 /*
  * Samples make us look at a process once in such a time: while there is nothing to be found, less
  * often. At the end of a window, when the file may have come just now, only what is as good as the
@@ -52,10 +52,10 @@ struct jit_process {
 	uint64_t looked_ns;                  /* CLOCK_MONOTONIC, of the last look; 0 none */
 	uint64_t pause_ns;                   /* until the next one, if nothing was found */
 	/* As it was when it was last looked at and alive: */
-	pid_t inner_pid;           /* in its own pid namespace; 0: not known yet */
-	uid_t uid;                 /* the effective one */
-	struct mount_root *folder; /* a reference: its /tmp, or NULL */
-	uint32_t version;          /* of the mappings that were searched for a jitdump; 0 none */
+	pid_t inner_pid;        /* in its own pid namespace; 0: not known yet */
+	uid_t uid;              /* the effective one */
+	struct mount_root *dir; /* a reference: its /tmp, or NULL */
+	uint32_t version;       /* of the mappings that were searched for a jitdump; 0 none */
 	/* What was refused last of either kind, so that it counts once; inode 0: nothing. */
 	struct jit_refused {
 		uint64_t device, inode;
@@ -90,8 +90,8 @@ void jit_files_sweep(struct jit_files *files);
 size_t jit_files_count(const struct jit_files *files);
 /*
  * Total: files that bear the right name and were not read, because they are not believed or cannot
- * be opened; once a process, as long as no other takes their place. Where the folder itself is out
- * of reach there is no telling, so the folder counts.
+ * be opened; once a process, as long as no other takes their place. Where the directory itself is
+ * out of reach there is no telling, so the directory counts.
  */
 uint64_t jit_files_refused(const struct jit_files *files);
 

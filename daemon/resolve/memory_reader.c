@@ -23,14 +23,14 @@
 /* process_vm_readv(2) may read an iovec whole or not at all: one a page. */
 #define PIECES (MEMORY_READ_MAX / PAGE + 1)
 
-struct request {
+struct memory_reader_request {
 	uint64_t id;
 	uint64_t address;
 	uint32_t length;
 	int32_t pid;
 };
 
-struct answer {
+struct memory_reader_answer {
 	uint64_t id;
 	uint8_t data[MEMORY_READ_MAX];
 };
@@ -41,7 +41,7 @@ enum pending_state {
 	PENDING_LOST, /* to be answered with nothing */
 };
 
-struct pending {
+struct memory_reader_pending {
 	enum pending_state state;
 	uint64_t id, cookie;
 	uint64_t since_ns; /* first tick that saw it; 0: none did */
@@ -52,14 +52,14 @@ struct memory_reader {
 	int epoll_fd; /* over the keeper's data socket and the next one */
 	int lost_fd;  /* eventfd: readable while there are lost requests */
 	uint64_t next_id;
-	struct pending pending[MEMORY_READS_MAX];
-	struct answer answer; /* taken last */
+	struct memory_reader_pending pending[MEMORY_READS_MAX];
+	struct memory_reader_answer answer; /* taken last */
 };
 
 /* --- the servant, async-signal-safe ------------------------------------------------------------
  */
 
-static size_t read_memory(const struct request *request, uint8_t *to)
+static size_t read_memory(const struct memory_reader_request *request, uint8_t *to)
 {
 	size_t left = request->length < MEMORY_READ_MAX ? request->length : MEMORY_READ_MAX;
 	struct iovec local = {.iov_base = to, .iov_len = left}, remote[PIECES];
@@ -82,9 +82,9 @@ static size_t read_memory(const struct request *request, uint8_t *to)
 
 static void memory_reader_serve(int data_fd, uint64_t first_id, void *memory)
 {
-	struct answer *answer = memory;
+	struct memory_reader_answer *answer = memory;
 	struct fd_packet packet; /* nobody sends descriptors */
-	struct request request;
+	struct memory_reader_request request;
 	size_t length;
 
 	for (;;) {
@@ -94,7 +94,8 @@ static void memory_reader_serve(int data_fd, uint64_t first_id, void *memory)
 		if (request.id < first_id)
 			continue;
 		answer->id = request.id;
-		length = offsetof(struct answer, data) + read_memory(&request, answer->data);
+		length = offsetof(struct memory_reader_answer, data) +
+			 read_memory(&request, answer->data);
 		if (fd_packet_send(data_fd, answer, length, NULL, 0, 0))
 			return;
 	}
@@ -181,7 +182,8 @@ static void lose_keeper(struct memory_reader *m)
 	memory_reader_fail_all(m);
 }
 
-static struct pending *find_pending(struct memory_reader *m, enum pending_state state, uint64_t id)
+static struct memory_reader_pending *find_pending(struct memory_reader *m, enum pending_state state,
+						  uint64_t id)
 {
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
 		if (m->pending[i].state == state &&
@@ -193,13 +195,13 @@ static struct pending *find_pending(struct memory_reader *m, enum pending_state 
 int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
 			  size_t length)
 {
-	const struct request request = {
+	const struct memory_reader_request request = {
 		.id = m->next_id,
 		.address = address,
 		.length = length < MEMORY_READ_MAX ? (uint32_t)length : MEMORY_READ_MAX,
 		.pid = pid,
 	};
-	struct pending *pending = find_pending(m, PENDING_FREE, 0);
+	struct memory_reader_pending *pending = find_pending(m, PENDING_FREE, 0);
 
 	if (!pending || m->keeper.data_fd < 0)
 		return MEMORY_READER_E_BUSY;
@@ -208,7 +210,7 @@ int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, u
 			lose_keeper(m);
 		return MEMORY_READER_E_BUSY;
 	}
-	*pending = (struct pending){
+	*pending = (struct memory_reader_pending){
 		.state = PENDING_ASKED,
 		.id = m->next_id++,
 		.cookie = cookie,
@@ -218,7 +220,7 @@ int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, u
 
 static bool memory_reader_pop_lost(struct memory_reader *m, uint64_t *ret_cookie)
 {
-	struct pending *pending = find_pending(m, PENDING_LOST, 0);
+	struct memory_reader_pending *pending = find_pending(m, PENDING_LOST, 0);
 	eventfd_t n;
 
 	if (!pending)
@@ -233,14 +235,14 @@ static bool memory_reader_pop_lost(struct memory_reader *m, uint64_t *ret_cookie
 bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
 			   size_t *ret_length)
 {
-	struct pending *pending;
+	struct memory_reader_pending *pending;
 	ssize_t r;
 
 	while (m->keeper.data_fd >= 0) {
 		r = recv(m->keeper.data_fd, &m->answer, sizeof(m->answer), MSG_DONTWAIT);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
-		if (r < (ssize_t)offsetof(struct answer, data)) {
+		if (r < (ssize_t)offsetof(struct memory_reader_answer, data)) {
 			lose_keeper(m);
 			break;
 		}
@@ -250,7 +252,7 @@ bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const 
 		pending->state = PENDING_FREE;
 		*ret_cookie = pending->cookie;
 		*ret_data = m->answer.data;
-		*ret_length = (size_t)r - offsetof(struct answer, data);
+		*ret_length = (size_t)r - offsetof(struct memory_reader_answer, data);
 		return true;
 	}
 	if (!memory_reader_pop_lost(m, ret_cookie))
@@ -265,7 +267,7 @@ static bool is_overdue(struct memory_reader *m, uint64_t now_ns)
 	bool overdue = false;
 
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++) {
-		struct pending *pending = &m->pending[i];
+		struct memory_reader_pending *pending = &m->pending[i];
 
 		if (pending->state != PENDING_ASKED)
 			continue;

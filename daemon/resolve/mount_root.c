@@ -130,11 +130,11 @@ bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mo
 	return found;
 }
 
-int mount_root_open_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
+int mount_root_open_below(int dir_fd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC | flags, .resolve = resolve};
 
-	return (int)syscall(SYS_openat2, folder_fd, path, &how, sizeof(how));
+	return (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
 }
 
 int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, uint64_t flags,
@@ -220,7 +220,7 @@ int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx)
 
 /*
  * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
- * but not as long as the folder is open.
+ * but not as long as the directory is open.
  */
 static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {

@@ -3,14 +3,14 @@
 #define PROFD_RESOLVE_MOUNT_ROOT_H
 
 /*
- * The files that a process sees: a mount namespace, and a folder in it that is "/" there. It is
- * kept as an open descriptor of that folder, once for all processes that share it, so that files
+ * The files that a process sees: a mount namespace, and a directory in it that is "/" there. It is
+ * kept as an open descriptor of that directory, once for all processes that share it, so that files
  * can be looked for when the process has ended.
  *
  * An open root keeps file systems from being unmounted, and somebody can make namespaces without
  * end. So at most MOUNT_ROOTS_MAX are open; the one that was asked for the longest time ago gives
  * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
- * Other folders are kept in the same way (jit_files.c).
+ * Other directories are kept in the same way (jit_files.c).
  *
  * References may be given back by any thread; all else is the main thread's, but for borrowing.
  */
@@ -25,13 +25,13 @@
 #define MOUNT_ROOTS_MAX 128
 
 /* Where debug files are looked for. On the host, only root can bring the first one to a halt. */
-enum mount_root_place { MOUNT_ROOT_DEBUG_FOLDER, MOUNT_ROOT_ELSEWHERE, N_MOUNT_ROOT_PLACES };
+enum mount_root_place { MOUNT_ROOT_DEBUG_DIR, MOUNT_ROOT_ELSEWHERE, N_MOUNT_ROOT_PLACES };
 
 struct mount_root {
 	atomic_uint n_references;
 	uint64_t id;           /* never reused */
 	uint64_t ns_inode;     /* of the mount namespace; 0 unknown */
-	uint64_t mount, inode; /* of the folder */
+	uint64_t mount, inode; /* of the directory */
 	uint32_t device_major, device_minor;
 	/*
 	 * The namespace is owned by our user namespace: who mounts there has its rights. Where
@@ -79,8 +79,8 @@ DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
  */
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
 /*
- * The same of any other folder, in a table that has no roots. A new one has *@fd (O_PATH), which is
- * taken over; @stx: mount_root_stat(). Returns 0 or -ENOMEM.
+ * The same of any other directory, in a table that has no roots. A new one has *@fd (O_PATH), which
+ * is taken over; @stx: mount_root_stat(). Returns 0 or -ENOMEM.
  */
 struct statx;
 int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx);
@@ -107,7 +107,7 @@ bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mo
 bool mount_root_stat(int fd, struct statx *ret);
 
 /* openat2(2) with O_PATH, which asks nothing of the file that is found. */
-int mount_root_open_below(int folder_fd, const char *path, uint64_t flags, uint64_t resolve);
+int mount_root_open_below(int dir_fd, const char *path, uint64_t flags, uint64_t resolve);
 /*
  * The same of @path below the root @root_fd of @pid: by way of the kernel's cache, and by the file
  * systems themselves only if none there can be FUSE; *ret_refused: one can.

@@ -12,7 +12,7 @@
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/process_private.h"
 
-struct scan {
+struct process_scan {
 	struct process_table *table;
 	const struct source_sink *sink;
 	uint64_t time_ns; /* of what a rescan finds */
@@ -20,7 +20,8 @@ struct scan {
 };
 
 /* Whether what is known of @p is of another process or program than /proc shows. */
-static bool is_stale(const struct scan *scan, const struct process *p, const struct proc_stat *stat)
+static bool is_stale(const struct process_scan *scan, const struct process *p,
+		     const struct proc_stat *stat)
 {
 	if (!p->mappings_known && !p->kernel_thread)
 		return true;
@@ -32,7 +33,7 @@ static bool is_stale(const struct scan *scan, const struct process *p, const str
 	       !proc_is_process(scan->table->proc_fd, stat->pid, p->start_ns);
 }
 
-static int scan_process(struct scan *scan, const struct proc_stat *stat)
+static int scan_process(struct process_scan *scan, const struct proc_stat *stat)
 {
 	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, stat->pid, scan->time_ns);
 	struct process *p = process_table_living(scan->table, stat->pid);
@@ -70,7 +71,7 @@ void process_table_scan_only(struct process_table *t, uid_t uid)
 
 static int scan_visit(void *userdata, const struct proc_stat *stat)
 {
-	struct scan *scan = userdata;
+	struct process_scan *scan = userdata;
 	struct slot *slot;
 	int r;
 
@@ -87,10 +88,10 @@ static int scan_visit(void *userdata, const struct proc_stat *stat)
 
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
 {
-	struct scan scan = {.table = t,
-			    .sink = sink,
-			    .time_ns = clock_ns(CLOCK_MONOTONIC),
-			    .again = t->wants_scan};
+	struct process_scan scan = {.table = t,
+				    .sink = sink,
+				    .time_ns = clock_ns(CLOCK_MONOTONIC),
+				    .again = t->wants_scan};
 	struct slot *slot, *next;
 	int r;
 

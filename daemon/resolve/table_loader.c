@@ -27,19 +27,20 @@
 
 #define RANK_BYTES (64u << 10)
 
-struct request {
+struct table_loader_request {
 	uint64_t rank, number;
 	struct image *image; /* reference */
-	struct request *next;
+	struct table_loader_request *next;
 };
 
 struct table_loader {
 	size_t max_words;
 	struct worker *worker;
-	int vdso_fd;           /* -1: there is none, and no probe */
-	struct request *queue; /* list: the lowest rank is the first */
+	int vdso_fd;                        /* -1: there is none, and no probe */
+	struct table_loader_request *queue; /* list: the lowest rank is the first */
 	uint64_t n_requests;
-	struct request *working; /* what the worker is at; NULL: nothing, or the probe */
+	struct table_loader_request
+		*working; /* what the worker is at; NULL: nothing, or the probe */
 	bool is_probing;
 	int proven; /* process of the worker that has answered the probe */
 	struct table_loader_stats stats;
@@ -58,7 +59,8 @@ void table_result_free(struct table_result *result)
 /* --- the queue ---------------------------------------------------------------------------------
  */
 
-static int table_request_compare(const struct request *a, const struct request *b)
+static int table_request_compare(const struct table_loader_request *a,
+				 const struct table_loader_request *b)
 {
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
@@ -66,16 +68,16 @@ static int table_request_compare(const struct request *a, const struct request *
 }
 
 /* The queue is not empty. */
-static struct request *table_queue_pop(struct table_loader *l)
+static struct table_loader_request *table_queue_pop(struct table_loader *l)
 {
-	struct request *first = l->queue;
+	struct table_loader_request *first = l->queue;
 
 	LL_DELETE(l->queue, first);
 	return first;
 }
 
 /* Returns its image, whose reference it was. NULL is allowed. */
-static struct image *table_request_free(struct request *request)
+static struct image *table_request_free(struct table_loader_request *request)
 {
 	struct image *image = request ? request->image : NULL;
 
@@ -222,7 +224,7 @@ static int use_reply(struct table_loader *l, const struct worker_reply *reply,
 static int receive_table_reply(struct table_loader *l, struct table_result **ret)
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
-	struct request *request = l->working;
+	struct table_loader_request *request = l->working;
 	bool was_probing = l->is_probing;
 	struct worker_reply reply;
 	int outcome, r;
@@ -365,7 +367,7 @@ void table_loader_free(struct table_loader *l)
 
 int table_loader_request(struct table_loader *l, struct image *image)
 {
-	struct request *request = calloc(1, sizeof(*request));
+	struct table_loader_request *request = calloc(1, sizeof(*request));
 	enum table_state state;
 
 	if (!request)

@@ -30,7 +30,7 @@
 /* After a failure. */
 #define RETRY_NS (2 * NS_PER_S)
 
-struct entry {
+struct table_pool_entry {
 	uint64_t id; /* of the image */
 	struct image *image;
 	uint32_t slot;
@@ -44,8 +44,8 @@ struct entry {
 struct table_pool {
 	struct table_memory memory;
 	struct extents *words, *slots;
-	struct entry *entries;
-	struct entry **by_slot;
+	struct table_pool_entry *entries;
+	struct table_pool_entry **by_slot;
 	struct table_pool_stats stats;
 };
 
@@ -62,7 +62,8 @@ int table_pool_new(struct table_pool **ret, const struct table_memory *memory)
 	if (!p)
 		return error_origin(-ENOMEM);
 	p->memory = *memory;
-	p->by_slot = calloc(memory->n_slots ? memory->n_slots : 1, sizeof(struct entry *));
+	p->by_slot = calloc(memory->n_slots ? memory->n_slots : 1,
+			    sizeof(struct table_pool_entry *));
 	if (!p->by_slot)
 		return error_origin(-ENOMEM);
 	r = extents_new(&p->words, memory->n_words, TABLE_POOL_REST_NS);
@@ -80,7 +81,7 @@ static void set_state(struct table_slot *slot, enum table_state state)
 }
 
 /* From here on no new walk gets into the table; those that are in it see the version change. */
-static void unlink_table(struct table_pool *p, struct entry *e, uint64_t now_ns)
+static void unlink_table(struct table_pool *p, struct table_pool_entry *e, uint64_t now_ns)
 {
 	struct table_slot *slot = &p->memory.slots[e->slot];
 
@@ -96,7 +97,7 @@ static void unlink_table(struct table_pool *p, struct entry *e, uint64_t now_ns)
 	e->n_rows = 0;
 }
 
-static void entry_free(struct table_pool *p, struct entry *e, uint64_t now_ns)
+static void entry_free(struct table_pool *p, struct table_pool_entry *e, uint64_t now_ns)
 {
 	unlink_table(p, e, now_ns);
 	extents_release(p->slots, e->slot, 1, now_ns);
@@ -108,7 +109,7 @@ static void entry_free(struct table_pool *p, struct entry *e, uint64_t now_ns)
 
 void table_pool_free(struct table_pool *p)
 {
-	struct entry *e, *next;
+	struct table_pool_entry *e, *next;
 
 	if (!p)
 		return;
@@ -120,15 +121,16 @@ void table_pool_free(struct table_pool *p)
 	free(p);
 }
 
-static struct entry *table_pool_find(const struct table_pool *p, const struct image *image)
+static struct table_pool_entry *table_pool_find(const struct table_pool *p,
+						const struct image *image)
 {
-	struct entry *e;
+	struct table_pool_entry *e;
 
 	HASH_FIND(hh, p->entries, &image->id, sizeof(image->id), e);
 	return e;
 }
 
-static struct entry *table_pool_entry(const struct table_pool *p, uint32_t slot)
+static struct table_pool_entry *table_pool_entry(const struct table_pool *p, uint32_t slot)
 {
 	return slot < p->memory.n_slots ? p->by_slot[slot] : NULL;
 }
@@ -146,9 +148,10 @@ static enum table_state first_state(const struct image *image)
 									: TABLE_NO_CFI;
 }
 
-static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns, struct entry **ret)
+static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
+		     struct table_pool_entry **ret)
 {
-	struct entry *e;
+	struct table_pool_entry *e;
 	struct table_slot *slot;
 	size_t at_slot;
 	int r;
@@ -179,7 +182,7 @@ static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
 
 int table_pool_slot(struct table_pool *p, struct image *image, uint64_t now_ns, uint32_t *ret)
 {
-	struct entry *e;
+	struct table_pool_entry *e;
 	int r;
 
 	*ret = SLOT_NONE;
@@ -197,7 +200,7 @@ int table_pool_slot(struct table_pool *p, struct image *image, uint64_t now_ns, 
 
 bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
 {
-	const struct entry *e;
+	const struct table_pool_entry *e;
 
 	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
 		return true;
@@ -207,7 +210,7 @@ bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
 
 void table_pool_hold(struct table_pool *p, uint32_t slot)
 {
-	struct entry *e = table_pool_entry(p, slot);
+	struct table_pool_entry *e = table_pool_entry(p, slot);
 
 	if (e)
 		e->n_holds++;
@@ -215,7 +218,7 @@ void table_pool_hold(struct table_pool *p, uint32_t slot)
 
 void table_pool_release(struct table_pool *p, uint32_t slot)
 {
-	struct entry *e = table_pool_entry(p, slot);
+	struct table_pool_entry *e = table_pool_entry(p, slot);
 
 	if (e && e->n_holds)
 		e->n_holds--;
@@ -223,7 +226,7 @@ void table_pool_release(struct table_pool *p, uint32_t slot)
 
 int table_pool_request(struct table_pool *p, uint32_t slot, uint64_t now_ns, struct image **ret)
 {
-	struct entry *e = table_pool_entry(p, slot);
+	struct table_pool_entry *e = table_pool_entry(p, slot);
 
 	if (!e || p->memory.slots[slot].state != TABLE_ABSENT || now_ns < e->retry_ns)
 		return TABLE_POOL_E_LATER;
@@ -235,9 +238,9 @@ int table_pool_request(struct table_pool *p, uint32_t slot, uint64_t now_ns, str
 }
 
 /* The loaded table that was searched longest ago, and not within @spared_s; NULL: none. */
-static struct entry *least_used(struct table_pool *p, uint32_t now_s, uint32_t spared_s)
+static struct table_pool_entry *least_used(struct table_pool *p, uint32_t now_s, uint32_t spared_s)
 {
-	struct entry *e, *next, *found = NULL;
+	struct table_pool_entry *e, *next, *found = NULL;
 	uint32_t oldest = spared_s;
 
 	HASH_ITER (hh, p->entries, e, next) {
@@ -257,7 +260,7 @@ static void table_pool_make_room(struct table_pool *p, size_t n_words, uint64_t 
 				 uint32_t spared_s)
 {
 	size_t goal = extents_unused(p->words) + n_words;
-	struct entry *e;
+	struct table_pool_entry *e;
 
 	while (extents_unused(p->words) < goal &&
 	       (e = least_used(p, table_pool_seconds(now_ns), spared_s))) {
@@ -266,8 +269,8 @@ static void table_pool_make_room(struct table_pool *p, size_t n_words, uint64_t 
 	}
 }
 
-static void link_table(struct table_pool *p, struct entry *e, const struct table_result *result,
-		       size_t first, uint64_t now_ns)
+static void link_table(struct table_pool *p, struct table_pool_entry *e,
+		       const struct table_result *result, size_t first, uint64_t now_ns)
 {
 	struct table_slot *slot = &p->memory.slots[e->slot];
 
@@ -306,7 +309,7 @@ static void table_pool_count_result(struct table_pool *p, const struct table_res
 int table_pool_install(struct table_pool *p, const struct table_result *result, uint64_t now_ns,
 		       uint32_t *ret_slot)
 {
-	struct entry *e = table_pool_find(p, result->image);
+	struct table_pool_entry *e = table_pool_find(p, result->image);
 	size_t first = 0;
 	int r;
 
@@ -334,7 +337,7 @@ int table_pool_install(struct table_pool *p, const struct table_result *result, 
 
 void table_pool_drop(struct table_pool *p, const struct table_result *result, uint64_t now_ns)
 {
-	struct entry *e = table_pool_find(p, result->image);
+	struct table_pool_entry *e = table_pool_find(p, result->image);
 
 	if (!e)
 		return;
@@ -343,7 +346,7 @@ void table_pool_drop(struct table_pool *p, const struct table_result *result, ui
 }
 
 /* Held by nothing but us and the image table, or not even that. */
-static bool is_idle(const struct entry *e)
+static bool is_idle(const struct table_pool_entry *e)
 {
 	return !e->n_holds && !e->is_pending && atomic_load(&e->image->n_references) <= 2;
 }
@@ -360,7 +363,7 @@ void table_pool_sweep(struct table_pool *p, uint64_t now_ns)
 {
 	uint32_t now_s = table_pool_seconds(now_ns);
 	size_t unused = extents_unused(p->words), wanted = p->memory.n_words / HEADROOM;
-	struct entry *e, *next;
+	struct table_pool_entry *e, *next;
 	unsigned n_idle = 0;
 
 	HASH_ITER (hh, p->entries, e, next) {

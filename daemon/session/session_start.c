@@ -27,7 +27,7 @@ void session_default_spec(const struct session_defaults *defaults, struct sample
 }
 
 /* The descendants of @pid that live already, to any depth. */
-struct family {
+struct session_start_family {
 	struct process_table *processes;
 	struct session *session;
 	bool grown;
@@ -35,7 +35,7 @@ struct family {
 
 static int adopt_descendant(void *userdata, const struct proc_stat *stat)
 {
-	struct family *family = userdata;
+	struct session_start_family *family = userdata;
 	struct process *parent = process_table_living(family->processes, stat->ppid);
 	struct process *p = process_table_living(family->processes, stat->pid);
 
@@ -51,7 +51,7 @@ static int adopt_descendant(void *userdata, const struct proc_stat *stat)
 
 static int adopt_descendants(struct session *s, struct process_table *processes, int proc_fd)
 {
-	struct family family = {.processes = processes, .session = s, .grown = true};
+	struct session_start_family family = {.processes = processes, .session = s, .grown = true};
 
 	while (proc_fd >= 0 && family.grown) {
 		int r;

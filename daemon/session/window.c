@@ -18,7 +18,7 @@
 #define AGGREGATE_COPY_MIN (256u * 1024)
 
 /* A process in one unit that the window counts: of the table, or taken back from a snapshot. */
-struct member {
+struct window_member {
 	uint64_t serial; /* its stay there */
 	struct process *process;
 	struct process_unit *unit;          /* with process */
@@ -29,7 +29,7 @@ struct member {
 
 struct window {
 	struct aggregate *aggregate;
-	struct member *members;
+	struct window_member *members;
 	size_t n_members;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	struct ledger ledger_then;
@@ -55,7 +55,7 @@ int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
 
 void window_free(struct window *w)
 {
-	struct member *m, *next;
+	struct window_member *m, *next;
 
 	if (!w)
 		return;
@@ -70,9 +70,9 @@ void window_free(struct window *w)
 	free(w);
 }
 
-static int window_get_member(struct window *w, uint64_t serial, struct member **ret)
+static int window_get_member(struct window *w, uint64_t serial, struct window_member **ret)
 {
-	struct member *m;
+	struct window_member *m;
 
 	HASH_FIND(hh, w->members, &serial, sizeof(serial), m);
 	if (!m) {
@@ -90,7 +90,7 @@ static int window_get_member(struct window *w, uint64_t serial, struct member **
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t weight)
 {
-	struct member *m;
+	struct window_member *m;
 	int r;
 
 	r = aggregate_add(w->aggregate, key, weight);
@@ -137,7 +137,7 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 {
 	const struct aggregate_entry *entries;
 	struct stack_counts dropped = {0};
-	struct member *m;
+	struct window_member *m;
 	size_t n;
 	int r;
 
@@ -170,7 +170,7 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
 			void *userdata)
 {
-	struct member *m, *next;
+	struct window_member *m, *next;
 	int r = 0;
 
 	HASH_ITER (hh, w->members, m, next) {
@@ -198,7 +198,7 @@ static int snapshot_process_copy_texts(struct snapshot_process *to, const char *
 	return r ? r : window_copy_text(&to->container, container);
 }
 
-static int describe_member(const struct member *m, struct snapshot_process *ret)
+static int describe_member(const struct window_member *m, struct snapshot_process *ret)
 {
 	const struct process *p = m->process;
 
@@ -246,7 +246,7 @@ static bool window_filter_passes(const struct window_filter *f, const struct sna
 static int copy_processes(struct window *w, const struct window_filter *filter,
 			  struct snapshot *snapshot)
 {
-	struct member *m, *next;
+	struct window_member *m, *next;
 	int r;
 
 	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
@@ -312,7 +312,7 @@ static int copy_entries(const struct window *w, struct aggregate *to)
 	for (size_t i = 0; i < n; i++) {
 		const struct aggregate_entry *e = &entries[i];
 		const struct aggregate_key key = key_of_entry(w->aggregate, e);
-		struct member *m;
+		struct window_member *m;
 		int r;
 
 		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
@@ -358,5 +358,6 @@ uint64_t window_lost(const struct window *w, const struct ledger *ledger)
 
 size_t window_bytes(const struct window *w)
 {
-	return sizeof(*w) + w->n_members * sizeof(struct member) + aggregate_bytes(w->aggregate);
+	return sizeof(*w) + w->n_members * sizeof(struct window_member) +
+	       aggregate_bytes(w->aggregate);
 }

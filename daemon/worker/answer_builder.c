@@ -101,7 +101,7 @@ int answer_builder_finish(struct answer_builder *b, uint8_t **ret, size_t *ret_l
 	return text_pool_finish(b->texts, parts, ARRAY_SIZE(parts), ret, ret_length);
 }
 
-struct text {
+struct answer_builder_text {
 	UT_hash_handle hh;
 	uint32_t offset;
 	uint32_t name;   /* offset of what it is demangled; 0: not asked for yet */
@@ -111,7 +111,7 @@ struct text {
 };
 
 struct text_pool {
-	struct text *texts;
+	struct answer_builder_text *texts;
 	uint64_t length; /* of all, with their NULs */
 	char scratch[WORKER_TEXT_MAX + 1];
 };
@@ -129,7 +129,7 @@ int text_pool_new(struct text_pool **ret)
 
 void text_pool_free(struct text_pool *pool)
 {
-	struct text *text, *next;
+	struct answer_builder_text *text, *next;
 
 	if (!pool)
 		return;
@@ -141,10 +141,11 @@ void text_pool_free(struct text_pool *pool)
 }
 
 /* The text's entry, made if need be; *ret NULL: the empty one. */
-static int text_pool_intern(struct text_pool *pool, const char *raw, struct text **ret)
+static int text_pool_intern(struct text_pool *pool, const char *raw,
+			    struct answer_builder_text **ret)
 {
 	size_t length = text_clean(raw, strlen(raw), pool->scratch, WORKER_TEXT_MAX);
-	struct text *text = NULL;
+	struct answer_builder_text *text = NULL;
 
 	if (length > 0)
 		HASH_FIND(hh, pool->texts, pool->scratch, length, text);
@@ -170,7 +171,7 @@ static int text_pool_intern(struct text_pool *pool, const char *raw, struct text
 
 int text_pool_add(struct text_pool *pool, const char *raw, uint32_t *ret)
 {
-	struct text *text = NULL;
+	struct answer_builder_text *text = NULL;
 	int r = raw ? text_pool_intern(pool, raw, &text) : 0;
 
 	*ret = !r && text ? text->offset : 0;
@@ -181,7 +182,7 @@ int text_pool_add_name(struct text_pool *pool, const char *raw, uint32_t *ret_sy
 		       uint32_t *ret_name)
 {
 	cleanup(freep) char *demangled = NULL;
-	struct text *text = NULL;
+	struct answer_builder_text *text = NULL;
 	int r = text_pool_intern(pool, raw, &text);
 
 	*ret_system_name = *ret_name = 0;
@@ -220,7 +221,7 @@ int text_pool_finish(const struct text_pool *pool, const struct iovec *parts, si
 	for (size_t i = 0; i < n_parts; i++)
 		at = parts[i].iov_len ? mempcpy(at, parts[i].iov_base, parts[i].iov_len) : at;
 	*at++ = '\0';
-	for (const struct text *text = pool->texts; text; text = text->hh.next)
+	for (const struct answer_builder_text *text = pool->texts; text; text = text->hh.next)
 		at = mempcpy(at, text->bytes, text->length + 1);
 	*ret = payload;
 	*ret_length = length;

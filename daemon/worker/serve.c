@@ -199,7 +199,7 @@ void server_answer(struct cache *cache, const struct request *request, struct an
 #define BIT(file) (1u << WORKER_FILE_##file)
 
 /* What each kind needs, may have, and brings. */
-static const struct shape {
+static const struct serve_shape {
 	uint32_t needs, may_have, flags;
 	bool has_payload;
 } shapes[] = {
@@ -276,7 +276,7 @@ bool request_parse(const uint8_t *data, size_t length, const int *fds, size_t n_
 		   struct request *ret)
 {
 	struct worker_request_header *h = &ret->header;
-	const struct shape *shape;
+	const struct serve_shape *shape;
 
 	*ret = (struct request){.payload = data + sizeof(*h)};
 	for (size_t i = 0; i < N_WORKER_FILES; i++)

@@ -106,7 +106,7 @@ int sources_jit(struct cache *cache, const struct request *request, struct jit_n
 	return r;
 }
 
-struct entry {
+struct sources_entry {
 	struct cache_key key;
 	const struct cache_class *class;
 	void *thing; /* NULL: free */
@@ -114,7 +114,7 @@ struct entry {
 };
 
 struct cache {
-	struct entry entries[CACHE_ENTRIES_MAX];
+	struct sources_entry entries[CACHE_ENTRIES_MAX];
 	size_t max_bytes;
 	uint64_t now;     /* counts uses */
 	uint64_t settled; /* what was used since is borrowed */
@@ -131,11 +131,11 @@ int cache_new(struct cache **ret, size_t max_bytes)
 	return 0;
 }
 
-static void cache_drop_entry(struct entry *e)
+static void cache_drop_entry(struct sources_entry *e)
 {
 	if (e->thing)
 		e->class->free(e->thing);
-	*e = (struct entry){0};
+	*e = (struct sources_entry){0};
 }
 
 void cache_clear(struct cache *c)
@@ -160,7 +160,7 @@ static bool cache_keys_match(const struct cache_key *a, const struct cache_key *
 void *cache_get(struct cache *c, const struct cache_key *key)
 {
 	for (size_t i = 0; key->key && i < CACHE_ENTRIES_MAX; i++) {
-		struct entry *e = &c->entries[i];
+		struct sources_entry *e = &c->entries[i];
 
 		if (!e->thing || !cache_keys_match(&e->key, key) || e->key.size != key->size ||
 		    e->key.mtime != key->mtime)
@@ -172,12 +172,12 @@ void *cache_get(struct cache *c, const struct cache_key *key)
 }
 
 /* The one that was not used for longest, or NULL: only those of this request are left. */
-static struct entry *cache_find_oldest(struct cache *c)
+static struct sources_entry *cache_find_oldest(struct cache *c)
 {
-	struct entry *found = NULL;
+	struct sources_entry *found = NULL;
 
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++) {
-		struct entry *e = &c->entries[i];
+		struct sources_entry *e = &c->entries[i];
 
 		if (e->thing && e->used < c->settled && (!found || e->used < found->used))
 			found = e;
@@ -198,7 +198,7 @@ size_t cache_bytes(const struct cache *c)
 static void cache_make_room(struct cache *c)
 {
 	while (cache_bytes(c) > c->max_bytes) {
-		struct entry *oldest = cache_find_oldest(c);
+		struct sources_entry *oldest = cache_find_oldest(c);
 
 		if (!oldest)
 			return;
@@ -206,7 +206,7 @@ static void cache_make_room(struct cache *c)
 	}
 }
 
-static struct entry *cache_find_free(struct cache *c)
+static struct sources_entry *cache_find_free(struct cache *c)
 {
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
 		if (!c->entries[i].thing)
@@ -217,7 +217,7 @@ static struct entry *cache_find_free(struct cache *c)
 void cache_put(struct cache *c, const struct cache_key *key, const struct cache_class *class,
 	       void *thing)
 {
-	struct entry *e;
+	struct sources_entry *e;
 
 	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
 		if (c->entries[i].thing && cache_keys_match(&c->entries[i].key, key))
@@ -228,7 +228,7 @@ void cache_put(struct cache *c, const struct cache_key *key, const struct cache_
 		e = cache_find_oldest(c);
 		cache_drop_entry(e);
 	}
-	*e = (struct entry){.key = *key, .class = class, .thing = thing, .used = ++c->now};
+	*e = (struct sources_entry){.key = *key, .class = class, .thing = thing, .used = ++c->now};
 	cache_make_room(c);
 }
 

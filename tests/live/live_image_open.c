@@ -20,14 +20,14 @@
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/mount_root.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define SECONDS        20 /* whoever waits for FUSE is ended */
 #define OPENER_WAIT_NS UINT64_C(200000000)
 #define ANYWHERE       (FILE_OPENER_CROSS_MOUNTS | FILE_OPENER_TRUST_OVERLAYS)
 
 struct fixture {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char path[PATH_MAX / 2]; /* of the file that is mapped, by its name outside */
 	int proc_fd;
 	struct image_table *images;
@@ -39,9 +39,9 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	temp_folder_make(&f->folder);
-	snprintf(f->path, sizeof(f->path), "%s/program", f->folder.path);
-	write_text(f->folder.fd, "program", "outside");
+	temp_dir_make(&f->dir);
+	snprintf(f->path, sizeof(f->path), "%s/program", f->dir.path);
+	write_text(f->dir.fd, "program", "outside");
 	f->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->proc_fd >= 0);
 	assert_int_equal(image_table_new(&f->images, f->proc_fd), 0);
@@ -67,7 +67,7 @@ static int tear_down(void **state)
 	alarm(0);
 	image_table_free(f->images);
 	close(f->proc_fd);
-	temp_folder_remove(&f->folder);
+	temp_dir_remove(&f->dir);
 	free(f);
 	return 0;
 }
@@ -100,12 +100,12 @@ static void map(const char *path)
 	close(fd);
 }
 
-/* A tmpfs over the folder, which nobody else sees, with a file of its own. */
+/* A tmpfs over the directory, which nobody else sees, with a file of its own. */
 static void enter_namespace(struct fixture *f)
 {
 	must(unshare(CLONE_NEWNS) == 0, "unshare");
 	must(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0, "private");
-	must(mount("x", f->folder.path, "tmpfs", 0, NULL) == 0, "tmpfs");
+	must(mount("x", f->dir.path, "tmpfs", 0, NULL) == 0, "tmpfs");
 	put(f->path, "inside");
 }
 
@@ -126,7 +126,7 @@ static void map_and_replace(struct fixture *f)
 	char other[PATH_MAX];
 
 	map_in_namespace(f);
-	snprintf(other, sizeof(other), "%s/other", f->folder.path);
+	snprintf(other, sizeof(other), "%s/other", f->dir.path);
 	put(other, "evil");
 	must(rename(other, f->path) == 0, "rename");
 }
@@ -140,13 +140,13 @@ static void map_and_hide_below_fuse(struct fixture *f)
 	map_in_namespace(f);
 	must(fd >= 0, "/dev/fuse");
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
-	must(mount("x", f->folder.path, "fuse.x", MS_NODEV | MS_NOSUID, options) == 0, "fuse");
+	must(mount("x", f->dir.path, "fuse.x", MS_NODEV | MS_NOSUID, options) == 0, "fuse");
 }
 
-/* The folder is its root. */
+/* The directory is its root. */
 static void map_in_chroot(struct fixture *f)
 {
-	must(chroot(f->folder.path) == 0 && chdir("/") == 0, "chroot");
+	must(chroot(f->dir.path) == 0 && chdir("/") == 0, "chroot");
 	map("/program");
 }
 
@@ -344,10 +344,11 @@ static void test_its_root_outlives_it(void **state)
 	struct image_key key;
 	int root, fd;
 
-	write_text(f->folder.fd, "usr/lib/debug/x.debug", "debug");
+	write_text(f->dir.fd, "usr/lib/debug/x.debug", "debug");
 	start(f, map_in_chroot);
 	key = key_of(f, "/program", path);
-	/* Seen from outside, the path has the folder in it; records tell it as the process sees it.
+	/* Seen from outside, the path has the directory in it; records tell it as the process sees
+	 * it.
 	 */
 	key.path = "/program";
 	assert_int_equal(image_table_get(f->images, &key, &image), 0);

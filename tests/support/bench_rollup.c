@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_rollup FOLDER [WINDOWS [STACKS [LOAD]]]: the store of a busy service is made in FOLDER,
+ * bench_rollup DIR [WINDOWS [STACKS [LOAD]]]: the store of a busy service is made in DIR,
  * which is empty, WINDOWS minutes (180) of STACKS distinct stacks each (4000), and rolled up to
  * hours. What it prints: how many files became how many, the time of all steps together, of the
  * longest (a flush that comes meanwhile waits for as long) and of the hundredth part that took
@@ -44,7 +44,7 @@ struct bench {
 	size_t n_steps;
 	double cpu_max; /* of a step, seconds */
 	atomic_bool is_done;
-	int load_folder;
+	int load_dir;
 	unsigned load_mib;
 };
 
@@ -138,15 +138,15 @@ static void make_store(struct bench *b, unsigned n_windows, unsigned n_stacks)
 						    .tail = "pb.gz"};
 		cleanup(profile_freep) struct profile *p = make_minute(b, start_s, n_stacks);
 		cleanup(freep) uint8_t *data = NULL;
-		char folder[64], day[NAMES_DAY_SIZE], name[200];
-		const struct batch_file file = {.folder = folder,
+		char dir[64], day[NAMES_DAY_SIZE], name[200];
+		const struct batch_file file = {.dir = dir,
 						.name = name,
 						.samples = (uint64_t)profile_total(p, 0),
 						.owner = STORE_NOBODY};
 		size_t length;
 
 		names_day(start_s, day);
-		snprintf(folder, sizeof(folder), "services/busy.service/%s", day);
+		snprintf(dir, sizeof(dir), "services/busy.service/%s", day);
 		if (!names_window(&window, name, sizeof(name)))
 			must(-EINVAL, "name");
 		must(pprof_write(p, 6, &data, &length), "encode");
@@ -163,7 +163,7 @@ static void *load(void *userdata)
 	struct bench *b = userdata;
 
 	while (!b->is_done) {
-		int fd = openat(b->load_folder, "load", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		int fd = openat(b->load_dir, "load", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
 				0600);
 
 		must(fd < 0 ? -errno : 0, "load");
@@ -174,7 +174,7 @@ static void *load(void *userdata)
 		}
 		close(fd);
 	}
-	(void)unlinkat(b->load_folder, "load", 0);
+	(void)unlinkat(b->load_dir, "load", 0);
 	return NULL;
 }
 
@@ -222,7 +222,7 @@ int main(int argc, char **argv)
 	double all;
 	long before;
 
-	b.load_folder = fd;
+	b.load_dir = fd;
 	b.load_mib = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
 	if (fd < 0 || !b.times || !n_windows) {
 		fprintf(stderr, "usage: bench_rollup FOLDER [WINDOWS [STACKS [LOAD]]]\n");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_symbolize [-l] [-i IMAGES] [-a ADDRESSES] [-w WORKER] FOLDER...: what it costs to name the
+ * bench_symbolize [-l] [-i IMAGES] [-a ADDRESSES] [-w WORKER] DIR...: what it costs to name the
  * addresses of a window, first when nothing is known and then again when all of it is: CPU time of
- * this process and of its image worker. Images are ELF files of the folders, addresses lie in
+ * this process and of its image worker. Images are ELF files of the directories, addresses lie in
  * functions that their symbol tables name. -l: lines and inlined functions.
  *
  * Two measurements: the names alone, and all that the output thread does of such a window
@@ -46,7 +46,7 @@ struct bench {
 	const char *worker;
 	struct file *files;
 	size_t n;
-	char folder[64];
+	char dir[64];
 	int store_fd;
 };
 
@@ -406,7 +406,7 @@ static void measure_windows(const struct bench *b)
 {
 	const struct output_options options = {
 		.store_fd = b->store_fd,
-		.store_path = b->folder,
+		.store_path = b->dir,
 		.limits.keep_windows = 3,
 		.symbol_cache_bytes = 64 << 20,
 	};
@@ -472,16 +472,16 @@ int main(int argc, char **argv)
 		if (fstat(b.files[i].image->fd, &st) == 0)
 			bytes += (uint64_t)st.st_size;
 	}
-	snprintf(b.folder, sizeof(b.folder), "/tmp/profd-bench-symbolize-XXXXXX");
-	if (!mkdtemp(b.folder))
+	snprintf(b.dir, sizeof(b.dir), "/tmp/profd-bench-symbolize-XXXXXX");
+	if (!mkdtemp(b.dir))
 		fail("cannot make a folder");
-	b.store_fd = open(b.folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	b.store_fd = open(b.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	printf("{\"images\": %zu, \"image_bytes\": %" PRIu64 ", \"addresses\": %zu,\n", b.n, bytes,
 	       b.n_addresses);
 	measure_names(&b);
 	measure_windows(&b);
 	printf(" \"lines\": %s}\n", b.lines ? "true" : "false");
-	nftw(b.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(b.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	for (size_t i = 0; i < b.n; i++) {
 		image_unref(b.files[i].image);
 		free(b.files[i].functions);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * cfi_oracle [--jobs N] FILE-OR-FOLDER...: compares the unwind rules of cfi_compile() with
- * what libdw computes, for every 64-bit ELF program and library below the folders.
+ * cfi_oracle [--jobs N] FILE-OR-DIR...: compares the unwind rules of cfi_compile() with
+ * what libdw computes, for every 64-bit ELF program and library below the directories.
  *
  * Both say what holds from one address up to another, so the two lists of ranges are walked side
  * by side: where either has a boundary, the rule from there on is compared, at the first and the

@@ -178,14 +178,14 @@ static inline void dwarf_inlined(struct dwarf_bytes *b, unsigned abbreviation, s
 	dwarf_number(b, 7, 1);
 }
 
-/* What a line table of version 4 says before its folders and files. */
+/* What a line table of version 4 says before its directories and files. */
 struct dwarf_line_header {
 	uint8_t instruction_length, operations, line_range, opcode_base;
 };
 
 #define DWARF_LINE_HEADER ((struct dwarf_line_header){1, 1, 14, 13})
 
-/* Returns where it begins, for dwarf_line_files_end(); folders and files are to follow. */
+/* Returns where it begins, for dwarf_line_files_end(); directories and files are to follow. */
 static inline size_t dwarf_line(struct dwarf_bytes *b, const struct dwarf_line_header *header)
 {
 	static const uint8_t lengths[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
@@ -227,14 +227,14 @@ static inline void dwarf_line_end(struct dwarf_bytes *b, size_t begin, uint64_t 
 	memcpy(b->data + begin, &length, sizeof(length));
 }
 
-/* No folder, one file "a.c", in folder @folder; the whole table but for its program. */
-static inline size_t dwarf_line_plain(struct dwarf_bytes *b, uint64_t folder)
+/* No directory, one file "a.c", in directory @dir; the whole table but for its program. */
+static inline size_t dwarf_line_plain(struct dwarf_bytes *b, uint64_t dir)
 {
 	size_t begin = dwarf_line(b, &DWARF_LINE_HEADER);
 
 	dwarf_number(b, 0, 1);
 	dwarf_text(b, "a.c");
-	dwarf_uleb(b, folder);
+	dwarf_uleb(b, dir);
 	dwarf_put(b, "\0\0\0", 3);
 	dwarf_line_files_end(b, begin);
 	return begin;

@@ -84,14 +84,14 @@ static inline void dwarf_add_files(struct dwarf_bytes *line)
 	dwarf_line_end(line, begin, DWARF_CODE_SIZE);
 }
 
-static inline void dwarf_add_folder(struct dwarf_bytes *line)
+static inline void dwarf_add_dir(struct dwarf_bytes *line)
 {
 	size_t begin = dwarf_line_plain(line, UINT64_MAX);
 
 	dwarf_line_end(line, begin, DWARF_CODE_SIZE);
 }
 
-/* Its header ends before it begins, and the folders have no end. */
+/* Its header ends before it begins, and the directories have no end. */
 static inline void dwarf_add_header_length(struct dwarf_bytes *line)
 {
 	size_t begin = dwarf_line_plain(line, 0);
@@ -101,7 +101,7 @@ static inline void dwarf_add_header_length(struct dwarf_bytes *line)
 	dwarf_fill(line, 'a', 1000);
 }
 
-/* DWARF 5: a count of folders and files of 2^64, whose entries take no byte. */
+/* DWARF 5: a count of directories and files of 2^64, whose entries take no byte. */
 static inline void dwarf_add_no_bytes(struct dwarf_bytes *line)
 {
 	static const uint8_t head[] = {8, 0, 0xff, 0xff, 0, 0, 1, 1, 1, 0xfb, 14, 13,
@@ -112,7 +112,7 @@ static inline void dwarf_add_no_bytes(struct dwarf_bytes *line)
 	dwarf_number(line, 0, 4);
 	dwarf_number(line, 5, 2);
 	dwarf_put(line, head, sizeof(head));
-	dwarf_number(line, 0, 1); /* of each folder nothing is said */
+	dwarf_number(line, 0, 1); /* of each directory nothing is said */
 	dwarf_uleb(line, UINT32_MAX);
 	dwarf_number(line, 0, 1);
 	dwarf_uleb(line, UINT32_MAX);
@@ -147,9 +147,9 @@ static inline void hostile_dwarf_files(struct builder *b)
 	hostile_line(b, dwarf_add_files);
 }
 
-static inline void hostile_dwarf_folder(struct builder *b)
+static inline void hostile_dwarf_dir(struct builder *b)
 {
-	hostile_line(b, dwarf_add_folder);
+	hostile_line(b, dwarf_add_dir);
 }
 
 static inline void hostile_dwarf_line_header(struct builder *b)
@@ -449,7 +449,7 @@ static const struct hostile_case hostile_dwarf_cases[] = {
 	{"dwarf-advances", hostile_dwarf_advances},
 	{"dwarf-line-zeros", hostile_dwarf_line_zeros},
 	{"dwarf-files", hostile_dwarf_files},
-	{"dwarf-folder", hostile_dwarf_folder},
+	{"dwarf-folder", hostile_dwarf_dir},
 	{"dwarf-line-header", hostile_dwarf_line_header},
 	{"dwarf-line-no-bytes", hostile_dwarf_line_no_bytes},
 	{"dwarf-ranges", hostile_dwarf_ranges},

@@ -39,7 +39,7 @@
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 
 /* Open before it is entered, as what a worker is sent. */
-enum { FD_FILE = 5, FD_FOLDER, FD_SOCKET, FD_MEMFD, N_FDS };
+enum { FD_FILE = 5, FD_DIR, FD_SOCKET, FD_MEMFD, N_FDS };
 
 /* Each returns 0 or more if it got what it wanted, else -1. */
 static long try_open(void)
@@ -58,14 +58,14 @@ static long try_open_old(void)
 
 static long try_openat(void)
 {
-	return openat(FD_FOLDER, "passwd", O_RDONLY);
+	return openat(FD_DIR, "passwd", O_RDONLY);
 }
 
 static long try_openat2(void)
 {
 	const uint64_t how[3] = {O_RDONLY, 0, 0};
 
-	return syscall(SYS_openat2, FD_FOLDER, "passwd", how, sizeof(how));
+	return syscall(SYS_openat2, FD_DIR, "passwd", how, sizeof(how));
 }
 
 static long try_create(void)
@@ -96,7 +96,7 @@ static long try_getdents(void)
 {
 	char entries[1024];
 
-	return syscall(SYS_getdents64, FD_FOLDER, entries, sizeof(entries));
+	return syscall(SYS_getdents64, FD_DIR, entries, sizeof(entries));
 }
 
 static long try_unlink(void)
@@ -106,7 +106,7 @@ static long try_unlink(void)
 
 static long try_chdir(void)
 {
-	return fchdir(FD_FOLDER);
+	return fchdir(FD_DIR);
 }
 
 static long try_socket(void)
@@ -503,7 +503,7 @@ static void prepare(const struct mode *mode)
 	put_fd(fcntl(worker[0], F_DUPFD, 40), WORKER_SOCKET_FD);
 	put_fd(fcntl(leash[0], F_DUPFD, 40), WORKER_LEASH_FD);
 	put_fd(open("/bin/true", O_RDONLY), FD_FILE);
-	put_fd(open("/etc", O_RDONLY | O_DIRECTORY), FD_FOLDER);
+	put_fd(open("/etc", O_RDONLY | O_DIRECTORY), FD_DIR);
 	put_fd(socket(AF_UNIX, SOCK_DGRAM, 0), FD_SOCKET);
 	put_fd(memfd_create("try", 0), FD_MEMFD);
 	put_fd(open("/dev/null", O_RDONLY), STDIN_FILENO);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulated_day FOLDER [HOURS]: a day of profd's life at full speed, in FOLDER, which is empty.
+ * simulated_day DIR [HOURS]: a day of profd's life at full speed, in DIR, which is empty.
  *
  * 200 services whose processes come and go, windows of a minute: sessions, process table, output
- * thread and store are the real ones; the source is scripted, /proc is a folder, and the clock is
- * ours: clock_gettime() is defined here, so that all of profd asks us. The clock is set back by an
- * hour, forward by a day and back again, and the machine sleeps for two hours.
+ * thread and store are the real ones; the source is scripted, /proc is a directory, and the clock
+ * is ours: clock_gettime() is defined here, so that all of profd asks us. The clock is set back by
+ * an hour, forward by a day and back again, and the machine sleeps for two hours.
  *
  * Prints "ok NAME" and "not ok NAME: why" lines.
  */
@@ -113,7 +113,7 @@ static uint64_t chance(struct day *d, uint64_t n)
 	return random_next(&d->random) % n;
 }
 
-static int folder_at(int parent, const char *name)
+static int dir_at(int parent, const char *name)
 {
 	int fd;
 
@@ -124,9 +124,9 @@ static int folder_at(int parent, const char *name)
 	return fd;
 }
 
-static void write_file(int folder, const char *name, const char *text)
+static void write_file(int dir, const char *name, const char *text)
 {
-	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		must(-errno, name);
@@ -141,7 +141,7 @@ static void enter_proc(struct day *d, pid_t pid, unsigned service)
 	int fd;
 
 	snprintf(name, sizeof(name), "%d", pid);
-	fd = folder_at(d->proc_fd, name);
+	fd = dir_at(d->proc_fd, name);
 	snprintf(text, sizeof(text), "0::/system.slice/service-%u.service\n", service);
 	write_file(fd, "cgroup", text);
 	write_file(fd, "status", "Name:\tx\nUid:\t0\t0\t0\t0\n");
@@ -439,12 +439,12 @@ static void set_up(struct day *d, const char *path)
 		.max_sessions = 4,
 		.memory_bytes = 32 << 20};
 	struct source_message message;
-	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	must(folder < 0 ? -errno : 0, path);
-	d->proc_fd = folder_at(folder, "proc");
-	d->store_fd = output.store_fd = folder_at(folder, "store");
-	close(folder);
+	must(dir < 0 ? -errno : 0, path);
+	d->proc_fd = dir_at(dir, "proc");
+	d->store_fd = output.store_fd = dir_at(dir, "store");
+	close(dir);
 	output.store_path = d->path = path;
 	d->names = calloc(NAMES_MAX, sizeof(*d->names));
 	if (!d->names)

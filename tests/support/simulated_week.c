@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulated_week FOLDER: the store of 200 services after 7 days, as roll-up leaves it (minutes for
- * 6 hours, hours before, legacy profiles for an hour), made in FOLDER. How many files and how big
+ * simulated_week DIR: the store of 200 services after 7 days, as roll-up leaves it (minutes for
+ * 6 hours, hours before, legacy profiles for an hour), made in DIR. How many files and how big
  * it is, how long a start and a listing take, and that retention works without looking at the tree.
  *
  * Prints "ok NAME" and "not ok NAME: why" lines.
@@ -37,13 +37,13 @@
 #define HOUR_BYTES   24000u
 #define LEGACY_BYTES 4000u
 
-/* Calls that read folders or ask for a file's attributes, counted while somebody looks. */
+/* Calls that read directories or ask for a file's attributes, counted while somebody looks. */
 static unsigned n_looks;
 
-static int looking_open(int folder, const char *name, int flags, mode_t mode)
+static int looking_open(int dir, const char *name, int flags, mode_t mode)
 {
 	n_looks++;
-	return file_ops_system.open(folder, name, flags, mode);
+	return file_ops_system.open(dir, name, flags, mode);
 }
 
 /* Interposed: whoever walks a tree calls it. */
@@ -84,12 +84,12 @@ static void put(struct batch *batch, unsigned service, uint64_t start_s, uint32_
 		const char *tail, const uint8_t *data, size_t size)
 {
 	const struct names_window window = {.start_s = start_s, .seconds = length_s, .tail = tail};
-	char folder[64], day[NAMES_DAY_SIZE], name[200];
+	char dir[64], day[NAMES_DAY_SIZE], name[200];
 	const struct batch_file file = {
-		.folder = folder, .name = name, .samples = 100, .owner = STORE_NOBODY};
+		.dir = dir, .name = name, .samples = 100, .owner = STORE_NOBODY};
 
 	names_day(start_s, day);
-	snprintf(folder, sizeof(folder), "services/service-%u/%s", service, day);
+	snprintf(dir, sizeof(dir), "services/service-%u/%s", service, day);
 	if (!names_window(&window, name, sizeof(name)))
 		must(-EINVAL, "name");
 	must(batch_add(batch, &file, data, size), "add");
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: simulated_week FOLDER\n");
 		return EXIT_FAILURE;
 	}
-	ops.sync = ops.sync_folder = no_sync;
+	ops.sync = ops.sync_dir = no_sync;
 	ops.open = looking_open;
 	must(store_new(&store, fd, argv[1], &ops), "open");
 	must(store_rescan(store), "scan");

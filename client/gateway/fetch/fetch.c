@@ -32,7 +32,7 @@
 #include "common/text_print.h"
 
 #define CACHE_VARIABLE "DEBUGINFOD_CACHE_PATH"
-#define N_OPEN_FOLDERS 8 /* nftw(3) */
+#define N_OPEN_DIRS    8 /* nftw(3) */
 #define N_SWEEPS       8
 /* Longer than libdebuginfod takes to call while bytes come, shorter than who asked has patience. */
 #define LEAVE_MS 1500
@@ -42,7 +42,7 @@ struct fetch {
 	int socket;
 	bool is_durable;
 	char *temporary;    /* our cache; NULL: the user's */
-	unsigned n_folders; /* made in there: one a question */
+	unsigned n_dirs;    /* made in there: one a question */
 	uint64_t max_bytes; /* of the file that is asked for now */
 	bool is_too_large;
 	atomic_bool is_alone; /* nobody is at the other end of the socket */
@@ -67,19 +67,19 @@ static int fetch_remove_path(const char *path, const struct stat *st, int flag, 
 
 static void remove_tree(const char *path)
 {
-	(void)!nftw(path, fetch_remove_path, N_OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+	(void)!nftw(path, fetch_remove_path, N_OPEN_DIRS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A folder of its own for a question: nothing that another one left answers it. */
+/* A directory of its own for a question: nothing that another one left answers it. */
 static int fetch_prepare_dir(struct fetch *f)
 {
 	char path[PATH_MAX];
 
 	if (!f->temporary)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%u", f->temporary, f->n_folders);
+	snprintf(path, sizeof(path), "%s/%u", f->temporary, f->n_dirs);
 	remove_tree(path);
-	snprintf(path, sizeof(path), "%s/%u", f->temporary, ++f->n_folders);
+	snprintf(path, sizeof(path), "%s/%u", f->temporary, ++f->n_dirs);
 	return setenv(CACHE_VARIABLE, path, 1) < 0 ? error_origin(-ENOMEM) : 0;
 }
 
@@ -229,10 +229,10 @@ static int fetch_serve_one(struct fetch *f)
 }
 
 /*
- * Where the folder is somebody's who starts us (client/gateway/debuginfo.h), nothing else than our
- * settings is in the environment.
+ * Where the directory is somebody's who starts us (client/gateway/debuginfo.h), nothing else than
+ * our settings is in the environment.
  */
-static int fetch_prepare(struct fetch *f, const char *folder, bool has_cache)
+static int fetch_prepare(struct fetch *f, const char *dir, bool has_cache)
 {
 	const struct rlimit largest = {.rlim_cur = FETCH_FILE_MAX, .rlim_max = FETCH_FILE_MAX};
 
@@ -241,12 +241,12 @@ static int fetch_prepare(struct fetch *f, const char *folder, bool has_cache)
 	if (setrlimit(RLIMIT_FSIZE, &largest) < 0 && errno != EPERM)
 		return error_origin(-errno);
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
-		if (folder && setenv(settings[i].variable, settings[i].value, 1) < 0)
+		if (dir && setenv(settings[i].variable, settings[i].value, 1) < 0)
 			return error_origin(-ENOMEM);
-	if (folder || !has_cache) {
+	if (dir || !has_cache) {
 		cleanup(freep) char *path = NULL;
 
-		if (text_print(&path, "%s/.fetch-XXXXXX", folder ? folder : FETCH_TEMPORARY))
+		if (text_print(&path, "%s/.fetch-XXXXXX", dir ? dir : FETCH_TEMPORARY))
 			return -ENOMEM;
 		if (!mkdtemp(path))
 			return error_origin(-errno);
@@ -260,12 +260,12 @@ static int fetch_prepare(struct fetch *f, const char *folder, bool has_cache)
 	return 0;
 }
 
-int fetch_serve(int socket, const char *folder, bool has_cache)
+int fetch_serve(int socket, const char *dir, bool has_cache)
 {
-	struct fetch f = {.socket = socket, .is_durable = folder};
+	struct fetch f = {.socket = socket, .is_durable = dir};
 	bool is_watched = false;
 	pthread_t watcher;
-	int r = fetch_prepare(&f, folder, has_cache);
+	int r = fetch_prepare(&f, dir, has_cache);
 
 	if (!r) {
 		r = pthread_create(&watcher, NULL, exit_when_abandoned, &f);

@@ -8,14 +8,14 @@
  * is below here.
  *
  * libdebuginfod takes what it needs to know from the environment (debuginfod-client-config(7)), and
- * keeps files in a cache: the user's own one; or, with a folder given or where the user has none
+ * keeps files in a cache: the user's own one; or, with a directory given or where the user has none
  * (user_cache_is_usable()), one of our own, which holds one file and goes with us.
  */
 #include <stdbool.h>
 
 #include "client/fetch/fetch_protocol.h"
 
-/* For whom there is no own cache; everybody may make a folder there. */
+/* For whom there is no own cache; everybody may make a directory there. */
 #define FETCH_TEMPORARY "/var/tmp"
 
 /*
@@ -26,12 +26,12 @@
 bool user_cache_is_usable(void);
 
 /*
- * Answers until @socket is closed. @folder: for what is fetched, which is on the disk before it is
+ * Answers until @socket is closed. @dir: for what is fetched, which is on the disk before it is
  * answered; NULL: the user's cache, or below FETCH_TEMPORARY if @has_cache is false. Sets
  * environment variables: the caller has no other thread. Returns 0 or negative errno; or ends the
  * process with 0 when the socket is closed while a server is waited for.
  */
-int fetch_serve(int socket, const char *folder, bool has_cache);
+int fetch_serve(int socket, const char *dir, bool has_cache);
 
 /*
  * `profd-gateway --http`: makes HTTP requests by libcurl, for the program at the other end of

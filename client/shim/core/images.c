@@ -98,7 +98,7 @@ struct images_view {
 	char *text;                         /* whole lines; owned */
 };
 
-struct image {
+struct images_entry {
 	uint64_t device, inode;
 };
 
@@ -107,7 +107,7 @@ struct images {
 	uint32_t n_views;    /* that were ever made */
 	struct images_view views[2];
 	unsigned n_images;
-	struct image images[IMAGES_MAX]; /* by slot */
+	struct images_entry images[IMAGES_MAX]; /* by slot */
 	struct table_slot slots[IMAGES_MAX];
 	size_t n_words;
 	unsigned long long n_loads; /* of libraries, and unloads, as the loader counts them */
@@ -217,7 +217,7 @@ static uint32_t images_find_slot(struct images *images, const struct maps_line *
 	if (images->n_images == IMAGES_MAX)
 		return SLOT_NONE;
 	image_table_make(images, line, vdso, slot);
-	images->images[images->n_images] = (struct image){line->device, line->inode};
+	images->images[images->n_images] = (struct images_entry){line->device, line->inode};
 	return images->n_images++;
 }
 
@@ -398,13 +398,13 @@ const uint64_t *images_words(const struct images *images, size_t *ret_n)
 	return images->words;
 }
 
-struct lines {
+struct images_lines {
 	char *text;
 	size_t length;
 };
 
 /* Whether a line in @lines is of addresses that @line has, too. */
-static bool lines_overlap(const struct lines *lines, const struct maps_line *line)
+static bool lines_overlap(const struct images_lines *lines, const struct maps_line *line)
 {
 	const char *end = lines->text + lines->length;
 	struct maps_line other;
@@ -417,8 +417,8 @@ static bool lines_overlap(const struct lines *lines, const struct maps_line *lin
 }
 
 /* Those whose path is @program, or those whose is not. */
-static void put_current(struct lines *lines, const struct images_view *view, const char *program,
-			bool is_program)
+static void put_current(struct images_lines *lines, const struct images_view *view,
+			const char *program, bool is_program)
 {
 	struct maps_line line;
 
@@ -437,7 +437,7 @@ static void put_current(struct lines *lines, const struct images_view *view, con
 }
 
 /* Code of no file that is gone, where nothing else is in @lines. */
-static void put_anon(struct lines *lines, struct images *images)
+static void put_anon(struct images_lines *lines, struct images *images)
 {
 	struct ranges *scratch = &images->scratch;
 	const char *end = lines->text + lines->length;
@@ -459,7 +459,7 @@ int images_lines(struct images *images, char **ret)
 	int current = atomic_load(&images->current);
 	const struct images_view *view = current ? &images->views[current - 1] : NULL;
 	const char *end = images->past + images->n_past;
-	struct lines lines = {.length = 0};
+	struct images_lines lines = {.length = 0};
 	char program[4096] = "";
 	struct maps_line line;
 

@@ -97,11 +97,11 @@ void settings_read(struct settings *ret, char *(*get)(const char *name), int pid
 	settings_set_path(ret, path, use_pid && *use_pid && !strchr("0fFnN", *use_pid), pid);
 }
 
-bool settings_name(char ret[PATH_MAX], const char *folder, const char *path, const char *suffix)
+bool settings_name(char ret[PATH_MAX], const char *dir, const char *path, const char *suffix)
 {
-	bool is_absolute = path[0] == '/' || !folder;
-	int n = snprintf(ret, PATH_MAX, "%s%s%s%s", is_absolute ? "" : folder,
-			 is_absolute ? "" : "/", path, suffix);
+	bool is_absolute = path[0] == '/' || !dir;
+	int n = snprintf(ret, PATH_MAX, "%s%s%s%s", is_absolute ? "" : dir, is_absolute ? "" : "/",
+			 path, suffix);
 
 	return n >= 0 && n < PATH_MAX;
 }

@@ -35,10 +35,10 @@ struct settings {
  */
 void settings_read(struct settings *ret, char *(*get)(const char *name), int pid);
 /*
- * @path as an absolute one, and with @suffix. False: too long. @folder: the current one, or NULL:
+ * @path as an absolute one, and with @suffix. False: too long. @dir: the current one, or NULL:
  * it cannot be known.
  */
-bool settings_name(char ret[PATH_MAX], const char *folder, const char *path, const char *suffix);
+bool settings_name(char ret[PATH_MAX], const char *dir, const char *path, const char *suffix);
 /*
  * The name of a forked process: @base, less the number of its parent @parent_pid if it ends in that
  * already, with its own. False: too long.

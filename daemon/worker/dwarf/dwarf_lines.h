@@ -36,9 +36,9 @@ size_t dwarf_lines_bytes(const struct dwarf_lines *d);
 /*
  * The frames of the link-time address @address, innermost first: each inlined function with the
  * line within it, last the function itself. Linkage names where there are such, else plain ones;
- * files with their folder, as the compiler was told. Returns their number, at most @max (of more,
- * the innermost are given and the outermost one last); 0: the DWARF does not know. Texts live as
- * long as @d. *ret_start, *ret_size: the function's range that holds @address.
+ * files with their directory, as the compiler was told. Returns their number, at most @max (of
+ * more, the innermost are given and the outermost one last); 0: the DWARF does not know. Texts live
+ * as long as @d. *ret_start, *ret_size: the function's range that holds @address.
  *
  * Where the DWARF knows a line but no function, as of assembly, there is one frame whose
  * system_name is "", and the range is @address alone.

@@ -35,7 +35,7 @@ struct dwarf_unit {
 	struct flat_ranges innermost; /* values: scopes */
 	Dwarf_Lines *lines;           /* libdw's; NULL: none */
 	Dwarf_Files *files;           /* libdw's; NULL: none */
-	const char *folder;           /* where it was compiled; NULL unknown */
+	const char *dir;              /* where it was compiled; NULL unknown */
 	char **paths; /* for each of files; NULL: it needed none, or was not asked */
 	size_t n_files;
 };
@@ -76,7 +76,7 @@ int dwarf_unit_read(struct dwarf_reader *r, struct dwarf_unit *u);
 void dwarf_unit_deinit(struct dwarf_unit *u);
 /* Fills in what NAMED tells of. */
 void dwarf_scope_name(struct dwarf_reader *r, struct dwarf_unit *u, struct dwarf_scope *s);
-/* The unit's file of that number, with its folder; NULL: there is none. Lives as long as @u. */
+/* The unit's file of that number, with its directory; NULL: there is none. Lives as long as @u. */
 const char *dwarf_unit_file(struct dwarf_reader *r, struct dwarf_unit *u, size_t number);
 
 #endif

@@ -287,30 +287,30 @@ static void dwarf_unit_read_lines(struct dwarf_reader *r, struct dwarf_unit *u)
 	if (dwarf_getsrcfiles(&u->die, &u->files, &n_files) != 0)
 		return;
 	r->bytes += n_lines * LINE_ROW_BYTES + n_files * sizeof(*u->paths);
-	u->folder = die_own_string(r, &u->die, DW_AT_comp_dir);
+	u->dir = die_own_string(r, &u->die, DW_AT_comp_dir);
 	u->paths = calloc(n_files ? n_files : 1, sizeof(*u->paths));
 	u->n_files = u->paths ? n_files : 0;
 }
 
 /*
- * libdw puts a file's folder before its name, but leaves that folder relative to the unit's where
- * it is. The unit's own is the first of the table's folders, and is joined to itself never.
+ * libdw puts a file's directory before its name, but leaves that directory relative to the unit's
+ * where it is. The unit's own is the first of the table's directories, and is joined to itself
+ * never.
  */
-static char *join_source_path(const char *folder, const char *name)
+static char *join_source_path(const char *dir, const char *name)
 {
-	size_t folder_length = strlen(folder), length = strlen(name);
+	size_t dir_length = strlen(dir), length = strlen(name);
 	char *path;
 
-	if (folder_length + length > PATH_MAX ||
-	    (folder[0] != '/' && strncmp(name, folder, folder_length) == 0 &&
-	     name[folder_length] == '/'))
+	if (dir_length + length > PATH_MAX ||
+	    (dir[0] != '/' && strncmp(name, dir, dir_length) == 0 && name[dir_length] == '/'))
 		return NULL;
-	path = malloc(folder_length + length + 2);
+	path = malloc(dir_length + length + 2);
 	if (!path)
 		return NULL;
-	memcpy(path, folder, folder_length);
-	path[folder_length] = '/';
-	memcpy(path + folder_length + 1, name, length + 1);
+	memcpy(path, dir, dir_length);
+	path[dir_length] = '/';
+	memcpy(path + dir_length + 1, name, length + 1);
 	return path;
 }
 
@@ -326,9 +326,9 @@ const char *dwarf_unit_file(struct dwarf_reader *r, struct dwarf_unit *u, size_t
 	/* libdw's word for the file 0, which there is only since DWARF 5. */
 	if (!name || strcmp(name, "???") == 0)
 		return NULL;
-	if (name[0] == '/' || !u->folder || !u->folder[0] || r->bytes >= DWARF_BYTES_MAX)
+	if (name[0] == '/' || !u->dir || !u->dir[0] || r->bytes >= DWARF_BYTES_MAX)
 		return name;
-	u->paths[number] = join_source_path(u->folder, name);
+	u->paths[number] = join_source_path(u->dir, name);
 	if (!u->paths[number])
 		return name;
 	r->bytes += strlen(u->paths[number]);

@@ -18,7 +18,7 @@
 #define DEBUGLINK_FILE_MAX (1u << 30)
 
 struct debuglink {
-	char name[WORKER_LINK_MAX]; /* without folders */
+	char name[WORKER_LINK_MAX]; /* without directories */
 	uint32_t crc;
 };
 

@@ -234,7 +234,7 @@ size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, s
 
 /* Where the bytes come from: the first of a file, and, past them, the file itself if there is one.
  */
-struct input {
+struct elf_image_input {
 	const uint8_t *head;
 	size_t head_length;
 	int fd; /* or -1 */
@@ -243,7 +243,8 @@ struct input {
 };
 
 /* Returns enum worker_outcome. */
-static int elf_input_fetch(const struct input *in, uint64_t offset, size_t length, uint8_t *ret)
+static int elf_input_fetch(const struct elf_image_input *in, uint64_t offset, size_t length,
+			   uint8_t *ret)
 {
 	ssize_t n;
 
@@ -259,7 +260,8 @@ static int elf_input_fetch(const struct input *in, uint64_t offset, size_t lengt
 	return (size_t)n == length ? WORKER_DONE : WORKER_MALFORMED;
 }
 
-static uint64_t elf_input_number(const struct input *in, const uint8_t *at, size_t n_bytes)
+static uint64_t elf_input_number(const struct elf_image_input *in, const uint8_t *at,
+				 size_t n_bytes)
 {
 	return bytes_number(at, n_bytes, in->swap != BYTES_HOST_IS_BIG);
 }
@@ -278,8 +280,8 @@ struct headers {
 	unsigned n, size;
 };
 
-static int elf_parse_header(struct input *in, struct elf_summary *elf, struct headers *ret,
-			    struct headers *ret_sections)
+static int elf_parse_header(struct elf_image_input *in, struct elf_summary *elf,
+			    struct headers *ret, struct headers *ret_sections)
 {
 	uint8_t h[sizeof(Elf64_Ehdr)];
 	int r;
@@ -309,7 +311,8 @@ static int elf_parse_header(struct input *in, struct elf_summary *elf, struct he
 }
 
 /* One program header as the 64-bit structure, whatever the file's class. */
-static int elf_fetch_program_header(const struct input *in, uint64_t offset, Elf64_Phdr *ret)
+static int elf_fetch_program_header(const struct elf_image_input *in, uint64_t offset,
+				    Elf64_Phdr *ret)
 {
 	uint8_t h[sizeof(Elf64_Phdr)];
 	int r = elf_input_fetch(in, offset, STRUCT_SIZE(in, Phdr), h);
@@ -345,7 +348,7 @@ static int elf_summary_add_segment(struct elf_summary *elf, const Elf64_Phdr *p)
 	return WORKER_DONE;
 }
 
-static int elf_read_build_id(const struct input *in, uint64_t offset, uint64_t size,
+static int elf_read_build_id(const struct elf_image_input *in, uint64_t offset, uint64_t size,
 			     struct elf_summary *elf)
 {
 	uint8_t notes[NOTES_BYTES];
@@ -359,8 +362,8 @@ static int elf_read_build_id(const struct input *in, uint64_t offset, uint64_t s
 }
 
 /* Section header @i as the 64-bit structure: its type, offset and size. */
-static bool elf_fetch_section(const struct input *in, const struct headers *sections, unsigned i,
-			      Elf64_Shdr *ret)
+static bool elf_fetch_section(const struct elf_image_input *in, const struct headers *sections,
+			      unsigned i, Elf64_Shdr *ret)
 {
 	uint64_t at = sections->offset + (uint64_t)i * sections->size;
 	uint8_t h[sizeof(Elf64_Shdr)];
@@ -377,8 +380,8 @@ static bool elf_fetch_section(const struct input *in, const struct headers *sect
  * Go's linker (1.24 and later) puts the build id into a section that no note segment holds. Nothing
  * that is wrong with section headers is an error: a program runs without them.
  */
-static void elf_find_build_id_section(const struct input *in, const struct headers *sections,
-				      struct elf_summary *elf)
+static void elf_find_build_id_section(const struct elf_image_input *in,
+				      const struct headers *sections, struct elf_summary *elf)
 {
 	Elf64_Shdr sh;
 
@@ -393,7 +396,7 @@ static void elf_find_build_id_section(const struct input *in, const struct heade
 	}
 }
 
-static int elf_summary_parse_input(struct input *in, struct elf_summary *ret)
+static int elf_summary_parse_input(struct elf_image_input *in, struct elf_summary *ret)
 {
 	struct headers headers, sections;
 	struct elf_summary elf = {0};
@@ -421,7 +424,7 @@ static int elf_summary_parse_input(struct input *in, struct elf_summary *ret)
 int elf_summary_read(int fd, struct elf_summary *ret)
 {
 	uint8_t head[HEAD_BYTES];
-	struct input in = {.head = head, .fd = fd};
+	struct elf_image_input in = {.head = head, .fd = fd};
 	ssize_t n;
 
 	n = read_range(fd, head, sizeof(head), 0);
@@ -433,7 +436,7 @@ int elf_summary_read(int fd, struct elf_summary *ret)
 
 int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *ret)
 {
-	struct input in = {.head = data, .head_length = length, .fd = -1};
+	struct elf_image_input in = {.head = data, .head_length = length, .fd = -1};
 
 	return elf_summary_parse_input(&in, ret);
 }
@@ -441,7 +444,7 @@ int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *re
 bool elf_count_sections(int fd, const uint8_t *data, size_t length, uint64_t *ret)
 {
 	uint8_t head[sizeof(Elf64_Ehdr)];
-	struct input in = {.head = data, .head_length = length, .fd = fd};
+	struct elf_image_input in = {.head = data, .head_length = length, .fd = fd};
 	struct headers headers, sections;
 	struct elf_summary ignored;
 	Elf64_Shdr first;

@@ -198,33 +198,35 @@ static bool is_marker_symbol(const char *name, uint32_t length)
 }
 
 /* Where the code around a symbol ends, if there is code at all. */
-struct place {
+struct elf_symbols_place {
 	uint64_t end;
 	bool is_loaded, is_code;
 };
 
-static struct place elf_symbol_place(const struct elf_image *image,
-				     const struct elf_summary *segments, const GElf_Sym *sym)
+static struct elf_symbols_place elf_symbol_place(const struct elf_image *image,
+						 const struct elf_summary *segments,
+						 const GElf_Sym *sym)
 {
 	const struct elf_section *s;
 
 	if (!segments) {
 		if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= image->n_sections)
-			return (struct place){0};
+			return (struct elf_symbols_place){0};
 		s = &image->sections[sym->st_shndx];
-		return (struct place){s->end, s->flags & SHF_ALLOC, s->flags & SHF_EXECINSTR};
+		return (struct elf_symbols_place){s->end, s->flags & SHF_ALLOC,
+						  s->flags & SHF_EXECINSTR};
 	}
 	for (uint32_t i = 0; i < segments->n_segments && sym->st_shndx != SHN_UNDEF; i++) {
 		const struct elf_segment *p = &segments->segments[i];
 
 		if (p->executable && sym->st_value >= p->vaddr &&
 		    sym->st_value - p->vaddr < p->memory_size)
-			return (struct place){p->vaddr + p->memory_size, true, true};
+			return (struct elf_symbols_place){p->vaddr + p->memory_size, true, true};
 	}
-	return (struct place){0};
+	return (struct elf_symbols_place){0};
 }
 
-static bool is_function_symbol(const GElf_Sym *sym, const struct place *place)
+static bool is_function_symbol(const GElf_Sym *sym, const struct elf_symbols_place *place)
 {
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 
@@ -238,7 +240,7 @@ int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_
 {
 	for (size_t i = 0; i < from->table->n; i++) {
 		struct symtab_entry entry;
-		struct place place;
+		struct elf_symbols_place place;
 		GElf_Sym sym;
 		int r;
 

@@ -26,7 +26,7 @@
 #define FLAG_INLINE  2
 #define MARK_BYTES   16
 
-struct span {
+struct go_build_span {
 	const char *data;
 	size_t length;
 };
@@ -40,7 +40,7 @@ static bool is_go_build_header(const Elf_Data *data)
 }
 
 /* Takes a text and its length from what is left. */
-static bool go_build_parse_text(struct span *left, struct span *ret)
+static bool go_build_parse_text(struct go_build_span *left, struct go_build_span *ret)
 {
 	const uint8_t *at = (const uint8_t *)left->data;
 	struct wire w = {.at = at, .end = at + left->length};
@@ -48,7 +48,7 @@ static bool go_build_parse_text(struct span *left, struct span *ret)
 
 	if (!wire_varint(&w, &length) || length > (uint64_t)(w.end - w.at))
 		return false;
-	*ret = (struct span){(const char *)w.at, (size_t)length};
+	*ret = (struct go_build_span){(const char *)w.at, (size_t)length};
 	left->data = ret->data + length;
 	left->length = (size_t)(w.end - w.at) - (size_t)length;
 	return true;
@@ -56,7 +56,7 @@ static bool go_build_parse_text(struct span *left, struct span *ret)
 
 /* The text whose string header is at @address; *ret_data is malloc'ed. Nothing: left empty. */
 static void go_build_read_string(struct elf_image *image, uint64_t address, unsigned size, bool big,
-				 struct span *ret, char **ret_data)
+				 struct go_build_span *ret, char **ret_data)
 {
 	uint8_t header[16];
 	uint64_t length;
@@ -69,33 +69,33 @@ static void go_build_read_string(struct elf_image *image, uint64_t address, unsi
 	*ret_data = malloc((size_t)length);
 	if (*ret_data && elf_image_read(image, bytes_number(header, size, big),
 					(uint8_t *)*ret_data, (size_t)length) == length)
-		*ret = (struct span){*ret_data, (size_t)length};
+		*ret = (struct go_build_span){*ret_data, (size_t)length};
 }
 
-static void go_build_copy_text(struct span text, char *ret, size_t size)
+static void go_build_copy_text(struct go_build_span text, char *ret, size_t size)
 {
 	text_clean(text.data, text.length, ret, size - 1);
 }
 
 /* Takes what comes before @separator, or all. */
-static struct span go_build_split_field(struct span *left, char separator)
+static struct go_build_span go_build_split_field(struct go_build_span *left, char separator)
 {
 	const char *end = left->length ? memchr(left->data, separator, left->length) : NULL;
-	struct span taken = {left->data, end ? (size_t)(end - left->data) : left->length};
+	struct go_build_span taken = {left->data, end ? (size_t)(end - left->data) : left->length};
 
 	left->data += taken.length + (end != NULL);
 	left->length -= taken.length + (end != NULL);
 	return taken;
 }
 
-static bool go_build_text_equals(struct span text, const char *wanted)
+static bool go_build_text_equals(struct go_build_span text, const char *wanted)
 {
 	return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
 
-static void go_build_parse_line(struct span line, struct go_build *ret)
+static void go_build_parse_line(struct go_build_span line, struct go_build *ret)
 {
-	struct span key = go_build_split_field(&line, '\t');
+	struct go_build_span key = go_build_split_field(&line, '\t');
 
 	if (go_build_text_equals(key, "mod")) {
 		go_build_copy_text(go_build_split_field(&line, '\t'), ret->module,
@@ -111,7 +111,7 @@ static void go_build_parse_line(struct span line, struct go_build *ret)
 	}
 }
 
-static void go_build_parse_modules(struct span text, struct go_build *ret)
+static void go_build_parse_modules(struct go_build_span text, struct go_build *ret)
 {
 	if (text.length <= 2 * MARK_BYTES || text.data[text.length - MARK_BYTES - 1] != '\n')
 		return;
@@ -127,7 +127,7 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 	const Elf_Data *data = elf_image_data(image, section, SECTION_MAX);
 	cleanup(freep) char *first = NULL;
 	cleanup(freep) char *second = NULL;
-	struct span release = {0}, modules = {0};
+	struct go_build_span release = {0}, modules = {0};
 	const uint8_t *header;
 	unsigned size;
 	bool big;
@@ -139,8 +139,8 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 	size = header[POINTER_SIZE];
 	big = header[FLAGS] & FLAG_BIG;
 	if (header[FLAGS] & FLAG_INLINE) {
-		struct span left = {(const char *)header + HEADER_BYTES,
-				    data->d_size - HEADER_BYTES};
+		struct go_build_span left = {(const char *)header + HEADER_BYTES,
+					     data->d_size - HEADER_BYTES};
 
 		if (!go_build_parse_text(&left, &release) || !go_build_parse_text(&left, &modules))
 			modules.length = 0;

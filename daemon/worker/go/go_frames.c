@@ -33,7 +33,7 @@ enum {
 };
 #define WORD 8
 
-struct writer {
+struct go_frames_writer {
 	uint8_t *data;
 	size_t n, size;
 	int error;             /* the first one, or 0: nothing is written after it */
@@ -48,13 +48,13 @@ struct writer {
 /* Of functions that need their instructions read: Go's runtime has some twenty. */
 #define SWITCHES_MAX 1000
 
-static void go_frames_writer_deinit(struct writer *w)
+static void go_frames_writer_deinit(struct go_frames_writer *w)
 {
 	free(w->data);
 	go_switches_free(w->switches);
 }
 
-static void go_frames_put_bytes(struct writer *w, const void *bytes, size_t n)
+static void go_frames_put_bytes(struct go_frames_writer *w, const void *bytes, size_t n)
 {
 	if (!w->error)
 		w->error = room_make(&w->data, &w->size, w->n + n, 1);
@@ -64,24 +64,24 @@ static void go_frames_put_bytes(struct writer *w, const void *bytes, size_t n)
 	w->n += n;
 }
 
-static void go_frames_put_8(struct writer *w, uint8_t byte)
+static void go_frames_put_8(struct go_frames_writer *w, uint8_t byte)
 {
 	go_frames_put_bytes(w, &byte, 1);
 }
 
-static void go_frames_put_32(struct writer *w, uint32_t number)
+static void go_frames_put_32(struct go_frames_writer *w, uint32_t number)
 {
 	number = htole32(number);
 	go_frames_put_bytes(w, &number, sizeof(number));
 }
 
-static void go_frames_put_64(struct writer *w, uint64_t number)
+static void go_frames_put_64(struct go_frames_writer *w, uint64_t number)
 {
 	number = htole64(number);
 	go_frames_put_bytes(w, &number, sizeof(number));
 }
 
-static void go_frames_put_uleb(struct writer *w, uint64_t number)
+static void go_frames_put_uleb(struct go_frames_writer *w, uint64_t number)
 {
 	do {
 		go_frames_put_8(w, (uint8_t)((number & 127) | (number > 127 ? 128 : 0)));
@@ -90,14 +90,14 @@ static void go_frames_put_uleb(struct writer *w, uint64_t number)
 }
 
 /* @id: 0 of a CIE, else how far it lies before here. */
-static void go_frames_begin_record(struct writer *w, uint32_t id)
+static void go_frames_begin_record(struct go_frames_writer *w, uint32_t id)
 {
 	w->record = w->n;
 	go_frames_put_32(w, 0); /* its length, when that is known */
 	go_frames_put_32(w, id);
 }
 
-static void go_frames_end_record(struct writer *w)
+static void go_frames_end_record(struct go_frames_writer *w)
 {
 	uint32_t length = htole32((uint32_t)(w->n - w->record - sizeof(length)));
 
@@ -106,7 +106,7 @@ static void go_frames_end_record(struct writer *w)
 }
 
 /* @length: of the code that it holds for. */
-static void go_frames_end_fde(struct writer *w, uint64_t length)
+static void go_frames_end_fde(struct go_frames_writer *w, uint64_t length)
 {
 	/* Behind the record's length and CIE, and where the code begins. */
 	length = htole64(length);
@@ -116,7 +116,7 @@ static void go_frames_end_fde(struct writer *w, uint64_t length)
 }
 
 /* Returns where it begins. */
-static size_t go_frames_put_cie(struct writer *w, bool is_root)
+static size_t go_frames_put_cie(struct go_frames_writer *w, bool is_root)
 {
 	/* Version, augmentation; code and data alignment, the return address; an FDE's pointers. */
 	static const uint8_t head[] = {1, 'z',           'R', 0, 1, 0x80 - WORD, RETURN_ADDRESS,
@@ -134,7 +134,7 @@ static size_t go_frames_put_cie(struct writer *w, bool is_root)
 	return w->record;
 }
 
-static void go_frames_put_advance(struct writer *w, uint64_t distance)
+static void go_frames_put_advance(struct go_frames_writer *w, uint64_t distance)
 {
 	if (distance < 64) {
 		go_frames_put_8(w, (uint8_t)(CFA_ADVANCE | distance));
@@ -144,7 +144,7 @@ static void go_frames_put_advance(struct writer *w, uint64_t distance)
 	}
 }
 
-static void go_frames_put_depth(struct writer *w, uint64_t depth, bool *has_pointer)
+static void go_frames_put_depth(struct go_frames_writer *w, uint64_t depth, bool *has_pointer)
 {
 	go_frames_put_8(w, CFA_DEF_CFA_OFFSET);
 	go_frames_put_uleb(w, depth + WORD);
@@ -161,7 +161,7 @@ static void go_frames_put_depth(struct writer *w, uint64_t depth, bool *has_poin
  * @f's depths as instructions. Returns for how many bytes they hold, which is less than up to the
  * next function; 0: there is something that no rule should be made of.
  */
-static uint64_t go_frames_put_depths(struct writer *w, const struct pclntab *t,
+static uint64_t go_frames_put_depths(struct go_frames_writer *w, const struct pclntab *t,
 				     const struct pclntab_function *f)
 {
 	uint64_t length = f->end - f->start, at = 0;
@@ -209,7 +209,7 @@ static void go_frames_read_code(const struct go_text *text, const struct pclntab
 }
 
 /* Reads the two functions that say how this runtime switches. */
-static int go_frames_learn_switches(struct writer *w, const struct pclntab *t,
+static int go_frames_learn_switches(struct go_frames_writer *w, const struct pclntab *t,
 				    const struct go_text *text)
 {
 	struct go_code systemstack = {.length = 0}, morestack = {.length = 0};
@@ -230,7 +230,7 @@ static int go_frames_learn_switches(struct writer *w, const struct pclntab *t,
 }
 
 /* As go_frames_put_depths(), of a function that switches stacks. */
-static uint64_t go_frames_put_switch(struct writer *w, const struct pclntab *t,
+static uint64_t go_frames_put_switch(struct go_frames_writer *w, const struct pclntab *t,
 				     const struct go_text *text, const struct pclntab_function *f)
 {
 	struct go_code code;
@@ -254,7 +254,7 @@ static uint64_t go_frames_put_switch(struct writer *w, const struct pclntab *t,
 	return w->rows.end;
 }
 
-static void go_frames_put_function(struct writer *w, const struct pclntab *t,
+static void go_frames_put_function(struct go_frames_writer *w, const struct pclntab *t,
 				   const struct go_text *text, const struct pclntab_function *f)
 {
 	/* A signal's handler: for Go's tracebacks the top, but the kernel had a restorer call it.
@@ -297,7 +297,7 @@ static bool go_frames_check_flags(const struct pclntab *t)
 int go_frames_make(const struct pclntab *table, const struct go_text *text, uint8_t **ret,
 		   size_t *ret_length)
 {
-	cleanup(go_frames_writer_deinit) struct writer w = {
+	cleanup(go_frames_writer_deinit) struct go_frames_writer w = {
 		.steps_left = 4 * (uint64_t)table->length, .switches_left = SWITCHES_MAX};
 	struct pclntab_function f, next;
 

@@ -252,7 +252,7 @@ enum place {
 	NOWHERE, /* nothing is the caller */
 };
 
-struct scan {
+struct go_switches_scan {
 	struct go_switches *s;
 	struct pclntab_depths depths;
 	bool has_depth;
@@ -270,7 +270,7 @@ struct scan {
 	int64_t fp_offset;
 };
 
-static int64_t scan_depth(struct scan *n, uint64_t at)
+static int64_t scan_depth(struct go_switches_scan *n, uint64_t at)
 {
 	while (n->has_depth && n->depths.distance <= at) {
 		n->has_depth = *n->steps && pclntab_depths_next(&n->depths);
@@ -279,7 +279,7 @@ static int64_t scan_depth(struct scan *n, uint64_t at)
 	return n->has_depth ? n->depths.depth : -1;
 }
 
-static uint64_t scan_runtime_rule(const struct scan *n, unsigned place, int64_t depth)
+static uint64_t scan_runtime_rule(const struct go_switches_scan *n, unsigned place, int64_t depth)
 {
 	struct rule_go rule = n->s->runtime;
 
@@ -294,7 +294,7 @@ static uint64_t scan_runtime_rule(const struct scan *n, unsigned place, int64_t 
 	return rule_go_pack(&rule);
 }
 
-static uint64_t scan_rule(const struct scan *n, int64_t depth)
+static uint64_t scan_rule(const struct go_switches_scan *n, int64_t depth)
 {
 	struct rule rule = {.kind = RULE_CFA, .ra_offset = -WORD};
 
@@ -350,7 +350,7 @@ static uint64_t scan_rule(const struct scan *n, int64_t depth)
  * asmcgocall stores a g and a distance on the stack that it goes to, or, where it is there already,
  * what its stack pointer was.
  */
-static void scan_asmcgocall(struct scan *n, const cs_x86 *x)
+static void scan_asmcgocall(struct go_switches_scan *n, const cs_x86 *x)
 {
 	bool stores = is_stack_store(n->s, x);
 
@@ -375,7 +375,7 @@ static void scan_asmcgocall(struct scan *n, const cs_x86 *x)
  * Whether the instruction moves the stack pointer in a way that the table does not say: what it
  * adds or takes off is not by how much the depth changes from @depth to @next.
  */
-static bool scan_moves_sp_silently(const struct scan *n, const cs_x86 *x, int64_t depth,
+static bool scan_moves_sp_silently(const struct go_switches_scan *n, const cs_x86 *x, int64_t depth,
 				   int64_t next)
 {
 	unsigned id = n->s->instruction->id;
@@ -393,13 +393,14 @@ static bool scan_moves_sp_silently(const struct scan *n, const cs_x86 *x, int64_
 }
 
 /* Whether the stack pointer is what it was again. */
-static bool scan_restores_sp(const struct scan *n, const cs_x86 *x)
+static bool scan_restores_sp(const struct go_switches_scan *n, const cs_x86 *x)
 {
 	return is_move_to(n->s, x, X86_REG_RSP) && x->operands[1].type == X86_OP_REG &&
 	       x->operands[1].reg < X86_REG_ENDING && n->has_copy[x->operands[1].reg];
 }
 
-static void scan_stack_pointer(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
+static void scan_stack_pointer(struct go_switches_scan *n, const cs_x86 *x, int64_t depth,
+			       int64_t next)
 {
 	unsigned id = n->s->instruction->id;
 
@@ -416,7 +417,7 @@ static void scan_stack_pointer(struct scan *n, const cs_x86 *x, int64_t depth, i
 }
 
 /* The vdso may be called on the system stack; meanwhile the frame pointer is the function's. */
-static void scan_moves_sp(struct scan *n, const cs_x86 *x)
+static void scan_moves_sp(struct go_switches_scan *n, const cs_x86 *x)
 {
 	unsigned id = n->s->instruction->id;
 
@@ -439,7 +440,7 @@ static void scan_moves_sp(struct scan *n, const cs_x86 *x)
 }
 
 /* @depth: before the instruction. */
-static void scan_crosscall(struct scan *n, const cs_x86 *x, int64_t depth)
+static void scan_crosscall(struct go_switches_scan *n, const cs_x86 *x, int64_t depth)
 {
 	unsigned id = n->s->instruction->id;
 
@@ -459,7 +460,7 @@ static void scan_crosscall(struct scan *n, const cs_x86 *x, int64_t depth)
  * How many loads of the stack pointer a function has (a gogo of its own may leave it to another),
  * and of some what each does: from the own stack on, and back.
  */
-static const struct shape {
+static const struct go_switches_shape {
 	bool is_by_loads;
 	enum place away, back;
 	unsigned min_loads, max_loads;
@@ -475,7 +476,7 @@ static const struct shape {
 };
 
 /* Behind an instruction, where @depth was the depth, and @next is. */
-static void scan_apply(struct scan *n, const cs_x86 *x, int64_t depth, int64_t next)
+static void scan_apply(struct go_switches_scan *n, const cs_x86 *x, int64_t depth, int64_t next)
 {
 	bool is_load = (n->s->instruction->id == X86_INS_MOV ||
 			n->s->instruction->id == X86_INS_LEA) &&
@@ -508,7 +509,7 @@ void go_switches_rows(struct go_switches *s, enum go_switch kind, const struct g
 		      const struct pclntab *t, const struct pclntab_function *f, uint64_t *steps,
 		      struct go_rows *ret)
 {
-	struct scan n = {.s = s, .kind = kind, .has_depth = true, .steps = steps};
+	struct go_switches_scan n = {.s = s, .kind = kind, .has_depth = true, .steps = steps};
 	struct cursor c = cursor_at_start(code);
 	const cs_x86 *x;
 	int64_t depth, next;

@@ -34,7 +34,7 @@
  * D's library (gcc 12) are past it all the same and stay as they are. */
 #define D_ESTIMATE_MAX (16u << 20)
 
-struct text {
+struct demangle_text {
 	char *bytes;
 	size_t length, size;
 	bool failed; /* no memory */
@@ -43,7 +43,7 @@ struct text {
 
 static void demangle_append(const char *piece, size_t length, void *opaque)
 {
-	struct text *t = opaque;
+	struct demangle_text *t = opaque;
 
 	if (length > WORKER_TEXT_MAX - t->length)
 		longjmp(t->enough, 1);
@@ -61,7 +61,7 @@ typedef int demangler(const char *, int, demangle_callbackref, void *);
 
 /* Whether @language knows the name and *t is all of it. */
 static bool demangle_try_language(demangler *language, const char *name, int options,
-				  struct text *t)
+				  struct demangle_text *t)
 {
 	t->length = 0;
 	if (setjmp(t->enough))
@@ -225,7 +225,7 @@ static char *demangle_mangled(const char *system_name, enum demangle_style style
 	/* Without DMGL_PARAMS, C++'s demangler stops where parameters and clones would begin. */
 	int options = style == DEMANGLE_NO_PARAMETERS ? OPTIONS & ~DMGL_PARAMS : OPTIONS;
 	cleanup(freep) char *name = NULL, *d = NULL;
-	struct text t = {0};
+	struct demangle_text t = {0};
 	const char *result = NULL;
 	size_t mangled;
 	char *joined;

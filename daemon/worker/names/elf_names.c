@@ -41,7 +41,7 @@ struct elf_names {
 };
 
 /* All that has to stay until the tables are made. */
-struct reading {
+struct elf_names_reading {
 	struct elf_summary summary;
 	struct elf_image image, debugdata, debug;
 	uint8_t *unpacked;
@@ -50,7 +50,7 @@ struct reading {
 	size_t names_max[N_SOURCES]; /* bounds what each table's names take */
 };
 
-static void reading_deinit(struct reading *r)
+static void reading_deinit(struct elf_names_reading *r)
 {
 	elf_image_deinit(&r->image);
 	elf_image_deinit(&r->debugdata);
@@ -61,7 +61,7 @@ static void reading_deinit(struct reading *r)
 		symtab_entries_deinit(&r->pieces[i]);
 }
 
-static int elf_names_collect(struct reading *reading, const struct elf_image *image,
+static int elf_names_collect(struct elf_names_reading *reading, const struct elf_image *image,
 			     const struct elf_symbols_from *from)
 {
 	reading->names_max[from->source] = elf_table_names_max(from->table);
@@ -69,7 +69,7 @@ static int elf_names_collect(struct reading *reading, const struct elf_image *im
 }
 
 /* The functions of @image's .symtab. */
-static int collect_symtab(struct reading *reading, struct elf_image *image,
+static int collect_symtab(struct elf_names_reading *reading, struct elf_image *image,
 			  enum worker_source source, uint64_t distance)
 {
 	struct elf_table table;
@@ -81,7 +81,7 @@ static int collect_symtab(struct reading *reading, struct elf_image *image,
 					 .table = &table, .distance = distance, .source = source});
 }
 
-static int collect_debugdata(struct reading *reading)
+static int collect_debugdata(struct elf_names_reading *reading)
 {
 	struct elf_image *image = &reading->image;
 	Elf_Data *xz = elf_image_data(image, elf_image_find(image, SHT_NULL, ".gnu_debugdata"),
@@ -115,7 +115,7 @@ static uint32_t debug_file_build_id(struct elf_image *image, int fd, uint8_t ret
 	return summary.build_id_length;
 }
 
-static bool is_debug_file_of(struct reading *reading, const struct elf_names_files *files)
+static bool is_debug_file_of(struct elf_names_reading *reading, const struct elf_names_files *files)
 {
 	const struct elf_summary *summary = &reading->summary;
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -162,7 +162,7 @@ static bool find_prelink_distance(const struct elf_summary *summary, const struc
 	return true;
 }
 
-static int collect_debug(struct reading *reading, const struct elf_names_files *files)
+static int collect_debug(struct elf_names_reading *reading, const struct elf_names_files *files)
 {
 	uint64_t distance;
 	int r;
@@ -182,7 +182,7 @@ static int collect_debug(struct reading *reading, const struct elf_names_files *
 /* --- the image -------------------------------------------------------------------------------- */
 
 /* .dynsym, and the stubs, which have their names from there. */
-static int collect_dynamic(struct reading *reading)
+static int collect_dynamic(struct elf_names_reading *reading)
 {
 	struct elf_image *image = &reading->image;
 	struct elf_symbols_from from = {.source = WORKER_SOURCE_DYNSYM};
@@ -214,7 +214,8 @@ static int collect_dynamic(struct reading *reading)
 	return r;
 }
 
-static int elf_names_read_files(struct reading *reading, const struct elf_names_files *files)
+static int elf_names_read_files(struct elf_names_reading *reading,
+				const struct elf_names_files *files)
 {
 	int r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
 
@@ -233,7 +234,7 @@ static int elf_names_read_files(struct reading *reading, const struct elf_names_
 
 int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
 {
-	cleanup(reading_deinit) struct reading reading = {0};
+	cleanup(reading_deinit) struct elf_names_reading reading = {0};
 	cleanup(elf_names_freep) struct elf_names *names = NULL;
 	int r = elf_summary_read(files->image, &reading.summary);
 

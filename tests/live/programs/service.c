@@ -5,9 +5,9 @@
  *   spin                 uses a CPU, now and then
  *   parent MS            sleeps but for starting a child that uses a CPU for MS milliseconds, over
  *                        and over; "exec" behind it: the child is another program
- *   enter MS FOLDER      the same, but the child enters that control group before, by the name of
+ *   enter MS DIR      the same, but the child enters that control group before, by the name of
  *                        sv-entered
- *   many FOLDER N MS     N children, each in FOLDER/mI.service: says "ready", and after each line
+ *   many DIR N MS     N children, each in DIR/mI.service: says "ready", and after each line
  *                        on its input each child uses a CPU for MS milliseconds
  */
 #include <signal.h>
@@ -70,12 +70,12 @@ static void be_parent(char **argv, int is_exec)
 	}
 }
 
-static int enter(const char *folder)
+static int enter(const char *dir)
 {
 	char path[4096];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
 	f = fopen(path, "w");
 	return !f || fprintf(f, "0\n") < 0 || fclose(f);
 }
@@ -102,7 +102,7 @@ static void on_signal(int number)
 	(void)number;
 }
 
-static void be_one_of_many(const char *folder, unsigned i, uint64_t ms)
+static void be_one_of_many(const char *dir, unsigned i, uint64_t ms)
 {
 	sigset_t set;
 	char path[4096];
@@ -110,7 +110,7 @@ static void be_one_of_many(const char *folder, unsigned i, uint64_t ms)
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
-	snprintf(path, sizeof(path), "%s/m%u.service", folder, i);
+	snprintf(path, sizeof(path), "%s/m%u.service", dir, i);
 	if (enter(path))
 		_exit(1);
 	for (;;)

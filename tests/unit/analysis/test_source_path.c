@@ -66,7 +66,7 @@ static void test_trim(void **state)
 	check_trim("/proc/self/cwd/app/x.c", NULL, NULL, "app/x.c");
 	check_trim("/proc/self/cwd/./app/x.c", "", "", "app/x.c");
 	check_trim("/proc/self/cwd/app/x.c", "/build", NULL, "app/x.c");
-	/* The folder that the reader has under another name. */
+	/* The directory that the reader has under another name. */
 	check_trim("/remote/my-project/foo/x.c", NULL, "/home/u/my-project", "foo/x.c");
 	check_trim("/remote/my-project/foo/x.c", NULL, "/else:/home/u/my-project/", "foo/x.c");
 	check_trim("/remote/my-project/foo/x.c", NULL, "/home/u/project",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sources of every shape, in folders and above them. */
+/* Sources of every shape, in directories and above them. */
 #include "client/code/source_file.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 struct world {
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 	int root_fd;
 	struct files *files;
 };
@@ -26,7 +26,7 @@ static void put(const struct world *w, const char *name, const char *data, size_
 	char path[PATH_MAX + 64];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", w->folder, name);
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, data, length), length);
@@ -40,10 +40,10 @@ static int setup(void **state)
 
 	assert_non_null(w);
 	assert_non_null(mkdtemp(made));
-	assert_non_null(realpath(made, w->folder));
-	snprintf(path, sizeof(path), "%s/project", w->folder);
+	assert_non_null(realpath(made, w->dir));
+	snprintf(path, sizeof(path), "%s/project", w->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/fifo", w->folder);
+	snprintf(path, sizeof(path), "%s/fifo", w->dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	w->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(files_new(&w->files, w->root_fd), 0);
@@ -62,7 +62,7 @@ static int teardown(void **state)
 	char path[PATH_MAX + 64];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		snprintf(path, sizeof(path), "%s/%s", w->folder, names[i]);
+		snprintf(path, sizeof(path), "%s/%s", w->dir, names[i]);
 		remove(path);
 	}
 	files_free(w->files);
@@ -93,11 +93,11 @@ static const char *first(struct source_files *s, const char *name)
 static void test_lines(void **state)
 {
 	const struct world *w = *state;
-	struct source_files *s = make(w, w->folder, NULL);
+	struct source_files *s = make(w, w->dir, NULL);
 	const struct source_file *file, *again;
 	char path[PATH_MAX + 64];
 
-	snprintf(path, sizeof(path), "%s/a.c", w->folder);
+	snprintf(path, sizeof(path), "%s/a.c", w->dir);
 	assert_int_equal(source_files_get(s, path, &file), 0);
 	assert_null(file->why);
 	assert_int_equal(file->n_lines, 4);
@@ -122,12 +122,12 @@ static void test_places(void **state)
 	char project[PATH_MAX + 64], two[2 * PATH_MAX];
 	struct source_files *s;
 
-	snprintf(project, sizeof(project), "%s/project", w->folder);
-	/* In the folder, and above it. */
+	snprintf(project, sizeof(project), "%s/project", w->dir);
+	/* In the directory, and above it. */
 	s = make(w, project, NULL);
 	assert_string_equal(first(s, "b.c"), "b");
 	assert_string_equal(first(s, "a.c"), "one");
-	/* Behind the folder's name, wherever it was built. */
+	/* Behind the directory's name, wherever it was built. */
 	assert_string_equal(first(s, "/build/project/b.c"), "b");
 	assert_null(first(s, "/build/elsewhere/b.c"));
 	source_files_free(s);
@@ -147,12 +147,12 @@ static void test_places(void **state)
 static void test_many_names(void **state)
 {
 	const struct world *w = *state;
-	struct source_files *s = make(w, w->folder, NULL);
+	struct source_files *s = make(w, w->dir, NULL);
 	char path[PATH_MAX + 64];
 	int fd;
 
 	put(w, "large.c", "large\n", 6);
-	snprintf(path, sizeof(path), "%s/large.c", w->folder);
+	snprintf(path, sizeof(path), "%s/large.c", w->dir);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	assert_int_equal(ftruncate(fd, 40 << 20), 0);
 	close(fd);
@@ -168,7 +168,7 @@ static void test_many_names(void **state)
 static void test_no_file(void **state)
 {
 	const struct world *w = *state;
-	struct source_files *s = make(w, w->folder, NULL);
+	struct source_files *s = make(w, w->dir, NULL);
 	char long_name[2 * PATH_MAX];
 
 	/* Nobody writes to it: that it comes back at all is the test. */

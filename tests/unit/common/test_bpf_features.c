@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 /* In the order of the enumerations. */
 static const char v5_10[] = "\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_probe_read_user\0"
@@ -55,25 +55,25 @@ static void test_whole_names(void **state)
 /* Wherever in a large file the names are, also across the pieces in which it is read. */
 static void test_files(void **state)
 {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char text[BPF_FEATURES_TEXT_MAX];
 
 	(void)state;
-	temp_folder_make(&folder);
-	assert_int_equal(bpf_features_read_missing(folder.fd, text), -ENOENT);
+	temp_dir_make(&dir);
+	assert_int_equal(bpf_features_read_missing(dir.fd, text), -ENOENT);
 	for (size_t at = (1 << 16) - sizeof(v5_17) - 2; at < (1 << 16) + 70; at++) {
 		static uint8_t btf[3 << 16];
 
 		memset(btf, 'x', sizeof(btf));
 		memcpy(btf + at, v5_17, sizeof(v5_17));
-		write_file(folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
-		assert_int_equal(bpf_features_read_missing(folder.fd, text), 0);
+		write_file(dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
+		assert_int_equal(bpf_features_read_missing(dir.fd, text), 0);
 		assert_string_equal(text, "");
 	}
-	write_text(folder.fd, "kernel/btf/vmlinux", "");
-	assert_int_equal(bpf_features_read_missing(folder.fd, text), 0);
+	write_text(dir.fd, "kernel/btf/vmlinux", "");
+	assert_int_equal(bpf_features_read_missing(dir.fd, text), 0);
 	assert_string_not_equal(text, "");
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 int main(void)

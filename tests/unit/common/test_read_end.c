@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/read_end.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static uint8_t *make_bytes(size_t length)
 {
@@ -31,17 +31,17 @@ static uint8_t *make_bytes(size_t length)
 static void test_sizes(void **state)
 {
 	static const size_t sizes[] = {0, 1, 65534, 65535, 65536, 131070, 131071, 131072, 300000};
-	struct temp_folder folder;
+	struct temp_dir dir;
 
 	(void)state;
-	temp_folder_make(&folder);
+	temp_dir_make(&dir);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		cleanup(freep) uint8_t *bytes = make_bytes(sizes[i]);
 		cleanup(freep) char *text = NULL;
 		size_t length;
 
-		write_file(folder.fd, "f", bytes, sizes[i]);
-		assert_int_equal(read_end_text(folder.fd, "f", sizes[i], &text, &length), 0);
+		write_file(dir.fd, "f", bytes, sizes[i]);
+		assert_int_equal(read_end_text(dir.fd, "f", sizes[i], &text, &length), 0);
 		assert_int_equal(length, sizes[i]);
 		assert_memory_equal(text, bytes, length);
 		assert_int_equal(text[length], '\0');
@@ -49,16 +49,15 @@ static void test_sizes(void **state)
 			continue;
 		freep(&text);
 		text = NULL;
-		assert_int_equal(read_end_text(folder.fd, "f", sizes[i] - 1, &text, &length),
-				 -EFBIG);
+		assert_int_equal(read_end_text(dir.fd, "f", sizes[i] - 1, &text, &length), -EFBIG);
 		assert_null(text);
 		/* The beginning of it is to be had. */
-		assert_int_equal(read_start_text(folder.fd, "f", sizes[i] - 1, &text, &length), 0);
+		assert_int_equal(read_start_text(dir.fd, "f", sizes[i] - 1, &text, &length), 0);
 		assert_int_equal(length, sizes[i] - 1);
 		assert_memory_equal(text, bytes, length);
 		assert_int_equal(text[length], '\0');
 	}
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 static void test_pipe(void **state)
@@ -80,20 +79,20 @@ static void test_pipe(void **state)
 
 static void test_what_is_no_file(void **state)
 {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char *text = NULL;
 	size_t length;
 
 	(void)state;
-	temp_folder_make(&folder);
-	assert_int_equal(read_end_text(folder.fd, "nothing", 100, &text, &length), -ENOENT);
-	assert_int_equal(read_end_text(folder.fd, ".", 100, &text, &length), -EISDIR);
+	temp_dir_make(&dir);
+	assert_int_equal(read_end_text(dir.fd, "nothing", 100, &text, &length), -ENOENT);
+	assert_int_equal(read_end_text(dir.fd, ".", 100, &text, &length), -EISDIR);
 	/* Nobody writes: it is not waited for. */
-	assert_int_equal(mkfifoat(folder.fd, "fifo", 0600), 0);
-	assert_int_equal(read_end_text(folder.fd, "fifo", 100, &text, &length), 0);
+	assert_int_equal(mkfifoat(dir.fd, "fifo", 0600), 0);
+	assert_int_equal(read_end_text(dir.fd, "fifo", 100, &text, &length), 0);
 	assert_int_equal(length, 0);
 	free(text);
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "daemon/output/snapshot.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static struct config *parse(const char *text)
 {
@@ -211,28 +211,27 @@ static void test_shipped_file(void **state)
 static void test_load_with_drop_ins(void **state)
 {
 	static const char first[] = "profd.conf.d/10-a.conf", second[] = "profd.conf.d/20-b.conf";
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char path[256];
 	cleanup(config_freep) struct config *c = NULL, *none = NULL;
 	struct config_message message;
 
 	(void)state;
-	temp_folder_make(&folder);
-	snprintf(path, sizeof(path), "%s/profd.conf", folder.path);
+	temp_dir_make(&dir);
+	snprintf(path, sizeof(path), "%s/profd.conf", dir.path);
 	assert_int_equal(config_load(&none, path, NULL, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "No such file"));
-	write_text(folder.fd, "profd.conf",
-		   "[sampling]\nfrequency=10\n[system]\nexclude_comms=a\n");
-	write_text(folder.fd, second, "[sampling]\nfrequency=30\n[system]\nexclude_comms=b\n");
-	write_text(folder.fd, first, "[sampling]\nfrequency=20\nevent=cycles\n");
+	write_text(dir.fd, "profd.conf", "[sampling]\nfrequency=10\n[system]\nexclude_comms=a\n");
+	write_text(dir.fd, second, "[sampling]\nfrequency=30\n[system]\nexclude_comms=b\n");
+	write_text(dir.fd, first, "[sampling]\nfrequency=20\nevent=cycles\n");
 	assert_int_equal(config_load(&c, path, NULL, &message), CONFIG_E_OK);
 	assert_int_equal(c->frequency, 30);
 	assert_string_equal(c->event, "cycles");
 	assert_string_equal(c->exclude_comms[1], "b");
-	write_text(folder.fd, second, "\n[sampling]\nfrequency=never\n");
+	write_text(dir.fd, second, "\n[sampling]\nfrequency=never\n");
 	assert_int_equal(config_load(&none, path, NULL, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "20-b.conf:3: frequency must be"));
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 static void test_paths_of_the_command_line(void **state)

@@ -11,7 +11,7 @@
 
 #include "common/config/config.h"
 #include "common/user_paths.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static void test_from_home(void **state)
 {
@@ -65,12 +65,12 @@ static void test_config(void **state)
 	struct user_environment e = {.runtime_dir = "/run/user/7"};
 	cleanup(user_paths_deinit) struct user_paths p = {};
 	struct config_message message;
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char path[256];
 
 	(void)state;
-	temp_folder_make(&folder);
-	e.home = e.config_home = folder.path;
+	temp_dir_make(&dir);
+	e.home = e.config_home = dir.path;
 	assert_int_equal(user_paths_find(&p, &e), 0);
 	assert_int_equal(config_load(&standard, NULL, &p, &message), CONFIG_E_OK);
 	assert_string_equal(standard->store_path, p.state);
@@ -78,39 +78,39 @@ static void test_config(void **state)
 	assert_string_equal(standard->store_group, "none");
 	assert_int_equal(standard->control_socket_mode, 0600);
 	assert_int_equal(standard->frequency, 99);
-	write_text(folder.fd, "profd/profd.conf",
+	write_text(dir.fd, "profd/profd.conf",
 		   "[sampling]\nfrequency=49\n[store]\npath=/s\n[control]\nsocket_mode=0660\n");
-	write_text(folder.fd, "profd/profd.conf.d/a.conf", "[control]\nsocket=/x\n");
+	write_text(dir.fd, "profd/profd.conf.d/a.conf", "[control]\nsocket=/x\n");
 	assert_int_equal(config_load(&own, NULL, &p, &message), CONFIG_E_OK);
 	assert_int_equal(own->frequency, 49);
 	assert_string_equal(own->store_path, "/s");
 	assert_string_equal(own->control_socket, "/x");
 	assert_int_equal(own->control_socket_mode, 0660);
-	snprintf(path, sizeof(path), "%s/nowhere.conf", folder.path);
+	snprintf(path, sizeof(path), "%s/nowhere.conf", dir.path);
 	assert_int_equal(config_load(&none, path, &p, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "nowhere.conf"));
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 static void test_make(void **state)
 {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	struct stat st;
 	char path[256];
 
 	(void)state;
-	temp_folder_make(&folder);
-	snprintf(path, sizeof(path), "%s/a/b/c", folder.path);
+	temp_dir_make(&dir);
+	snprintf(path, sizeof(path), "%s/a/b/c", dir.path);
 	assert_int_equal(user_paths_make(path), 0);
 	assert_int_equal(user_paths_make(path), 0);
-	assert_int_equal(fstatat(folder.fd, "a/b/c", &st, 0), 0);
+	assert_int_equal(fstatat(dir.fd, "a/b/c", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(fstatat(folder.fd, "a", &st, 0), 0);
+	assert_int_equal(fstatat(dir.fd, "a", &st, 0), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	write_text(folder.fd, "file", "");
-	snprintf(path, sizeof(path), "%s/file/d", folder.path);
+	write_text(dir.fd, "file", "");
+	snprintf(path, sizeof(path), "%s/file/d", dir.path);
 	assert_true(user_paths_make(path) < 0);
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 int main(void)

@@ -36,7 +36,7 @@
 #define NOBODY   65534
 
 struct world {
-	char folder[32], path[48];
+	char dir[32], path[48];
 	sd_event *loop;
 	struct listener *listener;
 	struct reply *pending; /* of flush and stop */
@@ -242,10 +242,10 @@ static inline int setup_with(void **state, uint64_t stall_ns)
 	struct listener_options options;
 
 	assert_non_null(w);
-	strcpy(w->folder, "/tmp/test-listener-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	assert_int_equal(chmod(w->folder, 0755), 0);
-	snprintf(w->path, sizeof(w->path), "%s/socket", w->folder);
+	strcpy(w->dir, "/tmp/test-listener-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	assert_int_equal(chmod(w->dir, 0755), 0);
+	snprintf(w->path, sizeof(w->path), "%s/socket", w->dir);
 	w->config_size = 10;
 	w->stall_ns = stall_ns;
 	w->ring = ATTACH_RING_NONE;
@@ -273,7 +273,7 @@ static inline int teardown(void **state)
 	listener_free(w->listener);
 	sd_event_unref(w->loop);
 	assert_int_equal(access(w->path, F_OK), -1);
-	assert_int_equal(rmdir(w->folder), 0);
+	assert_int_equal(rmdir(w->dir), 0);
 	attach_ring_deinit(&w->ring);
 	free(w);
 	return 0;

@@ -26,7 +26,7 @@ static void test_stale_socket(void **state)
 	struct stat st;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/stale", w->folder);
+	snprintf(path, sizeof(path), "%s/stale", w->dir);
 	assert_int_equal(unixsock_listen(path, 0600, (gid_t)-1, &fd), UNIXSOCK_E_OK);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
@@ -53,7 +53,7 @@ static void test_passed_socket(void **state)
 	char path[64];
 	int fd, connected;
 
-	snprintf(path, sizeof(path), "%s/passed", w->folder);
+	snprintf(path, sizeof(path), "%s/passed", w->dir);
 	assert_int_equal(unixsock_listen(path, 0600, (gid_t)-1, &fd), UNIXSOCK_E_OK);
 	options.fd = fd;
 	assert_int_equal(listener_new(&passed, w->loop, &options), 0);
@@ -77,7 +77,7 @@ static void test_handed_over(void **state)
 	char path[64], byte;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/passed", w->folder);
+	snprintf(path, sizeof(path), "%s/passed", w->dir);
 	assert_int_equal(unixsock_listen(path, 0600, (gid_t)-1, &fd), UNIXSOCK_E_OK);
 	options.fd = fd;
 	assert_int_equal(listener_new(&passed, w->loop, &options), 0);

@@ -14,12 +14,12 @@
 
 #include <cmocka.h>
 
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static const struct peer root = {.uid = 0, .privileged = true};
 
 struct fake {
-	struct temp_folder proc;
+	struct temp_dir proc;
 	pid_t child;
 	struct peer peer;
 	uid_t owner; /* of the status file */
@@ -64,7 +64,7 @@ static int setup(void **state)
 	struct fake *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	temp_folder_make(&f->proc);
+	temp_dir_make(&f->proc);
 	f->peer.uid = f->peer.gid = f->owner = geteuid() ? geteuid() : 1000;
 	f->child = fork();
 	if (f->child == 0) {
@@ -82,7 +82,7 @@ static int teardown(void **state)
 
 	kill(f->child, SIGKILL);
 	waitpid(f->child, NULL, 0);
-	temp_folder_remove(&f->proc);
+	temp_dir_remove(&f->proc);
 	free(f);
 	return 0;
 }

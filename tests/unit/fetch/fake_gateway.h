@@ -26,18 +26,18 @@
 
 #define FAKE_ELF "\177ELF, more or less: longer than its magic number"
 
-static inline int fake_file(const char *folder, const char *text, int flags)
+static inline int fake_file(const char *dir, const char *text, int flags)
 {
 	char path[256];
 	int fd, again;
 
-	snprintf(path, sizeof(path), "%s/.fetch-XXXXXX", folder ? folder : "/tmp");
+	snprintf(path, sizeof(path), "%s/.fetch-XXXXXX", dir ? dir : "/tmp");
 	fd = mkstemp(path);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		_exit(90);
 	again = open(path, flags | O_CLOEXEC);
 	close(fd);
-	if (!folder)
+	if (!dir)
 		unlink(path);
 	return again;
 }
@@ -48,14 +48,14 @@ static inline void fake_send(const void *answer, size_t size, const int *fds, si
 		_exit(91);
 }
 
-static inline void fake_note(const char *folder, const struct fetch_request *request)
+static inline void fake_note(const char *dir, const struct fetch_request *request)
 {
 	char path[256];
 	FILE *f;
 
-	if (!folder)
+	if (!dir)
 		return;
-	snprintf(path, sizeof(path), "%s/asked", folder);
+	snprintf(path, sizeof(path), "%s/asked", dir);
 	f = fopen(path, "ae");
 	if (!f)
 		_exit(92);
@@ -98,22 +98,22 @@ static inline int fake_simple(const char *mode, struct fetch_answer *answer)
 	return 1;
 }
 
-static inline void fake_files(const char *mode, const char *folder, struct fetch_answer *answer)
+static inline void fake_files(const char *mode, const char *dir, struct fetch_answer *answer)
 {
 	int fds[2] = {-1, -1};
 	size_t n = 1;
 
 	answer->outcome = FETCH_DONE;
 	if (strcmp(mode, "writable") == 0)
-		fds[0] = fake_file(folder, FAKE_ELF, O_RDWR);
+		fds[0] = fake_file(dir, FAKE_ELF, O_RDWR);
 	else if (strcmp(mode, "garbage") == 0)
-		fds[0] = fake_file(folder, "<html>", O_RDONLY);
+		fds[0] = fake_file(dir, "<html>", O_RDONLY);
 	else if (strcmp(mode, "empty") == 0)
-		fds[0] = fake_file(folder, "", O_RDONLY);
+		fds[0] = fake_file(dir, "", O_RDONLY);
 	else if (strcmp(mode, "folder") == 0)
 		fds[0] = open("/", O_RDONLY | O_DIRECTORY);
 	else
-		fds[0] = fake_file(folder, FAKE_ELF, O_RDONLY);
+		fds[0] = fake_file(dir, FAKE_ELF, O_RDONLY);
 	if (strcmp(mode, "large") == 0) {
 		char path[32];
 		int fd;
@@ -135,7 +135,7 @@ static inline void fake_files(const char *mode, const char *folder, struct fetch
 }
 
 /* "even": a file for build ids that begin with an even byte. */
-static inline void fake_answer(const char *mode, const char *folder,
+static inline void fake_answer(const char *mode, const char *dir,
 			       const struct fetch_request *request)
 {
 	struct fetch_answer answer = {.magic = FETCH_MAGIC};
@@ -156,7 +156,7 @@ static inline void fake_answer(const char *mode, const char *folder,
 	if (strcmp(mode, "even") == 0)
 		mode = request->id[0] % 2 ? "none" : "file";
 	if (!fake_simple(mode, &answer))
-		fake_files(mode, folder, &answer);
+		fake_files(mode, dir, &answer);
 	if (strcmp(mode, "once") == 0)
 		_exit(0);
 }
@@ -165,7 +165,7 @@ static inline void fake_answer(const char *mode, const char *folder,
 static inline void fake_gateway(int argc, char **argv)
 {
 	const char *url = getenv("DEBUGINFOD_URLS");
-	const char *folder = argc > 3 && strcmp(argv[2], "--cache-directory") == 0 ? argv[3] : NULL;
+	const char *dir = argc > 3 && strcmp(argv[2], "--cache-directory") == 0 ? argv[3] : NULL;
 	struct fetch_request request;
 
 	if (argc < 2 || strcmp(argv[1], "--fetch") != 0)
@@ -173,8 +173,8 @@ static inline void fake_gateway(int argc, char **argv)
 	if (!url || strncmp(url, "http://", 7) != 0)
 		_exit(94);
 	while (recv(FETCH_SOCKET_FD, &request, sizeof(request), 0) == sizeof(request)) {
-		fake_note(folder, &request);
-		fake_answer(url + 7, folder, &request);
+		fake_note(dir, &request);
+		fake_answer(url + 7, dir, &request);
 	}
 	_exit(0);
 }

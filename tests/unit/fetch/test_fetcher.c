@@ -10,13 +10,13 @@
 
 static const uint8_t id[] = {0xab, 0xcd, 0xef};
 
-static struct fetcher *new_fetcher(const char *mode, const char *folder)
+static struct fetcher *new_fetcher(const char *mode, const char *dir)
 {
 	char urls[64];
 	const struct fetcher_options options = {
 		.path = "/proc/self/exe",
 		.urls = urls,
-		.cache_directory = folder,
+		.cache_directory = dir,
 	};
 	struct fetcher *f = NULL;
 
@@ -164,25 +164,25 @@ static void test_two_steps(void **state)
 /* The user's environment is for the user's fetches alone; the caller's servers never count. */
 static void test_environment(void **state)
 {
-	char folder[] = "/tmp/profd-fetcher-XXXXXX", path[64];
+	char dir[] = "/tmp/profd-fetcher-XXXXXX", path[64];
 	struct fetcher_message message;
 	struct fetcher *f;
 	int fd = -1;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
+	assert_non_null(mkdtemp(dir));
 	setenv("FAKE_VARIABLE", "is set", 1);
 	setenv("DEBUGINFOD_URLS", "http://none", 1);
 	assert_get("environment", FETCHER_E_FAILED, "is set");
-	f = new_fetcher("environment", folder);
+	f = new_fetcher("environment", dir);
 	assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_FAILED);
 	assert_string_equal(message.text, "unset");
 	fetcher_free(f);
 	unsetenv("FAKE_VARIABLE");
 	unsetenv("DEBUGINFOD_URLS");
-	snprintf(path, sizeof(path), "%s/asked", folder);
+	snprintf(path, sizeof(path), "%s/asked", dir);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rmdir(dir), 0);
 }
 
 int main(int argc, char **argv)

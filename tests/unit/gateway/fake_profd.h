@@ -35,7 +35,7 @@ enum fake_mode {
 };
 
 struct fake_profd {
-	char folder[40], path[64];
+	char dir[40], path[64];
 	int listener, end[2];
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -124,9 +124,9 @@ static inline struct fake_profd *fake_profd_new(void)
 	struct fake_profd *p = calloc(1, sizeof(*p));
 
 	assert_non_null(p);
-	strcpy(p->folder, "/tmp/profd-fake-XXXXXX");
-	assert_non_null(mkdtemp(p->folder));
-	snprintf(p->path, sizeof(p->path), "%s/socket", p->folder);
+	strcpy(p->dir, "/tmp/profd-fake-XXXXXX");
+	assert_non_null(mkdtemp(p->dir));
+	snprintf(p->path, sizeof(p->path), "%s/socket", p->dir);
 	p->silent = -1;
 	assert_int_equal(pthread_mutex_init(&p->lock, NULL), 0);
 	assert_int_equal(unixsock_listen(p->path, 0600, (gid_t)-1, &p->listener), 0);
@@ -176,7 +176,7 @@ static inline unsigned fake_profd_free(struct fake_profd *p)
 	if (p->silent >= 0)
 		close(p->silent);
 	assert_int_equal(unlink(p->path), 0);
-	assert_int_equal(rmdir(p->folder), 0);
+	assert_int_equal(rmdir(p->dir), 0);
 	pthread_mutex_destroy(&p->lock);
 	for (size_t i = 0; i < p->n_ids; i++)
 		free(p->ids[i].data);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The folder of debug files: names, modes, who may use it, and what goes when there is too much. */
+/* The directory of debug files: names, modes, who may use it, and what goes when there is too much.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,7 +21,7 @@
 #define MAX_BYTES (UINT64_C(1) << 20)
 
 struct world {
-	char folder[40];
+	char dir[40];
 	struct debug_cache *cache;
 	unsigned n_files;
 };
@@ -30,9 +31,9 @@ static int set_up(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	strcpy(w->folder, "/tmp/profd-debug-cache-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	assert_int_equal(debug_cache_open(&w->cache, w->folder, MAX_BYTES), DEBUG_CACHE_E_OK);
+	strcpy(w->dir, "/tmp/profd-debug-cache-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	assert_int_equal(debug_cache_open(&w->cache, w->dir, MAX_BYTES), DEBUG_CACHE_E_OK);
 	*state = w;
 	return 0;
 }
@@ -43,7 +44,7 @@ static int tear_down(void **state)
 	char command[64];
 
 	debug_cache_close(w->cache);
-	snprintf(command, sizeof(command), "rm -rf '%s'", w->folder);
+	snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
 	assert_int_equal(system(command), 0);
 	free(w);
 	return 0;
@@ -58,7 +59,7 @@ static int make_file(struct world *w, size_t size)
 
 	assert_non_null(data);
 	memset(data, 'd', size);
-	snprintf(path, sizeof(path), "%s/.fetch-%u", w->folder, w->n_files++);
+	snprintf(path, sizeof(path), "%s/.fetch-%u", w->dir, w->n_files++);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, data, size), (ssize_t)size);
@@ -90,7 +91,7 @@ static bool has(struct world *w, uint8_t first)
 
 static void file_path(struct world *w, uint8_t first, char ret[160])
 {
-	snprintf(ret, 160, "%s/debuginfo/.build-id/%02x/0cdef0.debug", w->folder, first);
+	snprintf(ret, 160, "%s/debuginfo/.build-id/%02x/0cdef0.debug", w->dir, first);
 }
 
 /* Its times of reading and storing: @seconds since the epoch. */
@@ -185,7 +186,7 @@ static void make_strange_file(struct world *w, const char *name)
 	char path[160];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", w->folder, name);
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, 0), 0);
@@ -197,7 +198,7 @@ static bool exists(struct world *w, const char *name)
 {
 	char path[160];
 
-	snprintf(path, sizeof(path), "%s/%s", w->folder, name);
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
 	return access(path, F_OK) == 0;
 }
 
@@ -219,21 +220,21 @@ static void test_open_again(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	bytes = (uint64_t)st.st_blocks * 512;
 	use_at(w, 0xac, 300, 300);
-	snprintf(path, sizeof(path), "%s/.fetch-killed", w->folder);
+	snprintf(path, sizeof(path), "%s/.fetch-killed", w->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
 	make_strange_file(w, ".fetch-killed/part");
 	for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++)
 		make_strange_file(w, strange[i]);
-	assert_int_equal(debug_cache_open(&second, w->folder, MAX_BYTES), DEBUG_CACHE_E_IN_USE);
+	assert_int_equal(debug_cache_open(&second, w->dir, MAX_BYTES), DEBUG_CACHE_E_IN_USE);
 	assert_true(exists(w, ".fetch-killed"));
 	debug_cache_close(w->cache);
 	w->cache = NULL;
-	assert_int_equal(debug_cache_open(&w->cache, w->folder, 2 * bytes), DEBUG_CACHE_E_OK);
+	assert_int_equal(debug_cache_open(&w->cache, w->dir, 2 * bytes), DEBUG_CACHE_E_OK);
 	assert_false(exists(w, ".fetch-killed"));
 	assert_true(has(w, 0xab) && has(w, 0xac));
 	debug_cache_close(w->cache);
 	w->cache = NULL;
-	assert_int_equal(debug_cache_open(&w->cache, w->folder, 2 * bytes - 1), DEBUG_CACHE_E_OK);
+	assert_int_equal(debug_cache_open(&w->cache, w->dir, 2 * bytes - 1), DEBUG_CACHE_E_OK);
 	assert_true(has(w, 0xab));
 	assert_false(has(w, 0xac));
 	assert_false(exists(w, "debuginfo/.build-id/ac"));
@@ -247,13 +248,13 @@ static void test_unusable(void **state)
 	struct debug_cache *c;
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/nowhere", w->folder);
+	snprintf(path, sizeof(path), "%s/nowhere", w->dir);
 	assert_int_equal(debug_cache_open(&c, path, MAX_BYTES), DEBUG_CACHE_E_UNUSABLE);
 	assert_int_equal(errno, ENOENT);
-	/* A link in place of one of our folders is not followed. */
-	snprintf(path, sizeof(path), "%s/elsewhere", w->folder);
+	/* A link in place of one of our directories is not followed. */
+	snprintf(path, sizeof(path), "%s/elsewhere", w->dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	snprintf(path, sizeof(path), "%s/debuginfo/.build-id/ad", w->folder);
+	snprintf(path, sizeof(path), "%s/debuginfo/.build-id/ad", w->dir);
 	assert_int_equal(symlink("../../elsewhere", path), 0);
 	assert_int_equal(store(w, 0xad, 10), DEBUG_CACHE_E_UNUSABLE);
 }

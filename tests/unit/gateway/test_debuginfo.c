@@ -20,7 +20,7 @@
 #define PATIENCE_US UINT64_C(20000000) /* a test that waits longer fails */
 
 struct world {
-	char folder[40];
+	char dir[40];
 	sd_event *loop;
 	struct debug_cache *cache;
 	struct debuginfo *debuginfo;
@@ -32,9 +32,9 @@ static int set_up(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	strcpy(w->folder, "/tmp/profd-debuginfo-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	assert_int_equal(debug_cache_open(&w->cache, w->folder, DEBUG_CACHE_MAX_BYTES), 0);
+	strcpy(w->dir, "/tmp/profd-debuginfo-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	assert_int_equal(debug_cache_open(&w->cache, w->dir, DEBUG_CACHE_MAX_BYTES), 0);
 	assert_true(sd_event_new(&w->loop) >= 0);
 	w->profd = fake_profd_new();
 	*state = w;
@@ -52,7 +52,7 @@ static int tear_down(void **state)
 	fake_profd_free(w->profd);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
-	snprintf(command, sizeof(command), "rm -rf '%s'", w->folder);
+	snprintf(command, sizeof(command), "rm -rf '%s'", w->dir);
 	assert_int_equal(system(command), 0);
 	free(w);
 	return 0;
@@ -62,7 +62,7 @@ static void begin(struct world *w, const char *mode, const char *socket)
 {
 	char urls[64];
 	const struct debuginfo_options options = {
-		.cache_directory = w->folder,
+		.cache_directory = w->dir,
 		.socket = socket ? socket : w->profd->path,
 		.urls = urls,
 		.interval_ns = INTERVAL_NS,
@@ -92,7 +92,7 @@ static void read_asked(struct world *w, char *ret, size_t size)
 	char path[64];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/asked", w->folder);
+	snprintf(path, sizeof(path), "%s/asked", w->dir);
 	ret[0] = '\0';
 	f = fopen(path, "re");
 	if (!f)

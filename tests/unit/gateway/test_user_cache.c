@@ -19,13 +19,13 @@ static const char *const variables[] = {"DEBUGINFOD_CACHE_PATH", "XDG_CACHE_HOME
 
 static int set_up(void **state)
 {
-	static char folder[40];
+	static char dir[40];
 
-	strcpy(folder, "/tmp/profd-user-cache-XXXXXX");
-	assert_non_null(mkdtemp(folder));
+	strcpy(dir, "/tmp/profd-user-cache-XXXXXX");
+	assert_non_null(mkdtemp(dir));
 	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
 		unsetenv(variables[i]);
-	*state = folder;
+	*state = dir;
 	return 0;
 }
 
@@ -38,60 +38,60 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void set(const char *variable, const char *folder, const char *name)
+static void set(const char *variable, const char *dir, const char *name)
 {
 	char path[80];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_int_equal(setenv(variable, path, 1), 0);
 }
 
-static void assert_made(const char *folder, const char *name)
+static void assert_made(const char *dir, const char *name)
 {
 	char path[80];
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_true(user_cache_is_usable());
 	assert_int_equal(access(path, F_OK), 0);
 }
 
 static void test_places(void **state)
 {
-	const char *folder = *state;
+	const char *dir = *state;
 	char path[80];
 
 	assert_false(user_cache_is_usable());
-	set("HOME", folder, "");
-	assert_made(folder, ".cache/debuginfod_client");
-	set("XDG_CACHE_HOME", folder, "xdg");
-	assert_made(folder, "xdg/debuginfod_client");
-	set("DEBUGINFOD_CACHE_PATH", folder, "chosen");
-	assert_made(folder, "chosen");
+	set("HOME", dir, "");
+	assert_made(dir, ".cache/debuginfod_client");
+	set("XDG_CACHE_HOME", dir, "xdg");
+	assert_made(dir, "xdg/debuginfod_client");
+	set("DEBUGINFOD_CACHE_PATH", dir, "chosen");
+	assert_made(dir, "chosen");
 	unsetenv("DEBUGINFOD_CACHE_PATH");
-	snprintf(path, sizeof(path), "%s/.debuginfod_client_cache", folder);
+	snprintf(path, sizeof(path), "%s/.debuginfod_client_cache", dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	set("XDG_CACHE_HOME", folder, "other");
+	set("XDG_CACHE_HOME", dir, "other");
 	assert_true(user_cache_is_usable());
-	snprintf(path, sizeof(path), "%s/other", folder);
+	snprintf(path, sizeof(path), "%s/other", dir);
 	assert_int_equal(access(path, F_OK), -1);
 }
 
 static void test_unusable(void **state)
 {
-	const char *folder = *state;
+	const char *dir = *state;
 	char path[80];
 
-	set("HOME", folder, "not/there");
+	set("HOME", dir, "not/there");
 	assert_false(user_cache_is_usable());
-	set("DEBUGINFOD_CACHE_PATH", folder, "nor/here");
+	set("DEBUGINFOD_CACHE_PATH", dir, "nor/here");
 	assert_false(user_cache_is_usable());
 	unsetenv("DEBUGINFOD_CACHE_PATH");
-	/* A file is no folder. */
-	set("HOME", folder, "");
-	snprintf(path, sizeof(path), "%s/.cache", folder);
+	/* A file is no directory. */
+	set("HOME", dir, "");
+	snprintf(path, sizeof(path), "%s/.cache", dir);
 	assert_int_equal(close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0700)), 0);
 	assert_false(user_cache_is_usable());
-	set("DEBUGINFOD_CACHE_PATH", folder, ".cache");
+	set("DEBUGINFOD_CACHE_PATH", dir, ".cache");
 	assert_false(user_cache_is_usable());
 }
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "daemon/ingest/members.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static bool is_own(const struct members *m, pid_t pid)
 {
@@ -25,10 +25,10 @@ static void test_family(void **state)
 	const struct process_event stranger = {
 		.kind = PROCESS_EVENT_FORK, .pid = 21, .tid = 21, .parent = 11};
 	cleanup(members_deinit) struct members m = {0};
-	struct temp_folder proc;
+	struct temp_dir proc;
 
 	(void)state;
-	temp_folder_make(&proc);
+	temp_dir_make(&proc);
 	write_text(proc.fd, "7/task/7/children", "8 9 ");
 	write_text(proc.fd, "8/task/8/children", "10 \n");
 	write_text(proc.fd, "9/task/9/children", "");
@@ -42,18 +42,18 @@ static void test_family(void **state)
 	assert_int_equal(members_follow(&m, &stranger), 0);
 	assert_true(is_own(&m, 20));
 	assert_false(is_own(&m, 21));
-	temp_folder_remove(&proc);
+	temp_dir_remove(&proc);
 }
 
 /* One that is its own ancestor, which no kernel says, ends all the same; so does a long line. */
 static void test_nonsense(void **state)
 {
 	cleanup(members_deinit) struct members m = {0};
-	struct temp_folder proc;
+	struct temp_dir proc;
 	char text[10000];
 
 	(void)state;
-	temp_folder_make(&proc);
+	temp_dir_make(&proc);
 	write_text(proc.fd, "7/task/7/children", "7 ");
 	for (size_t i = 0; i + 2 < sizeof(text); i += 2)
 		memcpy(text + i, "8 ", 3);
@@ -62,7 +62,7 @@ static void test_nonsense(void **state)
 	assert_int_equal(own_processes_add(&m, proc.fd, 9), 0);
 	assert_int_equal(own_processes_add(&m, proc.fd, 100), 0);
 	assert_int_equal(members_count(&m), 4);
-	temp_folder_remove(&proc);
+	temp_dir_remove(&proc);
 }
 
 int main(void)

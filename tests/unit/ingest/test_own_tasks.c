@@ -16,14 +16,14 @@
 
 #include "daemon/ingest/members.h"
 #include "daemon/ingest/own_tasks.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define SAMPLER 3
 #define SECOND  UINT64_C(1000000000)
 #define FOREVER UINT64_MAX
 
 struct world {
-	struct temp_folder proc;
+	struct temp_dir proc;
 	struct members self;
 	struct own_tasks *tasks;
 	uint64_t now;
@@ -72,7 +72,7 @@ static void gone(struct world *w, pid_t pid)
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%d", w->proc.path, pid);
-	assert_int_equal(nftw(path, temp_folder_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(nftw(path, temp_dir_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static void begin(struct world *w, unsigned max_events)
@@ -128,7 +128,7 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	temp_folder_make(&w->proc);
+	temp_dir_make(&w->proc);
 	w->now = SECOND;
 	*state = w;
 	return 0;
@@ -140,7 +140,7 @@ static int teardown(void **state)
 
 	own_tasks_free(w->tasks);
 	members_deinit(&w->self);
-	temp_folder_remove(&w->proc);
+	temp_dir_remove(&w->proc);
 	free(w);
 	return 0;
 }

@@ -15,14 +15,14 @@
 #include <unistd.h>
 
 #include "daemon/ingest/source_perf_user.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define KTHREAD   0x00200040u
 #define IO_WORKER 0x00004050u
 #define ORDINARY  0x00400000u
 
 struct fixture {
-	struct temp_folder proc;
+	struct temp_dir proc;
 	struct perf_tasks tasks;
 	struct perf_sample p;
 	struct sample sample;
@@ -35,7 +35,7 @@ static int setup(void **state)
 
 	if (!f)
 		return -1;
-	temp_folder_make(&f->proc);
+	temp_dir_make(&f->proc);
 	f->tasks.proc_fd = f->proc.fd;
 	*state = f;
 	return 0;
@@ -55,7 +55,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	temp_folder_remove(&f->proc);
+	temp_dir_remove(&f->proc);
 	free(f);
 	return 0;
 }

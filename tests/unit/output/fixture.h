@@ -3,8 +3,8 @@
 #define PROFD_TESTS_UNIT_OUTPUT_FIXTURE_H
 
 /*
- * A small world for the tests of this folder: a temporary folder with a store, a /proc and a /sys
- * in it, images that exist in memory only, and snapshots made from a table of samples.
+ * A small world for the tests of this directory: a temporary directory with a store, a /proc and a
+ * /sys in it, images that exist in memory only, and snapshots made from a table of samples.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@
 #include "daemon/output/snapshot.h"
 #include "daemon/output/store.h"
 #include "daemon/output/writer.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define NS       UINT64_C(1000000000)
 #define T0       UINT64_C(1795251600) /* 2026-11-21T09:00:00Z */
@@ -49,8 +49,8 @@
 #define IMAGES_1 "images/2611210900/host%2F1/"
 
 struct fixture {
-	struct temp_folder folder;
-	const char *path; /* the folder's */
+	struct temp_dir dir;
+	const char *path; /* the directory's */
 	int store_fd, proc_fd, sys_fd;
 	char store_path[PATH_MAX];
 	struct image *program, *other, *library, *plain, *anon, *vdso;
@@ -104,15 +104,15 @@ static inline struct image *make_image(uint64_t id, enum image_kind kind, const 
 }
 
 /* An ELF note with a GNU build id of 20 bytes @byte. */
-static inline void write_note(int folder, const char *name, uint8_t byte)
+static inline void write_note(int dir, const char *name, uint8_t byte)
 {
 	uint8_t note[16 + 20] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
 
 	memset(note + 16, byte, 20);
-	write_file(folder, name, note, sizeof(note));
+	write_file(dir, name, note, sizeof(note));
 }
 
-static inline int folder_at(int parent, const char *name)
+static inline int dir_at(int parent, const char *name)
 {
 	mkdirat(parent, name, 0755);
 	return openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -142,11 +142,11 @@ static inline int fixture_setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	temp_folder_make(&f->folder);
-	f->path = f->folder.path;
-	f->store_fd = folder_at(f->folder.fd, "store");
-	f->proc_fd = folder_at(f->folder.fd, "proc");
-	f->sys_fd = folder_at(f->folder.fd, "sys");
+	temp_dir_make(&f->dir);
+	f->path = f->dir.path;
+	f->store_fd = dir_at(f->dir.fd, "store");
+	f->proc_fd = dir_at(f->dir.fd, "proc");
+	f->sys_fd = dir_at(f->dir.fd, "sys");
 	assert_true(f->store_fd >= 0 && f->proc_fd >= 0 && f->sys_fd >= 0);
 	snprintf(f->store_path, sizeof(f->store_path), "%s/store", f->path);
 	make_host(f);
@@ -173,7 +173,7 @@ static inline int fixture_teardown(void **state)
 	image_unref(f->plain);
 	image_unref(f->anon);
 	image_unref(f->vdso);
-	temp_folder_remove(&f->folder);
+	temp_dir_remove(&f->dir);
 	free(f);
 	return 0;
 }

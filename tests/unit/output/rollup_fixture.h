@@ -42,13 +42,13 @@ static inline void write_minutes(const struct fixture *f, struct writer *w, unsi
 	}
 }
 
-static inline char *minute_name(const char *folder, unsigned i)
+static inline char *minute_name(const char *dir, unsigned i)
 {
 	static char name[256];
 	char start[NAMES_START_SIZE];
 
 	names_start(T0 + i * 60, start);
-	snprintf(name, sizeof(name), "%s%s-60s.pb.gz", folder, start);
+	snprintf(name, sizeof(name), "%s%s-60s.pb.gz", dir, start);
 	return name;
 }
 
@@ -78,7 +78,7 @@ static inline uint64_t listed(struct writer *w, const char *service, size_t *ret
 	return sum;
 }
 
-#define BIG_FOLDER "services/big.service/20261121/"
+#define BIG_DIR "services/big.service/20261121/"
 
 /* A window of @n_samples stacks, no two of which are equal, over functions @first up to @end. */
 static inline struct profile *make_window(uint64_t start_s, uint32_t n_samples, uint32_t first,
@@ -122,9 +122,9 @@ static inline struct profile *make_window(uint64_t start_s, uint32_t n_samples, 
 static inline void put_window(const struct fixture *f, uint64_t start_s, const struct profile *p)
 {
 	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = "pb.gz"};
-	int services = folder_at(f->store_fd, "services");
-	int service = folder_at(services, "big.service");
-	int day = folder_at(service, "20261121");
+	int services = dir_at(f->store_fd, "services");
+	int service = dir_at(services, "big.service");
+	int day = dir_at(service, "20261121");
 	cleanup(freep) uint8_t *data = NULL;
 	char name[64];
 	size_t length;

@@ -15,13 +15,13 @@ static struct store *open_store(struct fixture *f)
 }
 
 /* Puts a file of @kib KiB there: a window, if @tail is not NULL, else an image. */
-static void put(struct store *store, const char *folder, uint64_t start_s, const char *tail,
+static void put(struct store *store, const char *dir, uint64_t start_s, const char *tail,
 		unsigned kib)
 {
 	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = tail};
 	cleanup(batch_freep) struct batch *batch = NULL;
 	cleanup(freep) uint8_t *data = calloc(1, kib * 1024u + 1);
-	struct batch_file file = {.folder = folder, .owner = STORE_NOBODY, .replace = !tail};
+	struct batch_file file = {.dir = dir, .owner = STORE_NOBODY, .replace = !tail};
 	char name[200] = "image";
 
 	if (tail)
@@ -34,11 +34,11 @@ static void put(struct store *store, const char *folder, uint64_t start_s, const
 
 static void put_window(struct store *store, const char *service, uint64_t start_s, const char *tail)
 {
-	char folder[300], day[NAMES_DAY_SIZE];
+	char dir[300], day[NAMES_DAY_SIZE];
 
 	names_day(start_s, day);
-	snprintf(folder, sizeof(folder), "services/%s/%s", service, day);
-	put(store, folder, start_s, tail, 4);
+	snprintf(dir, sizeof(dir), "services/%s/%s", service, day);
+	put(store, dir, start_s, tail, 4);
 }
 
 static bool has(const struct fixture *f, const char *service, uint64_t start_s, const char *tail)
@@ -73,7 +73,7 @@ static void test_age(void **state)
 	assert_int_equal(run(store, limits, T0 + 7 * DAY + 60), 0); /* exactly max_age old */
 	assert_int_equal(run(store, limits, T0 + 7 * DAY + 61), 1);
 	assert_false(has(f, "a", T0, "pb.gz"));
-	assert_false(exists(f, "services/a/20261121")); /* empty folders go */
+	assert_false(exists(f, "services/a/20261121")); /* empty directories go */
 	assert_true(exists(f, "services/a/20261122"));
 	assert_true(has(f, "old", T0, "pb.gz")); /* its newest */
 	assert_int_equal(run(store, limits, T0 + 100 * DAY), 6);
@@ -204,7 +204,7 @@ static void test_order(void **state)
 	assert_int_equal(oldest, T0);
 }
 
-/* A folder tells its files in an order of its own: the index has theirs. */
+/* A directory tells its files in an order of its own: the index has theirs. */
 static void test_order_after_a_start(void **state)
 {
 	struct fixture *f = *state;
@@ -227,7 +227,7 @@ static void test_order_after_a_start(void **state)
 	store_free(store);
 }
 
-/* A window in a folder of another day is none that profd has written. */
+/* A window in a directory of another day is none that profd has written. */
 static void test_wrong_day(void **state)
 {
 	struct fixture *f = *state;
@@ -264,10 +264,10 @@ static void test_removed_by_others(void **state)
 }
 
 /* As if "a" and what is called "stuck" were immutable (chattr(1)). */
-static int refusing_unlink(int folder, const char *name, int flags)
+static int refusing_unlink(int dir, const char *name, int flags)
 {
 	if (flags || (strncmp(name, "services/a/", 11) != 0 && strcmp(name, "stuck") != 0))
-		return unlinkat(folder, name, flags);
+		return unlinkat(dir, name, flags);
 	errno = EPERM;
 	return -1;
 }
@@ -295,10 +295,10 @@ static void test_immutable(void **state)
 				  "images/2611210900/h/stuck"),
 			 0);
 	for (unsigned i = 0; i < 6; i++) {
-		char folder[64];
+		char dir[64];
 
-		snprintf(folder, sizeof(folder), "images/26112%u0900/h", i + 2);
-		put(store, folder, 0, NULL, 4);
+		snprintf(dir, sizeof(dir), "images/26112%u0900/h", i + 2);
+		put(store, dir, 0, NULL, 4);
 	}
 	assert_int_equal(retention_run(store, &limits, T0 + 8 * DAY, 0, &n), -EPERM);
 	assert_int_equal(n, 3); /* those of b */
@@ -327,11 +327,11 @@ static void test_many(void **state)
 	struct fixture *f = *state;
 	cleanup(store_freep) struct store *store = open_store(f);
 	struct index_shelf *shelf;
-	char folder[64];
+	char dir[64];
 
 	for (unsigned i = 0; i < 200; i++) {
-		snprintf(folder, sizeof(folder), "services/s%u", i);
-		assert_int_equal(index_shelf(&store->index, folder, &shelf), 0);
+		snprintf(dir, sizeof(dir), "services/s%u", i);
+		assert_int_equal(index_shelf(&store->index, dir, &shelf), 0);
 		for (unsigned j = 0; j < 1440; j++) {
 			const struct names_window window = {.start_s = T0 + j * 60,
 							    .seconds = 60,

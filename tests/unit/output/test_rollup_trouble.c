@@ -11,9 +11,9 @@ static bool is_dead(void)
 	return calls_left == 0 || --calls_left == 0;
 }
 
-static int dying_open(int folder, const char *name, int flags, mode_t mode)
+static int dying_open(int dir, const char *name, int flags, mode_t mode)
 {
-	return is_dead() ? -1 : file_ops_system.open(folder, name, flags, mode);
+	return is_dead() ? -1 : file_ops_system.open(dir, name, flags, mode);
 }
 
 static ssize_t dying_write(int fd, const void *data, size_t length)
@@ -26,19 +26,19 @@ static int dying_sync_file(int fd)
 	return is_dead() ? -1 : file_ops_system.sync_file(fd);
 }
 
-static int dying_rename(int folder, const char *from, const char *to, unsigned flags)
+static int dying_rename(int dir, const char *from, const char *to, unsigned flags)
 {
-	return is_dead() ? -1 : file_ops_system.rename(folder, from, to, flags);
+	return is_dead() ? -1 : file_ops_system.rename(dir, from, to, flags);
 }
 
-static int dying_sync_folder(int fd)
+static int dying_sync_dir(int fd)
 {
-	return is_dead() ? -1 : file_ops_system.sync_folder(fd);
+	return is_dead() ? -1 : file_ops_system.sync_dir(fd);
 }
 
-static int dying_unlink(int folder, const char *name, int flags)
+static int dying_unlink(int dir, const char *name, int flags)
 {
-	return is_dead() ? -1 : file_ops_system.unlink(folder, name, flags);
+	return is_dead() ? -1 : file_ops_system.unlink(dir, name, flags);
 }
 
 /* Killed before any of its calls that change the store, it leaves the minutes or the hour. */
@@ -46,13 +46,13 @@ static void test_killed(void **state)
 {
 	struct fixture *f = *state;
 	const struct output_options o = rolling(f);
-	struct file_ops ops = {.make_folder = file_ops_system.make_folder,
+	struct file_ops ops = {.make_dir = file_ops_system.make_dir,
 			       .open = dying_open,
 			       .write = dying_write,
 			       .sync = file_ops_system.sync,
 			       .sync_file = dying_sync_file,
 			       .rename = dying_rename,
-			       .sync_folder = dying_sync_folder,
+			       .sync_dir = dying_sync_dir,
 			       .unlink = dying_unlink};
 	unsigned n_minutes = 0, n_hours = 0;
 	bool died = true;
@@ -206,22 +206,22 @@ static void test_disk_error(void **state)
 	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
 }
 
-/* Nobody can write to the folders of a.service, if @is_refused; of the others everybody can. */
+/* Nobody can write to the directories of a.service, if @is_refused; of the others everybody can. */
 static bool is_refused;
 static unsigned n_refused;
 
-static int refusing_open(int folder, const char *name, int flags, mode_t mode)
+static int refusing_open(int dir, const char *name, int flags, mode_t mode)
 {
 	char link[64], path[PATH_MAX + 1] = "";
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", folder);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	assert_true(readlink(link, path, PATH_MAX) > 0);
 	if (is_refused && strstr(path, "/services/a.service/")) {
 		n_refused++;
 		errno = EACCES;
 		return -1;
 	}
-	return file_ops_system.open(folder, name, flags, mode);
+	return file_ops_system.open(dir, name, flags, mode);
 }
 
 /* Goes on till @until_s; *n_said: how often the log told that hours wait. */

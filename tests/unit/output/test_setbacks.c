@@ -44,11 +44,11 @@ static void test_who_is_due_first(void **state)
 	assert_int_equal(setbacks_add(&s, "services/b", HOUR, NOW), 0);
 	assert_int_equal(setbacks_add(&s, "services/b", 2 * HOUR, NOW + 9), 0);
 	due = setbacks_due(&s, NOW + 700);
-	assert_string_equal(due->folder, "services/b");
+	assert_string_equal(due->dir, "services/b");
 	assert_int_equal(due->hour_s, HOUR);
 	setbacks_remove(&s, "services/b", 3 * HOUR); /* none of them */
 	setbacks_remove(&s, "services/b", HOUR);
-	assert_string_equal(setbacks_due(&s, NOW + 700)->folder, "services/a");
+	assert_string_equal(setbacks_due(&s, NOW + 700)->dir, "services/a");
 	assert_true(setbacks_has(&s, "services/b", 2 * HOUR));
 	assert_false(setbacks_has(&s, "services/b", HOUR));
 	assert_false(setbacks_has(&s, "services/a", 2 * HOUR));

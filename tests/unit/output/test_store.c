@@ -38,14 +38,14 @@ static bool fails(void)
 	return true;
 }
 
-static int fault_make_folder(int folder, const char *name, mode_t mode)
+static int fault_make_dir(int dir, const char *name, mode_t mode)
 {
-	return fails() ? -1 : file_ops_system.make_folder(folder, name, mode);
+	return fails() ? -1 : file_ops_system.make_dir(dir, name, mode);
 }
 
-static int fault_open(int folder, const char *name, int flags, mode_t mode)
+static int fault_open(int dir, const char *name, int flags, mode_t mode)
 {
-	return fails() ? -1 : file_ops_system.open(folder, name, flags, mode);
+	return fails() ? -1 : file_ops_system.open(dir, name, flags, mode);
 }
 
 /* Writes half and then fails: what a full disk does. */
@@ -67,24 +67,24 @@ static int fault_sync_file(int fd)
 	return fails() ? -1 : file_ops_system.sync_file(fd);
 }
 
-static int fault_rename(int folder, const char *from, const char *to, unsigned flags)
+static int fault_rename(int dir, const char *from, const char *to, unsigned flags)
 {
-	return fails() ? -1 : file_ops_system.rename(folder, from, to, flags);
+	return fails() ? -1 : file_ops_system.rename(dir, from, to, flags);
 }
 
-static int fault_sync_folder(int fd)
+static int fault_sync_dir(int fd)
 {
-	return fails() ? -1 : file_ops_system.sync_folder(fd);
+	return fails() ? -1 : file_ops_system.sync_dir(fd);
 }
 
 static const struct file_ops faulty = {
-	.make_folder = fault_make_folder,
+	.make_dir = fault_make_dir,
 	.open = fault_open,
 	.write = fault_write,
 	.sync = fault_sync,
 	.sync_file = fault_sync_file,
 	.rename = fault_rename,
-	.sync_folder = fault_sync_folder,
+	.sync_dir = fault_sync_dir,
 	.unlink = unlinkat,
 };
 

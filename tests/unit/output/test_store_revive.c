@@ -4,9 +4,9 @@
 
 #include <sys/file.h>
 
-static int fail_read_only(int folder, const char *name, int flags, mode_t mode)
+static int fail_read_only(int dir, const char *name, int flags, mode_t mode)
 {
-	(void)folder, (void)name, (void)flags, (void)mode;
+	(void)dir, (void)name, (void)flags, (void)mode;
 	errno = EROFS;
 	return -1;
 }
@@ -19,13 +19,13 @@ static void remove_tree(struct fixture *f, const char *name)
 	assert_int_equal(system(command), 0);
 }
 
-/* A store one folder deeper, so that its parent can be taken away. */
+/* A store one directory deeper, so that its parent can be taken away. */
 static struct writer *open_deep(struct fixture *f)
 {
-	int outer = folder_at(f->folder.fd, "outer");
+	int outer = dir_at(f->dir.fd, "outer");
 
 	close(f->store_fd);
-	f->store_fd = folder_at(outer, "store");
+	f->store_fd = dir_at(outer, "store");
 	close(outer);
 	snprintf(f->store_path, sizeof(f->store_path), "%s/outer/store", f->path);
 	assert_int_equal(flock(f->store_fd, LOCK_EX | LOCK_NB), 0);
@@ -84,8 +84,8 @@ static void test_gone_until_it_is_back(void **state)
 		assert_int_equal(writer_conditions(w) & WRITER_CANNOT_WRITE, WRITER_GONE);
 		assert_non_null(strstr(writer_describe(w, WRITER_GONE), f->store_path));
 	}
-	outer = folder_at(f->folder.fd, "outer");
-	close(folder_at(outer, "store"));
+	outer = dir_at(f->dir.fd, "outer");
+	close(dir_at(outer, "store"));
 	close(outer);
 	write_quietly(w, s, T0 + 180);
 	expect_files(f, w, EVERYTHING);

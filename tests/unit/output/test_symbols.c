@@ -10,7 +10,7 @@
 #include "tests/unit/resolve/keeper_fixture.h"
 
 #define HOSTILE_DEADLINE (NS / 2)
-#define DEBUG_FOLDER     "usr/lib/debug"
+#define DEBUG_DIR        "usr/lib/debug"
 
 /* What is looked for: their names are in .symtab alone. */
 static __attribute__((noinline, used)) int first_target(int x)
@@ -59,8 +59,8 @@ static struct image *make_copy(struct fixture *f, uint64_t id, char mark)
 	assert_non_null(data);
 	memcpy(data + length, trailer, sizeof(trailer));
 	snprintf(name, sizeof(name), "copy-%u", (unsigned)id);
-	write_file(f->folder.fd, name, data, length + (mark ? sizeof(trailer) : 0));
-	image->fd = openat(f->folder.fd, name, O_RDONLY | O_CLOEXEC);
+	write_file(f->dir.fd, name, data, length + (mark ? sizeof(trailer) : 0));
+	image->fd = openat(f->dir.fd, name, O_RDONLY | O_CLOEXEC);
 	assert_true(image->fd >= 0);
 	free(atomic_exchange(&image->headers, NULL));
 	return image;
@@ -159,7 +159,7 @@ static void test_headers(void **state)
 	assert_non_null(image_elf(image));
 	assert_int_equal(image_elf(image)->pointer_bytes, sizeof(void *));
 	assert_true(image_elf(image)->n_segments > 1);
-	write_text(f->folder.fd, "copy-11",
+	write_text(f->dir.fd, "copy-11",
 		   "no ELF file at all, and longer than a header of one "
 		   "would be, so that it is read to the end");
 	assert_int_equal(symbols_headers(s, text), 0);
@@ -293,15 +293,15 @@ static void strip_copy(struct fixture *f, const char *name)
 	for (unsigned i = 0; i < header->e_shnum; i++)
 		if (sections[i].sh_type == SHT_SYMTAB)
 			sections[i].sh_type = SHT_PROGBITS;
-	write_file(f->folder.fd, name, data, length);
+	write_file(f->dir.fd, name, data, length);
 }
 
-/* Where the debug file of @id lies below @folder. */
-static void debug_path(const char *folder, const struct symbols_build_id *id, char path[128])
+/* Where the debug file of @id lies below @dir. */
+static void debug_path(const char *dir, const struct symbols_build_id *id, char path[128])
 {
 	char hex[3];
 
-	snprintf(path, 128, "%s/.build-id/", folder);
+	snprintf(path, 128, "%s/.build-id/", dir);
 	for (uint32_t i = 0; i < id->length; i++) {
 		snprintf(hex, sizeof(hex), "%02x", id->bytes[i]);
 		strcat(path, hex);
@@ -311,23 +311,23 @@ static void debug_path(const char *folder, const struct symbols_build_id *id, ch
 	strcat(path, ".debug");
 }
 
-static void put_debug_file(struct fixture *f, const char *folder, const struct symbols_build_id *id,
+static void put_debug_file(struct fixture *f, const char *dir, const struct symbols_build_id *id,
 			   const char *from)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	char path[128];
 	size_t length;
 
-	debug_path(folder, id, path);
+	debug_path(dir, id, path);
 	data = slurp(from, &length);
-	write_file(f->folder.fd, path, data, length);
+	write_file(f->dir.fd, path, data, length);
 }
 
 /* A stripped image has the names of its debug file in its own root, if the build id is its own. */
 static void test_debug_file(void **state)
 {
 	struct fixture *f = *state;
-	struct mount_root root = {.n_references = 10, .fd = f->folder.fd};
+	struct mount_root root = {.n_references = 10, .fd = f->dir.fd};
 	uint64_t address = vaddr_of(first_target);
 	struct symbols_build_id id;
 
@@ -340,9 +340,9 @@ static void test_debug_file(void **state)
 		strip_copy(f, name);
 		assert_true(symbols_build_id(s, image->fd, "copy", &id));
 		if (i == 1)
-			put_debug_file(f, DEBUG_FOLDER, &id, "/bin/true");
+			put_debug_file(f, DEBUG_DIR, &id, "/bin/true");
 		else if (i == 2)
-			put_debug_file(f, DEBUG_FOLDER, &id, "/proc/self/exe");
+			put_debug_file(f, DEBUG_DIR, &id, "/proc/self/exe");
 		image->root = &root;
 		if (i < 2)
 			assert_string_equal(name_at(s, image, address), "");
@@ -353,10 +353,10 @@ static void test_debug_file(void **state)
 }
 
 /* Debug files are opened by somebody who may wait in our place, and not again where he had to. */
-static void test_slow_folder(void **state)
+static void test_slow_dir(void **state)
 {
 	struct fixture *f = *state;
-	struct mount_root root = {.n_references = 10, .fd = f->folder.fd, .is_ours = true};
+	struct mount_root root = {.n_references = 10, .fd = f->dir.fd, .is_ours = true};
 	cleanup(file_opener_freep) struct file_opener *opener = NULL;
 	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
 	cleanup(symbols_freep) struct symbols *s = NULL;
@@ -377,15 +377,15 @@ static void test_slow_folder(void **state)
 	strip_copy(f, "copy-12");
 	strip_copy(f, "copy-13");
 	assert_true(symbols_build_id(s, first->fd, "copy", &id));
-	put_debug_file(f, DEBUG_FOLDER, &id, "/proc/self/exe");
+	put_debug_file(f, DEBUG_DIR, &id, "/proc/self/exe");
 	first->root = second->root = third->root = fourth->root = &root;
 	make(servant_of(keeper, 0), SIGSTOP, 'T');
 	assert_string_equal(name_at(s, first, address), "");
-	assert_int_equal(stats_of(s).slow_folders, 1);
+	assert_int_equal(stats_of(s).slow_directories, 1);
 	assert_string_equal(name_at(s, second, address), "");
-	assert_int_equal(stats_of(s).slow_folders, 1);
+	assert_int_equal(stats_of(s).slow_directories, 1);
 	/* Later, he who took his place opens it. */
-	root.slow_until_ns[MOUNT_ROOT_DEBUG_FOLDER] = 0;
+	root.slow_until_ns[MOUNT_ROOT_DEBUG_DIR] = 0;
 	symbols_begin_window(s);
 	assert_string_equal(name_at(s, third, address), "first_target");
 	assert_string_equal(name_at(s, second, address), "first_target");
@@ -434,12 +434,12 @@ static void test_fetched(void **state)
 	uint64_t address = vaddr_of(first_target);
 	struct symbols_build_id id;
 	cleanup(image_unrefp) struct image *image = make_stripped(f, 10, s, &id);
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 
-	snprintf(folder, sizeof(folder), "%s/fetched", f->path);
+	snprintf(dir, sizeof(dir), "%s/fetched", f->path);
 	assert_string_equal(name_at(s, image, address), "");
 	assert_int_equal(n_wanted(s), 0); /* nobody fetches */
-	symbols_set_fetched(s, folder);
+	symbols_set_fetched(s, dir);
 	assert_string_equal(name_at(s, image, address), "");
 	assert_true(is_wanted(s, 0, &id));
 	assert_int_equal(n_wanted(s), 1);
@@ -461,18 +461,18 @@ static void test_fetched_wrong(void **state)
 	uint64_t address = vaddr_of(first_target), asked;
 	struct symbols_build_id id;
 	cleanup(image_unrefp) struct image *image = make_stripped(f, 10, s, &id);
-	char folder[PATH_MAX], path[128];
+	char dir[PATH_MAX], path[128];
 
-	snprintf(folder, sizeof(folder), "%s/fetched", f->path);
-	symbols_set_fetched(s, folder);
+	snprintf(dir, sizeof(dir), "%s/fetched", f->path);
+	symbols_set_fetched(s, dir);
 	/* Something that blocks when it is opened is no file. */
 	put_debug_file(f, "fetched", &id, "/bin/true");
 	debug_path("fetched", &id, path);
-	assert_int_equal(unlinkat(f->folder.fd, path, 0), 0);
-	assert_int_equal(mkfifoat(f->folder.fd, path, 0600), 0);
+	assert_int_equal(unlinkat(f->dir.fd, path, 0), 0);
+	assert_int_equal(mkfifoat(f->dir.fd, path, 0600), 0);
 	assert_string_equal(name_at(s, image, address), "");
 	assert_true(is_wanted(s, 0, &id));
-	assert_int_equal(unlinkat(f->folder.fd, path, 0), 0);
+	assert_int_equal(unlinkat(f->dir.fd, path, 0), 0);
 	put_debug_file(f, "fetched", &id, "/bin/true");
 	symbols_begin_window(s);
 	assert_string_equal(name_at(s, image, address), "");
@@ -521,10 +521,10 @@ static void test_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_names),       T(test_lines),     T(test_headers),
-		T(test_bound),       T(test_hostile),   T(test_hostile_build_id),
-		T(test_wrong),       T(test_no_worker), T(test_debug_file),
-		T(test_slow_folder), T(test_fetched),   T(test_fetched_wrong),
+		T(test_names),    T(test_lines),     T(test_headers),
+		T(test_bound),    T(test_hostile),   T(test_hostile_build_id),
+		T(test_wrong),    T(test_no_worker), T(test_debug_file),
+		T(test_slow_dir), T(test_fetched),   T(test_fetched_wrong),
 		T(test_wanted),
 	};
 

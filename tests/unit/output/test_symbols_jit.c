@@ -23,7 +23,7 @@ static struct symbols *open_symbols(void)
 	return open_symbols_of(NULL, 60 * NS);
 }
 
-/* The file @name of the fixture's folder. */
+/* The file @name of the fixture's directory. */
 static struct jit_file *open_jit(const struct fixture *f, uint64_t id, const char *name)
 {
 	struct jit_file *file = calloc(1, sizeof(*file));
@@ -32,7 +32,7 @@ static struct jit_file *open_jit(const struct fixture *f, uint64_t id, const cha
 	file->n_references = 1;
 	file->id = id;
 	file->path = strdup(name);
-	file->fd = openat(f->folder.fd, name, O_RDONLY | O_CLOEXEC);
+	file->fd = openat(f->dir.fd, name, O_RDONLY | O_CLOEXEC);
 	assert_true(file->fd >= 0);
 	return file;
 }
@@ -68,8 +68,8 @@ static void write_later(const struct fixture *f, const char *name, const char *t
 {
 	const struct timespec times[2] = {{.tv_sec = second}, {.tv_sec = second}};
 
-	write_text(f->folder.fd, name, text);
-	assert_int_equal(utimensat(f->folder.fd, name, times, 0), 0);
+	write_text(f->dir.fd, name, text);
+	assert_int_equal(utimensat(f->dir.fd, name, times, 0), 0);
 }
 
 static void test_it_is_read_when_it_changed(void **state)
@@ -110,10 +110,10 @@ static void test_no_map(void **state)
 	cleanup(symbols_freep) struct symbols *s = open_symbols();
 	cleanup(jit_file_unrefp) struct jit_file *empty = NULL, *dump = NULL;
 
-	write_text(f->folder.fd, "empty", "");
+	write_text(f->dir.fd, "empty", "");
 	empty = open_jit(f, 1, "empty");
 	assert_string_equal(name_at(s, empty, 0x1080), "");
-	write_text(f->folder.fd, "dump", "1000 100 this is no jitdump, however long it may be\n");
+	write_text(f->dir.fd, "dump", "1000 100 this is no jitdump, however long it may be\n");
 	dump = open_jit(f, 2, "dump");
 	dump->is_jitdump = true;
 	assert_null(name_at(s, dump, 0x1080));
@@ -164,8 +164,8 @@ static void test_hostile(void **state)
 	for (unsigned i = 0; i < ARRAY_SIZE(files); i++) {
 		cleanup(jit_file_unrefp) struct jit_file *bad = NULL, *good = NULL;
 
-		write_text(f->folder.fd, "good", "1000 100 first\n");
-		write_text(f->folder.fd, files[i].name, files[i].text);
+		write_text(f->dir.fd, "good", "1000 100 first\n");
+		write_text(f->dir.fd, files[i].name, files[i].text);
 		good = open_jit(f, 10 + i, "good");
 		bad = open_jit(f, 20 + i, files[i].name);
 		bad->is_jitdump = files[i].is_jitdump;
@@ -216,7 +216,7 @@ static void write_jitdump(const struct fixture *f, const char *name, uint64_t ad
 
 	dump.record_size = sizeof(dump) - 40;
 	snprintf(dump.name, sizeof(dump.name), "%-15s", function);
-	write_file(f->folder.fd, name, &dump, sizeof(dump));
+	write_file(f->dir.fd, name, &dump, sizeof(dump));
 }
 
 /* The name of the leaf of the samples of the process @pid whose leaf is at @address. */
@@ -266,8 +266,8 @@ static void test_profile(void **state)
 	struct snapshot *s = make_snapshot(f, T0, script, ARRAY_SIZE(script));
 	cleanup(profile_freep) struct profile *p = NULL;
 
-	write_text(f->folder.fd, "map-1", "7e0000000000 2000 of_parent\n");
-	write_text(f->folder.fd, "map-2", "7e0000000000 100 of_child\n");
+	write_text(f->dir.fd, "map-1", "7e0000000000 2000 of_parent\n");
+	write_text(f->dir.fd, "map-2", "7e0000000000 100 of_child\n");
 	write_jitdump(f, "dump", ANON_AT + 0x10, "dumped_function");
 	s->processes[0].perf_map = open_jit(f, 1, "map-1");
 	s->processes[0].jitdump = open_jit(f, 2, "dump");

@@ -193,10 +193,10 @@ static struct batch_outcome commit_one(struct store *store, const struct batch_f
  */
 static void test_index_is_incomplete(void **state)
 {
-	static const struct batch_file no_window = {.folder = DAY_A ".",
+	static const struct batch_file no_window = {.dir = DAY_A ".",
 						    .name = "20261121T090000Z-60s.otlp",
 						    .owner = STORE_NOBODY};
-	static const struct batch_file no_epoch = {.folder = "images/rubbish/host",
+	static const struct batch_file no_epoch = {.dir = "images/rubbish/host",
 						   .name = "rubbish",
 						   .owner = STORE_NOBODY,
 						   .replace = true};

@@ -257,8 +257,8 @@ static struct writer *open_picky_writer(struct fixture *f)
 	struct writer *w = NULL;
 
 	assert_int_equal(writer_new(&w, &options, &world, T0 * NS), 0);
-	write_text(f->folder.fd, "picky", "picky:f");
-	f->program->fd = openat(f->folder.fd, "picky", O_RDONLY | O_CLOEXEC);
+	write_text(f->dir.fd, "picky", "picky:f");
+	f->program->fd = openat(f->dir.fd, "picky", O_RDONLY | O_CLOEXEC);
 	assert_true(f->program->fd >= 0);
 	return w;
 }
@@ -375,8 +375,8 @@ static void test_no_worker(void **state)
 	struct output_options options = default_options(f);
 	cleanup(writer_freep) struct writer *w = NULL;
 
-	write_text(f->folder.fd, "picky", "picky:f");
-	f->program->fd = openat(f->folder.fd, "picky", O_RDONLY | O_CLOEXEC);
+	write_text(f->dir.fd, "picky", "picky:f");
+	f->program->fd = openat(f->dir.fd, "picky", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(writer_new(&w, &options, &world, T0 * NS), 0);
 	write_quietly(w, everything_at(f, T0), T0 + 60);
 	assert_int_equal(take_census(f).pprof, EVERYTHING);

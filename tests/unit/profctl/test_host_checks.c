@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The doctor's checks on hosts that the test makes up: a folder each for /proc and /sys. */
+/* The doctor's checks on hosts that the test makes up: a directory each for /proc and /sys. */
 #include "client/profctl/host_checks.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 struct world {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	struct host host;
 	struct check checks[HOST_CHECKS_MAX];
 	size_t n;
@@ -33,15 +33,15 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	temp_folder_make(&w->folder);
-	write_text(w->folder.fd, "self/status",
+	temp_dir_make(&w->dir);
+	write_text(w->dir.fd, "self/status",
 		   "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n");
-	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
-	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "100000\n");
-	write_text(w->folder.fd, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
-	write_file(w->folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
-	w->host = (struct host){.proc_fd = w->folder.fd,
-				.sys_fd = w->folder.fd,
+	write_text(w->dir.fd, "sys/kernel/perf_event_paranoid", "2\n");
+	write_text(w->dir.fd, "sys/kernel/perf_event_max_sample_rate", "100000\n");
+	write_text(w->dir.fd, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
+	write_file(w->dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
+	w->host = (struct host){.proc_fd = w->dir.fd,
+				.sys_fd = w->dir.fd,
 				.release = "6.12.5",
 				.version = "#1 SMP",
 				.machine = "x86_64",
@@ -54,7 +54,7 @@ static int teardown(void **state)
 {
 	struct world *w = *state;
 
-	temp_folder_remove(&w->folder);
+	temp_dir_remove(&w->dir);
 	free(w);
 	return 0;
 }
@@ -146,9 +146,9 @@ static void test_bpf(void **state)
 	expect(w, "BPF", CHECK_OK, "all features");
 	expect(w, "kernel", CHECK_OK, "5.14.0");
 	w->host.release = "6.12.5";
-	write_file(w->folder.fd, "kernel/btf/vmlinux", btf, sizeof(btf) - sizeof("BPF_FUNC_loop"));
+	write_file(w->dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf) - sizeof("BPF_FUNC_loop"));
 	expect(w, "BPF", CHECK_WARN, "lacks bpf_loop (5.17)");
-	unlinkat(w->folder.fd, "kernel/btf/vmlinux", 0);
+	unlinkat(w->dir.fd, "kernel/btf/vmlinux", 0);
 	expect(w, "BPF", CHECK_WARN, "without BTF");
 }
 
@@ -156,30 +156,30 @@ static void test_what_is_missing(void **state)
 {
 	struct world *w = *state;
 
-	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "3\n");
+	write_text(w->dir.fd, "sys/kernel/perf_event_paranoid", "3\n");
 	expect(w, "perf paranoid", CHECK_OK, "CAP_SYS_ADMIN");
 	expect(w, "profd --user", CHECK_WARN, "only programs with libprofd");
-	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "2\n");
+	write_text(w->dir.fd, "sys/kernel/perf_event_paranoid", "2\n");
 	expect(w, "profd --user", CHECK_OK, "in user mode");
-	write_text(w->folder.fd, "sys/kernel/perf_event_paranoid", "-1\n");
+	write_text(w->dir.fd, "sys/kernel/perf_event_paranoid", "-1\n");
 	expect(w, "profd --user", CHECK_OK, "on their behalf");
-	write_text(w->folder.fd, "sys/kernel/perf_event_max_sample_rate", "250\n");
+	write_text(w->dir.fd, "sys/kernel/perf_event_max_sample_rate", "250\n");
 	expect(w, "sample rate", CHECK_WARN, "100000");
 	w->host.pmu_error = ENOENT;
 	expect(w, "PMU", CHECK_WARN, "cpu-clock");
 	w->host.pmu_error = EACCES;
 	expect(w, "PMU", CHECK_WARN, "as root");
-	write_text(w->folder.fd, "kernel/security/lockdown", "none [integrity] confidentiality\n");
+	write_text(w->dir.fd, "kernel/security/lockdown", "none [integrity] confidentiality\n");
 	expect(w, "lockdown", CHECK_OK, "integrity");
-	write_text(w->folder.fd, "kernel/security/lockdown", "none integrity [confidentiality]\n");
+	write_text(w->dir.fd, "kernel/security/lockdown", "none integrity [confidentiality]\n");
 	expect(w, "lockdown", CHECK_BAD, "boot with");
-	unlinkat(w->folder.fd, "kernel/btf/vmlinux", 0);
+	unlinkat(w->dir.fd, "kernel/btf/vmlinux", 0);
 	expect(w, "BTF", CHECK_WARN, "CONFIG_DEBUG_INFO_BTF");
-	write_text(w->folder.fd, "kallsyms", "0000000000000000 A a\n0000000000000000 T b\n");
+	write_text(w->dir.fd, "kallsyms", "0000000000000000 A a\n0000000000000000 T b\n");
 	expect(w, "kernel symbols", CHECK_WARN, "CAP_SYSLOG");
-	write_text(w->folder.fd, "sys/kernel/kptr_restrict", "2\n");
+	write_text(w->dir.fd, "sys/kernel/kptr_restrict", "2\n");
 	expect(w, "kernel symbols", CHECK_WARN, "kptr_restrict=1");
-	write_text(w->folder.fd, "kallsyms", "");
+	write_text(w->dir.fd, "kallsyms", "");
 	expect(w, "kernel symbols", CHECK_WARN, "ProtectKernelTunables");
 }
 
@@ -188,10 +188,10 @@ static void test_capabilities(void **state)
 	struct world *w = *state;
 
 	/* All but CAP_BPF (39) and CAP_PERFMON (38). */
-	write_text(w->folder.fd, "self/status",
+	write_text(w->dir.fd, "self/status",
 		   "x\nCapEff:\t0000013fffffffff\nCapBnd:\t0000013fffffffff\n");
 	expect(w, "capabilities", CHECK_BAD, "not in the bounding set here: CAP_BPF CAP_PERFMON");
-	write_text(w->folder.fd, "self/status",
+	write_text(w->dir.fd, "self/status",
 		   "x\nCapEff:\t0000000000000000\nCapBnd:\t000001ffffffffff\n");
 	expect(w, "capabilities", CHECK_OK, "systemd can grant them");
 	w->host.memlock_bytes = 64 << 10;

@@ -243,7 +243,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.refused_jit_files = 16;
 	names.workers_died = 14;
 	names.bad_images = 15;
-	names.slow_folders = 17;
+	names.slow_directories = 17;
 	names.openers_lost = 18;
 	names.last_bad_image = (char[]){"/evil\n"};
 	names.trouble = (char[]){"too slow\n"};
@@ -347,7 +347,8 @@ static void test_status_json(void **state)
 		"\"no_slot\":0},\"avoided_files\":13,\"names\":{\"workers_died\":14,\"bad_images\":"
 		"15,"
 		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\","
-		"\"slow_folders\":17,\"openers_lost\":18},\"refused_jit_files\":16,\"attached\":3}"
+		"\"slow_directories\":17,\"openers_lost\":18},\"refused_jit_files\":16,"
+		"\"attached\":3}"
 		"\n",
 	};
 	struct text t;

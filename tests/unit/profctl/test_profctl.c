@@ -19,7 +19,7 @@
 #include "tests/support/words.h"
 
 struct world {
-	char folder[32], socket[48];
+	char dir[32], socket[48];
 	pid_t daemon;
 	char *out, *err; /* of the last run */
 	size_t out_size, err_size;
@@ -30,9 +30,9 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	strcpy(w->folder, "/tmp/test-profctl-XXXXXX");
-	assert_non_null(mkdtemp(w->folder));
-	snprintf(w->socket, sizeof(w->socket), "%s/socket", w->folder);
+	strcpy(w->dir, "/tmp/test-profctl-XXXXXX");
+	assert_non_null(mkdtemp(w->dir));
+	snprintf(w->socket, sizeof(w->socket), "%s/socket", w->dir);
 	*state = w;
 	return 0;
 }
@@ -52,7 +52,7 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	stop_daemon(w);
-	assert_int_equal(rmdir(w->folder), 0);
+	assert_int_equal(rmdir(w->dir), 0);
 	free(w->out);
 	free(w->err);
 	free(w);

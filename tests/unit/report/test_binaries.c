@@ -21,14 +21,14 @@
 #include "common/cleanup.h"
 #include "tests/support/files.h"
 #include "tests/support/own_text.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define BASE     UINT64_C(0x7f0000000000)
 #define OTHER_ID "000102030405060708090a0b0c0d0e0f10111213"
 #define GONE     "/no/such/folder/prog"
 
 struct world {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char id[OBJECT_ID_SIZE]; /* of the test's own program */
 	struct profile *p;
 	struct report_inputs inputs;
@@ -65,7 +65,7 @@ static int world_make(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	temp_folder_make(&w->folder);
+	temp_dir_make(&w->dir);
 	assert_int_equal(profile_new(&w->p), 0);
 	assert_int_equal(profile_add_sample_type(w->p, "samples", "count"), 0);
 	w->text = own_text_find();
@@ -75,7 +75,7 @@ static int world_make(void **state)
 	w->options = (struct load_options){.inputs = &w->inputs,
 					   .listener = {.note = note, .context = w}};
 	assert_int_equal(unsetenv("PPROF_BINARY_PATH"), 0);
-	assert_int_equal(setenv("HOME", w->folder.path, 1), 0);
+	assert_int_equal(setenv("HOME", w->dir.path, 1), 0);
 	*state = w;
 	return 0;
 }
@@ -85,14 +85,14 @@ static int world_remove(void **state)
 	struct world *w = *state;
 
 	profile_free(w->p);
-	temp_folder_remove(&w->folder);
+	temp_dir_remove(&w->dir);
 	free(w);
 	return 0;
 }
 
 static const char *at(const struct world *w, const char *name)
 {
-	return temp_folder_at(&w->folder, name);
+	return temp_dir_at(&w->dir, name);
 }
 
 static void put_program(const struct world *w, const char *path)
@@ -101,7 +101,7 @@ static void put_program(const struct world *w, const char *path)
 	cleanup(freep) uint8_t *data = read_file("/proc/self/exe", &length);
 
 	assert_non_null(data);
-	write_file(w->folder.fd, path, data, length);
+	write_file(w->dir.fd, path, data, length);
 }
 
 /* The location of the_target() in a mapping of the program's text, named @name or "". */
@@ -157,19 +157,19 @@ static void test_is_program(void **state)
 	struct world *w = *state;
 
 	put_program(w, "prog");
-	write_text(w->folder.fd, "text", "no program");
-	write_text(w->folder.fd, "short", "\177EL");
-	assert_int_equal(mkfifoat(w->folder.fd, "fifo", 0600), 0);
+	write_text(w->dir.fd, "text", "no program");
+	write_text(w->dir.fd, "short", "\177EL");
+	assert_int_equal(mkfifoat(w->dir.fd, "fifo", 0600), 0);
 	assert_true(binaries_is_program(at(w, "prog")));
 	assert_false(binaries_is_program(at(w, "text")));
 	assert_false(binaries_is_program(at(w, "short")));
 	assert_false(binaries_is_program(at(w, "fifo")));
 	assert_false(binaries_is_program(at(w, "none")));
-	assert_false(binaries_is_program(w->folder.path));
+	assert_false(binaries_is_program(w->dir.path));
 }
 
 /* Best last: each is found before those that were put there earlier. */
-static void test_order_below_a_folder(void **state)
+static void test_order_below_a_dir(void **state)
 {
 	struct world *w = *state;
 	char by_path[128], by_id[128], by_both[128];
@@ -182,9 +182,9 @@ static void test_order_below_a_folder(void **state)
 	w->options.want_code = true;
 	w->inputs.lib_prefix = at(w, "lib");
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		/* No file is a folder, too. */
+		/* No file is a directory, too. */
 		if (i == 2)
-			assert_int_equal(unlinkat(w->folder.fd, places[0], 0), 0);
+			assert_int_equal(unlinkat(w->dir.fd, places[0], 0), 0);
 		put_program(w, places[i]);
 		add(w, GONE, w->id, "named");
 		name(w);
@@ -210,15 +210,15 @@ static void test_other_builds(void **state)
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length = 0;
 	const char *old = at(w, "old/prog");
-	char folders[1024];
+	char dirs[1024];
 
 	data = read_file("/bin/sh", &length);
 	assert_non_null(data);
-	write_file(w->folder.fd, "old/prog", data, length);
+	write_file(w->dir.fd, "old/prog", data, length);
 	put_program(w, "new/prog");
 	w->options.want_code = true;
-	snprintf(folders, sizeof(folders), "%s,%s", at(w, "old"), at(w, "new"));
-	w->inputs.lib_prefix = folders;
+	snprintf(dirs, sizeof(dirs), "%s,%s", at(w, "old"), at(w, "new"));
+	w->inputs.lib_prefix = dirs;
 	add(w, GONE, w->id, "named");
 	add(w, GONE, "", "named");
 	name(w);
@@ -235,11 +235,11 @@ static void test_other_builds(void **state)
 	expect_path(w, 2, old);
 }
 
-static void test_order_of_folders(void **state)
+static void test_order_of_dirs(void **state)
 {
 	struct world *w = *state;
 	const char *library = at(w, "given/prog");
-	char folders[1024];
+	char dirs[1024];
 
 	w->inputs.symbolize = "none";
 	w->options.want_code = true;
@@ -248,9 +248,9 @@ static void test_order_of_folders(void **state)
 	name(w);
 	expect_path(w, 0, at(w, "pprof/binaries/prog"));
 
-	/* The variable is instead of that, and its folders are in order. */
-	snprintf(folders, sizeof(folders), "%s::%s", at(w, "none"), at(w, "b"));
-	assert_int_equal(setenv("PPROF_BINARY_PATH", folders, 1), 0);
+	/* The variable is instead of that, and its directories are in order. */
+	snprintf(dirs, sizeof(dirs), "%s::%s", at(w, "none"), at(w, "b"));
+	assert_int_equal(setenv("PPROF_BINARY_PATH", dirs, 1), 0);
 	add(w, GONE, "", "named");
 	name(w);
 	expect_path(w, 1, GONE);
@@ -258,8 +258,8 @@ static void test_order_of_folders(void **state)
 	name(w);
 	expect_path(w, 1, at(w, "b/prog"));
 
-	snprintf(folders, sizeof(folders), "%s,%s", at(w, "none"), at(w, "a"));
-	w->inputs.lib_prefix = folders;
+	snprintf(dirs, sizeof(dirs), "%s,%s", at(w, "none"), at(w, "a"));
+	w->inputs.lib_prefix = dirs;
 	put_program(w, "a/prog");
 	add(w, GONE, "", "named");
 	name(w);
@@ -282,7 +282,7 @@ static void test_no_files(void **state)
 	struct world *w = *state;
 
 	w->options.want_code = true;
-	w->inputs.lib_prefix = w->folder.path;
+	w->inputs.lib_prefix = w->dir.path;
 	put_program(w, "[vdso]");
 	put_program(w, "anon");
 	put_program(w, "[kernel.kallsyms]");
@@ -298,7 +298,7 @@ static void test_when(void **state)
 {
 	struct world *w = *state;
 
-	w->inputs.lib_prefix = w->folder.path;
+	w->inputs.lib_prefix = w->dir.path;
 	put_program(w, "prog");
 	add(w, GONE, "", "named");
 	w->options.want_lines = true;
@@ -318,7 +318,7 @@ static void test_names(void **state)
 	struct world *w = *state;
 	uint32_t location = add(w, GONE, "", "");
 
-	w->inputs.lib_prefix = w->folder.path;
+	w->inputs.lib_prefix = w->dir.path;
 	put_program(w, "prog");
 	assert_true(binaries_are_wanted(w->p, &w->options));
 	w->inputs.symbolize = "none";
@@ -337,7 +337,7 @@ static void test_force(void **state)
 	struct world *w = *state;
 	uint32_t location = add(w, GONE, "", "wrong");
 
-	w->inputs.lib_prefix = w->folder.path;
+	w->inputs.lib_prefix = w->dir.path;
 	put_program(w, "prog");
 	w->inputs.symbolize = "local";
 	assert_false(binaries_are_wanted(w->p, &w->options));
@@ -385,16 +385,11 @@ static void test_program_without_mappings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_is_program),
-		TEST(test_order_below_a_folder),
-		TEST(test_order_of_folders),
-		TEST(test_other_builds),
-		TEST(test_no_files),
-		TEST(test_when),
-		TEST(test_names),
-		TEST(test_force),
-		TEST(test_program),
-		TEST(test_program_without_mappings),
+		TEST(test_is_program),    TEST(test_order_below_a_dir),
+		TEST(test_order_of_dirs), TEST(test_other_builds),
+		TEST(test_no_files),      TEST(test_when),
+		TEST(test_names),         TEST(test_force),
+		TEST(test_program),       TEST(test_program_without_mappings),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files, folders and the store as one profile: which files, and that no sample counts twice. */
+/* Files, directories and the store as one profile: which files, and that no sample counts twice. */
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -17,10 +17,10 @@
 #include "client/report/sources.h"
 #include "common/cleanup.h"
 #include "common/profile/pprof.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 struct world {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	const char *profiles[2];
 	struct report_inputs inputs;
 	struct load_options options; /* of @inputs; no store */
@@ -31,12 +31,12 @@ struct world {
 
 static const char *at(const struct world *w, const char *name)
 {
-	return temp_folder_at(&w->folder, name);
+	return temp_dir_at(&w->dir, name);
 }
 
 static void write_bytes(const struct world *w, const char *path, const void *data, size_t length)
 {
-	write_file(w->folder.fd, path, data, length);
+	write_file(w->dir.fd, path, data, length);
 }
 
 static void add_stack(struct profile *p, unsigned i, int64_t value)
@@ -181,7 +181,7 @@ static void test_held_when_asked(void **state)
 		assert_int_equal(total(w, &n), 2000);
 }
 
-static void test_several_and_a_folder(void **state)
+static void test_several_and_a_dir(void **state)
 {
 	struct world *w = *state;
 	size_t n;
@@ -274,8 +274,8 @@ static void test_service_without_its_suffix(void **state)
 	assert_int_equal(load(w), LOAD_E_BAD);
 }
 
-/* Of a folder of the store, windows count and not the same samples by process. */
-static void test_folder_of_the_store(void **state)
+/* Of a directory of the store, windows count and not the same samples by process. */
+static void test_dir_of_the_store(void **state)
 {
 	struct world *w = *state;
 	cleanup(sources_deinit) struct sources s = {0};
@@ -311,7 +311,7 @@ static void test_too_long_a_path(void **state)
 	cleanup(closep) int fd = -1;
 	size_t length;
 
-	length = (size_t)snprintf(path, sizeof(path), "%s", w->folder.path);
+	length = (size_t)snprintf(path, sizeof(path), "%s", w->dir.path);
 	assert_true(length + N_STEPS * STEP < sizeof(path));
 	for (unsigned i = 0; i < N_STEPS; i++, length += STEP) {
 		path[length] = '/';
@@ -347,7 +347,7 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	temp_folder_make(&w->folder);
+	temp_dir_make(&w->dir);
 	report_inputs_init(&w->inputs);
 	w->inputs.profiles = w->profiles;
 	w->inputs.symbolize = "none";
@@ -362,7 +362,7 @@ static int teardown(void **state)
 	struct world *w = *state;
 
 	load_free(w->l);
-	temp_folder_remove(&w->folder);
+	temp_dir_remove(&w->dir);
 	free(w);
 	return 0;
 }
@@ -375,11 +375,11 @@ int main(void)
 		TEST(test_stream_again_and_again),
 		TEST(test_stream_of_two_places),
 		TEST(test_held_when_asked),
-		TEST(test_several_and_a_folder),
+		TEST(test_several_and_a_dir),
 		TEST(test_base),
 		TEST(test_store),
 		TEST(test_service_without_its_suffix),
-		TEST(test_folder_of_the_store),
+		TEST(test_dir_of_the_store),
 		TEST(test_too_deep),
 		TEST(test_too_long_a_path),
 		TEST(test_what_is_not_there),

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "client/report/reading.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define KIB 1024u
 
@@ -43,7 +43,7 @@ static void expect(const struct told *t, double done, const char *text)
 static void test_files(void **state)
 {
 	static const char zeros[3 * KIB];
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char a[300], b[300];
 	struct source all[2] = {{.path = a}, {.path = b}};
 	const struct sources sources = {.all = all, .n = 2};
@@ -53,11 +53,11 @@ static void test_files(void **state)
 	int fd;
 
 	(void)state;
-	temp_folder_make(&folder);
-	write_file(folder.fd, "a", zeros, KIB);
-	write_file(folder.fd, "b", zeros, 3 * KIB);
-	snprintf(a, sizeof(a), "%s/a", folder.path);
-	snprintf(b, sizeof(b), "%s/b", folder.path);
+	temp_dir_make(&dir);
+	write_file(dir.fd, "a", zeros, KIB);
+	write_file(dir.fd, "b", zeros, 3 * KIB);
+	snprintf(a, sizeof(a), "%s/a", dir.path);
+	snprintf(b, sizeof(b), "%s/b", dir.path);
 	reading_begin(&r, &sources, &listener);
 	fd = open(a, O_RDONLY | O_CLOEXEC);
 	reading_file(&r, fd);
@@ -86,7 +86,7 @@ static void test_files(void **state)
 	reading_end(&r);
 	assert_int_equal(told.n_ends, 1);
 	assert_int_equal(told.n, 6);
-	temp_folder_remove(&folder);
+	temp_dir_remove(&dir);
 }
 
 /* What has no size, or is not there, is as good as nothing. */

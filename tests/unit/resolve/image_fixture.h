@@ -3,9 +3,9 @@
 #define PROFD_TESTS_IMAGE_FIXTURE_H
 
 /*
- * A folder that stands for /proc, with processes whose roots are folders in it. Their files are on
- * this machine's file system, whatever that is; which one it is for them is in the mountinfo that
- * the test writes.
+ * A directory that stands for /proc, with processes whose roots are directories in it. Their files
+ * are on this machine's file system, whatever that is; which one it is for them is in the mountinfo
+ * that the test writes.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -23,13 +23,13 @@
 
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/mount_root.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define PID   7
 #define MINOR 20 /* of the device that is mounted for PID; its major number is 0 */
 
 struct world {
-	struct temp_folder proc;
+	struct temp_dir proc;
 	uint64_t mount; /* the number of the mount that all of it is on */
 };
 
@@ -52,7 +52,7 @@ static inline void world_make(struct world *w)
 {
 	struct statx stx;
 
-	temp_folder_make(&w->proc);
+	temp_dir_make(&w->proc);
 	assert_true(mount_root_stat(w->proc.fd, &stx));
 	assert_true(stx.stx_mask & STATX_MNT_ID);
 	w->mount = stx.stx_mnt_id;
@@ -62,7 +62,7 @@ static inline void world_make(struct world *w)
 
 static inline void world_remove(struct world *w)
 {
-	temp_folder_remove(&w->proc);
+	temp_dir_remove(&w->proc);
 }
 
 static inline uint64_t inode_of(const struct world *w, const char *path)

@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/worker/debug_files.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static struct worker_image image_of(const char *link, const char *alternate)
 {
@@ -60,7 +60,7 @@ static void test_paths(void **state)
 					   "/.debug/prog.debug", "/usr/lib/debug/prog.debug",
 					   NULL});
 	expect_paths("/usr/bin/prog", &none, false, (const char *const[]){NULL});
-	/* What has no folder has no files beside it. */
+	/* What has no directory has no files beside it. */
 	expect_paths("memfd:x", &image, false,
 		     (const char *const[]){"/usr/lib/debug/.build-id/ab/cd0f.debug", NULL});
 	image.elf.build_id_length = 1;
@@ -124,7 +124,7 @@ static void test_paths_that_are_too_long(void **state)
 }
 
 struct fixture {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	int root_fd;
 };
 
@@ -133,9 +133,9 @@ static int set_up(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	temp_folder_make(&f->folder);
-	assert_int_equal(mkdirat(f->folder.fd, "root", 0755), 0);
-	f->root_fd = openat(f->folder.fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	temp_dir_make(&f->dir);
+	assert_int_equal(mkdirat(f->dir.fd, "root", 0755), 0);
+	f->root_fd = openat(f->dir.fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(f->root_fd >= 0);
 	*state = f;
 	return 0;
@@ -146,7 +146,7 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 
 	close(f->root_fd);
-	temp_folder_remove(&f->folder);
+	temp_dir_remove(&f->dir);
 	free(f);
 	return 0;
 }
@@ -216,9 +216,9 @@ static void test_nothing_leads_out_of_the_root(void **state)
 	struct fixture *f = *state;
 	char outside[PATH_MAX];
 
-	write_text(f->folder.fd, "secret", "secret");
+	write_text(f->dir.fd, "secret", "secret");
 	write_text(f->root_fd, "inside", "inside");
-	snprintf(outside, sizeof(outside), "%s/secret", f->folder.path);
+	snprintf(outside, sizeof(outside), "%s/secret", f->dir.path);
 	link_to(f, outside, "absolute");
 	link_to(f, "../secret", "relative");
 	link_to(f, "/proc/self/root/etc/passwd", "magic");
@@ -246,7 +246,7 @@ static void test_only_regular_files(void **state)
 	assert_int_equal(mkfifoat(f->root_fd, "fifo", 0644), 0);
 	assert_int_equal(mkdirat(f->root_fd, "folder", 0755), 0);
 	assert_in_range(snprintf(address.sun_path, sizeof(address.sun_path), "%s/root/socket",
-				 f->folder.path),
+				 f->dir.path),
 			1, sizeof(address.sun_path) - 1);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	expect_open(f, "/fifo", NULL);
@@ -263,7 +263,7 @@ static void test_only_regular_files(void **state)
 }
 
 struct swapper {
-	int folder;
+	int dir;
 	atomic_bool stop;
 };
 
@@ -273,18 +273,18 @@ static void *swap(void *userdata)
 	struct swapper *s = userdata;
 
 	for (unsigned i = 0; !s->stop; i++)
-		renameat2(s->folder, "prog", s->folder, names[i % 3], RENAME_EXCHANGE);
+		renameat2(s->dir, "prog", s->dir, names[i % 3], RENAME_EXCHANGE);
 	return NULL;
 }
 
 static void test_a_file_that_is_swapped_all_the_time(void **state)
 {
 	struct fixture *f = *state;
-	struct swapper swapper = {.folder = f->root_fd};
+	struct swapper swapper = {.dir = f->root_fd};
 	unsigned n_good = 0, n_tries;
 	pthread_t thread;
 
-	write_text(f->folder.fd, "secret", "secret");
+	write_text(f->dir.fd, "secret", "secret");
 	write_text(f->root_fd, "prog", "prog");
 	assert_int_equal(mkdirat(f->root_fd, "folder", 0755), 0);
 	assert_int_equal(mkfifoat(f->root_fd, "fifo", 0644), 0);

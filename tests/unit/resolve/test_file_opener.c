@@ -6,13 +6,13 @@
 #include <sys/vfs.h>
 
 #include "daemon/resolve/file_opener.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 #include "tests/unit/resolve/keeper_fixture.h"
 
 #define MS UINT64_C(1000000)
 
 struct world {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	struct file_opener *opener;
 	pid_t keeper;
 };
@@ -29,9 +29,9 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	temp_folder_make(&w->folder);
-	write_file(w->folder.fd, "usr/file", "inside", 6);
-	write_file(w->folder.fd, "usr/other", "another", 7);
+	temp_dir_make(&w->dir);
+	write_file(w->dir.fd, "usr/file", "inside", 6);
+	write_file(w->dir.fd, "usr/other", "another", 7);
 	start_opener(w, 0);
 	*state = w;
 	return 0;
@@ -44,7 +44,7 @@ static int teardown(void **state)
 	file_opener_free(w->opener);
 	/* Nobody is left behind. */
 	assert_int_equal(child_of(getpid(), 0), 0);
-	temp_folder_remove(&w->folder);
+	temp_dir_remove(&w->dir);
 	free(w);
 	return 0;
 }
@@ -54,7 +54,7 @@ static int open_it(struct world *w, const char *path, const char *text)
 {
 	cleanup(closep) int fd = -1;
 	char read_text[64] = "";
-	int r = file_opener_open(w->opener, w->folder.fd, path, FILE_OPENER_TRUST_OVERLAYS, &fd);
+	int r = file_opener_open(w->opener, w->dir.fd, path, FILE_OPENER_TRUST_OVERLAYS, &fd);
 
 	assert_true((r == FILE_OPENER_E_OK) == (fd >= 0));
 	if (r == FILE_OPENER_E_OK) {
@@ -71,9 +71,9 @@ static void test_opens_below_the_root(void **state)
 	struct world *w = *state;
 	char path[PATH_MAX + 8];
 
-	assert_int_equal(symlinkat("/usr/file", w->folder.fd, "link"), 0);
-	assert_int_equal(symlinkat("/etc/passwd", w->folder.fd, "out"), 0);
-	assert_int_equal(mkfifoat(w->folder.fd, "fifo", 0600), 0);
+	assert_int_equal(symlinkat("/usr/file", w->dir.fd, "link"), 0);
+	assert_int_equal(symlinkat("/etc/passwd", w->dir.fd, "out"), 0);
+	assert_int_equal(mkfifoat(w->dir.fd, "fifo", 0600), 0);
 	assert_int_equal(open_it(w, "/usr/file", "inside"), FILE_OPENER_E_OK);
 	assert_int_equal(open_it(w, "usr/other", "another"), FILE_OPENER_E_OK);
 	assert_int_equal(open_it(w, "/link", "inside"), FILE_OPENER_E_OK);

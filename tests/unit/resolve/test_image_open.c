@@ -168,7 +168,7 @@ static void test_an_overlay_is_believed_for_itself_alone(void **state)
 }
 
 struct swapper {
-	int folder;
+	int dir;
 	atomic_bool stop;
 };
 
@@ -179,7 +179,7 @@ static void *swap(void *userdata)
 	struct swapper *s = userdata;
 
 	for (unsigned i = 0; !s->stop; i++)
-		renameat2(s->folder, "7/root/program", s->folder, names[i % 3], RENAME_EXCHANGE);
+		renameat2(s->dir, "7/root/program", s->dir, names[i % 3], RENAME_EXCHANGE);
 	return NULL;
 }
 
@@ -187,7 +187,7 @@ static void *swap(void *userdata)
 static void test_a_file_that_is_swapped_all_the_time(void **state)
 {
 	struct fixture *f = *state;
-	struct swapper swapper = {.folder = f->world.proc.fd};
+	struct swapper swapper = {.dir = f->world.proc.fd};
 	struct image_key key = key_of("/program", inode_of(&f->world, "7/root/program"));
 	unsigned n_good = 0, n_tries;
 	pthread_t thread;

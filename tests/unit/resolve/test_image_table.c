@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images out of a folder that stands for /proc: which are the same, and how many are open. */
+/* Images out of a directory that stands for /proc: which are the same, and how many are open. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -116,7 +116,7 @@ static void test_fuse_is_left_alone(void **state)
 	write_text(f->world.proc.fd, MAP, "own");
 	write_mounts(&f->world, PID, "fuse.evil", MINOR);
 	assert_null(look(f));
-	assert_null(f->p.jit->folder);
+	assert_null(f->p.jit->dir);
 	/* A mount that is in no table may be anything. */
 	f->world.mount++;
 	write_mounts(&f->world, PID, "ext4", MINOR);
@@ -167,8 +167,8 @@ static void test_refused_files_count(void **state)
 	assert_int_equal(jit_files_refused(f->files), n);
 }
 
-/* Nobody knows what is in a folder that is not entered: it counts in the place of its files. */
-static void test_refused_folders_count(void **state)
+/* Nobody knows what is in a directory that is not entered: it counts in the place of its files. */
+static void test_refused_dirs_count(void **state)
 {
 	struct fixture *f = *state;
 	int proc = f->world.proc.fd;
@@ -233,7 +233,7 @@ static void test_of_a_later_process(void **state)
 	struct fixture *f = *state;
 
 	assert_null(look(f));
-	assert_non_null(f->p.jit->folder);
+	assert_non_null(f->p.jit->dir);
 	write_text(f->world.proc.fd, MAP, "own");
 	f->p.born_ns = 1;
 	f->p.died_ns = clock_now(CLOCK_MONOTONIC);
@@ -299,7 +299,7 @@ int main(void)
 		TEST(test_tmp_is_the_process_s),
 		TEST(test_fuse_is_left_alone),
 		TEST(test_refused_files_count),
-		TEST(test_refused_folders_count),
+		TEST(test_refused_dirs_count),
 		TEST(test_of_an_earlier_process),
 		TEST(test_of_a_later_process),
 		TEST(test_of_no_time_at_all),

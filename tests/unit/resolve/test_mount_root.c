@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Roots out of a folder that stands for /proc, and descriptors that are given up while lent. */
+/* Roots out of a directory that stands for /proc, and descriptors that are given up while lent. */
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -62,7 +62,7 @@ static void test_one_for_all_who_share_it(void **state)
 	assert_null(gone);
 }
 
-/* The same folder in another mount namespace is another root: other things are mounted there. */
+/* The same directory in another mount namespace is another root: other things are mounted there. */
 static void test_namespaces_differ(void **state)
 {
 	struct fixture *f = *state;

@@ -18,7 +18,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/resolve/proc.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 static void test_stat(void **state)
 {
@@ -119,12 +119,12 @@ static void test_mappings(void **state)
 	static char text[3 * PATH_MAX];
 	static struct paths paths;
 	const struct source_sink sink = {.process_event = note_path, .userdata = &paths};
-	struct temp_folder folder;
+	struct temp_dir dir;
 	int n;
 
 	(void)state;
-	temp_folder_make(&folder);
-	assert_int_equal(mkdirat(folder.fd, "7", 0700), 0);
+	temp_dir_make(&dir);
+	assert_int_equal(mkdirat(dir.fd, "7", 0700), 0);
 	n = snprintf(text, sizeof(text),
 		     "%s/x\\012y\\z (deleted)\n%s\nnonsense\n1000-2000 rw-p 0 fe:1 9 /data\n%s",
 		     head, head, head);
@@ -134,15 +134,15 @@ static void test_mappings(void **state)
 	memset(text + n, 'q', PATH_MAX - 1);
 	/* Of a line that was cut the path may be another one. */
 	snprintf(text + n + PATH_MAX - 1, 64, "\n%s/cut", head);
-	write_text(folder.fd, "7/maps", text);
-	assert_int_equal(proc_emit_mappings(folder.fd, 7, 1, &sink), PROC_E_OK);
+	write_text(dir.fd, "7/maps", text);
+	assert_int_equal(proc_emit_mappings(dir.fd, 7, 1, &sink), PROC_E_OK);
 	assert_int_equal(paths.n, 4);
 	assert_string_equal(paths.text[0], "/x\ny\\z (deleted)");
 	assert_string_equal(paths.text[1], "//anon");
 	assert_int_equal(strlen(paths.text[2]), PATH_MAX - 1);
 	assert_string_equal(paths.text[3], "//toolong");
-	assert_int_equal(proc_emit_mappings(folder.fd, 8, 1, &sink), PROC_E_GONE);
-	temp_folder_remove(&folder);
+	assert_int_equal(proc_emit_mappings(dir.fd, 8, 1, &sink), PROC_E_GONE);
+	temp_dir_remove(&dir);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where processes belong, by a /proc that the test writes. */
 #include "common/clock.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #include "daemon/resolve/process.h"
 
@@ -15,7 +15,7 @@
 #define GROUPS_MAX 4096
 
 struct world {
-	struct temp_folder proc;
+	struct temp_dir proc;
 	struct process_table *table;
 	unsigned changed;
 };
@@ -30,7 +30,7 @@ static struct world begin(void)
 {
 	struct world w = {};
 
-	temp_folder_make(&w.proc);
+	temp_dir_make(&w.proc);
 	assert_int_equal(process_table_new(&w.table, w.proc.fd, 1 << 20), 0);
 	return w;
 }
@@ -38,7 +38,7 @@ static struct world begin(void)
 static void end(struct world *w)
 {
 	process_table_free(w->table);
-	temp_folder_remove(&w->proc);
+	temp_dir_remove(&w->proc);
 }
 
 /* Its real and its effective user. */

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 
 #include "common/worker/protocol.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define WORKER "PROFD_IMAGE_WORKER"
 
@@ -119,19 +119,19 @@ static _Noreturn void be_worker(const char *mode)
 }
 
 /* Loaders that are made from now on have this program as their worker, by the name @mode. */
-static void use_own_worker(struct temp_folder *folder, const char *mode)
+static void use_own_worker(struct temp_dir *dir, const char *mode)
 {
 	char path[256];
 
-	temp_folder_make(folder);
-	snprintf(path, sizeof(path), "%s/%s", folder->path, mode);
+	temp_dir_make(dir);
+	snprintf(path, sizeof(path), "%s/%s", dir->path, mode);
 	assert_int_equal(symlink("/proc/self/exe", path), 0);
 	assert_int_equal(setenv(WORKER, path, 1), 0);
 }
 
-static void use_real_worker(struct temp_folder *folder, const char *before)
+static void use_real_worker(struct temp_dir *dir, const char *before)
 {
-	temp_folder_remove(folder);
+	temp_dir_remove(dir);
 	if (before)
 		setenv(WORKER, before, 1);
 	else
@@ -142,7 +142,7 @@ static void use_real_worker(struct temp_folder *folder, const char *before)
  */
 
 struct fixture {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	char *before;
 	struct table_loader *loader;
 	struct table_loader_stats stats;
@@ -153,14 +153,14 @@ static void set_up(struct fixture *f, const char *mode)
 	const char *before = getenv(WORKER);
 
 	f->before = before ? strdup(before) : NULL;
-	use_own_worker(&f->folder, mode);
+	use_own_worker(&f->dir, mode);
 	assert_int_equal(table_loader_new(&f->loader, MAX_WORDS), 0);
 }
 
 static void tear_down(struct fixture *f)
 {
 	table_loader_free(f->loader);
-	use_real_worker(&f->folder, f->before);
+	use_real_worker(&f->dir, f->before);
 	free(f->before);
 }
 
@@ -411,7 +411,7 @@ static void test_no_worker(void **state)
 	set_up(&f, "honest");
 	/* The one that it has begun with goes, and there is no other. */
 	table_loader_free(f.loader);
-	snprintf(path, sizeof(path), "%s/honest", f.folder.path);
+	snprintf(path, sizeof(path), "%s/honest", f.dir.path);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(table_loader_new(&f.loader, MAX_WORDS), 0);
 	assert_waits(&f, fine);

@@ -16,20 +16,20 @@
 
 #define START_S 1000000
 
-static char folder[64];
+static char dir[64];
 
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(folder, sizeof(folder), "/tmp/profd-perf-maps-XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
+	snprintf(dir, sizeof(dir), "/tmp/profd-perf-maps-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
 }
 
 static char *path_of(int pid)
 {
 	static char path[128];
 
-	snprintf(path, sizeof(path), "%s/perf-%d.map", folder, pid);
+	snprintf(path, sizeof(path), "%s/perf-%d.map", dir, pid);
 	return path;
 }
 
@@ -38,7 +38,7 @@ static int teardown(void **state)
 	(void)state;
 	for (int pid = 1; pid < 200; pid++)
 		unlink(path_of(pid));
-	return rmdir(folder);
+	return rmdir(dir);
 }
 
 static void make(int pid, time_t written_s)
@@ -65,7 +65,7 @@ static void test_find(void **state)
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(perf_maps_new(&p, folder, START_S * UINT64_C(1000000000)), 0);
+	assert_int_equal(perf_maps_new(&p, dir, START_S * UINT64_C(1000000000)), 0);
 	make(7, START_S + 5);
 	make(8, START_S - 5);
 	assert_int_equal(stat(path_of(7), &st), 0);
@@ -96,7 +96,7 @@ static void test_many(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	assert_int_equal(perf_maps_new(&p, folder, START_S * UINT64_C(1000000000)), 0);
+	assert_int_equal(perf_maps_new(&p, dir, START_S * UINT64_C(1000000000)), 0);
 	for (int pid = 100; pid < 180; pid++) {
 		make(pid, START_S);
 		if (!perf_maps_open(p, pid))

@@ -105,12 +105,12 @@ static void test_script(void **state)
 	assert_int_equal(look("echo", 4), PROGRAM_GOOD);
 }
 
-static void put(const char *folder, const char *name, const void *data, size_t size, mode_t mode)
+static void put(const char *dir, const char *name, const void *data, size_t size, mode_t mode)
 {
 	char path[128];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	assert_int_equal(fwrite(data, 1, size, f), size);
@@ -121,18 +121,18 @@ static void put(const char *folder, const char *name, const void *data, size_t s
 static void test_find(void **state)
 {
 	struct head head = make("/lib/ld-musl-x86_64.so.1");
-	char folder[] = "/tmp/test-program-XXXXXX", search[128], text[128];
+	char dir[] = "/tmp/test-program-XXXXXX", search[128], text[128];
 	static const char *const names[] = {"musl", "script", "loop", "plain"};
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	put(folder, "musl", &head, sizeof(head), 0755);
-	snprintf(text, sizeof(text), "#!%s/musl\n", folder);
-	put(folder, "script", text, strlen(text), 0755);
-	snprintf(text, sizeof(text), "#!%s/loop\n", folder);
-	put(folder, "loop", text, strlen(text), 0755);
-	put(folder, "plain", &head, sizeof(head), 0644);
-	snprintf(search, sizeof(search), "/nonexistent:%s:/bin", folder);
+	assert_non_null(mkdtemp(dir));
+	put(dir, "musl", &head, sizeof(head), 0755);
+	snprintf(text, sizeof(text), "#!%s/musl\n", dir);
+	put(dir, "script", text, strlen(text), 0755);
+	snprintf(text, sizeof(text), "#!%s/loop\n", dir);
+	put(dir, "loop", text, strlen(text), 0755);
+	put(dir, "plain", &head, sizeof(head), 0644);
+	snprintf(search, sizeof(search), "/nonexistent:%s:/bin", dir);
 	assert_int_equal(program_find("musl", search), PROGRAM_OTHER_LIBC);
 	assert_int_equal(program_find("script", search), PROGRAM_OTHER_LIBC);
 	assert_int_equal(program_find("loop", search), PROGRAM_GOOD);
@@ -141,17 +141,17 @@ static void test_find(void **state)
 	assert_int_equal(program_find("no-such-program", search), PROGRAM_GOOD);
 	assert_int_equal(program_find("musl", "/bin"), PROGRAM_GOOD);
 	assert_int_equal(program_find("sh", NULL), PROGRAM_GOOD);
-	snprintf(text, sizeof(text), "%s/musl", folder);
+	snprintf(text, sizeof(text), "%s/musl", dir);
 	assert_int_equal(program_find(text, NULL), PROGRAM_OTHER_LIBC);
 	if (geteuid() == 0) {
-		put(folder, "musl", "#!/bin/true\n", 12, 0755);
+		put(dir, "musl", "#!/bin/true\n", 12, 0755);
 		assert_int_equal(program_find(text, NULL), PROGRAM_GOOD);
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(text, sizeof(text), "%s/%s", folder, names[i]);
+		snprintf(text, sizeof(text), "%s/%s", dir, names[i]);
 		unlink(text);
 	}
-	rmdir(folder);
+	rmdir(dir);
 }
 
 int main(void)

@@ -3,7 +3,8 @@
 #define PROFD_TESTS_UNIT_SESSION_SESSION_SET_FIXTURE_H
 
 /*
- * Sessions over a scripted source, with the real output thread and a store in a temporary folder.
+ * Sessions over a scripted source, with the real output thread and a store in a temporary
+ * directory.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -24,10 +25,10 @@
 #include "common/profile/profile.h"
 #include "daemon/session/session_set.h"
 #include "tests/support/source_scripted.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 struct world {
-	struct temp_folder store;
+	struct temp_dir store;
 	struct source_sink sink;
 	struct source_options options;
 	struct source *source;
@@ -96,7 +97,7 @@ static inline int setup(void **state)
 	struct output_options output;
 	struct session_defaults defaults = make_defaults(64 << 20);
 
-	temp_folder_make(&w->store);
+	temp_dir_make(&w->store);
 	w->sink =
 		(struct source_sink){.sample = on_sample, .process_event = on_event, .userdata = w};
 	w->options = (struct source_options){.sink = &w->sink};
@@ -125,7 +126,7 @@ static inline int teardown(void **state)
 	output_free(w->output);
 	session_set_free(w->set);
 	process_table_free(w->processes);
-	temp_folder_remove(&w->store);
+	temp_dir_remove(&w->store);
 	free(w);
 	return 0;
 }
@@ -188,7 +189,7 @@ static inline void check_ledgers(struct world *w)
 	}
 }
 
-static uint64_t written; /* samples in the .pb.gz files below a folder */
+static uint64_t written; /* samples in the .pb.gz files below a directory */
 
 static inline int add_total(const char *path, const struct stat *st, int flag, struct FTW *ftw)
 {
@@ -209,11 +210,11 @@ static inline int add_total(const char *path, const struct stat *st, int flag, s
 	return 0;
 }
 
-static inline uint64_t samples_written(struct world *w, const char *folder)
+static inline uint64_t samples_written(struct world *w, const char *dir)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", w->store.path, folder);
+	snprintf(path, sizeof(path), "%s/%s", w->store.path, dir);
 	written = 0;
 	nftw(path, add_total, 16, FTW_PHYS);
 	return written;

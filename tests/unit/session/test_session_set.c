@@ -34,7 +34,7 @@ static void test_windows_hold_what_was_routed(void **state)
 	assert_int_equal(session_set_get(w->set, 0)->counts.windows_written, 2);
 }
 
-/* A session at another rate has a sampler of its own; its files lie in its own folder. */
+/* A session at another rate has a sampler of its own; its files lie in its own directory. */
 static void test_sessions_take_their_sampler_and_their_target(void **state)
 {
 	const struct peer root = {.privileged = true};

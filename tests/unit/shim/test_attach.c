@@ -96,7 +96,7 @@ static void test_answers(void **state)
 }
 
 struct server {
-	char folder[64], path[96];
+	char dir[64], path[96];
 	int fd;
 	pthread_t thread;
 	struct attach_ring ring;
@@ -108,9 +108,9 @@ static void server_init(struct server *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->ring = ATTACH_RING_NONE;
-	strcpy(s->folder, "/tmp/test-attach-XXXXXX");
-	assert_non_null(mkdtemp(s->folder));
-	snprintf(s->path, sizeof(s->path), "%s/socket", s->folder);
+	strcpy(s->dir, "/tmp/test-attach-XXXXXX");
+	assert_non_null(mkdtemp(s->dir));
+	snprintf(s->path, sizeof(s->path), "%s/socket", s->dir);
 	assert_int_equal(unixsock_listen(s->path, 0600, (gid_t)-1, &s->fd), 0);
 }
 
@@ -119,7 +119,7 @@ static void server_deinit(struct server *s)
 	attach_ring_deinit(&s->ring);
 	close(s->fd);
 	unlink(s->path);
-	rmdir(s->folder);
+	rmdir(s->dir);
 }
 
 /* Serves one. */
@@ -220,12 +220,12 @@ static void test_nobody(void **state)
 	assert_int_equal(attach_connect(s.path, 50, &fds[0], &fds[1], &reason), ATTACH_E_TIMEOUT);
 	close(s.fd);
 	assert_int_equal(attach_connect(s.path, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
-	assert_int_equal(attach_connect(s.folder, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_connect(s.dir, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
 	assert_int_equal(attach_connect("", 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
 	assert_int_equal(attach_connect(longest, 50, &fds[0], &fds[1], &reason), ATTACH_E_NOBODY);
 	s.fd = -1;
 	unlink(s.path);
-	rmdir(s.folder);
+	rmdir(s.dir);
 }
 
 /* More want in than are let in: they wait, but not for ever. */

@@ -51,10 +51,10 @@ static void test_escape_long(void **state)
 	assert_int_equal(strlen(a), NAMES_ESCAPED_MAX);
 }
 
-/* By its name, and by what list says of a folder whose name was cut. */
+/* By its name, and by what list says of a directory whose name was cut. */
 static void test_what_a_name_means(void **state)
 {
-	char service[256], folder[NAMES_ESCAPED_MAX + 1], listed[NAMES_ESCAPED_MAX + 1];
+	char service[256], dir[NAMES_ESCAPED_MAX + 1], listed[NAMES_ESCAPED_MAX + 1];
 
 	(void)state;
 	assert_true(names_match_service("a.service", "a.service"));
@@ -62,8 +62,8 @@ static void test_what_a_name_means(void **state)
 	assert_false(names_match_service("%2Ehidden", ".hidden"));
 	memset(service, ':', 255);
 	service[255] = '\0';
-	names_escape(service, NAMES_ESCAPED_MAX, folder);
-	assert_true(names_unescape(folder, listed, sizeof(listed)));
+	names_escape(service, NAMES_ESCAPED_MAX, dir);
+	assert_true(names_unescape(dir, listed, sizeof(listed)));
 	assert_string_not_equal(listed, service);
 	assert_true(names_match_service(service, service));
 	assert_true(names_match_service(listed, service));

@@ -12,7 +12,7 @@
 #include "common/profile/image_profile.h"
 #include "tests/support/files.h"
 #include "tests/support/own_text.h"
-#include "tests/support/temp_folder.h"
+#include "tests/support/temp_dir.h"
 
 #define NS       UINT64_C(1000000000)
 #define PICKY    TEST_PROGRAMS "/picky_worker"
@@ -22,7 +22,7 @@
 #define OTHER_ID "000102030405060708090a0b0c0d0e0f10111213"
 
 struct world {
-	struct temp_folder folder;
+	struct temp_dir dir;
 	struct profile *p;
 	struct symbolize_result result;
 	struct own_text text;
@@ -33,7 +33,7 @@ static int world_make(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
-	temp_folder_make(&w->folder);
+	temp_dir_make(&w->dir);
 	assert_int_equal(profile_new(&w->p), 0);
 	w->text = own_text_find();
 	*state = w;
@@ -46,7 +46,7 @@ static int world_remove(void **state)
 
 	symbolize_result_deinit(&w->result);
 	profile_free(w->p);
-	temp_folder_remove(&w->folder);
+	temp_dir_remove(&w->dir);
 	free(w);
 	return 0;
 }
@@ -63,7 +63,7 @@ static void put_program(struct world *w, const char *path, char mark)
 	data = realloc(data, length + sizeof(trailer));
 	assert_non_null(data);
 	memcpy(data + length, trailer, sizeof(trailer));
-	write_file(w->folder.fd, path, data, length + (mark ? sizeof(trailer) : 0));
+	write_file(w->dir.fd, path, data, length + (mark ? sizeof(trailer) : 0));
 }
 
 /* The program's text is mapped at @start, as its file @path. */
@@ -104,7 +104,7 @@ static int symbolize_with(struct world *w, const char *worker, bool want_lines)
 {
 	const struct symbolize_options options = {
 		.want_lines = want_lines,
-		.root_fd = w->folder.fd,
+		.root_fd = w->dir.fd,
 		.worker_path = worker,
 		.deadline_ns = worker ? NS : 60 * NS,
 	};
@@ -277,10 +277,10 @@ static void test_files_of_no_use(void **state)
 {
 	struct world *w = *state;
 
-	write_text(w->folder.fd, "text", "no ELF");
-	write_text(w->folder.fd, "outside", "no ELF");
-	assert_int_equal(mkfifoat(w->folder.fd, "fifo", 0600), 0);
-	assert_int_equal(symlinkat("/dev/zero", w->folder.fd, "device"), 0);
+	write_text(w->dir.fd, "text", "no ELF");
+	write_text(w->dir.fd, "outside", "no ELF");
+	assert_int_equal(mkfifoat(w->dir.fd, "fifo", 0600), 0);
+	assert_int_equal(symlinkat("/dev/zero", w->dir.fd, "device"), 0);
 	put_program(w, "gone", 0);
 	add_location(w, add_mapping(w, "/text", "", BASE), (uintptr_t)the_target);
 	add_location(w, add_mapping(w, "/fifo", "", 2 * BASE), (uintptr_t)the_target);
@@ -305,8 +305,8 @@ static void test_slow_mounts(void **state)
 
 	put_program(w, "home/prog", 0);
 	put_program(w, "slow/prog", 0);
-	assert_int_equal(symlinkat("/slow/prog", w->folder.fd, "home/link"), 0);
-	write_text(w->folder.fd, "proc/self/mountinfo",
+	assert_int_equal(symlinkat("/slow/prog", w->dir.fd, "home/link"), 0);
+	write_text(w->dir.fd, "proc/self/mountinfo",
 		   "1 0 8:1 / / rw - ext4 x rw\n"
 		   "2 1 8:2 / /home rw - ext4 x rw\n"
 		   "3 1 0:9 / /slow rw - fuse.evil x rw\n");
@@ -377,8 +377,8 @@ static void test_kernel(void **state)
 	};
 	struct world *w = *state;
 
-	write_file(w->folder.fd, "sys/kernel/notes", notes, sizeof(notes));
-	write_text(w->folder.fd, "proc/kallsyms",
+	write_file(w->dir.fd, "sys/kernel/notes", notes, sizeof(notes));
+	write_text(w->dir.fd, "proc/kallsyms",
 		   "ffffffff81000000 T _stext\nffffffff81001000 t open_it\n"
 		   "ffffffff81002000 T close_it\nffffffff81003000 T _etext\n"
 		   "ffffffff81003000 T behind\n");
@@ -399,7 +399,7 @@ static void test_kernel(void **state)
 			assert_null(name_of(w, location));
 		assert_true(!cases[i].note || has_note(w, cases[i].note));
 	}
-	write_text(w->folder.fd, "proc/kallsyms",
+	write_text(w->dir.fd, "proc/kallsyms",
 		   "0000000000000000 T _stext\n0000000000000000 T open_it\n");
 	symbolize(w, "/bin/false", false);
 	assert_true(has_note(w, "hides"));
@@ -474,12 +474,12 @@ static void test_kernel_parts(void **state)
 	assert_int_equal(uname(&name), 0);
 	image_id_of_kernel("vmlinux", name.release, of_kernel);
 	image_id_of_kernel("plain_2.ko", name.release, of_plain);
-	write_file(w->folder.fd, "sys/module/ext9/notes/.note.gnu.build-id", notes, sizeof(notes));
-	write_text(w->folder.fd, "proc/modules",
+	write_file(w->dir.fd, "sys/module/ext9/notes/.note.gnu.build-id", notes, sizeof(notes));
+	write_text(w->dir.fd, "proc/modules",
 		   "plain_2 4096 0 - Live 0xffffffffc0100000\n"
 		   "ext9 8192 2 plain_2, Live 0xffffffffc0200000 (OE)\n"
 		   "hidden 8192 0 - Live 0x0000000000000000\n");
-	write_text(w->folder.fd, "proc/kallsyms",
+	write_text(w->dir.fd, "proc/kallsyms",
 		   "ffffffff81000000 T _stext\nffffffff81001000 t open_it\n"
 		   "ffffffff81003000 T _etext\nffffffffc0100000 t plain_go\t[plain_2]\n"
 		   "ffffffffc0200000 t ext9_init\t[ext9]\n"

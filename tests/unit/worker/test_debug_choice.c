@@ -243,7 +243,7 @@ static void test_alternate(void **state)
 	struct file *debug;
 
 	(void)state;
-	/* Named by the debug file, from its folder. */
+	/* Named by the debug file, from its directory. */
 	debug = add_file(&w, "/usr/lib/debug/.build-id/01/010101.debug", 1);
 	strcpy(debug->facts.alternate, "../../.dwz/common");
 	set_id(debug->facts.alternate_id, &debug->facts.alternate_id_length, 5);

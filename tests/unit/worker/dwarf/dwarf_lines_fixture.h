@@ -43,7 +43,7 @@ static inline void put_text(struct bytes *b, const char *text)
 /* Abbreviations by their numbers, in the order of their attributes. */
 enum {
 	A_END,
-	A_UNIT,      /* name, folder: texts; stmt_list: 4; low 8, size 4 */
+	A_UNIT,      /* name, directory: texts; stmt_list: 4; low 8, size 4 */
 	A_ABSTRACT,  /* name, linkage name: texts; line: 1. No children */
 	A_FUNCTION,  /* name: text; line: 1; low 8, size 4. Children */
 	A_INLINED,   /* origin: 4 (offset in the unit); low 8, size 4; file 1, line 1. Children */
@@ -97,7 +97,7 @@ static inline void put_range(struct bytes *b, uint64_t start, uint64_t size)
 }
 
 /* The header of .debug_info and the unit's own DIE; its children and their A_END are to follow. */
-static inline void put_unit(struct bytes *b, const char *folder)
+static inline void put_unit(struct bytes *b, const char *dir)
 {
 	put_number(b, 0, 4); /* length: by finish_unit() */
 	put_number(b, 4, 2);
@@ -105,7 +105,7 @@ static inline void put_unit(struct bytes *b, const char *folder)
 	put_number(b, 8, 1);
 	put_number(b, A_UNIT, 1);
 	put_text(b, "a.c");
-	put_text(b, folder);
+	put_text(b, dir);
 	put_number(b, 0, 4);
 	put_range(b, TEXT_START, TEXT_SIZE);
 }
@@ -156,7 +156,7 @@ struct row {
 	uint8_t file, line; /* file 0: the end */
 };
 
-/* A line table with the files 1 "a.c" in the unit's folder, and 2 "sub/b.h". */
+/* A line table with the files 1 "a.c" in the unit's directory, and 2 "sub/b.h". */
 static inline void put_lines(struct bytes *b, const struct row *rows)
 {
 	static const uint8_t lengths[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};

@@ -89,14 +89,14 @@ static void check(const struct frame_name *f, const char *name, const char *file
  * before [1000, 1010); main [1010, 1100), in it a() [1020, 1060) from line 7, in that, and a block,
  * b() [1030, 1040) from line 9 of sub/b.h; after it [1100, 1110). From 1200 on only lines.
  */
-static void put_nested(struct world *w, const char *folder)
+static void put_nested(struct world *w, const char *dir)
 {
 	static const struct row rows[] = {{0x1000, 1, 1},  {0x1020, 2, 21}, {0x1030, 2, 31},
 					  {0x1034, 2, 0},  {0x1040, 2, 23}, {0x1060, 1, 8},
 					  {0x1200, 1, 50}, {0x1300, 0, 0}};
 	size_t a, b;
 
-	put_unit(&w->info, folder);
+	put_unit(&w->info, dir);
 	a = put_abstract(&w->info, "a", "_Z1av", 20);
 	b = put_abstract(&w->info, "b", "_Z1bv", 30);
 	put_function(&w->info, "before", 1, 0x1000, 0x10);
@@ -173,8 +173,8 @@ static void test_max(void **state)
 	assert_int_equal(find(w, 0x1033, 0), 0);
 }
 
-/* The unit's folder may be relative itself: the build's paths were mapped away. */
-static void test_relative_folder(void **state)
+/* The unit's directory may be relative itself: the build's paths were mapped away. */
+static void test_relative_dir(void **state)
 {
 	struct world *w = *state;
 
@@ -495,7 +495,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_nested, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_function, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_max, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_relative_folder, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_relative_dir, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dropped_functions, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),

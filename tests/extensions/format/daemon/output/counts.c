@@ -10,7 +10,7 @@
 
 #define COUNTS_MAX 4096
 
-int counts_add(struct writing *g, const struct view_group *group, const char *folder)
+int counts_add(struct writing *g, const struct view_group *group, const char *dir)
 {
 	cleanup(freep) char *text = NULL;
 	uint64_t sum = 0;
@@ -27,7 +27,7 @@ int counts_add(struct writing *g, const struct view_group *group, const char *fo
 	}
 	if (fclose(f))
 		return error_origin(-ENOMEM);
-	return encoders_add_window(g, folder, CONTENTS_COUNTS, NULL, sum, (const uint8_t *)text,
+	return encoders_add_window(g, dir, CONTENTS_COUNTS, NULL, sum, (const uint8_t *)text,
 				   length);
 }
 

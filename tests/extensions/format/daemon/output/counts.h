@@ -5,7 +5,7 @@
 #include "daemon/output/encoders.h"
 
 /* As a row of encoders.c wants them. */
-int counts_add(struct writing *g, const struct view_group *group, const char *folder);
+int counts_add(struct writing *g, const struct view_group *group, const char *dir);
 int counts_count(struct store *store, const char *path, uint64_t *ret);
 
 #endif

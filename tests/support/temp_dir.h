@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_TESTS_TEMP_FOLDER_H
-#define PROFD_TESTS_TEMP_FOLDER_H
+#ifndef PROFD_TESTS_TEMP_DIR_H
+#define PROFD_TESTS_TEMP_DIR_H
 
 /*
- * A folder of a test's own, for what it makes up: a store, a /proc, a configuration. It is gone
+ * A directory of a test's own, for what it makes up: a store, a /proc, a configuration. It is gone
  * when the test is over, with whatever the code under test left in it.
  */
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 
 #include <cmocka.h>
 
-struct temp_folder {
+struct temp_dir {
 	char path[128];
 	int fd;
 };
 
 /* Below $TMPDIR, else /tmp; other users may look into it. */
-static inline void temp_folder_make(struct temp_folder *f)
+static inline void temp_dir_make(struct temp_dir *f)
 {
 	const char *parent = getenv("TMPDIR");
 	int n = snprintf(f->path, sizeof(f->path), "%s/profd-test-XXXXXX",
@@ -39,8 +39,8 @@ static inline void temp_folder_make(struct temp_folder *f)
 	assert_true(f->fd >= 0);
 }
 
-static inline int temp_folder_remove_one(const char *path, const struct stat *st, int type,
-					 struct FTW *ftw)
+static inline int temp_dir_remove_one(const char *path, const struct stat *st, int type,
+				      struct FTW *ftw)
 {
 	(void)st;
 	(void)type;
@@ -48,14 +48,14 @@ static inline int temp_folder_remove_one(const char *path, const struct stat *st
 	return remove(path);
 }
 
-static inline void temp_folder_remove(struct temp_folder *f)
+static inline void temp_dir_remove(struct temp_dir *f)
 {
 	assert_int_equal(close(f->fd), 0);
-	assert_int_equal(nftw(f->path, temp_folder_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(nftw(f->path, temp_dir_remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 /* Where @name is in it; kept until eight others were asked for. */
-static inline const char *temp_folder_at(const struct temp_folder *f, const char *name)
+static inline const char *temp_dir_at(const struct temp_dir *f, const char *name)
 {
 	static char path[8][512];
 	static unsigned next;
@@ -67,25 +67,25 @@ static inline const char *temp_folder_at(const struct temp_folder *f, const char
 	return path[next];
 }
 
-/* Writes a file anew, @path being relative to @folder; the folders on the way are made. */
-static inline void write_file(int folder, const char *path, const void *data, size_t length)
+/* Writes a file anew, @path being relative to @dir; the directories on the way are made. */
+static inline void write_file(int dir, const char *path, const void *data, size_t length)
 {
 	char part[256];
 	int fd;
 
 	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
 		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-		mkdirat(folder, part, 0755);
+		mkdirat(dir, part, 0755);
 	}
-	fd = openat(folder, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	fd = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, data, length), length);
 	close(fd);
 }
 
-static inline void write_text(int folder, const char *path, const char *text)
+static inline void write_text(int dir, const char *path, const char *text)
 {
-	write_file(folder, path, text, strlen(text));
+	write_file(dir, path, text, strlen(text));
 }
 
 #endif

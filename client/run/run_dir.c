@@ -3,7 +3,7 @@
  * A lock on the directory shows that its maker is alive. Making another one removes the
  * directories beside it whose lock is free.
  */
-#include "client/run/run_folder.h"
+#include "client/run/run_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define YOUNG_S   10 /* whoever made it may not hold it yet */
 
 /* As mkdtemp(3) makes them. */
-static bool is_run_folder_name(const char *name)
+static bool is_run_dir_name(const char *name)
 {
 	size_t n = strlen(PREFIX);
 
@@ -34,7 +34,8 @@ static bool is_run_folder_name(const char *name)
 	       strlen(name + n) == strlen(RANDOM);
 }
 
-/* Removes @name if it is a folder of ours that nobody holds. What else lies in it keeps it there.
+/* Removes @name if it is a directory of ours that nobody holds. What else lies in it keeps it
+ * there.
  */
 static void remove_stale_dir(int dir_fd, const char *name)
 {
@@ -45,7 +46,7 @@ static void remove_stale_dir(int dir_fd, const char *name)
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 0777) != 0700 ||
 	    st.st_mtime > time(NULL) - YOUNG_S || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	unlinkat(fd, RUN_FOLDER_SOCKET, 0);
+	unlinkat(fd, RUN_DIR_SOCKET, 0);
 	unlinkat(dir_fd, name, AT_REMOVEDIR);
 }
 
@@ -55,7 +56,7 @@ static void remove_stale_dirs(const char *path)
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir)))
-		if (is_run_folder_name(entry->d_name))
+		if (is_run_dir_name(entry->d_name))
 			remove_stale_dir(dirfd(dir), entry->d_name);
 	if (dir)
 		closedir(dir);
@@ -66,7 +67,7 @@ static void remove_stale_dirs(const char *path)
  * clock that is set can make happen. Where there are no locks, nobody else gets one either, and
  * nothing is removed.
  */
-static int run_folder_lock(struct run_folder *f)
+static int run_dir_lock(struct run_dir *f)
 {
 	struct stat st;
 
@@ -80,18 +81,18 @@ static int run_folder_lock(struct run_folder *f)
 	return 1;
 }
 
-bool run_folder_make(struct run_folder *ret, const char *dir)
+bool run_dir_make(struct run_dir *ret, const char *dir)
 {
 	int r = 1;
 
-	*ret = (struct run_folder){.fd = -1};
+	*ret = (struct run_dir){.fd = -1};
 	remove_stale_dirs(dir);
 	for (unsigned i = 0; i < TRIES_MAX && r > 0; i++) {
 		if (snprintf(ret->path, sizeof(ret->path), "%s/" PREFIX RANDOM, dir) >=
 		    (int)sizeof(ret->path))
 			r = -ENAMETOOLONG;
 		else
-			r = mkdtemp(ret->path) ? run_folder_lock(ret) : -errno;
+			r = mkdtemp(ret->path) ? run_dir_lock(ret) : -errno;
 	}
 	if (!r)
 		return true;
@@ -100,13 +101,13 @@ bool run_folder_make(struct run_folder *ret, const char *dir)
 	return false;
 }
 
-void run_folder_remove(struct run_folder *f)
+void run_dir_remove(struct run_dir *f)
 {
-	char path[sizeof(f->path) + sizeof("/" RUN_FOLDER_SOCKET)];
+	char path[sizeof(f->path) + sizeof("/" RUN_DIR_SOCKET)];
 
 	if (!*f->path)
 		return;
-	snprintf(path, sizeof(path), "%s/" RUN_FOLDER_SOCKET, f->path);
+	snprintf(path, sizeof(path), "%s/" RUN_DIR_SOCKET, f->path);
 	unlink(path);
 	rmdir(f->path);
 	close(steal_fd(&f->fd));
