@@ -12,6 +12,7 @@
 
 #include "common/worker/answer.h"
 #include "daemon/worker/serve.h"
+#include "daemon/worker/sources.h"
 
 #define REQUESTS_MAX 4u
 
