@@ -9,9 +9,9 @@
  * all, a link says which. Links are few, so they are a sorted list beside the table.
  *
  * The kernel's symbols are lines of "address type name", for modules followed by a tab and
- * "[module]" (kernel/kallsyms.c).
- * There are no sizes: a function ends where the next symbol of any type begins. The last one of a
- * table has no end; callers ask for addresses within the kernel or the module only.
+ * "[module]" (kernel/kallsyms.c). There are no sizes: a function ends where the next symbol of any
+ * type begins. The last one of a table has no end; callers ask for addresses within the kernel or
+ * the module only.
  */
 #include "common/symbols/symtab.h"
 

@@ -70,7 +70,7 @@ static int sandbox_limit_resources(uint64_t memory_bytes)
 /*
  * The kernel sends what F_SETSIG names to who F_SETOWN names, with the rights of the one who called
  * F_SETOWN (fs/fcntl.c, sigio_perm()): so, as ourselves to ourselves. SIGKILL is a signal as good
- * as another there. the filter leaves no call to undo it.
+ * as another there. The filter leaves no call to undo it.
  */
 static int sandbox_arm_leash(void)
 {

@@ -126,17 +126,24 @@ bool debuglink_crc_matches(int image, int debug)
 static int debugdata_decode(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	size_t n_allocated = 0, room = 0, n = 0;
+	size_t room = 0, n = 0;
 
 	for (;;) {
 		lzma_ret status;
 
 		if (n == room) {
-			if (n >= max)
+			/* Never more than @max, unlike room_make(). */
+			size_t more = room + room / 2 + STEP_BYTES,
+			       wanted = more < max ? more : max;
+			void *moved;
+
+			if (wanted == room)
 				return DEBUGDATA_E_TOO_BIG;
-			if (room_make(&data, &n_allocated, n + STEP_BYTES, 1))
-				return -ENOMEM;
-			room = n_allocated < max ? n_allocated : max;
+			moved = realloc(data, wanted);
+			if (!moved)
+				return error_origin(-ENOMEM);
+			data = moved;
+			room = wanted;
 		}
 		stream->next_out = data + n;
 		stream->avail_out = room - n;
