@@ -15,7 +15,6 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/read_end.h"
-#include "common/room.h"
 
 #define SECTION_MAX 8192 /* bytes; a path, at most, and something behind it */
 #define CHUNK_BYTES 65536
