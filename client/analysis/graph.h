@@ -56,11 +56,12 @@ struct graph_node {
 	uint32_t parent; /* is_tree: the node that calls it, or GRAPH_NONE */
 	struct graph_sum flat, cum;
 	uint64_t seen;     /* private: the last stack that it was in */
-	uint32_t call;     /* private: of it, the one that was counted last */
 	bool is_kept;      /* private */
 	bool is_listed;    /* in order[] */
 	bool calls_inline; /* is_tree: inlined into its parent wherever it was seen */
 };
+
+#define GRAPH_RECENT_CALLS (1u << 14)
 
 struct graph_call {
 	uint32_t caller, callee; /* nodes */
@@ -81,6 +82,7 @@ struct graph {
 	struct graph_node *nodes; /* by info and parent */
 	struct graph_call *calls; /* by caller and callee */
 	struct intern nodes_in, calls_in;
+	uint32_t recent_calls[GRAPH_RECENT_CALLS]; /* of calls; private */
 	struct frames infos;     /* names and places; what is not told apart is 0 */
 	struct graph_tags *tags; /* is_picture; see graph_tags.h */
 
