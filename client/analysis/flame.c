@@ -15,7 +15,7 @@
  * `divide_by` and `filters`; means are not drawn, since they do not add up.
  *
  * A profile of several sample types shows the one of view_input.type, and lets its reader go to the
- * others, unless options.one_type. Which boxes are kept, and are first, goes by the former.
+ * others, unless options.one_type. Which boxes are kept, and are first, depends on the former.
  *
  * Limits: FLAME_NODES_MAX boxes; the lightest beyond them are told as one grey box below their
  * caller, with their sum. FLAME_TYPES_MAX sample types, and fewer of them where they would have

@@ -24,7 +24,7 @@ int graph_list(struct graph *g)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < g->nodes_in.n; i++) {
 		struct graph_node *node = &g->nodes[i];
-		/* What pprof goes by when negative ones are not wanted. */
+		/* What pprof sorts by when negative ones are not wanted. */
 		int64_t worth = node->flat.value ? node->flat.value : node->cum.value;
 
 		if (!worth || (g->options.drop_negative && worth < 0))

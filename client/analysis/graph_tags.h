@@ -53,7 +53,7 @@ int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum
 		     bool is_flat);
 /*
  * Takes away what weighs less than @cutoff, both flat and cum. Nothing is counted after that,
- * before graph_tags_clear(); what follows here is told of tags that were trimmed.
+ * before graph_tags_clear(); what follows here is about tags that were trimmed.
  */
 void graph_tags_trim(struct graph_tags *t, int64_t cutoff);
 /* How many of the node's tags have a flat weight. */

@@ -44,7 +44,7 @@ struct frame {
 	uint32_t name, system_name; /* strings of the profile; 0: none */
 	uint32_t filename;          /* cleaned, see source_path.h */
 	uint32_t object, build_id;  /* the mapping's path, and what tells its file apart */
-	int32_t column;             /* in the line; 0: unknown, or not told apart */
+	int32_t column;             /* in the line; 0: unknown, or columns do not count */
 	int64_t line, start_line;   /* start_line: of the function */
 	uint64_t address;
 };

@@ -165,7 +165,7 @@ int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i += spots_run_length(spots, order + i, n - i))
-		r = pprof_files_add_place(&files, &spots->all[order[i]].place);
+		r = pprof_files_add_place(&files, &spots->all[order[i]]);
 	if (r)
 		return r;
 	pprof_files_sort(&files);

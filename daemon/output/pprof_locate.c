@@ -73,7 +73,7 @@ static int locator_addresses(const struct locator *l, const uint32_t *order, siz
 	if (!all)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++) {
-		const struct place *place = &l->spots->all[order[i]].place;
+		const struct place *place = &l->spots->all[order[i]];
 
 		if (locator_can_name(l, place))
 			all[n_all++] = place_name_address(place);
@@ -90,7 +90,7 @@ static int locator_addresses(const struct locator *l, const uint32_t *order, siz
 /* Has the names of one image found, or of generated code that @jit is to name. */
 static int locator_prepare(struct locator *l, const uint32_t *order, size_t n, struct jit_file *jit)
 {
-	const struct place *place = &l->spots->all[order[0]].place;
+	const struct place *place = &l->spots->all[order[0]];
 	cleanup(freep) uint64_t *addresses = NULL;
 	size_t n_addresses = 0, n_texts;
 	int r = locator_addresses(l, order, n, &addresses, &n_addresses);
@@ -217,21 +217,19 @@ static int locate_place(struct locator *l, const struct place *place, uint32_t *
 	return r ? r : profile_add_location(l->profile, mapping, address, lines, n, ret);
 }
 
-static int locate_spot(struct locator *l, const struct spot *spot, uint32_t *ret)
+static int locate_spot(struct locator *l, const struct place *spot, uint32_t *ret)
 {
 	struct profile_function f = {0};
 	struct profile_line line = {0};
 	int r;
 
-	if (spot->place.kind != PLACE_NAMED)
-		return locate_place(l, &spot->place, ret);
-	r = profile_add_text(l->profile, spot->place.name, &f.name);
+	if (spot->kind != PLACE_NAMED)
+		return locate_place(l, spot, ret);
+	r = profile_add_text(l->profile, spot->name, &f.name);
 	f.system_name = f.name;
 	if (!r)
 		r = profile_add_function(l->profile, &f, &line.function);
-	return r ? r
-		 : profile_add_location(l->profile, PROFILE_NONE, spot->place.address, &line, 1,
-					ret);
+	return r ? r : profile_add_location(l->profile, PROFILE_NONE, spot->address, &line, 1, ret);
 }
 
 static void locator_mark_mappings(const struct locator *l)
@@ -263,10 +261,10 @@ static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order,
 	int r = 0;
 
 	for (size_t i = 0; i < *n && !r; i++) {
-		const struct spot *spot = &l->spots->all[order[i]];
+		const struct place *spot = &l->spots->all[order[i]];
 		uint32_t n_frames;
 
-		(void)locator_find_frames(l, &spot->place, &n_frames);
+		(void)locator_find_frames(l, spot, &n_frames);
 		if (n_frames)
 			r = locate_spot(l, spot, &locations[order[i]]);
 		else
@@ -279,7 +277,7 @@ static int locate_named(struct locator *l, uint32_t *locations, uint32_t *order,
 /* In generated code, a jitdump knows more than a perf map, which is for what it has no name for. */
 static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, size_t n)
 {
-	const struct snapshot_process *process = l->spots->all[order[0]].place.generated;
+	const struct snapshot_process *process = l->spots->all[order[0]].generated;
 	struct jit_file *const files[] = {process ? process->jitdump : NULL,
 					  process ? process->perf_map : NULL};
 	int r = process ? 0 : locator_prepare(l, order, n, NULL);

@@ -22,10 +22,8 @@ void spots_deinit(struct spots *s)
 }
 
 /* What tells spots apart besides the address: whose mapping, or which kernel image. */
-static const void *spot_owner(const struct spot *spot)
+static const void *spot_owner(const struct place *place)
 {
-	const struct place *place = &spot->place;
-
 	return place->kind == PLACE_NAMED    ? (const void *)place->name
 	       : place->kind == PLACE_KERNEL ? (const void *)place->kernel
 					     : place->mapping;
@@ -35,15 +33,15 @@ static const void *spot_owner(const struct spot *spot)
 static int spots_is_spot(const void *owner, uint32_t index, const void *key)
 {
 	const struct spots *s = owner;
-	const struct spot *a = &s->all[index], *b = key;
+	const struct place *a = &s->all[index], *b = key;
 
-	return a->place.address == b->place.address && spot_owner(a) == spot_owner(b) &&
-	       a->place.generated == b->place.generated;
+	return a->address == b->address && spot_owner(a) == spot_owner(b) &&
+	       a->generated == b->generated;
 }
 
-static int spots_add(struct spots *s, const struct spot *spot, uint32_t *ret)
+static int spots_add(struct spots *s, const struct place *spot, uint32_t *ret)
 {
-	const uint64_t words[] = {spot->place.address, (uintptr_t)spot_owner(spot)};
+	const uint64_t words[] = {spot->address, (uintptr_t)spot_owner(spot)};
 	uint32_t hash = profile_hash(&s->hash_key, words, sizeof(words));
 	int r;
 
@@ -64,22 +62,20 @@ static int spots_add(struct spots *s, const struct spot *spot, uint32_t *ret)
 int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
 		    const struct view_entry *e, uint32_t i, uint32_t *ret)
 {
-	struct spot spot;
-	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot.place);
+	struct place spot;
+	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot);
 
 	return r ? r : spots_add(s, &spot, ret);
 }
 
 int spots_add_name(struct spots *s, const char *name, uint32_t *ret)
 {
-	return spots_add(s, &(struct spot){{.kind = PLACE_NAMED, .name = name}}, ret);
+	return spots_add(s, &(struct place){.kind = PLACE_NAMED, .name = name}, ret);
 }
 
 /* Which image it is in: the same number, the same image; 0: in none. */
-static uint64_t spots_image(const struct spot *spot)
+static uint64_t spots_image(const struct place *place)
 {
-	const struct place *place = &spot->place;
-
 	if (place->kind == PLACE_KERNEL)
 		return place->kernel->id | UINT64_C(1) << 63;
 	return place->kind == PLACE_IMAGE ? place->mapping->image->id : 0;
@@ -98,8 +94,8 @@ static int spots_compare_image(const void *a, const void *b, void *userdata)
 	uint64_t x = spots_image(&s->all[i]), y = spots_image(&s->all[j]);
 
 	if (x == y) {
-		x = place_process_serial(&s->all[i].place);
-		y = place_process_serial(&s->all[j].place);
+		x = place_process_serial(&s->all[i]);
+		y = place_process_serial(&s->all[j]);
 	}
 	if (x != y)
 		return x < y ? -1 : 1;
@@ -122,11 +118,11 @@ int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n)
 
 size_t spots_run_length(const struct spots *s, const uint32_t *order, size_t n)
 {
-	const struct spot *first = &s->all[order[0]];
+	const struct place *first = &s->all[order[0]];
 	size_t i = 1;
 
 	while (i < n && spots_image(&s->all[order[i]]) == spots_image(first) &&
-	       s->all[order[i]].place.generated == first->place.generated)
+	       s->all[order[i]].generated == first->generated)
 		i++;
 	return i;
 }

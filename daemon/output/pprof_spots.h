@@ -15,13 +15,10 @@
 #include "daemon/output/context.h"
 #include "daemon/output/places.h"
 
-/* One address in one process's mapping, in one kernel image, or nowhere; or a name. */
-struct spot {
-	struct place place;
-};
-
+/* A spot is one place: an address in one process's mapping, in one kernel image, or nowhere; or a
+ * name. */
 struct spots {
-	struct spot *all;
+	struct place *all;
 	size_t n, capacity;
 	struct profile_table table; /* of their numbers */
 	struct profile_hash_key hash_key;
