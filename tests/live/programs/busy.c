@@ -6,8 +6,9 @@
  *                       -> right 40 -> gamma 30, beta 10
  *   flat: alpha 45, beta 25, gamma 30
  *
- * All three leaves run the same loop, so that time is in proportion to turns. One round takes
- * about 0.3 ms and is no multiple of a sampling period. Built with frame pointers.
+ * All three leaves run the same loop, so that time is in proportion to turns. Rounds are of random
+ * lengths, about 0.2 ms: with equal ones the shares would be off wherever a CPU is just so fast that
+ * a sampling period is a multiple of a round. Built with frame pointers.
  * Runs until it is killed, or for the seconds that are given.
  */
 #include <stdint.h>
@@ -45,27 +46,33 @@ LEAF gamma_(uint64_t x, unsigned turns)
 	return x;
 }
 
-LEAF left(uint64_t x)
+LEAF left(uint64_t x, unsigned length)
 {
-	x = alpha(x, 450);
-	return beta(x, 150) + 1;
+	x = alpha(x, 9 * length);
+	return beta(x, 3 * length) + 1;
 }
 
-LEAF right(uint64_t x)
+LEAF right(uint64_t x, unsigned length)
 {
-	x = gamma_(x, 300);
-	return beta(x, 100) + 1;
+	x = gamma_(x, 6 * length);
+	return beta(x, 2 * length) + 1;
 }
 
 LEAF run(double seconds)
 {
 	struct timespec start, now;
 	uint64_t x = 1;
+	uint32_t random = 1;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
-		for (unsigned i = 0; i < 1000; i++)
-			x = right(left(x));
+		for (unsigned i = 0; i < 1000; i++) {
+			unsigned length;
+
+			random = random * 1664525u + 1013904223u;
+			length = 1 + random / (UINT32_MAX / 100 + 1);
+			x = right(left(x, length), length);
+		}
 		sink = x;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (seconds == 0 ||

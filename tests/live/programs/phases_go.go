@@ -87,6 +87,14 @@ func spin() {
 	}
 }
 
+//go:noinline
+func pause(turns uint32) (sum uint32) {
+	for ; turns > 0; turns-- {
+		sum += turns ^ sum<<1
+	}
+	return
+}
+
 func main() {
 	runtime.LockOSThread()
 	// Whoever allocates helps to collect, and waits for others meanwhile: not in a phase.
@@ -98,7 +106,11 @@ func main() {
 		os.Stdin.Read(make([]byte, 1))
 		close(stop)
 	}()
+	random := uint32(1)
 	for {
+		// Rounds of equal lengths would keep step with a sampling period that is a multiple.
+		random = random*1664525 + 1013904223
+		pause(random >> 13)
 		for i, phase := range phases {
 			before := thread()
 			phase()
