@@ -69,6 +69,7 @@ static void collected_add_losses(const struct operations_store_asker *a, struct 
 	c->more = a->more;
 	if (!s)
 		return;
+	c->over = s->untaken.is_over;
 	c->lost = s->counts.lost;
 	for (unsigned i = 0; i < N_DROPPED; i++)
 		c->dropped += s->counts.dropped[i];
@@ -217,7 +218,8 @@ static int collect_live_window(struct daemon *d, struct session *s, uint64_t id,
 
 	if (!s || !s->is_live || s->n_in_flight)
 		return reply_error(reply, CONTROL_ERROR_FAILED,
-				   s && s->is_live
+				   !s ? "there is no session s%" PRIu64 " now"
+				   : s->is_live
 					   ? "another client takes the samples of session s%" PRIu64
 					   : "session s%" PRIu64
 					     " writes its windows to files: they cannot be taken",

@@ -115,6 +115,7 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 		return r;
 	ret->lost = response->collected->dropped + response->collected->lost;
 	ret->more = response->collected->more;
+	ret->over = response->collected->over;
 	if (!response->collected->bytes)
 		return TAKE_E_OK;
 	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, &ret->profile,

@@ -30,6 +30,7 @@ struct taken {
 	struct profile *profile; /* the caller's; NULL: there was no sample */
 	uint64_t lost;           /* samples of the session, since it began, that nobody is given */
 	bool more;               /* samples wait already, to be taken next */
+	bool over;               /* it has ended, and there is nothing left to take */
 	char trouble[256];       /* why nothing was taken: a line without its end */
 };
 

@@ -249,6 +249,7 @@ struct record_samples {
 	uint64_t count;
 	uint64_t lost;                /* that there were, and that profd cannot give any more */
 	uint64_t interval_ns, due_ns; /* CLOCK_MONOTONIC: when to take again */
+	bool over;                    /* the session has ended, and all was taken */
 	char trouble[256]; /* a line without its end: why there is less than there might be */
 };
 
@@ -294,6 +295,7 @@ static int record_samples_take(struct record_samples *s, const struct context *c
 			break;
 		}
 		s->lost = taken.lost;
+		s->over = taken.over;
 		r = taken.profile ? record_samples_add(s, taken.profile) : 0;
 		profile_free(taken.profile);
 		if (!r && taken.more)
@@ -314,9 +316,9 @@ static int record_samples_take_rest(struct record_samples *s, const struct conte
 {
 	const struct timespec while_ = {.tv_nsec = RETRY_NS};
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-	int r;
+	int r = TAKE_E_OK;
 
-	while ((r = record_samples_take(s, context, session)) == TAKE_E_LATER &&
+	while (!s->over && (r = record_samples_take(s, context, session)) == TAKE_E_LATER &&
 	       clock_ns(CLOCK_MONOTONIC) < end_ns)
 		nanosleep(&while_, NULL);
 	return r;
@@ -459,6 +461,8 @@ static int record_wait_for_end(struct recording *r)
 		 * held. */
 		if (taken == TAKE_E_BAD || taken < 0)
 			return WAIT_FAILED;
+		if (r->samples.over)
+			return WAIT_ENDED;
 	}
 }
 

@@ -185,7 +185,8 @@ static int top_take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 
 /*
  * What happened since the last time; *ret_is_new: something came. A profd that has gone is the end;
- * where it refuses, because it is busy, the next time may be better. Returns an exit status.
+ * where it refuses, because it is busy, the next time may be better. What has ended is let go:
+ * there is no next time. Returns an exit status.
  */
 static int top_take_interval(struct top *t, bool *ret_is_new)
 {
@@ -206,7 +207,9 @@ static int top_take_interval(struct top *t, bool *ret_is_new)
 		t->taken_ns = now_ns;
 		t->n_refused = 0;
 	}
-	top_set_trouble(t, r ? taken.trouble : "");
+	top_set_trouble(t, r ? taken.trouble : taken.over ? "the process has ended; q quits" : "");
+	if (!r && taken.over)
+		held_deinit(&t->held);
 	if (!r)
 		return STATUS_DONE;
 	t->retry_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
@@ -366,11 +369,7 @@ static int end_session(struct top *t)
 	bool is_new;
 	int r = top_check_session(t);
 
-	if (!r)
-		r = top_take_interval(t, &is_new);
-	if (!r && is_new)
-		top_set_trouble(t, "the process has ended; q quits");
-	return r;
+	return r ? r : top_take_interval(t, &is_new);
 }
 
 /* Waits, and does what came. *ret_outcome: TOP_*. Returns an exit status. */
@@ -501,7 +500,7 @@ static int print_next(struct top *t, bool *ret_is_over)
 		return r;
 	if (!is_new)
 		return *ret_is_over ? top_fail(t, STATUS_FAILED, t->trouble) : STATUS_DONE;
-	*ret_is_over |= t->arguments->once;
+	*ret_is_over |= t->arguments->once || t->held.fd < 0;
 	r = top_print_table(t, ret_is_over);
 	/* An empty table would look as if something had gone wrong. */
 	if (!r && t->arguments->once && !t->facts.sums.samples)

@@ -189,6 +189,7 @@ void reply_collected(struct reply *reply, struct collected *collected)
 	message.unreadable_files = collected->n_unreadable;
 	message.in_pieces = collected->in_pieces;
 	message.more = collected->more;
+	message.over = collected->over;
 	message.dropped = collected->dropped;
 	message.lost = collected->lost;
 	reply_send_file(reply, &response, steal_fd(&collected->fd), message.bytes);

@@ -44,7 +44,7 @@ struct collected {
 	uint64_t n_unreadable; /* files */
 	bool in_pieces;        /* equal samples may stand there several times */
 	/* Of a window that was taken: see common/control.proto. */
-	bool more;
+	bool more, over;
 	uint64_t dropped, lost;
 	struct profile_message message;
 };

@@ -247,7 +247,9 @@ static void test_live_sessions_write_nothing(void **state)
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_int_equal(session_set_tick(w->set, clock_ns(CLOCK_MONOTONIC)), 0);
+	assert_false(s->untaken.is_over);
 	assert_int_equal(take(w, s, false), 7);
+	assert_true(s->untaken.is_over);
 	assert_int_equal(s->state, SESSION_ENDED);
 	check_ledgers(w);
 	assert_int_equal(samples_written(w, "sessions"), 0);
