@@ -18,7 +18,7 @@
 
 #define INDEX_SAMPLES_UNKNOWN UINT64_MAX
 #define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */
-#define INDEX_BLOCKS_MAX      0x7fffffffu
+#define INDEX_BLOCKS_MAX      0x3fffffffu
 #define INDEX_HOUR_S          3600u
 
 struct index_file {
@@ -26,8 +26,9 @@ struct index_file {
 	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN */
 	char *tail;       /* owned; NULL: "pb.gz" */
 	uint32_t seconds;
-	uint32_t blocks : 31;
-	uint32_t stays : 1; /* roll-ups leave it alone: it cannot be read, or has no company */
+	uint32_t blocks : 30;
+	uint32_t stays : 1;  /* roll-ups leave it alone: it cannot be read, or has no company */
+	uint32_t failed : 1; /* its hour could not be rolled up, and waits */
 };
 
 struct index_queue {
@@ -39,6 +40,7 @@ struct index_queue {
 struct index_shelf {
 	char *dir; /* "services/<service>" or "sessions/<id>-<name>" */
 	bool is_session;
+	bool is_behind; /* the last hour that was tried could not be rolled up */
 	struct index_queue queues[N_CONTENTS_WINDOWS]; /* by format */
 	UT_hash_handle hh;
 };

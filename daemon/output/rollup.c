@@ -15,13 +15,14 @@
 #include "common/error.h"
 #include "common/profile/merge.h"
 #include "daemon/output/batch.h"
-#include "daemon/output/setbacks.h"
 #include "daemon/output/stored.h"
 
 #define GZIP_LEVEL   6
 #define STEP_SAMPLES 1000 /* merged and compressed by a step; microseconds each */
 #define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 #define STEP_FILES   64   /* removed by a step */
+#define PAUSE_S      600u /* after hours that failed */
+#define PAUSE_MAX_S  21600u
 
 enum phase {
 	PHASE_NEXT,   /* the next minute is to be opened */
@@ -56,7 +57,9 @@ struct rollup {
 	struct batch *batch;
 	bool is_finished; /* its times and comments are written */
 	uint64_t samples; /* in the hour */
-	struct setbacks setbacks;
+	/* Hours that failed are marked in the index. */
+	uint64_t pause_s; /* 0: none has */
+	uint64_t due_s;   /* when they are tried again */
 	char path[STORE_PATH_SIZE];
 };
 
@@ -100,7 +103,6 @@ void rollup_free(struct rollup *r)
 	if (!r)
 		return;
 	rollup_reset(r);
-	setbacks_deinit(&r->setbacks);
 	free(r);
 }
 
@@ -111,7 +113,7 @@ const char *rollup_path(const struct rollup *r)
 
 bool rollup_is_behind(const struct rollup *r)
 {
-	return r->setbacks.n > 0;
+	return r->pause_s > 0;
 }
 
 size_t rollup_bytes(const struct rollup *r)
@@ -140,6 +142,7 @@ static struct index_file *rollup_find_file(struct index_shelf *shelf, const stru
 struct hour {
 	uint64_t start_s;
 	size_t first, end, n;
+	bool has_failed;
 };
 
 static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf, const struct hour *h)
@@ -172,35 +175,23 @@ static bool rollup_next_hour(const struct index_queue *queue, struct hour *h)
 	if (i == queue->end)
 		return false;
 	*h = (struct hour){.start_s = index_hour_of(&files[i])};
-	for (; i < queue->end && index_hour_of(&files[i]) == h->start_s; i++)
+	for (; i < queue->end && index_hour_of(&files[i]) == h->start_s; i++) {
+		h->has_failed |= files[i].failed;
 		if (index_is_minute(&files[i]) && !h->n++)
 			h->first = i;
+	}
 	h->end = i;
 	return true;
 }
 
-/* Takes the first hour of @shelf that has several small files and never failed. */
+/* Takes the first hour of @shelf that has several small files and has not failed. */
 static int rollup_start_first(struct rollup *r, struct index_shelf *shelf, uint64_t until_s)
 {
 	struct hour h = {.end = index_pprof(shelf)->first};
 
 	while (rollup_next_hour(index_pprof(shelf), &h) && h.start_s + INDEX_HOUR_S <= until_s)
-		if (h.n > 1 && !setbacks_has(&r->setbacks, shelf->dir, h.start_s))
+		if (h.n > 1 && !h.has_failed)
 			return rollup_start_hour(r, shelf, &h);
-	return ROLLUP_E_IDLE;
-}
-
-static int rollup_start_again(struct rollup *r, const struct setback *failed)
-{
-	struct index_shelf *shelf;
-	struct hour h;
-
-	HASH_FIND_STR(r->store->index.shelves, failed->dir, shelf);
-	h.end = shelf ? index_pprof(shelf)->first : 0;
-	while (shelf && rollup_next_hour(index_pprof(shelf), &h))
-		if (h.n > 1 && h.start_s == failed->hour_s)
-			return rollup_start_hour(r, shelf, &h);
-	setbacks_remove(&r->setbacks, failed->dir, failed->hour_s); /* done, or collected */
 	return ROLLUP_E_IDLE;
 }
 
@@ -208,20 +199,40 @@ static int rollup_start_again(struct rollup *r, const struct setback *failed)
  * What failed comes behind what did not, and so does what else is on its shelf, as that may fail
  * for the same reason: nothing that lasts keeps another service waiting.
  */
-static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
+static int rollup_find_fresh(struct rollup *r, uint64_t until_s)
 {
-	const struct setback *failed;
 	int e = ROLLUP_E_IDLE;
 
 	for (int behind = 0; behind < 2; behind++) {
 		struct index_shelf *s = r->store->index.shelves;
 
 		for (; s && e == ROLLUP_E_IDLE; s = s->hh.next)
-			if (!s->is_session && setbacks_has_dir(&r->setbacks, s->dir) == behind)
+			if (!s->is_session && s->is_behind == behind)
 				e = rollup_start_first(r, s, until_s);
 	}
-	while (e == ROLLUP_E_IDLE && (failed = setbacks_due(&r->setbacks, now_s)))
-		e = rollup_start_again(r, failed);
+	return e;
+}
+
+static bool rollup_is_due(const struct rollup *r, uint64_t now_s)
+{
+	return r->due_s <= now_s || r->due_s > now_s + r->pause_s; /* the clock jumped */
+}
+
+/* An hour that has not failed; without one, and when they are due, those that have. */
+static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
+{
+	int e = rollup_find_fresh(r, until_s);
+
+	if (e != ROLLUP_E_IDLE || !r->pause_s || !rollup_is_due(r, now_s))
+		return e;
+	for (struct index_shelf *s = r->store->index.shelves; s; s = s->hh.next)
+		for (size_t i = index_pprof(s)->first; i < index_pprof(s)->end; i++)
+			index_pprof(s)->files[i].failed = false;
+	e = rollup_find_fresh(r, until_s);
+	/* None: they are done by now, or were collected. */
+	r->pause_s = e == ROLLUP_E_IDLE ? 0 : 2 * r->pause_s;
+	if (r->pause_s > PAUSE_MAX_S)
+		r->pause_s = PAUSE_MAX_S;
 	return e;
 }
 
@@ -410,6 +421,7 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 		if (file && r->minutes[i].merged)
 			index_remove(&r->store->index, queue, (size_t)(file - queue->files));
 	}
+	shelf->is_behind = false;
 	rollup_end_merge(r);
 	r->next = 0;
 	r->phase = PHASE_REMOVE;
@@ -475,21 +487,28 @@ static int rollup_run_phase(struct rollup *r, struct index_shelf *shelf)
 }
 
 /* What is not even begun, or is written and not tidied up after, did not fail. */
-static void rollup_set_back(struct rollup *r, uint64_t now_s)
+static void rollup_set_back(struct rollup *r, struct index_shelf *shelf, uint64_t now_s)
 {
-	const struct index_shelf shelf = {.dir = r->dir};
 	const struct index_file hour = {.start_s = r->hour_s, .seconds = INDEX_HOUR_S};
+	struct index_queue *queue = index_pprof(shelf);
 
-	if (!index_path(&shelf, &hour, r->path, sizeof(r->path)))
+	if (!index_path(shelf, &hour, r->path, sizeof(r->path)))
 		r->path[0] = '\0';
-	/* Without memory for it, it is merely the first one again. */
-	if (r->phase != PHASE_REMOVE)
-		(void)setbacks_add(&r->setbacks, r->dir, r->hour_s, now_s);
+	if (r->phase == PHASE_REMOVE)
+		return;
+	for (size_t i = queue->first; i < queue->end; i++)
+		queue->files[i].failed |= index_hour_of(&queue->files[i]) == r->hour_s;
+	shelf->is_behind = true;
+	if (!r->pause_s)
+		r->pause_s = PAUSE_S;
+	/* What fails meanwhile waits no longer than what waits by now. */
+	if (rollup_is_due(r, now_s))
+		r->due_s = now_s + r->pause_s;
 }
 
 int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 {
-	struct index_shelf *shelf;
+	struct index_shelf *shelf = NULL;
 	int e = ROLLUP_E_OK;
 
 	if (r->dir && r->n_scans != r->store->n_scans)
@@ -503,8 +522,8 @@ int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 		else
 			rollup_reset(r); /* collected, all of it */
 	}
-	if (e < 0 && r->dir)
-		rollup_set_back(r, now_s);
+	if (e < 0 && shelf)
+		rollup_set_back(r, shelf, now_s);
 	if (e < 0)
 		rollup_reset(r);
 	return e;

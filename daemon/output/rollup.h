@@ -15,7 +15,9 @@
  * file that cannot be read.
  *
  * An hour that cannot be written waits, as do the others of its service, until there is nothing
- * else to roll up; it is tried again after ever longer pauses (setbacks.h).
+ * else to roll up. Why is often the hour's own affair, a directory that nobody can write to, say:
+ * so those that failed are tried again after pauses, each twice as long as the one before, from ten
+ * minutes up to six hours. A clock that jumped back ends the waiting.
  *
  * A step takes some milliseconds, however big windows are, and what the disk takes at the end of an
  * hour to write the last of its bytes: the caller can do other work in between. Memory:
