@@ -115,16 +115,17 @@ static int writing_add_legacy(struct writing *g, const struct view_group *group,
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
-static int read_old_image_profile(int dir, const char *name, struct image_profile **ret)
+static int read_old_image_profile(const struct store *store, const char *dir, const char *name,
+				  struct image_profile **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
+	char path[STORE_PATH_SIZE];
 	size_t length;
 	int r;
 
-	if (dir < 0)
-		return 0;
-	r = store_read(dir, name, IMAGE_FILE_MAX, &data, &length);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	r = store_read(store->fd, path, IMAGE_FILE_MAX, &data, &length);
 	if (r == -ENOENT)
 		return 0;
 	if (r == -EFBIG || r == -EINVAL || r == -ELOOP)
@@ -134,19 +135,18 @@ static int read_old_image_profile(int dir, const char *name, struct image_profil
 	return image_profile_read(data, length, ret, &message);
 }
 
-static int writing_add_image(struct writing *g, const struct image_parts *parts,
-			     const struct image_part *part, const char *path, int dir,
+static int writing_add_image(struct writing *g, const struct image_part *part, const char *dir,
 			     const char *ledger)
 {
 	const struct batch_file file = {
-		.dir = path, .name = part->name, .owner = STORE_NOBODY, .replace = true};
+		.dir = dir, .name = part->name, .owner = STORE_NOBODY, .replace = true};
 	cleanup(image_profile_freep) struct image_profile *old = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = read_old_image_profile(dir, part->name, &old);
+	int r = read_old_image_profile(g->store, dir, part->name, &old);
 
 	if (!r)
-		r = image_part_encode(parts, part, g->epochs->name, ledger, old, &data, &length);
+		r = image_part_encode(part, g->epochs->name, ledger, old, &data, &length);
 	return r ? r : batch_add(g->batch, &file, data, length);
 }
 
@@ -155,17 +155,13 @@ static int writing_add_to_epoch(struct writing *g, const struct image_parts *par
 {
 	const struct epochs *epochs = g->epochs;
 	cleanup(freep) char *ledger = NULL;
-	cleanup(closep) int dir = -1;
-	char path[STORE_PATH_SIZE];
-	int r = ledger_line_add(&ledger, epochs->ledger);
+	char dir[STORE_PATH_SIZE];
+	int r = ledger_line_add(&ledger, epochs->ledger)
+			?: ledger_line_add(&ledger, g->snapshot->ledger);
 
-	if (!r)
-		r = ledger_line_add(&ledger, g->snapshot->ledger);
-	snprintf(path, sizeof(path), "images/%s/%s", epochs->name, g->context->host_dir);
-	if (store_enter(g->store, path, &dir) < 0)
-		dir = -1; /* the epoch's first files */
+	snprintf(dir, sizeof(dir), "images/%s/%s", epochs->name, g->context->host_dir);
 	for (const struct image_part *p = parts->files; p && !r; p = p->hh.next)
-		r = writing_add_image(g, parts, p, path, dir, ledger);
+		r = writing_add_image(g, p, dir, ledger);
 	return r;
 }
 

@@ -41,9 +41,7 @@ void image_parts_free(struct image_parts *parts)
 	HASH_ITER (hh, parts->files, part, next_part) {
 		HASH_DEL(parts->files, part);
 		free(part->name);
-		free(part->id);
-		free(part->path);
-		free(part->counts);
+		image_profile_free(part->profile);
 		free(part);
 	}
 	free(parts);
@@ -71,11 +69,37 @@ static char *image_part_file_name(const struct image_parts *parts, const struct 
 	return n < 0 ? NULL : ret;
 }
 
+static int image_part_set_text(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return error_origin(-ENOMEM);
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+/* All but the epoch and the counts. */
+static int image_part_fill(const struct image_parts *parts, const struct file_spec *spec,
+			   struct image_profile *p)
+{
+	p->period = parts->snapshot->period;
+	p->tstart = spec->tstart;
+	p->cpuspeed_mhz = parts->c->cpuspeed_mhz;
+	p->cpucount = parts->c->cpucount;
+	return image_part_set_text(&p->image, spec->id ? spec->id : "0")
+		       ?: image_part_set_text(&p->platform, parts->c->host)
+		       ?: image_part_set_text(&p->event, parts->snapshot->event)
+		       ?: (spec->path ? image_part_set_text(&p->path, spec->path) : 0);
+}
+
 static int image_parts_get_file(struct image_parts *parts, const struct file_spec *spec,
 				struct image_part **ret)
 {
 	cleanup(freep) char *name = image_part_file_name(parts, spec);
 	struct image_part *part;
+	int r;
 
 	if (!name)
 		return error_origin(-ENOMEM);
@@ -86,18 +110,17 @@ static int image_parts_get_file(struct image_parts *parts, const struct file_spe
 			return error_origin(-ENOMEM);
 		part->name = steal_ptr(&name);
 		HASH_ADD_KEYPTR(hh, parts->files, part->name, strlen(part->name), part);
-		part->id = strdup(spec->id ? spec->id : "0");
-		part->path = spec->path ? strdup(spec->path) : NULL;
-		if (!part->id || (spec->path && !part->path))
-			return error_origin(-ENOMEM);
+		r = image_profile_new(&part->profile)
+			    ?: image_part_fill(parts, spec, part->profile);
+		if (r)
+			return r;
 		/* Two lines in the header would be two paths. */
-		for (char *p = part->path; p && *p; p++)
+		for (char *p = part->profile->path; p && *p; p++)
 			if (*p == '\n')
 				*p = '?';
-		part->tstart = spec->tstart;
 	}
-	if (spec->tsize > part->tsize)
-		part->tsize = spec->tsize;
+	if (spec->tsize > part->profile->tsize)
+		part->profile->tsize = spec->tsize;
 	*ret = part;
 	return 0;
 }
@@ -212,14 +235,14 @@ static int image_parts_find_file(struct image_parts *parts, const struct place *
 /* Appends; a count beyond 32 bits is an overflow that no epoch can hold. */
 static int image_part_add_count(struct image_part *part, uint64_t offset, uint64_t n)
 {
-	if (room_make(&part->counts, &part->capacity, part->n_counts + 1, sizeof(*part->counts)))
-		return -ENOMEM;
-	part->total += n;
-	if (part->total > UINT32_MAX)
+	struct image_profile *p = part->profile;
+
+	p->total += n;
+	if (p->total > UINT32_MAX)
 		return IMAGE_PROFILE_E_OVERFLOW;
-	part->counts[part->n_counts++] = (struct image_profile_count){.offset = (uint32_t)offset,
-								      .count = (uint32_t)n};
-	return 0;
+	return room_append(&p->counts, &part->capacity, &p->n_counts,
+			   (struct image_profile_count){.offset = (uint32_t)offset,
+							.count = (uint32_t)n});
 }
 
 static int count_compare_offset(const void *a, const void *b)
@@ -229,18 +252,18 @@ static int count_compare_offset(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-static void image_part_sort_counts(struct image_part *part)
+static void image_profile_sort_counts(struct image_profile *p)
 {
 	size_t kept = 0;
 
-	qsort(part->counts, part->n_counts, sizeof(*part->counts), count_compare_offset);
-	for (size_t i = 1; i < part->n_counts; i++) {
-		if (part->counts[i].offset == part->counts[kept].offset)
-			part->counts[kept].count += part->counts[i].count;
+	qsort(p->counts, p->n_counts, sizeof(*p->counts), count_compare_offset);
+	for (size_t i = 1; i < p->n_counts; i++) {
+		if (p->counts[i].offset == p->counts[kept].offset)
+			p->counts[kept].count += p->counts[i].count;
 		else
-			part->counts[++kept] = part->counts[i];
+			p->counts[++kept] = p->counts[i];
 	}
-	part->n_counts = kept + 1;
+	p->n_counts = kept + 1;
 }
 
 static int image_part_compare_name(const struct image_part *a, const struct image_part *b)
@@ -275,19 +298,8 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 	}
 	HASH_SRT(hh, parts->files, image_part_compare_name);
 	for (struct image_part *part = parts->files; part; part = part->hh.next)
-		image_part_sort_counts(part);
+		image_profile_sort_counts(part->profile);
 	*ret = steal_ptr(&parts);
-	return 0;
-}
-
-static int image_part_set_text(char **text, const char *value)
-{
-	char *copy = value ? strdup(value) : NULL;
-
-	if (value && !copy)
-		return error_origin(-ENOMEM);
-	free(*text);
-	*text = copy;
 	return 0;
 }
 
@@ -323,50 +335,21 @@ static int image_part_add_path(struct image_profile *p, const char *path)
 	return 0;
 }
 
-static int image_part_begin(const struct image_parts *parts, const struct image_part *part,
-			    const char *epoch, struct image_profile **ret)
+int image_part_encode(const struct image_part *part, const char *epoch, const char *ledger,
+		      struct image_profile *old, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(image_profile_freep) struct image_profile *p = NULL;
-	int r = image_profile_new(&p);
+	struct image_profile *new = part->profile, *p = old ? old : new;
+	int r;
 
-	if (r)
-		return r;
-	r = image_part_set_text(&p->image, part->id);
-	if (!r)
-		r = image_part_set_text(&p->epoch, epoch);
-	if (!r)
-		r = image_part_set_text(&p->platform, parts->c->host);
-	if (!r)
-		r = image_part_set_text(&p->event, parts->snapshot->event);
-	p->period = parts->snapshot->period;
-	p->tstart = part->tstart;
-	p->cpuspeed_mhz = parts->c->cpuspeed_mhz;
-	p->cpucount = parts->c->cpucount;
-	*ret = steal_ptr(&p);
-	return r;
-}
-
-int image_part_encode(const struct image_parts *parts, const struct image_part *part,
-		      const char *epoch, const char *ledger, struct image_profile *old,
-		      uint8_t **ret, size_t *ret_length)
-{
-	const struct snapshot *s = parts->snapshot;
-	cleanup(image_profile_freep) struct image_profile *made = NULL;
-	struct image_profile *p = old;
-	int r = old ? 0 : image_part_begin(parts, part, epoch, &made);
-
-	if (r)
-		return r;
-	if (!old)
-		p = made;
-	else if (p->period != s->period || p->tstart != part->tstart ||
-		 strcmp(p->event, s->event) != 0 || strcmp(p->image, part->id) != 0)
+	if (p->period != new->period || p->tstart != new->tstart ||
+	    strcmp(p->event, new->event) != 0 || strcmp(p->image, new->image) != 0)
 		return IMAGE_PROFILE_E_MISMATCH;
-	if (part->tsize > p->tsize)
-		p->tsize = part->tsize;
-	r = image_profile_add(p, part->counts, part->n_counts);
+	if (new->tsize > p->tsize)
+		p->tsize = new->tsize;
+	r = old ? image_profile_add(old, new->counts, new->n_counts)
+		: image_part_set_text(&new->epoch, epoch);
 	if (!r)
-		r = image_part_add_path(p, part->path);
+		r = image_part_add_path(p, new->path);
 	if (!r && ledger)
 		r = image_part_set_text(&p->ledger, ledger);
 	return r ? r : image_profile_write(p, ret, ret_length);

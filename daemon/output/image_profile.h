@@ -18,14 +18,10 @@
 #include "daemon/output/view.h"
 
 struct image_part {
-	char *name; /* of the file */
-	char *id;   /* hex digits */
-	char *path; /* or NULL */
-	uint64_t tstart, tsize;
-	struct image_profile_count *counts; /* ascending offsets */
-	size_t n_counts, capacity;
-	uint64_t total;
-	UT_hash_handle hh; /* by name; the next one is hh.next */
+	char *name;                    /* of the file */
+	struct image_profile *profile; /* of this window alone */
+	size_t capacity;               /* of its counts */
+	UT_hash_handle hh;             /* by name; the next one is hh.next */
 };
 
 struct image_parts {
@@ -41,12 +37,12 @@ void image_parts_free(struct image_parts *parts);
 DEFINE_CLEANUP(struct image_parts *, image_parts_free)
 
 /*
- * @old with @part's counts added, or a new profile if @old is NULL, encoded. @old is changed.
+ * @old with @part's counts added, or a profile of these alone if @old is NULL, encoded. @old is
+ * changed.
  * @part's path joins the paths that @old knows; @ledger may be NULL. Returns IMAGE_PROFILE_E_* or
  * negative errno.
  */
-int image_part_encode(const struct image_parts *parts, const struct image_part *part,
-		      const char *epoch, const char *ledger, struct image_profile *old,
-		      uint8_t **ret, size_t *ret_length);
+int image_part_encode(const struct image_part *part, const char *epoch, const char *ledger,
+		      struct image_profile *old, uint8_t **ret, size_t *ret_length);
 
 #endif
