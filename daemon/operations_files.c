@@ -4,7 +4,6 @@
  * output thread has written all that was asked for before.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,18 +57,15 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 	char name[NAMES_ESCAPED_MAX + 1], path[sizeof(name) + 16];
 	size_t first = ret->n;
 	struct dirent *entry;
-	int fd, r = 0;
 	DIR *dir;
+	int r = 0;
 
 	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one directory. */
 	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
 	snprintf(path, sizeof(path), "sessions/%s", name);
-	fd = openat(d->places.store_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return 0; /* it wrote nothing */
-	dir = store_dir_of(fd);
-	if (!dir)
-		return error_origin(-ENOMEM);
+	dir = store_open_to_read(d->places.store_fd, path);
+	if (!dir) /* it wrote nothing */
+		return errno == ENOMEM ? error_origin(-ENOMEM) : 0;
 	while (!r && (entry = readdir(dir))) {
 		char *file;
 

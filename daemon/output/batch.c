@@ -32,7 +32,6 @@ struct batch_entry {
 	uint64_t blocks;
 	enum entry_state state;
 	bool replace;
-	bool is_synced;
 	bool existed;        /* replaced an older version ... */
 	uint64_t old_blocks; /* ... which had so many */
 };
@@ -55,7 +54,8 @@ struct batch {
 	size_t fd_dir;
 	bool given;
 	bool committed;
-	int file_fd; /* of the newest entry, while it is written */
+	bool is_unsynced; /* not each file was waited for on its own */
+	int file_fd;      /* of the newest entry, while it is written */
 	uint64_t file_bytes;
 };
 
@@ -182,15 +182,21 @@ int batch_begin(struct batch *batch, const struct batch_file *file)
 	return r ? batch_close_file(batch, r) : 0;
 }
 
-/* Fills the entry's blocks, which some file systems know only when they are on the disk. */
-static int batch_measure_file(struct batch *batch)
+/* The newest entry is whole, unless @error. */
+static int batch_end_file(struct batch *batch, int error, bool sync)
 {
+	struct batch_entry *e = &batch->entries[batch->n_entries - 1];
 	struct stat st;
 
-	if (fstat(batch->file_fd, &st) < 0)
-		return error_origin(-errno);
-	batch->entries[batch->n_entries - 1].blocks = (uint64_t)st.st_blocks;
-	return 0;
+	if (!error && !e->replace)
+		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, e->samples);
+	if (!error && sync && batch->store->ops->sync_file(batch->file_fd) < 0)
+		error = error_origin(-errno);
+	if (!error && fstat(batch->file_fd, &st) < 0)
+		error = error_origin(-errno);
+	if (!error) /* some file systems know them only when they are on the disk */
+		e->blocks = (uint64_t)st.st_blocks;
+	return batch_close_file(batch, error);
 }
 
 int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t *data,
@@ -200,12 +206,8 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 
 	if (r)
 		return r;
-	r = batch_write_all(batch, data, length);
-	if (!r && !file->replace)
-		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, file->samples);
-	if (!r)
-		r = batch_measure_file(batch);
-	return batch_close_file(batch, r);
+	batch->is_unsynced = true;
+	return batch_end_file(batch, batch_write_all(batch, data, length), false);
 }
 
 int batch_write(struct batch *batch, const uint8_t *data, size_t length)
@@ -223,17 +225,8 @@ int batch_write(struct batch *batch, const uint8_t *data, size_t length)
 
 int batch_end(struct batch *batch, uint64_t samples)
 {
-	struct batch_entry *e = &batch->entries[batch->n_entries - 1];
-	int r = 0;
-
-	e->samples = samples;
-	e->is_synced = true;
-	store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, samples);
-	if (batch->store->ops->sync_file(batch->file_fd) < 0)
-		r = error_origin(-errno);
-	if (!r)
-		r = batch_measure_file(batch);
-	return batch_close_file(batch, r);
+	batch->entries[batch->n_entries - 1].samples = samples;
+	return batch_end_file(batch, 0, true);
 }
 
 size_t batch_mark(const struct batch *batch)
@@ -310,9 +303,8 @@ static int batch_rename_entry(struct batch *batch, struct batch_entry *e)
 {
 	char temporary[32];
 	struct stat st;
-	int r;
+	int r = batch_enter_dir(batch, e->dir);
 
-	r = batch_enter_dir(batch, e->dir);
 	if (r)
 		return r;
 	temporary_name(e->temporary, temporary);
@@ -377,69 +369,21 @@ static int batch_sync_dirs(struct batch *batch)
 	return first;
 }
 
-static int batch_index_window(struct batch *batch, struct batch_entry *e)
-{
-	struct index *index = &batch->store->index;
-	const char *path = batch->dirs[e->dir].path;
-	struct names_window window;
-	struct index_shelf *shelf;
-	char dir[STORE_PATH_SIZE];
-	const char *end;
-	int r;
-
-	if (!names_parse_window(e->name, &window)) /* of none of the formats that are listed */
-		return 0;
-	/* The shelf is the first two parts of the path. */
-	end = strchr(path, '/');
-	end = end ? strchr(end + 1, '/') : NULL;
-	snprintf(dir, sizeof(dir), "%.*s", end ? (int)(end - path) : (int)strlen(path), path);
-	r = index_shelf(index, dir, &shelf);
-	if (r)
-		return r;
-	return index_add(index, shelf, &window, e->blocks, e->samples);
-}
-
-static int batch_index_image(struct batch *batch, struct batch_entry *e)
-{
-	struct index *index = &batch->store->index;
-	const char *path = batch->dirs[e->dir].path + strlen("images/");
-	char name[NAMES_EPOCH_SIZE];
-	struct index_epoch *epoch;
-	uint64_t begin_s;
-	int r;
-
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
-	if (!names_parse_epoch(name, &begin_s))
-		return error_origin(-EINVAL);
-	r = index_epoch(index, name, begin_s, &epoch);
-	if (r)
-		return r;
-	index_epoch_changed(index, epoch, e->blocks - e->old_blocks, e->existed ? 0 : 1);
-	return 0;
-}
-
 static int batch_index_all(struct batch *batch)
 {
-	for (size_t i = 0; i < batch->n_entries; i++) {
-		struct batch_entry *e = &batch->entries[i];
-		int r;
+	struct index *index = &batch->store->index;
+	int r = 0;
+
+	for (size_t i = 0; i < batch->n_entries && !r; i++) {
+		const struct batch_entry *e = &batch->entries[i];
+		const char *dir = batch->dirs[e->dir].path;
 
 		if (e->state != ENTRY_RENAMED)
 			continue;
-		r = e->replace ? batch_index_image(batch, e) : batch_index_window(batch, e);
-		if (r)
-			return r;
+		r = e->replace ? index_add_image(index, dir, e->blocks - e->old_blocks, !e->existed)
+			       : index_add(index, dir, e->name, e->blocks, e->samples);
 	}
-	return 0;
-}
-
-/* Whether each file was waited for on its own. */
-static bool batch_is_synced(const struct batch *batch)
-{
-	for (size_t i = 0; i < batch->n_entries; i++)
-		if (!batch->entries[i].is_synced)
-			return false;
-	return true;
+	return r;
 }
 
 struct batch_outcome batch_commit(struct batch *batch)
@@ -452,7 +396,7 @@ struct batch_outcome batch_commit(struct batch *batch)
 		outcome.is_final = true;
 		return outcome;
 	}
-	if (!batch_is_synced(batch) && batch->store->ops->sync(batch->store->fd) < 0) {
+	if (batch->is_unsynced && batch->store->ops->sync(batch->store->fd) < 0) {
 		outcome.error = error_origin(-errno);
 		return outcome;
 	}

@@ -108,7 +108,7 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	const struct index_epoch *newest;
 	char path[STORE_PATH_SIZE], name[256];
 	DIR *dir;
-	int fd, r;
+	int r;
 
 	*epochs = (struct epochs){.index = &store->index};
 	newest = epochs_find_newest(&store->index, now_s);
@@ -122,13 +122,11 @@ int epochs_init(struct epochs *epochs, struct store *store, const char *host, ui
 	if (epochs->other_boot)
 		return 0;
 	snprintf(path, sizeof(path), "images/%s/%s", newest->name, host);
-	if (store_enter(store, path, &fd) < 0)
-		return 0;
-	dir = store_dir_of(fd);
+	dir = store_open_to_read(store->fd, path);
 	if (!dir)
-		return error_origin(-ENOMEM);
+		return errno == ENOMEM ? error_origin(-ENOMEM) : 0;
 	find_newest_file(dir, name, sizeof(name));
-	r = name[0] ? epochs_read_last_file(epochs, fd, name) : 0;
+	r = name[0] ? epochs_read_last_file(epochs, dirfd(dir), name) : 0;
 	closedir(dir);
 	return r;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/room.h"
 
 static void queue_deinit(struct index_queue *queue)
 {
@@ -56,26 +57,30 @@ void index_deinit(struct index *index)
 
 int index_shelf(struct index *index, const char *dir, struct index_shelf **ret)
 {
+	/* The first two parts of a path. */
+	size_t length = (size_t)(strchrnul(strchr(dir, '/') + 1, '/') - dir);
 	struct index_shelf *shelf;
 
-	HASH_FIND_STR(index->shelves, dir, shelf);
+	HASH_FIND(hh, index->shelves, dir, length, shelf);
 	if (!shelf) {
 		shelf = calloc(1, sizeof(*shelf));
 		if (!shelf)
 			return error_origin(-ENOMEM);
-		shelf->dir = strdup(dir);
+		shelf->dir = strndup(dir, length);
 		if (!shelf->dir) {
 			free(shelf);
 			return error_origin(-ENOMEM);
 		}
 		shelf->is_session = strncmp(dir, "sessions/", 9) == 0;
-		HASH_ADD_KEYPTR(hh, index->shelves, shelf->dir, strlen(shelf->dir), shelf);
+		HASH_ADD_KEYPTR(hh, index->shelves, shelf->dir, length, shelf);
 	}
 	*ret = shelf;
 	return 0;
 }
 
-int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct index_epoch **ret)
+/* Finds or makes. */
+static int index_epoch(struct index *index, const char *name, uint64_t begin_s,
+		       struct index_epoch **ret)
 {
 	struct index_epoch *moved;
 	size_t i = index->n_epochs;
@@ -98,62 +103,96 @@ int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct 
 	return 0;
 }
 
+static void index_epoch_changed(struct index *index, struct index_epoch *epoch, uint64_t blocks,
+				uint64_t n_files)
+{
+	epoch->blocks += blocks;
+	epoch->n_files += n_files;
+	index->blocks += blocks;
+	index->n_files += n_files;
+}
+
+int index_add_image(struct index *index, const char *dir, uint64_t blocks, uint64_t n_files)
+{
+	const char *path = dir + strlen("images/");
+	char name[NAMES_EPOCH_SIZE];
+	struct index_epoch *epoch;
+	uint64_t begin_s;
+	int r;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "/"), path);
+	if (!names_parse_epoch(name, &begin_s))
+		return error_origin(-EINVAL);
+	r = index_epoch(index, name, begin_s, &epoch);
+	if (!r)
+		index_epoch_changed(index, epoch, blocks, n_files);
+	return r;
+}
+
 static int queue_reserve(struct index_queue *queue)
 {
-	size_t n = index_queue_length(queue), bigger;
-	struct index_file *moved;
+	size_t n = index_queue_length(queue);
 
-	if (queue->end < queue->capacity)
-		return 0;
-	if (queue->first > n) {
+	if (queue->end == queue->capacity && queue->first > n) {
 		memmove(queue->files, queue->files + queue->first, n * sizeof(*queue->files));
 		queue->first = 0;
 		queue->end = n;
-		return 0;
 	}
-	bigger = queue->capacity ? queue->capacity + queue->capacity / 2 : 8;
-	moved = reallocarray(queue->files, bigger, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	queue->files = moved;
-	queue->capacity = bigger;
-	return 0;
+	return room_make(&queue->files, &queue->capacity, queue->end + 1, sizeof(*queue->files));
 }
 
-int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
-		 uint64_t blocks, uint64_t samples)
+int index_append(struct index *index, const char *dir, const char *name, uint64_t blocks,
+		 uint64_t samples, struct index_queue **ret)
 {
-	struct index_queue *queue = &shelf->queues[window->format];
-	struct index_file file = {
-		.start_s = window->start_s,
-		.seconds = window->seconds,
+	char expected[INDEX_PATH_SIZE];
+	struct names_window window;
+	struct index_queue *queue;
+	struct index_shelf *shelf;
+	struct index_file file;
+	int r;
+
+	if (ret)
+		*ret = NULL;
+	if (!names_parse_window(name, &window)) /* of none of the formats that are listed */
+		return 0;
+	r = index_shelf(index, dir, &shelf);
+	if (r)
+		return r;
+	/* One that lies in another day's directory would be looked for in its own. */
+	if (!index_dir_path(shelf, window.start_s, expected, sizeof(expected)) ||
+	    strcmp(expected, dir) != 0)
+		return 0;
+	queue = &shelf->queues[window.format];
+	file = (struct index_file){
+		.start_s = window.start_s,
+		.seconds = window.seconds,
 		.samples = samples,
 		.blocks = blocks > INDEX_BLOCKS_MAX ? INDEX_BLOCKS_MAX : (uint32_t)blocks,
 	};
-	int r = queue_reserve(queue);
-
-	if (r)
-		return r;
-	if (strcmp(window->tail, "pb.gz") != 0) {
-		file.tail = strdup(window->tail);
+	if (queue_reserve(queue))
+		return -ENOMEM;
+	if (strcmp(window.tail, "pb.gz") != 0) {
+		file.tail = strdup(window.tail);
 		if (!file.tail)
 			return error_origin(-ENOMEM);
 	}
 	queue->files[queue->end++] = file;
 	index->blocks += file.blocks;
 	index->n_files++;
+	if (ret)
+		*ret = queue;
 	return 0;
 }
 
-int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
-	      uint64_t blocks, uint64_t samples)
+int index_add(struct index *index, const char *dir, const char *name, uint64_t blocks,
+	      uint64_t samples)
 {
-	struct index_queue *queue = &shelf->queues[window->format];
-	int r = index_append(index, shelf, window, blocks, samples);
+	struct index_queue *queue;
 	struct index_file file;
 	size_t i;
+	int r = index_append(index, dir, name, blocks, samples, &queue);
 
-	if (r)
+	if (r || !queue)
 		return r;
 	/* It is mostly the newest. */
 	i = queue->end - 1;
@@ -210,15 +249,6 @@ bool index_drop_shelf(struct index *index, struct index_shelf *shelf)
 	HASH_DEL(index->shelves, shelf);
 	shelf_free(shelf);
 	return true;
-}
-
-void index_epoch_changed(struct index *index, struct index_epoch *epoch, uint64_t blocks,
-			 uint64_t files)
-{
-	epoch->blocks += blocks;
-	epoch->n_files += files;
-	index->blocks += blocks;
-	index->n_files += files;
 }
 
 void index_drop_epoch(struct index *index, size_t i)

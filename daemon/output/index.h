@@ -20,6 +20,7 @@
 #define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */
 #define INDEX_BLOCKS_MAX      0x3fffffffu
 #define INDEX_HOUR_S          3600u
+#define INDEX_PATH_SIZE       1024 /* of any path below the store */
 
 struct index_file {
 	uint64_t start_s;
@@ -65,24 +66,30 @@ bool index_file_copy(const struct index_file *file, struct index_file *ret);
 /* Whether both are one file by its name. */
 bool index_file_equal(const struct index_file *a, const struct index_file *b);
 
-/* Finds or makes. Return 0 or negative errno. */
+/*
+ * Directories are paths below the store. Finds or makes the shelf that @dir is, or lies in. Returns
+ * 0 or negative errno.
+ */
 int index_shelf(struct index *index, const char *dir, struct index_shelf **ret);
-int index_epoch(struct index *index, const char *name, uint64_t begin_s, struct index_epoch **ret);
-
-/* Adds a file of @shelf. Returns 0 or negative errno. */
-int index_add(struct index *index, struct index_shelf *shelf, const struct names_window *window,
-	      uint64_t blocks, uint64_t samples);
-/* The same, in any order, for many: @shelf is in none until index_sort(). */
-int index_append(struct index *index, struct index_shelf *shelf, const struct names_window *window,
-		 uint64_t blocks, uint64_t samples);
+/* Adds the window @name in @dir, if it is one and belongs there. Returns 0 or negative errno. */
+int index_add(struct index *index, const char *dir, const char *name, uint64_t blocks,
+	      uint64_t samples);
+/*
+ * The same, in any order, for many: a shelf is in none until index_sort(). *ret: the queue that it
+ * is the last of, or NULL; may be NULL.
+ */
+int index_append(struct index *index, const char *dir, const char *name, uint64_t blocks,
+		 uint64_t samples, struct index_queue **ret);
 void index_sort(struct index_shelf *shelf);
+/*
+ * Adds to what the epoch of @dir, its host's directory, holds; both may be negative as two's
+ * complement. Returns 0 or negative errno.
+ */
+int index_add_image(struct index *index, const char *dir, uint64_t blocks, uint64_t n_files);
 /* Removes the file @i of @queue; those in front of it may move. */
 void index_remove(struct index *index, struct index_queue *queue, size_t i);
 /* An empty shelf is forgotten. Returns whether it was. */
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
-/* @blocks and @files may be negative as two's complement. */
-void index_epoch_changed(struct index *index, struct index_epoch *epoch, uint64_t blocks,
-			 uint64_t files);
 void index_drop_epoch(struct index *index, size_t i);
 
 static inline size_t index_queue_length(const struct index_queue *queue)
@@ -119,7 +126,7 @@ static inline uint64_t index_hour_of(const struct index_file *file)
 	return file->start_s - file->start_s % INDEX_HOUR_S;
 }
 
-/* Path of @file below the store; false if it does not fit (it always does in 1024 bytes). */
+/* Path of @file below the store; false if it does not fit (it does in INDEX_PATH_SIZE bytes). */
 bool index_path(const struct index_shelf *shelf, const struct index_file *file, char *ret,
 		size_t size);
 /* The directory part of that path. */

@@ -173,36 +173,12 @@ int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret,
 	return 0;
 }
 
-int store_enter(struct store *store, const char *path, int *ret)
+DIR *store_open_to_read(int parent, const char *name)
 {
-	cleanup(closep) int fd = -1;
-	char name[NAMES_ESCAPED_MAX + 64];
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
-	while (*path) {
-		size_t length = strcspn(path, "/");
-		int next;
-
-		if (length >= sizeof(name))
-			return -ENAMETOOLONG;
-		memcpy(name, path, length);
-		name[length] = '\0';
-		next = openat(fd < 0 ? store->fd : fd, name,
-			      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			return -errno;
-		closep(&fd);
-		fd = next;
-		path += length + (path[length] == '/');
-	}
-	*ret = steal_fd(&fd);
-	return 0;
-}
-
-DIR *store_dir_of(int fd)
-{
-	DIR *dir = fdopendir(fd);
-
-	if (!dir)
+	if (fd >= 0 && !dir)
 		close(fd);
 	return dir;
 }
@@ -225,55 +201,33 @@ int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret
 	return r == -EFBIG || r >= 0 ? r : error_origin(r);
 }
 
-/* Empties a directory; what is a directory itself is emptied first while @depth lasts. */
-static int store_empty_dir(struct store *store, int fd, unsigned depth)
+/* Removes a directory; what is a directory in it goes first while @depth lasts. */
+static int store_remove_dir(struct store *store, int parent, const char *name, unsigned depth)
 {
-	DIR *dir = store_dir_of(fd);
+	DIR *dir = store_open_to_read(parent, name);
 	struct dirent *e;
 	int r = 0;
 
 	if (!dir)
-		return error_origin(-ENOMEM);
+		return errno == ENOENT ? 0 : error_origin(-errno);
 	while (!r && (e = readdir(dir))) {
-		int below;
-
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		if (store->ops->unlink(dirfd(dir), e->d_name, 0) == 0 || errno == ENOENT)
 			continue;
-		if (errno != EISDIR || !depth) {
-			r = error_origin(-errno);
-			break;
-		}
-		below = openat(dirfd(dir), e->d_name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (below < 0) {
-			r = error_origin(-errno);
-			break;
-		}
-		r = store_empty_dir(store, below, depth - 1);
-		if (!r && store->ops->unlink(dirfd(dir), e->d_name, AT_REMOVEDIR) < 0)
-			r = error_origin(-errno);
+		r = errno == EISDIR && depth
+			    ? store_remove_dir(store, dirfd(dir), e->d_name, depth - 1)
+			    : error_origin(-errno);
 	}
 	closedir(dir);
+	if (!r && store->ops->unlink(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+		r = error_origin(-errno);
 	return r;
 }
 
 int store_remove_tree(struct store *store, const char *path)
 {
-	int fd, r;
-
-	r = store_enter(store, path, &fd);
-	if (r == -ENOENT)
-		return 0;
-	if (r)
-		return error_origin(r);
-	r = store_empty_dir(store, fd, 2);
-	if (r)
-		return r;
-	if (store->ops->unlink(store->fd, path, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return error_origin(-errno);
-	return 0;
+	return store_remove_dir(store, store->fd, path, 2);
 }
 
 void store_prune(struct store *store, const char *path)

@@ -24,7 +24,7 @@
 #include "common/cleanup.h"
 #include "daemon/output/index.h"
 
-#define STORE_PATH_SIZE 1024
+#define STORE_PATH_SIZE INDEX_PATH_SIZE
 #define STORE_NOBODY    ((uid_t)-1)
 
 /*
@@ -85,11 +85,9 @@ int store_revive(struct store *store, bool *ret_revived);
  * files made in it are to be given away too. Returns 0 or negative errno.
  */
 int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given);
-/* Opens an existing directory below the store; negative errno, unlogged, if it is not there. */
-int store_enter(struct store *store, const char *path, int *ret);
-/* The directory @fd, which is taken over, to be read; NULL: there is no memory. */
-DIR *store_dir_of(int fd);
-/* Reads a whole file below @dir. -ENOENT, -EFBIG past @max, else negative errno. */
+/* Opens the directory @name in @parent to be read; NULL with errno. */
+DIR *store_open_to_read(int parent, const char *name);
+/* Reads the whole file @name below @dir. -ENOENT, -EFBIG past @max, else negative errno. */
 int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
 
 /*

@@ -327,7 +327,7 @@ static void test_many(void **state)
 	struct fixture *f = *state;
 	cleanup(store_freep) struct store *store = open_store(f);
 	struct index_shelf *shelf;
-	char dir[64];
+	char dir[64], path[128], name[64];
 
 	for (unsigned i = 0; i < 200; i++) {
 		snprintf(dir, sizeof(dir), "services/s%u", i);
@@ -337,7 +337,9 @@ static void test_many(void **state)
 							    .seconds = 60,
 							    .tail = "pb.gz"};
 
-			assert_int_equal(index_add(&store->index, shelf, &window, 8, 1), 0);
+			assert_true(index_dir_path(shelf, window.start_s, path, sizeof(path)));
+			assert_true(names_window(&window, name, sizeof(name)));
+			assert_int_equal(index_add(&store->index, path, name, 8, 1), 0);
 		}
 	}
 	for (unsigned i = 0; i < 100; i++)
