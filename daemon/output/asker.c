@@ -3,15 +3,13 @@
  * Every question goes through the same steps: the window's time, the probe of a new worker, the
  * question, a look at the whole answer. An answer that is against the protocol counts as a death.
  */
-#include "daemon/output/asker.h"
-
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/worker/answer.h"
+#include "daemon/output/symbols_private.h"
 #include "daemon/resolve/vdso.h"
 
 #define REST_MAX_NS (NS_PER_S / 2)
@@ -27,11 +25,6 @@ void asker_deinit(struct asker *a)
 {
 	worker_free(a->worker);
 	closep(&a->vdso_fd);
-}
-
-void asker_begin_window(struct asker *a)
-{
-	a->lost_ns = 0;
 }
 
 bool asker_has_time(const struct asker *a)
@@ -118,18 +111,12 @@ int asker_ask(struct asker *a, const struct worker_request *request, struct work
 	return r;
 }
 
-void asker_reject_answer(struct asker *a)
-{
-	worker_reject_answer(a->worker);
-}
-
 /* The worker was lost over @file. */
 static void asker_mark_bad(struct asker *a, const struct asker_file *file)
 {
 	struct worker_stats worker;
 
-	if (file->is_bad && !atomic_exchange(file->is_bad, true))
-		a->stats.bad_images++;
+	a->stats.bad_images += !atomic_exchange(file->is_bad, true);
 	worker_get_stats(a->worker, &worker);
 	text_clean(file->path, strlen(file->path), a->stats.last_bad_image,
 		   sizeof(a->stats.last_bad_image) - 1);
@@ -143,7 +130,7 @@ static void asker_mark_bad(struct asker *a, const struct asker_file *file)
 static int asker_judge(struct asker *a, int r, bool is_sound, const struct asker_file *file)
 {
 	if (r == ASK_OK && !is_sound) {
-		asker_reject_answer(a);
+		worker_reject_answer(a->worker);
 		r = ASK_DIED;
 	}
 	if (r == ASK_DIED)

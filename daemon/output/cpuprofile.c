@@ -7,7 +7,6 @@
 #include "daemon/output/cpuprofile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,19 +16,14 @@
 #include "common/profile/cpuprofile.h"
 #include "daemon/output/places.h"
 
-/* One process while the plan is made: its parts lie in a row. */
-struct candidate {
-	size_t first_part, n_parts;
-	uint64_t samples;
-};
-
-static int candidate_compare(const void *a, const void *b)
+/* The largest process first; the parts of one stay in a row. */
+static int legacy_compare_process(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct legacy_part *x = a, *y = b;
 
-	if (x->samples != y->samples)
-		return x->samples > y->samples ? -1 : 1;
-	return x->first_part < y->first_part ? -1 : x->first_part > y->first_part;
+	if (x->process_samples != y->process_samples)
+		return x->process_samples > y->process_samples ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
 }
 
 static int legacy_add_part(struct legacy_plan *plan, const struct view *view, size_t first,
@@ -70,35 +64,38 @@ static int legacy_find_parts(struct legacy_plan *plan, const struct view *view,
 	return 0;
 }
 
-/* Drops the parts of all but the largest processes. */
-static int legacy_choose_processes(struct legacy_plan *plan, const struct view *view,
-				   uint32_t max_processes)
+/* How many of the @n parts from @parts on are of the first one's process. */
+static size_t legacy_process_parts(const struct view *view, const struct legacy_part *parts,
+				   size_t n)
 {
-	cleanup(freep) struct candidate *all = calloc(plan->n_parts + 1, sizeof(*all));
-	size_t n = 0, kept = 0;
+	uint64_t process = view->entries[parts[0].first].entry->process;
+	size_t i = 1;
 
-	if (!all)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < plan->n_parts; i++) {
-		const struct legacy_part *part = &plan->parts[i];
-		uint64_t process = view->entries[part->first].entry->process;
+	while (i < n && view->entries[parts[i].first].entry->process == process)
+		i++;
+	return i;
+}
 
-		if (!n || view->entries[part[-1].first].entry->process != process)
-			all[n++] = (struct candidate){.first_part = i};
-		all[n - 1].n_parts++;
-		all[n - 1].samples += part->samples;
+/* Drops the parts of all but the largest processes. */
+static void legacy_choose_processes(struct legacy_plan *plan, const struct view *view,
+				    uint32_t max_processes)
+{
+	size_t n = plan->n_parts, kept = 0;
+
+	for (size_t i = 0, end; i < n; i = end) {
+		uint64_t sum = 0;
+
+		end = i + legacy_process_parts(view, plan->parts + i, n - i);
+		for (size_t j = i; j < end; j++)
+			sum += plan->parts[j].samples;
+		for (size_t j = i; j < end; j++)
+			plan->parts[j].process_samples = sum;
 	}
-	if (!max_processes || n <= max_processes)
-		return 0;
-	qsort(all, n, sizeof(*all), candidate_compare);
-	for (size_t i = max_processes; i < n; i++)
-		for (size_t j = 0; j < all[i].n_parts; j++)
-			plan->parts[all[i].first_part + j].samples = 0;
-	for (size_t i = 0; i < plan->n_parts; i++)
-		if (plan->parts[i].samples)
-			plan->parts[kept++] = plan->parts[i];
+	if (n)
+		qsort(plan->parts, n, sizeof(*plan->parts), legacy_compare_process);
+	while (kept < n && max_processes--)
+		kept += legacy_process_parts(view, plan->parts + kept, n - kept);
 	plan->n_parts = kept;
-	return 0;
 }
 
 int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
@@ -106,7 +103,9 @@ int legacy_plan(const struct view *view, const struct view_group *group, uint32_
 {
 	int r = legacy_find_parts(ret, view, group);
 
-	return r ? r : legacy_choose_processes(ret, view, max_processes);
+	if (!r && max_processes)
+		legacy_choose_processes(ret, view, max_processes);
+	return r;
 }
 
 void legacy_plan_deinit(struct legacy_plan *plan)
@@ -165,34 +164,7 @@ static int legacy_collect_chains(const struct view *view, const struct legacy_pa
 
 /* --- the text behind the records: lines as in /proc/PID/maps (proc(5)) ------------------------ */
 
-/* Opens a path of a stranger's choice without touching devices or waiting for a FIFO's writer. */
-static int open_regular(const char *path)
-{
-	cleanup(closep) int fd = open(path, O_PATH | O_CLOEXEC);
-	char again[32];
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return -1;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-	return open(again, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-}
-
-static bool holds_same_build(struct symbols *symbols, const struct image *image)
-{
-	const struct elf_summary *mapped = image_elf(image);
-	cleanup(closep) int fd = -1;
-	struct symbols_build_id id;
-
-	if (!mapped || !mapped->build_id_length)
-		return false;
-	fd = open_regular(image->path);
-	return fd >= 0 && symbols_build_id(symbols, fd, image->path, &id) &&
-	       id.length == mapped->build_id_length &&
-	       memcmp(id.bytes, mapped->build_id, id.length) == 0;
-}
-
-static bool mapped_file_is_deleted(struct symbols *symbols, const struct image *image)
+static bool mapped_file_is_deleted(const struct image *image)
 {
 	struct stat st;
 	bool gone;
@@ -203,7 +175,7 @@ static bool mapped_file_is_deleted(struct symbols *symbols, const struct image *
 	fd = image_borrow_file(image);
 	gone = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 	image_return_file(image, fd);
-	return gone && !holds_same_build(symbols, image);
+	return gone;
 }
 
 /* seq_file_path() in the kernel: a newline in a path is written \012. */
@@ -217,7 +189,7 @@ static void maps_put_path(FILE *out, const char *path)
 	}
 }
 
-static void maps_put_line(FILE *out, struct symbols *symbols, const struct mapping *m)
+static void maps_put_line(FILE *out, const struct mapping *m)
 {
 	const struct image *image = m->image;
 	bool is_file = image->kind == IMAGE_FILE;
@@ -230,7 +202,7 @@ static void maps_put_line(FILE *out, struct symbols *symbols, const struct mappi
 	/* The kernel pads to this column; readers split at blanks. */
 	fprintf(out, "%*s", n < 72 ? 73 - n : 1, "");
 	maps_put_path(out, image->path);
-	fprintf(out, "%s\n", mapped_file_is_deleted(symbols, image) ? " (deleted)" : "");
+	fprintf(out, "%s\n", mapped_file_is_deleted(image) ? " (deleted)" : "");
 }
 
 static int maps_compare_start(const void *a, const void *b)
@@ -243,12 +215,10 @@ static int maps_compare_start(const void *a, const void *b)
 
 /*
  * The executable mappings of @generation, those of the main program first. A file that was
- * deleted is marked " (deleted)", as the kernel does, unless its path holds the same build id
- * again: readers find the program by this path. *ret is malloc'ed, the caller's; "" if there are
- * none. May open files. Returns 0 or negative errno.
+ * deleted is marked " (deleted)", as the kernel does. *ret is malloc'ed, the caller's; "" if there
+ * are none. Returns 0 or negative errno.
  */
-static int legacy_maps(struct symbols *symbols, const struct snapshot_process *p,
-		       uint32_t generation, char **ret)
+static int legacy_maps(const struct snapshot_process *p, uint32_t generation, char **ret)
 {
 	cleanup(freep) const struct mapping **lines = NULL;
 	const struct mapping *all = NULL;
@@ -272,10 +242,10 @@ static int legacy_maps(struct symbols *symbols, const struct snapshot_process *p
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i]->image == p->program)
-			maps_put_line(out, symbols, lines[i]);
+			maps_put_line(out, lines[i]);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i]->image != p->program)
-			maps_put_line(out, symbols, lines[i]);
+			maps_put_line(out, lines[i]);
 	if (fclose(out) != 0) {
 		free(text);
 		return error_origin(-ENOMEM);
@@ -353,7 +323,7 @@ int output_cpuprofile(const struct context *c, const struct view *view,
 	int r = legacy_collect_chains(view, part, &chains);
 
 	if (!r)
-		r = legacy_maps(c->symbols, e->process, e->entry->generation, &maps);
+		r = legacy_maps(e->process, e->entry->generation, &maps);
 	if (!r)
 		r = legacy_slot_bytes(c->symbols, e->process, &profile.slot_bytes);
 	if (!r)

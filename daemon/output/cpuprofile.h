@@ -15,8 +15,9 @@
 
 /* One file to be. */
 struct legacy_part {
-	size_t first, n;  /* of the view's entries: one process, one generation */
-	uint64_t samples; /* with user frames; > 0 */
+	size_t first, n;          /* of the view's entries: one process, one generation */
+	uint64_t samples;         /* with user frames; > 0 */
+	uint64_t process_samples; /* of all parts of the process; where there is a limit */
 };
 
 struct legacy_plan {
@@ -25,8 +26,8 @@ struct legacy_plan {
 };
 
 /*
- * Chooses the @max_processes processes with the most samples (0: all of them). Parts stand in the
- * view's order. @ret: all zero; legacy_plan_deinit() frees, also after an error.
+ * Chooses the @max_processes processes with the most samples (0: all of them). @ret: all zero;
+ * legacy_plan_deinit() frees, also after an error.
  */
 int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
 		struct legacy_plan *ret);

@@ -2,8 +2,8 @@
 /*
  * The cache: entries by image, kernel image or file of generated code, and what is missing in them
  * when it is needed. Names of images and of generated code are asked for in the same way
- * (asker.h), one request for so many addresses; an image's separate debug files go along
- * (symbols_debug.h). The kernel's are made here (kernel_names.h).
+ * (asker.c), one request for so many addresses; an image's separate debug files go along
+ * (symbols_debug.c). The kernel's are made here (kernel_names.c).
  *
  * Files of generated code grow, and code takes the place of other code: when one has changed, all
  * that is needed of it is asked for anew.
@@ -16,12 +16,9 @@
 #include <uthash.h>
 
 #include "common/error.h"
-#include "daemon/output/asker.h"
-#include "daemon/output/kernel_names.h"
-#include "daemon/output/symbols_debug.h"
+#include "daemon/output/symbols_private.h"
 
 #define DEADLINE_NS    UINT64_C(5000000000)
-#define FILES_MAX      16u
 #define DEBUG_OPEN_MAX 32 /* images with open debug files */
 /* What the worker keeps of files that are asked for again. */
 #define KEEP_MIN ((size_t)8 << 20)
@@ -55,14 +52,6 @@ struct symbols_entry {
 	UT_hash_handle hh; /* in order of use: the first is the oldest */
 };
 
-/* A file that was asked for its build id. */
-struct symbols_file {
-	dev_t device;
-	ino_t inode; /* 0: free */
-	struct timespec ctime;
-	struct symbols_build_id build_id; /* length 0: none, or the worker died of it */
-};
-
 struct symbols {
 	struct asker asker;
 	struct debug_finder finder;
@@ -70,8 +59,6 @@ struct symbols {
 	struct symbols_entry *entries;
 	size_t bytes, max_bytes;
 	uint64_t window;
-	struct symbols_file files[FILES_MAX];
-	unsigned next_file;
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options)
@@ -178,7 +165,7 @@ const struct elf_summary *symbols_vdso(struct symbols *s)
 void symbols_begin_window(struct symbols *s)
 {
 	s->finder.window = ++s->window;
-	asker_begin_window(&s->asker);
+	s->asker.lost_ns = 0;
 	/* It may have been made since, or made anew. */
 	closep(&s->finder.fetched_fd);
 	s->finder.fetched_fd = -1;
@@ -569,40 +556,4 @@ int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t
 		jit_file_return(file, fd);
 	}
 	return symbols_end(s, &q, r, ret);
-}
-
-/* --- files that are no images ----------------------------------------------------------------- */
-
-bool symbols_build_id(struct symbols *s, int fd, const char *path, struct symbols_build_id *ret)
-{
-	struct symbols_file file = {0};
-	struct worker_image facts;
-	enum worker_outcome outcome;
-	struct stat st;
-	int r;
-
-	if (fstat(fd, &st) < 0)
-		return false;
-	for (unsigned i = 0; i < FILES_MAX; i++) {
-		const struct symbols_file *f = &s->files[i];
-
-		if (f->inode != st.st_ino || f->device != st.st_dev ||
-		    f->ctime.tv_sec != st.st_ctim.tv_sec || f->ctime.tv_nsec != st.st_ctim.tv_nsec)
-			continue;
-		*ret = f->build_id;
-		return ret->length;
-	}
-	file.device = st.st_dev;
-	file.inode = st.st_ino;
-	file.ctime = st.st_ctim;
-	r = asker_inspect(&s->asker, fd, &(struct asker_file){.path = path}, &facts, &outcome);
-	if (r != ASK_OK && r != ASK_DIED)
-		return false; /* no answer to keep */
-	if (r == ASK_OK && outcome == WORKER_DONE) {
-		file.build_id.length = facts.elf.build_id_length;
-		memcpy(file.build_id.bytes, facts.elf.build_id, sizeof(file.build_id.bytes));
-	}
-	s->files[s->next_file++ % FILES_MAX] = file;
-	*ret = file.build_id;
-	return ret->length;
 }

@@ -109,12 +109,6 @@ int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t
 const struct elf_summary *symbols_vdso(struct symbols *s);
 
 /*
- * The build id of the file @fd, which is no image of ours; @path is for messages. False: it has
- * none, or cannot be had now. Kept for the files that were asked for last.
- */
-bool symbols_build_id(struct symbols *s, int fd, const char *path, struct symbols_build_id *ret);
-
-/*
  * Whose debug files are to be fetched: of images that were asked for and that nothing on this
  * machine names, at the depth that they were asked for; each id once, those first that were needed
  * last. What has come is seen when the image is needed in a later window, and all of its names are

@@ -4,15 +4,13 @@
  * other by the callbacks here. A process that may wait in our place opens them, because a directory
  * of somebody else's mount namespace may never answer.
  */
-#include "daemon/output/symbols_debug.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/worker/debug_files.h"
 #include "daemon/output/context.h"
+#include "daemon/output/symbols_private.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 

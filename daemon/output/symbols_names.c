@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges are a sorted array; an answer's are made beside it and merged in one pass. Texts
+ * Ranges are a sorted array; an answer's are made beside it and merged into it from behind. Texts
  * lie one behind the other, found by a keyed hash: the author of the image chose them.
  */
 #include "daemon/output/symbols_names.h"
@@ -14,12 +14,8 @@
 #include "common/profile/profile_table.h"
 #include "common/room.h"
 
-/*
- * An answer's offsets that were met lately, with our numbers: most frames share their texts. What
- * this misses costs the length of the text again, which READ_MAX bounds.
- */
-#define RECENT_MAX 1024u
-#define READ_MAX   (4 * (size_t)WORKER_ANSWER_MAX)
+/* Of one answer's texts: as many times as frames refer to them. */
+#define READ_MAX (4 * (size_t)WORKER_ANSWER_MAX)
 
 struct symbols_names_range {
 	uint64_t start, last; /* both included: the last address has no successor */
@@ -28,7 +24,7 @@ struct symbols_names_range {
 
 struct symbols_names {
 	struct symbols_names_range *ranges;
-	size_t n_ranges;
+	size_t n_ranges, ranges_allocated;
 	struct symbols_frame *frames;
 	size_t n_frames, frames_allocated;
 	char *text; /* texts, each with its NUL */
@@ -45,14 +41,9 @@ struct symbols_names_text {
 	size_t length;
 };
 
-struct recent {
-	uint32_t offset, text; /* text 0: none */
-};
-
 struct addition {
 	struct symbols_names *names;
 	const struct answer_names *answer;
-	struct recent recent[RECENT_MAX];
 	size_t n_read;
 	struct symbols_names_range *ranges;
 	size_t n_ranges;
@@ -145,24 +136,15 @@ bool symbols_names_find(const struct symbols_names *n, uint64_t address,
 
 static int addition_add_text(struct addition *a, uint32_t offset, uint32_t *ret)
 {
-	struct recent *recent = &a->recent[offset % RECENT_MAX];
 	const char *text = a->answer->text + offset;
 	size_t length;
-	int r;
 
 	*ret = 0;
 	if (!offset || a->n_read > READ_MAX)
 		return 0;
-	if (recent->text && recent->offset == offset) {
-		*ret = recent->text;
-		return 0;
-	}
 	length = strlen(text);
 	a->n_read += length;
-	r = symbols_names_intern(a->names, text, length, ret);
-	if (!r)
-		*recent = (struct recent){.offset = offset, .text = *ret};
-	return r;
+	return symbols_names_intern(a->names, text, length, ret);
 }
 
 static int addition_add_frames(struct addition *a, const struct worker_location *l)
@@ -176,11 +158,9 @@ static int addition_add_frames(struct addition *a, const struct worker_location 
 		struct symbols_frame *to = &n->frames[n->n_frames];
 
 		*to = (struct symbols_frame){.line = from->line, .start_line = from->start_line};
-		r = addition_add_text(a, from->name, &to->name);
-		if (!r)
-			r = addition_add_text(a, from->system_name, &to->system_name);
-		if (!r)
-			r = addition_add_text(a, from->file, &to->file);
+		r = addition_add_text(a, from->name, &to->name)
+			    ?: addition_add_text(a, from->system_name, &to->system_name)
+			    ?: addition_add_text(a, from->file, &to->file);
 		n->n_frames += !r;
 	}
 	return r;
@@ -237,20 +217,16 @@ static int addition_add_location(struct addition *a, uint64_t address,
 static int symbols_names_merge(struct symbols_names *n, const struct symbols_names_range *more,
 			       size_t n_more)
 {
-	struct symbols_names_range *merged = calloc(n->n_ranges + n_more + 1, sizeof(*merged));
-	size_t i = 0, j = 0, at = 0;
+	size_t i = n->n_ranges, j = n_more;
 
-	if (!merged)
-		return error_origin(-ENOMEM);
-	while (i < n->n_ranges || j < n_more) {
-		if (j == n_more || (i < n->n_ranges && n->ranges[i].start < more[j].start))
-			merged[at++] = n->ranges[i++];
-		else
-			merged[at++] = more[j++];
+	if (room_make(&n->ranges, &n->ranges_allocated, i + j, sizeof(*n->ranges)))
+		return -ENOMEM;
+	n->n_ranges += n_more;
+	while (j) {
+		struct symbols_names_range *at = &n->ranges[i + j - 1];
+
+		*at = i && n->ranges[i - 1].start > more[j - 1].start ? n->ranges[--i] : more[--j];
 	}
-	free(n->ranges);
-	n->ranges = merged;
-	n->n_ranges = at;
 	return 0;
 }
 
@@ -281,7 +257,7 @@ uint32_t symbols_names_n_texts(const struct symbols_names *n)
 
 size_t symbols_names_bytes(const struct symbols_names *n)
 {
-	return sizeof(*n) + n->n_ranges * sizeof(*n->ranges) +
+	return sizeof(*n) + n->ranges_allocated * sizeof(*n->ranges) +
 	       n->frames_allocated * sizeof(*n->frames) + n->text_allocated +
 	       n->texts_allocated * sizeof(*n->texts) + n->table.n_slots * sizeof(*n->table.slots);
 }

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_OUTPUT_SYMBOLS_PRIVATE_H
+#define PROFD_OUTPUT_SYMBOLS_PRIVATE_H
+
+/* The helpers of symbols.c: who is asked, where else to look, and names of the kernel. */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/symbols/symtab.h"
+#include "common/worker/answer.h"
+#include "common/worker/debug_files.h"
+#include "common/worker/worker.h"
+#include "daemon/output/symbols.h"
+
+/* --- asker.c ---------------------------------------------------------------------------------- */
+
+/*
+ * Questions to the image worker for symbols. A new worker inspects our own vdso first (the probe):
+ * one that cannot do that is no good for any file, so that no file is blamed for it; and one that
+ * could and dies later was killed by a file, so that its successor begins at once (worker.h rests
+ * only after workers that never answered) and the images behind that file have their names in the
+ * same window.
+ */
+struct asker {
+	struct worker *worker;
+	int proven;       /* process of the worker that has inspected the vdso */
+	uint64_t lost_ns; /* in this window, see asker_has_time() */
+	int vdso_fd;      /* read-only, or -1 */
+	bool has_vdso;
+	struct elf_summary vdso;
+	struct symbols_stats stats; /* but for the worker's own */
+};
+
+/* The file that a question is about: it is bad if the worker is lost over it. */
+struct asker_file {
+	atomic_bool *is_bad;
+	const char *path; /* for messages */
+};
+
+/* Answers besides negative errno. */
+enum {
+	ASK_OK,
+	ASK_NOT_NOW, /* no answer in this window */
+	ASK_DIED,    /* of this request */
+};
+
+int asker_init(struct asker *a, const struct worker_options *options);
+void asker_deinit(struct asker *a);
+/* Whether this window has not lost too much to files that workers die of and slow directories. */
+bool asker_has_time(const struct asker *a);
+/* The reply is the worker's until the next request. */
+int asker_ask(struct asker *a, const struct worker_request *request, struct worker_reply *ret);
+/*
+ * WORKER_SYMBOLS or _JIT, @request, for @addresses (@n). *ret_outcome, and where that is
+ * WORKER_DONE *ret, borrowed like a reply.
+ */
+int asker_ask_names(struct asker *a, struct worker_request *request, const struct asker_file *file,
+		    const uint64_t *addresses, size_t n, enum worker_outcome *ret_outcome,
+		    struct answer_names *ret);
+/* WORKER_INSPECT of @fd. *ret is written if *ret_outcome is WORKER_DONE. */
+int asker_inspect(struct asker *a, int fd, const struct asker_file *file, struct worker_image *ret,
+		  enum worker_outcome *ret_outcome);
+/* The headers of the [vdso], or NULL if they cannot be had (now). */
+const struct elf_summary *asker_vdso(struct asker *a);
+
+/* --- symbols_debug.c -------------------------------------------------------------------------- */
+
+/*
+ * An image's separate debug files (debug_files.h), looked for in the mount namespace that it was
+ * seen in. What is nowhere in there another process may fetch: we publish the build ids that
+ * are wanted and look, once a window, whether they have arrived. Fetched files lie
+ * in one directory by build id, and are as trusted as any other: the image worker reads them, and
+ * they count if it finds the build id in them.
+ */
+enum { SYMBOLS_FUNCTIONS, SYMBOLS_LINES, N_SYMBOLS_DEPTHS };
+
+/* What all images share. */
+struct debug_finder {
+	struct asker *asker;
+	struct file_opener *opener; /* as in symbols.h */
+	const char *fetched_path;   /* the same; NULL: none */
+	int fetched_fd;             /* it, as a place; -1: not there yet */
+	uint64_t window;
+	unsigned n_open; /* images with open debug files */
+};
+
+/* What is known of one image's; zeroed, but for its choice, which is closed. */
+struct image_debug {
+	struct debug_choice choice;
+	bool has_looked[N_SYMBOLS_DEPTHS];
+	struct worker_image
+		*facts;    /* inspected, and not used yet to look for them; owned, or NULL */
+	uint64_t given_up; /* the window in which a directory was too slow to look in it; 0: none */
+	struct symbols_build_id wanted; /* of a file that is not here; length 0: none */
+	uint64_t asked_after;           /* the window in which it was looked for last */
+};
+
+/*
+ * Sees to it that the files are open, if there are any and it takes them to answer a question of
+ * @depth; @fd: the image's file. *ret_nameless: the image cannot have names. Returns ASK_* or
+ * negative errno.
+ */
+int debug_finder_look(struct debug_finder *f, struct image_debug *d, struct image *image, int fd,
+		      unsigned depth, bool *ret_nameless);
+bool image_debug_is_open(const struct image_debug *d);
+void debug_finder_close(struct debug_finder *f, struct image_debug *d);
+/*
+ * Whether there may be files now that were not there: what is wanted has come (looked for once a
+ * window), or a directory in which it took too long can be looked in again.
+ */
+bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
+				const struct image *image);
+
+/* --- kernel_names.c --------------------------------------------------------------------------- */
+
+/*
+ * Names from kallsyms. Adds to @names what @symtab (NULL: there are no symbols) says of @addresses
+ * (@n, ascending), none of which is known. Returns 0 or negative errno.
+ */
+int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uint64_t *addresses,
+		     size_t n, struct symbols_names *names);
+
+#endif
