@@ -23,16 +23,13 @@
 #define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 
 struct collect_file {
-	struct index_file named; /* a copy */
-	uint32_t shelf;          /* into shelves */
-	bool whole;              /* in range; else its windows are looked at */
+	char *path; /* below the store */
+	bool whole; /* in range; else its windows are looked at */
 };
 
 struct collect {
 	struct store *store;
 	struct collect_options options;
-	char **shelves; /* directories */
-	size_t n_shelves;
 	struct collect_file *files;
 	size_t n_files, max_files, next;
 	struct stored *stored; /* the file before next, which is being read */
@@ -57,11 +54,8 @@ void collect_free(struct collect *c)
 {
 	if (!c)
 		return;
-	for (size_t i = 0; i < c->n_shelves; i++)
-		free(c->shelves[i]);
 	for (size_t i = 0; i < c->n_files; i++)
-		free(c->files[i].named.tail);
-	free(c->shelves);
+		free(c->files[i].path);
 	free(c->files);
 	merge_free(c->merge); /* borrows the file */
 	stored_free(c->stored);
@@ -72,18 +66,21 @@ void collect_free(struct collect *c)
 
 /* --- which files ------------------------------------------------------------------------------ */
 
-static int collect_add_file(struct collect *c, const struct index_file *from, bool whole)
+static int collect_add_file(struct collect *c, const struct index_shelf *shelf,
+			    const struct index_file *named, bool whole)
 {
-	struct collect_file *file;
+	struct collect_file file = {.whole = whole};
+	char path[INDEX_PATH_SIZE];
+	int r;
 
-	if (room_make(&c->files, &c->max_files, c->n_files + 1, sizeof(*c->files)))
-		return -ENOMEM;
-	file = &c->files[c->n_files];
-	*file = (struct collect_file){.shelf = (uint32_t)(c->n_shelves - 1), .whole = whole};
-	if (!index_file_copy(from, &file->named))
-		return error_origin(-ENOMEM);
-	c->n_files++;
-	return 0;
+	if (!index_path(shelf, named, path, sizeof(path)))
+		return error_origin(-ENAMETOOLONG);
+	file.path = strdup(path);
+	r = file.path ? room_append(&c->files, &c->max_files, &c->n_files, file)
+		      : error_origin(-ENOMEM);
+	if (r)
+		free(file.path);
+	return r;
 }
 
 static bool collect_in_range(const struct collect *c, uint64_t start_s, uint64_t seconds)
@@ -96,8 +93,9 @@ static bool collect_in_range(const struct collect *c, uint64_t start_s, uint64_t
  * Small files of one start stand or fall together, as their samples do once they are rolled up
  * (merge.h). What an hour's file holds begins in this hour, and may end in the next.
  */
-static int collect_add_queue(struct collect *c, const struct index_queue *queue)
+static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 {
+	const struct index_queue *queue = &shelf->queues[CONTENTS_PPROF];
 	uint64_t not_before_s = c->options.select.not_before_s;
 	size_t end;
 	int r = 0;
@@ -113,9 +111,9 @@ static int collect_add_queue(struct collect *c, const struct index_queue *queue)
 			bool is_hour = index_is_hour(&queue->files[j]);
 
 			if (is_hour && collect_in_range(c, start_s, 2 * (uint64_t)INDEX_HOUR_S))
-				r = collect_add_file(c, &queue->files[j], false);
+				r = collect_add_file(c, shelf, &queue->files[j], false);
 			else if (!is_hour && any && start_s >= not_before_s)
-				r = collect_add_file(c, &queue->files[j], true);
+				r = collect_add_file(c, shelf, &queue->files[j], true);
 		}
 	}
 	return r;
@@ -134,20 +132,6 @@ static bool collect_wants_shelf(const struct collect *c, const struct index_shel
 	snprintf(dir, sizeof(dir), "services/");
 	names_escape(c->options.service, NAMES_ESCAPED_MAX, dir + strlen(dir));
 	return strcmp(shelf->dir, dir) == 0;
-}
-
-static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
-{
-	char **moved = reallocarray(c->shelves, c->n_shelves + 1, sizeof(*moved));
-
-	if (!moved)
-		return error_origin(-ENOMEM);
-	c->shelves = moved;
-	moved[c->n_shelves] = strdup(shelf->dir);
-	if (!moved[c->n_shelves])
-		return error_origin(-ENOMEM);
-	c->n_shelves++;
-	return collect_add_queue(c, &shelf->queues[CONTENTS_PPROF]);
 }
 
 int collect_new(struct collect **ret, struct store *store, const struct collect_options *options)
@@ -274,17 +258,9 @@ static void collect_close_file(struct collect *c)
 
 static int collect_open_file(struct collect *c, const struct collect_file *file)
 {
-	const struct index_shelf shelf = {
-		.dir = c->shelves[file->shelf],
-		.is_session = c->options.session != 0,
-	};
-	char path[STORE_PATH_SIZE];
-	int r;
-
-	if (!index_path(&shelf, &file->named, path, sizeof(path)))
-		return error_origin(-ENAMETOOLONG);
 	/* Unpacked it takes less than in memory: a file of ours fits. */
-	r = stored_open(&c->stored, c->store, path, 4 * c->options.max_bytes);
+	int r = stored_open(&c->stored, c->store, file->path, 4 * c->options.max_bytes);
+
 	if (r == -ENOMEM)
 		return r;
 	if (r && r != -ENOENT) /* not there: too old by now */
