@@ -76,7 +76,8 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 #define PPROF_BUILDS_MAX 32
 
 /*
- * Comments about the images and files of names that the spots touch, by path, cleaned and cut:
+ * Comments about the images and files of names that the spots touch, sorted; paths are cleaned and
+ * cut, and what is equal then is one:
  *
  *   # profd go build: module=M version=V revision=R modified=true go=G file=PATH
  *       a Go program, with what it says of itself (common/symbols/elf_summary.h)
