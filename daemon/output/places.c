@@ -25,31 +25,6 @@ struct places_range {
 	unsigned rank;  /* 0: valid in the generation; 1: before or after it */
 };
 
-struct places {
-	const struct mappings *mappings; /* what the index is of, or NULL */
-	uint32_t generation;
-	struct places_range *ranges;
-	size_t n_ranges, capacity;
-};
-
-int places_new(struct places **ret)
-{
-	struct places *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return error_origin(-ENOMEM);
-	*ret = p;
-	return 0;
-}
-
-void places_free(struct places *p)
-{
-	if (!p)
-		return;
-	free(p->ranges);
-	free(p);
-}
-
 /* Equal offsets: the lowest address last, as the search goes backwards. */
 static int places_compare_range(const void *a, const void *b)
 {

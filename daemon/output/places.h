@@ -50,13 +50,6 @@ struct place {
 	uint64_t vaddr; /* link-time; PLACE_KERNEL: the address itself */
 };
 
-struct places;
-
-/* Remembers the mappings of the process that was asked for last, in order of their images. */
-int places_new(struct places **ret);
-void places_free(struct places *places);
-DEFINE_CLEANUP(struct places *, places_free)
-
 /* What user frames of a kind are to those who write them; a row of places.c. */
 struct frame_class {
 	/* The place, from PLACE_NOWHERE. Returns 0 or negative errno. */

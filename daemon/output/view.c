@@ -10,7 +10,6 @@
 
 #include "common/error.h"
 #include "common/partition_point.h"
-#include "daemon/output/places.h"
 
 #define NO_SERVICE "other"
 
@@ -79,8 +78,9 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 		return error_origin(-ENOMEM);
 	view->snapshot = snapshot;
 	entries = aggregate_entries(snapshot->aggregate, &n);
-	view->entries = calloc(n ? n : 1, sizeof(*view->entries));
-	if (!view->entries)
+	view->entries = calloc(n + 1, sizeof(*view->entries));
+	view->places = calloc(1, sizeof(*view->places));
+	if (!view->entries || !view->places)
 		return error_origin(-ENOMEM);
 	view->n_entries = n;
 	for (size_t i = 0; i < n; i++) {
@@ -97,8 +97,6 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 		qsort(view->entries, n, sizeof(*view->entries),
 		      snapshot->session ? view_compare_process : view_compare_service);
 	r = view_make_groups(view);
-	if (!r)
-		r = places_new(&view->places);
 	if (r)
 		return r;
 	*ret = steal_ptr(&view);
@@ -111,6 +109,8 @@ void view_free(struct view *view)
 		return;
 	free(view->entries);
 	free(view->groups);
-	places_free(view->places);
+	if (view->places)
+		free(view->places->ranges);
+	free(view->places);
 	free(view);
 }

@@ -26,7 +26,13 @@ struct view_group {
 	size_t first, n; /* of the view's entries */
 };
 
-struct places;
+/* Of places.c: the mappings of the process that was asked for last. All zero: none. */
+struct places {
+	const struct mappings *mappings; /* what the ranges are of, or NULL */
+	uint32_t generation;
+	struct places_range *ranges; /* in order of their images */
+	size_t n_ranges, capacity;
+};
 
 struct view {
 	const struct snapshot *snapshot;

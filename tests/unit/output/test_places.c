@@ -131,7 +131,7 @@ static void test_same_files(void **state)
 /* One entry of a process with mappings of its own. */
 struct world {
 	struct fixture *f;
-	struct places *places;
+	struct places places;
 	struct snapshot_process process;
 	struct aggregate_entry entry;
 	struct view_entry e;
@@ -140,14 +140,13 @@ struct world {
 static void world_init(struct world *w, struct fixture *f)
 {
 	*w = (struct world){.f = f};
-	assert_int_equal(places_new(&w->places), 0);
 	assert_int_equal(mappings_new(&w->process.mappings), 0);
 	w->e = (struct view_entry){.entry = &w->entry, .process = &w->process};
 }
 
 static void world_deinit(struct world *w)
 {
-	places_free(w->places);
+	free(w->places.ranges);
 	mappings_unref(w->process.mappings);
 }
 
@@ -169,8 +168,8 @@ static struct place place_of(struct world *w, uint32_t generation, uint64_t fram
 	assert_int_equal(symbols_new(&symbols, &(struct symbols_options){.max_bytes = 1 << 20}), 0);
 	w->e.stack.frames = &frame;
 	w->e.stack.n_frames = 1;
-	assert_int_equal(places_frame(w->places, &w->e, 0, NULL, symbols, &place), 0);
-	assert_int_equal(places_frame(w->places, &w->e, 1, NULL, symbols, &nowhere), 0);
+	assert_int_equal(places_frame(&w->places, &w->e, 0, NULL, symbols, &place), 0);
+	assert_int_equal(places_frame(&w->places, &w->e, 1, NULL, symbols, &nowhere), 0);
 	assert_int_equal(nowhere.kind, PLACE_NOWHERE);
 	w->e.stack.n_frames = 0;
 	symbols_free(symbols);
@@ -182,7 +181,7 @@ static uint64_t address_of(struct world *w, uint32_t generation, uint64_t frame)
 	uint64_t address;
 
 	w->entry.generation = generation;
-	assert_int_equal(places_address(w->places, &w->e, frame, &address), 0);
+	assert_int_equal(places_address(&w->places, &w->e, frame, &address), 0);
 	return address;
 }
 
