@@ -7,6 +7,8 @@
 #include "daemon/output/output.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -15,7 +17,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/output/thread.h"
 #include "daemon/output/writer.h"
 
 #define REQUESTS_MAX    32
@@ -296,6 +297,23 @@ static void *output_thread_main(void *userdata)
 
 /* --- the main thread -------------------------------------------------------------------------- */
 
+/* With all signals blocked: they are the main thread's. */
+static int output_start_thread(struct output *o)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&o->thread, NULL, output_thread_main, o);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r)
+		return error_origin(-r);
+	pthread_setname_np(o->thread, "profd-output");
+	o->has_thread = true;
+	return 0;
+}
+
 int output_new(struct output **ret, const struct output_options *options)
 {
 	const struct writer_world world = {
@@ -322,10 +340,9 @@ int output_new(struct output **ret, const struct output_options *options)
 	if (r)
 		return r;
 	writer_get_state(o->writer, &o->state);
-	r = thread_start(&o->thread, "profd-output", output_thread_main, o);
+	r = output_start_thread(o);
 	if (r)
 		return r;
-	o->has_thread = true;
 	*ret = steal_ptr(&o);
 	return 0;
 }

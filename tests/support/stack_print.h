@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,6 @@
 #include "common/symbols/symtab.h"
 #include "daemon/ingest/source.h"
 #include "daemon/output/kernel_images.h"
-#include "daemon/output/thread.h"
 #include "daemon/resolve/process.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "tests/support/files.h"
@@ -223,7 +223,7 @@ static int printer_start(struct printer *p, bool with_kernel, int proc_fd, int s
 	if (!r && with_kernel)
 		r = kernel_images_refresh(p->kernel);
 	if (!r)
-		r = thread_start(&p->thread, "print", print_run, p);
+		r = -pthread_create(&p->thread, NULL, print_run, p);
 	p->has_thread = !r;
 	return r;
 }
