@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Texts of an answer are interned by their offsets in it, so that each is looked at once. What the
- * mappings can say of their locations is counted in the end, over all of them.
+ * mappings can say of their locations is found out in the end, over all of them.
  */
 #include "client/symbolize/namer.h"
 
@@ -19,15 +19,9 @@ struct namer_text {
 	uint32_t offset, string;
 };
 
-/* Of a mapping: how many locations there are, and of how many all lines have what. */
-struct namer_tally {
-	size_t n, n_named, n_with_files, n_with_lines;
-	bool has_inlined, has_changed;
-};
-
 struct namer {
 	struct profile *p;
-	struct namer_tally *tallies; /* by mapping */
+	bool *has_changed; /* by mapping */
 	struct profile_hash_key key;
 	const struct answer_names *answer;
 	struct profile_table table; /* of texts, by offset */
@@ -43,8 +37,8 @@ int namer_new(struct namer **ret, struct profile *p)
 	if (!n)
 		return error_origin(-ENOMEM);
 	n->p = p;
-	n->tallies = calloc(p->n_mappings + 1, sizeof(*n->tallies));
-	if (!n->tallies)
+	n->has_changed = calloc(p->n_mappings + 1, sizeof(*n->has_changed));
+	if (!n->has_changed)
 		return error_origin(-ENOMEM);
 	profile_hash_key_init(&n->key);
 	*ret = steal_ptr(&n);
@@ -57,7 +51,7 @@ void namer_free(struct namer *n)
 		return;
 	profile_table_deinit(&n->table);
 	free(n->texts);
-	free(n->tallies);
+	free(n->has_changed);
 	free(n);
 }
 
@@ -132,7 +126,7 @@ static int set_lines(struct namer *n, uint32_t location, const struct profile_li
 
 	n->has_replaced |= l->n_lines > 0;
 	if (l->mapping != PROFILE_NONE)
-		n->tallies[l->mapping].has_changed = true;
+		n->has_changed[l->mapping] = true;
 	return profile_set_lines(n->p, location, lines, n_lines);
 }
 
@@ -172,39 +166,8 @@ int namer_set_function(struct namer *n, uint32_t location, const char *name,
 	return r ? r : set_lines(n, location, &line, 1);
 }
 
-static void namer_count_location(struct namer *n, const struct profile_location *l)
-{
-	struct namer_tally *t = &n->tallies[l->mapping];
-	uint32_t n_files = 0, n_lines = 0;
-
-	for (uint32_t i = 0; i < l->n_lines; i++) {
-		const struct profile_line *line = &n->p->lines[l->first_line + i];
-
-		n_files += n->p->functions[line->function].filename != 0;
-		n_lines += line->line != 0;
-	}
-	t->n++;
-	t->n_named += l->n_lines > 0;
-	t->n_with_files += l->n_lines && n_files == l->n_lines;
-	t->n_with_lines += l->n_lines && n_lines == l->n_lines;
-	t->has_inlined |= l->n_lines > 1;
-}
-
 int namer_finish(struct namer *n)
 {
-	for (size_t i = 0; i < n->p->n_locations; i++)
-		if (n->p->locations[i].mapping != PROFILE_NONE)
-			namer_count_location(n, &n->p->locations[i]);
-	for (size_t i = 0; i < n->p->n_mappings; i++) {
-		struct profile_mapping *m = &n->p->mappings[i];
-		const struct namer_tally *t = &n->tallies[i];
-
-		if (!t->has_changed)
-			continue;
-		m->has_functions = t->n_named == t->n;
-		m->has_filenames = t->n_with_files == t->n;
-		m->has_line_numbers = t->n_with_lines == t->n;
-		m->has_inline_frames |= t->has_inlined;
-	}
+	profile_mark_mappings(n->p, n->has_changed);
 	return n->has_replaced ? profile_drop_unused_functions(n->p) : 0;
 }

@@ -37,9 +37,8 @@ int namer_set_function(struct namer *n, uint32_t location, const char *name,
 bool namer_is_full(const struct namer *n);
 
 /*
- * All is named: tells what holds for the mappings of locations that were set, and drops what
- * nothing refers to any more. has_functions, has_filenames and has_line_numbers say that all of a
- * mapping's locations have such, as readers take it; has_inline_frames, that there are some.
+ * All is named: tells what holds for the mappings of locations that were set
+ * (profile_mark_mappings()), and drops what nothing refers to any more.
  */
 int namer_finish(struct namer *n);
 

@@ -423,6 +423,40 @@ int profile_drop_unused_functions(struct profile *p)
 	return 0;
 }
 
+/* What holds for its mapping, if it did so far. */
+static void profile_mark_location(const struct profile *p, const struct profile_location *l,
+				  struct profile_mapping *m)
+{
+	m->has_functions &= l->n_lines > 0;
+	m->has_filenames &= l->n_lines > 0;
+	m->has_line_numbers &= l->n_lines > 0;
+	m->has_inline_frames |= l->n_lines > 1;
+	for (uint32_t i = 0; i < l->n_lines; i++) {
+		const struct profile_line *line = &p->lines[l->first_line + i];
+
+		m->has_filenames &= p->functions[line->function].filename != 0;
+		m->has_line_numbers &= line->line != 0;
+	}
+}
+
+void profile_mark_mappings(struct profile *p, const bool *which)
+{
+	for (int pass = 0; pass < 2; pass++) {
+		for (size_t i = 0; i < p->n_locations; i++) {
+			const struct profile_location *l = &p->locations[i];
+			struct profile_mapping *m;
+
+			if (l->mapping == PROFILE_NONE || (which && !which[l->mapping]))
+				continue;
+			m = &p->mappings[l->mapping];
+			if (pass)
+				profile_mark_location(p, l, m);
+			else
+				m->has_functions = m->has_filenames = m->has_line_numbers = true;
+		}
+	}
+}
+
 void profile_settle(struct profile *p)
 {
 	struct profile_tables *t = p->tables;

@@ -160,6 +160,12 @@ int profile_set_lines(struct profile *p, uint32_t location, const struct profile
 /* Drops functions that no location's lines name. The others' indices change. */
 int profile_drop_unused_functions(struct profile *p);
 /*
+ * Tells of the mappings for which @which (NULL: all) is true what holds for their locations:
+ * has_functions, has_filenames and has_line_numbers that all have such, as readers take it;
+ * has_inline_frames that there are some.
+ */
+void profile_mark_mappings(struct profile *p, const bool *which);
+/*
  * Adds @values (n_sample_types of them) to the sample with this call chain and these labels (order
  * counts), or makes a new one. All indices must be valid, and the arrays not @p's own. A sum that
  * passes int64_t's range is clamped to it.

@@ -6,8 +6,9 @@
  * What a mapping says of itself (has_functions ...) readers take for "nothing left to find out":
  * go tool pprof reads symbols of its own only for mappings that say none of it, and then replaces
  * what it finds something better for. So each is said only where it holds for all locations of the
- * mapping, and a mapping of which one address has no name is still open to a reader that has other
- * files than we had. has_inline_frames is another matter: it tells that there are some.
+ * mapping (profile_mark_mappings()), and a mapping of which one address has no name is still open
+ * to a reader that has other files than we had. has_inline_frames is another matter: it tells that
+ * there are some.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,20 +19,12 @@
 /* Bytes of texts in one profile; names come from untrusted files. */
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
-/* How many locations of a mapping there are, and of how many all frames have what. */
-struct pprof_locate_tally {
-	uint32_t n, n_named, n_with_files, n_with_lines;
-	bool has_inlined;
-};
-
 struct locator {
 	const struct context *c;
 	enum symbolize symbolize;
 	const struct spots *spots;
 	struct pprof_mappings *mappings;
 	struct profile *profile;
-	struct pprof_locate_tally *tallies; /* by mapping */
-	size_t n_tallies;
 	size_t text_bytes;
 	/* Of the image in work: its names, or NULL; by text of theirs the profile's, or NONE. */
 	const struct symbols_names *names;
@@ -40,7 +33,6 @@ struct locator {
 
 static void locator_deinit(struct locator *l)
 {
-	free(l->tallies);
 	free(l->strings);
 }
 
@@ -148,47 +140,6 @@ static int locator_add_line(struct locator *l, const struct symbols_frame *frame
 	return r ? r : profile_add_function(l->profile, &f, &ret->function);
 }
 
-static int locator_get_tally(struct locator *l, uint32_t mapping, struct pprof_locate_tally **ret)
-{
-	struct pprof_locate_tally *moved;
-	size_t n = l->profile->n_mappings;
-
-	if (mapping >= l->n_tallies) {
-		moved = reallocarray(l->tallies, n, sizeof(*moved));
-		if (!moved)
-			return error_origin(-ENOMEM);
-		memset(moved + l->n_tallies, 0, (n - l->n_tallies) * sizeof(*moved));
-		l->tallies = moved;
-		l->n_tallies = n;
-	}
-	*ret = &l->tallies[mapping];
-	return 0;
-}
-
-static int locator_tally(struct locator *l, uint32_t mapping, const struct symbols_frame *frames,
-			 uint32_t n)
-{
-	uint32_t n_files = 0, n_lines = 0;
-	struct pprof_locate_tally *t = NULL;
-	int r;
-
-	if (mapping == PROFILE_NONE)
-		return 0;
-	r = locator_get_tally(l, mapping, &t);
-	if (r)
-		return r;
-	for (uint32_t i = 0; i < n; i++) {
-		n_files += !!frames[i].file;
-		n_lines += !!frames[i].line;
-	}
-	t->n++;
-	t->n_named += n > 0;
-	t->n_with_files += n && n_files == n;
-	t->n_with_lines += n && n_lines == n;
-	t->has_inlined |= n > 1;
-	return 0;
-}
-
 /* *ret_n frames, 0 if nothing is known. */
 static const struct symbols_frame *locator_find_frames(const struct locator *l,
 						       const struct place *place, uint32_t *ret_n)
@@ -212,8 +163,6 @@ static int locate_place(struct locator *l, const struct place *place, uint32_t *
 	frames = locator_find_frames(l, place, &n);
 	for (uint32_t i = 0; i < n && !r; i++)
 		r = locator_add_line(l, &frames[i], &lines[i]);
-	if (!r)
-		r = locator_tally(l, mapping, frames, n);
 	return r ? r : profile_add_location(l->profile, mapping, address, lines, n, ret);
 }
 
@@ -230,19 +179,6 @@ static int locate_spot(struct locator *l, const struct place *spot, uint32_t *re
 	if (!r)
 		r = profile_add_function(l->profile, &f, &line.function);
 	return r ? r : profile_add_location(l->profile, PROFILE_NONE, spot->address, &line, 1, ret);
-}
-
-static void locator_mark_mappings(const struct locator *l)
-{
-	for (size_t i = 0; i < l->n_tallies; i++) {
-		struct profile_mapping *m = &l->profile->mappings[i];
-		const struct pprof_locate_tally *t = &l->tallies[i];
-
-		m->has_functions = t->n && t->n_named == t->n;
-		m->has_filenames = t->n && t->n_with_files == t->n;
-		m->has_line_numbers = t->n && t->n_with_lines == t->n;
-		m->has_inline_frames = t->has_inlined;
-	}
 }
 
 static int locate_spots(struct locator *l, uint32_t *locations, const uint32_t *order, size_t n)
@@ -329,7 +265,7 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	r = locate_all(&l, locations, order, n);
 	if (r)
 		return r;
-	locator_mark_mappings(&l);
+	profile_mark_mappings(p, NULL);
 	r = pprof_comment_files(spots, order, n, p);
 	if (r)
 		return r;
