@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "common/profile/merge.h"
+#include "common/profile/windows.h"
 #include "daemon/output/batch.h"
 #include "daemon/output/stored.h"
 
@@ -138,14 +139,15 @@ static struct index_file *rollup_find_file(struct index_shelf *shelf, const stru
 
 /* --- which hour ------------------------------------------------------------------------------- */
 
-/* An hour of a shelf: @n small files among its files [first, end). */
-struct hour {
+/* An hour of a shelf: its files [first, end), of which @n are small. */
+struct rollup_hour {
 	uint64_t start_s;
 	size_t first, end, n;
 	bool has_failed;
 };
 
-static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf, const struct hour *h)
+static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf,
+			     const struct rollup_hour *h)
 {
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
@@ -167,18 +169,17 @@ static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf, const 
 }
 
 /* The hour that begins where @h ends; false: there is none. */
-static bool rollup_next_hour(const struct index_queue *queue, struct hour *h)
+static bool rollup_next_hour(const struct index_queue *queue, struct rollup_hour *h)
 {
 	const struct index_file *files = queue->files;
 	size_t i = h->end;
 
-	if (i == queue->end)
+	if (i >= queue->end)
 		return false;
-	*h = (struct hour){.start_s = index_hour_of(&files[i])};
+	*h = (struct rollup_hour){.start_s = index_hour_of(&files[i]), .first = i};
 	for (; i < queue->end && index_hour_of(&files[i]) == h->start_s; i++) {
 		h->has_failed |= files[i].failed;
-		if (index_is_minute(&files[i]) && !h->n++)
-			h->first = i;
+		h->n += index_is_minute(&files[i]);
 	}
 	h->end = i;
 	return true;
@@ -187,7 +188,7 @@ static bool rollup_next_hour(const struct index_queue *queue, struct hour *h)
 /* Takes the first hour of @shelf that has several small files and has not failed. */
 static int rollup_start_first(struct rollup *r, struct index_shelf *shelf, uint64_t until_s)
 {
-	struct hour h = {.end = index_pprof(shelf)->first};
+	struct rollup_hour h = {.end = index_pprof(shelf)->first};
 
 	while (rollup_next_hour(index_pprof(shelf), &h) && h.start_s + INDEX_HOUR_S <= until_s)
 		if (h.n > 1 && !h.has_failed)
@@ -253,17 +254,13 @@ static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 /* Opens the next minute, if there is one, and memory for what its samples may refer to. */
 static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 {
-	const struct index_file *file;
 	int e;
 
 	if (r->next == r->n_minutes || merge_bytes(r->merge) > r->max_bytes) {
 		r->phase = PHASE_FINISH;
 		return ROLLUP_E_OK;
 	}
-	file = rollup_find_file(shelf, &r->minutes[r->next++]);
-	if (!file)
-		return ROLLUP_E_OK;
-	if (!index_path(shelf, file, r->path, sizeof(r->path)))
+	if (!index_path(shelf, &r->minutes[r->next++].file, r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
@@ -527,4 +524,99 @@ int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 	if (e < 0)
 		rollup_reset(r);
 	return e;
+}
+
+/* --- what one that was killed left: an hour's file, and minutes that it holds ----------------- */
+
+/* Opens and reads @path but for its samples; what cannot be read is none of ours (*ret NULL). */
+static int rollup_read_tables(const struct rollup *r, const char *path, struct stored **ret)
+{
+	cleanup(stored_freep) struct stored *stored = NULL;
+	int e = stored_open(&stored, r->store, path, 2 * r->max_bytes);
+
+	while (e == STORED_E_OK)
+		e = stored_step(stored);
+	*ret = e == STORED_E_TABLES ? steal_ptr(&stored) : NULL;
+	return e == -ENOMEM ? e : 0;
+}
+
+/* Whether @windows list the small file at @path. */
+static int rollup_is_listed(const struct rollup *r, const struct profile_windows *windows,
+			    const char *path, bool *ret)
+{
+	cleanup(stored_freep) struct stored *minute = NULL;
+	int e = rollup_read_tables(r, path, &minute);
+
+	*ret = false;
+	for (size_t i = 0; minute && i < windows->n; i++)
+		*ret |= windows->all[i].time_ns == stored_profile(minute)->time_ns &&
+			windows->all[i].duration_ns == stored_profile(minute)->duration_ns;
+	return e;
+}
+
+/* Removes the small files that @hour, which is of @shelf, lists. */
+static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf,
+			       const struct index_file *hour)
+{
+	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
+	cleanup(stored_freep) struct stored *stored = NULL;
+	struct index_queue *queue = index_pprof(shelf);
+	const uint64_t hour_s = hour->start_s;
+	char path[INDEX_PATH_SIZE];
+	bool is_listed;
+	int e = index_path(shelf, hour, path, sizeof(path)) ? rollup_read_tables(r, path, &stored)
+							    : 0;
+
+	if (!e && stored)
+		e = profile_windows_of(stored_profile(stored), &windows);
+	if (e || !windows.is_listed)
+		return e; /* not rolled up, or not to be read: all stay */
+	for (size_t i = queue->first; i < queue->end; i++) {
+		const struct index_file *file = &queue->files[i];
+
+		if (!index_is_minute(file) || index_hour_of(file) != hour_s ||
+		    !index_path(shelf, file, path, sizeof(path)))
+			continue;
+		e = rollup_is_listed(r, &windows, path, &is_listed);
+		if (e)
+			return e;
+		if (!is_listed)
+			continue;
+		if (r->store->ops->unlink(r->store->fd, path, 0) < 0 && errno != ENOENT)
+			return error_origin(-errno);
+		index_remove(&r->store->index, queue, i);
+	}
+	return 0;
+}
+
+/* Removing moves what is in front towards the end: an hour may be met twice, none is missed. */
+static int rollup_recover_shelf(const struct rollup *r, struct index_shelf *shelf)
+{
+	struct index_queue *queue = index_pprof(shelf);
+	struct rollup_hour h = {.end = queue->first};
+
+	while (rollup_next_hour(queue, &h)) {
+		for (size_t i = h.first; h.n && i < h.end && i < queue->end; i++) {
+			int e = index_is_hour(&queue->files[i])
+					? rollup_recover_hour(r, shelf, &queue->files[i])
+					: 0;
+
+			if (e)
+				return e;
+		}
+	}
+	return 0;
+}
+
+int rollup_recover(struct rollup *r)
+{
+	struct index_shelf *shelf, *next;
+
+	HASH_ITER (hh, r->store->index.shelves, shelf, next) {
+		int e = shelf->is_session ? 0 : rollup_recover_shelf(r, shelf);
+
+		if (e)
+			return e;
+	}
+	return 0;
 }

@@ -48,9 +48,9 @@ size_t rollup_bytes(const struct rollup *r);
 
 /*
  * Removes minutes that are in an hour's file, after the index was built; no roll-up may be in work.
- * @max_bytes as above. Takes as long as it takes. Returns 0 or negative errno.
+ * Takes as long as it takes. Returns 0 or negative errno.
  */
-int rollup_recover(struct store *store, size_t max_bytes);
+int rollup_recover(struct rollup *r);
 /*
  * Hours that ended by @until_s are due; it is @now_s (both Unix time). Returns ROLLUP_E_* or
  * negative errno: an hour could not be written, or its minutes not be removed. Why may be the

@@ -96,16 +96,6 @@ int stored_step(struct stored *s)
 	return s->at_end ? stored_end_pass(s) : stored_read_piece(s);
 }
 
-int stored_read_tables(struct stored *s)
-{
-	int r;
-
-	do
-		r = stored_step(s);
-	while (r == STORED_E_OK);
-	return r;
-}
-
 int stored_count_samples(struct stored *s, uint64_t *ret)
 {
 	int64_t sum = 0, more;

@@ -32,8 +32,6 @@ DEFINE_CLEANUP(struct stored *, stored_free)
 
 /* STORED_E_* or negative errno. */
 int stored_step(struct stored *s);
-/* Goes on until STORED_E_TABLES or another end, without regard to time. */
-int stored_read_tables(struct stored *s);
 /* Goes on to the end, holds no samples: the sum of their first value. STORED_E_DONE or the like. */
 int stored_count_samples(struct stored *s, uint64_t *ret);
 /* From STORED_E_TABLES on; goes with @s. */

@@ -132,7 +132,7 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 		return 0;
 	r = store_rescan(w->store);
 	if (!r)
-		r = rollup_recover(w->store, w->options.background_bytes);
+		r = rollup_recover(w->rollup);
 	if (!r)
 		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s,
 				now_ns / NS_PER_S);
@@ -260,7 +260,7 @@ static int writer_check_store(struct writer *w)
 		w->conditions |= WRITER_GONE;
 	if (revived)
 		w->conditions |= WRITER_REVIVED;
-	return r || !revived ? r : rollup_recover(w->store, w->options.background_bytes);
+	return r || !revived ? r : rollup_recover(w->rollup);
 }
 
 /* The snapshot in the order of writing, and the kernel's images and names for one window. */
@@ -325,7 +325,7 @@ static void writer_rescan(struct writer *w)
 {
 	rollup_reset(w->rollup); /* what it was going to remove must not be found again */
 	if (!store_rescan(w->store))
-		(void)rollup_recover(w->store, w->options.background_bytes);
+		(void)rollup_recover(w->rollup);
 }
 
 void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
