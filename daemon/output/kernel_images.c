@@ -27,7 +27,6 @@ struct modules {
 
 struct kernel_images {
 	int proc_fd, sys_fd;
-	uint64_t next_id;
 	struct kernel_image kernel;
 	struct modules modules;
 	uint64_t modules_hash;
@@ -59,8 +58,7 @@ int kernel_images_new(struct kernel_images **ret, int proc_fd, int sys_fd)
 		return error_origin(-ENOMEM);
 	k->proc_fd = proc_fd;
 	k->sys_fd = sys_fd;
-	k->next_id = 1;
-	k->kernel = (struct kernel_image){.id = k->next_id++,
+	k->kernel = (struct kernel_image){.id = 1,
 					  .name = "[kernel.kallsyms]",
 					  .file = "vmlinux",
 					  .start = KERNEL_HALF,
@@ -86,21 +84,20 @@ void kernel_images_free(struct kernel_images *k)
 	free(k);
 }
 
-/* A module that was there before keeps its id, for the sake of its cached symbols. */
-static uint64_t module_id(struct kernel_images *k, const struct kernel_image *image)
+/* The same module keeps its id, for the sake of its cached symbols. */
+static uint64_t module_id(const struct kernel_image *image)
 {
-	for (size_t i = 0; i < k->modules.n; i++)
-		if (k->modules.all[i].start == image->start &&
-		    strcmp(k->modules.all[i].name, image->name) == 0)
-			return k->modules.all[i].id;
-	return k->next_id++;
+	uint64_t id = fnv_hash(image->name, strlen(image->name), FNV_INIT);
+
+	id = fnv_hash(&image->start, sizeof(image->start), id);
+	return fnv_hash(image->build_id, image->build_id_length, id);
 }
 
 static int module_init(struct kernel_images *k, const struct kernel_module_line *line,
 		       struct kernel_image *ret)
 {
 	char path[KERNEL_MODULE_MAX + 64];
-	int length = (int)line->name_length;
+	int length = (int)line->name_length, r;
 
 	*ret = (struct kernel_image){
 		.is_module = true,
@@ -110,9 +107,10 @@ static int module_init(struct kernel_images *k, const struct kernel_module_line 
 	};
 	snprintf(ret->name, sizeof(ret->name), "[%.*s]", length, line->name);
 	snprintf(ret->file, sizeof(ret->file), "%.*s.ko", length, line->name);
-	ret->id = module_id(k, ret);
 	snprintf(path, sizeof(path), "module/%.*s/notes/.note.gnu.build-id", length, line->name);
-	return kernel_read_build_id(k, path, ret);
+	r = kernel_read_build_id(k, path, ret);
+	ret->id = module_id(ret);
+	return r;
 }
 
 static int kernel_image_compare(const void *a, const void *b)

@@ -21,7 +21,7 @@
 #define KERNEL_MODULE_MAX 64 /* MODULE_NAME_LEN */
 
 struct kernel_image {
-	uint64_t id;                      /* never reused */
+	uint64_t id;                      /* of its name, place and build */
 	char name[KERNEL_MODULE_MAX + 2]; /* "[kernel.kallsyms]" or "[module]" */
 	/* "vmlinux" or "module.ko": its name among the image profiles. */
 	char file[KERNEL_MODULE_MAX + 3];

@@ -168,46 +168,31 @@ struct pprof_mappings_tally {
 	uint64_t count;
 };
 
-/* Adds one process's samples to its program's. */
-static int program_tally_add(struct pprof_mappings_tally **tallies, size_t *n,
-			     const struct view_entry *e, uint64_t count)
-{
-	const struct image *program = e->process->program;
-	struct pprof_mappings_tally *moved;
-
-	if (!program && !e->process->kernel_thread)
-		return 0;
-	for (size_t i = 0; i < *n; i++) {
-		if ((*tallies)[i].program == program) {
-			(*tallies)[i].count += count;
-			return 0;
-		}
-	}
-	moved = reallocarray(*tallies, *n + 1, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	*tallies = moved;
-	moved[(*n)++] = (struct pprof_mappings_tally){.program = program, .e = e, .count = count};
-	return 0;
-}
-
 /* The program with the most samples. *ret is untouched when none is known. */
 static int find_main_program(const struct view *view, const struct view_group *group,
 			     struct pprof_mappings_tally *ret)
 {
-	cleanup(freep) struct pprof_mappings_tally *tallies = NULL;
-	size_t n = 0, end = group->first + group->n;
+	cleanup(freep) struct pprof_mappings_tally *tallies = calloc(group->n + 1,
+								     sizeof(*tallies));
+	size_t n = 0;
 
-	for (size_t i = group->first; i < end;) {
+	if (!tallies)
+		return error_origin(-ENOMEM);
+	for (size_t i = group->first; i < group->first + group->n; i++) {
 		const struct view_entry *e = &view->entries[i];
-		uint64_t count = 0;
-		int r;
+		const struct image *program = e->process->program;
+		size_t at = n;
 
-		for (; i < end && view->entries[i].process == e->process; i++)
-			count += view->entries[i].entry->count;
-		r = program_tally_add(&tallies, &n, e, count);
-		if (r)
-			return r;
+		if (!program && !e->process->kernel_thread)
+			continue;
+		/* Entries come process by process: it is mostly the newest one. */
+		while (at && tallies[at - 1].program != program)
+			at--;
+		if (!at) {
+			at = ++n;
+			tallies[at - 1] = (struct pprof_mappings_tally){.program = program, .e = e};
+		}
+		tallies[at - 1].count += e->entry->count;
 	}
 	for (size_t i = 0; i < n; i++)
 		if (tallies[i].count > ret->count)
