@@ -95,13 +95,9 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 	u->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (u->epoll_fd < 0)
 		return error_origin(-errno);
-	if (options->proc_fd >= 0) {
-		r = memory_reader_new(&u->reader);
-		if (!r)
-			r = unwinder_watch_fd(u, memory_reader_fd(u->reader));
-		if (r)
-			return r;
-	}
+	r = options->proc_fd >= 0 ? memory_reader_new(&u->reader, u->epoll_fd) : 0;
+	if (r)
+		return r;
 	*ret = steal_ptr(&u);
 	return 0;
 }
@@ -255,22 +251,28 @@ static int unwinder_receive_tables(struct unwinder *u)
 	return r;
 }
 
-int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
+static void unwinder_receive_memory(struct unwinder *u)
 {
 	const uint8_t *data;
 	uint64_t cookie;
 	size_t length;
+
+	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
+		if (!memory_reader_receive(u->reader, &cookie, &data, &length))
+			break;
+		wait_memory_arrived(u, cookie, data, length);
+	}
+}
+
+int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
+{
 	int r;
 
 	u->now_ns = now_ns;
 	r = unwinder_receive_tables(u);
 	if (r)
 		return r;
-	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
-		if (!memory_reader_receive(u->reader, &cookie, &data, &length))
-			break;
-		wait_memory_arrived(u, cookie, data, length);
-	}
+	unwinder_receive_memory(u);
 	return u->error;
 }
 
@@ -285,8 +287,10 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 		r = unwinder_receive_tables(u);
 	if (!r)
 		r = spaces_publish(u);
-	if (!r && u->reader)
+	if (!r && u->reader) {
 		memory_reader_tick(u->reader, now_ns);
+		unwinder_receive_memory(u);
+	}
 	wait_expire(u, now_ns);
 	return r ? r : u->error;
 }

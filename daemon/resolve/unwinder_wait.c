@@ -108,8 +108,6 @@ static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 	u->stats.memory_reads++;
 	w->cookie = u->next_cookie++;
 	r = memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES);
-	if (r < 0)
-		unwinder_fail(u, r);
 	u->stats.memory_failed += r != MEMORY_READER_E_OK;
 	if (r)
 		return false;
