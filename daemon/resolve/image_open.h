@@ -11,8 +11,8 @@
  * look at it. So the file is first only named (O_PATH), then judged by what the kernel says of it,
  * and only then opened, through the name's descriptor: it must be a regular file, with the inode
  * that was mapped, and not on FUSE. Whoever serves FUSE could stop profd for good, so nothing is
- * asked of such a file system; files of devices that are mounted nowhere in sight might be on one
- * and are left alone as well. Paths are walked in the kernel's cache only, where mapped files
+ * asked of such a file system; files of mounts that are nowhere in sight might be on one and are
+ * left alone as well. Paths are walked in the kernel's cache only, where mapped files
  * nearly always are, unless no FUSE is in sight. What remains is a network file system whose server
  * hangs, and FUSE below an overlay.
  *
@@ -21,16 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/mount_root.h"
-
-struct image_opener;
-
-/* @proc_fd: a directory fd of /proc; -1: no file is opened. Both are borrowed. */
-int image_opener_new(struct image_opener **ret, int proc_fd, struct mount_roots *roots);
-void image_opener_free(struct image_opener *o);
-DEFINE_CLEANUP(struct image_opener *, image_opener_free)
 
 enum {
 	IMAGE_OPEN_E_OK,
@@ -49,8 +41,12 @@ struct image_file {
 	uint64_t size, mtime_ns, ctime_ns;
 };
 
-/* Returns IMAGE_OPEN_E_*; *ret->fd is the caller's. Blocks for the disk at most. */
-int image_open(struct image_opener *o, const struct image_key *key, struct image_file *ret);
+/*
+ * @proc_fd: a directory fd of /proc; -1: no file is opened. Returns IMAGE_OPEN_E_*; *ret->fd is the
+ * caller's. Blocks for the disk at most.
+ */
+int image_open(int proc_fd, struct mount_roots *roots, const struct image_key *key,
+	       struct image_file *ret);
 
 /* Size and times of an open file. False: they cannot be told. */
 bool image_file_stat(int fd, struct image_file *ret);

@@ -43,8 +43,7 @@ struct held {
 
 struct image_table {
 	struct mount_roots *roots;
-	struct image_opener *opener;
-	bool has_files; /* else none is opened */
+	int proc_fd; /* -1: no file is opened */
 	uint64_t next_id;
 	struct held *newest; /* by identity */
 	struct held *held;   /* list */
@@ -62,13 +61,11 @@ int image_table_new(struct image_table **ret, int proc_fd)
 
 	if (!t)
 		return error_origin(-ENOMEM);
-	t->has_files = proc_fd >= 0;
+	t->proc_fd = proc_fd;
 	t->next_id = 1;
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
 	r = mount_roots_new(&t->roots, proc_fd, MOUNT_ROOTS_MAX);
-	if (!r)
-		r = image_opener_new(&t->opener, proc_fd, t->roots);
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
@@ -101,7 +98,6 @@ void image_table_free(struct image_table *t)
 		return;
 	while (t->held)
 		held_remove(t, t->held);
-	image_opener_free(t->opener);
 	mount_roots_free(t->roots);
 	free(t);
 }
@@ -154,7 +150,7 @@ static int image_table_open_file(struct image_table *t, const struct image_key *
 
 	if (r)
 		return r;
-	r = image_open(t->opener, key, &file);
+	r = image_open(t->proc_fd, t->roots, key, &file);
 	*ret_is_avoided = r == IMAGE_OPEN_E_AVOIDED;
 	if (r)
 		return 0;
@@ -300,7 +296,7 @@ static struct held *image_table_choose(const struct image_table *t, struct held 
 		old = h;
 	}
 	*ret_old = old;
-	return old && (!t->has_files || now < old->retry_ns) ? old : NULL;
+	return old && (t->proc_fd < 0 || now < old->retry_ns) ? old : NULL;
 }
 
 static int image_table_make_image(struct image_table *t, const struct image_key *key,
@@ -315,7 +311,7 @@ static int image_table_make_image(struct image_table *t, const struct image_key 
 	r = image_new(t, key, kind, &image);
 	if (r)
 		return r;
-	if (kind == IMAGE_FILE && t->has_files)
+	if (kind == IMAGE_FILE && t->proc_fd >= 0)
 		r = image_table_open_file(t, key, image, &is_local, &is_avoided);
 	if (r || (old && image->fd < 0)) {
 		image_unref(image);
