@@ -194,16 +194,14 @@ static bool holds_same_build(struct symbols *symbols, const struct image *image)
 
 static bool mapped_file_is_deleted(struct symbols *symbols, const struct image *image)
 {
+	cleanup(closep) int fd = -1;
 	struct stat st;
-	bool gone;
-	int fd;
 
 	if (image->kind != IMAGE_FILE)
 		return false;
 	fd = image_borrow_file(image);
-	gone = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
-	image_return_file(image, fd);
-	return gone && !holds_same_build(symbols, image);
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0 &&
+	       !holds_same_build(symbols, image);
 }
 
 /* seq_file_path() in the kernel: a newline in a path is written \012. */

@@ -124,7 +124,7 @@ static void image_table_make_room(struct image_table *t)
 		DL_APPEND(t->held, h);
 		if (h->image->fd < 0 || atomic_exchange(&h->image->is_used, false))
 			continue;
-		lent_fd_give_up(&h->image->fd, &h->image->n_lent);
+		lent_fd_give_up(&h->image->fd);
 		t->n_open--;
 		h->retry_ns = 0;
 	}

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "daemon/resolve/lent_fd.h"
-
 struct jit_file *jit_file_ref(struct jit_file *file)
 {
 	if (file)
@@ -20,16 +18,6 @@ void jit_file_unref(struct jit_file *file)
 		close(file->fd);
 	free(file->path);
 	free(file);
-}
-
-int jit_file_borrow(struct jit_file *file)
-{
-	return lent_fd_borrow(&file->fd, &file->n_lent);
-}
-
-void jit_file_return(struct jit_file *file, int fd)
-{
-	lent_fd_return(&file->n_lent, fd);
 }
 
 bool jit_file_is_for(const struct image *image)

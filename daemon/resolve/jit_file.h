@@ -26,8 +26,7 @@ struct jit_file {
 	bool is_jitdump;
 	char *path; /* as the process sees it, nearly: for messages */
 	uint64_t device, inode;
-	atomic_int fd; /* read-only, or -1: it had to make room. Others borrow it */
-	atomic_uint n_lent;
+	atomic_int fd;      /* read-only, or -1: it had to make room; see lent_fd.h */
 	atomic_bool is_bad; /* an image worker died of it: nobody asks again */
 	uint64_t used;      /* the main thread's: the number of the newest look that found it */
 };
@@ -36,10 +35,6 @@ struct jit_file {
 struct jit_file *jit_file_ref(struct jit_file *file);
 void jit_file_unref(struct jit_file *file);
 DEFINE_CLEANUP(struct jit_file *, jit_file_unref)
-
-/* Any thread that holds a reference. The descriptor, to be returned, or -1. */
-int jit_file_borrow(struct jit_file *file);
-void jit_file_return(struct jit_file *file, int fd);
 
 /*
  * Whether what is mapped there is code that was generated: anonymous memory, or memory that is

@@ -62,7 +62,7 @@ static void jit_files_remove(struct jit_files *f, size_t i)
 	struct jit_file *file = f->held[i];
 
 	f->held[i] = f->held[--f->n];
-	lent_fd_give_up(&file->fd, &file->n_lent);
+	lent_fd_give_up(&file->fd);
 	jit_file_unref(file);
 }
 

@@ -45,16 +45,6 @@ void mount_root_unref(struct mount_root *root)
 	free(root);
 }
 
-int mount_root_borrow(struct mount_root *root)
-{
-	return lent_fd_borrow(&root->fd, &root->n_lent);
-}
-
-void mount_root_return(struct mount_root *root, int fd)
-{
-	lent_fd_return(&root->n_lent, fd);
-}
-
 int mount_roots_new(struct mount_roots **ret, int proc_fd, size_t max)
 {
 	struct mount_roots *roots = calloc(1, sizeof(*roots));
@@ -74,7 +64,7 @@ static void mount_roots_remove(struct mount_roots *roots, size_t i)
 	struct mount_root *root = roots->held[i];
 
 	roots->held[i] = roots->held[--roots->n];
-	lent_fd_give_up(&root->fd, &root->n_lent);
+	lent_fd_give_up(&root->fd);
 	mount_root_unref(root);
 }
 

@@ -12,7 +12,7 @@
  * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
  * Other directories are kept in the same way (jit_files.c).
  *
- * References may be given back by any thread; all else is the main thread's, but for borrowing.
+ * References may be given back by any thread; all else is the main thread's, but for lent_fd.h.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,8 +43,7 @@ struct mount_root {
 	atomic_bool may_have_fuse;
 	/* CLOCK_MONOTONIC until when debug files are not looked for: something did not answer. */
 	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
-	atomic_int fd; /* O_PATH, or -1; other threads borrow it */
-	atomic_uint n_lent;
+	atomic_int fd; /* O_PATH, or -1: it had to make room; see lent_fd.h */
 	/* The main thread's: the number of the newest call that asked for it; when FUSE was looked
 	 * for, CLOCK_MONOTONIC. */
 	uint64_t used, looked_ns;
@@ -53,10 +52,6 @@ struct mount_root {
 struct mount_root *mount_root_ref(struct mount_root *root);
 void mount_root_unref(struct mount_root *root);
 DEFINE_CLEANUP(struct mount_root *, mount_root_unref)
-
-/* Any thread that holds a reference. The descriptor, to be returned, or -1: it was closed. */
-int mount_root_borrow(struct mount_root *root);
-void mount_root_return(struct mount_root *root, int fd);
 
 enum {
 	MOUNT_ROOT_E_OK,

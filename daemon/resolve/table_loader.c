@@ -281,14 +281,12 @@ static int send_file(struct table_loader *l, int fd)
 /* Borrowing counts as using: the file is not the next one that is closed to make room. */
 static int send_image(struct table_loader *l, struct image *image)
 {
-	int fd, r;
+	cleanup(closep) int fd = -1;
 
 	if (image->kind == IMAGE_VDSO)
 		return send_file(l, l->vdso_fd);
 	fd = image_borrow_file(image);
-	r = send_file(l, fd);
-	image_return_file(image, fd);
-	return r;
+	return send_file(l, fd);
 }
 
 static int send_probe(struct table_loader *l)

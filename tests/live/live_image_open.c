@@ -19,6 +19,7 @@
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/image_table.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 #include "tests/support/temp_dir.h"
 
@@ -356,14 +357,14 @@ static void test_its_root_outlives_it(void **state)
 	assert_non_null(image->root);
 	end_child(f);
 	image_table_sweep(f->images);
-	root = mount_root_borrow(image->root);
+	root = lent_fd_borrow(&image->root->fd);
 	assert_true(root >= 0);
 	fd = debug_files_open(root, false, "/usr/lib/debug/x.debug");
 	assert_true(fd >= 0);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_string_equal(text, "debug");
 	close(fd);
-	mount_root_return(image->root, root);
+	close(root);
 }
 
 static void test_devices_are_not_opened(void **state)

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "daemon/resolve/jit_files.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/process.h"
 #include "tests/support/leftovers.h"
 #include "tests/unit/resolve/image_fixture.h"
@@ -89,15 +90,14 @@ static inline struct jit_file *look(struct fixture *f)
 static inline void says(struct jit_file *file, const char *text)
 {
 	char data[64] = "";
-	int fd;
+	cleanup(closep) int fd = -1;
 
 	assert_non_null(file);
-	fd = jit_file_borrow(file);
+	fd = lent_fd_borrow(&file->fd);
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_true(pread(fd, data, sizeof(data) - 1, 0) >= 0);
 	assert_string_equal(data, text);
-	jit_file_return(file, fd);
 }
 
 #endif

@@ -233,7 +233,7 @@ static void test_open_files_are_bounded(void **state)
 	images[0] = get_nth(f, 0);
 	images[1] = get_nth(f, 1);
 	borrowed = image_borrow_file(images[1]);
-	assert_int_equal(borrowed, images[1]->fd);
+	assert_true(borrowed >= 0);
 	images[1]->is_used = false; /* long ago */
 	for (unsigned i = 2; i < FILES; i++) {
 		images[i] = get_nth(f, i);
@@ -244,7 +244,7 @@ static void test_open_files_are_bounded(void **state)
 		image_unref(other);
 		/* And this one is used by another thread. */
 		if (i > 3)
-			image_return_file(images[3], image_borrow_file(images[3]));
+			close(image_borrow_file(images[3]));
 		assert_true(image_table_count_open(f->images) <= 32);
 	}
 	for (unsigned i = 0; i < FILES; i++)
@@ -256,13 +256,11 @@ static void test_open_files_are_bounded(void **state)
 	assert_true(images[2]->fd < 0);
 	assert_int_equal(image_borrow_file(images[2]), -1);
 
-	/* What was lent stays open until it comes back. */
+	/* What was lent stays open. */
 	assert_true(images[1]->fd < 0);
 	assert_int_equal(pread(borrowed, text, sizeof(text), 0), 2);
 	assert_memory_equal(text, "f1", 2);
-	image_return_file(images[1], borrowed);
-	assert_int_equal(fcntl(borrowed, F_GETFD), -1);
-	assert_int_equal(errno, EBADF);
+	close(borrowed);
 
 	/* Mapped anew, it is there again. */
 	other = get_nth(f, 2);
