@@ -14,6 +14,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/mounts.h"
+#include "common/worker/debug_files.h"
 
 /* Of memfds and the like, which are mounted nowhere; 0: unknown. */
 static dev_t device_of_shared_memory(void)
@@ -127,7 +128,7 @@ static int image_open_checked(int proc_fd, const struct image_key *key, int name
 	r = image_check_file(proc_fd, key, named, &file.is_local);
 	if (r)
 		return r;
-	fd = mount_root_reopen(named);
+	fd = debug_files_reopen(named);
 	if (fd < 0 || !image_file_stat(fd, &file))
 		return IMAGE_OPEN_E_NONE;
 	file.fd = steal_fd(&fd);

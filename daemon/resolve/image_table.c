@@ -65,7 +65,7 @@ int image_table_new(struct image_table **ret, int proc_fd)
 	t->next_id = 1;
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
-	r = mount_roots_new(&t->roots, proc_fd, MOUNT_ROOTS_MAX);
+	r = mount_roots_new(&t->roots, proc_fd);
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
@@ -90,6 +90,11 @@ static void held_remove(struct image_table *t, struct held *h)
 	held_replace(t, h);
 	image_unref(h->image);
 	free(h);
+}
+
+struct mount_roots *image_table_roots(struct image_table *t)
+{
+	return t->roots;
 }
 
 void image_table_free(struct image_table *t)

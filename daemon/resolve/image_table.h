@@ -40,6 +40,8 @@ int image_table_new(struct image_table **ret, int proc_fd);
 void image_table_free(struct image_table *t);
 DEFINE_CLEANUP(struct image_table *, image_table_free)
 
+/* Of the processes that map images, and of others who want theirs; lives as long as @t. */
+struct mount_roots *image_table_roots(struct image_table *t);
 /* Finds or makes the image. *ret is a new reference. Returns 0 or negative errno. */
 int image_table_get(struct image_table *t, const struct image_key *key, struct image **ret);
 /* Forgets the images that nobody else refers to. Call it now and then. */

@@ -13,14 +13,12 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/mounts.h"
-#include "common/read_end.h"
-#include "daemon/resolve/jit_file.h"
+#include "common/worker/debug_files.h"
 #include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 
-#define STATUS_BYTES_MAX 65536
 /* File systems round times, and clocks are set. */
 #define TIME_SLACK_NS INT64_C(2000000000)
 /* Far beyond whatever is compared with it. */
@@ -29,7 +27,7 @@
 struct jit_files {
 	int proc_fd;
 	uint64_t next_id, n_looks, n_refused;
-	struct mount_roots *dirs;             /* /tmp of processes */
+	struct mount_roots *roots;
 	struct jit_file *held[JIT_FILES_MAX]; /* references */
 	size_t n;
 };
@@ -40,19 +38,47 @@ struct look {
 	struct process *p;
 };
 
-int jit_files_new(struct jit_files **ret, int proc_fd)
+struct jit_file *jit_file_ref(struct jit_file *file)
 {
-	cleanup(jit_files_freep) struct jit_files *f = calloc(1, sizeof(*f));
-	int r;
+	if (file)
+		atomic_fetch_add(&file->n_references, 1);
+	return file;
+}
+
+void jit_file_unref(struct jit_file *file)
+{
+	if (!file || atomic_fetch_sub(&file->n_references, 1) != 1)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
+bool jit_file_is_for(const struct image *image)
+{
+	static const char *const prefixes[] = {"/memfd:", "/dev/shm/", "/dev/zero", "/SYSV"};
+
+	if (image->kind == IMAGE_ANON)
+		return true;
+	if (image->kind != IMAGE_FILE || image_elf(image))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (strncmp(image->path, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+int jit_files_new(struct jit_files **ret, int proc_fd, struct mount_roots *roots)
+{
+	struct jit_files *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return error_origin(-ENOMEM);
 	f->proc_fd = proc_fd;
+	f->roots = roots;
 	f->next_id = 1;
-	r = mount_roots_new(&f->dirs, proc_fd, JIT_DIRS_MAX);
-	if (r)
-		return r;
-	*ret = steal_ptr(&f);
+	*ret = f;
 	return 0;
 }
 
@@ -72,7 +98,6 @@ void jit_files_free(struct jit_files *f)
 		return;
 	while (f->n)
 		jit_files_remove(f, f->n - 1);
-	mount_roots_free(f->dirs);
 	free(f);
 }
 
@@ -81,7 +106,6 @@ void jit_files_sweep(struct jit_files *f)
 	for (size_t i = f->n; i-- > 0;)
 		if (atomic_load(&f->held[i]->n_references) == 1)
 			jit_files_remove(f, i);
-	mount_roots_sweep(f->dirs);
 }
 
 size_t jit_files_count(const struct jit_files *f)
@@ -100,7 +124,7 @@ void jit_process_free(struct jit_process *jit)
 		return;
 	jit_file_unref(jit->perf_map);
 	jit_file_unref(jit->jitdump);
-	mount_root_unref(jit->dir);
+	mount_root_unref(jit->root);
 	free(jit);
 }
 
@@ -119,63 +143,33 @@ static void jit_files_make_room(struct jit_files *f)
 	jit_files_remove(f, oldest);
 }
 
-/* --- directories
- * ---------------------------------------------------------------------------------- */
-
-enum {
-	JIT_DIRS_E_OK,
-	JIT_DIRS_E_NONE,    /* it has none, or is gone */
-	JIT_DIRS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
-};
-
 /*
- * The temporary directory of the process @pid, whose directory in /proc is @pid_fd: what is /tmp
- * below its root. It is kept open once for all processes that share it, and known not to be on
- * FUSE, which cannot change while it is open. *ret is a new reference. Returns JIT_DIRS_E_* or
- * negative errno.
+ * The temporary directory below the process's root: root->tmp_fd becomes what /tmp is there
+ * now, if that is known not to be on FUSE, which cannot change while it is open. False: there is
+ * one that cannot be reached without asking FUSE, as far as can be told.
  */
-static int jit_dirs_get(struct jit_files *f, pid_t pid, int pid_fd, struct mount_root **ret)
+static bool look_at_tmp(const struct jit_files *f, pid_t pid, struct mount_root *root)
 {
-	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(closep) int fd = -1;
-	cleanup(mount_root_unrefp) struct mount_root *dir = NULL;
-	struct mount_root *known;
 	struct mounts_mount mount;
-	bool is_refused = false;
 	struct statx stx;
-	int r;
+	bool is_refused;
 
-	if (root_fd >= 0)
-		fd = mount_root_open_path(f->proc_fd, pid, root_fd, "/tmp", O_DIRECTORY,
-					  &is_refused);
+	fd = mount_root_open_path(f->proc_fd, pid, root->fd, "/tmp", O_DIRECTORY, &is_refused);
 	if (fd < 0)
-		return is_refused ? JIT_DIRS_E_REFUSED : JIT_DIRS_E_NONE;
+		return !is_refused;
 	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
-		return JIT_DIRS_E_REFUSED;
-	r = mount_root_new(&dir, &fd, &stx);
-	if (r)
-		return r;
-	known = mount_roots_find(f->dirs, dir);
-	if (!known) {
-		if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) ||
-		    mount.is_fuse)
-			return JIT_DIRS_E_REFUSED;
-		known = mount_roots_add(f->dirs, steal_ptr(&dir));
-	}
-	*ret = mount_root_ref(known);
-	return JIT_DIRS_E_OK;
-}
-
-/*
- * The file @name in the directory itself, neither link nor mount: opened without asking anything of
- * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the directory is closed;
- * anything else: what bears the name is a mount, say.
- */
-static int jit_dir_name(const struct mount_root *dir, const char *name)
-{
-	/* A closed directory's is EBADF. */
-	return mount_root_open_below(dir->fd, name, O_NOFOLLOW,
-				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+		return false;
+	if (root->tmp_fd >= 0 && root->tmp_mount == stx.stx_mnt_id &&
+	    root->tmp_inode == stx.stx_ino)
+		return true;
+	if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) || mount.is_fuse)
+		return false;
+	closep(&root->tmp_fd);
+	root->tmp_fd = steal_fd(&fd);
+	root->tmp_mount = stx.stx_mnt_id;
+	root->tmp_inode = stx.stx_ino;
+	return true;
 }
 
 /* --- which files are believed ----------------------------------------------------------------- */
@@ -226,18 +220,10 @@ static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
 	       is_within_lifetime(look->p, &st->st_mtim);
 }
 
-/* What was not looked at so closely: a directory out of reach, a mount in the file's place. */
-static const struct jit_refused dir_refused = {.inode = UINT64_MAX};
-static const struct jit_refused mount_refused = {.inode = UINT64_MAX - 1};
-
-/* @refused: what was refused before in the same place. */
-static void jit_files_note_refused(struct look *look, struct jit_refused *refused,
-				   struct jit_refused what)
+static void jit_files_note_refused(struct look *look, bool *refused)
 {
-	if (refused->device == what.device && refused->inode == what.inode)
-		return;
-	*refused = what;
-	look->files->n_refused++;
+	look->files->n_refused += !*refused;
+	*refused = true;
 }
 
 /* --- what was found --------------------------------------------------------------------------- */
@@ -289,37 +275,37 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
+/*
+ * In the directory itself, neither a link nor a mount; first named, without asking anything of its
+ * file system.
+ */
 static int look_for_perf_map(struct look *look)
 {
+	const uint64_t resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
 	struct jit_process *jit = look->p->jit;
-	struct jit_refused file;
 	cleanup(closep) int named = -1;
 	cleanup(closep) int fd = -1;
-	struct statx stx;
+	struct statx stx = {};
 	struct stat st;
 	char path[64];
 
-	if (!jit->dir)
+	if (!jit->root || jit->root->tmp_fd < 0)
 		return 0;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->inner_pid);
-	named = jit_dir_name(jit->dir, path + strlen("/tmp/"));
-	if (named < 0 && (errno == ENOENT || errno == EBADF))
+	named = mount_root_open_below(jit->root->tmp_fd, path + strlen("/tmp/"), O_NOFOLLOW,
+				      resolve);
+	if (named < 0 && errno == ENOENT)
 		return 0;
-	if (named < 0 || !mount_root_stat(named, &stx)) {
-		jit_files_note_refused(look, &jit->refused_map, mount_refused);
-		return 0;
-	}
-	file.device = makedev(stx.stx_dev_major, stx.stx_dev_minor);
-	file.inode = stx.stx_ino;
-	if (is_known_jit_file(look->files, jit->perf_map, file.device, file.inode))
+	if (named >= 0 && mount_root_stat(named, &stx) &&
+	    is_known_jit_file(look->files, jit->perf_map,
+			      makedev(stx.stx_dev_major, stx.stx_dev_minor), stx.stx_ino))
 		return 0;
 	if (S_ISREG(stx.stx_mode))
-		fd = mount_root_reopen(named);
-	if (fd < 0 || fstat(fd, &st) < 0 || !jit_file_is_accepted(look, &st)) {
-		jit_files_note_refused(look, &jit->refused_map, file);
-		return 0;
-	}
-	return jit_files_add(look, &fd, &st, path, &jit->perf_map);
+		fd = debug_files_reopen(named);
+	if (fd >= 0 && fstat(fd, &st) == 0 && jit_file_is_accepted(look, &st))
+		return jit_files_add(look, &fd, &st, path, &jit->perf_map);
+	jit_files_note_refused(look, &jit->map_refused);
+	return 0;
 }
 
 /* --- jitdumps --------------------------------------------------------------------------------- */
@@ -356,8 +342,7 @@ static int accept_jitdump(struct look *look, struct image *image)
 		fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
 		return jit_files_add(look, &fd, &st, image->path, &jit->jitdump);
-	jit_files_note_refused(look, &jit->refused_dump,
-			       (struct jit_refused){.device = st.st_dev, .inode = st.st_ino});
+	jit_files_note_refused(look, &jit->dump_refused);
 	return 0;
 }
 
@@ -382,37 +367,31 @@ static int look_for_jitdump(struct look *look)
 /* --- processes -------------------------------------------------------------------------------- */
 
 /*
- * The directory in /proc, which is of one process for ever, is opened before it is asked whether
- * that one lives: so it is either the one that is meant, or one that is gone.
+ * Whether the process still lives is asked last: its number was no other's before, then. One that
+ * is gone keeps what was known of it.
  */
 static int look_at_proc(struct look *look)
 {
-	cleanup(mount_root_unrefp) struct mount_root *dir = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	struct jit_process *jit = look->p->jit;
 	const struct process *p = look->p;
-	cleanup(closep) int pid_fd = -1;
-	cleanup(freep) char *text = NULL;
+	struct jit_files *f = look->files;
 	struct proc_status status;
-	char name[32];
-	size_t length;
-	int r;
+	int r = mount_roots_get(f->roots, p->pid, &root);
 
-	snprintf(name, sizeof(name), "%d", p->pid);
-	pid_fd = openat(look->files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (pid_fd < 0 || !proc_is_process(look->files->proc_fd, p->pid, p->start_ns) ||
-	    read_end_text(pid_fd, "status", STATUS_BYTES_MAX, &text, &length))
-		return 0;
-	proc_parse_status(text, &status);
-	if (!status.has_uids || status.inner_pid <= 0)
-		return 0;
-	look->p->jit->inner_pid = status.inner_pid;
-	look->p->jit->uid = status.uids[1];
-	r = jit_dirs_get(look->files, p->pid, pid_fd, &dir);
-	if (r == JIT_DIRS_E_REFUSED)
-		jit_files_note_refused(look, &look->p->jit->refused_map, dir_refused);
+	if (!r)
+		r = proc_read_status(f->proc_fd, p->pid, &status);
 	if (r)
 		return r < 0 ? r : 0;
-	mount_root_unref(look->p->jit->dir);
-	look->p->jit->dir = steal_ptr(&dir);
+	if (!status.has_uids || status.inner_pid <= 0 ||
+	    !proc_is_process(f->proc_fd, p->pid, p->start_ns))
+		return 0;
+	jit->inner_pid = status.inner_pid;
+	jit->uid = status.uids[1];
+	if (!look_at_tmp(f, p->pid, root))
+		jit_files_note_refused(look, &jit->map_refused);
+	mount_root_unref(jit->root);
+	jit->root = steal_ptr(&root);
 	return 0;
 }
 

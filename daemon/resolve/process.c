@@ -34,7 +34,7 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->only_uid = (uid_t)-1;
 	r = image_table_new(&t->images, proc_fd);
 	if (!r)
-		r = jit_files_new(&t->jit_files, proc_fd);
+		r = jit_files_new(&t->jit_files, proc_fd, image_table_roots(t->images));
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);

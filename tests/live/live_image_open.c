@@ -298,7 +298,7 @@ static void test_below_fuse_that_never_answers(void **state)
 	key = key_of(f, "/program", path);
 	key = by_path(key);
 	expect_text(f, &key, NULL);
-	assert_int_equal(mount_roots_new(&roots, f->proc_fd, MOUNT_ROOTS_MAX), 0);
+	assert_int_equal(mount_roots_new(&roots, f->proc_fd), 0);
 	assert_int_equal(mount_roots_get(roots, f->pid, &root), 0);
 	assert_true(root->may_have_fuse);
 	assert_true(root->is_ours);

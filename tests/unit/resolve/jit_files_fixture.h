@@ -19,6 +19,7 @@
 
 struct fixture {
 	struct world world;
+	struct mount_roots *roots;
 	struct jit_files *files;
 	struct process p;
 	uint64_t now_ns; /* of the next look */
@@ -56,7 +57,8 @@ static inline int set_up(void **state)
 	write_status(f, PID, getuid());
 	write_stat(f, PID);
 	assert_int_equal(mkdirat(f->world.proc.fd, "7/root/tmp", 0777), 0);
-	assert_int_equal(jit_files_new(&f->files, f->world.proc.fd), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
+	assert_int_equal(jit_files_new(&f->files, f->world.proc.fd, f->roots), 0);
 	f->p.pid = PID;
 	assert_int_equal(mappings_new(&f->p.mappings), 0);
 	f->now_ns = 100 * NS;
@@ -71,6 +73,7 @@ static inline int tear_down(void **state)
 	jit_process_free(f->p.jit);
 	mappings_unref(f->p.mappings);
 	jit_files_free(f->files);
+	mount_roots_free(f->roots);
 	world_remove(&f->world);
 	assert_int_equal(count_fds(), f->n_open);
 	free(f);

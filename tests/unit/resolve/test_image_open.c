@@ -23,7 +23,7 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	world_make(&f->world);
-	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd, MOUNT_ROOTS_MAX), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
 	*state = f;
 	return 0;
 }

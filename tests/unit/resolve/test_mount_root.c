@@ -18,7 +18,7 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	world_make(&f->world);
-	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd, MOUNT_ROOTS_MAX), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
 	*state = f;
 	return 0;
 }
@@ -104,7 +104,7 @@ static void test_whose_it_is(void **state)
 	write_text(f->world.proc.fd, "7/ns/mnt", "");
 	made_up = get(f, 7);
 	assert_false(made_up->is_ours);
-	assert_int_equal(mount_roots_new(&roots, proc_fd, MOUNT_ROOTS_MAX), 0);
+	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
 	assert_int_equal(mount_roots_get(roots, 0, &own), MOUNT_ROOT_E_OK);
 	assert_true(own->is_ours);
 }
