@@ -103,19 +103,26 @@ static int result_new(struct table_result **ret, struct image *image, enum table
 	return 0;
 }
 
+enum table_state table_state_known(const struct image *image)
+{
+	const struct elf_summary *elf = image_elf(image);
+
+	if (image->kind == IMAGE_VDSO)
+		return TABLE_ABSENT;
+	if (image->kind != IMAGE_FILE ||
+	    (image_has_headers(image) && (!elf || elf->pointer_bytes != 8)))
+		return TABLE_NO_CFI;
+	return image->fd < 0 || atomic_load(&image->is_bad) ? TABLE_REFUSED : TABLE_ABSENT;
+}
+
 /* Known without a worker: *ret_state. */
 static bool is_settled(const struct table_loader *l, const struct image *image,
 		       enum table_state *ret_state)
 {
-	*ret_state = TABLE_NO_CFI;
-	if (image->kind == IMAGE_VDSO)
-		return l->vdso_fd < 0;
-	if (image->kind != IMAGE_FILE)
-		return true;
-	if (image_has_headers(image) && (!image_elf(image) || image_elf(image)->pointer_bytes != 8))
-		return true;
-	*ret_state = TABLE_REFUSED;
-	return image->fd < 0 || atomic_load(&image->is_bad);
+	*ret_state = table_state_known(image);
+	if (image->kind == IMAGE_VDSO && l->vdso_fd < 0)
+		*ret_state = TABLE_NO_CFI;
+	return *ret_state != TABLE_ABSENT;
 }
 
 /* The worker was lost over @image. */

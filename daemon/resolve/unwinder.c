@@ -131,7 +131,7 @@ static int unwinder_make_parts(struct unwinder *u)
 		r = use_own_memory(u);
 	}
 	if (!r)
-		r = table_pool_new(&u->pool, &u->memory);
+		r = table_pool_new(&u->pool, &u->memory, &u->stats);
 	if (!r)
 		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
 	return r ? r : unwinder_watch_fd(u, table_loader_fd(u->loader));
@@ -325,23 +325,9 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsig
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
 {
-	struct table_pool_stats pool = {};
-
 	*ret = u->stats;
 	if (u->loader)
 		table_loader_get_stats(u->loader, &ret->loader);
-	if (u->pool)
-		table_pool_get_stats(u->pool, &pool);
-	ret->tables_loaded = pool.loaded;
-	ret->tables_evicted = pool.evicted;
-	ret->tables_refused = pool.refused;
-	ret->images_over_4g = pool.over_4g;
-	ret->no_slot = pool.no_slot;
-	ret->rules_expression = pool.expression;
-	ret->rules_unfit = pool.unfit;
-	ret->tables = pool.tables;
-	ret->rows = pool.rows;
-	ret->table_bytes = pool.words * sizeof(uint64_t);
 	ret->waiting = u->n_waiters;
 	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
 			    u->n_spaces * sizeof(struct space) +

@@ -115,7 +115,7 @@ struct unwinder {
 	size_t n_waiters, waiting_bytes;
 	uint64_t next_cookie;
 
-	struct unwinder_stats stats; /* but for what the loader and the pool know */
+	struct unwinder_stats stats; /* but for what the loader knows */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
