@@ -20,9 +20,7 @@
 #include "daemon/resolve/process.h"
 
 /* File systems round times, and clocks are set. */
-#define TIME_SLACK_NS INT64_C(2000000000)
-/* Far beyond whatever is compared with it. */
-#define TIME_MAX_S (INT64_MAX / 4 / 1000000000)
+#define TIME_SLACK_S 2
 
 struct jit_files {
 	int proc_fd;
@@ -174,37 +172,27 @@ static bool look_at_tmp(const struct jit_files *f, pid_t pid, struct mount_root 
 
 /* --- which files are believed ----------------------------------------------------------------- */
 
-/* A file's owner gives it any time, up to years that nanoseconds cannot count. */
-static int64_t bounded_ns(const struct timespec *t)
-{
-	int64_t s = t->tv_sec < -TIME_MAX_S  ? -TIME_MAX_S
-		    : t->tv_sec > TIME_MAX_S ? TIME_MAX_S
-					     : t->tv_sec;
-
-	return s * 1000000000 + t->tv_nsec;
-}
-
 /*
  * Whether the file was written during the program's life, as far as that is known. start_ns counts
  * what the machine slept, born_ns and died_ns do not: they are taken as if it had slept after the
- * birth and before the death, so that no good file is refused.
+ * birth and before the death, so that no good file is refused. Nothing is added to the file's time,
+ * which its owner may have set to any.
  */
 static bool is_within_lifetime(const struct process *p, const struct timespec *written)
 {
-	int64_t written_ns = bounded_ns(written);
 	int64_t booted_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 	int64_t slept_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
-	int64_t born_ns = (int64_t)p->born_ns;
+	int64_t born_ns = (int64_t)p->born_ns, died_ns = (int64_t)p->died_ns;
 
 	/* In a time namespace CLOCK_MONOTONIC may be ahead, which no sleep makes it. */
 	if (born_ns && slept_ns < 0)
 		born_ns += slept_ns;
 	if (born_ns < (int64_t)p->start_ns)
 		born_ns = (int64_t)p->start_ns;
-	if (born_ns && written_ns + TIME_SLACK_NS < booted_ns + born_ns)
+	if (born_ns && written->tv_sec < (booted_ns + born_ns) / (int64_t)NS_PER_S - TIME_SLACK_S)
 		return false;
-	return !p->died_ns ||
-	       written_ns <= booted_ns + slept_ns + (int64_t)p->died_ns + TIME_SLACK_NS;
+	return !died_ns || written->tv_sec <= (booted_ns + slept_ns + died_ns) / (int64_t)NS_PER_S +
+						      TIME_SLACK_S;
 }
 
 /*
@@ -314,15 +302,13 @@ static int look_for_perf_map(struct look *look)
 static bool has_jitdump_name(const struct look *look, const struct image *image)
 {
 	const char *slash = strrchr(image->path, '/');
-	char name[32];
+	char name[32], outer_name[32];
 
 	if (image->kind != IMAGE_FILE || !slash)
 		return false;
 	snprintf(name, sizeof(name), "jit-%d.dump", look->p->jit->inner_pid);
-	if (strcmp(slash + 1, name) == 0)
-		return true;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->p->pid);
-	return strcmp(slash + 1, name) == 0;
+	snprintf(outer_name, sizeof(outer_name), "jit-%d.dump", look->p->pid);
+	return strcmp(slash + 1, name) == 0 || strcmp(slash + 1, outer_name) == 0;
 }
 
 /*
