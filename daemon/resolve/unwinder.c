@@ -285,14 +285,14 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
-	if (!r)
-		r = spaces_publish(u);
-	if (!r && u->reader) {
+	if (r)
+		return r;
+	spaces_publish(u);
+	if (u->reader)
 		memory_reader_tick(u->reader, now_ns);
-		unwinder_receive_memory(u);
-	}
+	unwinder_receive_memory(u);
 	wait_expire(u, now_ns);
-	return r ? r : u->error;
+	return u->error;
 }
 
 int unwinder_sweep(struct unwinder *u, uint64_t now_ns)

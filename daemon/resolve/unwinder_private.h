@@ -131,8 +131,8 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event);
 /* @p has a sample that the kernel could not walk, or not to its end. */
 void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample);
 /* How a mapping of a process is told to walks: SLOT_NONE and no image for what is no file. */
-int spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
-int spaces_publish(struct unwinder *u);
+void spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
+void spaces_publish(struct unwinder *u);
 void spaces_sweep(struct unwinder *u);
 /* The host's memory goes away. */
 void spaces_forget(struct unwinder *u);

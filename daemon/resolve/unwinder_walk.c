@@ -60,16 +60,14 @@ static const struct unwind_mapping *moment_find_mapping(void *userdata, uint64_t
 {
 	struct moment *m = userdata;
 	const struct mapping *mapping = m->current;
-	int r;
 
 	if (mapping && mapping->start <= address && address < mapping->end)
 		return &m->found;
 	mapping = mappings_find(m->mappings, m->generation, address);
 	if (!mapping)
 		return NULL;
-	r = spaces_describe(m->u, mapping, &m->found);
-	unwinder_fail(m->u, r);
-	m->current = r ? NULL : mapping;
+	spaces_describe(m->u, mapping, &m->found);
+	m->current = mapping;
 	return &m->found;
 }
 
