@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "daemon/resolve/image_open.h"
 #include "tests/unit/resolve/image_fixture.h"
 
 struct fixture {
