@@ -30,12 +30,6 @@ struct jit_files {
 	size_t n;
 };
 
-/* A look at one process. */
-struct look {
-	struct jit_files *files;
-	struct process *p;
-};
-
 struct jit_file *jit_file_ref(struct jit_file *file)
 {
 	if (file)
@@ -199,18 +193,18 @@ static bool is_within_lifetime(const struct process *p, const struct timespec *w
  * Other names: whoever may link to a file that he cannot read (protected_hardlinks is a choice of
  * the host) would have it read to him.
  */
-static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
+static bool jit_file_is_accepted(const struct process *p, const struct stat *st)
 {
 	const mode_t others = S_IWGRP | S_IWOTH;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
-	       (st->st_uid == look->p->jit->uid || st->st_uid == 0) &&
-	       is_within_lifetime(look->p, &st->st_mtim);
+	       (st->st_uid == p->jit->uid || st->st_uid == 0) &&
+	       is_within_lifetime(p, &st->st_mtim);
 }
 
-static void jit_files_note_refused(struct look *look, bool *refused)
+static void jit_files_note_refused(struct jit_files *f, bool *refused)
 {
-	look->files->n_refused += !*refused;
+	f->n_refused += !*refused;
 	*refused = true;
 }
 
@@ -232,11 +226,13 @@ static bool is_known_jit_file(struct jit_files *f, struct jit_file *known, uint6
 	return true;
 }
 
-/* Takes @fd over if all goes well, and puts the file in the place of *to. */
-static int jit_files_add(struct look *look, int *fd, const struct stat *st, const char *path,
-			 struct jit_file **to)
+/*
+ * Takes @fd over if all goes well, and puts the file in the place of *to. What was inherited names
+ * none of the code that is run now, then.
+ */
+static int jit_files_add(struct jit_files *f, struct process *p, int *fd, const struct stat *st,
+			 const char *path, struct jit_file **to)
 {
-	struct jit_files *f = look->files;
 	struct jit_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
@@ -250,12 +246,17 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 	}
 	jit_files_make_room(f);
 	file->id = f->next_id++;
-	file->is_jitdump = to == &look->p->jit->jitdump;
+	file->is_jitdump = to == &p->jit->jitdump;
 	file->device = st->st_dev;
 	file->inode = st->st_ino;
 	file->fd = steal_fd(fd);
 	file->used = f->n_looks;
 	f->held[f->n++] = file;
+	if (p->jit->is_inherited) {
+		jit_file_unref(steal_ptr(&p->jit->perf_map));
+		jit_file_unref(steal_ptr(&p->jit->jitdump));
+		p->jit->is_inherited = false;
+	}
 	jit_file_unref(*to);
 	*to = jit_file_ref(file);
 	return 0;
@@ -267,10 +268,10 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
  * In the directory itself, neither a link nor a mount; first named, without asking anything of its
  * file system.
  */
-static int look_for_perf_map(struct look *look)
+static int look_for_perf_map(struct jit_files *f, struct process *p)
 {
 	const uint64_t resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-	struct jit_process *jit = look->p->jit;
+	struct jit_process *jit = p->jit;
 	cleanup(closep) int named = -1;
 	cleanup(closep) int fd = -1;
 	struct statx stx = {};
@@ -285,68 +286,67 @@ static int look_for_perf_map(struct look *look)
 	if (named < 0 && errno == ENOENT)
 		return 0;
 	if (named >= 0 && mount_root_stat(named, &stx) &&
-	    is_known_jit_file(look->files, jit->perf_map,
-			      makedev(stx.stx_dev_major, stx.stx_dev_minor), stx.stx_ino))
+	    is_known_jit_file(f, jit->perf_map, makedev(stx.stx_dev_major, stx.stx_dev_minor),
+			      stx.stx_ino))
 		return 0;
 	if (S_ISREG(stx.stx_mode))
 		fd = debug_files_reopen(named);
-	if (fd >= 0 && fstat(fd, &st) == 0 && jit_file_is_accepted(look, &st))
-		return jit_files_add(look, &fd, &st, path, &jit->perf_map);
-	jit_files_note_refused(look, &jit->map_refused);
+	if (fd >= 0 && fstat(fd, &st) == 0 && jit_file_is_accepted(p, &st))
+		return jit_files_add(f, p, &fd, &st, path, &jit->perf_map);
+	jit_files_note_refused(f, &jit->map_refused);
 	return 0;
 }
 
 /* --- jitdumps --------------------------------------------------------------------------------- */
 
 /* The pid may be the one inside or, from a program that asks its host, the one outside. */
-static bool has_jitdump_name(const struct look *look, const struct image *image)
+static bool has_jitdump_name(const struct process *p, const struct image *image)
 {
 	const char *slash = strrchr(image->path, '/');
 	char name[32], outer_name[32];
 
 	if (image->kind != IMAGE_FILE || !slash)
 		return false;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->p->jit->inner_pid);
-	snprintf(outer_name, sizeof(outer_name), "jit-%d.dump", look->p->pid);
+	snprintf(name, sizeof(name), "jit-%d.dump", p->jit->inner_pid);
+	snprintf(outer_name, sizeof(outer_name), "jit-%d.dump", p->pid);
 	return strcmp(slash + 1, name) == 0 || strcmp(slash + 1, outer_name) == 0;
 }
 
 /*
- * The image's file was opened with care already (image_open.h), or refused and counted there: it is
- * the one that is mapped.
+ * The image's file was opened with care already (image_table.h), or refused and counted there: it
+ * is the one that is mapped.
  */
-static int accept_jitdump(struct look *look, struct image *image)
+static int accept_jitdump(struct jit_files *f, struct process *p, struct image *image)
 {
-	struct jit_process *jit = look->p->jit;
+	struct jit_process *jit = p->jit;
 	cleanup(closep) int fd = -1;
 	struct stat st;
 
 	if (image->fd < 0 || fstat(image->fd, &st) < 0 ||
-	    is_known_jit_file(look->files, jit->jitdump, st.st_dev, st.st_ino))
+	    is_known_jit_file(f, jit->jitdump, st.st_dev, st.st_ino))
 		return 0;
-	if (jit_file_is_accepted(look, &st))
+	if (jit_file_is_accepted(p, &st))
 		fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		return jit_files_add(look, &fd, &st, image->path, &jit->jitdump);
-	jit_files_note_refused(look, &jit->dump_refused);
+		return jit_files_add(f, p, &fd, &st, image->path, &jit->jitdump);
+	jit_files_note_refused(f, &jit->dump_refused);
 	return 0;
 }
 
-static int look_for_jitdump(struct look *look)
+static int look_for_jitdump(struct jit_files *f, struct process *p)
 {
-	uint32_t version = mappings_version(look->p->mappings) + 1;
+	uint32_t version = mappings_version(p->mappings) + 1;
 	const struct mapping *all;
 	size_t n;
 	int r = 0;
 
-	if (look->p->jit->version == version &&
-	    (!look->p->jit->jitdump || is_held(look->p->jit->jitdump)))
+	if (p->jit->version == version && (!p->jit->jitdump || is_held(p->jit->jitdump)))
 		return 0;
-	look->p->jit->version = version;
-	all = mappings_get_open(look->p->mappings, &n);
+	p->jit->version = version;
+	all = mappings_get_open(p->mappings, &n);
 	for (size_t i = 0; i < n && !r; i++)
-		if (has_jitdump_name(look, all[i].image))
-			r = accept_jitdump(look, all[i].image);
+		if (has_jitdump_name(p, all[i].image))
+			r = accept_jitdump(f, p, all[i].image);
 	return r;
 }
 
@@ -356,12 +356,10 @@ static int look_for_jitdump(struct look *look)
  * Whether the process still lives is asked last: its number was no other's before, then. One that
  * is gone keeps what was known of it.
  */
-static int look_at_proc(struct look *look)
+static int look_at_proc(struct jit_files *f, struct process *p)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
-	struct jit_process *jit = look->p->jit;
-	const struct process *p = look->p;
-	struct jit_files *f = look->files;
+	struct jit_process *jit = p->jit;
 	struct proc_status status;
 	int r = mount_roots_get(f->roots, p->pid, &root);
 
@@ -375,7 +373,7 @@ static int look_at_proc(struct look *look)
 	jit->inner_pid = status.inner_pid;
 	jit->uid = status.uids[1];
 	if (!look_at_tmp(f, p->pid, root))
-		jit_files_note_refused(look, &jit->map_refused);
+		jit_files_note_refused(f, &jit->map_refused);
 	mount_root_unref(jit->root);
 	jit->root = steal_ptr(&root);
 	return 0;
@@ -386,44 +384,20 @@ static bool has_files(const struct jit_process *jit)
 	return jit && !jit->is_inherited && (jit->perf_map || jit->jitdump);
 }
 
-/* Has its own by now? Then what was inherited names none of the code that is run now. */
-static int find_jit_files(struct look *look)
-{
-	struct jit_process *jit = look->p->jit, inherited = {0};
-	int r = 0;
-
-	if (jit->is_inherited) {
-		inherited.perf_map = steal_ptr(&jit->perf_map);
-		inherited.jitdump = steal_ptr(&jit->jitdump);
-		jit->is_inherited = false;
-	}
-	if (!look->p->died_ns)
-		r = look_at_proc(look);
-	if (!r && jit->inner_pid)
-		r = look_for_perf_map(look);
-	if (!r && jit->inner_pid)
-		r = look_for_jitdump(look);
-	if (has_files(jit)) {
-		jit_file_unref(inherited.perf_map);
-		jit_file_unref(inherited.jitdump);
-	} else if (inherited.perf_map || inherited.jitdump) {
-		jit->perf_map = inherited.perf_map;
-		jit->jitdump = inherited.jitdump;
-		jit->is_inherited = true;
-	}
-	return r;
-}
-
 static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
-	struct look look = {.files = f, .p = p};
 	struct jit_process *jit = p->jit;
-	int r;
+	int r = 0;
 
 	if (f->proc_fd < 0)
 		return 0;
 	f->n_looks++;
-	r = find_jit_files(&look);
+	if (!p->died_ns)
+		r = look_at_proc(f, p);
+	if (!r && jit->inner_pid)
+		r = look_for_perf_map(f, p);
+	if (!r && jit->inner_pid)
+		r = look_for_jitdump(f, p);
 	jit->looked_ns = now_ns;
 	if (!jit->pause_ns || has_files(jit))
 		jit->pause_ns = JIT_LOOK_NS;

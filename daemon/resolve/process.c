@@ -506,6 +506,6 @@ void process_table_get_stats(struct process_table *t, struct process_table_stats
 {
 	t->stats.n_images = image_table_count(t->images);
 	t->stats.avoided_files = image_table_avoided(t->images);
-	t->stats.refused_jit_files = t->jit_files ? jit_files_refused(t->jit_files) : 0;
+	t->stats.refused_jit_files = jit_files_refused(t->jit_files);
 	*ret = t->stats;
 }

@@ -44,7 +44,6 @@ struct table_loader {
 	bool is_probing;
 	int proven; /* process of the worker that has answered the probe */
 	struct table_loader_stats stats;
-	char told[sizeof(((struct worker_stats *)NULL)->why)]; /* the trouble that was logged */
 };
 
 void table_result_free(struct table_result *result)
@@ -132,7 +131,6 @@ static void mark_image_bad(struct table_loader *l, struct image *image)
 
 	worker_get_stats(l->worker, &worker);
 	l->stats.last_bad_ns = clock_ns(CLOCK_MONOTONIC);
-	strcpy(l->told, worker.why);
 	text_clean(image->path, strlen(image->path), l->stats.last_bad_image,
 		   sizeof(l->stats.last_bad_image) - 1);
 	if (!atomic_exchange(&image->is_bad, true))
@@ -148,10 +146,9 @@ static void table_loader_log_trouble(struct table_loader *l)
 	struct worker_stats worker;
 
 	worker_get_stats(l->worker, &worker);
-	strcpy(l->stats.trouble, worker.why);
-	if (strcmp(l->told, worker.why) == 0)
+	if (strcmp(l->stats.trouble, worker.why) == 0)
 		return;
-	strcpy(l->told, worker.why);
+	strcpy(l->stats.trouble, worker.why);
 	log_warning("image worker for unwind tables: %s; images wait for the next worker",
 		    worker.why);
 }
@@ -242,7 +239,7 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	l->working = NULL;
 	l->is_probing = false;
 	if (outcome == WORKER_E_OK) {
-		l->told[0] = l->stats.trouble[0] = '\0';
+		l->stats.trouble[0] = '\0';
 		if (was_probing)
 			l->proven = worker_pid(l->worker);
 	} else if (outcome == WORKER_E_REST || was_probing) {
