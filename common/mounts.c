@@ -57,19 +57,6 @@ bool mounts_next(const char **text, const char *end, struct mounts_mount *ret, b
 	return true;
 }
 
-enum mounts_kind mounts_kind(const char *text, size_t length, uint32_t device_major,
-			     uint32_t device_minor)
-{
-	const char *end = text + length;
-	struct mounts_mount m;
-	bool good;
-
-	while (mounts_next(&text, end, &m, &good))
-		if (good && m.device_major == device_major && m.device_minor == device_minor)
-			return m.is_fuse ? MOUNTS_FUSE : MOUNTS_OTHER;
-	return MOUNTS_ABSENT;
-}
-
 bool mounts_find(const char *text, size_t length, uint64_t id, struct mounts_mount *ret)
 {
 	const char *end = text + length;

@@ -33,15 +33,6 @@ struct mounts_mount {
  */
 bool mounts_next(const char **text, const char *end, struct mounts_mount *ret, bool *ret_good);
 
-enum mounts_kind {
-	MOUNTS_ABSENT, /* the device is not mounted there, as far as the text goes */
-	MOUNTS_FUSE,
-	MOUNTS_OTHER,
-};
-
-/* What file system is on this device. */
-enum mounts_kind mounts_kind(const char *text, size_t length, uint32_t device_major,
-			     uint32_t device_minor);
 /* The mount of that number. False: it is not there, as far as the text goes. */
 bool mounts_find(const char *text, size_t length, uint64_t id, struct mounts_mount *ret);
 /* Whether any file system there is FUSE; also if the text was cut, so that one may be. */

@@ -166,16 +166,13 @@ static int legacy_collect_chains(const struct view *view, const struct legacy_pa
 
 static bool mapped_file_is_deleted(const struct image *image)
 {
+	cleanup(closep) int fd = -1;
 	struct stat st;
-	bool gone;
-	int fd;
 
 	if (image->kind != IMAGE_FILE)
 		return false;
 	fd = image_borrow_file(image);
-	gone = fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
-	image_return_file(image, fd);
-	return gone;
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
 /* seq_file_path() in the kernel: a newline in a path is written \012. */

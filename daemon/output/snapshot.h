@@ -12,7 +12,7 @@
 
 #include "common/store/contents.h"
 #include "daemon/aggregate/aggregate.h"
-#include "daemon/resolve/jit_file.h"
+#include "daemon/resolve/jit_files.h"
 #include "daemon/resolve/mappings.h"
 
 /*

@@ -17,6 +17,7 @@
 
 #include "common/error.h"
 #include "daemon/output/symbols_private.h"
+#include "daemon/resolve/lent_fd.h"
 
 #define DEADLINE_NS    UINT64_C(5000000000)
 #define DEBUG_OPEN_MAX 32 /* images with open debug files */
@@ -289,8 +290,9 @@ static int symbols_read_headers(struct symbols *s, struct symbols_entry *e, stru
 int symbols_headers(struct symbols *s, struct image *image)
 {
 	const struct symbols_key key = symbols_image_key(image);
+	cleanup(closep) int fd = -1;
 	struct symbols_entry *e;
-	int fd, r;
+	int r;
 
 	if (image->kind != IMAGE_FILE || image_has_headers(image) || atomic_load(&image->is_bad))
 		return 0;
@@ -301,7 +303,6 @@ int symbols_headers(struct symbols *s, struct image *image)
 	fd = image_borrow_file(image);
 	if (fd >= 0)
 		r = symbols_read_headers(s, e, image, fd);
-	image_return_file(image, fd);
 	symbols_recount_entry(s, e);
 	return r;
 }
@@ -441,7 +442,7 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 		.max_bytes = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX,
 		.by_address = want_lines,
 	};
-	int fd, r;
+	int r;
 
 	r = symbols_get_entry(s, &key, &q.e);
 	if (r)
@@ -452,11 +453,11 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 	if (r)
 		return r;
 	if (q.n_missing && !q.e->is_nameless && !atomic_load(&image->is_bad)) {
-		fd = is_vdso ? s->asker.vdso_fd : image_borrow_file(image);
+		cleanup(closep) int own = is_vdso ? -1 : image_borrow_file(image);
+		int fd = is_vdso ? s->asker.vdso_fd : own;
+
 		if (fd >= 0)
 			r = symbols_ask_image(s, &q, image, fd, depth);
-		if (!is_vdso)
-			image_return_file(image, fd);
 	}
 	return symbols_end(s, &q, r, ret);
 }
@@ -543,17 +544,17 @@ int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t
 		/* A jitdump has lines, which differ within one range of code. */
 		.by_address = file->is_jitdump,
 	};
-	int fd, r = symbols_get_entry(s, &key, &q.e);
+	int r = symbols_get_entry(s, &key, &q.e);
 
 	if (!r)
 		r = question_begin(&q, SYMBOLS_FUNCTIONS);
 	if (r)
 		return r;
 	if (n && !atomic_load(&file->is_bad)) {
-		fd = jit_file_borrow(file);
+		cleanup(closep) int fd = lent_fd_borrow(&file->fd);
+
 		if (fd >= 0)
 			r = symbols_ask_jit(s, &q, file, fd);
-		jit_file_return(file, fd);
 	}
 	return symbols_end(s, &q, r, ret);
 }

@@ -23,7 +23,7 @@
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/symbols_names.h"
 #include "daemon/resolve/image.h"
-#include "daemon/resolve/jit_file.h"
+#include "daemon/resolve/jit_files.h"
 
 struct file_opener;
 struct symbols;

@@ -12,6 +12,7 @@
 #include "daemon/output/context.h"
 #include "daemon/output/symbols_private.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 
 #define DEBUG_DIR "/usr/lib/debug/"
@@ -175,12 +176,11 @@ int debug_finder_look(struct debug_finder *f, struct image_debug *d, struct imag
 		return r;
 	d->has_looked[depth] = true;
 	if (image->root)
-		opening.root_fd = mount_root_borrow(image->root);
+		opening.root_fd = lent_fd_borrow(&image->root->fd);
 	r = debug_choice_make(&world, image->path, known ? known : &facts, depth == SYMBOLS_LINES,
 			      &d->choice);
 	d->given_up = opening.is_given_up ? f->window : 0;
-	if (image->root)
-		mount_root_return(image->root, opening.root_fd);
+	closep(&opening.root_fd);
 	f->n_open += image_debug_is_open(d);
 	return r;
 }

@@ -35,18 +35,11 @@ void image_unref(struct image *image)
 	free(image);
 }
 
-/* Counting who uses the file is no change of the image. */
+/* To note that the file is used is no change of the image. */
 int image_borrow_file(const struct image *image)
 {
-	struct image *counted = (struct image *)(uintptr_t)image;
-
-	atomic_store(&counted->is_used, true);
-	return lent_fd_borrow(&counted->fd, &counted->n_lent);
-}
-
-void image_return_file(const struct image *image, int fd)
-{
-	lent_fd_return(&((struct image *)(uintptr_t)image)->n_lent, fd);
+	atomic_store(&((struct image *)(uintptr_t)image)->is_used, true);
+	return lent_fd_borrow(&image->fd);
 }
 
 int image_set_headers(struct image *image, const struct elf_summary *elf, const struct go_build *go)

@@ -41,7 +41,6 @@ struct image {
 	uint64_t size, mtime_ns, ctime_ns; /* of the open file; 0 if it could not be opened */
 	/* Read-only, or -1. The main thread uses it as it is; others borrow it, see below. */
 	atomic_int fd;
-	atomic_uint n_lent;
 	atomic_bool is_used;     /* was borrowed since the table last looked for files to close */
 	struct mount_root *root; /* where it was first seen: a reference; NULL unknown */
 	_Atomic(struct image_headers *) headers; /* set once, see image_set_headers() */
@@ -53,11 +52,10 @@ void image_unref(struct image *image);
 DEFINE_CLEANUP(struct image *, image_unref)
 
 /*
- * Any thread that holds a reference: the file, which stays open until it is returned, or -1: there
- * is none (any more). Does not change what the image is.
+ * Any thread that holds a reference: a descriptor of the file, the caller's, or -1: there is none
+ * (any more). Does not change what the image is.
  */
 int image_borrow_file(const struct image *image);
-void image_return_file(const struct image *image, int fd);
 
 /*
  * What the file's headers say; @elf and @go are copied, NULL: it is no ELF file, or one that cannot

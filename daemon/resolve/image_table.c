@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A hash by what makes a file the same leads to the newest image of it; a list has all that anybody
+ * refers to, in the order of use. Files are named first, judged, and then opened.
+ */
 #include "daemon/resolve/image_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 #include <uthash.h>
 #include <utlist.h>
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/resolve/image_open.h"
+#include "common/mounts.h"
+#include "common/worker/debug_files.h"
 #include "daemon/resolve/lent_fd.h"
 
 /* An image without a file may get one when somebody else maps it, but not at every mapping. */
@@ -43,8 +54,7 @@ struct held {
 
 struct image_table {
 	struct mount_roots *roots;
-	struct image_opener *opener;
-	bool has_files; /* else none is opened */
+	int proc_fd; /* -1: no file is opened */
 	uint64_t next_id;
 	struct held *newest; /* by identity */
 	struct held *held;   /* list */
@@ -54,6 +64,148 @@ struct image_table {
 	uint64_t n_avoided;
 };
 
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* Of memfds and the like, which are mounted nowhere; 0: unknown. */
+static dev_t device_of_shared_memory(void)
+{
+	static dev_t device;
+	struct stat st;
+
+	if (!device) {
+		cleanup(closep) int fd = memfd_create("profd", MFD_CLOEXEC);
+
+		if (fd >= 0 && fstat(fd, &st) == 0)
+			device = st.st_dev;
+	}
+	return device;
+}
+
+/* proc_pid_map_files(5): names are the mapping's bounds, in hexadecimal without leading zeros. */
+static int image_name_by_map_file(int proc_fd, const struct image_key *key)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%d/map_files/%" PRIx64 "-%" PRIx64, key->pid, key->start,
+		 key->end);
+	return openat(proc_fd, name, O_PATH | O_CLOEXEC);
+}
+
+/*
+ * Below the process's root; a process that is gone most likely saw the same files as we do.
+ * *ret_avoided: not without asking a file system that may be FUSE.
+ */
+static int image_name_by_path(int proc_fd, struct mount_roots *roots, const struct image_key *key,
+			      bool *ret_avoided)
+{
+	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	pid_t pid = key->pid;
+
+	if (mount_roots_get(roots, pid, &root) != MOUNT_ROOT_E_OK) {
+		pid = 0;
+		if (mount_roots_get(roots, pid, &root) != MOUNT_ROOT_E_OK)
+			return -1;
+	}
+	return mount_root_open_path(proc_fd, pid, root->fd, key->path, 0, ret_avoided);
+}
+
+/*
+ * By the mount that the file was found through, which cannot go away as long as it is open: among
+ * ours, else among those of the process. One in neither is taken for FUSE: mounts that were
+ * detached, that the process's root does not reach, or that come behind very many others are not
+ * found, and all that can be arranged. Devices differ from what stat(2) says on btrfs, where mounts
+ * tell the right one, and on overlays.
+ */
+static int image_check_mount(int proc_fd, const struct image_key *key, const struct statx *stx,
+			     bool *ret_is_local)
+{
+	struct mounts_mount mount;
+
+	if (!(stx->stx_mask & STATX_MNT_ID))
+		return IMAGE_OPEN_E_NONE;
+	if (!mount_root_find_mount(proc_fd, key->pid, stx->stx_mnt_id, &mount) || mount.is_fuse)
+		return IMAGE_OPEN_E_AVOIDED;
+	*ret_is_local = mount.device_major != key->device_major ||
+			mount.device_minor != key->device_minor;
+	return *ret_is_local && !mount.is_overlay ? IMAGE_OPEN_E_NONE : IMAGE_OPEN_E_OK;
+}
+
+/* FUSE has no block device, but for fuseblk, which only root can mount. */
+static int image_check_file(int proc_fd, const struct image_key *key, int named, bool *ret_is_local)
+{
+	struct statx stx;
+	bool same_device;
+
+	if (!mount_root_stat(named, &stx) || !S_ISREG(stx.stx_mode) || stx.stx_ino != key->inode)
+		return IMAGE_OPEN_E_NONE;
+	same_device = stx.stx_dev_major == key->device_major &&
+		      stx.stx_dev_minor == key->device_minor;
+	*ret_is_local = false;
+	if (same_device && (stx.stx_dev_major || makedev(stx.stx_dev_major, stx.stx_dev_minor) ==
+							 device_of_shared_memory()))
+		return IMAGE_OPEN_E_OK;
+	return image_check_mount(proc_fd, key, &stx, ret_is_local);
+}
+
+static uint64_t timespec_ns(struct timespec ts)
+{
+	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Size and times of an open file. False: they cannot be told. */
+static bool image_file_stat(int fd, struct image_file *ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	ret->size = (uint64_t)st.st_size;
+	ret->mtime_ns = timespec_ns(st.st_mtim);
+	ret->ctime_ns = timespec_ns(st.st_ctim);
+	return true;
+}
+
+/* What @named names, which is consumed. */
+static int image_open_checked(int proc_fd, const struct image_key *key, int named_fd,
+			      struct image_file *ret)
+{
+	cleanup(closep) int named = named_fd;
+	cleanup(closep) int fd = -1;
+	struct image_file file;
+	int r;
+
+	if (named < 0)
+		return IMAGE_OPEN_E_NONE;
+	r = image_check_file(proc_fd, key, named, &file.is_local);
+	if (r)
+		return r;
+	fd = debug_files_reopen(named);
+	if (fd < 0 || !image_file_stat(fd, &file))
+		return IMAGE_OPEN_E_NONE;
+	file.fd = steal_fd(&fd);
+	*ret = file;
+	return IMAGE_OPEN_E_OK;
+}
+
+int image_open(int proc_fd, struct mount_roots *roots, const struct image_key *key,
+	       struct image_file *ret)
+{
+	bool is_avoided = false;
+	int r, named;
+
+	if (proc_fd < 0)
+		return IMAGE_OPEN_E_NONE;
+	r = image_open_checked(proc_fd, key, image_name_by_map_file(proc_fd, key), ret);
+	if (r != IMAGE_OPEN_E_NONE)
+		return r;
+	/* Gone from there by now, or another library may be at its very addresses. */
+	named = image_name_by_path(proc_fd, roots, key, &is_avoided);
+	r = image_open_checked(proc_fd, key, named, ret);
+	return is_avoided ? IMAGE_OPEN_E_AVOIDED : r;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
 int image_table_new(struct image_table **ret, int proc_fd)
 {
 	cleanup(image_table_freep) struct image_table *t = calloc(1, sizeof(*t));
@@ -62,13 +214,11 @@ int image_table_new(struct image_table **ret, int proc_fd)
 
 	if (!t)
 		return error_origin(-ENOMEM);
-	t->has_files = proc_fd >= 0;
+	t->proc_fd = proc_fd;
 	t->next_id = 1;
 	/* The other half is for sockets, events and the files being written. */
 	t->max_open = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur / 2 : 256;
-	r = mount_roots_new(&t->roots, proc_fd, MOUNT_ROOTS_MAX);
-	if (!r)
-		r = image_opener_new(&t->opener, proc_fd, t->roots);
+	r = mount_roots_new(&t->roots, proc_fd);
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
@@ -95,13 +245,17 @@ static void held_remove(struct image_table *t, struct held *h)
 	free(h);
 }
 
+struct mount_roots *image_table_roots(struct image_table *t)
+{
+	return t->roots;
+}
+
 void image_table_free(struct image_table *t)
 {
 	if (!t)
 		return;
 	while (t->held)
 		held_remove(t, t->held);
-	image_opener_free(t->opener);
 	mount_roots_free(t->roots);
 	free(t);
 }
@@ -128,7 +282,7 @@ static void image_table_make_room(struct image_table *t)
 		DL_APPEND(t->held, h);
 		if (h->image->fd < 0 || atomic_exchange(&h->image->is_used, false))
 			continue;
-		lent_fd_give_up(&h->image->fd, &h->image->n_lent);
+		lent_fd_give_up(&h->image->fd);
 		t->n_open--;
 		h->retry_ns = 0;
 	}
@@ -154,7 +308,7 @@ static int image_table_open_file(struct image_table *t, const struct image_key *
 
 	if (r)
 		return r;
-	r = image_open(t->opener, key, &file);
+	r = image_open(t->proc_fd, t->roots, key, &file);
 	*ret_is_avoided = r == IMAGE_OPEN_E_AVOIDED;
 	if (r)
 		return 0;
@@ -300,7 +454,7 @@ static struct held *image_table_choose(const struct image_table *t, struct held 
 		old = h;
 	}
 	*ret_old = old;
-	return old && (!t->has_files || now < old->retry_ns) ? old : NULL;
+	return old && (t->proc_fd < 0 || now < old->retry_ns) ? old : NULL;
 }
 
 static int image_table_make_image(struct image_table *t, const struct image_key *key,
@@ -315,7 +469,7 @@ static int image_table_make_image(struct image_table *t, const struct image_key 
 	r = image_new(t, key, kind, &image);
 	if (r)
 		return r;
-	if (kind == IMAGE_FILE && t->has_files)
+	if (kind == IMAGE_FILE && t->proc_fd >= 0)
 		r = image_table_open_file(t, key, image, &is_local, &is_avoided);
 	if (r || (old && image->fd < 0)) {
 		image_unref(image);

@@ -7,8 +7,6 @@
  * device, as the kernel names it in the record of a mapping, unchanged in size and times. Build ids
  * and paths are labels that anybody can forge, and play no part.
  *
- * How files are opened, and which are not, is image_open.h's.
- *
  * At most half of RLIMIT_NOFILE are open at a time, those of images that were replaced or deleted
  * included. Beyond that, the one that was used the longest time ago is closed: its image has no
  * file any more, and when it is mapped anew, it is a new image.
@@ -22,6 +20,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/resolve/image.h"
+#include "daemon/resolve/mount_root.h"
 
 /* What a mapping says of the file behind it. */
 struct image_key {
@@ -33,6 +32,44 @@ struct image_key {
 	uint64_t start, end;
 };
 
+/*
+ * Opens the file behind a mapping without trusting anybody: through /proc/PID/map_files where that
+ * is allowed and still leads to it, else below the root of the process, where symbolic links cannot
+ * leave that root.
+ *
+ * A process can exchange what it maps, and what lies at a path, between the kernel's record and our
+ * look at it. So the file is first only named (O_PATH), then judged by what the kernel says of it,
+ * and only then opened, through the name's descriptor: it must be a regular file, with the inode
+ * that was mapped, and not on FUSE. Whoever serves FUSE could stop profd for good, so nothing is
+ * asked of such a file system; files of mounts that are nowhere in sight might be on one and are
+ * left alone as well. Paths are walked in the kernel's cache only, where mapped files nearly always
+ * are, unless no FUSE is in sight. What remains is a network file system whose server hangs, and
+ * FUSE below an overlay.
+ */
+enum {
+	IMAGE_OPEN_E_OK,
+	IMAGE_OPEN_E_NONE,    /* gone, not allowed, or another file */
+	IMAGE_OPEN_E_AVOIDED, /* it is on FUSE, or may be */
+};
+
+struct image_file {
+	int fd; /* read-only */
+	/*
+	 * It has the inode number that was mapped, but a device that differs: overlays do that
+	 * before Linux 6.8, by naming the file below. The kernel does not vouch that it is the same
+	 * file as that of another process, then.
+	 */
+	bool is_local;
+	uint64_t size, mtime_ns, ctime_ns;
+};
+
+/*
+ * @proc_fd: a directory fd of /proc; -1: no file is opened. Returns IMAGE_OPEN_E_*; *ret->fd is the
+ * caller's. Blocks for the disk at most.
+ */
+int image_open(int proc_fd, struct mount_roots *roots, const struct image_key *key,
+	       struct image_file *ret);
+
 struct image_table;
 
 /* @proc_fd: a directory fd of /proc, borrowed; -1: no file is opened (a replay). */
@@ -40,6 +77,8 @@ int image_table_new(struct image_table **ret, int proc_fd);
 void image_table_free(struct image_table *t);
 DEFINE_CLEANUP(struct image_table *, image_table_free)
 
+/* Of the processes that map images, and of others who want theirs; lives as long as @t. */
+struct mount_roots *image_table_roots(struct image_table *t);
 /* Finds or makes the image. *ret is a new reference. Returns 0 or negative errno. */
 int image_table_get(struct image_table *t, const struct image_key *key, struct image **ret);
 /* Forgets the images that nobody else refers to. Call it now and then. */

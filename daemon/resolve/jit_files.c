@@ -13,46 +13,64 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/mounts.h"
-#include "common/read_end.h"
-#include "daemon/resolve/jit_file.h"
+#include "common/worker/debug_files.h"
 #include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 
-#define STATUS_BYTES_MAX 65536
 /* File systems round times, and clocks are set. */
-#define TIME_SLACK_NS INT64_C(2000000000)
-/* Far beyond whatever is compared with it. */
-#define TIME_MAX_S (INT64_MAX / 4 / 1000000000)
+#define TIME_SLACK_S 2
 
 struct jit_files {
 	int proc_fd;
 	uint64_t next_id, n_looks, n_refused;
-	struct mount_roots *dirs;             /* /tmp of processes */
+	struct mount_roots *roots;
 	struct jit_file *held[JIT_FILES_MAX]; /* references */
 	size_t n;
 };
 
-/* A look at one process. */
-struct look {
-	struct jit_files *files;
-	struct process *p;
-};
-
-int jit_files_new(struct jit_files **ret, int proc_fd)
+struct jit_file *jit_file_ref(struct jit_file *file)
 {
-	cleanup(jit_files_freep) struct jit_files *f = calloc(1, sizeof(*f));
-	int r;
+	if (file)
+		atomic_fetch_add(&file->n_references, 1);
+	return file;
+}
+
+void jit_file_unref(struct jit_file *file)
+{
+	if (!file || atomic_fetch_sub(&file->n_references, 1) != 1)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file);
+}
+
+bool jit_file_is_for(const struct image *image)
+{
+	static const char *const prefixes[] = {"/memfd:", "/dev/shm/", "/dev/zero", "/SYSV"};
+
+	if (image->kind == IMAGE_ANON)
+		return true;
+	if (image->kind != IMAGE_FILE || image_elf(image))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (strncmp(image->path, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+int jit_files_new(struct jit_files **ret, int proc_fd, struct mount_roots *roots)
+{
+	struct jit_files *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return error_origin(-ENOMEM);
 	f->proc_fd = proc_fd;
+	f->roots = roots;
 	f->next_id = 1;
-	r = mount_roots_new(&f->dirs, proc_fd, JIT_DIRS_MAX);
-	if (r)
-		return r;
-	*ret = steal_ptr(&f);
+	*ret = f;
 	return 0;
 }
 
@@ -62,7 +80,7 @@ static void jit_files_remove(struct jit_files *f, size_t i)
 	struct jit_file *file = f->held[i];
 
 	f->held[i] = f->held[--f->n];
-	lent_fd_give_up(&file->fd, &file->n_lent);
+	lent_fd_give_up(&file->fd);
 	jit_file_unref(file);
 }
 
@@ -72,7 +90,6 @@ void jit_files_free(struct jit_files *f)
 		return;
 	while (f->n)
 		jit_files_remove(f, f->n - 1);
-	mount_roots_free(f->dirs);
 	free(f);
 }
 
@@ -81,7 +98,6 @@ void jit_files_sweep(struct jit_files *f)
 	for (size_t i = f->n; i-- > 0;)
 		if (atomic_load(&f->held[i]->n_references) == 1)
 			jit_files_remove(f, i);
-	mount_roots_sweep(f->dirs);
 }
 
 size_t jit_files_count(const struct jit_files *f)
@@ -100,7 +116,7 @@ void jit_process_free(struct jit_process *jit)
 		return;
 	jit_file_unref(jit->perf_map);
 	jit_file_unref(jit->jitdump);
-	mount_root_unref(jit->dir);
+	mount_root_unref(jit->root);
 	free(jit);
 }
 
@@ -119,125 +135,77 @@ static void jit_files_make_room(struct jit_files *f)
 	jit_files_remove(f, oldest);
 }
 
-/* --- directories
- * ---------------------------------------------------------------------------------- */
-
-enum {
-	JIT_DIRS_E_OK,
-	JIT_DIRS_E_NONE,    /* it has none, or is gone */
-	JIT_DIRS_E_REFUSED, /* it cannot be reached without asking FUSE, as far as can be told */
-};
-
 /*
- * The temporary directory of the process @pid, whose directory in /proc is @pid_fd: what is /tmp
- * below its root. It is kept open once for all processes that share it, and known not to be on
- * FUSE, which cannot change while it is open. *ret is a new reference. Returns JIT_DIRS_E_* or
- * negative errno.
+ * The temporary directory below the process's root: root->tmp_fd becomes what /tmp is there
+ * now, if that is known not to be on FUSE, which cannot change while it is open. False: there is
+ * one that cannot be reached without asking FUSE, as far as can be told.
  */
-static int jit_dirs_get(struct jit_files *f, pid_t pid, int pid_fd, struct mount_root **ret)
+static bool look_at_tmp(const struct jit_files *f, pid_t pid, struct mount_root *root)
 {
-	cleanup(closep) int root_fd = openat(pid_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(closep) int fd = -1;
-	cleanup(mount_root_unrefp) struct mount_root *dir = NULL;
-	struct mount_root *known;
 	struct mounts_mount mount;
-	bool is_refused = false;
 	struct statx stx;
-	int r;
+	bool is_refused;
 
-	if (root_fd >= 0)
-		fd = mount_root_open_path(f->proc_fd, pid, root_fd, "/tmp", O_DIRECTORY,
-					  &is_refused);
+	fd = mount_root_open_path(f->proc_fd, pid, root->fd, "/tmp", O_DIRECTORY, &is_refused);
 	if (fd < 0)
-		return is_refused ? JIT_DIRS_E_REFUSED : JIT_DIRS_E_NONE;
+		return !is_refused;
 	if (!mount_root_stat(fd, &stx) || !(stx.stx_mask & STATX_MNT_ID))
-		return JIT_DIRS_E_REFUSED;
-	r = mount_root_new(&dir, &fd, &stx);
-	if (r)
-		return r;
-	known = mount_roots_find(f->dirs, dir);
-	if (!known) {
-		if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) ||
-		    mount.is_fuse)
-			return JIT_DIRS_E_REFUSED;
-		known = mount_roots_add(f->dirs, steal_ptr(&dir));
-	}
-	*ret = mount_root_ref(known);
-	return JIT_DIRS_E_OK;
-}
-
-/*
- * The file @name in the directory itself, neither link nor mount: opened without asking anything of
- * its file system (O_PATH). -1 and errno: ENOENT there is none, EBADF the directory is closed;
- * anything else: what bears the name is a mount, say.
- */
-static int jit_dir_name(const struct mount_root *dir, const char *name)
-{
-	/* A closed directory's is EBADF. */
-	return mount_root_open_below(dir->fd, name, O_NOFOLLOW,
-				     RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV);
+		return false;
+	if (root->tmp_fd >= 0 && root->tmp_mount == stx.stx_mnt_id &&
+	    root->tmp_inode == stx.stx_ino)
+		return true;
+	if (!mount_root_find_mount(f->proc_fd, pid, stx.stx_mnt_id, &mount) || mount.is_fuse)
+		return false;
+	closep(&root->tmp_fd);
+	root->tmp_fd = steal_fd(&fd);
+	root->tmp_mount = stx.stx_mnt_id;
+	root->tmp_inode = stx.stx_ino;
+	return true;
 }
 
 /* --- which files are believed ----------------------------------------------------------------- */
 
-/* A file's owner gives it any time, up to years that nanoseconds cannot count. */
-static int64_t bounded_ns(const struct timespec *t)
-{
-	int64_t s = t->tv_sec < -TIME_MAX_S  ? -TIME_MAX_S
-		    : t->tv_sec > TIME_MAX_S ? TIME_MAX_S
-					     : t->tv_sec;
-
-	return s * 1000000000 + t->tv_nsec;
-}
-
 /*
  * Whether the file was written during the program's life, as far as that is known. start_ns counts
  * what the machine slept, born_ns and died_ns do not: they are taken as if it had slept after the
- * birth and before the death, so that no good file is refused.
+ * birth and before the death, so that no good file is refused. Nothing is added to the file's time,
+ * which its owner may have set to any.
  */
 static bool is_within_lifetime(const struct process *p, const struct timespec *written)
 {
-	int64_t written_ns = bounded_ns(written);
 	int64_t booted_ns = (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 	int64_t slept_ns = (int64_t)(clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC));
-	int64_t born_ns = (int64_t)p->born_ns;
+	int64_t born_ns = (int64_t)p->born_ns, died_ns = (int64_t)p->died_ns;
 
 	/* In a time namespace CLOCK_MONOTONIC may be ahead, which no sleep makes it. */
 	if (born_ns && slept_ns < 0)
 		born_ns += slept_ns;
 	if (born_ns < (int64_t)p->start_ns)
 		born_ns = (int64_t)p->start_ns;
-	if (born_ns && written_ns + TIME_SLACK_NS < booted_ns + born_ns)
+	if (born_ns && written->tv_sec < (booted_ns + born_ns) / (int64_t)NS_PER_S - TIME_SLACK_S)
 		return false;
-	return !p->died_ns ||
-	       written_ns <= booted_ns + slept_ns + (int64_t)p->died_ns + TIME_SLACK_NS;
+	return !died_ns || written->tv_sec <= (booted_ns + slept_ns + died_ns) / (int64_t)NS_PER_S +
+						      TIME_SLACK_S;
 }
 
 /*
  * Other names: whoever may link to a file that he cannot read (protected_hardlinks is a choice of
  * the host) would have it read to him.
  */
-static bool jit_file_is_accepted(const struct look *look, const struct stat *st)
+static bool jit_file_is_accepted(const struct process *p, const struct stat *st)
 {
 	const mode_t others = S_IWGRP | S_IWOTH;
 
 	return S_ISREG(st->st_mode) && !(st->st_mode & others) && st->st_nlink <= 1 &&
-	       (st->st_uid == look->p->jit->uid || st->st_uid == 0) &&
-	       is_within_lifetime(look->p, &st->st_mtim);
+	       (st->st_uid == p->jit->uid || st->st_uid == 0) &&
+	       is_within_lifetime(p, &st->st_mtim);
 }
 
-/* What was not looked at so closely: a directory out of reach, a mount in the file's place. */
-static const struct jit_refused dir_refused = {.inode = UINT64_MAX};
-static const struct jit_refused mount_refused = {.inode = UINT64_MAX - 1};
-
-/* @refused: what was refused before in the same place. */
-static void jit_files_note_refused(struct look *look, struct jit_refused *refused,
-				   struct jit_refused what)
+static void jit_files_note_refused(struct jit_files *f, bool *refused)
 {
-	if (refused->device == what.device && refused->inode == what.inode)
-		return;
-	*refused = what;
-	look->files->n_refused++;
+	f->n_refused += !*refused;
+	*refused = true;
 }
 
 /* --- what was found --------------------------------------------------------------------------- */
@@ -258,11 +226,13 @@ static bool is_known_jit_file(struct jit_files *f, struct jit_file *known, uint6
 	return true;
 }
 
-/* Takes @fd over if all goes well, and puts the file in the place of *to. */
-static int jit_files_add(struct look *look, int *fd, const struct stat *st, const char *path,
-			 struct jit_file **to)
+/*
+ * Takes @fd over if all goes well, and puts the file in the place of *to. What was inherited names
+ * none of the code that is run now, then.
+ */
+static int jit_files_add(struct jit_files *f, struct process *p, int *fd, const struct stat *st,
+			 const char *path, struct jit_file **to)
 {
-	struct jit_files *f = look->files;
 	struct jit_file *file = calloc(1, sizeof(*file));
 
 	if (!file)
@@ -276,12 +246,17 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 	}
 	jit_files_make_room(f);
 	file->id = f->next_id++;
-	file->is_jitdump = to == &look->p->jit->jitdump;
+	file->is_jitdump = to == &p->jit->jitdump;
 	file->device = st->st_dev;
 	file->inode = st->st_ino;
 	file->fd = steal_fd(fd);
 	file->used = f->n_looks;
 	f->held[f->n++] = file;
+	if (p->jit->is_inherited) {
+		jit_file_unref(steal_ptr(&p->jit->perf_map));
+		jit_file_unref(steal_ptr(&p->jit->jitdump));
+		p->jit->is_inherited = false;
+	}
 	jit_file_unref(*to);
 	*to = jit_file_ref(file);
 	return 0;
@@ -289,130 +264,118 @@ static int jit_files_add(struct look *look, int *fd, const struct stat *st, cons
 
 /* --- perf maps -------------------------------------------------------------------------------- */
 
-static int look_for_perf_map(struct look *look)
+/*
+ * In the directory itself, neither a link nor a mount; first named, without asking anything of its
+ * file system.
+ */
+static int look_for_perf_map(struct jit_files *f, struct process *p)
 {
-	struct jit_process *jit = look->p->jit;
-	struct jit_refused file;
+	const uint64_t resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+	struct jit_process *jit = p->jit;
 	cleanup(closep) int named = -1;
 	cleanup(closep) int fd = -1;
-	struct statx stx;
+	struct statx stx = {};
 	struct stat st;
 	char path[64];
 
-	if (!jit->dir)
+	if (!jit->root || jit->root->tmp_fd < 0)
 		return 0;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", jit->inner_pid);
-	named = jit_dir_name(jit->dir, path + strlen("/tmp/"));
-	if (named < 0 && (errno == ENOENT || errno == EBADF))
+	named = mount_root_open_below(jit->root->tmp_fd, path + strlen("/tmp/"), O_NOFOLLOW,
+				      resolve);
+	if (named < 0 && errno == ENOENT)
 		return 0;
-	if (named < 0 || !mount_root_stat(named, &stx)) {
-		jit_files_note_refused(look, &jit->refused_map, mount_refused);
-		return 0;
-	}
-	file.device = makedev(stx.stx_dev_major, stx.stx_dev_minor);
-	file.inode = stx.stx_ino;
-	if (is_known_jit_file(look->files, jit->perf_map, file.device, file.inode))
+	if (named >= 0 && mount_root_stat(named, &stx) &&
+	    is_known_jit_file(f, jit->perf_map, makedev(stx.stx_dev_major, stx.stx_dev_minor),
+			      stx.stx_ino))
 		return 0;
 	if (S_ISREG(stx.stx_mode))
-		fd = mount_root_reopen(named);
-	if (fd < 0 || fstat(fd, &st) < 0 || !jit_file_is_accepted(look, &st)) {
-		jit_files_note_refused(look, &jit->refused_map, file);
-		return 0;
-	}
-	return jit_files_add(look, &fd, &st, path, &jit->perf_map);
+		fd = debug_files_reopen(named);
+	if (fd >= 0 && fstat(fd, &st) == 0 && jit_file_is_accepted(p, &st))
+		return jit_files_add(f, p, &fd, &st, path, &jit->perf_map);
+	jit_files_note_refused(f, &jit->map_refused);
+	return 0;
 }
 
 /* --- jitdumps --------------------------------------------------------------------------------- */
 
 /* The pid may be the one inside or, from a program that asks its host, the one outside. */
-static bool has_jitdump_name(const struct look *look, const struct image *image)
+static bool has_jitdump_name(const struct process *p, const struct image *image)
 {
 	const char *slash = strrchr(image->path, '/');
-	char name[32];
+	char name[32], outer_name[32];
 
 	if (image->kind != IMAGE_FILE || !slash)
 		return false;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->p->jit->inner_pid);
-	if (strcmp(slash + 1, name) == 0)
-		return true;
-	snprintf(name, sizeof(name), "jit-%d.dump", look->p->pid);
-	return strcmp(slash + 1, name) == 0;
+	snprintf(name, sizeof(name), "jit-%d.dump", p->jit->inner_pid);
+	snprintf(outer_name, sizeof(outer_name), "jit-%d.dump", p->pid);
+	return strcmp(slash + 1, name) == 0 || strcmp(slash + 1, outer_name) == 0;
 }
 
 /*
- * The image's file was opened with care already (image_open.h), or refused and counted there: it is
- * the one that is mapped.
+ * The image's file was opened with care already (image_table.h), or refused and counted there: it
+ * is the one that is mapped.
  */
-static int accept_jitdump(struct look *look, struct image *image)
+static int accept_jitdump(struct jit_files *f, struct process *p, struct image *image)
 {
-	struct jit_process *jit = look->p->jit;
+	struct jit_process *jit = p->jit;
 	cleanup(closep) int fd = -1;
 	struct stat st;
 
 	if (image->fd < 0 || fstat(image->fd, &st) < 0 ||
-	    is_known_jit_file(look->files, jit->jitdump, st.st_dev, st.st_ino))
+	    is_known_jit_file(f, jit->jitdump, st.st_dev, st.st_ino))
 		return 0;
-	if (jit_file_is_accepted(look, &st))
+	if (jit_file_is_accepted(p, &st))
 		fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		return jit_files_add(look, &fd, &st, image->path, &jit->jitdump);
-	jit_files_note_refused(look, &jit->refused_dump,
-			       (struct jit_refused){.device = st.st_dev, .inode = st.st_ino});
+		return jit_files_add(f, p, &fd, &st, image->path, &jit->jitdump);
+	jit_files_note_refused(f, &jit->dump_refused);
 	return 0;
 }
 
-static int look_for_jitdump(struct look *look)
+static int look_for_jitdump(struct jit_files *f, struct process *p)
 {
-	uint32_t version = mappings_version(look->p->mappings) + 1;
+	uint32_t version = mappings_version(p->mappings) + 1;
 	const struct mapping *all;
 	size_t n;
 	int r = 0;
 
-	if (look->p->jit->version == version &&
-	    (!look->p->jit->jitdump || is_held(look->p->jit->jitdump)))
+	if (p->jit->version == version && (!p->jit->jitdump || is_held(p->jit->jitdump)))
 		return 0;
-	look->p->jit->version = version;
-	all = mappings_get_open(look->p->mappings, &n);
+	p->jit->version = version;
+	all = mappings_get_open(p->mappings, &n);
 	for (size_t i = 0; i < n && !r; i++)
-		if (has_jitdump_name(look, all[i].image))
-			r = accept_jitdump(look, all[i].image);
+		if (has_jitdump_name(p, all[i].image))
+			r = accept_jitdump(f, p, all[i].image);
 	return r;
 }
 
 /* --- processes -------------------------------------------------------------------------------- */
 
 /*
- * The directory in /proc, which is of one process for ever, is opened before it is asked whether
- * that one lives: so it is either the one that is meant, or one that is gone.
+ * Whether the process still lives is asked last: its number was no other's before, then. One that
+ * is gone keeps what was known of it.
  */
-static int look_at_proc(struct look *look)
+static int look_at_proc(struct jit_files *f, struct process *p)
 {
-	cleanup(mount_root_unrefp) struct mount_root *dir = NULL;
-	const struct process *p = look->p;
-	cleanup(closep) int pid_fd = -1;
-	cleanup(freep) char *text = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	struct jit_process *jit = p->jit;
 	struct proc_status status;
-	char name[32];
-	size_t length;
-	int r;
+	int r = mount_roots_get(f->roots, p->pid, &root);
 
-	snprintf(name, sizeof(name), "%d", p->pid);
-	pid_fd = openat(look->files->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (pid_fd < 0 || !proc_is_process(look->files->proc_fd, p->pid, p->start_ns) ||
-	    read_end_text(pid_fd, "status", STATUS_BYTES_MAX, &text, &length))
-		return 0;
-	proc_parse_status(text, &status);
-	if (!status.has_uids || status.inner_pid <= 0)
-		return 0;
-	look->p->jit->inner_pid = status.inner_pid;
-	look->p->jit->uid = status.uids[1];
-	r = jit_dirs_get(look->files, p->pid, pid_fd, &dir);
-	if (r == JIT_DIRS_E_REFUSED)
-		jit_files_note_refused(look, &look->p->jit->refused_map, dir_refused);
+	if (!r)
+		r = proc_read_status(f->proc_fd, p->pid, &status);
 	if (r)
 		return r < 0 ? r : 0;
-	mount_root_unref(look->p->jit->dir);
-	look->p->jit->dir = steal_ptr(&dir);
+	if (!status.has_uids || status.inner_pid <= 0 ||
+	    !proc_is_process(f->proc_fd, p->pid, p->start_ns))
+		return 0;
+	jit->inner_pid = status.inner_pid;
+	jit->uid = status.uids[1];
+	if (!look_at_tmp(f, p->pid, root))
+		jit_files_note_refused(f, &jit->map_refused);
+	mount_root_unref(jit->root);
+	jit->root = steal_ptr(&root);
 	return 0;
 }
 
@@ -421,44 +384,20 @@ static bool has_files(const struct jit_process *jit)
 	return jit && !jit->is_inherited && (jit->perf_map || jit->jitdump);
 }
 
-/* Has its own by now? Then what was inherited names none of the code that is run now. */
-static int find_jit_files(struct look *look)
-{
-	struct jit_process *jit = look->p->jit, inherited = {0};
-	int r = 0;
-
-	if (jit->is_inherited) {
-		inherited.perf_map = steal_ptr(&jit->perf_map);
-		inherited.jitdump = steal_ptr(&jit->jitdump);
-		jit->is_inherited = false;
-	}
-	if (!look->p->died_ns)
-		r = look_at_proc(look);
-	if (!r && jit->inner_pid)
-		r = look_for_perf_map(look);
-	if (!r && jit->inner_pid)
-		r = look_for_jitdump(look);
-	if (has_files(jit)) {
-		jit_file_unref(inherited.perf_map);
-		jit_file_unref(inherited.jitdump);
-	} else if (inherited.perf_map || inherited.jitdump) {
-		jit->perf_map = inherited.perf_map;
-		jit->jitdump = inherited.jitdump;
-		jit->is_inherited = true;
-	}
-	return r;
-}
-
 static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
-	struct look look = {.files = f, .p = p};
 	struct jit_process *jit = p->jit;
-	int r;
+	int r = 0;
 
 	if (f->proc_fd < 0)
 		return 0;
 	f->n_looks++;
-	r = find_jit_files(&look);
+	if (!p->died_ns)
+		r = look_at_proc(f, p);
+	if (!r && jit->inner_pid)
+		r = look_for_perf_map(f, p);
+	if (!r && jit->inner_pid)
+		r = look_for_jitdump(f, p);
 	jit->looked_ns = now_ns;
 	if (!jit->pause_ns || has_files(jit))
 		jit->pause_ns = JIT_LOOK_NS;

@@ -1,38 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/resolve/lent_fd.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
-#define GIVEN_UP (1u << 31)
+/* Between reading a number and copying its descriptor, nobody closes it: it would be another's. */
+static pthread_mutex_t lent_fd_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/*
- * The descriptor is read before it is counted as lent: there is only one in a lifetime, and
- * counting fails once it was given up.
- */
-int lent_fd_borrow(atomic_int *fd, atomic_uint *n_lent)
+int lent_fd_borrow(const atomic_int *fd)
 {
-	int lent = atomic_load(fd);
-	unsigned n = atomic_load(n_lent);
+	int copy = -1;
 
-	if (lent < 0)
-		return -1;
-	do {
-		if (n & GIVEN_UP)
-			return -1;
-	} while (!atomic_compare_exchange_weak(n_lent, &n, n + 1));
-	return lent;
+	pthread_mutex_lock(&lent_fd_lock);
+	if (*fd >= 0)
+		copy = fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&lent_fd_lock);
+	return copy;
 }
 
-void lent_fd_return(atomic_uint *n_lent, int fd)
+void lent_fd_give_up(atomic_int *fd)
 {
-	if (fd >= 0 && atomic_fetch_sub(n_lent, 1) == (GIVEN_UP | 1))
-		close(fd);
-}
-
-void lent_fd_give_up(atomic_int *fd, atomic_uint *n_lent)
-{
-	int given_up = atomic_exchange(fd, -1);
-
-	if (given_up >= 0 && atomic_fetch_or(n_lent, GIVEN_UP) == 0)
-		close(given_up);
+	pthread_mutex_lock(&lent_fd_lock);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	pthread_mutex_unlock(&lent_fd_lock);
 }

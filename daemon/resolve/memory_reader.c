@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -35,24 +34,17 @@ struct memory_reader_answer {
 	uint8_t data[MEMORY_READ_MAX];
 };
 
-enum pending_state {
-	PENDING_FREE,
-	PENDING_ASKED,
-	PENDING_LOST, /* to be answered with nothing */
-};
-
-struct memory_reader_pending {
-	enum pending_state state;
-	uint64_t id, cookie;
-	uint64_t since_ns; /* first tick that saw it; 0: none did */
-};
-
 struct memory_reader {
 	struct keeper keeper;
-	int epoll_fd; /* over the keeper's data socket and the next one */
-	int lost_fd;  /* eventfd: readable while there are lost requests */
-	uint64_t next_id;
-	struct memory_reader_pending pending[MEMORY_READS_MAX];
+	int epoll_fd; /* borrowed: watches the keeper's data socket */
+	/*
+	 * Cookies of what is under way, in the order in which it was asked for and is answered. Of
+	 * the first n_lost no answer will come.
+	 */
+	uint64_t asked[MEMORY_READS_MAX];
+	unsigned n_asked, n_lost;
+	uint64_t newest;                    /* the last cookie */
+	uint64_t since_ns;                  /* first tick that saw asked[0]; 0: none did */
 	struct memory_reader_answer answer; /* taken last */
 };
 
@@ -107,7 +99,7 @@ static void memory_reader_serve(int data_fd, uint64_t first_id, void *memory)
 /* Its data socket is new. */
 static int listen_to_keeper(struct memory_reader *m)
 {
-	struct epoll_event event = {.events = EPOLLIN};
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = m->keeper.data_fd};
 
 	if (m->keeper.data_fd >= 0 &&
 	    epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->keeper.data_fd, &event) < 0)
@@ -115,22 +107,14 @@ static int listen_to_keeper(struct memory_reader *m)
 	return 0;
 }
 
-int memory_reader_new(struct memory_reader **ret)
+int memory_reader_new(struct memory_reader **ret, int epoll_fd)
 {
 	cleanup(memory_reader_freep) struct memory_reader *m = calloc(1, sizeof(*m));
-	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
 	if (!m)
 		return error_origin(-ENOMEM);
-	m->keeper.data_fd = m->keeper.control_fd = -1;
-	m->epoll_fd = m->lost_fd = -1;
-	m->next_id = 1;
-	m->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	m->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (m->epoll_fd < 0 || m->lost_fd < 0 ||
-	    epoll_ctl(m->epoll_fd, EPOLL_CTL_ADD, m->lost_fd, &event) < 0)
-		return error_origin(-errno);
+	m->epoll_fd = epoll_fd;
 	r = keeper_init(&m->keeper, &(struct keeper_job){
 					    .keeper_name = "profd-memory",
 					    .servant_name = "profd-reader",
@@ -150,132 +134,75 @@ void memory_reader_free(struct memory_reader *m)
 	if (!m)
 		return;
 	keeper_deinit(&m->keeper);
-	closep(&m->lost_fd);
-	closep(&m->epoll_fd);
 	free(m);
-}
-
-int memory_reader_fd(const struct memory_reader *m)
-{
-	return m->epoll_fd;
-}
-
-/* What is under way is answered with nothing. */
-static void memory_reader_fail_all(struct memory_reader *m)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < MEMORY_READS_MAX; i++) {
-		if (m->pending[i].state != PENDING_ASKED)
-			continue;
-		m->pending[i].state = PENDING_LOST;
-		any = true;
-	}
-	if (any)
-		eventfd_write(m->lost_fd, 1);
 }
 
 static void lose_keeper(struct memory_reader *m)
 {
 	epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, m->keeper.data_fd, NULL);
 	keeper_lose(&m->keeper);
-	memory_reader_fail_all(m);
-}
-
-static struct memory_reader_pending *find_pending(struct memory_reader *m, enum pending_state state,
-						  uint64_t id)
-{
-	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
-		if (m->pending[i].state == state &&
-		    (state != PENDING_ASKED || m->pending[i].id == id))
-			return &m->pending[i];
-	return NULL;
+	m->n_lost = m->n_asked;
 }
 
 int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
 			  size_t length)
 {
 	const struct memory_reader_request request = {
-		.id = m->next_id,
+		.id = cookie,
 		.address = address,
 		.length = length < MEMORY_READ_MAX ? (uint32_t)length : MEMORY_READ_MAX,
 		.pid = pid,
 	};
-	struct memory_reader_pending *pending = find_pending(m, PENDING_FREE, 0);
 
-	if (!pending || m->keeper.data_fd < 0)
+	if (m->n_asked == MEMORY_READS_MAX || m->keeper.data_fd < 0)
 		return MEMORY_READER_E_BUSY;
 	if (send(m->keeper.data_fd, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			lose_keeper(m);
 		return MEMORY_READER_E_BUSY;
 	}
-	*pending = (struct memory_reader_pending){
-		.state = PENDING_ASKED,
-		.id = m->next_id++,
-		.cookie = cookie,
-	};
+	m->newest = m->asked[m->n_asked++] = cookie;
 	return MEMORY_READER_E_OK;
 }
 
-static bool memory_reader_pop_lost(struct memory_reader *m, uint64_t *ret_cookie)
+/* The oldest of what is under way has its answer, or will have none. */
+static uint64_t memory_reader_pop(struct memory_reader *m)
 {
-	struct memory_reader_pending *pending = find_pending(m, PENDING_LOST, 0);
-	eventfd_t n;
+	uint64_t cookie = m->asked[0];
 
-	if (!pending)
-		return false;
-	pending->state = PENDING_FREE;
-	*ret_cookie = pending->cookie;
-	if (!find_pending(m, PENDING_LOST, 0))
-		eventfd_read(m->lost_fd, &n);
-	return true;
+	m->n_asked--;
+	memmove(m->asked, m->asked + 1, m->n_asked * sizeof(*m->asked));
+	m->since_ns = 0;
+	return cookie;
 }
 
 bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
 			   size_t *ret_length)
 {
-	struct memory_reader_pending *pending;
 	ssize_t r;
 
-	while (m->keeper.data_fd >= 0) {
+	while (m->keeper.data_fd >= 0 && !m->n_lost) {
 		r = recv(m->keeper.data_fd, &m->answer, sizeof(m->answer), MSG_DONTWAIT);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
-			break;
+			return false;
 		if (r < (ssize_t)offsetof(struct memory_reader_answer, data)) {
 			lose_keeper(m);
 			break;
 		}
-		pending = find_pending(m, PENDING_ASKED, m->answer.id);
-		if (!pending)
-			continue;
-		pending->state = PENDING_FREE;
-		*ret_cookie = pending->cookie;
+		if (!m->n_asked || m->answer.id != m->asked[0])
+			continue; /* of a reader that was replaced */
+		*ret_cookie = memory_reader_pop(m);
 		*ret_data = m->answer.data;
 		*ret_length = (size_t)r - offsetof(struct memory_reader_answer, data);
 		return true;
 	}
-	if (!memory_reader_pop_lost(m, ret_cookie))
+	if (!m->n_lost)
 		return false;
+	m->n_lost--;
+	*ret_cookie = memory_reader_pop(m);
 	*ret_data = m->answer.data;
 	*ret_length = 0;
 	return true;
-}
-
-static bool is_overdue(struct memory_reader *m, uint64_t now_ns)
-{
-	bool overdue = false;
-
-	for (unsigned i = 0; i < MEMORY_READS_MAX; i++) {
-		struct memory_reader_pending *pending = &m->pending[i];
-
-		if (pending->state != PENDING_ASKED)
-			continue;
-		if (!pending->since_ns)
-			pending->since_ns = now_ns;
-		overdue |= now_ns - pending->since_ns > TIMEOUT_NS;
-	}
-	return overdue;
 }
 
 void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
@@ -289,8 +216,12 @@ void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
 			keeper_lose(&m->keeper);
 		return;
 	}
-	if (!is_overdue(m, now_ns) || poll(&answers, 1, 0) != 0)
+	if (!m->n_asked)
 		return;
-	memory_reader_fail_all(m);
-	keeper_replace(&m->keeper, m->next_id);
+	if (!m->since_ns)
+		m->since_ns = now_ns;
+	if (now_ns - m->since_ns <= TIMEOUT_NS || poll(&answers, 1, 0) != 0)
+		return;
+	m->n_lost = m->n_asked;
+	keeper_replace(&m->keeper, m->newest + 1);
 }

@@ -23,9 +23,9 @@ struct memory_reader;
 /*
  * Forks: call it before there are threads, and before much is mapped, which the children keep. They
  * have no fds but their sockets, and die with the calling thread. No SIGCHLD comes of them, but for
- * the end of all.
+ * the end of all. @epoll_fd (borrowed) is readable when there is an answer of a child.
  */
-int memory_reader_new(struct memory_reader **ret);
+int memory_reader_new(struct memory_reader **ret, int epoll_fd);
 /* Waits for the children to end, some tenths of a second at most. */
 void memory_reader_free(struct memory_reader *m);
 DEFINE_CLEANUP(struct memory_reader *, memory_reader_free)
@@ -37,12 +37,10 @@ enum {
 
 /*
  * Asks for up to @length bytes (at most MEMORY_READ_MAX) at @address of @pid. The answer comes
- * under @cookie. Never blocks. Returns MEMORY_READER_E_* or negative errno.
+ * under @cookie, which is greater than the one before. Never blocks. Returns MEMORY_READER_E_*.
  */
 int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
 			  size_t length);
-/* Readable when there is an answer. Always the same one. */
-int memory_reader_fd(const struct memory_reader *m);
 /*
  * Hands out one answer: cookie, data (borrowed until the next call) and its length, which is
  * shorter than asked for where memory ended, 0 where nothing could be read. False: none is there.
@@ -50,9 +48,9 @@ int memory_reader_fd(const struct memory_reader *m);
 bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
 			   size_t *ret_length);
 /*
- * @now_ns: CLOCK_MONOTONIC. A request that is older than 200 ms, counted from the first tick that
- * saw it, costs the child its life; what it had not answered is answered with nothing. Not while
- * answers wait to be taken: then it is the caller who is late.
+ * @now_ns: CLOCK_MONOTONIC. An answer that takes longer than 200 ms, counted from the first tick
+ * that awaited it, costs the child its life; what it had not answered is answered with nothing, to
+ * be received right after. Not while answers wait to be taken: then it is the caller who is late.
  */
 void memory_reader_tick(struct memory_reader *m, uint64_t now_ns);
 

@@ -26,7 +26,7 @@ struct mount_roots {
 	int proc_fd;
 	uint64_t n_calls, next_id;
 	struct mount_root *held[MOUNT_ROOTS_MAX]; /* references */
-	size_t n, max;
+	size_t n;
 };
 
 struct mount_root *mount_root_ref(struct mount_root *root)
@@ -42,27 +42,17 @@ void mount_root_unref(struct mount_root *root)
 		return;
 	if (root->fd >= 0)
 		close(root->fd);
+	closep(&root->tmp_fd);
 	free(root);
 }
 
-int mount_root_borrow(struct mount_root *root)
-{
-	return lent_fd_borrow(&root->fd, &root->n_lent);
-}
-
-void mount_root_return(struct mount_root *root, int fd)
-{
-	lent_fd_return(&root->n_lent, fd);
-}
-
-int mount_roots_new(struct mount_roots **ret, int proc_fd, size_t max)
+int mount_roots_new(struct mount_roots **ret, int proc_fd)
 {
 	struct mount_roots *roots = calloc(1, sizeof(*roots));
 
 	if (!roots)
 		return error_origin(-ENOMEM);
 	roots->proc_fd = proc_fd;
-	roots->max = max;
 	roots->next_id = 1;
 	*ret = roots;
 	return 0;
@@ -74,7 +64,9 @@ static void mount_roots_remove(struct mount_roots *roots, size_t i)
 	struct mount_root *root = roots->held[i];
 
 	roots->held[i] = roots->held[--roots->n];
-	lent_fd_give_up(&root->fd, &root->n_lent);
+	lent_fd_give_up(&root->fd);
+	closep(&root->tmp_fd);
+	root->tmp_fd = -1;
 	mount_root_unref(root);
 }
 
@@ -154,15 +146,6 @@ int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, 
 	return text && !*ret_refused ? mount_root_open_below(root_fd, path, flags, resolve) : -1;
 }
 
-/* O_NONBLOCK: a lease's holder need not be waited for (fcntl(2)). */
-int mount_root_reopen(int named_fd)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", named_fd);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 /* FUSE would ask whoever serves it, but for AT_STATX_DONT_SYNC. */
 bool mount_root_stat(int fd, struct statx *ret)
 {
@@ -202,22 +185,6 @@ static bool mount_namespace_is_ours(int proc_fd, pid_t pid)
 	       theirs.st_dev == ours.st_dev;
 }
 
-int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx)
-{
-	struct mount_root *root = calloc(1, sizeof(*root));
-
-	if (!root)
-		return error_origin(-ENOMEM);
-	root->n_references = 1;
-	root->mount = stx->stx_mask & STATX_MNT_ID ? stx->stx_mnt_id : 0;
-	root->inode = stx->stx_ino;
-	root->device_major = stx->stx_dev_major;
-	root->device_minor = stx->stx_dev_minor;
-	root->fd = steal_fd(fd);
-	*ret = root;
-	return 0;
-}
-
 /*
  * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
  * but not as long as the directory is open.
@@ -225,20 +192,30 @@ int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx)
 static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(closep) int fd = -1;
+	struct mount_root *root;
 	struct statx stx;
 	struct stat ns;
 	char name[64];
-	int r;
 
 	mount_root_proc_path(name, pid, "root");
 	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !mount_root_stat(fd, &stx))
 		return MOUNT_ROOT_E_GONE;
-	r = mount_root_new(ret, &fd, &stx);
-	if (r)
-		return r;
+	root = calloc(1, sizeof(*root));
+	if (!root)
+		return error_origin(-ENOMEM);
 	mount_root_proc_path(name, pid, "ns/mnt");
-	(*ret)->ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0;
+	*root = (struct mount_root){
+		.n_references = 1,
+		.ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0,
+		.mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0,
+		.inode = stx.stx_ino,
+		.device_major = stx.stx_dev_major,
+		.device_minor = stx.stx_dev_minor,
+		.fd = steal_fd(&fd),
+		.tmp_fd = -1,
+	};
+	*ret = root;
 	return MOUNT_ROOT_E_OK;
 }
 
@@ -248,7 +225,7 @@ static bool mount_root_equal(const struct mount_root *a, const struct mount_root
 	       a->device_major == b->device_major && a->device_minor == b->device_minor;
 }
 
-struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
+static struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like)
 {
 	for (size_t i = 0; i < roots->n; i++)
 		if (mount_root_equal(roots->held[i], like)) {
@@ -258,19 +235,19 @@ struct mount_root *mount_roots_find(struct mount_roots *roots, const struct moun
 	return NULL;
 }
 
-struct mount_root *mount_roots_add(struct mount_roots *roots, struct mount_root *root)
+/* Takes the reference over. */
+static void mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 {
 	size_t oldest = 0;
 
 	for (size_t i = 1; i < roots->n; i++)
 		if (roots->held[i]->used < roots->held[oldest]->used)
 			oldest = i;
-	if (roots->n == roots->max)
+	if (roots->n == MOUNT_ROOTS_MAX)
 		mount_roots_remove(roots, oldest);
 	root->id = roots->next_id++;
 	root->used = ++roots->n_calls;
 	roots->held[roots->n++] = root;
-	return root;
 }
 
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
@@ -287,7 +264,8 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 	held = mount_roots_find(roots, root);
 	if (!held) {
 		root->is_ours = mount_namespace_is_ours(roots->proc_fd, pid);
-		held = mount_roots_add(roots, steal_ptr(&root));
+		held = steal_ptr(&root);
+		mount_roots_add(roots, held);
 	}
 	look_for_fuse(roots, held, pid);
 	*ret = mount_root_ref(held);

@@ -10,9 +10,8 @@
  * An open root keeps file systems from being unmounted, and somebody can make namespaces without
  * end. So at most MOUNT_ROOTS_MAX are open; the one that was asked for the longest time ago gives
  * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
- * Other directories are kept in the same way (jit_files.c).
  *
- * References may be given back by any thread; all else is the main thread's, but for borrowing.
+ * References may be given back by any thread; all else is the main thread's, but for lent_fd.h.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -43,20 +42,18 @@ struct mount_root {
 	atomic_bool may_have_fuse;
 	/* CLOCK_MONOTONIC until when debug files are not looked for: something did not answer. */
 	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
-	atomic_int fd; /* O_PATH, or -1; other threads borrow it */
-	atomic_uint n_lent;
+	atomic_int fd; /* O_PATH, or -1: it had to make room; see lent_fd.h */
 	/* The main thread's: the number of the newest call that asked for it; when FUSE was looked
 	 * for, CLOCK_MONOTONIC. */
 	uint64_t used, looked_ns;
+	/* The same: the directory /tmp in it, or -1, and which it is; jit_files.c. */
+	int tmp_fd;
+	uint64_t tmp_mount, tmp_inode;
 };
 
 struct mount_root *mount_root_ref(struct mount_root *root);
 void mount_root_unref(struct mount_root *root);
 DEFINE_CLEANUP(struct mount_root *, mount_root_unref)
-
-/* Any thread that holds a reference. The descriptor, to be returned, or -1: it was closed. */
-int mount_root_borrow(struct mount_root *root);
-void mount_root_return(struct mount_root *root, int fd);
 
 enum {
 	MOUNT_ROOT_E_OK,
@@ -65,11 +62,8 @@ enum {
 
 struct mount_roots;
 
-/*
- * @proc_fd: a directory fd of /proc, borrowed; -1: every process is gone. At most @max, which is
- * not above MOUNT_ROOTS_MAX, are open at a time.
- */
-int mount_roots_new(struct mount_roots **ret, int proc_fd, size_t max);
+/* @proc_fd: a directory fd of /proc, borrowed; -1: every process is gone. */
+int mount_roots_new(struct mount_roots **ret, int proc_fd);
 void mount_roots_free(struct mount_roots *roots);
 DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
 
@@ -78,16 +72,6 @@ DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
  * Returns MOUNT_ROOT_E_* or negative errno.
  */
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
-/*
- * The same of any other directory, in a table that has no roots. A new one has *@fd (O_PATH), which
- * is taken over; @stx: mount_root_stat(). Returns 0 or -ENOMEM.
- */
-struct statx;
-int mount_root_new(struct mount_root **ret, int *fd, const struct statx *stx);
-/* The open one that is the same as @like, as used just now, or NULL. Borrowed. */
-struct mount_root *mount_roots_find(struct mount_roots *roots, const struct mount_root *like);
-/* Adds one that is not there, whose reference is taken over. Returns it, borrowed. */
-struct mount_root *mount_roots_add(struct mount_roots *roots, struct mount_root *root);
 /* Closes those that nobody else refers to. */
 void mount_roots_sweep(struct mount_roots *roots);
 size_t mount_roots_count(const struct mount_roots *roots);
@@ -104,6 +88,7 @@ char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length);
 struct mounts_mount;
 bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret);
 /* What stat(2) would say, and the number of the mount, without asking the file system. */
+struct statx;
 bool mount_root_stat(int fd, struct statx *ret);
 
 /* openat2(2) with O_PATH, which asks nothing of the file that is found. */
@@ -114,7 +99,5 @@ int mount_root_open_below(int dir_fd, const char *path, uint64_t flags, uint64_t
  */
 int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, uint64_t flags,
 			 bool *ret_refused);
-/* The very file that was opened with O_PATH, for reading. -1: it cannot be, or is leased. */
-int mount_root_reopen(int named_fd);
 
 #endif

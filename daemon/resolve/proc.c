@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,30 +57,7 @@ bool proc_is_process(int proc_fd, pid_t pid, uint64_t start_ns)
 	return !start_ns || stat.start_ticks == start_ns / tick_ns();
 }
 
-/*
- * The kernel escapes a newline as \012 and nothing else (fs/proc/task_mmu.c, show_map_vma()), not
- * even the backslash: a name that holds these four characters reads as one with a newline. What is
- * too long to be the name of a file that could be opened reads as in the kernel's own mmap records.
- */
-static void proc_copy_map_path(const struct maps_line *line, char path[PATH_MAX])
-{
-	const char *at = line->path, *end = at + line->path_length;
-	size_t n = 0;
-
-	while (at < end && n < PATH_MAX) {
-		bool is_newline = end - at >= 4 && memcmp(at, "\\012", 4) == 0;
-
-		path[n++] = is_newline ? '\n' : *at;
-		at += is_newline ? 4 : 1;
-	}
-	if (n == 0)
-		strcpy(path, "//anon");
-	else if (n == PATH_MAX)
-		strcpy(path, "//toolong");
-	else
-		path[n] = '\0';
-}
-
+/* A path is taken as the kernel writes it, with a newline as \012; one that is too long is cut. */
 int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct source_sink *sink)
 {
 	cleanup(freep) char *text = NULL;
@@ -96,7 +74,7 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 		if (!maps_parse(at, text + length, &line) || at[line.length] != '\n' ||
 		    !(line.prot & PROT_EXEC))
 			continue;
-		proc_copy_map_path(&line, path);
+		snprintf(path, sizeof(path), "%.*s", (int)line.path_length, line.path);
 		event.map.start = line.start;
 		event.map.length = line.end - line.start;
 		event.map.offset = line.offset;
@@ -105,7 +83,7 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 		event.map.inode = line.inode;
 		event.map.prot = line.prot;
 		event.map.flags = line.flags;
-		event.map.path = path;
+		event.map.path = path[0] ? path : "//anon";
 		sink->process_event(sink->userdata, &event);
 	}
 	return PROC_E_OK;

@@ -34,7 +34,7 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->only_uid = (uid_t)-1;
 	r = image_table_new(&t->images, proc_fd);
 	if (!r)
-		r = jit_files_new(&t->jit_files, proc_fd);
+		r = jit_files_new(&t->jit_files, proc_fd, image_table_roots(t->images));
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);
@@ -506,6 +506,6 @@ void process_table_get_stats(struct process_table *t, struct process_table_stats
 {
 	t->stats.n_images = image_table_count(t->images);
 	t->stats.avoided_files = image_table_avoided(t->images);
-	t->stats.refused_jit_files = t->jit_files ? jit_files_refused(t->jit_files) : 0;
+	t->stats.refused_jit_files = jit_files_refused(t->jit_files);
 	*ret = t->stats;
 }

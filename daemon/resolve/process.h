@@ -58,8 +58,7 @@ struct process {
 	uint64_t died_ns;  /* 0: alive */
 	uint64_t swept_ns; /* when a sweep found it dead first; 0: not yet */
 	bool kernel_thread;
-	bool unit_confirmed; /* /proc was asked */
-	bool unit_told;      /* by /proc, when it was asked last, or by the group; else inherited */
+	bool unit_told; /* by /proc, when it was asked last, or by the group; else inherited */
 	bool unit_is_of_group, group_known; /* of its group of version 2: process_place.c */
 	bool uid_known;                     /* and told the uid: not merely inherited */
 	bool only_uid;                      /* runs as uid alone, who may look into it (proc.h) */

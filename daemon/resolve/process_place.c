@@ -82,7 +82,7 @@ bool process_unit_is(const struct process_unit *unit, const char *service, const
 int process_table_confirm(struct process_table *t, struct process *p)
 {
 	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
-	if (p->unit_confirmed || process_newest(t, p->pid) != p)
+	if (p->asked_ns || process_newest(t, p->pid) != p)
 		return 0;
 	return process_table_confirm_again(t, p);
 }
@@ -120,7 +120,6 @@ int process_table_confirm_again(struct process_table *t, struct process *p)
 	uid_t uid;
 	int r;
 
-	p->unit_confirmed = true;
 	p->unit_told = p->kernel_thread;
 	p->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	if (p->kernel_thread)
@@ -153,7 +152,7 @@ static bool is_due(const struct process *p, const struct sample *sample)
 {
 	bool same_group = sample->cgroup_id == p->cgroup_id;
 
-	return !p->unit_confirmed ||
+	return !p->asked_ns ||
 	       sample->time_ns > p->asked_ns + (same_group ? ASK_AGAIN_NS : ASK_MOVED_NS);
 }
 
@@ -216,7 +215,7 @@ int process_place(struct process_table *t, struct process *p, const struct sampl
 
 	if (sample->kernel_thread && !p->kernel_thread) {
 		p->kernel_thread = true;
-		p->unit_confirmed = false;
+		p->asked_ns = 0;
 	}
 	/* /proc tells of the newest program of a pid; the others keep what they were known as. */
 	if (is_due(p, sample) && process_newest(t, p->pid) == p) {

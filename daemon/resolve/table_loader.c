@@ -44,7 +44,6 @@ struct table_loader {
 	bool is_probing;
 	int proven; /* process of the worker that has answered the probe */
 	struct table_loader_stats stats;
-	char told[sizeof(((struct worker_stats *)NULL)->why)]; /* the trouble that was logged */
 };
 
 void table_result_free(struct table_result *result)
@@ -103,19 +102,26 @@ static int result_new(struct table_result **ret, struct image *image, enum table
 	return 0;
 }
 
+enum table_state table_state_known(const struct image *image)
+{
+	const struct elf_summary *elf = image_elf(image);
+
+	if (image->kind == IMAGE_VDSO)
+		return TABLE_ABSENT;
+	if (image->kind != IMAGE_FILE ||
+	    (image_has_headers(image) && (!elf || elf->pointer_bytes != 8)))
+		return TABLE_NO_CFI;
+	return image->fd < 0 || atomic_load(&image->is_bad) ? TABLE_REFUSED : TABLE_ABSENT;
+}
+
 /* Known without a worker: *ret_state. */
 static bool is_settled(const struct table_loader *l, const struct image *image,
 		       enum table_state *ret_state)
 {
-	*ret_state = TABLE_NO_CFI;
-	if (image->kind == IMAGE_VDSO)
-		return l->vdso_fd < 0;
-	if (image->kind != IMAGE_FILE)
-		return true;
-	if (image_has_headers(image) && (!image_elf(image) || image_elf(image)->pointer_bytes != 8))
-		return true;
-	*ret_state = TABLE_REFUSED;
-	return image->fd < 0 || atomic_load(&image->is_bad);
+	*ret_state = table_state_known(image);
+	if (image->kind == IMAGE_VDSO && l->vdso_fd < 0)
+		*ret_state = TABLE_NO_CFI;
+	return *ret_state != TABLE_ABSENT;
 }
 
 /* The worker was lost over @image. */
@@ -125,7 +131,6 @@ static void mark_image_bad(struct table_loader *l, struct image *image)
 
 	worker_get_stats(l->worker, &worker);
 	l->stats.last_bad_ns = clock_ns(CLOCK_MONOTONIC);
-	strcpy(l->told, worker.why);
 	text_clean(image->path, strlen(image->path), l->stats.last_bad_image,
 		   sizeof(l->stats.last_bad_image) - 1);
 	if (!atomic_exchange(&image->is_bad, true))
@@ -141,10 +146,9 @@ static void table_loader_log_trouble(struct table_loader *l)
 	struct worker_stats worker;
 
 	worker_get_stats(l->worker, &worker);
-	strcpy(l->stats.trouble, worker.why);
-	if (strcmp(l->told, worker.why) == 0)
+	if (strcmp(l->stats.trouble, worker.why) == 0)
 		return;
-	strcpy(l->told, worker.why);
+	strcpy(l->stats.trouble, worker.why);
 	log_warning("image worker for unwind tables: %s; images wait for the next worker",
 		    worker.why);
 }
@@ -235,7 +239,7 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	l->working = NULL;
 	l->is_probing = false;
 	if (outcome == WORKER_E_OK) {
-		l->told[0] = l->stats.trouble[0] = '\0';
+		l->stats.trouble[0] = '\0';
 		if (was_probing)
 			l->proven = worker_pid(l->worker);
 	} else if (outcome == WORKER_E_REST || was_probing) {
@@ -281,14 +285,12 @@ static int send_file(struct table_loader *l, int fd)
 /* Borrowing counts as using: the file is not the next one that is closed to make room. */
 static int send_image(struct table_loader *l, struct image *image)
 {
-	int fd, r;
+	cleanup(closep) int fd = -1;
 
 	if (image->kind == IMAGE_VDSO)
 		return send_file(l, l->vdso_fd);
 	fd = image_borrow_file(image);
-	r = send_file(l, fd);
-	image_return_file(image, fd);
-	return r;
+	return send_file(l, fd);
 }
 
 static int send_probe(struct table_loader *l)

@@ -41,6 +41,9 @@ struct table_result {
 void table_result_free(struct table_result *result);
 DEFINE_CLEANUP(struct table_result *, table_result_free)
 
+/* What is known of @image's table without looking into the file; ABSENT: nothing. */
+enum table_state table_state_known(const struct image *image);
+
 struct table_loader;
 
 /* @max_words: larger tables are refused. */

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/extents.h"
+#include "daemon/resolve/unwinder.h"
 
 /* A table that was searched so recently is not evicted. */
 #define BUSY_S 2u
@@ -46,7 +47,7 @@ struct table_pool {
 	struct extents *words, *slots;
 	struct table_pool_entry *entries;
 	struct table_pool_entry **by_slot;
-	struct table_pool_stats stats;
+	struct unwinder_stats *stats;
 };
 
 static uint32_t table_pool_seconds(uint64_t now_ns)
@@ -54,7 +55,8 @@ static uint32_t table_pool_seconds(uint64_t now_ns)
 	return (uint32_t)(now_ns / NS_PER_S);
 }
 
-int table_pool_new(struct table_pool **ret, const struct table_memory *memory)
+int table_pool_new(struct table_pool **ret, const struct table_memory *memory,
+		   struct unwinder_stats *stats)
 {
 	cleanup(table_pool_freep) struct table_pool *p = calloc(1, sizeof(*p));
 	int r;
@@ -62,6 +64,7 @@ int table_pool_new(struct table_pool **ret, const struct table_memory *memory)
 	if (!p)
 		return error_origin(-ENOMEM);
 	p->memory = *memory;
+	p->stats = stats;
 	p->by_slot = calloc(memory->n_slots ? memory->n_slots : 1,
 			    sizeof(struct table_pool_entry *));
 	if (!p->by_slot)
@@ -90,9 +93,9 @@ static void unlink_table(struct table_pool *p, struct table_pool_entry *e, uint6
 	if (!e->n_words)
 		return;
 	extents_release(p->words, e->first, e->n_words, now_ns);
-	p->stats.tables--;
-	p->stats.rows -= e->n_rows;
-	p->stats.words -= e->n_words;
+	p->stats->tables--;
+	p->stats->rows -= e->n_rows;
+	p->stats->table_bytes -= e->n_words * sizeof(uint64_t);
 	e->n_words = 0;
 	e->n_rows = 0;
 }
@@ -135,19 +138,6 @@ static struct table_pool_entry *table_pool_entry(const struct table_pool *p, uin
 	return slot < p->memory.n_slots ? p->by_slot[slot] : NULL;
 }
 
-/* What is known without looking into the file. */
-static enum table_state first_state(const struct image *image)
-{
-	if (image->kind == IMAGE_VDSO)
-		return TABLE_ABSENT;
-	if (image->fd < 0 || atomic_load(&image->is_bad))
-		return TABLE_REFUSED;
-	if (!image_has_headers(image))
-		return TABLE_ABSENT;
-	return image_elf(image) && image_elf(image)->pointer_bytes == 8 ? TABLE_ABSENT
-									: TABLE_NO_CFI;
-}
-
 static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
 		     struct table_pool_entry **ret)
 {
@@ -158,7 +148,7 @@ static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
 
 	r = extents_allocate(p->slots, 1, now_ns, &at_slot);
 	if (r) {
-		p->stats.no_slot += r > 0;
+		p->stats->no_slot += r > 0;
 		return r;
 	}
 	e = calloc(1, sizeof(*e));
@@ -174,8 +164,8 @@ static int entry_new(struct table_pool *p, struct image *image, uint64_t now_ns,
 	slot = &p->memory.slots[at_slot];
 	*slot = (struct table_slot){.version = slot->version + 1,
 				    .used_s = table_pool_seconds(now_ns)};
-	set_state(slot, first_state(image));
-	p->stats.refused += slot->state == TABLE_REFUSED;
+	set_state(slot, table_state_known(image));
+	p->stats->tables_refused += slot->state == TABLE_REFUSED;
 	*ret = e;
 	return 0;
 }
@@ -205,7 +195,7 @@ bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
 	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
 		return true;
 	e = table_pool_find(p, image);
-	return (e ? p->memory.slots[e->slot].state : first_state(image)) != TABLE_ABSENT;
+	return (e ? p->memory.slots[e->slot].state : table_state_known(image)) != TABLE_ABSENT;
 }
 
 void table_pool_hold(struct table_pool *p, uint32_t slot)
@@ -265,7 +255,7 @@ static void table_pool_make_room(struct table_pool *p, size_t n_words, uint64_t 
 	while (extents_unused(p->words) < goal &&
 	       (e = least_used(p, table_pool_seconds(now_ns), spared_s))) {
 		unlink_table(p, e, now_ns);
-		p->stats.evicted++;
+		p->stats->tables_evicted++;
 	}
 }
 
@@ -291,19 +281,18 @@ static void link_table(struct table_pool *p, struct table_pool_entry *e,
 
 static void table_pool_count_result(struct table_pool *p, const struct table_result *result)
 {
-	struct table_pool_stats *stats = &p->stats;
+	struct unwinder_stats *stats = p->stats;
 
-	stats->over_4g += result->over_4g;
-	if (result->slot.state == TABLE_REFUSED)
-		stats->refused++;
+	stats->images_over_4g += result->over_4g;
+	stats->tables_refused += result->slot.state == TABLE_REFUSED;
 	if (result->slot.state != TABLE_LOADED)
 		return;
-	stats->loaded++;
+	stats->tables_loaded++;
 	stats->tables++;
 	stats->rows += result->slot.n_rows;
-	stats->words += result->n_words;
-	stats->expression += result->counters.expression;
-	stats->unfit += result->counters.unfit;
+	stats->table_bytes += result->n_words * sizeof(uint64_t);
+	stats->rules_expression += result->counters.expression;
+	stats->rules_unfit += result->counters.unfit;
 }
 
 int table_pool_install(struct table_pool *p, const struct table_result *result, uint64_t now_ns,
@@ -379,9 +368,4 @@ void table_pool_sweep(struct table_pool *p, uint64_t now_ns)
 	}
 	if (unused < wanted)
 		table_pool_make_room(p, wanted - unused, now_ns, WARM_S);
-}
-
-void table_pool_get_stats(const struct table_pool *p, struct table_pool_stats *ret)
-{
-	*ret = p->stats;
 }

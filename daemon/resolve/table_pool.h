@@ -33,15 +33,12 @@ struct table_memory {
 	size_t n_slots;
 };
 
-struct table_pool_stats {
-	uint64_t loaded, evicted, refused, over_4g, no_slot; /* totals */
-	uint64_t expression, unfit;                          /* rows of loaded tables, totals */
-	uint64_t tables, rows, words;                        /* now */
-};
-
 struct table_pool;
+struct unwinder_stats; /* unwinder.h */
 
-int table_pool_new(struct table_pool **ret, const struct table_memory *memory);
+/* @stats: where tables are counted, borrowed. */
+int table_pool_new(struct table_pool **ret, const struct table_memory *memory,
+		   struct unwinder_stats *stats);
 void table_pool_free(struct table_pool *p);
 DEFINE_CLEANUP(struct table_pool *, table_pool_free)
 
@@ -79,6 +76,5 @@ int table_pool_install(struct table_pool *p, const struct table_result *result, 
 void table_pool_drop(struct table_pool *p, const struct table_result *result, uint64_t now_ns);
 /* Forgets images that nothing needs, and makes some room. About once a second. */
 void table_pool_sweep(struct table_pool *p, uint64_t now_ns);
-void table_pool_get_stats(const struct table_pool *p, struct table_pool_stats *ret);
 
 #endif

@@ -95,13 +95,9 @@ int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 	u->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (u->epoll_fd < 0)
 		return error_origin(-errno);
-	if (options->proc_fd >= 0) {
-		r = memory_reader_new(&u->reader);
-		if (!r)
-			r = unwinder_watch_fd(u, memory_reader_fd(u->reader));
-		if (r)
-			return r;
-	}
+	r = options->proc_fd >= 0 ? memory_reader_new(&u->reader, u->epoll_fd) : 0;
+	if (r)
+		return r;
 	*ret = steal_ptr(&u);
 	return 0;
 }
@@ -135,7 +131,7 @@ static int unwinder_make_parts(struct unwinder *u)
 		r = use_own_memory(u);
 	}
 	if (!r)
-		r = table_pool_new(&u->pool, &u->memory);
+		r = table_pool_new(&u->pool, &u->memory, &u->stats);
 	if (!r)
 		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
 	return r ? r : unwinder_watch_fd(u, table_loader_fd(u->loader));
@@ -255,22 +251,28 @@ static int unwinder_receive_tables(struct unwinder *u)
 	return r;
 }
 
-int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
+static void unwinder_receive_memory(struct unwinder *u)
 {
 	const uint8_t *data;
 	uint64_t cookie;
 	size_t length;
+
+	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
+		if (!memory_reader_receive(u->reader, &cookie, &data, &length))
+			break;
+		wait_memory_arrived(u, cookie, data, length);
+	}
+}
+
+int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
+{
 	int r;
 
 	u->now_ns = now_ns;
 	r = unwinder_receive_tables(u);
 	if (r)
 		return r;
-	for (unsigned i = 0; i < DISPATCH_MAX && u->reader; i++) {
-		if (!memory_reader_receive(u->reader, &cookie, &data, &length))
-			break;
-		wait_memory_arrived(u, cookie, data, length);
-	}
+	unwinder_receive_memory(u);
 	return u->error;
 }
 
@@ -283,12 +285,14 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
-	if (!r)
-		r = spaces_publish(u);
-	if (!r && u->reader)
+	if (r)
+		return r;
+	spaces_publish(u);
+	if (u->reader)
 		memory_reader_tick(u->reader, now_ns);
+	unwinder_receive_memory(u);
 	wait_expire(u, now_ns);
-	return r ? r : u->error;
+	return u->error;
 }
 
 int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
@@ -321,23 +325,9 @@ int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsig
 
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
 {
-	struct table_pool_stats pool = {};
-
 	*ret = u->stats;
 	if (u->loader)
 		table_loader_get_stats(u->loader, &ret->loader);
-	if (u->pool)
-		table_pool_get_stats(u->pool, &pool);
-	ret->tables_loaded = pool.loaded;
-	ret->tables_evicted = pool.evicted;
-	ret->tables_refused = pool.refused;
-	ret->images_over_4g = pool.over_4g;
-	ret->no_slot = pool.no_slot;
-	ret->rules_expression = pool.expression;
-	ret->rules_unfit = pool.unfit;
-	ret->tables = pool.tables;
-	ret->rows = pool.rows;
-	ret->table_bytes = pool.words * sizeof(uint64_t);
 	ret->waiting = u->n_waiters;
 	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
 			    u->n_spaces * sizeof(struct space) +

@@ -103,7 +103,7 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns);
 int unwinder_settle(struct unwinder *u, unsigned sampler, uint64_t now_ns, unsigned timeout_ms);
 /* Delivers those that still wait, as they are. */
 void unwinder_release_waiters(struct unwinder *u, unsigned sampler);
-/* While it is attached: what the tables counted goes with them. */
+/* While it is attached: what the loader counted goes with it. */
 void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret);
 /* The first fatal error of a sample or event, which a sink cannot return; 0 none. */
 int unwinder_error(const struct unwinder *u);

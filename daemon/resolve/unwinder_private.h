@@ -7,9 +7,7 @@
  *
  *   unwinder.c         the sink, the loop's calls, memory and tables
  *   unwinder_spaces.c  which mappings of which process the BPF programs have
- *   unwinder_runs.c    the room of these mappings, and when it is used again
- *   unwinder_walk.c    one sample: walking it, delivering it
- *   unwinder_wait.c    samples that wait for a table or for memory
+ *   unwinder_walk.c    one sample: walking it, waiting for a table or for memory, delivering it
  */
 #include <uthash.h>
 
@@ -99,7 +97,7 @@ struct unwinder {
 	struct space *dirty;     /* list */
 	struct space *published; /* list, by when they were published or sampled last */
 	struct extents *runs;
-	struct space_run *returned; /* list: those that nobody here needs; unwinder_runs.c */
+	struct space_run *returned; /* list: those that nobody here needs; unwinder_spaces.c */
 	size_t n_returned;          /* mappings in them */
 	uint64_t unsure_ns; /* the least from_ns of roots that were unsure since the last round */
 	uint64_t until_ns;  /* births up to then are known to the present round */
@@ -115,7 +113,7 @@ struct unwinder {
 	size_t n_waiters, waiting_bytes;
 	uint64_t next_cookie;
 
-	struct unwinder_stats stats; /* but for what the loader and the pool know */
+	struct unwinder_stats stats; /* but for what the loader knows */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
@@ -133,47 +131,17 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event);
 /* @p has a sample that the kernel could not walk, or not to its end. */
 void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample);
 /* How a mapping of a process is told to walks: SLOT_NONE and no image for what is no file. */
-int spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
-int spaces_publish(struct unwinder *u);
+void spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
+void spaces_publish(struct unwinder *u);
 void spaces_sweep(struct unwinder *u);
 /* The host's memory goes away. */
 void spaces_forget(struct unwinder *u);
-
-/* unwinder_runs.c */
-/* A run of the @n mappings in u->scratch, of one reference. UNWIND_HOST_E_FULL: no room. */
-int run_new(struct unwinder *u, size_t n, struct space_run **ret);
-/* Nobody needs it here, if this was the last reference; NULL is allowed. */
-void run_unref(struct unwinder *u, struct space_run *run);
-/* Mappings in no run that is needed: those that wait to be used again count. */
-size_t runs_unused(const struct unwinder *u);
-/* A round of publishing; births up to @until_ns are known. */
-void runs_begin_round(struct unwinder *u, uint64_t until_ns);
-void runs_end_round(struct unwinder *u);
-/* The host's memory goes away. */
-void runs_forget(struct unwinder *u);
-/* @s has a root that may name what was returned since @from_ns. */
-void root_is_unsure(struct unwinder *u, struct space *s, uint64_t from_ns);
-/* It has none any more, or one that names s->run. */
-void root_is_known(struct unwinder *u, struct space *s, bool has_root);
-/* Whether children that are heard of now may have inherited a root of @s; and since when what was
- * returned may be named by that of one that was born at @born_ns. */
-bool root_was_there(const struct unwinder *u, const struct space *s);
-uint64_t root_from(const struct unwinder *u, const struct space *s, uint64_t born_ns);
 
 /* unwinder_walk.c */
 /* Takes a sample with a rest; delivers it now or later. */
 void walk_sample(struct unwinder *u, const struct sample *sample);
 /* Takes one that needs no walk. */
 void walk_pass(struct unwinder *u, const struct sample *sample);
-/* Goes on; returns enum walk_outcome. The frames are in u->frames. */
-int walk_unwinding(struct unwinder *u, struct unwinding *w);
-/* Gives the sample of @w, with u->frames, to the next sink. */
-void walk_deliver(struct unwinder *u, struct unwinding *w);
-
-/* unwinder_wait.c */
-/* Lets the sample wait for what @outcome says it lacks, or delivers it as it is. */
-void wait_add(struct unwinder *u, const struct unwinding *w, const struct sample_rest *rest,
-	      int outcome);
 /* The table at @slot is there, or will not come. */
 void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there);
 void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length);

@@ -19,6 +19,7 @@
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/image_table.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
 #include "tests/support/temp_dir.h"
 
@@ -297,7 +298,7 @@ static void test_below_fuse_that_never_answers(void **state)
 	key = key_of(f, "/program", path);
 	key = by_path(key);
 	expect_text(f, &key, NULL);
-	assert_int_equal(mount_roots_new(&roots, f->proc_fd, MOUNT_ROOTS_MAX), 0);
+	assert_int_equal(mount_roots_new(&roots, f->proc_fd), 0);
 	assert_int_equal(mount_roots_get(roots, f->pid, &root), 0);
 	assert_true(root->may_have_fuse);
 	assert_true(root->is_ours);
@@ -356,14 +357,14 @@ static void test_its_root_outlives_it(void **state)
 	assert_non_null(image->root);
 	end_child(f);
 	image_table_sweep(f->images);
-	root = mount_root_borrow(image->root);
+	root = lent_fd_borrow(&image->root->fd);
 	assert_true(root >= 0);
 	fd = debug_files_open(root, false, "/usr/lib/debug/x.debug");
 	assert_true(fd >= 0);
 	assert_true(read(fd, text, sizeof(text) - 1) > 0);
 	assert_string_equal(text, "debug");
 	close(fd);
-	mount_root_return(image->root, root);
+	close(root);
 }
 
 static void test_devices_are_not_opened(void **state)

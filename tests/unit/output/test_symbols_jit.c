@@ -99,7 +99,7 @@ static void test_it_is_read_when_it_changed(void **state)
 		    3);
 	assert_string_equal(name_at(s, file, 0x1080), "THIRD");
 	/* Closed to make room: what it said still holds. */
-	lent_fd_give_up(&file->fd, &file->n_lent);
+	lent_fd_give_up(&file->fd);
 	assert_string_equal(name_at(s, file, 0x1080), "THIRD");
 	assert_null(name_at(s, file, 0x2000));
 }

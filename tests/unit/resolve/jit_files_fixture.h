@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "daemon/resolve/jit_files.h"
+#include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/process.h"
 #include "tests/support/leftovers.h"
 #include "tests/unit/resolve/image_fixture.h"
@@ -18,6 +19,7 @@
 
 struct fixture {
 	struct world world;
+	struct mount_roots *roots;
 	struct jit_files *files;
 	struct process p;
 	uint64_t now_ns; /* of the next look */
@@ -55,7 +57,8 @@ static inline int set_up(void **state)
 	write_status(f, PID, getuid());
 	write_stat(f, PID);
 	assert_int_equal(mkdirat(f->world.proc.fd, "7/root/tmp", 0777), 0);
-	assert_int_equal(jit_files_new(&f->files, f->world.proc.fd), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
+	assert_int_equal(jit_files_new(&f->files, f->world.proc.fd, f->roots), 0);
 	f->p.pid = PID;
 	assert_int_equal(mappings_new(&f->p.mappings), 0);
 	f->now_ns = 100 * NS;
@@ -70,6 +73,7 @@ static inline int tear_down(void **state)
 	jit_process_free(f->p.jit);
 	mappings_unref(f->p.mappings);
 	jit_files_free(f->files);
+	mount_roots_free(f->roots);
 	world_remove(&f->world);
 	assert_int_equal(count_fds(), f->n_open);
 	free(f);
@@ -89,15 +93,14 @@ static inline struct jit_file *look(struct fixture *f)
 static inline void says(struct jit_file *file, const char *text)
 {
 	char data[64] = "";
-	int fd;
+	cleanup(closep) int fd = -1;
 
 	assert_non_null(file);
-	fd = jit_file_borrow(file);
+	fd = lent_fd_borrow(&file->fd);
 	assert_true(fd >= 0);
 	assert_int_equal(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
 	assert_true(pread(fd, data, sizeof(data) - 1, 0) >= 0);
 	assert_string_equal(data, text);
-	jit_file_return(file, fd);
 }
 
 #endif

@@ -9,13 +9,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "daemon/resolve/image_open.h"
 #include "tests/unit/resolve/image_fixture.h"
 
 struct fixture {
 	struct world world;
 	struct mount_roots *roots;
-	struct image_opener *opener;
 };
 
 static int set_up(void **state)
@@ -24,8 +22,7 @@ static int set_up(void **state)
 
 	assert_non_null(f);
 	world_make(&f->world);
-	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd, MOUNT_ROOTS_MAX), 0);
-	assert_int_equal(image_opener_new(&f->opener, f->world.proc.fd, f->roots), 0);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
 	*state = f;
 	return 0;
 }
@@ -34,7 +31,6 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	image_opener_free(f->opener);
 	mount_roots_free(f->roots);
 	world_remove(&f->world);
 	free(f);
@@ -47,7 +43,7 @@ static int try(struct fixture *f, const char *path, const char *real)
 	struct image_key key = key_of(path, inode_of(&f->world, real));
 	struct image_file file = {.fd = -1};
 	struct stat st;
-	int r = image_open(f->opener, &key, &file);
+	int r = image_open(f->world.proc.fd, f->roots, &key, &file);
 
 	assert_int_equal(r == IMAGE_OPEN_E_OK, file.fd >= 0);
 	if (r == IMAGE_OPEN_E_OK) {
@@ -158,11 +154,11 @@ static void test_an_overlay_is_believed_for_itself_alone(void **state)
 	struct image_key key = key_of("/program", inode_of(&f->world, "7/root/program"));
 	struct image_file file;
 
-	assert_int_equal(image_open(f->opener, &key, &file), IMAGE_OPEN_E_OK);
+	assert_int_equal(image_open(f->world.proc.fd, f->roots, &key, &file), IMAGE_OPEN_E_OK);
 	assert_false(file.is_local);
 	close(file.fd);
 	write_mounts(&f->world, PID, "overlay", MINOR + 1);
-	assert_int_equal(image_open(f->opener, &key, &file), IMAGE_OPEN_E_OK);
+	assert_int_equal(image_open(f->world.proc.fd, f->roots, &key, &file), IMAGE_OPEN_E_OK);
 	assert_true(file.is_local);
 	close(file.fd);
 }
@@ -201,7 +197,7 @@ static void test_a_file_that_is_swapped_all_the_time(void **state)
 		struct image_file file;
 		struct stat st;
 
-		if (image_open(f->opener, &key, &file) != IMAGE_OPEN_E_OK)
+		if (image_open(f->world.proc.fd, f->roots, &key, &file) != IMAGE_OPEN_E_OK)
 			continue;
 		n_good++;
 		assert_int_equal(fstat(file.fd, &st), 0);
@@ -244,10 +240,10 @@ static void test_a_process_that_is_gone(void **state)
 	write_text(f->world.proc.fd, "self/mountinfo", text);
 	key = key_of("/program", inode_of(&f->world, "self/root/program"));
 	key.pid = PID + 1;
-	assert_int_equal(image_open(f->opener, &key, &file), IMAGE_OPEN_E_OK);
+	assert_int_equal(image_open(f->world.proc.fd, f->roots, &key, &file), IMAGE_OPEN_E_OK);
 	close(file.fd);
 	key.inode++;
-	assert_int_equal(image_open(f->opener, &key, &file), IMAGE_OPEN_E_NONE);
+	assert_int_equal(image_open(f->world.proc.fd, f->roots, &key, &file), IMAGE_OPEN_E_NONE);
 }
 
 int main(void)

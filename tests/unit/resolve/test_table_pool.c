@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "daemon/resolve/table_pool.h"
+#include "daemon/resolve/unwinder.h"
 
 #define SECOND   UINT64_C(1000000000)
 #define N_WORDS  100u
@@ -20,6 +21,7 @@ struct fixture {
 	uint64_t words[N_WORDS];
 	struct table_slot slots[N_SLOTS];
 	struct image *images[N_IMAGES];
+	struct unwinder_stats stats;
 	struct table_pool *pool;
 };
 
@@ -37,7 +39,7 @@ static int set_up(void **state)
 		f->images[i]->fd = -1;
 		f->images[i]->path = strdup("x");
 	}
-	assert_int_equal(table_pool_new(&f->pool, &memory), 0);
+	assert_int_equal(table_pool_new(&f->pool, &memory, &f->stats), 0);
 	*state = f;
 	return 0;
 }
@@ -114,7 +116,6 @@ static void assert_table(struct fixture *f, unsigned image, size_t n_words)
 static void test_from_absent_to_loaded(void **state)
 {
 	struct fixture *f = *state;
-	struct table_pool_stats stats;
 	uint32_t slot = slot_of(f, 0, SECOND), version;
 
 	assert_int_equal(slot_of(f, 0, SECOND), slot);
@@ -128,17 +129,15 @@ static void test_from_absent_to_loaded(void **state)
 	assert_true(table_pool_is_ready(f->pool, f->images[0]));
 	/* Not wanted any more. */
 	assert_int_equal(load(f, 0, 10, TABLE_LOADED, SECOND), 100 + TABLE_POOL_E_LATER);
-	table_pool_get_stats(f->pool, &stats);
-	assert_int_equal(stats.loaded, 1);
-	assert_int_equal(stats.tables, 1);
-	assert_int_equal(stats.rows, 7);
-	assert_int_equal(stats.words, 10);
+	assert_int_equal(f->stats.tables_loaded, 1);
+	assert_int_equal(f->stats.tables, 1);
+	assert_int_equal(f->stats.rows, 7);
+	assert_int_equal(f->stats.table_bytes, 10 * sizeof(uint64_t));
 }
 
 static void test_without_a_table(void **state)
 {
 	struct fixture *f = *state;
-	struct table_pool_stats stats;
 
 	assert_int_equal(load(f, 0, 0, TABLE_NO_CFI, SECOND), TABLE_POOL_E_OK);
 	assert_int_equal(f->slots[slot_of(f, 0, SECOND)].state, TABLE_NO_CFI);
@@ -160,9 +159,8 @@ static void test_without_a_table(void **state)
 	f->images[3]->kind = IMAGE_ANON;
 	assert_int_equal(slot_of(f, 3, SECOND), SLOT_NONE);
 	assert_true(table_pool_is_ready(f->pool, f->images[3]));
-	table_pool_get_stats(f->pool, &stats);
-	assert_int_equal(stats.refused, 3);
-	assert_int_equal(stats.tables, 0);
+	assert_int_equal(f->stats.tables_refused, 3);
+	assert_int_equal(f->stats.tables, 0);
 }
 
 static void test_a_failure_is_tried_again_later(void **state)
@@ -177,7 +175,6 @@ static void test_a_failure_is_tried_again_later(void **state)
 static void test_the_least_used_goes(void **state)
 {
 	struct fixture *f = *state;
-	struct table_pool_stats stats;
 	uint32_t version;
 
 	assert_int_equal(load(f, 0, 40, TABLE_LOADED, 10 * SECOND), TABLE_POOL_E_OK);
@@ -206,10 +203,9 @@ static void test_the_least_used_goes(void **state)
 	}
 	assert_table(f, 0, 40);
 	assert_table(f, 2, 30);
-	table_pool_get_stats(f->pool, &stats);
-	assert_int_equal(stats.evicted, 1);
-	assert_int_equal(stats.tables, 2);
-	assert_int_equal(stats.words, 70);
+	assert_int_equal(f->stats.tables_evicted, 1);
+	assert_int_equal(f->stats.tables, 2);
+	assert_int_equal(f->stats.table_bytes, 70 * sizeof(uint64_t));
 	/* It may come back. */
 	f->slots[slot_of(f, 0, 0)].used_s = 10;
 	assert_int_equal(load(f, 1, 20, TABLE_LOADED, 18 * SECOND), TABLE_POOL_E_OK);
@@ -236,7 +232,6 @@ static void test_slots_are_used_again_with_care(void **state)
 {
 	struct fixture *f = *state;
 	uint32_t slots[N_SLOTS], version;
-	struct table_pool_stats stats;
 
 	for (unsigned i = 0; i < N_SLOTS; i++) {
 		slots[i] = slot_of(f, i, SECOND);
@@ -255,8 +250,7 @@ static void test_slots_are_used_again_with_care(void **state)
 	version = f->slots[slots[3]].version;
 	assert_int_equal(slot_of(f, 9, 7 * SECOND), slots[3]);
 	assert_int_not_equal(f->slots[slots[3]].version, version);
-	table_pool_get_stats(f->pool, &stats);
-	assert_int_equal(stats.no_slot, 2);
+	assert_int_equal(f->stats.no_slot, 2);
 	table_pool_release(f->pool, SLOT_NONE);
 	table_pool_hold(f->pool, N_SLOTS);
 }

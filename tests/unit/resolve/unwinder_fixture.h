@@ -8,6 +8,7 @@
  * when it was published, for as long as the root or a copy of it is there, and for as long after
  * that as a walk takes. Memory of other processes is read from this one, when the test says so.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -92,12 +94,16 @@ static struct {
 	uint8_t data[MEMORY_READ_MAX];
 } reader = {.pipe = {-1, -1}};
 
-int memory_reader_new(struct memory_reader **ret)
+int memory_reader_new(struct memory_reader **ret, int epoll_fd)
 {
+	struct epoll_event event = {.events = EPOLLIN};
+
 	*ret = (struct memory_reader *)&reader;
 	reader.mood = READER_READS;
 	reader.n = 0;
-	return pipe2(reader.pipe, O_CLOEXEC | O_NONBLOCK);
+	if (pipe2(reader.pipe, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, reader.pipe[0], &event);
 }
 
 void memory_reader_free(struct memory_reader *m)
@@ -106,12 +112,6 @@ void memory_reader_free(struct memory_reader *m)
 		return;
 	close(reader.pipe[0]);
 	close(reader.pipe[1]);
-}
-
-int memory_reader_fd(const struct memory_reader *m)
-{
-	(void)m;
-	return reader.pipe[0];
 }
 
 int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
