@@ -71,8 +71,8 @@ static int daemon_stop_sessions(struct daemon *d)
 	r = flush_new(&flush, daemon_on_stopped, d);
 	if (r)
 		return r;
-	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++)
-		r = session_set_stop(d->sessions, session_set_get(d->sessions, i), flush);
+	for (size_t i = 0; !r && i < d->sessions->n_sessions; i++)
+		r = session_set_stop(d->sessions, d->sessions->sessions[i], flush);
 	flush_release(flush);
 	return r;
 }

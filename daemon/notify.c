@@ -54,12 +54,12 @@ void daemon_notify_state(struct daemon *d)
 		return;
 	}
 	process_table_get_stats(d->processes, &processes);
-	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	session_set_total(d->sessions, &ledger, &source);
 	sd_notifyf(0,
 		   "STATUS=Sampling %s at %" PRIu64 " Hz with %s: %" PRIu64
 		   " samples, %zu processes, %zu sessions; %s",
 		   d->event.name, daemon_rate(d), d->source->ops->name, ledger.seen,
-		   processes.n_processes, session_set_count(d->sessions),
+		   processes.n_processes, d->sessions->n_sessions,
 		   describe_store(d, store, sizeof(store)));
 }
 

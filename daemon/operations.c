@@ -220,10 +220,10 @@ static void gather_warnings(struct daemon *d, struct warnings *w)
 		w->lines[w->n_lines] = d->warnings[w->n_lines];
 		w->n_lines++;
 	}
-	for (size_t i = 0; i < session_set_count(d->sessions); i++)
-		early += session_set_get(d->sessions, i)->counts.early_closes;
+	for (size_t i = 0; i < d->sessions->n_sessions; i++)
+		early += d->sessions->sessions[i]->counts.early_closes;
 	process_table_get_stats(d->processes, &processes);
-	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	session_set_total(d->sessions, &ledger, &source);
 	if (early)
 		warnings_add(w,
 			     "%" PRIu64

@@ -156,8 +156,8 @@ static size_t select_sessions(struct daemon *d, const struct peer *peer, pid_t p
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < session_set_count(d->sessions); i++) {
-		const struct session *s = session_set_get(d->sessions, i);
+	for (size_t i = 0; i < d->sessions->n_sessions; i++) {
+		const struct session *s = d->sessions->sessions[i];
 		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
 
 		if (s->id && wanted && policy_may_control(peer, s->owner))
@@ -194,7 +194,7 @@ int daemon_verb_stop(const struct control_call *call)
 		return request_refuse(call, r, &why);
 	if (has_id && !daemon_find_session(d, call, stop->id))
 		return CONTROL_DONE;
-	ids = calloc(session_set_count(d->sessions) + 1, sizeof(*ids));
+	ids = calloc(d->sessions->n_sessions + 1, sizeof(*ids));
 	if (!ids)
 		return daemon_answer_fatal(d, call->reply, error_origin(-ENOMEM));
 	if (has_id)
@@ -225,8 +225,8 @@ int daemon_verb_flush(const struct control_call *call)
 	r = file_waiter_new(&w, &flush, d, call->reply);
 	if (r)
 		return daemon_answer_fatal(d, call->reply, r);
-	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++) {
-		struct session *s = session_set_get(d->sessions, i);
+	for (size_t i = 0; !r && i < d->sessions->n_sessions; i++) {
+		struct session *s = d->sessions->sessions[i];
 
 		if ((!only || s == only) && policy_may_control(call->peer, s->owner))
 			r = session_set_flush(d->sessions, s, flush);

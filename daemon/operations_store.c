@@ -159,24 +159,13 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	return 0;
 }
 
-/* The session whose open window belongs to it: the one that was asked for, or the system's. */
-static struct session *find_session(struct daemon *d, const struct collect_request *request)
-{
-	struct session *s;
-
-	if (request->session)
-		return session_set_find(d->sessions, request->session);
-	s = session_set_count(d->sessions) ? session_set_get(d->sessions, 0) : NULL;
-	return s && !s->id ? s : NULL;
-}
-
 static bool collect_is_refused(struct daemon *d, const struct control_call *call,
 			       const struct collect_request *request, const struct session *s)
 {
 	if (!request->take && (d->n_collecting >= COLLECTING_MAX ||
 			       (!call->peer->privileged &&
 				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
-			       session_set_is_waiting(d->sessions))) {
+			       d->sessions->flusher.first)) {
 		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "profd is busy collecting; try again");
 		return true;
@@ -292,7 +281,7 @@ int daemon_verb_collect(const struct control_call *call)
 		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
 	if (r)
 		return request_refuse(call, r, &why);
-	s = find_session(d, &request);
+	s = session_set_find(d->sessions, request.session); /* 0: the system's */
 	if (collect_is_refused(d, call, &request, s))
 		return CONTROL_DONE;
 	return request.take ? collect_live_window(d, s, request.session, call->reply)

@@ -25,7 +25,7 @@ static int pace_used_seconds(struct daemon *d, double *ret)
 	struct rusage usage;
 	int r;
 
-	r = samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	r = session_set_total(d->sessions, &ledger, &source);
 	if (r)
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);

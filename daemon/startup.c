@@ -281,20 +281,18 @@ int daemon_apply_config(struct daemon *d)
 
 	fill_output_options(d, &output);
 	output_configure(d->output, &output);
-	session_set_configure(d->sessions, &(struct session_defaults){
-						   .interval_ns = c->interval_ns,
-						   .writing = {.formats = c->formats,
-							       .labels = c->labels,
-							       .symbolize = c->symbolize},
-						   .event = d->event,
-						   .frequency = c->frequency,
-						   .kernel_stacks = c->kernel_stacks,
-						   .max_depth = c->max_depth,
-						   .max_sessions = c->control_max_sessions,
-						   .memory_bytes = budget_share(d, WINDOW_SHARE),
-						   .exclude_services = c->exclude_services,
-						   .exclude_comms = c->exclude_comms,
-					   });
+	d->sessions->defaults = (struct session_defaults){
+		.interval_ns = c->interval_ns,
+		.writing = {.formats = c->formats, .labels = c->labels, .symbolize = c->symbolize},
+		.event = d->event,
+		.frequency = c->frequency,
+		.kernel_stacks = c->kernel_stacks,
+		.max_depth = c->max_depth,
+		.max_sessions = c->control_max_sessions,
+		.memory_bytes = budget_share(d, WINDOW_SHARE),
+		.exclude_services = c->exclude_services,
+		.exclude_comms = c->exclude_comms,
+	};
 	if (!c->system_enabled)
 		return session_set_stop_system(d->sessions);
 	r = session_set_start_system(d->sessions, &message);
@@ -311,8 +309,9 @@ static int start_sessions(struct daemon *d)
 			    session_ids_next(d->places.store_fd));
 	if (r)
 		return r;
-	session_set_settle_by(d->sessions, daemon_settle_sampler, d);
-	samplers_record(session_set_samplers(d->sessions), d->recorder);
+	d->sessions->settle = daemon_settle_sampler;
+	d->sessions->settle_userdata = d;
+	d->sessions->recorder = d->recorder;
 	/* Of those that are never attached nobody would tell that they end. */
 	if (!d->replay && d->source != d->shim) {
 		r = process_table_scan(d->processes, unwinder_sink(d->unwinder));

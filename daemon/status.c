@@ -244,14 +244,13 @@ static void fill_session(struct status_session *to, const struct session *s)
 static int fill_sessions(struct status_message *m, const struct session_set *set,
 			 const struct peer *peer)
 {
-	size_t n = session_set_count(set);
 
-	m->sessions = calloc(n + 1, sizeof(*m->sessions));
-	m->pointers = calloc(n + 1, sizeof(*m->pointers));
+	m->sessions = calloc(set->n_sessions + 1, sizeof(*m->sessions));
+	m->pointers = calloc(set->n_sessions + 1, sizeof(*m->pointers));
 	if (!m->sessions || !m->pointers)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < n; i++) {
-		const struct session *s = session_set_get(set, i);
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
 
 		if (s->state == SESSION_ENDED || !policy_may_control(peer, s->owner))
 			continue;
@@ -298,7 +297,7 @@ int daemon_reply_status(struct daemon *d, const char *const *warnings, const str
 	struct status_stats stats;
 	int r;
 
-	r = samplers_total(session_set_samplers(d->sessions), &stats.ledger, &stats.source);
+	r = session_set_total(d->sessions, &stats.ledger, &stats.source);
 	if (!r)
 		r = fill_sessions(&m, d->sessions, peer);
 	if (r)

@@ -51,6 +51,12 @@ enum target_kind {
 	TARGET_CPUS,
 };
 
+/* Whether it is one process, with its children, or a thread. */
+static inline bool target_is_task(enum target_kind target)
+{
+	return target == TARGET_PID || target == TARGET_TID;
+}
+
 /* What `profctl start` asks for. Texts are the message's. */
 struct session_request {
 	enum target_kind target;
