@@ -93,7 +93,7 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	struct window_member *m;
 	int r;
 
-	r = aggregate_add(w->aggregate, key, weight);
+	r = aggregate_add(w->aggregate, key, 1, weight);
 	if (r)
 		return r;
 	r = window_get_member(w, key->process, &m);
@@ -154,7 +154,7 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 		const struct aggregate_entry *e = &entries[i];
 		struct aggregate_key key = key_of_entry(snapshot->aggregate, e);
 
-		r = aggregate_add_counts(w->aggregate, &key, e->count, e->weight);
+		r = aggregate_add(w->aggregate, &key, e->count, e->weight);
 		if (r < 0)
 			return r;
 		if (r == AGGREGATE_E_FULL)
@@ -318,7 +318,7 @@ static int copy_entries(const struct window *w, struct aggregate *to)
 		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
 		if (!m || !m->is_copied)
 			continue;
-		r = aggregate_add_counts(to, &key, e->count, e->weight);
+		r = aggregate_add(to, &key, e->count, e->weight);
 		if (r)
 			return r < 0 ? r : error_origin(-ENOMEM);
 	}
