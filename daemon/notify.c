@@ -90,6 +90,21 @@ void daemon_notify_init(struct daemon *d)
 		d->watch.patience_ns = usec * 1000;
 }
 
+enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns)
+{
+	if (busy_ns < patience_ns)
+		return WATCH_WELL;
+	return own_ns / WATCH_HUNG_TIMES < patience_ns ? WATCH_SLOW : WATCH_HUNG;
+}
+
+char watch_parse_state(const char *stat)
+{
+	/* A name may hold parentheses and blanks. */
+	const char *end = strrchr(stat, ')');
+
+	return end && end[1] == ' ' && end[2] ? end[2] : '?';
+}
+
 /* Without an allocation: where memory has run out, the disk may be what profd waits for, too. */
 static char thread_state(pid_t tid)
 {

@@ -17,7 +17,6 @@
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/session_ids.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 {
@@ -116,7 +115,7 @@ static int start_session(struct daemon *d, const struct control_call *call,
 		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0)
 		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-	session_ids_used(d->places.store_fd, s->id);
+	daemon_use_session_id(d->places.store_fd, s->id);
 	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
 	reply_text(call->reply, id);
 	return CONTROL_DONE;
@@ -291,6 +290,37 @@ static int verb_config(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
+/* A program with libprofd.so asks for a ring. */
+static int verb_attach_shim(const struct control_call *call)
+{
+	const struct source_shim_process process = {.pid = call->peer->pid,
+						    .uid = call->peer->uid,
+						    .privileged = call->peer->privileged};
+	struct daemon *d = call->userdata;
+	const struct attach_ring *ring;
+	struct source_message message;
+	cleanup(closep) int pidfd = -1;
+	struct request_message why;
+	int r;
+
+	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
+	if (r)
+		return request_refuse(call, r, &why);
+	if (d->stopping || !d->shim)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s",
+				   d->stopping ? "profd is stopping" : "profd replays a recording");
+	r = source_shim_attach(d->shim, &process, steal_fd(&pidfd), &ring, &message);
+	if (r < 0)
+		return daemon_answer_fatal(d, call->reply, r);
+	if (r > 0)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
+	if (reply_attached(call->reply, ring))
+		source_shim_sent(d->shim, process.pid);
+	else
+		source_shim_drop(d->shim, process.pid);
+	return CONTROL_DONE;
+}
+
 #define ROW(name, type, access, handle)                                      \
 	{                                                                    \
 #name, &profd__control__##type##__descriptor, access, handle \
@@ -309,7 +339,7 @@ const struct control_verb daemon_verbs[] = {
 	ROW(wanted, empty, CONTROL_FOR_PRIVILEGED, verb_wanted),
 	ROW(collect, collect, CONTROL_FOR_ALL, daemon_verb_collect),
 	ROW(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, daemon_verb_vacuum),
-	ROW(attach_shim, empty, CONTROL_FOR_ALL, daemon_verb_attach_shim),
+	ROW(attach_shim, empty, CONTROL_FOR_ALL, verb_attach_shim),
 	ROW(hold, hold, CONTROL_FOR_ALL, verb_hold),
 	{},
 };

@@ -26,7 +26,6 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/session_ids.h"
 
 /* How long samples may wait in a ring. */
 #define DRAIN_MS 100
@@ -306,7 +305,7 @@ static int start_sessions(struct daemon *d)
 	int r;
 
 	r = session_set_new(&d->sessions, d->source, d->processes, d->output, d->places.proc_fd,
-			    session_ids_next(d->places.store_fd));
+			    daemon_next_session_id(d->places.store_fd));
 	if (r)
 		return r;
 	d->sessions->settle = daemon_settle_sampler;

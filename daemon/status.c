@@ -16,7 +16,6 @@
 #include "common/error.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/session/status_cpu.h"
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
