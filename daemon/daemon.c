@@ -518,8 +518,7 @@ void daemon_free(struct daemon *d)
 	process_table_free(d->processes);
 	sd_event_unref(d->loop);
 	config_free(d->config);
-	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++)
-		free(d->warnings[i]);
+	texts_deinit(&d->warnings);
 	user_paths_deinit(&d->places.user);
 	free(d->places.store_path);
 	free(d->places.fetched_path);

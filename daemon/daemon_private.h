@@ -18,8 +18,7 @@
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
 
-#define DAEMON_WARNINGS_MAX 16
-#define DAEMON_SOURCES_MAX  16
+#define DAEMON_SOURCES_MAX 16
 
 /* Where its things are, and the directories that are open. */
 struct daemon_places {
@@ -122,7 +121,7 @@ struct daemon {
 	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
 	struct lateness lateness;        /* of drains */
 	struct daemon_last_flush last_flush;
-	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
+	struct texts warnings; /* of the start */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
 	bool in_trouble; /* the system session is off, and that is logged */
@@ -214,14 +213,10 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 /* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
 struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
 
-/*
- * status.c: answers @reply with what @peer may see, sessions of others left out for the
- * unprivileged; @warnings: NULL-terminated. Returns 0 or negative errno.
- */
-int daemon_reply_status(struct daemon *d, const char *const *warnings, const struct peer *peer,
-			struct reply *reply);
+/* status.c: a handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
+int daemon_verb_status(const struct control_call *call);
 
-/* operations_output.c: handlers of daemon_verbs. */
+/* operations_output.c: the same. */
 int daemon_verb_stop(const struct control_call *call);
 int daemon_verb_flush(const struct control_call *call);
 int daemon_verb_epoch(const struct control_call *call);

@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/read_end.h"
 #include "common/units.h"
 #include "daemon/daemon_private.h"
 

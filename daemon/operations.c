@@ -186,84 +186,6 @@ static int verb_resume(const struct control_call *call)
 	return pause_or_resume(call, false);
 }
 
-/* The warnings of the start, and those that numbers give at this moment. */
-struct warnings {
-	const char *lines[DAEMON_WARNINGS_MAX + 8];
-	char texts[4][160];
-	size_t n_lines, n_texts;
-};
-
-static void warnings_add(struct warnings *w, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void warnings_add(struct warnings *w, const char *format, ...)
-{
-	char *text = w->texts[w->n_texts++];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(w->texts[0]), format, args);
-	va_end(args);
-	w->lines[w->n_lines++] = text;
-}
-
-static void gather_warnings(struct daemon *d, struct warnings *w)
-{
-	struct process_table_stats processes;
-	struct source_stats source = {};
-	struct ledger ledger;
-	uint64_t early = 0;
-
-	*w = (struct warnings){};
-	while (d->warnings[w->n_lines]) {
-		w->lines[w->n_lines] = d->warnings[w->n_lines];
-		w->n_lines++;
-	}
-	for (size_t i = 0; i < d->sessions->n_sessions; i++)
-		early += d->sessions->sessions[i]->counts.early_closes;
-	process_table_get_stats(d->processes, &processes);
-	session_set_total(d->sessions, &ledger, &source);
-	if (early)
-		warnings_add(w,
-			     "%" PRIu64
-			     " windows were closed early for lack of memory: raise [memory] "
-			     "budget",
-			     early);
-	if (processes.refused_mappings)
-		warnings_add(w,
-			     "%" PRIu64 " mappings were more than fit: their addresses have no "
-			     "names",
-			     (uint64_t)processes.refused_mappings);
-	if (source.unfollowed)
-		warnings_add(w,
-			     "%" PRIu64
-			     " children could not be followed: the filter was full or busy",
-			     source.unfollowed);
-	if (d->pace.limiter.halvings)
-		warnings_add(w,
-			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
-			     ": profd used more of the machine than max_cpu=%g%%",
-			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
-	if (session_set_trouble(d->sessions))
-		w->lines[w->n_lines++] = session_set_trouble(d->sessions);
-	if (session_set_is_paused(d->sessions))
-		w->lines[w->n_lines++] = "the system session is paused: profctl resume";
-	if (d->watch.output_state != WATCH_WELL)
-		w->lines[w->n_lines++] = "writing a window takes long: the disk is "
-					 "slow or stuck";
-}
-
-static int verb_status(const struct control_call *call)
-{
-	struct daemon *d = call->userdata;
-	struct warnings warnings;
-	int r;
-
-	gather_warnings(d, &warnings);
-	r = daemon_reply_status(d, warnings.lines, call->peer, call->reply);
-	return r ? daemon_answer_fatal(d, call->reply, r) : CONTROL_DONE;
-}
-
 static int verb_wanted(const struct control_call *call)
 {
 	struct output_state output;
@@ -331,7 +253,7 @@ const struct control_verb daemon_verbs[] = {
 	ROW(stop, stop, CONTROL_FOR_ALL, daemon_verb_stop),
 	ROW(pause, empty, CONTROL_FOR_PRIVILEGED, verb_pause),
 	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, verb_resume),
-	ROW(status, empty, CONTROL_FOR_ALL, verb_status),
+	ROW(status, empty, CONTROL_FOR_ALL, daemon_verb_status),
 	ROW(flush, flush, CONTROL_FOR_ALL, daemon_verb_flush),
 	ROW(epoch, empty, CONTROL_FOR_PRIVILEGED, daemon_verb_epoch),
 	ROW(config, empty, CONTROL_FOR_PRIVILEGED, verb_config),

@@ -54,7 +54,7 @@ static int path_compare_text(const void *a, const void *b)
 }
 
 /* The files of a session, as they lie in its directory now. */
-static int add_session_files(struct daemon *d, const struct session *s, struct paths *ret)
+static int add_session_files(struct daemon *d, const struct session *s, struct texts *ret)
 {
 	char name[NAMES_ESCAPED_MAX + 1], path[sizeof(name) + 16];
 	size_t first = ret->n;
@@ -78,7 +78,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 			continue;
 		if (asprintf(&file, "%s/%s/%s", d->places.store_path, path, entry->d_name) < 0)
 			file = NULL;
-		r = paths_add(ret, file);
+		r = texts_add(ret, file);
 	}
 	closedir(dir);
 	if (ret->n > first)
@@ -87,13 +87,13 @@ static int add_session_files(struct daemon *d, const struct session *s, struct p
 }
 
 /* All files of the sessions that were stopped. Who has nobody left to tell of them is forgotten. */
-static int list_stopped(struct waiter *w, struct paths *ret)
+static int list_stopped(struct waiter *w, struct texts *ret)
 {
 	struct daemon *d = w->daemon;
 	int r = 0;
 
-	paths_deinit(ret); /* those that were written last */
-	*ret = (struct paths){};
+	texts_deinit(ret); /* those that were written last */
+	*ret = (struct texts){};
 	for (size_t i = 0; i < w->n_ids; i++) {
 		struct session *s = session_set_find(d->sessions, w->ids[i]);
 

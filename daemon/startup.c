@@ -62,22 +62,16 @@ static uint64_t budget_share(const struct daemon *d, unsigned sixteenths)
 
 void daemon_warn(struct daemon *d, const char *format, ...)
 {
-	cleanup(freep) char *text = NULL;
+	char *text;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&text, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	if (n < 0)
-		return;
-	log_warning("%s", text);
-	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++) {
-		if (d->warnings[i])
-			continue;
-		d->warnings[i] = steal_ptr(&text);
-		return;
-	}
+	if (text)
+		log_warning("%s", text);
+	texts_add(&d->warnings, text);
 }
 
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message)

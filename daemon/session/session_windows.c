@@ -55,7 +55,6 @@ static int close_window(struct session_set *set, struct session *s, const struct
 {
 	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
 	struct moment end = moment_now();
-	struct snapshot *snapshot;
 	int r;
 
 	if (!s->window)
@@ -63,15 +62,15 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	r = window_each_process(s->window, complete_process, set->processes);
 	if (r)
 		return r;
-	r = session_close_window(s, &end, ledger, &snapshot, &item.closing);
+	r = session_close_window(s, &end, ledger, &item.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
-		session_push_snapshot(s, snapshot);
+		session_push_snapshot(s, item.snapshot);
 		return 0;
 	}
 	s->n_in_flight++;
-	return flusher_submit(&set->flusher, snapshot, &item);
+	return flusher_submit(&set->flusher, &item);
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,

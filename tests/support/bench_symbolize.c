@@ -50,7 +50,7 @@ struct bench {
 	int store_fd;
 };
 
-static struct paths {
+static struct texts {
 	char *all[PATHS_MAX];
 	size_t n;
 } paths; /* nftw() hands on nothing */
