@@ -71,8 +71,8 @@ static int daemon_stop_sessions(struct daemon *d)
 	r = flush_new(&flush, daemon_on_stopped, d);
 	if (r)
 		return r;
-	for (size_t i = 0; !r && i < session_set_count(d->sessions); i++)
-		r = session_set_stop(d->sessions, session_set_get(d->sessions, i), flush);
+	for (size_t i = 0; !r && i < d->sessions->n_sessions; i++)
+		r = session_set_stop(d->sessions, d->sessions->sessions[i], flush);
 	flush_release(flush);
 	return r;
 }
@@ -518,8 +518,7 @@ void daemon_free(struct daemon *d)
 	process_table_free(d->processes);
 	sd_event_unref(d->loop);
 	config_free(d->config);
-	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++)
-		free(d->warnings[i]);
+	texts_deinit(&d->warnings);
 	user_paths_deinit(&d->places.user);
 	free(d->places.store_path);
 	free(d->places.fetched_path);

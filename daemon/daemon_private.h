@@ -13,15 +13,12 @@
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/ledger/lateness.h"
-#include "daemon/limiter.h"
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
-#include "daemon/watch.h"
 
-#define DAEMON_WARNINGS_MAX 16
-#define DAEMON_SOURCES_MAX  16
+#define DAEMON_SOURCES_MAX 16
 
 /* Where its things are, and the directories that are open. */
 struct daemon_places {
@@ -31,17 +28,61 @@ struct daemon_places {
 	int store_fd, proc_fd;
 };
 
-/* pace.c: what profd itself costs. */
+/*
+ * pace.c: when sampling is to slow down because profd itself takes too much of the machine
+ * ([sampling] max_cpu), and when it may become faster again. Rates are halved, as often as it
+ * takes, one step at a time:
+ *
+ *   LIMITER_OVER measurements in a row above the limit: one halving more;
+ *   LIMITER_UNDER in a row so low that twice as much would still be within LIMITER_ROOM of the
+ *   limit: one less.
+ *
+ * What is in between changes nothing, so that a load near the limit does not make the rate swing.
+ * A single measurement may be one of a start, or of an image whose tables took long. Pure.
+ */
+#define LIMITER_OVER         2u
+#define LIMITER_UNDER        5u
+#define LIMITER_ROOM         0.8
+#define LIMITER_HALVINGS_MAX 10u
+
+struct limiter {
+	unsigned halvings; /* in force */
+	unsigned n_over, n_under;
+};
+
+/* What profd itself costs. */
 struct daemon_pace {
 	struct limiter limiter;
 	uint64_t measured_ns; /* CLOCK_MONOTONIC; 0: not yet */
 	double used_seconds;  /* of CPU time, up to then */
 };
 
-/* notify.c: what becomes of the output thread. */
+/*
+ * notify.c: what the main thread makes of the output thread, which blocks on disks. systemd's
+ * watchdog is fed by the main thread's loop alone, so a hung main thread ends the service by
+ * itself. The output thread is watched here:
+ *
+ *   slow    one request for longer than the patience. Said, and nothing done: the disk is slow or
+ *           stuck, windows wait in memory, and a restart would only lose them.
+ *   hung    one request for WATCH_HUNG_TIMES as long without being seen to wait for a disk
+ * (proc(5): state D), that is, by a fault of profd's own or of a file system that is another
+ * program, which a restart may cure. The watchdog is not fed any more then.
+ *
+ * The patience is the service manager's own, sd_watchdog_enabled(3); without one it is
+ * WATCH_PATIENCE_NS.
+ */
+#define WATCH_PATIENCE_NS UINT64_C(60000000000)
+#define WATCH_HUNG_TIMES  15
+
+enum watch {
+	WATCH_WELL,
+	WATCH_SLOW,
+	WATCH_HUNG,
+};
+
 struct daemon_watch {
 	enum watch output_state;
-	uint64_t patience_ns;  /* with it, see watch.h */
+	uint64_t patience_ns;  /* with it, see above */
 	uint64_t disk_wait_ns; /* when it was seen waiting for a disk, CLOCK_MONOTONIC */
 	uint64_t stopping_ns;  /* since when profd stops, CLOCK_MONOTONIC */
 };
@@ -80,7 +121,7 @@ struct daemon {
 	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
 	struct lateness lateness;        /* of drains */
 	struct daemon_last_flush last_flush;
-	char *warnings[DAEMON_WARNINGS_MAX + 1]; /* NULL-terminated */
+	struct texts warnings; /* of the start */
 	unsigned n_collecting, n_collecting_unprivileged;
 	bool stopping;
 	bool in_trouble; /* the system session is off, and that is logged */
@@ -105,6 +146,14 @@ int daemon_find_user_paths(struct daemon *d);
 int daemon_choose_paths(struct daemon *d);
 /* Makes the store's directory if need be, locks it, and gives it to its group. */
 int daemon_open_store(struct daemon *d);
+/*
+ * Session ids never repeat within a state directory: the highest one given out is kept as an
+ * extended attribute of the directory sessions/, and the directories in it tell the rest where the
+ * file system has no such attributes. The first id that was never given out, at least 1:
+ */
+uint64_t daemon_next_session_id(int store_fd);
+/* @id has been given out. Best effort. */
+void daemon_use_session_id(int store_fd, uint64_t id);
 
 /* startup_source.c: the recording that is to be played back; NULL: none. */
 const char *daemon_replay_path(const struct daemon *d);
@@ -123,8 +172,21 @@ int daemon_parse_event(const struct daemon *d, const char *name, struct event *r
 /* pace.c: measures profd's own share and lets sampling slow down. Return 0 or negative errno. */
 int daemon_pace_at_window_end(struct daemon *d);
 int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
+/*
+ * @share: of the whole machine, 0 .. 1, as measured since the last call, all of it with the
+ * halvings in force. @can_slow: another halving would change something. Returns whether halvings
+ * changed.
+ */
+bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow);
 /* The rate in force of what is configured, Hz. */
 uint64_t daemon_rate(const struct daemon *d);
+double status_cpu_seconds(const struct timeval *time);
+/*
+ * Seconds, user and system, of all children that were waited for and of the @n processes in
+ * @living, of which 0 and those that do not exist count nothing. One that ended and was not waited
+ * for yet is missing until it is.
+ */
+double status_cpu_children(const pid_t *living, size_t n);
 
 /* notify.c: what the service manager is told. First how long it has patience: */
 void daemon_notify_init(struct daemon *d);
@@ -136,6 +198,14 @@ void daemon_notify_state(struct daemon *d);
 /* Once a second: watches the output thread, asks for time while it writes the last windows. */
 void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
 
+/*
+ * @busy_ns: for how long it has been at one request, 0: idle. @own_ns: for how long of that it has
+ * not been seen waiting for a disk.
+ */
+enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns);
+/* The state in the text of /proc/PID/task/TID/stat; '?' if there is none. */
+char watch_parse_state(const char *stat);
+
 /* operations.c: the verbs of the control socket. */
 extern const struct control_verb daemon_verbs[];
 /* Answers with a fatal error, and notes it. Returns CONTROL_DONE. */
@@ -143,29 +213,16 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 /* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
 struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
 
-/*
- * status.c: answers @reply with what @peer may see, sessions of others left out for the
- * unprivileged; @warnings: NULL-terminated. Returns 0 or negative errno.
- */
-int daemon_reply_status(struct daemon *d, const char *const *warnings, const struct peer *peer,
-			struct reply *reply);
+/* status.c: a handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
+int daemon_verb_status(const struct control_call *call);
 
-/* operations_files.c: handlers of daemon_verbs. */
+/* operations_output.c: the same. */
 int daemon_verb_stop(const struct control_call *call);
 int daemon_verb_flush(const struct control_call *call);
 int daemon_verb_epoch(const struct control_call *call);
 int daemon_verb_list(const struct control_call *call);
-/*
- * Has the output thread do it, with @item, which is taken over, as its cookie; its snapshot, if
- * that is still there, the thread did not take. CONTROL_PENDING.
- */
-int daemon_submit(struct daemon *d, struct output_request *request, struct flush_item *item);
-
-/* operations_store.c, operations_shim.c: the same. */
 int daemon_verb_collect(const struct control_call *call);
 int daemon_verb_vacuum(const struct control_call *call);
-int daemon_verb_attach_shim(const struct control_call *call);
-int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle);
 
 /* daemon.c: notes a fatal error that a callback met; the loop ends with it. */
 void daemon_fail(struct daemon *d, int error);

@@ -12,7 +12,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/read_end.h"
 #include "common/units.h"
 #include "daemon/daemon_private.h"
 
@@ -54,12 +53,12 @@ void daemon_notify_state(struct daemon *d)
 		return;
 	}
 	process_table_get_stats(d->processes, &processes);
-	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	session_set_total(d->sessions, &ledger, &source);
 	sd_notifyf(0,
 		   "STATUS=Sampling %s at %" PRIu64 " Hz with %s: %" PRIu64
 		   " samples, %zu processes, %zu sessions; %s",
 		   d->event.name, daemon_rate(d), d->source->ops->name, ledger.seen,
-		   processes.n_processes, session_set_count(d->sessions),
+		   processes.n_processes, d->sessions->n_sessions,
 		   describe_store(d, store, sizeof(store)));
 }
 
@@ -88,6 +87,21 @@ void daemon_notify_init(struct daemon *d)
 	d->watch.patience_ns = WATCH_PATIENCE_NS;
 	if (sd_watchdog_enabled(false, &usec) > 0 && usec <= UINT64_MAX / 1000)
 		d->watch.patience_ns = usec * 1000;
+}
+
+enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns)
+{
+	if (busy_ns < patience_ns)
+		return WATCH_WELL;
+	return own_ns / WATCH_HUNG_TIMES < patience_ns ? WATCH_SLOW : WATCH_HUNG;
+}
+
+char watch_parse_state(const char *stat)
+{
+	/* A name may hold parentheses and blanks. */
+	const char *end = strrchr(stat, ')');
+
+	return end && end[1] == ' ' && end[2] ? end[2] : '?';
 }
 
 /* Without an allocation: where memory has run out, the disk may be what profd waits for, too. */

@@ -17,7 +17,6 @@
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/session_ids.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 {
@@ -116,7 +115,7 @@ static int start_session(struct daemon *d, const struct control_call *call,
 		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0)
 		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-	session_ids_used(d->places.store_fd, s->id);
+	daemon_use_session_id(d->places.store_fd, s->id);
 	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
 	reply_text(call->reply, id);
 	return CONTROL_DONE;
@@ -187,84 +186,6 @@ static int verb_resume(const struct control_call *call)
 	return pause_or_resume(call, false);
 }
 
-/* The warnings of the start, and those that numbers give at this moment. */
-struct warnings {
-	const char *lines[DAEMON_WARNINGS_MAX + 8];
-	char texts[4][160];
-	size_t n_lines, n_texts;
-};
-
-static void warnings_add(struct warnings *w, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void warnings_add(struct warnings *w, const char *format, ...)
-{
-	char *text = w->texts[w->n_texts++];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(w->texts[0]), format, args);
-	va_end(args);
-	w->lines[w->n_lines++] = text;
-}
-
-static void gather_warnings(struct daemon *d, struct warnings *w)
-{
-	struct process_table_stats processes;
-	struct source_stats source = {};
-	struct ledger ledger;
-	uint64_t early = 0;
-
-	*w = (struct warnings){};
-	while (d->warnings[w->n_lines]) {
-		w->lines[w->n_lines] = d->warnings[w->n_lines];
-		w->n_lines++;
-	}
-	for (size_t i = 0; i < session_set_count(d->sessions); i++)
-		early += session_set_get(d->sessions, i)->counts.early_closes;
-	process_table_get_stats(d->processes, &processes);
-	samplers_total(session_set_samplers(d->sessions), &ledger, &source);
-	if (early)
-		warnings_add(w,
-			     "%" PRIu64
-			     " windows were closed early for lack of memory: raise [memory] "
-			     "budget",
-			     early);
-	if (processes.refused_mappings)
-		warnings_add(w,
-			     "%" PRIu64 " mappings were more than fit: their addresses have no "
-			     "names",
-			     (uint64_t)processes.refused_mappings);
-	if (source.unfollowed)
-		warnings_add(w,
-			     "%" PRIu64
-			     " children could not be followed: the filter was full or busy",
-			     source.unfollowed);
-	if (d->pace.limiter.halvings)
-		warnings_add(w,
-			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
-			     ": profd used more of the machine than max_cpu=%g%%",
-			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
-	if (session_set_trouble(d->sessions))
-		w->lines[w->n_lines++] = session_set_trouble(d->sessions);
-	if (session_set_is_paused(d->sessions))
-		w->lines[w->n_lines++] = "the system session is paused: profctl resume";
-	if (d->watch.output_state != WATCH_WELL)
-		w->lines[w->n_lines++] = "writing a window takes long: the disk is "
-					 "slow or stuck";
-}
-
-static int verb_status(const struct control_call *call)
-{
-	struct daemon *d = call->userdata;
-	struct warnings warnings;
-	int r;
-
-	gather_warnings(d, &warnings);
-	r = daemon_reply_status(d, warnings.lines, call->peer, call->reply);
-	return r ? daemon_answer_fatal(d, call->reply, r) : CONTROL_DONE;
-}
-
 static int verb_wanted(const struct control_call *call)
 {
 	struct output_state output;
@@ -291,6 +212,37 @@ static int verb_config(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
+/* A program with libprofd.so asks for a ring. */
+static int verb_attach_shim(const struct control_call *call)
+{
+	const struct source_shim_process process = {.pid = call->peer->pid,
+						    .uid = call->peer->uid,
+						    .privileged = call->peer->privileged};
+	struct daemon *d = call->userdata;
+	const struct attach_ring *ring;
+	struct source_message message;
+	cleanup(closep) int pidfd = -1;
+	struct request_message why;
+	int r;
+
+	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
+	if (r)
+		return request_refuse(call, r, &why);
+	if (d->stopping || !d->shim)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s",
+				   d->stopping ? "profd is stopping" : "profd replays a recording");
+	r = source_shim_attach(d->shim, &process, steal_fd(&pidfd), &ring, &message);
+	if (r < 0)
+		return daemon_answer_fatal(d, call->reply, r);
+	if (r > 0)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
+	if (reply_attached(call->reply, ring))
+		source_shim_sent(d->shim, process.pid);
+	else
+		source_shim_drop(d->shim, process.pid);
+	return CONTROL_DONE;
+}
+
 #define ROW(name, type, access, handle)                                      \
 	{                                                                    \
 #name, &profd__control__##type##__descriptor, access, handle \
@@ -301,7 +253,7 @@ const struct control_verb daemon_verbs[] = {
 	ROW(stop, stop, CONTROL_FOR_ALL, daemon_verb_stop),
 	ROW(pause, empty, CONTROL_FOR_PRIVILEGED, verb_pause),
 	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, verb_resume),
-	ROW(status, empty, CONTROL_FOR_ALL, verb_status),
+	ROW(status, empty, CONTROL_FOR_ALL, daemon_verb_status),
 	ROW(flush, flush, CONTROL_FOR_ALL, daemon_verb_flush),
 	ROW(epoch, empty, CONTROL_FOR_PRIVILEGED, daemon_verb_epoch),
 	ROW(config, empty, CONTROL_FOR_PRIVILEGED, verb_config),
@@ -309,7 +261,7 @@ const struct control_verb daemon_verbs[] = {
 	ROW(wanted, empty, CONTROL_FOR_PRIVILEGED, verb_wanted),
 	ROW(collect, collect, CONTROL_FOR_ALL, daemon_verb_collect),
 	ROW(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, daemon_verb_vacuum),
-	ROW(attach_shim, empty, CONTROL_FOR_ALL, daemon_verb_attach_shim),
+	ROW(attach_shim, empty, CONTROL_FOR_ALL, verb_attach_shim),
 	ROW(hold, hold, CONTROL_FOR_ALL, verb_hold),
 	{},
 };

@@ -7,14 +7,48 @@
  */
 #include <stdio.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
-#include "daemon/session/status_cpu.h"
 
 #define MEASURE_NS UINT64_C(60000000000)
+
+double status_cpu_seconds(const struct timeval *time)
+{
+	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static double process_cpu_seconds(pid_t pid)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	/* To both calls, 0 is the caller. */
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return 0;
+	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+/*
+ * The CPU time of child processes that come and go. The kernel adds up what those had used that
+ * ended and were waited for (getrusage(2), RUSAGE_CHILDREN); of one that lives, its clock tells
+ * (clock_getcpuclockid(3)), which takes no privileges over it and no /proc.
+ */
+double status_cpu_children(const pid_t *living, size_t n)
+{
+	struct rusage usage;
+	double sum;
+
+	/* First those that ended: one that is waited for meanwhile is not counted twice. */
+	getrusage(RUSAGE_CHILDREN, &usage);
+	sum = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime);
+	for (size_t i = 0; i < n; i++)
+		sum += process_cpu_seconds(living[i]);
+	return sum;
+}
 
 static int pace_used_seconds(struct daemon *d, double *ret)
 {
@@ -25,7 +59,7 @@ static int pace_used_seconds(struct daemon *d, double *ret)
 	struct rusage usage;
 	int r;
 
-	r = samplers_total(session_set_samplers(d->sessions), &ledger, &source);
+	r = session_set_total(d->sessions, &ledger, &source);
 	if (r)
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);
@@ -52,6 +86,23 @@ static int pace_measure(struct daemon *d, uint64_t now_ns, double *ret)
 	d->pace.measured_ns = now_ns;
 	d->pace.used_seconds = used;
 	return 0;
+}
+
+bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow)
+{
+	bool over = share > max_share;
+	bool under = l->halvings && 2 * share <= LIMITER_ROOM * max_share;
+
+	l->n_over = over ? l->n_over + 1 : 0;
+	l->n_under = under ? l->n_under + 1 : 0;
+	if (l->n_over >= LIMITER_OVER && can_slow && l->halvings < LIMITER_HALVINGS_MAX)
+		l->halvings++;
+	else if (l->n_under >= LIMITER_UNDER)
+		l->halvings--;
+	else
+		return false;
+	l->n_over = l->n_under = 0;
+	return true;
 }
 
 uint64_t daemon_rate(const struct daemon *d)

@@ -26,7 +26,6 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
-#include "daemon/session_ids.h"
 
 /* How long samples may wait in a ring. */
 #define DRAIN_MS 100
@@ -63,22 +62,16 @@ static uint64_t budget_share(const struct daemon *d, unsigned sixteenths)
 
 void daemon_warn(struct daemon *d, const char *format, ...)
 {
-	cleanup(freep) char *text = NULL;
+	char *text;
 	va_list args;
-	int n;
 
 	va_start(args, format);
-	n = vasprintf(&text, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	if (n < 0)
-		return;
-	log_warning("%s", text);
-	for (size_t i = 0; i < DAEMON_WARNINGS_MAX; i++) {
-		if (d->warnings[i])
-			continue;
-		d->warnings[i] = steal_ptr(&text);
-		return;
-	}
+	if (text)
+		log_warning("%s", text);
+	texts_add(&d->warnings, text);
 }
 
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message)
@@ -281,20 +274,18 @@ int daemon_apply_config(struct daemon *d)
 
 	fill_output_options(d, &output);
 	output_configure(d->output, &output);
-	session_set_configure(d->sessions, &(struct session_defaults){
-						   .interval_ns = c->interval_ns,
-						   .writing = {.formats = c->formats,
-							       .labels = c->labels,
-							       .symbolize = c->symbolize},
-						   .event = d->event,
-						   .frequency = c->frequency,
-						   .kernel_stacks = c->kernel_stacks,
-						   .max_depth = c->max_depth,
-						   .max_sessions = c->control_max_sessions,
-						   .memory_bytes = budget_share(d, WINDOW_SHARE),
-						   .exclude_services = c->exclude_services,
-						   .exclude_comms = c->exclude_comms,
-					   });
+	d->sessions->defaults = (struct session_defaults){
+		.interval_ns = c->interval_ns,
+		.writing = {.formats = c->formats, .labels = c->labels, .symbolize = c->symbolize},
+		.event = d->event,
+		.frequency = c->frequency,
+		.kernel_stacks = c->kernel_stacks,
+		.max_depth = c->max_depth,
+		.max_sessions = c->control_max_sessions,
+		.memory_bytes = budget_share(d, WINDOW_SHARE),
+		.exclude_services = c->exclude_services,
+		.exclude_comms = c->exclude_comms,
+	};
 	if (!c->system_enabled)
 		return session_set_stop_system(d->sessions);
 	r = session_set_start_system(d->sessions, &message);
@@ -308,11 +299,12 @@ static int start_sessions(struct daemon *d)
 	int r;
 
 	r = session_set_new(&d->sessions, d->source, d->processes, d->output, d->places.proc_fd,
-			    session_ids_next(d->places.store_fd));
+			    daemon_next_session_id(d->places.store_fd));
 	if (r)
 		return r;
-	session_set_settle_by(d->sessions, daemon_settle_sampler, d);
-	samplers_record(session_set_samplers(d->sessions), d->recorder);
+	d->sessions->settle = daemon_settle_sampler;
+	d->sessions->settle_userdata = d;
+	d->sessions->recorder = d->recorder;
 	/* Of those that are never attached nobody would tell that they end. */
 	if (!d->replay && d->source != d->shim) {
 		r = process_table_scan(d->processes, unwinder_sink(d->unwinder));

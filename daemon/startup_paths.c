@@ -3,9 +3,11 @@
  * Where profd keeps its things: by its options, else by the configuration, else, for a user, by the
  * environment. The store's directory itself carries the lock: nothing else has to lie in it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +19,10 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/output/store.h"
 
-#define CACHE_DIRECTORY "/var/cache/profd"
+#define CACHE_DIRECTORY   "/var/cache/profd"
+#define SESSION_ATTRIBUTE "user.profd.last-session"
 
 int daemon_find_user_paths(struct daemon *d)
 {
@@ -133,4 +137,40 @@ int daemon_open_store(struct daemon *d)
 				     d->places.store_path, strerror(errno));
 	give_to_group(d);
 	return DAEMON_E_OK;
+}
+
+static int open_sessions(int store_fd)
+{
+	return openat(store_fd, "sessions", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+uint64_t daemon_next_session_id(int store_fd)
+{
+	cleanup(closep) int fd = open_sessions(store_fd);
+	uint64_t last, id;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (fd < 0)
+		return 1;
+	last = store_get_number(fd, SESSION_ATTRIBUTE);
+	if (last == UINT64_MAX)
+		last = 0;
+	dir = fdopendir(fd);
+	if (!dir)
+		return last + 1;
+	steal_fd(&fd);
+	while ((entry = readdir(dir)))
+		if (sscanf(entry->d_name, "s%" SCNu64 "-", &id) == 1 && id > last)
+			last = id;
+	closedir(dir);
+	return last + 1;
+}
+
+void daemon_use_session_id(int store_fd, uint64_t id)
+{
+	cleanup(closep) int fd = open_sessions(store_fd);
+
+	if (fd >= 0)
+		store_set_number(fd, SESSION_ATTRIBUTE, id);
 }

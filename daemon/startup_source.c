@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/event.h"
+#include "daemon/ingest/source_shim.h"
 
 #define REPLAY "replay:"
 
@@ -35,6 +36,35 @@ static int open_replay(struct daemon *d, const struct source_options *options, c
 	return source_replay_new(&d->source, options, fd, message);
 }
 
+/* Programs with libprofd.so: what the source that takes their samples needs of the process table.
+ */
+static int tell_begin(void *userdata, pid_t pid, uint64_t *ret_start_ns)
+{
+	struct daemon *d = userdata;
+	int r;
+
+	r = process_table_begin(d->processes, pid, unwinder_sink(d->unwinder), ret_start_ns);
+	return r == PROCESS_E_GONE ? SOURCE_E_GONE : r;
+}
+
+static int tell_mappings(void *userdata, pid_t pid, uint64_t time_ns)
+{
+	struct daemon *d = userdata;
+
+	return process_table_look(d->processes, pid, time_ns, unwinder_sink(d->unwinder));
+}
+
+static int make_shim(struct daemon *d, const struct source_options *options, bool is_idle)
+{
+	return source_shim_new(
+		&d->shim,
+		&(struct source_shim_options){
+			.source = *options,
+			.host = {.begin = tell_begin, .look = tell_mappings, .userdata = d},
+			.is_idle = is_idle,
+		});
+}
+
 /* What the kernel's walks would need is the rings': each process has its own. */
 static int use_shim(struct daemon *d, const struct source_options *options)
 {
@@ -42,7 +72,7 @@ static int use_shim(struct daemon *d, const struct source_options *options)
 	int r;
 
 	more.memory_bytes += more.unwind_bytes;
-	r = daemon_make_shim(d, &more, false);
+	r = make_shim(d, &more, false);
 	d->source = d->shim;
 	return r;
 }
@@ -52,7 +82,7 @@ int daemon_add_idle_shim(struct daemon *d, const struct source_options *options)
 	struct source_options less = *options;
 
 	less.memory_bytes /= IDLE_RINGS_PART;
-	return daemon_make_shim(d, &less, true);
+	return make_shim(d, &less, true);
 }
 
 /* Perf events of the user's own processes. Where the kernel withholds them: what has libprofd. */

@@ -5,6 +5,8 @@
  * with pointers, and packing copies.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,6 @@
 #include "common/error.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
-#include "daemon/session/status_cpu.h"
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
@@ -62,7 +63,13 @@ struct status_stats {
 	struct unwinder_stats unwinder;
 	struct source_stats source;
 	struct ledger ledger;
+	struct texts warnings;
 };
+
+static void status_stats_deinit(struct status_stats *s)
+{
+	texts_deinit(&s->warnings);
+}
 
 struct status_session {
 	Profd__Control__Session message;
@@ -244,14 +251,13 @@ static void fill_session(struct status_session *to, const struct session *s)
 static int fill_sessions(struct status_message *m, const struct session_set *set,
 			 const struct peer *peer)
 {
-	size_t n = session_set_count(set);
 
-	m->sessions = calloc(n + 1, sizeof(*m->sessions));
-	m->pointers = calloc(n + 1, sizeof(*m->pointers));
+	m->sessions = calloc(set->n_sessions + 1, sizeof(*m->sessions));
+	m->pointers = calloc(set->n_sessions + 1, sizeof(*m->pointers));
 	if (!m->sessions || !m->pointers)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < n; i++) {
-		const struct session *s = session_set_get(set, i);
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
 
 		if (s->state == SESSION_ENDED || !policy_may_control(peer, s->owner))
 			continue;
@@ -263,9 +269,60 @@ static int fill_sessions(struct status_message *m, const struct session_set *set
 	return 0;
 }
 
+__attribute__((format(printf, 2, 3))) static void status_warn(struct status_stats *stats,
+							      const char *format, ...)
+{
+	char *text;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	texts_add(&stats->warnings, text); /* a line less, if there is no memory */
+}
+
+/* The warnings of the start, and those that numbers give at this moment. */
+static void gather_warnings(const struct daemon *d, struct status_stats *stats)
+{
+	const char *trouble = session_set_trouble(d->sessions);
+	uint64_t early = 0;
+
+	for (size_t i = 0; i < d->warnings.n; i++)
+		status_warn(stats, "%s", d->warnings.all[i]);
+	for (size_t i = 0; i < d->sessions->n_sessions; i++)
+		early += d->sessions->sessions[i]->counts.early_closes;
+	if (early)
+		status_warn(stats,
+			    "%" PRIu64 " windows were closed early for lack of memory: raise "
+			    "[memory] budget",
+			    early);
+	if (stats->processes.refused_mappings)
+		status_warn(stats,
+			    "%" PRIu64 " mappings were more than fit: their addresses have no "
+			    "names",
+			    stats->processes.refused_mappings);
+	if (stats->source.unfollowed)
+		status_warn(stats,
+			    "%" PRIu64 " children could not be followed: the filter was full or "
+			    "busy",
+			    stats->source.unfollowed);
+	if (d->pace.limiter.halvings)
+		status_warn(stats,
+			    "sampling at %" PRIu64 " Hz instead of %" PRIu64
+			    ": profd used more of the machine than max_cpu=%g%%",
+			    daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
+	if (trouble)
+		status_warn(stats, "%s", trouble);
+	if (session_set_is_paused(d->sessions))
+		status_warn(stats, "the system session is paused: profctl resume");
+	if (d->watch.output_state != WATCH_WELL)
+		status_warn(stats, "writing a window takes long: the disk is slow or stuck");
+}
+
 /* What is copied as it stands. */
 static void fill_status_head(struct status_message *m, const struct daemon *d,
-			     const struct status_stats *stats, const char *const *warnings)
+			     const struct status_stats *stats)
 {
 	Profd__Control__Status *status = &m->status;
 
@@ -278,9 +335,8 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	status->source = (char *)d->source->ops->name;
 	status->event = (char *)d->event.name;
 	status->frequency = daemon_rate(d);
-	status->warnings = (char **)warnings;
-	while (warnings[status->n_warnings])
-		status->n_warnings++;
+	status->warnings = stats->warnings.all;
+	status->n_warnings = stats->warnings.n;
 	status->throttled = stats->source.throttled;
 	status->processes = stats->processes.n_processes;
 	status->attached = d->shim ? source_shim_count(d->shim) : 0;
@@ -290,29 +346,30 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-int daemon_reply_status(struct daemon *d, const char *const *warnings, const struct peer *peer,
-			struct reply *reply)
+int daemon_verb_status(const struct control_call *call)
 {
 	cleanup(status_message_deinit) struct status_message m = {
 		.status = PROFD__CONTROL__STATUS__INIT};
-	struct status_stats stats;
+	cleanup(status_stats_deinit) struct status_stats stats = {};
+	struct daemon *d = call->userdata;
 	int r;
 
-	r = samplers_total(session_set_samplers(d->sessions), &stats.ledger, &stats.source);
+	r = session_set_total(d->sessions, &stats.ledger, &stats.source);
 	if (!r)
-		r = fill_sessions(&m, d->sessions, peer);
+		r = fill_sessions(&m, d->sessions, call->peer);
 	if (r)
-		return r;
+		return daemon_answer_fatal(d, call->reply, r);
 	process_table_get_stats(d->processes, &stats.processes);
 	output_get_state(d->output, &stats.output);
 	unwinder_get_stats(d->unwinder, &stats.unwinder);
-	fill_status_head(&m, d, &stats, warnings);
+	gather_warnings(d, &stats);
+	fill_status_head(&m, d, &stats);
 	fill_ledger(&m, &stats.ledger);
 	fill_costs(&m, d, &stats);
 	fill_lateness(&m, &d->lateness);
 	fill_store(&m, d, &stats.output.store);
 	fill_unwinding(&m, &stats.unwinder, &stats.source);
-	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, peer);
-	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
-	return 0;
+	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, call->peer);
+	reply_send(call->reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
+	return CONTROL_DONE;
 }

@@ -1,106 +1,213 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three tables of the same make: stacks, thread names, and the entries that count. Memory is
- * checked before anything grows, so that max_bytes is never passed.
+ * Three tables of the same make: stacks, thread names, and the entries that count; and the frames
+ * of all stacks, one after the other. The growth of each is known before it happens, so that it can
+ * be counted against max_bytes, which is never passed.
+ *
+ * Hash tables are those of common/profile: open addressing, 8 bytes a slot, no pointer chase on the
+ * way of every sample, and keyed, as profiled programs choose the stacks. All of a thing is
+ * compared, so that a hash collision never merges two.
  */
 #include "daemon/aggregate/aggregate.h"
 
-#include <stddef.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "daemon/aggregate/vector.h"
+#include "common/error.h"
+#include "common/profile/profile.h"
+#include "common/profile/profile_table.h"
 
 /* Of an entry; what comes behind is counted. No padding in between. */
 #define AGGREGATE_KEY_BYTES offsetof(struct aggregate_entry, count)
+
+#define TABLE_MIN    64u         /* things */
+#define FRAMES_BYTES (64 * 1024) /* more of them at a time, if that is enough for a stack */
 
 struct thread_name {
 	char text[16];
 };
 
-/* Things that are the same if they begin with the same bytes. */
-struct keyed {
-	struct vector vector;
-	size_t key_bytes;
+/* A stack whose frames begin with aggregate.frames[first]. */
+struct aggregate_stack {
+	uint64_t first;
+	uint32_t n_frames;
+	uint16_t n_kernel;
+	uint8_t quality, reason;
+};
+
+/* Things by number, and a table that finds them by what they begin with. */
+struct aggregate_table {
+	size_t size, key_bytes; /* of a thing */
+	void *all;
+	uint32_t n, capacity;
+	struct profile_table slots;
 };
 
 struct aggregate {
 	size_t max_bytes;
-	struct stacks *stacks;
-	struct keyed entries, names;
+	struct aggregate_table stacks, names, entries;
+	uint64_t *frames;
+	size_t n_frames, max_frames;
 	struct profile_hash_key hash_key;
 	uint64_t count;
 };
 
 int aggregate_new(struct aggregate **ret, size_t max_bytes)
 {
-	cleanup(aggregate_freep) struct aggregate *a = calloc(1, sizeof(*a));
-	int r;
+	struct aggregate *a = calloc(1, sizeof(*a));
 
 	if (!a)
 		return error_origin(-ENOMEM);
 	a->max_bytes = max_bytes;
-	a->entries = (struct keyed){{.size = sizeof(struct aggregate_entry)}, AGGREGATE_KEY_BYTES};
-	a->names = (struct keyed){{.size = sizeof(struct thread_name)}, sizeof(struct thread_name)};
+	a->stacks.size = sizeof(struct aggregate_stack);
+	a->names.size = a->names.key_bytes = sizeof(struct thread_name);
+	a->entries.size = sizeof(struct aggregate_entry);
+	a->entries.key_bytes = AGGREGATE_KEY_BYTES;
 	profile_hash_key_init(&a->hash_key);
-	r = stacks_new(&a->stacks);
-	if (r)
-		return r;
-	*ret = steal_ptr(&a);
+	*ret = a;
 	return 0;
+}
+
+static void aggregate_table_deinit(struct aggregate_table *t)
+{
+	free(t->all);
+	profile_table_deinit(&t->slots);
 }
 
 void aggregate_free(struct aggregate *a)
 {
 	if (!a)
 		return;
-	stacks_free(a->stacks);
-	vector_deinit(&a->entries.vector);
-	vector_deinit(&a->names.vector);
+	aggregate_table_deinit(&a->stacks);
+	aggregate_table_deinit(&a->names);
+	aggregate_table_deinit(&a->entries);
+	free(a->frames);
 	free(a);
+}
+
+/* Bytes that the next aggregate_table_add() allocates. */
+static size_t aggregate_table_growth(const struct aggregate_table *t)
+{
+	size_t more = t->n < t->capacity ? 0 : t->capacity ? t->capacity : TABLE_MIN;
+
+	return more * t->size + profile_table_growth(&t->slots);
+}
+
+/* A copy of @thing, which is found by @hash, becomes number *ret. */
+static int aggregate_table_add(struct aggregate_table *t, uint32_t hash, const void *thing,
+			       uint32_t *ret)
+{
+	uint32_t bigger = t->capacity ? t->capacity * 2 : TABLE_MIN;
+	void *moved;
+	int r;
+
+	if (t->n == t->capacity) {
+		if (bigger < t->capacity)
+			return error_origin(-E2BIG);
+		moved = reallocarray(t->all, bigger, t->size);
+		if (!moved)
+			return error_origin(-ENOMEM);
+		t->all = moved;
+		t->capacity = bigger;
+	}
+	r = profile_table_reserve(&t->slots);
+	if (r)
+		return r;
+	memcpy((char *)t->all + t->n * t->size, thing, t->size);
+	profile_table_insert(&t->slots, hash, t->n);
+	*ret = t->n++;
+	return AGGREGATE_E_OK;
+}
+
+static bool aggregate_has_room(const struct aggregate *a, size_t growth)
+{
+	return !growth || aggregate_bytes(a) + growth <= a->max_bytes;
 }
 
 static int aggregate_is_thing(const void *owner, uint32_t index, const void *key)
 {
-	const struct keyed *k = owner;
+	const struct aggregate_table *t = owner;
 
-	return memcmp((const char *)k->vector.all + index * k->vector.size, key, k->key_bytes) == 0;
+	return memcmp((const char *)t->all + index * t->size, key, t->key_bytes) == 0;
 }
 
-/* The number of @thing in @k, which is added if it is not there. AGGREGATE_E_* or negative errno.
- */
-static int aggregate_intern(struct aggregate *a, struct keyed *k, const void *thing, uint32_t *ret)
+/* The number of @thing in @t, to which it is added if need be. AGGREGATE_E_* or negative errno. */
+static int aggregate_intern(struct aggregate *a, struct aggregate_table *t, const void *thing,
+			    uint32_t *ret)
 {
-	uint32_t hash = profile_hash(&a->hash_key, thing, k->key_bytes);
-	struct vector *v = &k->vector;
-	size_t growth;
-	int r;
+	uint32_t hash = profile_hash(&a->hash_key, thing, t->key_bytes);
 
-	*ret = profile_table_find(&v->table, hash, aggregate_is_thing, k, thing);
+	*ret = profile_table_find(&t->slots, hash, aggregate_is_thing, t, thing);
 	if (*ret != PROFILE_NONE)
 		return AGGREGATE_E_OK;
-	growth = vector_growth(v);
-	if (growth && aggregate_bytes(a) + growth > a->max_bytes)
+	if (!aggregate_has_room(a, aggregate_table_growth(t)))
 		return AGGREGATE_E_FULL;
-	r = vector_add(v, hash);
-	if (r)
-		return r;
-	*ret = v->n - 1;
-	memcpy((char *)v->all + *ret * v->size, thing, v->size);
-	return AGGREGATE_E_OK;
+	return aggregate_table_add(t, hash, thing, ret);
 }
 
-int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t weight)
+/* Bytes that room for @bytes of frames more takes. */
+static size_t frames_growth(const struct aggregate *a, size_t bytes)
 {
-	return aggregate_add_counts(a, key, 1, weight);
+	if (a->frames && (a->max_frames - a->n_frames) * sizeof(uint64_t) >= bytes)
+		return 0;
+	return bytes > FRAMES_BYTES ? bytes : FRAMES_BYTES;
 }
 
-int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
-			 uint64_t weight)
+static int aggregate_add_frames(struct aggregate *a, const uint64_t *frames, size_t bytes)
+{
+	size_t growth = frames_growth(a, bytes);
+
+	if (growth) {
+		uint64_t *moved = realloc(a->frames, a->max_frames * sizeof(*moved) + growth);
+
+		if (!moved)
+			return error_origin(-ENOMEM);
+		a->frames = moved;
+		a->max_frames += growth / sizeof(*moved);
+	}
+	memcpy(a->frames + a->n_frames, frames, bytes);
+	a->n_frames += bytes / sizeof(uint64_t);
+	return 0;
+}
+
+static int aggregate_is_stack(const void *owner, uint32_t index, const void *key)
+{
+	const struct stack known = aggregate_stack(owner, index), *stack = key;
+
+	return known.n_frames == stack->n_frames && known.n_kernel == stack->n_kernel &&
+	       known.quality == stack->quality && known.reason == stack->reason &&
+	       memcmp(known.frames, stack->frames, known.n_frames * sizeof(uint64_t)) == 0;
+}
+
+static int aggregate_intern_stack(struct aggregate *a, const struct stack *stack, uint32_t *ret)
+{
+	const struct aggregate_stack added = {.first = a->n_frames,
+					      .n_frames = stack->n_frames,
+					      .n_kernel = stack->n_kernel,
+					      .quality = stack->quality,
+					      .reason = stack->reason};
+	size_t bytes = stack->n_frames * sizeof(uint64_t);
+	/* How a walk ended makes no other hash: most stacks of the same frames ended alike. */
+	uint32_t hash = profile_hash(&a->hash_key, stack->frames, bytes);
+	int r;
+
+	*ret = profile_table_find(&a->stacks.slots, hash, aggregate_is_stack, a, stack);
+	if (*ret != PROFILE_NONE)
+		return AGGREGATE_E_OK;
+	if (!aggregate_has_room(a, frames_growth(a, bytes) + aggregate_table_growth(&a->stacks)))
+		return AGGREGATE_E_FULL;
+	r = aggregate_add_frames(a, stack->frames, bytes);
+	return r ? r : aggregate_table_add(&a->stacks, hash, &added, ret);
+}
+
+int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
+		  uint64_t weight)
 {
 	struct aggregate_entry wanted = {.process = key->process,
 					 .generation = key->generation,
 					 .tid = key->tid};
-	size_t others = aggregate_bytes(a) - stacks_bytes(a->stacks);
 	struct aggregate_entry *entry;
 	struct thread_name name = {0};
 	uint32_t id;
@@ -108,16 +215,13 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 
 	memcpy(name.text, key->thread_name, strnlen(key->thread_name, sizeof(name.text) - 1));
 	r = aggregate_intern(a, &a->names, &name, &wanted.thread_name);
+	if (!r)
+		r = aggregate_intern_stack(a, &key->stack, &wanted.stack);
+	if (!r)
+		r = aggregate_intern(a, &a->entries, &wanted, &id);
 	if (r)
 		return r;
-	r = stacks_intern(a->stacks, &key->stack, a->max_bytes > others ? a->max_bytes - others : 0,
-			  &wanted.stack);
-	if (r)
-		return r;
-	r = aggregate_intern(a, &a->entries, &wanted, &id);
-	if (r)
-		return r;
-	entry = (struct aggregate_entry *)a->entries.vector.all + id;
+	entry = (struct aggregate_entry *)a->entries.all + id;
 	entry->count += count;
 	entry->weight += weight;
 	a->count += count;
@@ -126,18 +230,24 @@ int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, u
 
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n)
 {
-	*ret_n = a->entries.vector.n;
-	return a->entries.vector.all;
+	*ret_n = a->entries.n;
+	return a->entries.all;
 }
 
 struct stack aggregate_stack(const struct aggregate *a, uint32_t stack)
 {
-	return stacks_get(a->stacks, stack);
+	const struct aggregate_stack *s = (const struct aggregate_stack *)a->stacks.all + stack;
+
+	return (struct stack){.frames = a->frames + s->first,
+			      .n_frames = s->n_frames,
+			      .n_kernel = s->n_kernel,
+			      .quality = s->quality,
+			      .reason = s->reason};
 }
 
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name)
 {
-	return ((const struct thread_name *)a->names.vector.all)[thread_name].text;
+	return ((const struct thread_name *)a->names.all)[thread_name].text;
 }
 
 uint64_t aggregate_count(const struct aggregate *a)
@@ -145,8 +255,13 @@ uint64_t aggregate_count(const struct aggregate *a)
 	return a->count;
 }
 
+static size_t aggregate_table_bytes(const struct aggregate_table *t)
+{
+	return t->capacity * t->size + t->slots.n_slots * sizeof(*t->slots.slots);
+}
+
 size_t aggregate_bytes(const struct aggregate *a)
 {
-	return sizeof(*a) + stacks_bytes(a->stacks) + vector_bytes(&a->entries.vector) +
-	       vector_bytes(&a->names.vector);
+	return sizeof(*a) + a->max_frames * sizeof(*a->frames) + aggregate_table_bytes(&a->stacks) +
+	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->entries);
 }

@@ -13,7 +13,15 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
-#include "daemon/aggregate/stacks.h"
+
+/* A stack is its frames, in order, and how its walk ended. */
+struct stack {
+	const uint64_t *frames; /* leaf first, see common/frame.h */
+	uint32_t n_frames;
+	uint16_t n_kernel; /* of these, the first ones */
+	uint8_t quality;   /* enum stack_quality */
+	uint8_t reason;
+};
 
 struct aggregate_entry {
 	uint64_t process;     /* serial of the process */
@@ -40,16 +48,19 @@ struct aggregate_key {
 	struct stack stack;
 };
 
-/*
- * Counts one sample of @weight. Returns AGGREGATE_E_* or negative errno. On AGGREGATE_E_FULL
- * nothing was counted.
- */
-int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t weight);
-/* The same for @count samples that weigh @weight together. */
-int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
-			 uint64_t weight);
+enum {
+	AGGREGATE_E_OK,
+	AGGREGATE_E_FULL, /* there is no room for it below max_bytes: it was not counted */
+};
 
-/* Entries are 0 .. n - 1, in order of first appearance; the array lives until the next add. */
+/* Counts @count samples that weigh @weight together. Returns AGGREGATE_E_* or negative errno. */
+int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
+		  uint64_t weight);
+
+/*
+ * Entries are 0 .. n - 1, in order of first appearance; they live, as a stack's frames do, until
+ * the next add.
+ */
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n);
 struct stack aggregate_stack(const struct aggregate *a, uint32_t stack);
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name);

@@ -51,6 +51,12 @@ enum target_kind {
 	TARGET_CPUS,
 };
 
+/* Whether it is one process, with its children, or a thread. */
+static inline bool target_is_task(enum target_kind target)
+{
+	return target == TARGET_PID || target == TARGET_TID;
+}
+
 /* What `profctl start` asks for. Texts are the message's. */
 struct session_request {
 	enum target_kind target;
@@ -176,15 +182,8 @@ struct listener_stats {
 	uint64_t abandoned;     /* gone while a request was still being worked on */
 };
 
-enum {
-	LISTENER_E_OK,
-	LISTENER_E_IN_USE,   /* somebody listens there, or the path is no socket */
-	LISTENER_E_DENIED,   /* the socket may not be made there */
-	LISTENER_E_BAD_PATH, /* empty, or longer than 107 bytes */
-};
-
 /*
- * Binds and serves within @loop; texts are copied. Returns LISTENER_E_* or negative errno.
+ * Binds and serves within @loop; texts are copied. Returns what unixsock_listen() does.
  *
  * At most 64 clients at a time, 48 of them unprivileged, 16 of these of one uid; requests of at
  * most 64 KiB; at most 16 MiB of answers waiting to be read, all clients together.

@@ -224,15 +224,7 @@ static int listener_bind_socket(struct listener *l, const struct listener_option
 	/* Not ours to remove. */
 	free(l->path);
 	l->path = NULL;
-	switch (r) {
-	case UNIXSOCK_E_IN_USE:
-		return LISTENER_E_IN_USE;
-	case UNIXSOCK_E_DENIED:
-		return LISTENER_E_DENIED;
-	case UNIXSOCK_E_BAD_PATH:
-		return LISTENER_E_BAD_PATH;
-	}
-	return r < 0 ? r : error_origin(-EIO);
+	return r ? r : error_origin(-EIO);
 }
 
 static int listener_use_passed(struct listener *l, int passed)

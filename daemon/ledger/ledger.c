@@ -6,7 +6,6 @@
 #include "daemon/ledger/ledger.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -100,46 +99,27 @@ bool ledger_closes(const struct ledger *l)
 	       l->seen == ledger_settled(l) + l->in_flight;
 }
 
-struct ledger_line {
-	char *text;
-	size_t size, length; /* what does not fit is cut off */
-};
-
-static void ledger_append_text(struct ledger_line *line, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void ledger_append_text(struct ledger_line *line, const char *format, ...)
-{
-	size_t left = line->size - line->length;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(line->text + line->length, left, format, args);
-	va_end(args);
-	if (n > 0)
-		line->length += (size_t)n < left ? (size_t)n : left - 1;
-}
-
-static void ledger_append_reasons(struct ledger_line *line, const char *group,
-				  const char *const *names, const uint64_t *counts, size_t n)
+static void ledger_print_reasons(FILE *out, const char *group, const char *const *names,
+				 const uint64_t *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (counts[i])
-			ledger_append_text(line, " %s.%s=%" PRIu64, group, names[i], counts[i]);
+			fprintf(out, " %s.%s=%" PRIu64, group, names[i], counts[i]);
 }
 
-void ledger_format(const struct ledger *l, char *text, size_t size)
+char *ledger_text(const struct ledger *l)
 {
-	struct ledger_line line = {.text = text, .size = size};
+	cleanup(freep) char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	ledger_append_text(&line,
-			   "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64
-			   " no_user=%" PRIu64,
-			   l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
-	ledger_append_reasons(&line, "truncated", truncated_names, l->stacks.truncated,
-			      N_TRUNCATED);
-	ledger_append_reasons(&line, "broken", broken_names, l->stacks.broken, N_BROKEN);
-	ledger_append_reasons(&line, "lost", lost_names, l->lost, N_LOST);
-	ledger_append_text(&line, " in_flight=%" PRIu64, l->in_flight);
+	if (!out)
+		return NULL;
+	fprintf(out, "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
+		l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
+	ledger_print_reasons(out, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
+	ledger_print_reasons(out, "broken", broken_names, l->stacks.broken, N_BROKEN);
+	ledger_print_reasons(out, "lost", lost_names, l->lost, N_LOST);
+	fprintf(out, " in_flight=%" PRIu64, l->in_flight);
+	return fclose(out) == 0 ? steal_ptr(&text) : NULL;
 }

@@ -50,7 +50,10 @@ void ledger_add(struct ledger *l, const struct ledger *other);
 void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret);
 /* Whether both equations hold. */
 bool ledger_closes(const struct ledger *l);
-/* "expected=1 seen=1 ..." with the reasons that are not 0; the text of a profile's ledger line. */
-void ledger_format(const struct ledger *l, char *text, size_t size);
+/*
+ * "expected=1 seen=1 ..." with the reasons that are not 0: the text of a profile's ledger line,
+ * which the caller frees. NULL: no memory.
+ */
+char *ledger_text(const struct ledger *l);
 
 #endif

@@ -12,30 +12,24 @@
 
 #include "common/error.h"
 
-struct flusher_waiting {
-	struct flusher_waiting *next;
-	struct snapshot *snapshot;
-	struct flush_item *item;
-};
-
-void paths_deinit(struct paths *p)
+void texts_deinit(struct texts *t)
 {
-	for (size_t i = 0; i < p->n; i++)
-		free(p->all[i]);
-	free(p->all);
+	for (size_t i = 0; i < t->n; i++)
+		free(t->all[i]);
+	free(t->all);
 }
 
-int paths_add(struct paths *p, char *path)
+int texts_add(struct texts *t, char *text)
 {
-	char **moved = path ? reallocarray(p->all, p->n + 2, sizeof(*moved)) : NULL;
+	char **moved = text ? reallocarray(t->all, t->n + 2, sizeof(*moved)) : NULL;
 
 	if (!moved) {
-		free(path);
+		free(text);
 		return error_origin(-ENOMEM);
 	}
-	p->all = moved;
-	p->all[p->n++] = path;
-	p->all[p->n] = NULL;
+	t->all = moved;
+	t->all[t->n++] = text;
+	t->all[t->n] = NULL;
 	return 0;
 }
 
@@ -55,7 +49,7 @@ void flush_release(struct flush *flush)
 	if (!flush || --flush->n_pending > 0)
 		return;
 	flush->done(flush->userdata, flush);
-	paths_deinit(&flush->paths);
+	texts_deinit(&flush->paths);
 	listing_free(flush->listing);
 	collected_free(flush->collected);
 	free(flush);
@@ -67,7 +61,7 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 
 	if (item->flush) {
 		for (char **path = result->paths; !r && path && *path; path++)
-			r = paths_add(&item->flush->paths, strdup(*path));
+			r = texts_add(&item->flush->paths, strdup(*path));
 		if (result->listing)
 			item->flush->listing = steal_ptr(&result->listing);
 		if (result->collected)
@@ -82,20 +76,14 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	return r;
 }
 
-static void flusher_drop_first(struct flusher *f)
-{
-	struct flusher_waiting *w = f->first;
-
-	f->first = w->next;
-	free(w);
-}
-
 void flusher_deinit(struct flusher *f)
 {
-	while (f->first) {
-		free(f->first->item);
-		snapshot_free(f->first->snapshot);
-		flusher_drop_first(f);
+	struct flush_item *item;
+
+	while ((item = f->first)) {
+		f->first = item->next;
+		snapshot_free(item->snapshot);
+		free(item);
 	}
 }
 
@@ -103,35 +91,32 @@ void flusher_retry(struct flusher *f)
 {
 	while (f->first) {
 		const struct output_request request = {.task = OUTPUT_WRITE,
-						       .cookie = f->first->item,
+						       .cookie = f->first,
 						       .snapshot = f->first->snapshot};
+		struct flush_item *next = f->first->next;
 
 		if (output_submit(f->output, &request) != OUTPUT_E_OK)
 			return;
-		flusher_drop_first(f);
+		f->first = next;
 	}
 }
 
-int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item)
+int flusher_submit(struct flusher *f, const struct flush_item *submitted)
 {
-	struct flush_item *cookie = malloc(sizeof(*cookie));
-	struct flusher_waiting *w = malloc(sizeof(*w));
+	struct flush_item *item = malloc(sizeof(*item));
 
-	if (!cookie || !w) {
-		free(cookie);
-		free(w);
-		snapshot_free(snapshot);
+	if (!item) {
+		snapshot_free(submitted->snapshot);
 		return error_origin(-ENOMEM);
 	}
-	*cookie = *item;
-	if (cookie->flush)
-		cookie->flush->n_pending++;
-	*w = (struct flusher_waiting){.snapshot = snapshot, .item = cookie};
+	*item = *submitted;
+	if (item->flush)
+		item->flush->n_pending++;
 	if (f->first)
-		f->last->next = w;
+		f->last->next = item;
 	else
-		f->first = w;
-	f->last = w;
+		f->first = item;
+	f->last = item;
 	flusher_retry(f);
 	return 0;
 }

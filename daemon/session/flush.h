@@ -17,19 +17,19 @@
 
 struct session;
 
-struct paths {
+struct texts {
 	char **all; /* NULL-terminated, once there is one */
 	size_t n;
 };
 
-void paths_deinit(struct paths *p);
-/* @path is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
-int paths_add(struct paths *p, char *path);
+void texts_deinit(struct texts *t);
+/* @text is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
+int texts_add(struct texts *t, char *text);
 
 struct flush {
 	unsigned n_pending;
-	struct paths paths;
-	int error; /* errno of the first write that failed */
+	struct texts paths; /* of files */
+	int error;          /* errno of the first write that failed */
 	/* What was asked for, if it was that; owned. */
 	struct listing *listing;
 	struct collected *collected;
@@ -46,21 +46,24 @@ void flush_release(struct flush *flush);
 
 /* The cookie of a request to the output thread. */
 struct flush_item {
-	struct session *session; /* NULL: an epoch or a listing */
-	struct flush *flush;     /* held, or NULL */
-	unsigned attachment;     /* of the session, when the window was closed */
+	struct flush_item *next;   /* in a flusher */
+	struct snapshot *snapshot; /* the same */
+	struct session *session;   /* NULL: an epoch or a listing */
+	struct flush *flush;       /* held, or NULL */
+	unsigned attachment;       /* of the session, when the window was closed */
 	struct window_closing closing;
 };
 
 struct flusher {
-	struct output *output;                /* borrowed */
-	struct flusher_waiting *first, *last; /* they wait for room in the queue */
+	struct output *output;           /* borrowed */
+	struct flush_item *first, *last; /* they wait for room in the queue */
 };
 
 void flusher_deinit(struct flusher *f);
 
-/* Hands @snapshot (taken over) to the output thread, now or when there is room. */
-int flusher_submit(struct flusher *f, struct snapshot *snapshot, const struct flush_item *item);
+/* Hands a copy of @submitted, with its snapshot, to the output thread, now or when there is room.
+ */
+int flusher_submit(struct flusher *f, const struct flush_item *submitted);
 /* Tries again what waits. */
 void flusher_retry(struct flusher *f);
 /* Gives what came of it to the flush that waits for it. The caller still frees @result. */

@@ -87,7 +87,7 @@ void session_describe_target(const struct session *s, char *text, size_t size)
 
 	if (t->kind == TARGET_ALL)
 		snprintf(text, size, "all");
-	else if (t->kind == TARGET_PID || t->kind == TARGET_TID || t->kind == TARGET_UID)
+	else if (target_is_task(t->kind) || t->kind == TARGET_UID)
 		snprintf(text, size, "%s %" PRId64 "%s", kinds[t->kind], t->number,
 			 t->kind == TARGET_PID && t->children ? " and children" : "");
 	else
@@ -153,7 +153,7 @@ bool session_wants_process(const struct session *s, const struct process *p)
 
 int session_process_born(struct session *s, struct process *p, const struct process *parent)
 {
-	if (s->target.kind != TARGET_PID && s->target.kind != TARGET_TID)
+	if (!target_is_task(s->target.kind))
 		return 0;
 	if (p->serial == s->target.process)
 		return session_add_member(s, p);
@@ -164,7 +164,7 @@ int session_process_born(struct session *s, struct process *p, const struct proc
 
 bool session_target_ended(const struct session *s)
 {
-	return (s->target.kind == TARGET_PID || s->target.kind == TARGET_TID) && !s->members;
+	return target_is_task(s->target.kind) && !s->members;
 }
 
 void session_sweep(struct session *s, uint64_t before_ns)

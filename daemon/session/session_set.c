@@ -7,33 +7,22 @@
 #include "daemon/session/session_set.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/error.h"
 #include "common/room.h"
 #include "daemon/session/session_set_private.h"
-#include "daemon/session/session_start.h"
 
 #define ENDED_SESSIONS_MAX 64
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * NS_PER_S)
 
-static int settle_samplers(void *userdata, unsigned sampler, bool is_last)
-{
-	struct session_set *set = userdata;
-
-	return set->settle ? set->settle(set->settle_userdata, sampler, is_last) : 0;
-}
-
 int session_set_new(struct session_set **ret, struct source *source,
 		    struct process_table *processes, struct output *output, int proc_fd,
 		    uint64_t next_id)
 {
-	cleanup(session_set_freep) struct session_set *set = calloc(1, sizeof(*set));
-	int r;
+	struct session_set *set = calloc(1, sizeof(*set));
 
 	if (!set)
 		return error_origin(-ENOMEM);
@@ -41,16 +30,9 @@ int session_set_new(struct session_set **ret, struct source *source,
 	set->processes = processes;
 	set->proc_fd = proc_fd;
 	set->next_id = next_id;
-	r = samplers_new(&set->samplers, source, processes,
-			 &(struct samplers_policy){.wants_all = session_processes_want_all,
-						   .wants = session_processes_want,
-						   .settle = settle_samplers,
-						   .userdata = set});
-	if (r)
-		return r;
 	set->flusher.output = output;
-	session_processes_observe(set);
-	*ret = steal_ptr(&set);
+	session_samplers_observe(set);
+	*ret = set;
 	return 0;
 }
 
@@ -58,27 +40,12 @@ void session_set_free(struct session_set *set)
 {
 	if (!set)
 		return;
-	if (set->processes)
-		process_table_observe(set->processes, &(struct process_observer){});
+	process_table_observe(set->processes, &(struct process_observer){});
 	for (size_t i = 0; i < set->n_sessions; i++)
 		session_free(set->sessions[i]);
 	free(set->sessions);
 	flusher_deinit(&set->flusher);
-	samplers_free(set->samplers);
 	free(set);
-}
-
-void session_set_settle_by(struct session_set *set,
-			   int (*settle)(void *userdata, unsigned sampler, bool is_last),
-			   void *userdata)
-{
-	set->settle = settle;
-	set->settle_userdata = userdata;
-}
-
-void session_set_configure(struct session_set *set, const struct session_defaults *defaults)
-{
-	set->defaults = *defaults;
 }
 
 int session_set_add(struct session_set *set, struct session *s)
@@ -121,45 +88,6 @@ size_t session_set_count_running(const struct session_set *set)
 	for (size_t i = 0; i < set->n_sessions; i++)
 		n += set->sessions[i]->state != SESSION_ENDED;
 	return n;
-}
-
-int session_set_start(struct session_set *set, const struct peer *peer,
-		      const struct session_request *request, struct session **ret,
-		      struct source_message *message)
-{
-	cleanup(session_freep) struct session *s = NULL;
-	int r;
-
-	if (session_set_count_running(set) >= set->defaults.max_sessions)
-		return session_refuse(message,
-				      "%u sessions are running, the maximum (max_sessions)",
-				      set->defaults.max_sessions);
-	r = session_prepare(&s, set->next_id, &set->defaults, peer, request, message);
-	if (r)
-		return r;
-	if (request->target == TARGET_PID || request->target == TARGET_TID) {
-		/* Events that wait may hold its birth. */
-		r = session_set_drain(set);
-		if (!r)
-			r = session_resolve_target(s, set->processes, set->proc_fd, request->pidfd,
-						   message);
-		if (r)
-			return r;
-	}
-	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP ||
-	    request->target == TARGET_UID)
-		session_processes_confirm(set);
-	r = session_set_add(set, s);
-	if (r)
-		return r;
-	*ret = steal_ptr(&s);
-	r = session_windows_attach(set, *ret, message);
-	if (r) {
-		session_set_remove(set, *ret);
-		return r < 0 ? r : SESSION_START_E_REFUSED;
-	}
-	set->next_id++;
-	return SESSION_START_E_OK;
 }
 
 /* A stop that comes while the last window is being written waits for it, too. */
@@ -220,7 +148,7 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 	struct process *p;
 	int r;
 
-	samplers_count(set->samplers, sample);
+	ledger_count(&set->samplers[sample->sampler].ledger, sample);
 	r = process_table_find(set->processes, sample, &p);
 	if (r)
 		return r;
@@ -326,7 +254,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 	r = session_system_retry(set, now_ns);
 	if (r)
 		return r;
-	session_processes_follow(set);
+	session_samplers_follow(set);
 	forget_ended(set);
 	flusher_retry(&set->flusher);
 	r = set->error;
@@ -360,16 +288,6 @@ uint64_t session_set_next_boundary(const struct session_set *set)
 	       set->defaults.interval_ns;
 }
 
-size_t session_set_count(const struct session_set *set)
-{
-	return set->n_sessions;
-}
-
-struct session *session_set_get(const struct session_set *set, size_t index)
-{
-	return set->sessions[index];
-}
-
 struct session *session_set_find(const struct session_set *set, uint64_t id)
 {
 	for (size_t i = 0; i < set->n_sessions; i++)
@@ -386,9 +304,4 @@ unsigned session_set_count_of(const struct session_set *set, uid_t owner)
 		n += set->sessions[i]->id && set->sessions[i]->owner == owner &&
 		     set->sessions[i]->state != SESSION_ENDED;
 	return n;
-}
-
-struct samplers *session_set_samplers(struct session_set *set)
-{
-	return set->samplers;
 }

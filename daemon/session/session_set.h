@@ -11,29 +11,77 @@
 
 #include "common/cleanup.h"
 #include "daemon/control/control.h"
+#include "daemon/ingest/source.h"
 #include "daemon/output/output.h"
 #include "daemon/session/flush.h"
-#include "daemon/session/samplers.h"
-#include "daemon/session/session_start.h"
+#include "daemon/session/session.h"
 
-struct session_set;
+struct recorder;
 
-/* All pointers are borrowed and outlive the set. @next_id: the first id to give out. */
+/* How windows and sessions are made; lists and texts borrowed. */
+struct session_defaults {
+	uint64_t interval_ns;
+	struct session_writing writing;
+	struct event event;
+	uint64_t frequency;
+	bool kernel_stacks;
+	uint32_t max_depth;
+	uint32_t max_sessions;
+	uint64_t memory_bytes; /* for all open windows and all that are being written */
+	char **exclude_services, **exclude_comms;
+};
+
+/* One of the source's, for each (event, rate) in use: sessions with the same pair share it. */
+struct session_sampler {
+	unsigned n_users; /* 0: not in use */
+	struct ledger ledger;
+};
+
+struct session_set {
+	/* All pointers here are borrowed, and outlive the set. */
+	struct source *source;
+	struct process_table *processes;
+	struct recorder *recorder; /* is told of samplers; or NULL */
+	int proc_fd;
+	/*
+	 * Whoever stands between source and set, and may hold samples back; or NULL. Has those of
+	 * @sampler delivered before it returns, all of them if @is_last. Asked for when a session
+	 * stops, not at the end of a window: what comes late then counts in the next one.
+	 */
+	int (*settle)(void *userdata, unsigned sampler, bool is_last);
+	void *settle_userdata;
+	struct session_defaults defaults; /* for sessions and windows from now on */
+
+	struct session **sessions;
+	size_t n_sessions, capacity;
+	struct flusher flusher; /* its list: closed windows that wait for their turn */
+	uint64_t next_id;
+	unsigned halvings; /* of all rates */
+	bool in_trouble;   /* the system session is off, though it is wanted */
+	struct source_message trouble;
+	uint64_t retry_ns; /* CLOCK_MONOTONIC */
+	struct session_sampler samplers[SAMPLERS_MAX];
+	/* Of samplers that are gone, as one sum, so that totals never go back. */
+	struct ledger retired;
+	struct source_stats retired_stats;
+	unsigned asked; /* which part of all processes was asked for their units last */
+	int error;      /* of an observer call, reported by the next tick */
+};
+
+/* @next_id: the first id to give out. The rest is the caller's to fill. */
 int session_set_new(struct session_set **ret, struct source *source,
 		    struct process_table *processes, struct output *output, int proc_fd,
 		    uint64_t next_id);
 void session_set_free(struct session_set *set);
 DEFINE_CLEANUP(struct session_set *, session_set_free)
-/*
- * Whoever stands between source and set, and may hold samples back: @settle has those of @sampler
- * delivered before it returns, all of them if @is_last. Asked for when a session stops, not at the
- * end of a window: what comes late then counts in the next one.
- */
-void session_set_settle_by(struct session_set *set,
-			   int (*settle)(void *userdata, unsigned sampler, bool is_last),
-			   void *userdata);
-/* For sessions and windows from now on. */
-void session_set_configure(struct session_set *set, const struct session_defaults *defaults);
+
+/* How long a session that is to be held goes on with nobody who does. */
+#define SESSION_UNHELD_NS UINT64_C(10000000000)
+
+enum {
+	SESSION_START_E_OK,
+	SESSION_START_E_REFUSED, /* see the message */
+};
 
 /* Returns SESSION_START_E_* with @message, or negative errno. *ret stays the set's. */
 int session_set_start(struct session_set *set, const struct peer *peer,
@@ -57,8 +105,6 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
 			    bool *ret_more);
 void session_set_give_back(struct session *s, struct snapshot *snapshot);
-/* Whether a closed window still waits for its turn to be written. */
-bool session_set_is_waiting(const struct session_set *set);
 /* Forgets an ended session. */
 void session_set_remove(struct session_set *set, struct session *s);
 
@@ -73,17 +119,16 @@ int session_set_close_windows(struct session_set *set);
 /* The next moment (Unix time) at which session_set_close_windows() is to be called. */
 uint64_t session_set_next_boundary(const struct session_set *set);
 
-/* Sessions by index, 0 .. n - 1, the system session first if there is one. */
-size_t session_set_count(const struct session_set *set);
-struct session *session_set_get(const struct session_set *set, size_t index);
+/* NULL: there is none. The system session is number 0. */
 struct session *session_set_find(const struct session_set *set, uint64_t id);
 unsigned session_set_count_of(const struct session_set *set, uid_t owner);
-struct samplers *session_set_samplers(struct session_set *set);
+/* The ledger and the source's totals of all samplers there ever were. 0 or negative errno. */
+int session_set_total(struct session_set *set, struct ledger *ret, struct source_stats *ret_stats);
 
 /*
- * session_system.c: the system session, number 0, of everything, by the configuration's word, with
- * windows that become the files of services. Unlike others it may be paused, it comes back when it
- * had been stopped, and is tried again when the host refuses it: then it is in trouble.
+ * The system session, number 0, is of everything, by the configuration's word, with windows that
+ * become the files of services. Unlike others it may be paused, it comes back when it had been
+ * stopped, and is tried again when the host refuses it: then it is in trouble.
  */
 enum {
 	SESSION_PAUSE_E_OK,
@@ -107,10 +152,9 @@ int session_set_pause(struct session_set *set, bool pause);
 bool session_set_is_paused(const struct session_set *set);
 
 /*
- * session_rate.c: all sessions sample slower than they were asked to, while profd would take too
- * much of the machine otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was
- * asked for if that is less; a period is doubled. A window has one rate: it is closed before the
- * rate changes.
+ * All sessions sample slower than they were asked to, while profd would take too much of the
+ * machine otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was asked for if
+ * that is less; a period is doubled. A window has one rate: it is closed before the rate changes.
  */
 #define SESSION_HZ_FLOOR 10u
 

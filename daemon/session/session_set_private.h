@@ -4,31 +4,11 @@
 
 /*
  * What the parts of a session set share: session_set.c (which sessions there are, and their
- * samples), session_processes.c (which processes they want), session_system.c (the first one),
- * session_windows.c (their windows) and session_rate.c (their rates).
+ * samples), session_start.c (how they begin), session_samplers.c (whose samples are taken for them)
+ * and session_windows.c (their windows and rates).
  */
 #include "common/clock.h"
 #include "daemon/session/session_set.h"
-
-struct session_set {
-	struct source *source;
-	struct process_table *processes;
-	struct samplers *samplers;
-	struct flusher flusher;
-	int proc_fd;
-	int (*settle)(void *userdata, unsigned sampler, bool is_last); /* or NULL */
-	void *settle_userdata;
-	struct session_defaults defaults;
-	unsigned halvings; /* of all rates */
-	bool in_trouble;   /* the system session is off, though it is wanted */
-	struct source_message trouble;
-	uint64_t retry_ns; /* CLOCK_MONOTONIC */
-	struct session **sessions;
-	size_t n_sessions, capacity;
-	uint64_t next_id;
-	unsigned asked; /* which part of all processes was asked for their units last */
-	int error;      /* of an observer call, reported by the next tick */
-};
 
 /* Has all that the source has for now arrive. Returns 0 or negative errno. */
 static inline int session_set_drain(struct session_set *set)
@@ -70,35 +50,43 @@ int session_set_add(struct session_set *set, struct session *s);
 size_t session_set_count_running(const struct session_set *set);
 
 /*
- * session_processes.c: whose samples a sampler is to deliver, as its sessions' targets have it; of
- * struct samplers_policy, the set being @userdata.
+ * Finds or starts a sampler for @spec, leaving at least @spare for others. Returns SOURCE_E_* (with
+ * @message) or negative errno.
  */
-bool session_processes_want_all(void *userdata, unsigned sampler);
-enum samplers_want session_processes_want(void *userdata, unsigned sampler,
-					  const struct process *p);
+int session_samplers_acquire(struct session_set *set, const struct sampler_spec *spec,
+			     unsigned spare, unsigned *ret, struct source_message *message);
+/*
+ * Gives it back; the last user stops it. Its samples up to now have arrived when this returns;
+ * *ret_last is the ledger after that. Other users: refilter next.
+ */
+int session_samplers_release(struct session_set *set, unsigned sampler, struct ledger *ret_last);
+/*
+ * Makes the filter of @sampler anew in the kernel, after its sessions changed: the processes that
+ * these want. Nothing if it is not in use.
+ */
+int session_samplers_refilter(struct session_set *set, unsigned sampler);
+/* Its ledger, as it stands now. */
+int session_samplers_ledger(struct session_set *set, unsigned sampler, struct ledger *ret);
 /*
  * Has the process table tell @set of births, changes and deaths; whoever frees the set ends that.
  * An error of these calls is the result of the next session_set_tick().
  */
-void session_processes_observe(struct session_set *set);
+void session_samplers_observe(struct session_set *set);
 /* Asks all processes for their units anew. */
-void session_processes_confirm(struct session_set *set);
+void session_samplers_confirm(struct session_set *set);
 /* Once a second: asks a part of them, if a session's target is a unit. */
-void session_processes_follow(struct session_set *set);
+void session_samplers_follow(struct session_set *set);
 
-/* This host does not let the system session have a sampler: it is in trouble. */
-void session_system_refused(struct session_set *set, const struct source_message *message);
-/* It tries again, if it is time to. Returns 0 or negative errno. */
+/* The system session is tried again, if it is time to. Returns 0 or negative errno. */
 int session_system_retry(struct session_set *set, uint64_t now_ns);
 
 /* Lets @s take samples: gets it a sampler, opens its window, widens the filter. SOURCE_E_*. */
 int session_windows_attach(struct session_set *set, struct session *s,
 			   struct source_message *message);
+/* The same; if this host refuses, @s ends, and the system session is to be tried again. */
+int session_windows_try(struct session_set *set, struct session *s, struct source_message *message);
 /* The reverse; the sampler's last samples still reach the window before it is closed. */
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush);
-/* This host does not let @s have a sampler (any more): it ends. The system session tries again. */
-void session_windows_refused(struct session_set *set, struct session *s,
-			     const struct source_message *message);
 /* Closes the window of @s and opens the next. */
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush);
 /* The window is full: closes it early. SESSION_E_FULL: the one before is still in the way. */

@@ -2,23 +2,24 @@
 /*
  * A request is turned into a session in two steps: what it says and the defaults, then, for a
  * process, who that is: the one that the pidfd holds, and its descendants that live already.
+ *
+ * The system session is started, stopped, paused and tried again by attaching it to its sampler and
+ * detaching it, like any other; it only outlives that.
  */
-#include "daemon/session/session_start.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/control/policy.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/resolve/proc.h"
+#include "daemon/session/session_set_private.h"
 
-void session_default_spec(const struct session_defaults *defaults, struct sampler_spec *ret)
+static struct sampler_spec default_spec(const struct session_defaults *defaults)
 {
-	*ret = (struct sampler_spec){
+	return (struct sampler_spec){
 		.event = defaults->event,
 		.rate = defaults->frequency,
 		.kernel_stacks = defaults->kernel_stacks,
@@ -38,7 +39,6 @@ static int adopt_descendant(void *userdata, const struct proc_stat *stat)
 	struct session_start_family *family = userdata;
 	struct process *parent = process_table_living(family->processes, stat->ppid);
 	struct process *p = process_table_living(family->processes, stat->pid);
-
 	int r;
 
 	if (!p || !parent || session_is_member(family->session, p) ||
@@ -49,44 +49,54 @@ static int adopt_descendant(void *userdata, const struct proc_stat *stat)
 	return r ? r : session_process_born(family->session, p, parent);
 }
 
-static int adopt_descendants(struct session *s, struct process_table *processes, int proc_fd)
+static int adopt_descendants(struct session_set *set, struct session *s)
 {
-	struct session_start_family family = {.processes = processes, .session = s, .grown = true};
+	struct session_start_family family = {.processes = set->processes,
+					      .session = s,
+					      .grown = true};
 
-	while (proc_fd >= 0 && family.grown) {
+	while (set->proc_fd >= 0 && family.grown) {
 		int r;
 
 		family.grown = false;
-		r = proc_each(proc_fd, adopt_descendant, &family);
+		r = proc_each(set->proc_fd, adopt_descendant, &family);
 		if (r)
 			return r;
 	}
 	return 0;
 }
 
-int session_resolve_target(struct session *s, struct process_table *processes, int proc_fd,
-			   int pidfd, struct source_message *message)
+/*
+ * Finds the process that a PID or TID target means, and its descendants if they are wanted.
+ * @pidfd: of the process that was asked for, or -1.
+ */
+static int resolve_target(struct session_set *set, struct session *s, int pidfd,
+			  struct source_message *message)
 {
 	pid_t pid = (pid_t)s->target.number;
 	struct proc_status status;
 	struct process *p;
-	int r;
+	int r = session_set_drain(set); /* events that wait may hold its birth */
 
+	if (r)
+		return r;
 	if (s->target.kind == TARGET_TID) {
-		if (proc_read_status(proc_fd, pid, &status) || status.tgid <= 0)
-			return session_refuse(message, "no thread %d is running", pid);
+		if (proc_read_status(set->proc_fd, pid, &status) || status.tgid <= 0)
+			return source_refuse(message, SESSION_START_E_REFUSED,
+					     "no thread %d is running", pid);
 		pid = status.tgid;
 	}
-	p = process_table_living(processes, pid);
+	p = process_table_living(set->processes, pid);
 	/* When it has ended, its number may be another's. */
 	if (!p || (pidfd >= 0 && !pidfd_is_alive(pidfd)))
-		return session_refuse(message, "no process %d is running", pid);
+		return source_refuse(message, SESSION_START_E_REFUSED, "no process %d is running",
+				     pid);
 	s->target.process = p->serial;
-	r = process_table_confirm_again(processes, p);
+	r = process_table_confirm_again(set->processes, p);
 	if (!r)
 		r = session_process_born(s, p, NULL);
 	if (!r && s->target.children)
-		r = adopt_descendants(s, processes, proc_fd);
+		r = adopt_descendants(set, s);
 	return r;
 }
 
@@ -96,7 +106,7 @@ static int apply_start_request(struct session *s, const struct session_defaults 
 {
 	int r;
 
-	session_default_spec(defaults, &s->spec);
+	s->spec = default_spec(defaults);
 	if (request->event) {
 		r = event_parse(request->event, &s->spec.event, message);
 		if (r)
@@ -147,23 +157,153 @@ static int name_session(struct session *s, const char *name)
 	return s->directory ? 0 : error_origin(-ENOMEM);
 }
 
-int session_prepare(struct session **ret, uint64_t id, const struct session_defaults *defaults,
-		    const struct peer *peer, const struct session_request *request,
-		    struct source_message *message)
+static int prepare_session(struct session **ret, struct session_set *set, const struct peer *peer,
+			   const struct session_request *request, struct source_message *message)
 {
 	cleanup(session_freep) struct session *s = NULL;
-	int r;
+	int r = session_new(&s, set->next_id, request);
 
-	r = session_new(&s, id, request);
 	if (r == SESSION_E_TARGET)
-		return session_refuse(message, "cannot read the CPU list \"%s\"",
-				      request->text ? request->text : "");
+		return source_refuse(message, SESSION_START_E_REFUSED,
+				     "cannot read the CPU list \"%s\"",
+				     request->text ? request->text : "");
 	if (!r)
-		r = apply_start_request(s, defaults, peer, request, message);
+		r = apply_start_request(s, &set->defaults, peer, request, message);
 	if (!r)
 		r = name_session(s, request->name);
+	if (!r && target_is_task(request->target))
+		r = resolve_target(set, s, request->pidfd, message);
+	if (!r)
+		*ret = steal_ptr(&s);
+	return r;
+}
+
+int session_set_start(struct session_set *set, const struct peer *peer,
+		      const struct session_request *request, struct session **ret,
+		      struct source_message *message)
+{
+	struct session *s;
+	int r;
+
+	if (session_set_count_running(set) >= set->defaults.max_sessions)
+		return source_refuse(message, SESSION_START_E_REFUSED,
+				     "%u sessions are running, the maximum (max_sessions)",
+				     set->defaults.max_sessions);
+	r = prepare_session(&s, set, peer, request, message);
 	if (r)
 		return r;
-	*ret = steal_ptr(&s);
+	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP ||
+	    request->target == TARGET_UID)
+		session_samplers_confirm(set);
+	r = session_set_add(set, s);
+	if (r)
+		return r;
+	r = session_windows_attach(set, s, message);
+	if (r) {
+		session_set_remove(set, s);
+		return r < 0 ? r : SESSION_START_E_REFUSED;
+	}
+	set->next_id++;
+	*ret = s;
 	return SESSION_START_E_OK;
+}
+
+static struct session *system_session(const struct session_set *set)
+{
+	return session_set_find(set, 0);
+}
+
+/* It joins the set, without a sampler yet. */
+static int add_system_session(struct session_set *set, struct session **ret)
+{
+	const struct session_request request = {.target = TARGET_ALL};
+	cleanup(session_freep) struct session *s = NULL;
+	int r = session_new(&s, 0, &request);
+
+	if (r)
+		return r;
+	s->privileged = true;
+	s->started_ns = clock_ns(CLOCK_REALTIME);
+	s->name = strdup("system");
+	if (!s->name)
+		return error_origin(-ENOMEM);
+	*ret = s;
+	return session_set_add(set, steal_ptr(&s));
+}
+
+int session_set_start_system(struct session_set *set, struct source_message *message)
+{
+	struct session *s = system_session(set);
+	int r = 0;
+
+	if (!s)
+		r = add_system_session(set, &s);
+	else if (s->sampler != SESSION_NO_SAMPLER)
+		r = session_windows_detach(set, s, NULL);
+	if (r)
+		return r;
+	s->spec = default_spec(&set->defaults);
+	s->wanted_rate = s->spec.rate;
+	s->writing = set->defaults.writing;
+	s->exclude_services = set->defaults.exclude_services;
+	s->exclude_comms = set->defaults.exclude_comms;
+	s->state = SESSION_RUNNING; /* again, if it had been stopped */
+	set->in_trouble = false;
+	return s->paused ? 0 : session_windows_try(set, s, message);
+}
+
+int session_set_stop_system(struct session_set *set)
+{
+	struct session *s = system_session(set);
+
+	return s ? session_set_stop(set, s, NULL) : 0;
+}
+
+const char *session_set_trouble(const struct session_set *set)
+{
+	return set->in_trouble ? set->trouble.text : NULL;
+}
+
+int session_set_pause(struct session_set *set, bool pause)
+{
+	struct session *s = system_session(set);
+	struct source_message message;
+	int r;
+
+	if (!s || s->state != SESSION_RUNNING)
+		return SESSION_PAUSE_E_OFF;
+	if (s->paused == pause)
+		return SESSION_PAUSE_E_OK;
+	if (pause) {
+		r = session_windows_detach(set, s, NULL);
+		s->paused = true;
+		return r;
+	}
+	s->paused = false;
+	r = session_windows_attach(set, s, &message);
+	if (r <= 0)
+		return r;
+	s->paused = true;
+	return SESSION_PAUSE_E_REFUSED;
+}
+
+bool session_set_is_paused(const struct session_set *set)
+{
+	const struct session *s = system_session(set);
+
+	return s && s->state == SESSION_RUNNING && s->paused;
+}
+
+int session_system_retry(struct session_set *set, uint64_t now_ns)
+{
+	struct session *s = system_session(set);
+	struct source_message message;
+	int r;
+
+	if (!set->in_trouble || now_ns < set->retry_ns || !s || s->state != SESSION_ENDED)
+		return 0;
+	s->state = SESSION_RUNNING;
+	set->in_trouble = false;
+	r = session_windows_try(set, s, &message);
+	return r < 0 ? r : 0;
 }

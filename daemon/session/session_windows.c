@@ -2,7 +2,8 @@
 /*
  * The windows of a session: opened with the ledger as it stands, closed into a snapshot that goes
  * to the output thread, and taken back when that could not write it. Time is measured on
- * CLOCK_MONOTONIC and becomes wall time only when a window is closed.
+ * CLOCK_MONOTONIC and becomes wall time only when a window is closed. A session has windows while
+ * it is attached to a sampler, whose rate is that of all its windows until then.
  */
 #include <errno.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #define PATIENCE_NS UINT64_C(10000000000)
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
+/* Between two attempts to have a sampler for the system session. */
+#define RETRY_NS UINT64_C(60000000000)
 
 static struct moment moment_now(void)
 {
@@ -52,7 +55,6 @@ static int close_window(struct session_set *set, struct session *s, const struct
 {
 	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
 	struct moment end = moment_now();
-	struct snapshot *snapshot;
 	int r;
 
 	if (!s->window)
@@ -60,15 +62,15 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	r = window_each_process(s->window, complete_process, set->processes);
 	if (r)
 		return r;
-	r = session_close_window(s, &end, ledger, &snapshot, &item.closing);
+	r = session_close_window(s, &end, ledger, &item.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
-		session_push_snapshot(s, snapshot);
+		session_push_snapshot(s, item.snapshot);
 		return 0;
 	}
 	s->n_in_flight++;
-	return flusher_submit(&set->flusher, snapshot, &item);
+	return flusher_submit(&set->flusher, &item);
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,
@@ -83,7 +85,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		return 0;
 	r = window_each_process(s->window, complete_process, set->processes);
 	if (!r)
-		r = samplers_ledger(set->samplers, s->sampler, &ledger);
+		r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
 		return r;
 	r = session_copy_window(s, &end, &ledger, filter, ret);
@@ -130,17 +132,12 @@ void session_set_give_back(struct session *s, struct snapshot *snapshot)
 	s->untaken.is_over = false;
 }
 
-bool session_set_is_waiting(const struct session_set *set)
-{
-	return set->flusher.first;
-}
-
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
 {
 	struct ledger ledger;
 	int r;
 
-	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
 		return r;
 	r = close_window(set, s, &ledger, flush);
@@ -159,15 +156,15 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	int r;
 
 	s->spec.rate = session_rate(s->wanted_rate, s->spec.is_period, set->halvings);
-	r = samplers_acquire(set->samplers, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS,
-			     &s->sampler, message);
+	r = session_samplers_acquire(set, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS, &s->sampler,
+				     message);
 	if (r)
 		return r;
 	s->attachment++;
-	r = samplers_ledger(set->samplers, s->sampler, &ledger);
+	r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (!r)
 		r = open_window(set, s, &ledger);
-	return r ? r : samplers_refilter(set->samplers, s->sampler);
+	return r ? r : session_samplers_refilter(set, s->sampler);
 }
 
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush)
@@ -177,21 +174,28 @@ int session_windows_detach(struct session_set *set, struct session *s, struct fl
 	int r = session_set_drain(set);
 
 	if (!r)
-		r = samplers_release(set->samplers, sampler, &last);
+		r = session_samplers_release(set, sampler, &last);
 	if (!r)
 		r = close_window(set, s, &last, flush);
 	if (r)
 		return r;
 	s->sampler = SESSION_NO_SAMPLER;
-	return samplers_refilter(set->samplers, sampler);
+	return session_samplers_refilter(set, sampler);
 }
 
-void session_windows_refused(struct session_set *set, struct session *s,
-			     const struct source_message *message)
+int session_windows_try(struct session_set *set, struct session *s, struct source_message *message)
 {
+	int r = session_windows_attach(set, s, message);
+
+	if (r <= 0)
+		return r;
 	session_end(s);
-	if (!s->id)
-		session_system_refused(set, message);
+	if (!s->id) {
+		set->in_trouble = true;
+		set->trouble = *message;
+		set->retry_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
+	}
+	return r;
 }
 
 int session_windows_make_room(struct session_set *set, struct session *s)
@@ -217,4 +221,55 @@ int session_windows_keep(struct session *s, struct snapshot *snapshot,
 		return session_restore_window(s, snapshot, &item->closing);
 	session_count_unwritten(s, snapshot->aggregate);
 	return 0;
+}
+
+uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
+{
+	uint64_t floor = wanted < SESSION_HZ_FLOOR ? wanted : SESSION_HZ_FLOOR;
+
+	if (is_period)
+		return wanted > UINT64_MAX >> (halvings + 1) ? wanted : wanted << halvings;
+	return wanted >> halvings > floor ? wanted >> halvings : floor;
+}
+
+/*
+ * First all let go of their samplers, then all take new ones: in between there is none that only
+ * the change needs.
+ */
+int session_set_slow_down(struct session_set *set, unsigned halvings)
+{
+	struct source_message message;
+	int r;
+
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		if (!session_takes_samples(set->sessions[i]))
+			continue;
+		r = session_windows_detach(set, set->sessions[i], NULL);
+		if (r)
+			return r;
+	}
+	set->halvings = halvings;
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		struct session *s = set->sessions[i];
+
+		if (!session_takes_samples(s))
+			continue;
+		r = session_windows_try(set, s, &message);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+bool session_set_can_slow_down(const struct session_set *set)
+{
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *s = set->sessions[i];
+
+		if (session_takes_samples(s) &&
+		    s->spec.rate !=
+			    session_rate(s->wanted_rate, s->spec.is_period, set->halvings + 1))
+			return true;
+	}
+	return false;
 }

@@ -7,7 +7,6 @@
 #include "daemon/session/window.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <uthash.h>
 
@@ -93,7 +92,7 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	struct window_member *m;
 	int r;
 
-	r = aggregate_add(w->aggregate, key, weight);
+	r = aggregate_add(w->aggregate, key, 1, weight);
 	if (r)
 		return r;
 	r = window_get_member(w, key->process, &m);
@@ -154,7 +153,7 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 		const struct aggregate_entry *e = &entries[i];
 		struct aggregate_key key = key_of_entry(snapshot->aggregate, e);
 
-		r = aggregate_add_counts(w->aggregate, &key, e->count, e->weight);
+		r = aggregate_add(w->aggregate, &key, e->count, e->weight);
 		if (r < 0)
 			return r;
 		if (r == AGGREGATE_E_FULL)
@@ -182,50 +181,51 @@ int window_each_process(struct window *w, int (*fn)(void *userdata, struct proce
 	return 0;
 }
 
+/* What is known of @m, which keeps it. */
+static struct snapshot_process describe_member(const struct window_member *m)
+{
+	const struct process *p = m->process;
+	struct snapshot_process described;
+
+	if (!p)
+		return m->taken_back;
+	described = (struct snapshot_process){
+		.serial = m->serial,
+		.program_serial = p->serial,
+		.pid = p->pid,
+		.kernel_thread = p->kernel_thread,
+		.service = (char *)m->unit->service,
+		.cgroup = (char *)m->unit->cgroup,
+		.container = (char *)m->unit->container,
+		.program = p->program,
+		.mappings = p->mappings,
+		.perf_map = p->jit ? p->jit->perf_map : NULL,
+		.jitdump = p->jit ? p->jit->jitdump : NULL,
+	};
+	memcpy(described.comm, p->comm, sizeof(described.comm));
+	return described;
+}
+
 static int window_copy_text(char **ret, const char *text)
 {
 	*ret = text ? strdup(text) : NULL;
 	return text && !*ret ? error_origin(-ENOMEM) : 0;
 }
 
-static int snapshot_process_copy_texts(struct snapshot_process *to, const char *service,
-				       const char *cgroup, const char *container)
-{
-	int r = window_copy_text(&to->service, service);
-
-	if (!r)
-		r = window_copy_text(&to->cgroup, cgroup);
-	return r ? r : window_copy_text(&to->container, container);
-}
-
-static int describe_member(const struct window_member *m, struct snapshot_process *ret)
-{
-	const struct process *p = m->process;
-
-	*ret = (struct snapshot_process){
-		.serial = m->serial,
-		.program_serial = p->serial,
-		.pid = p->pid,
-		.kernel_thread = p->kernel_thread,
-		.program = image_ref(p->program),
-		.mappings = mappings_ref(p->mappings),
-		.perf_map = jit_file_ref(p->jit ? p->jit->perf_map : NULL),
-		.jitdump = jit_file_ref(p->jit ? p->jit->jitdump : NULL),
-	};
-	memcpy(ret->comm, p->comm, sizeof(ret->comm));
-	return snapshot_process_copy_texts(ret, m->unit->service, m->unit->cgroup,
-					   m->unit->container);
-}
-
 static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
 {
+	int r;
+
 	*ret = *p;
 	ret->program = image_ref(p->program);
 	ret->mappings = mappings_ref(p->mappings);
 	ret->perf_map = jit_file_ref(p->perf_map);
 	ret->jitdump = jit_file_ref(p->jitdump);
 	ret->service = ret->cgroup = ret->container = NULL;
-	return snapshot_process_copy_texts(ret, p->service, p->cgroup, p->container);
+	r = window_copy_text(&ret->service, p->service);
+	if (!r)
+		r = window_copy_text(&ret->cgroup, p->cgroup);
+	return r ? r : window_copy_text(&ret->container, p->container);
 }
 
 static int process_compare_serial(const void *a, const void *b)
@@ -253,17 +253,14 @@ static int copy_processes(struct window *w, const struct window_filter *filter,
 	if (!snapshot->processes)
 		return error_origin(-ENOMEM);
 	HASH_ITER (hh, w->members, m, next) {
-		struct snapshot_process *to = &snapshot->processes[snapshot->n_processes++];
+		const struct snapshot_process p = describe_member(m);
 
-		r = m->process ? describe_member(m, to) : copy_process(&m->taken_back, to);
+		m->is_copied = window_filter_passes(filter, &p);
+		if (!m->is_copied)
+			continue;
+		r = copy_process(&p, &snapshot->processes[snapshot->n_processes++]);
 		if (r)
 			return r;
-		m->is_copied = window_filter_passes(filter, to);
-		if (m->is_copied)
-			continue;
-		snapshot_process_deinit(to);
-		*to = (struct snapshot_process){};
-		snapshot->n_processes--;
 	}
 	qsort(snapshot->processes, snapshot->n_processes, sizeof(*snapshot->processes),
 	      process_compare_serial);
@@ -275,17 +272,15 @@ static int describe_window(const struct window *w, const struct moment *end,
 			   const struct ledger *ledger, struct snapshot *snapshot,
 			   struct ledger *ret_since)
 {
-	char text[1024];
-
 	ledger_since(ledger, &w->ledger_then, ret_since);
 	ledger_add(ret_since, &w->carried);
-	ledger_format(ret_since, text, sizeof(text));
 	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
 	/* A wall clock may have been set back to its beginning. */
 	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
 				     ? end->wall_ns - snapshot->duration_ns
 				     : 0;
-	return window_copy_text(&snapshot->ledger, text);
+	snapshot->ledger = ledger_text(ret_since);
+	return snapshot->ledger ? 0 : error_origin(-ENOMEM);
 }
 
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
@@ -318,7 +313,7 @@ static int copy_entries(const struct window *w, struct aggregate *to)
 		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
 		if (!m || !m->is_copied)
 			continue;
-		r = aggregate_add_counts(to, &key, e->count, e->weight);
+		r = aggregate_add(to, &key, e->count, e->weight);
 		if (r)
 			return r < 0 ? r : error_origin(-ENOMEM);
 	}

@@ -50,7 +50,7 @@ struct bench {
 	int store_fd;
 };
 
-static struct paths {
+static struct texts {
 	char *all[PATHS_MAX];
 	size_t n;
 } paths; /* nftw() hands on nothing */
@@ -358,7 +358,7 @@ static void add_stack(struct aggregate *a, uint64_t *frames, size_t *n)
 		.stack = {.frames = frames, .n_frames = (uint16_t)*n},
 	};
 
-	if (*n && aggregate_add(a, &key, 10000000))
+	if (*n && aggregate_add(a, &key, 1, 10000000))
 		fail("aggregate_add");
 	*n = 0;
 }

@@ -330,7 +330,7 @@ static bool is_closed(struct day *d)
 	struct source_stats stats;
 	struct ledger ledger;
 
-	must(samplers_total(session_set_samplers(d->set), &ledger, &stats), "totals");
+	must(session_set_total(d->set, &ledger, &stats), "totals");
 	return ledger_closes(&ledger) && !ledger.in_flight && s->counts.routed == d->n_sent &&
 	       s->counts.counted == d->n_sent;
 }
@@ -455,9 +455,9 @@ static void set_up(struct day *d, const char *path)
 	must(process_table_new(&d->processes, d->proc_fd, 8 << 20), "processes");
 	must(output_new(&d->output, &output), "output");
 	must(session_set_new(&d->set, d->source, d->processes, d->output, d->proc_fd, 1), "set");
-	session_set_configure(d->set, &defaults);
+	d->set->defaults = defaults;
 	must(session_set_start_system(d->set, &message), "system");
-	d->system = session_set_get(d->set, 0);
+	d->system = d->set->sessions[0];
 }
 
 static void judge(struct day *d)

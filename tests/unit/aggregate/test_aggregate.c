@@ -48,7 +48,7 @@ static void test_counts_equal_a_plain_list(void **state)
 					    .thread_name = which % 5 ? "worker" : "main",
 					    .stack = make_stack(which, frames)};
 
-		assert_int_equal(aggregate_add(a, &key, 10 + which), AGGREGATE_E_OK);
+		assert_int_equal(aggregate_add(a, &key, 1, 10 + which), AGGREGATE_E_OK);
 		counts[which]++;
 		weights[which] += 10 + which;
 	}
@@ -77,38 +77,45 @@ static void test_counts_equal_a_plain_list(void **state)
 	}
 }
 
+/* The number of a stack that was counted last. */
+static uint32_t add_stack(struct aggregate *a, uint64_t process, struct stack stack)
+{
+	struct aggregate_key key = {.process = process, .thread_name = "t", .stack = stack};
+	const struct aggregate_entry *entries;
+	size_t n;
+
+	assert_int_equal(aggregate_add(a, &key, 1, 1), AGGREGATE_E_OK);
+	entries = aggregate_entries(a, &n);
+	return entries[n - 1].stack;
+}
+
 /* What differs only in how the walk ended, or where the kernel part ends, is another stack. */
 static void test_equality_compares_everything(void **state)
 {
-	cleanup(stacks_freep) struct stacks *s = NULL;
+	cleanup(aggregate_freep) struct aggregate *a = NULL;
 	uint64_t frames[] = {1, 2, 3};
 	struct stack stack = {.frames = frames, .n_frames = 3};
-	uint32_t first, other;
+	uint32_t first;
 
 	(void)state;
-	assert_int_equal(stacks_new(&s), 0);
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &first), 0);
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
-	assert_int_equal(first, other);
+	assert_int_equal(aggregate_new(&a, SIZE_MAX), 0);
+	first = add_stack(a, 1, stack);
+	assert_int_equal(first, 0);
+	assert_int_equal(add_stack(a, 2, stack), first);
 	stack.quality = STACK_TRUNCATED;
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
-	assert_int_not_equal(first, other);
+	assert_int_equal(add_stack(a, 3, stack), 1);
 	stack.quality = 0;
 	stack.n_kernel = 1;
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
-	assert_int_not_equal(first, other);
+	assert_int_equal(add_stack(a, 4, stack), 2);
 	stack.n_kernel = 0;
 	stack.reason = 1;
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
-	assert_int_not_equal(first, other);
+	assert_int_equal(add_stack(a, 5, stack), 3);
 	stack.reason = 0;
 	stack.n_frames = 2;
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
-	assert_int_not_equal(first, other);
+	assert_int_equal(add_stack(a, 6, stack), 4);
 	stack.n_frames = 0;
-	assert_int_equal(stacks_intern(s, &stack, SIZE_MAX, &other), 0);
-	assert_int_equal(stacks_get(s, other).n_frames, 0);
-	assert_int_equal(other, 5);
+	assert_int_equal(add_stack(a, 7, stack), 5);
+	assert_int_equal(aggregate_stack(a, 5).n_frames, 0);
 }
 
 static void test_bound_is_never_passed(void **state)
@@ -128,7 +135,7 @@ static void test_bound_is_never_passed(void **state)
 
 			for (uint32_t f = 0; f < 40; f++)
 				frames[f] = (uint64_t)i << 8 | f;
-			r = aggregate_add(a, &key, 1);
+			r = aggregate_add(a, &key, 1, 1);
 			assert_true(r == AGGREGATE_E_OK || r == AGGREGATE_E_FULL);
 			counted += r == AGGREGATE_E_OK;
 			refused += r == AGGREGATE_E_FULL;
@@ -153,14 +160,14 @@ static void test_known_stacks_count_when_full(void **state)
 
 	(void)state;
 	assert_int_equal(aggregate_new(&a, 128 * 1024), 0);
-	assert_int_equal(aggregate_add(a, &key, 1), AGGREGATE_E_OK);
+	assert_int_equal(aggregate_add(a, &key, 1, 1), AGGREGATE_E_OK);
 	for (;;) {
 		key.process++;
-		if (aggregate_add(a, &key, 1) == AGGREGATE_E_FULL)
+		if (aggregate_add(a, &key, 1, 1) == AGGREGATE_E_FULL)
 			break;
 	}
 	key.process = 1;
-	assert_int_equal(aggregate_add_counts(a, &key, 5, 50), AGGREGATE_E_OK);
+	assert_int_equal(aggregate_add(a, &key, 5, 50), AGGREGATE_E_OK);
 }
 
 int main(void)

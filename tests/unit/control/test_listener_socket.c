@@ -8,10 +8,10 @@ static void test_second_listener(void **state)
 	struct listener_options options = options_of(w);
 	struct listener *second;
 
-	assert_int_equal(listener_new(&second, w->loop, &options), LISTENER_E_IN_USE);
+	assert_int_equal(listener_new(&second, w->loop, &options), UNIXSOCK_E_IN_USE);
 	expect_serving(w);
 	options.path = "";
-	assert_int_equal(listener_new(&second, w->loop, &options), LISTENER_E_BAD_PATH);
+	assert_int_equal(listener_new(&second, w->loop, &options), UNIXSOCK_E_BAD_PATH);
 	options.path = "/nonexistent-folder/x";
 	assert_int_equal(listener_new(&second, w->loop, &options), -ENOENT);
 }
@@ -41,7 +41,7 @@ static void test_stale_socket(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
 	close(fd);
-	assert_int_equal(listener_new(&other, w->loop, &options), LISTENER_E_IN_USE);
+	assert_int_equal(listener_new(&other, w->loop, &options), UNIXSOCK_E_IN_USE);
 	assert_int_equal(unlink(path), 0);
 }
 

@@ -302,7 +302,7 @@ static inline struct snapshot *make_snapshot(const struct fixture *f, uint64_t s
 			frames[key.stack.n_frames++] = *u;
 		key.stack.frames = frames;
 		for (uint64_t j = 0; j < script[i].count; j++)
-			assert_int_equal(aggregate_add(s->aggregate, &key, 10000000), 0);
+			assert_int_equal(aggregate_add(s->aggregate, &key, 1, 10000000), 0);
 	}
 	return s;
 }

@@ -96,14 +96,14 @@ static void test_self(void **state)
 	assert_int_equal(proc_read_status(proc_fd, INT_MAX, &status), PROC_E_GONE);
 }
 
-struct paths {
+struct texts {
 	unsigned n;
 	char text[8][PATH_MAX];
 };
 
 static void note_path(void *userdata, const struct process_event *event)
 {
-	struct paths *paths = userdata;
+	struct texts *paths = userdata;
 
 	assert_true(paths->n < 8);
 	assert_int_equal(event->kind, PROCESS_EVENT_MMAP);
@@ -117,7 +117,7 @@ static void test_mappings(void **state)
 {
 	static const char head[] = "1000-2000 r-xp 0 fe:1 9 ";
 	static char text[3 * PATH_MAX];
-	static struct paths paths;
+	static struct texts paths;
 	const struct source_sink sink = {.process_event = note_path, .userdata = &paths};
 	struct temp_dir dir;
 	int n;

@@ -113,7 +113,7 @@ static inline int setup(void **state)
 					 .symbol_cache_bytes = 1 << 20};
 	assert_int_equal(output_new(&w->output, &output), 0);
 	assert_int_equal(session_set_new(&w->set, w->source, w->processes, w->output, -1, 1), 0);
-	session_set_configure(w->set, &defaults);
+	w->set->defaults = defaults;
 	*state = w;
 	return 0;
 }
@@ -178,10 +178,10 @@ static inline void check_ledgers(struct world *w)
 	struct source_stats stats;
 	struct ledger ledger;
 
-	assert_int_equal(samplers_total(session_set_samplers(w->set), &ledger, &stats), 0);
+	assert_int_equal(session_set_total(w->set, &ledger, &stats), 0);
 	assert_true(ledger_closes(&ledger));
-	for (size_t i = 0; i < session_set_count(w->set); i++) {
-		const struct session *s = session_set_get(w->set, i);
+	for (size_t i = 0; i < w->set->n_sessions; i++) {
+		const struct session *s = w->set->sessions[i];
 
 		assert_int_equal(s->counts.routed, s->counts.counted + s->counts.filtered +
 							   s->counts.dropped[DROPPED_MEMORY] +

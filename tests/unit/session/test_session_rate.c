@@ -34,7 +34,7 @@ static void test_slower_and_back(void **state)
 
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
-	system = session_set_get(w->set, 0);
+	system = w->set->sessions[0];
 	samples_of(w, system->sampler, 10, 40, 3);
 	assert_true(session_set_can_slow_down(w->set));
 	assert_int_equal(session_set_slow_down(w->set, 2), 0);

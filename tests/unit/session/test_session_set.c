@@ -31,7 +31,7 @@ static void test_windows_hold_what_was_routed(void **state)
 	wait_for_output(w, 1);
 	check_ledgers(w);
 	assert_int_equal(samples_written(w, "services"), 350);
-	assert_int_equal(session_set_get(w->set, 0)->counts.windows_written, 2);
+	assert_int_equal(w->set->sessions[0]->counts.windows_written, 2);
 }
 
 /* A session at another rate has a sampler of its own; its files lie in its own directory. */
@@ -48,10 +48,10 @@ static void test_sessions_take_their_sampler_and_their_target(void **state)
 	exec_of(w, 11, "b");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
-	assert_int_not_equal(s->sampler, session_set_get(w->set, 0)->sampler);
+	assert_int_not_equal(s->sampler, w->set->sessions[0]->sampler);
 	samples_of(w, s->sampler, 10, 40, 2);
 	samples_of(w, s->sampler, 11, 30, 2);
-	samples_of(w, session_set_get(w->set, 0)->sampler, 11, 20, 2);
+	samples_of(w, w->set->sessions[0]->sampler, 11, 20, 2);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_int_equal(s->counts.counted, 40);
@@ -96,9 +96,9 @@ static void test_full_windows_close_early(void **state)
 	struct session *s;
 	uint64_t total = 0;
 
-	session_set_configure(w->set, &defaults);
+	w->set->defaults = defaults;
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
-	s = session_set_get(w->set, 0);
+	s = w->set->sessions[0];
 	exec_of(w, 10, "a");
 	while (s->counts.early_closes < 3) {
 		samples_of(w, 0, 10, 500, 100000);
@@ -131,7 +131,7 @@ static uint64_t in_flight(struct world *w)
 	struct source_stats stats;
 	struct ledger ledger;
 
-	assert_int_equal(samplers_total(session_set_samplers(w->set), &ledger, &stats), 0);
+	assert_int_equal(session_set_total(w->set, &ledger, &stats), 0);
 	return ledger.in_flight;
 }
 
@@ -144,11 +144,12 @@ static void test_samples_that_wait(void **state)
 	struct world *w = *state;
 	struct session *s, *system;
 
-	session_set_settle_by(w->set, settle, w);
+	w->set->settle = settle;
+	w->set->settle_userdata = w;
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
-	system = session_set_get(w->set, 0);
+	system = w->set->sessions[0];
 	assert_int_equal(s->sampler, system->sampler);
 	samples_of(w, 0, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
@@ -217,7 +218,7 @@ static void test_live_sessions_write_nothing(void **state)
 	struct session *s;
 	uint64_t first, second;
 
-	session_set_configure(w->set, &defaults);
+	w->set->defaults = defaults;
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
 	samples_of(w, s->sampler, 10, 40, 2);
@@ -289,7 +290,7 @@ static void test_what_nobody_takes_is_dropped(void **state)
 	assert_int_equal(s->untaken.n, 1);
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
-	assert_int_equal(session_set_count(w->set), 0);
+	assert_int_equal(w->set->n_sessions, 0);
 	assert_int_equal(samples_written(w, "sessions"), 0);
 }
 

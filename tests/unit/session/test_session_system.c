@@ -22,7 +22,7 @@ static void test_the_system_session_comes_back(void **state)
 
 	assert_int_equal(session_set_pause(w->set, true), SESSION_PAUSE_E_OFF);
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
-	s = session_set_get(w->set, 0);
+	s = w->set->sessions[0];
 	exec_of(w, 10, "a");
 	for (unsigned i = 0; i < 2; i++) {
 		samples_of(w, s->sampler, 10, 10, 1);
@@ -52,7 +52,7 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	struct session *s;
 
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
-	s = session_set_get(w->set, 0);
+	s = w->set->sessions[0];
 	exec_of(w, 10, "a");
 	samples_of(w, 0, 10, 10, 1);
 	assert_false(session_set_is_paused(w->set));
@@ -94,7 +94,7 @@ static void test_refused_later(void **state)
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	assert_null(session_set_trouble(w->set));
-	system = session_set_get(w->set, 0);
+	system = w->set->sessions[0];
 	samples_of(w, system->sampler, 10, 7, 3);
 	w->source->ops = &refusing;
 	assert_int_equal(session_set_slow_down(w->set, 1), 0);

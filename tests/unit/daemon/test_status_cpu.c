@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/session/status_cpu.h"
+#include "daemon/daemon_private.h"
 
 #define BURNT 0.05
 

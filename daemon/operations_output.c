@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The operations that the output thread answers: those that end with files, which it answers when
+ * it has written all that was asked for before, and those on what is stored. Each has a waiter,
+ * which is told by the end of a flush.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/store/names.h"
+#include "daemon/control/policy.h"
+#include "daemon/control/request.h"
+#include "daemon/daemon_private.h"
+#include "daemon/output/store.h"
+
+/* Profiles that are collected at the same time, and by how many without privileges. */
+#define COLLECTING_MAX              4
+#define COLLECTING_MAX_UNPRIVILEGED 1
+
+/* Parts of the memory budget. */
+#define MERGED_PART 16 /* samples, names and addresses while they are merged */
+#define RESULT_PART 8  /* the result, compressed */
+
+/* Who waits, and for what. */
+struct waiter {
+	struct daemon *daemon;
+	struct reply *reply;
+	enum {
+		WAITS_FOR_FILES,
+		WAITS_FOR_STOP,
+		WAITS_FOR_EPOCH,
+		WAITS_FOR_LISTING,
+		WAITS_FOR_VACUUM,
+		WAITS_FOR_PROFILE, /* of what is stored */
+		WAITS_FOR_WINDOW,  /* of a live session */
+	} kind;
+	uint64_t *ids; /* sessions that are stopped: their files are the answer */
+	size_t n_ids;
+	bool privileged;            /* who collects */
+	uint64_t since_ns, session; /* what */
+	bool more;                  /* see session_set_take_window() */
+};
+
+static int path_compare_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The files of a session, as they lie in its directory now. */
+static int add_session_files(struct daemon *d, const struct session *s, struct texts *ret)
+{
+	char name[NAMES_ESCAPED_MAX + 1], path[sizeof(name) + 16];
+	size_t first = ret->n;
+	struct dirent *entry;
+	DIR *dir;
+	int r = 0;
+
+	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one directory. */
+	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
+	snprintf(path, sizeof(path), "sessions/%s", name);
+	dir = store_open_to_read(d->places.store_fd, path);
+	if (!dir) /* it wrote nothing */
+		return errno == ENOMEM ? error_origin(-ENOMEM) : 0;
+	while (!r && (entry = readdir(dir))) {
+		char *file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		if (asprintf(&file, "%s/%s/%s", d->places.store_path, path, entry->d_name) < 0)
+			file = NULL;
+		r = texts_add(ret, file);
+	}
+	closedir(dir);
+	if (ret->n > first)
+		qsort(ret->all + first, ret->n - first, sizeof(char *), path_compare_text);
+	return r;
+}
+
+/* All files of the sessions that were stopped. Who has nobody left to tell of them is forgotten. */
+static int list_stopped(struct waiter *w, struct texts *ret)
+{
+	struct daemon *d = w->daemon;
+	int r = 0;
+
+	texts_deinit(ret); /* those that were written last */
+	*ret = (struct texts){};
+	for (size_t i = 0; i < w->n_ids; i++) {
+		struct session *s = session_set_find(d->sessions, w->ids[i]);
+
+		if (!s)
+			continue;
+		if (!r)
+			r = add_session_files(d, s, ret);
+		if (s->state == SESSION_ENDED && !s->waiters.n)
+			session_set_remove(d->sessions, s);
+	}
+	return r;
+}
+
+static void answer_vacuumed(struct reply *reply, const struct flush *flush)
+{
+	Profd__Control__Vacuumed vacuumed = PROFD__CONTROL__VACUUMED__INIT;
+
+	vacuumed.files = flush->freed_files;
+	vacuumed.bytes = flush->freed_bytes;
+	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, &vacuumed);
+}
+
+static void answer_collected(const struct waiter *w, struct collected *c)
+{
+	if (c->fd >= 0)
+		reply_collected(w->reply, c);
+	else if (w->since_ns / NS_PER_S > clock_ns(CLOCK_REALTIME) / NS_PER_S)
+		reply_error(w->reply, CONTROL_ERROR_FAILED,
+			    "no samples: the range begins in the future; a time without a day is "
+			    "today's");
+	else if (w->session)
+		reply_error(w->reply, CONTROL_ERROR_FAILED,
+			    "no samples of session s%" PRIu64 " in this range", w->session);
+	else
+		reply_error(w->reply, CONTROL_ERROR_FAILED,
+			    "no samples match in this range (%" PRIu64
+			    " windows searched); see profctl list",
+			    c->n_windows);
+}
+
+/* A window, if there was one, and what is to be known of its session. */
+static void answer_taken(const struct waiter *w, struct collected *c)
+{
+	const struct session *s = session_set_find(w->daemon->sessions, w->session);
+	struct collected nothing = {.fd = -1};
+
+	if (!c)
+		c = &nothing;
+	c->more = w->more;
+	if (s) {
+		c->over = s->untaken.is_over;
+		c->lost = s->counts.lost;
+		for (unsigned i = 0; i < N_DROPPED; i++)
+			c->dropped += s->counts.dropped[i];
+	}
+	reply_collected(w->reply, c);
+}
+
+static void waiter_answer(const struct waiter *w, struct flush *flush)
+{
+	switch (w->kind) {
+	case WAITS_FOR_FILES:
+	case WAITS_FOR_STOP:
+		reply_paths(w->reply, flush->paths.all);
+		break;
+	case WAITS_FOR_EPOCH:
+		reply_text(w->reply, flush->paths.n ? flush->paths.all[0] : "");
+		break;
+	case WAITS_FOR_LISTING:
+		reply_listing(w->reply, flush->listing);
+		break;
+	case WAITS_FOR_VACUUM:
+		answer_vacuumed(w->reply, flush);
+		break;
+	case WAITS_FOR_PROFILE:
+		answer_collected(w, flush->collected);
+		break;
+	case WAITS_FOR_WINDOW:
+		answer_taken(w, flush->collected);
+		break;
+	}
+}
+
+/* One more collects what is stored, or (@n -1) one less. */
+static void waiter_count(const struct waiter *w, int n)
+{
+	if (w->kind != WAITS_FOR_PROFILE)
+		return;
+	w->daemon->n_collecting += (unsigned)n;
+	w->daemon->n_collecting_unprivileged += w->privileged ? 0 : (unsigned)n;
+}
+
+static void waiter_on_done(void *userdata, struct flush *flush)
+{
+	const struct collected *c = flush->collected;
+	struct waiter *w = userdata;
+	int r = w->kind == WAITS_FOR_STOP ? list_stopped(w, &flush->paths) : 0;
+
+	if (r)
+		daemon_answer_fatal(w->daemon, w->reply, r);
+	else if (c && c->message.text[0])
+		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
+	else if (flush->error)
+		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s%s: %s",
+			    w->kind <= WAITS_FOR_EPOCH ? "cannot write to " : "",
+			    w->daemon->places.store_path, strerror(flush->error));
+	else
+		waiter_answer(w, flush);
+	waiter_count(w, -1);
+	free(w->ids);
+	free(w);
+}
+
+/* @wanted becomes a waiter, for *ret_flush: released by whoever has asked for all of it. */
+static int waiter_new(struct flush **ret_flush, const struct control_call *call,
+		      struct waiter wanted)
+{
+	struct waiter *w = malloc(sizeof(*w));
+	int r = w ? flush_new(ret_flush, waiter_on_done, w) : error_origin(-ENOMEM);
+
+	if (r) {
+		free(w);
+		return r;
+	}
+	*w = wanted;
+	w->daemon = call->userdata;
+	w->reply = call->reply;
+	w->privileged = call->peer->privileged;
+	waiter_count(w, 1);
+	return 0;
+}
+
+/*
+ * Has the output thread do what @flush, which is released, waits for, on behalf of @s (or NULL).
+ * Its snapshot, if that is still there, the thread did not take. CONTROL_PENDING.
+ */
+static int flush_submit(struct daemon *d, struct flush *flush, struct session *s,
+			struct output_request *request)
+{
+	struct flush_item *item = malloc(sizeof(*item));
+	int r = item ? 0 : -ENOMEM;
+
+	if (item) {
+		*item = (struct flush_item){.flush = flush, .session = s};
+		request->cookie = item;
+		r = output_submit(d->output, request);
+	}
+	if (!r) {
+		request->snapshot = NULL;
+		return CONTROL_PENDING;
+	}
+	flush->error = r < 0 ? -r : EBUSY;
+	flush_release(flush);
+	free(item);
+	return CONTROL_PENDING;
+}
+
+/* Has it do what is neither about a window nor a session. */
+static int submit(const struct control_call *call, struct waiter wanted,
+		  struct output_request *request)
+{
+	struct flush *flush;
+	int r = waiter_new(&flush, call, wanted);
+
+	return r ? daemon_answer_fatal(call->userdata, call->reply, r)
+		 : flush_submit(call->userdata, flush, NULL, request);
+}
+
+/* Stops the sessions in @ids, which is taken over; the files of all of them are the answer. */
+static int stop_selected_sessions(const struct control_call *call, uint64_t *ids, size_t n)
+{
+	struct daemon *d = call->userdata;
+	struct flush *flush;
+	int r = waiter_new(&flush, call,
+			   (struct waiter){.kind = WAITS_FOR_STOP, .ids = ids, .n_ids = n});
+
+	if (r) {
+		free(ids);
+		return daemon_answer_fatal(d, call->reply, r);
+	}
+	for (size_t i = 0; !r && i < n; i++)
+		r = session_set_stop(d->sessions, session_set_find(d->sessions, ids[i]), flush);
+	flush_release(flush);
+	if (r)
+		daemon_fail(d, r);
+	return CONTROL_PENDING;
+}
+
+/* What of @peer's there is to stop, for @pid or (0) at all; returns how many @ids. */
+static size_t select_sessions(struct daemon *d, const struct peer *peer, pid_t pid, uint64_t *ids)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->sessions->n_sessions; i++) {
+		const struct session *s = d->sessions->sessions[i];
+		bool wanted = !pid || (s->target.kind == TARGET_PID && s->target.number == pid);
+
+		if (s->id && wanted && policy_may_control(peer, s->owner))
+			ids[n++] = s->id;
+	}
+	return n;
+}
+
+static int refuse_several(struct reply *reply, pid_t pid, const uint64_t *ids, size_t n)
+{
+	char text[512] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < n && length < sizeof(text); i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length, " s%" PRIu64,
+					   ids[i]);
+	return reply_error(reply, CONTROL_ERROR_FAILED,
+			   "pid %d has several sessions, stop one by its id:%s", pid, text);
+}
+
+int daemon_verb_stop(const struct control_call *call)
+{
+	const Profd__Control__Stop *stop = call->message;
+	bool has_id = stop->which_case == PROFD__CONTROL__STOP__WHICH_ID;
+	bool has_pid = stop->which_case == PROFD__CONTROL__STOP__WHICH_PID;
+	pid_t pid = has_pid ? (pid_t)stop->pid : 0;
+	cleanup(freep) uint64_t *ids = NULL;
+	struct daemon *d = call->userdata;
+	struct request_message why;
+	size_t n = 1;
+	int r = request_check_stop(stop, &why);
+
+	if (r)
+		return request_refuse(call, r, &why);
+	if (has_id && !daemon_find_session(d, call, stop->id))
+		return CONTROL_DONE;
+	ids = calloc(d->sessions->n_sessions + 1, sizeof(*ids));
+	if (!ids)
+		return daemon_answer_fatal(d, call->reply, error_origin(-ENOMEM));
+	if (has_id)
+		ids[0] = stop->id;
+	else
+		n = select_sessions(d, call->peer, pid, ids);
+	if (!pid || n == 1)
+		return stop_selected_sessions(call, steal_ptr(&ids), n);
+	return n ? refuse_several(call->reply, pid, ids, n)
+		 : reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
+			       pid);
+}
+
+int daemon_verb_flush(const struct control_call *call)
+{
+	const Profd__Control__Flush *message = call->message;
+	struct daemon *d = call->userdata;
+	struct session *only = NULL;
+	struct flush *flush;
+	int r;
+
+	if (message->id) {
+		only = daemon_find_session(d, call, message->id);
+		if (!only)
+			return CONTROL_DONE;
+	}
+	r = waiter_new(&flush, call, (struct waiter){.kind = WAITS_FOR_FILES});
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	for (size_t i = 0; !r && i < d->sessions->n_sessions; i++) {
+		struct session *s = d->sessions->sessions[i];
+
+		if ((!only || s == only) && policy_may_control(call->peer, s->owner))
+			r = session_set_flush(d->sessions, s, flush);
+	}
+	flush_release(flush);
+	if (r)
+		daemon_fail(d, r);
+	return CONTROL_PENDING;
+}
+
+int daemon_verb_epoch(const struct control_call *call)
+{
+	struct output_request epoch = {.task = OUTPUT_EPOCH};
+
+	return submit(call, (struct waiter){.kind = WAITS_FOR_EPOCH}, &epoch);
+}
+
+int daemon_verb_list(const struct control_call *call)
+{
+	Profd__Control__List *list = call->message;
+	struct output_request request = {.task = OUTPUT_LIST};
+	struct request_message why;
+	int r = request_check_list(list, &why);
+
+	if (r)
+		return request_refuse(call, r, &why);
+	request.what.service = *list->service ? list->service : NULL;
+	request.what.select.since_ns = list->since_ns;
+	request.what.select.until_ns = list->until_ns;
+	return submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, &request);
+}
+
+/*
+ * Without privileges: only what the program that runs there now has done, because whatever was
+ * there before it may have been somebody else's. Nothing says of a stored sample which program it
+ * is of: so windows must have begun after it did.
+ */
+static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t pid,
+			       struct collect_options *options, struct window_filter *filter,
+			       bool *ret)
+{
+	uint64_t born_ns, now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct process *p;
+	int r = source_drain(d->source, UINT32_MAX); /* an exec may not have been seen yet */
+
+	if (r < 0)
+		return r;
+	*ret = false;
+	p = process_table_living(d->processes, pid);
+	if (!p)
+		return 0;
+	r = process_table_confirm_again(d->processes, p);
+	*ret = p->uid_known && p->only_uid && p->uid == peer->uid;
+	if (r || !*ret)
+		return r;
+	born_ns = p->born_ns ? p->born_ns : d->started_ns;
+	filter->serial = p->serial;
+	options->service = p->unit->service;
+	options->select.no_kernel = true;
+	/* A second more: windows are told apart by whole ones. */
+	options->select.not_before_s = clock_ns(CLOCK_REALTIME) / NS_PER_S -
+				       (now_ns - born_ns) / NS_PER_S + 1;
+	return 0;
+}
+
+static bool collect_is_refused(struct daemon *d, const struct control_call *call,
+			       const struct collect_request *request, const struct session *s)
+{
+	if (!request->take && (d->n_collecting >= COLLECTING_MAX ||
+			       (!call->peer->privileged &&
+				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
+			       d->sessions->flusher.first)) {
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
+			    "profd is busy collecting; try again");
+		return true;
+	}
+	if (!request->session || call->peer->privileged ||
+	    (s && policy_may_control(call->peer, s->owner)))
+		return false;
+	if (s)
+		reply_error(call->reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
+			    request->session);
+	else
+		reply_error(call->reply, CONTROL_ERROR_FAILED,
+			    "there is no session s%" PRIu64
+			    " now; you can read the files of your own sessions that have ended",
+			    request->session);
+	return true;
+}
+
+/*
+ * One window of a live session. It is no more work than to write one, and waits for none of those
+ * who collect from the store: whoever takes would lose what comes meanwhile.
+ */
+static int collect_live_window(const struct control_call *call, struct session *s, uint64_t id)
+{
+	struct daemon *d = call->userdata;
+	struct output_request request = {
+		.task = OUTPUT_COLLECT,
+		.what = {.session = id,
+			 .max_bytes = d->config->memory_budget / MERGED_PART,
+			 .max_result = d->config->memory_budget / RESULT_PART,
+			 .open_only = true},
+	};
+	struct waiter wanted = {.kind = WAITS_FOR_WINDOW, .session = id};
+	struct flush *flush;
+	int r;
+
+	if (!s || !s->is_live || s->n_in_flight)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   !s ? "there is no session s%" PRIu64 " now"
+				   : s->is_live
+					   ? "another client takes the samples of session s%" PRIu64
+					   : "session s%" PRIu64
+					     " writes its windows to files: they cannot be taken",
+				   id);
+	r = session_set_take_window(d->sessions, s, &request.snapshot, &wanted.more);
+	if (!r)
+		r = waiter_new(&flush, call, wanted);
+	if (r)
+		daemon_answer_fatal(d, call->reply, r);
+	else if (request.snapshot)
+		flush_submit(d, flush, s, &request);
+	else
+		flush_release(flush);
+	if (request.snapshot)
+		session_set_give_back(s, request.snapshot);
+	return CONTROL_PENDING;
+}
+
+static int collect_stored(const struct control_call *call, const struct collect_request *request,
+			  struct session *s)
+{
+	struct daemon *d = call->userdata;
+	struct window_filter filter = {.service = request->service, .pid = request->pid};
+	struct output_request output = {
+		.task = OUTPUT_COLLECT,
+		.what = {.service = request->service,
+			 .session = request->session,
+			 .select = {.since_ns = request->since_ns,
+				    .until_ns = request->until_ns,
+				    .has_pid = request->pid != 0,
+				    .pid = request->pid},
+			 .max_bytes = d->config->memory_budget / MERGED_PART,
+			 .max_result = d->config->memory_budget / RESULT_PART},
+	};
+	bool is_known = true;
+	struct flush *flush;
+	int r = 0;
+
+	if (!call->peer->privileged && request->pid)
+		r = restrict_to_program(d, call->peer, request->pid, &output.what, &filter,
+					&is_known);
+	if (!r && !is_known)
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   "profd does not know process %d", request->pid);
+	if (!r && s && !request->stored)
+		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
+	if (!r)
+		r = waiter_new(&flush, call,
+			       (struct waiter){.kind = WAITS_FOR_PROFILE,
+					       .since_ns = request->since_ns,
+					       .session = request->session});
+	r = r ? daemon_answer_fatal(d, call->reply, r) : flush_submit(d, flush, NULL, &output);
+	snapshot_free(output.snapshot);
+	return r;
+}
+
+int daemon_verb_collect(const struct control_call *call)
+{
+	struct daemon *d = call->userdata;
+	struct collect_request request;
+	struct request_message why;
+	struct session *s;
+	int r = request_read_collect(call->message, &request, &why);
+
+	if (!r)
+		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
+	if (r)
+		return request_refuse(call, r, &why);
+	s = session_set_find(d->sessions, request.session); /* 0: the system's */
+	if (collect_is_refused(d, call, &request, s))
+		return CONTROL_DONE;
+	return request.take ? collect_live_window(call, s, request.session)
+			    : collect_stored(call, &request, s);
+}
+
+int daemon_verb_vacuum(const struct control_call *call)
+{
+	const Profd__Control__Vacuum *vacuum = call->message;
+	struct output_request request = {
+		.task = OUTPUT_VACUUM,
+		.max_age_s = vacuum->max_age_ns / NS_PER_S + (vacuum->max_age_ns % NS_PER_S != 0),
+		.max_size = vacuum->max_size_bytes,
+	};
+
+	return submit(call, (struct waiter){.kind = WAITS_FOR_VACUUM}, &request);
+}
