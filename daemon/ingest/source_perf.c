@@ -31,6 +31,7 @@
 #include "daemon/ingest/event.h"
 #include "daemon/ingest/members.h"
 #include "daemon/ingest/own_tasks.h"
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source_perf_plan.h"
@@ -111,6 +112,20 @@ static unsigned perf_own_max_events(void)
 	return (unsigned)(limit.rlim_cur / 2);
 }
 
+/* On ourselves first: what that refuses, every thread will. As perf_event_open(2) has it. */
+static int perf_own_add_kind(struct perf_source *s, unsigned kind, struct perf_event_attr attr)
+{
+	int fd;
+
+	attr.inherit = 1;
+	attr.disabled = 1;
+	fd = perf_admin_open(&attr, 0, -1);
+	if (fd < 0)
+		return error_origin(fd);
+	close(fd);
+	return own_tasks_add_kind(s->tasks_of_user, kind, &attr);
+}
+
 /* Finds the user's processes, and begins to follow them. Returns 0 or negative errno. */
 static int perf_own_begin(struct perf_source *s)
 {
@@ -136,7 +151,7 @@ static int perf_own_begin(struct perf_source *s)
 		return r;
 	process_events_attr(&attr);
 	attr.exclude_kernel = 1;
-	r = own_tasks_add_kind(s->tasks_of_user, OWN_TASKS_RECORDS, &attr);
+	r = perf_own_add_kind(s, OWN_TASKS_RECORDS, attr);
 	s->found_ns = clock_ns(CLOCK_MONOTONIC);
 	return r ? r : own_tasks_look(s->tasks_of_user, s->found_ns);
 }
@@ -409,7 +424,7 @@ static int perf_add_sampler(struct source *source, unsigned index, struct source
 					 .stats = &source->samplers[index].stats};
 	r = open_sampler(s, sampler, &cpus);
 	if (r == SOURCE_E_OK && s->tasks_of_user) {
-		r = own_tasks_add_kind(s->tasks_of_user, index, &sampler->ticker.attr);
+		r = perf_own_add_kind(s, index, sampler->ticker.attr);
 		if (r < 0)
 			ticker_deinit(&sampler->ticker);
 	}
