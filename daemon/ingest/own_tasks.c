@@ -23,8 +23,8 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/proc.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
+#include "daemon/ingest/sources.h"
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
 #define BIRTH_NS     (10 * NS_PER_MS)
@@ -540,8 +540,6 @@ static bool is_self(struct own_tasks *t, pid_t pid)
 	struct members *self = t->options.self;
 	struct proc_stat stat;
 
-	if (!self)
-		return false;
 	if (members_has(self, OWN_SAMPLER, pid))
 		return true;
 	if (proc_read_stat(t->options.proc_fd, pid, &stat) != PROC_E_OK ||

@@ -38,7 +38,7 @@ struct own_tasks;
 struct own_tasks_options {
 	int proc_fd;          /* borrowed: /proc */
 	uid_t uid;            /* whose */
-	struct members *self; /* borrowed: whose processes are left out; NULL: none are */
+	struct members *self; /* borrowed: OWN_SAMPLER's are left out */
 	unsigned max_events;  /* that may be open */
 	/* An event on @cpu into whose ring those of @kind are to write; -1: there is none. */
 	int (*ring)(void *userdata, unsigned kind, unsigned cpu);

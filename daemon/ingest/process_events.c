@@ -16,8 +16,8 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/room.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_record.h"
+#include "daemon/ingest/sources.h"
 #include "daemon/ingest/ticker.h"
 
 #define MEMORY_PART  4 /* of the source's, for all rings together */

@@ -26,8 +26,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/ingest/event.h"
-#include "daemon/ingest/host.h"
 #include "daemon/ingest/source_bpf_cost.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"

@@ -4,9 +4,9 @@
  * and sampler. The filter runs here, after the sample was taken and transported; idle CPUs
  * send samples too, as only that tells what a tick met.
  *
- * The kernel walks its own stack; of the user's it copies the registers and the topmost part
- * (source_perf_plan.h), and every walk is left to whoever takes the samples: all with a user stack
- * carry a rest. See source_perf_user.h for those without.
+ * The kernel walks its own stack; of the user's it copies the registers and the topmost part, and
+ * every walk is left to whoever takes the samples: all with a user stack carry a rest. See
+ * source_perf_stack.h for how much that is, and for those without.
  *
  * What a perf sample does not say:
  * - Whether a user pc is exact or where a system call returns to: perf_record.h tells what is made
@@ -28,14 +28,12 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/members.h"
 #include "daemon/ingest/own_tasks.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/process_events.h"
-#include "daemon/ingest/source_perf_plan.h"
-#include "daemon/ingest/source_perf_user.h"
+#include "daemon/ingest/source_perf_stack.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/ingest/ticker.h"
 
@@ -58,8 +56,7 @@ struct perf_source {
 	struct source source;    /* its fd is an epoll instance */
 	struct source_sink sink; /* ours: follows fork before it hands on */
 	struct process_events *events;
-	struct members members;
-	struct members own;              /* our children, and we, unless they are sampled */
+	struct members members;          /* ours, unless they are sampled, by OWN_SAMPLER */
 	struct own_tasks *tasks_of_user; /* NULL: the events are of all that a CPU runs */
 	bool sees_kernel;
 	uint64_t found_ns; /* when threads were last looked for */
@@ -76,7 +73,7 @@ static void perf_source_on_process_event(void *userdata, const struct process_ev
 {
 	struct perf_source *s = userdata;
 
-	if (members_follow(&s->members, event) < 0 || members_follow(&s->own, event) < 0)
+	if (members_follow(&s->members, event) < 0)
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
 		perf_tasks_forget(&s->tasks, event->tid);
@@ -132,7 +129,7 @@ static int perf_own_begin(struct perf_source *s)
 	struct own_tasks_options options = {
 		.proc_fd = s->tasks.proc_fd,
 		.uid = geteuid(),
-		.self = s->source.options.exclude_children ? &s->own : NULL,
+		.self = &s->members,
 		.max_events = perf_own_max_events(),
 		.ring = perf_own_ring_fd,
 		.tell = perf_own_forward_event,
@@ -215,7 +212,7 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 		return false;
 	}
 	if ((s->source.options.exclude_self && p->pid == getpid()) ||
-	    members_has(&s->own, OWN_SAMPLER, p->pid)) {
+	    members_has(&s->members, OWN_SAMPLER, p->pid)) {
 		sampler->stats->excluded++;
 		sampler->stats->self++;
 		return false;
@@ -494,7 +491,6 @@ static int perf_follow_cpus(struct source *source)
 	int r;
 
 	members_sweep(&s->members, perf_pid_is_alive);
-	members_sweep(&s->own, perf_pid_is_alive);
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
@@ -544,7 +540,6 @@ static void perf_free(struct source *source)
 	own_tasks_free(s->tasks_of_user);
 	process_events_free(s->events);
 	members_deinit(&s->members);
-	members_deinit(&s->own);
 	closep(&s->tasks.proc_fd);
 	free(s);
 }
@@ -583,7 +578,7 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 		return error_origin(-errno);
 	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
 	if (r == 0 && options->exclude_children)
-		r = own_processes_add(&s->own, s->tasks.proc_fd, getpid());
+		r = own_processes_add(&s->members, s->tasks.proc_fd, getpid());
 	if (r == 0)
 		r = process_events_new(&s->events, &s->source, &s->sink, options->own_only,
 				       message);
