@@ -73,15 +73,14 @@ struct abi_sampler {
 };
 
 /* Of each run of the program for a sampler; per CPU. */
-#define ABI_COUNTERS(X)                                                                            \
-	X(runs)          /* times the program ran */                                               \
-	X(period_sum)    /* sum of the periods of all runs: what the event's count says was due */ \
-	X(seen)          /* runs that were to become a sample */                                   \
-	X(idle)          /* runs on an idle CPU */                                                 \
-	X(excluded)      /* runs outside the filter, profd's own among them */                     \
-	X(self)          /* runs in profd */                                                       \
-	X(kernel_failed) /* kernel stacks that could not be had: one frame instead */              \
-	X(run_ns)        /* how long the runs took that became a sample */
+#define ABI_COUNTERS(X)                                                                         \
+	X(runs)       /* times the program ran */                                               \
+	X(period_sum) /* sum of the periods of all runs: what the event's count says was due */ \
+	X(seen)       /* runs that were to become a sample */                                   \
+	X(idle)       /* runs on an idle CPU */                                                 \
+	X(excluded)   /* runs outside the filter, profd's own among them */                     \
+	X(self)       /* runs in profd */                                                       \
+	X(run_ns)     /* how long the runs took that became a sample */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
 
@@ -132,7 +131,7 @@ struct abi_cost {
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
 _Static_assert(sizeof(struct abi_cost) == 16 + 4 * 512 + 16 * 32, "struct abi_cost");

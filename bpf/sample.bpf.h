@@ -64,8 +64,7 @@ struct cause {
 };
 
 /* The kernel's part of the stack, leaf first. Returns how many frames it has. */
-static __always_inline __u32 copy_kernel_stack(const struct cause *cause, struct scratch *s,
-					       struct abi_counters *c)
+static __always_inline __u32 copy_kernel_stack(const struct cause *cause, struct scratch *s)
 {
 	long length = bpf_get_stack(cause->context, s->body, ABI_KERNEL_FRAMES_MAX * sizeof(__u64),
 				    0);
@@ -73,7 +72,6 @@ static __always_inline __u32 copy_kernel_stack(const struct cause *cause, struct
 	if (length >= (long)sizeof(__u64))
 		return (__u64)length / sizeof(__u64);
 	/* The unwinder's buffers are in use (nested interrupts): the leaf is known anyway. */
-	c->kernel_failed++;
 	s->body[0] = cause->kernel_pc;
 	return 1;
 }
@@ -204,7 +202,7 @@ static __always_inline void sample_take(const struct cause *cause)
 	s->record.n_kernel = 0;
 	if (!cause->user && config_of(sampler)->kernel_stacks) {
 		kernel_began = cost_begin();
-		s->record.n_kernel = copy_kernel_stack(cause, s, c);
+		s->record.n_kernel = copy_kernel_stack(cause, s);
 		cost_end(kernel_began, ABI_COST_KERNEL_STACK, s->record.n_kernel);
 	}
 	walk_and_send(s, task, cause, c);

@@ -21,7 +21,5 @@ struct {
  * the fork tracepoint, which can be preempted: atomic.
  */
 __u64 unfollowed;
-/* Members that could not be removed when their process was freed: each keeps one entry taken. */
-__u64 unremoved;
 
 #endif

@@ -236,10 +236,7 @@ static int verb_attach_shim(const struct control_call *call)
 		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0)
 		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-	if (reply_attached(call->reply, ring))
-		source_shim_sent(d->shim, process.pid);
-	else
-		source_shim_drop(d->shim, process.pid);
+	source_shim_sent(d->shim, process.pid, reply_attached(call->reply, ring));
 	return CONTROL_DONE;
 }
 

@@ -23,7 +23,6 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
 

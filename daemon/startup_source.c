@@ -7,7 +7,6 @@
 
 #include "common/error.h"
 #include "daemon/daemon_private.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/source_shim.h"
 
 #define REPLAY "replay:"

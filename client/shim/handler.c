@@ -236,7 +236,7 @@ static void look_for_threads(void)
 
 static void look_for_code(void)
 {
-	images_refresh(shim.images, true);
+	images_refresh(shim.images);
 }
 
 /* The lock is held. */

@@ -92,7 +92,7 @@ void shim_thread_begin(struct thread *thread)
 	lock_take(&shim.lock, &mask);
 	shim_register_thread(thread, gettid());
 	if (shim_wants_ticks())
-		shim_admit_ticks(&mask);
+		sigdelset(&mask, shim.settings.tick_signal);
 	lock_release(&shim.lock, &mask);
 	pthread_setspecific(shim.key, thread);
 }
@@ -105,7 +105,7 @@ void shim_libraries_changed(void)
 		return;
 	lock_take(&shim.lock, &mask);
 	if (shim_wants_ticks())
-		images_refresh(shim.images, false);
+		images_refresh(shim.images);
 	lock_release(&shim.lock, &mask);
 }
 
@@ -246,7 +246,7 @@ static void end_link(void)
 		shim_count_missed_ticks(mine, false, true);
 	if (!link_has_samples(&shim.link))
 		return;
-	images_refresh(shim.images, true);
+	images_refresh(shim.images);
 	view = images_enter(shim.images);
 	if (view) {
 		link_maps(&shim.link, view);

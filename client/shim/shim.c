@@ -193,7 +193,7 @@ bool shim_start_locked(const char *name, const struct ProfilerOptions *options)
 	shim_reset();
 	atomic_store(&shim.filter_argument, options ? options->filter_in_thread_arg : NULL);
 	atomic_store(&shim.filter, options ? options->filter_in_thread : NULL);
-	images_refresh(shim.images, true);
+	images_refresh(shim.images);
 	/* Whatever becomes of the program, there is a whole file. */
 	shim_write_file(false);
 	/* Timers that run for a server run as the profile says from now on. */
@@ -218,7 +218,7 @@ static int start_link_locked(const char *socket, struct attach_reason *ret_reaso
 	r = link_init(&shim.link, socket, ret_reason);
 	/* Else at the first tick that somebody wants. */
 	if (!r)
-		images_refresh(shim.images, true);
+		images_refresh(shim.images);
 	shim_start_threads();
 	return r;
 }
@@ -242,17 +242,12 @@ void shim_start_link(const char *socket)
 	lock_take(&shim.lock, &mask);
 	r = start_link_locked(socket, &reason);
 	if (r >= 0)
-		shim_admit_ticks(&mask);
+		sigdelset(&mask, shim.settings.tick_signal);
 	lock_release(&shim.lock, &mask);
 	if (r && isatty(STDERR_FILENO))
 		shim_print("%s does not get this program's samples: %s%s%s", socket,
 			   r < 0 ? "they cannot be taken" : outcomes[r], *reason.text ? ": " : "",
 			   reason.text);
-}
-
-void shim_admit_ticks(sigset_t *mask)
-{
-	sigdelset(mask, shim.settings.tick_signal);
 }
 
 bool shim_start(const char *name, const struct ProfilerOptions *options)
@@ -265,7 +260,7 @@ bool shim_start(const char *name, const struct ProfilerOptions *options)
 	good = shim_start_locked(name, options);
 	kept = errno;
 	if (good)
-		shim_admit_ticks(&mask);
+		sigdelset(&mask, shim.settings.tick_signal);
 	lock_release(&shim.lock, &mask);
 	errno = kept;
 	return good;
@@ -289,7 +284,7 @@ void shim_stop_locked(void)
 	threads_disarm_all(shim.threads);
 	itimer_stop(&shim.itimer);
 	fatal_end();
-	images_refresh(shim.images, true);
+	images_refresh(shim.images);
 	shim_write_file(true);
 	profile_file_close(&shim.file);
 	if (shim_wants_ticks())
@@ -303,7 +298,7 @@ void shim_flush(void)
 
 	lock_take(&shim.lock, &mask);
 	if (atomic_load(&shim.is_on) && shim.pid == getpid()) {
-		images_refresh(shim.images, true);
+		images_refresh(shim.images);
 		shim_write_file(false);
 	}
 	lock_release(&shim.lock, &mask);

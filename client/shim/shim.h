@@ -150,7 +150,5 @@ void shim_start_threads(void);
 struct threads_timing shim_timing(void);
 /* Sets the handler of a signal that has none. False: it has one. */
 bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags);
-/* The timer's signal is the library's now: a thread that has it blocked did so before. */
-void shim_admit_ticks(sigset_t *mask);
 
 #endif

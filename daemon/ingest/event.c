@@ -4,8 +4,6 @@
  * raw event of the CPU in hexadecimal; ":u" or ":k" behind it restricts it to user or kernel
  * mode. "auto" is cycles where the CPU has a performance monitoring unit that we can use.
  */
-#include "daemon/ingest/event.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

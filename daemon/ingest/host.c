@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/ingest/host.h"
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/bpf_features.h"
+#include "daemon/ingest/sources.h"
 
 struct kernel_version {
 	unsigned major, minor, patch;

@@ -13,7 +13,7 @@
 
 struct member {
 	pid_t pid;
-	uint16_t samplers, inheriting;
+	uint32_t samplers, inheriting;
 	bool ended;
 	UT_hash_handle hh;
 };
@@ -57,7 +57,7 @@ static int members_find_or_add(struct members *m, pid_t pid, struct member **ret
 
 int members_add(struct members *m, unsigned sampler, pid_t pid, bool children)
 {
-	uint16_t bit = (uint16_t)(1u << sampler);
+	uint32_t bit = UINT32_C(1) << sampler;
 	struct member *member;
 	int r = members_find_or_add(m, pid, &member);
 
@@ -71,10 +71,10 @@ int members_add(struct members *m, unsigned sampler, pid_t pid, bool children)
 
 static void member_clear_sampler(struct members *m, struct member *member, unsigned sampler)
 {
-	uint16_t bit = (uint16_t)(1u << sampler);
+	uint32_t bit = UINT32_C(1) << sampler;
 
-	member->samplers &= (uint16_t)~bit;
-	member->inheriting &= (uint16_t)~bit;
+	member->samplers &= ~bit;
+	member->inheriting &= ~bit;
 	if (!member->samplers)
 		member_delete(m, member);
 }
@@ -105,7 +105,7 @@ bool members_has(const struct members *m, unsigned sampler, pid_t pid)
 int members_follow(struct members *m, const struct process_event *event)
 {
 	struct member *member;
-	uint16_t inheriting;
+	uint32_t inheriting;
 	int r;
 
 	if (event->kind == PROCESS_EVENT_EXIT && event->pid == event->tid) {
@@ -149,12 +149,12 @@ size_t members_count(const struct members *m)
 /* proc_pid_children(5): some numbers. */
 #define TEXT_BYTES 4096
 
-static int own_processes_add_tree(struct members *own, int proc_fd, pid_t pid, unsigned generations)
+static int own_processes_add_tree(struct members *m, int proc_fd, pid_t pid, unsigned generations)
 {
 	char path[64], text[TEXT_BYTES], *rest = text, *end;
 	cleanup(closep) int fd = -1;
 	ssize_t n = 0;
-	int r = members_add(own, OWN_SAMPLER, pid, true);
+	int r = members_add(m, OWN_SAMPLER, pid, true);
 
 	if (r || !generations)
 		return r;
@@ -164,11 +164,11 @@ static int own_processes_add_tree(struct members *own, int proc_fd, pid_t pid, u
 		n = read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	for (long child; !r && (child = strtol(rest, &end, 10)) > 0; rest = end)
-		r = own_processes_add_tree(own, proc_fd, (pid_t)child, generations - 1);
+		r = own_processes_add_tree(m, proc_fd, (pid_t)child, generations - 1);
 	return r;
 }
 
-int own_processes_add(struct members *own, int proc_fd, pid_t pid)
+int own_processes_add(struct members *m, int proc_fd, pid_t pid)
 {
-	return own_processes_add_tree(own, proc_fd, pid, GENERATIONS);
+	return own_processes_add_tree(m, proc_fd, pid, GENERATIONS);
 }

@@ -33,15 +33,15 @@ void members_sweep(struct members *m, bool (*is_alive)(pid_t pid));
 size_t members_count(const struct members *m);
 
 /*
- * profd and its children (image workers, and what reads memory for it) are members of OWN_SAMPLER
- * in a set of their own, and so are those that they fork from then on.
+ * profd and its children (image workers, and what reads memory for it) are members of this, if they
+ * are not to be sampled, and so are those that they fork from then on.
  */
-#define OWN_SAMPLER 0
+#define OWN_SAMPLER SAMPLERS_MAX
 
 /*
  * Adds @pid, and what its main thread has forked and that has forked, as far as it lives. @proc_fd:
  * a directory fd of /proc. Returns 0 or -ENOMEM.
  */
-int own_processes_add(struct members *own, int proc_fd, pid_t pid);
+int own_processes_add(struct members *m, int proc_fd, pid_t pid);
 
 #endif

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Threads by number, each with an attachment for each kind: events that were opened on it, or on an
+ * ancestor of which it inherited them. An attachment lives as long as one of its threads.
+ *
+ * A process that is found has its threads listed some times: one may be born of a thread that
+ * has no events yet, right behind the first listing. After that all are told.
+ */
 #include "daemon/ingest/own_tasks.h"
 
 #include <errno.h>
@@ -7,19 +14,78 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <uthash.h>
 #include <utlist.h>
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/ingest/event.h"
-#include "daemon/ingest/own_tasks_private.h"
+#include "common/proc.h"
 #include "daemon/ingest/perf_admin.h"
-#include "daemon/ingest/perf_ring.h"
+#include "daemon/ingest/sources.h"
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
-#define BIRTH_NS (10 * NS_PER_MS)
+#define BIRTH_NS     (10 * NS_PER_MS)
+#define LISTINGS     3
+#define RESET_GAP_NS (10 * NS_PER_S)
+
+/* The events of one kind that were opened on one thread: one for each CPU. */
+struct attachment {
+	unsigned kind;
+	unsigned n_tasks;  /* the thread that it was opened on, if it lives, and heirs */
+	pid_t tid;         /* that thread */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: who was born before may have inherited a part */
+	struct attachment *prev, *next;
+	struct {
+		int fd; /* -1: none */
+		uint64_t id;
+	} events[]; /* by CPU */
+};
+
+struct own_process {
+	pid_t pid;
+	unsigned n_tasks;
+	unsigned n_looks;    /* how often its threads were listed */
+	uint64_t generation; /* the last look at which it was there */
+	UT_hash_handle hh;
+};
+
+struct own_task {
+	pid_t tid;
+	struct own_process *process;
+	bool is_new;      /* found in /proc: a record may still tell of it */
+	bool is_missed;   /* counted as unattached */
+	uint32_t refused; /* kinds: a bit each */
+	struct attachment *attachments[OWN_TASKS_KINDS];
+	UT_hash_handle hh;
+};
+
+struct own_kind {
+	bool active;
+	struct perf_event_attr attr;
+	unsigned n_tasks;
+};
+
+struct own_tasks {
+	struct own_tasks_options options;
+	struct own_kind kinds[OWN_TASKS_KINDS];
+	struct cpus online;
+	size_t n_cpus;                       /* one more than the highest that ever was online */
+	uint64_t (*closed)[OWN_TASKS_KINDS]; /* by CPU: counts of events that were closed */
+	struct own_process *processes;
+	struct own_task *tasks;
+	struct attachment *attachments;
+	unsigned n_events;
+	uint64_t generation, looked_ns, reset_ns;
+	bool is_first;              /* look after a reset */
+	struct own_process *listed; /* whose threads are being listed */
+	bool lost;                  /* records: who inherited what is not known any more */
+	bool full;                  /* an event could not be opened for lack of room */
+	bool found; /* a process without a record was attached since the last look */
+	uint64_t n_unattached;
+};
 
 int own_tasks_new(struct own_tasks **ret, const struct own_tasks_options *options)
 {
@@ -30,15 +96,6 @@ int own_tasks_new(struct own_tasks **ret, const struct own_tasks_options *option
 	t->options = *options;
 	*ret = t;
 	return 0;
-}
-
-void own_tasks_free(struct own_tasks *t)
-{
-	if (!t)
-		return;
-	own_tasks_reset(t);
-	free(t->cpus);
-	free(t);
 }
 
 int own_tasks_try(bool *ret_kernel, struct source_message *message)
@@ -69,10 +126,8 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message)
 	return source_refuse(
 		message, SOURCE_E_DENIED,
 		"the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
-		"= %d)"
-		": only programs with libprofd are sampled; sysctl kernel.perf_event_paranoid=2, "
-		"then "
-		"restart profd",
+		"= %d): only programs with libprofd are sampled; sysctl "
+		"kernel.perf_event_paranoid=2, then restart profd",
 		event_paranoid_level());
 }
 
@@ -88,7 +143,7 @@ static void attachment_close(struct own_tasks *t, struct attachment *a)
 		/* Its own and its heirs': no tick comes that the count does not hold. */
 		ioctl(a->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 		if (read(a->events[i].fd, &count, sizeof(count)) == sizeof(count))
-			t->cpus[i].closed[a->kind] += count;
+			t->closed[i][a->kind] += count;
 		close(a->events[i].fd);
 		a->events[i].fd = -1;
 		t->n_events--;
@@ -104,22 +159,22 @@ static void attachment_unref(struct own_tasks *t, struct attachment *a)
 	free(a);
 }
 
-static int open_event(struct own_tasks *t, struct attachment *a, size_t i)
+static int open_event(struct own_tasks *t, struct attachment *a, unsigned cpu)
 {
-	int ring = t->options.ring(t->options.userdata, a->kind, t->cpus[i].cpu), opened;
+	int ring = t->options.ring(t->options.userdata, a->kind, cpu), opened;
 	cleanup(closep) int fd = -1;
 
 	if (ring < 0)
 		return 0;
-	opened = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)t->cpus[i].cpu);
+	opened = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)cpu);
 	if (opened < 0)
 		return opened == -ENODEV ? 0 : opened;
 	fd = opened;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
-	    ioctl(fd, PERF_EVENT_IOC_ID, &a->events[i].id) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ID, &a->events[cpu].id) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		return -errno;
-	a->events[i].fd = steal_fd(&fd);
+	a->events[cpu].fd = steal_fd(&fd);
 	t->n_events++;
 	return 0;
 }
@@ -135,11 +190,11 @@ static int attachment_new(struct own_tasks *t, unsigned kind, pid_t tid, struct 
 	a->kind = kind;
 	a->tid = tid;
 	a->n_tasks = 1;
-	for (size_t i = 0; i < t->n_cpus; i++)
-		a->events[i].fd = -1;
-	for (size_t i = 0; !r && i < t->n_cpus; i++)
-		if (t->cpus[i].online)
-			r = open_event(t, a, i);
+	for (unsigned cpu = 0; cpu < t->n_cpus; cpu++)
+		a->events[cpu].fd = -1;
+	for (unsigned cpu = 0; !r && cpu < t->n_cpus; cpu++)
+		if (cpus_has(&t->online, cpu))
+			r = open_event(t, a, cpu);
 	if (r) {
 		attachment_close(t, a);
 		free(a);
@@ -153,7 +208,7 @@ static int attachment_new(struct own_tasks *t, unsigned kind, pid_t tid, struct 
 
 /* Tasks and processes. */
 
-struct own_process *own_process_find(const struct own_tasks *t, pid_t pid)
+static struct own_process *own_process_find(const struct own_tasks *t, pid_t pid)
 {
 	struct own_process *p;
 
@@ -161,7 +216,7 @@ struct own_process *own_process_find(const struct own_tasks *t, pid_t pid)
 	return p;
 }
 
-int own_process_make(struct own_tasks *t, pid_t pid, struct own_process **ret)
+static int own_process_make(struct own_tasks *t, pid_t pid, struct own_process **ret)
 {
 	struct own_process *p = calloc(1, sizeof(*p));
 
@@ -174,7 +229,7 @@ int own_process_make(struct own_tasks *t, pid_t pid, struct own_process **ret)
 	return 0;
 }
 
-struct own_task *own_task_find(const struct own_tasks *t, pid_t tid)
+static struct own_task *own_task_find(const struct own_tasks *t, pid_t tid)
 {
 	struct own_task *task;
 
@@ -182,7 +237,8 @@ struct own_task *own_task_find(const struct own_tasks *t, pid_t tid)
 	return task;
 }
 
-int own_task_make(struct own_tasks *t, struct own_process *p, pid_t tid, struct own_task **ret)
+static int own_task_make(struct own_tasks *t, struct own_process *p, pid_t tid,
+			 struct own_task **ret)
 {
 	struct own_task *task = calloc(1, sizeof(*task));
 
@@ -215,48 +271,54 @@ static void detach_kind(struct own_tasks *t, struct own_task *task, unsigned kin
 }
 
 /* The process goes with its last thread. */
-static void task_drop(struct own_tasks *t, struct own_task *task)
+static void own_process_unref(struct own_tasks *t, struct own_process *p)
 {
-	struct own_process *p = task->process;
-
-	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++)
-		detach_kind(t, task, kind);
-	HASH_DEL(t->tasks, task);
-	free(task);
 	if (--p->n_tasks)
 		return;
 	HASH_DEL(t->processes, p);
 	free(p);
 }
 
-void own_process_drop(struct own_tasks *t, struct own_process *p)
+static void own_task_drop(struct own_tasks *t, struct own_task *task)
 {
-	struct own_task *task, *next;
-	unsigned left = p->n_tasks;
-
-	if (!left) {
-		HASH_DEL(t->processes, p);
-		free(p);
-		return;
-	}
-	HASH_ITER (hh, t->tasks, task, next) {
-		if (task->process != p)
-			continue;
-		task_drop(t, task);
-		if (!--left)
-			return;
-	}
+	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++)
+		detach_kind(t, task, kind);
+	HASH_DEL(t->tasks, task);
+	own_process_unref(t, task->process);
+	free(task);
 }
 
-void own_tasks_reset(struct own_tasks *t)
+/* It may have no threads. */
+static void own_process_drop(struct own_tasks *t, struct own_process *p)
+{
+	struct own_task *task, *next;
+
+	p->n_tasks++;
+	HASH_ITER (hh, t->tasks, task, next)
+		if (task->process == p)
+			own_task_drop(t, task);
+	own_process_unref(t, p);
+}
+
+/* Closes all events and forgets all threads. */
+static void own_tasks_reset(struct own_tasks *t)
 {
 	struct own_process *p, *next;
 	struct own_task *task, *next_task;
 
 	HASH_ITER (hh, t->tasks, task, next_task)
-		task_drop(t, task);
+		own_task_drop(t, task);
 	HASH_ITER (hh, t->processes, p, next)
 		own_process_drop(t, p);
+}
+
+void own_tasks_free(struct own_tasks *t)
+{
+	if (!t)
+		return;
+	own_tasks_reset(t);
+	free(t->closed);
+	free(t);
 }
 
 static void own_task_mark_missed(struct own_tasks *t, struct own_task *task)
@@ -299,13 +361,14 @@ static bool own_task_lacks_kind(const struct own_tasks *t, const struct own_task
 	return t->kinds[kind].active && !task->attachments[kind] && !(task->refused >> kind & 1);
 }
 
-int own_task_attach(struct own_tasks *t, struct own_task *task)
+/* Opens what @task lacks. Returns 0 or -ENOMEM. */
+static int own_task_attach(struct own_tasks *t, struct own_task *task)
 {
-	size_t n = 0;
+	unsigned n = 0;
 	int r = 0;
 
 	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++)
-		n += own_task_lacks_kind(t, task, kind) ? t->n_cpus : 0;
+		n += own_task_lacks_kind(t, task, kind) ? t->online.n : 0;
 	if (n && t->n_events + n > t->options.max_events) {
 		t->full = true;
 		own_task_mark_missed(t, task);
@@ -318,39 +381,14 @@ int own_task_attach(struct own_tasks *t, struct own_task *task)
 	return r;
 }
 
-/* On ourselves: what this refuses, every thread will. */
-static int try_kind(const struct own_tasks *t, unsigned kind, const struct perf_event_attr *attr)
-{
-	for (size_t i = 0; i < t->n_cpus; i++) {
-		int fd;
-
-		if (t->options.ring(t->options.userdata, kind, t->cpus[i].cpu) < 0)
-			continue;
-		fd = perf_admin_open(attr, 0, (int)t->cpus[i].cpu);
-		if (fd == -ENODEV)
-			continue;
-		if (fd < 0)
-			return error_origin(fd);
-		close(fd);
-		return 0;
-	}
-	return 0;
-}
-
 int own_tasks_add_kind(struct own_tasks *t, unsigned kind, const struct perf_event_attr *attr)
 {
-	struct own_kind k = {.active = true, .attr = *attr};
 	struct own_task *task, *next;
-	int r;
+	int r = 0;
 
-	k.attr.inherit = 1;
-	k.attr.disabled = 1;
-	r = try_kind(t, kind, &k.attr);
-	if (r)
-		return r;
-	t->kinds[kind] = k;
+	t->kinds[kind] = (struct own_kind){.active = true, .attr = *attr};
 	for (size_t i = 0; i < t->n_cpus; i++)
-		t->cpus[i].closed[kind] = 0;
+		t->closed[i][kind] = 0;
 	HASH_ITER (hh, t->tasks, task, next) {
 		task->refused &= ~(UINT32_C(1) << kind);
 		if (!r && !task->is_new)
@@ -368,50 +406,28 @@ void own_tasks_remove_kind(struct own_tasks *t, unsigned kind)
 	t->kinds[kind].active = false;
 }
 
-/* n_cpus: it was never online. */
-static size_t own_tasks_cpu_index(const struct own_tasks *t, unsigned cpu)
-{
-	size_t i = 0;
-
-	while (i < t->n_cpus && t->cpus[i].cpu != cpu)
-		i++;
-	return i;
-}
-
-static bool own_tasks_same_cpus(const struct own_tasks *t, const struct cpus *cpus)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < t->n_cpus; i++) {
-		if (t->cpus[i].online != cpus_has(cpus, t->cpus[i].cpu))
-			return false;
-		n += t->cpus[i].online;
-	}
-	return n == cpus->n;
-}
-
 int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus)
 {
-	if (own_tasks_same_cpus(t, cpus))
+	size_t n = t->n_cpus;
+
+	if (!memcmp(cpus->bits, t->online.bits, sizeof(cpus->bits)))
 		return 0;
 	/* Attachments have places for the CPUs that there were. */
 	own_tasks_reset(t);
 	t->looked_ns = 0;
-	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
-		size_t i = own_tasks_cpu_index(t, cpu);
+	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
+		if (cpu >= n && cpus_has(cpus, cpu))
+			n = cpu + 1;
+	if (n > t->n_cpus) {
+		void *closed = reallocarray(t->closed, n, sizeof(*t->closed));
 
-		if (cpus_has(cpus, cpu) == (i < t->n_cpus && t->cpus[i].online))
-			continue;
-		if (i == t->n_cpus) {
-			struct own_cpu *moved = reallocarray(t->cpus, i + 1, sizeof(*moved));
-
-			if (!moved)
-				return error_origin(-ENOMEM);
-			t->cpus = moved;
-			t->cpus[t->n_cpus++] = (struct own_cpu){.cpu = cpu};
-		}
-		t->cpus[i].online = cpus_has(cpus, cpu);
+		if (!closed)
+			return error_origin(-ENOMEM);
+		t->closed = closed;
+		memset(t->closed + t->n_cpus, 0, (n - t->n_cpus) * sizeof(*t->closed));
+		t->n_cpus = n;
 	}
+	t->online = *cpus;
 	return 0;
 }
 
@@ -441,7 +457,7 @@ static int own_tasks_apply_fork(struct own_tasks *t, const struct process_event 
 	if (!parent || parent == task)
 		return 0;
 	if (task && (task->attachments[OWN_TASKS_RECORDS] || task->process->pid != event->pid))
-		task_drop(t, task); /* another's, whose end was not told */
+		own_task_drop(t, task); /* another's, whose end was not told */
 	else if (task)
 		task->is_new = false;
 	task = own_task_find(t, event->tid);
@@ -491,7 +507,7 @@ int own_tasks_apply(struct own_tasks *t, const struct process_event *event)
 	case PROCESS_EVENT_EXIT:
 		task = own_task_find(t, event->tid);
 		if (task)
-			task_drop(t, task);
+			own_task_drop(t, task);
 		return 0;
 	case PROCESS_EVENT_LOST:
 		t->lost = true;
@@ -501,21 +517,159 @@ int own_tasks_apply(struct own_tasks *t, const struct process_event *event)
 	}
 }
 
+/* Looks at /proc. */
+
+static int see_thread(void *userdata, int dir, pid_t tid)
+{
+	struct own_tasks *t = userdata;
+	struct own_task *task;
+	int r;
+
+	(void)dir;
+	if (own_task_find(t, tid))
+		return 0;
+	r = own_task_make(t, t->listed, tid, &task);
+	if (!r)
+		task->is_new = !t->is_first;
+	return r;
+}
+
+/* The profiler, or a child of its that it was not told of. */
+static bool is_self(struct own_tasks *t, pid_t pid)
+{
+	struct members *self = t->options.self;
+	struct proc_stat stat;
+
+	if (members_has(self, OWN_SAMPLER, pid))
+		return true;
+	if (proc_read_stat(t->options.proc_fd, pid, &stat) != PROC_E_OK ||
+	    !members_has(self, OWN_SAMPLER, stat.ppid))
+		return false;
+	return members_add(self, OWN_SAMPLER, pid, true) == 0;
+}
+
+/* The files of a process that may not be looked into are root's (proc(5)). */
+static int see_process(void *userdata, int dir, pid_t pid)
+{
+	struct own_tasks *t = userdata;
+	struct own_process *p;
+	struct stat st;
+	char path[32];
+	int r = 0;
+
+	snprintf(path, sizeof(path), "%d", pid);
+	if (fstatat(dir, path, &st, 0) < 0 || st.st_uid != t->options.uid)
+		return 0;
+	p = own_process_find(t, pid);
+	if (!p && is_self(t, pid))
+		return 0;
+	if (!p)
+		r = own_process_make(t, pid, &p);
+	if (r)
+		return r;
+	p->generation = t->generation;
+	if (p->n_looks >= LISTINGS)
+		return 0;
+	p->n_looks++;
+	t->listed = p;
+	snprintf(path, sizeof(path), "%d/task", pid);
+	r = proc_each_number(dir, path, see_thread, t);
+	return r < 0 ? r : 0;
+}
+
+/* Who is not there any more, or another's by now: what has events was told to have ended. */
+static void forget_gone(struct own_tasks *t)
+{
+	struct own_process *p, *next;
+
+	HASH_ITER (hh, t->processes, p, next) {
+		struct process_event event = process_event_of(PROCESS_EVENT_EXIT, p->pid,
+							      t->looked_ns);
+
+		if (p->generation == t->generation)
+			continue;
+		own_process_drop(t, p);
+		t->options.tell(t->options.userdata, &event);
+	}
+}
+
+static int attach_found(struct own_tasks *t)
+{
+	struct own_task *task, *next;
+	int r = 0;
+
+	t->full = false;
+	HASH_ITER (hh, t->tasks, task, next) {
+		bool had = task->attachments[OWN_TASKS_RECORDS];
+
+		if (r)
+			break;
+		if (task->is_new) {
+			task->is_new = false;
+			continue;
+		}
+		r = own_task_attach(t, task);
+		t->found |= !had && task->attachments[OWN_TASKS_RECORDS] &&
+			    task->tid == task->process->pid;
+	}
+	return r;
+}
+
+/* Events that are open for heirs only, though these could have their own for as many. */
+static bool is_mostly_orphans(const struct own_tasks *t)
+{
+	const struct attachment *a;
+	unsigned n = 0, all = 0;
+
+	DL_FOREACH(t->attachments, a)
+	{
+		const struct own_task *task = own_task_find(t, a->tid);
+
+		n += !task || task->attachments[a->kind] != a;
+		all++;
+	}
+	return n > all / 2;
+}
+
+int own_tasks_look(struct own_tasks *t, uint64_t now_ns)
+{
+	struct process_event event = {.kind = PROCESS_EVENT_LOST, .time_ns = now_ns};
+	int r;
+
+	t->is_first = !t->looked_ns;
+	if ((t->lost || (t->full && is_mostly_orphans(t))) && now_ns - t->reset_ns > RESET_GAP_NS) {
+		own_tasks_reset(t);
+		t->lost = false;
+		t->reset_ns = now_ns;
+		t->is_first = true;
+	}
+	t->generation++;
+	t->looked_ns = now_ns;
+	t->found = false;
+	r = proc_each_number(t->options.proc_fd, ".", see_process, t);
+	if (r < 0)
+		return r;
+	forget_gone(t);
+	r = attach_found(t);
+	if (!r && t->found && !t->is_first)
+		t->options.tell(t->options.userdata, &event);
+	return r;
+}
+
 /* What there is to know. */
 
 uint64_t own_tasks_read(const struct own_tasks *t, unsigned kind, unsigned cpu)
 {
-	size_t i = own_tasks_cpu_index(t, cpu);
 	const struct attachment *a;
 	uint64_t sum, count;
 
-	if (i == t->n_cpus)
+	if (cpu >= t->n_cpus)
 		return 0;
-	sum = t->cpus[i].closed[kind];
+	sum = t->closed[cpu][kind];
 	DL_FOREACH(t->attachments, a)
 	{
-		if (a->kind == kind && a->events[i].fd >= 0 &&
-		    read(a->events[i].fd, &count, sizeof(count)) == sizeof(count))
+		if (a->kind == kind && a->events[cpu].fd >= 0 &&
+		    read(a->events[cpu].fd, &count, sizeof(count)) == sizeof(count))
 			sum += count;
 	}
 	return sum;

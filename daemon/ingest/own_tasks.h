@@ -38,7 +38,7 @@ struct own_tasks;
 struct own_tasks_options {
 	int proc_fd;          /* borrowed: /proc */
 	uid_t uid;            /* whose */
-	struct members *self; /* borrowed: whose processes are left out; NULL: none are */
+	struct members *self; /* borrowed: OWN_SAMPLER's are left out */
 	unsigned max_events;  /* that may be open */
 	/* An event on @cpu into whose ring those of @kind are to write; -1: there is none. */
 	int (*ring)(void *userdata, unsigned kind, unsigned cpu);
@@ -65,8 +65,8 @@ int own_tasks_try(bool *ret_kernel, struct source_message *message);
 /* The CPUs that are online. If there are others than before, all events are opened anew. */
 int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus);
 /*
- * Opens events of @attr on all threads that are known. What single threads refuse is counted.
- * Returns 0 or negative errno; as perf_event_open(2) has it where no thread of ours can have any.
+ * Opens events of @attr, which are inherited and disabled, on all threads that are known. What
+ * single threads refuse is counted. Returns 0 or -ENOMEM.
  */
 int own_tasks_add_kind(struct own_tasks *t, unsigned kind, const struct perf_event_attr *attr);
 /* Closes them: when this returns, the last tick has come. Counts stay until the next add. */

@@ -81,7 +81,7 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 
 /* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path }
  */
-static void decode_mmap(struct perf_record_reader *r, bool has_build_id, struct process_event *e)
+static void decode_mmap(struct perf_record_reader *r, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_MMAP;
 	e->pid = (pid_t)perf_record_read_u32(r);
@@ -96,10 +96,6 @@ static void decode_mmap(struct perf_record_reader *r, bool has_build_id, struct 
 	e->map.prot = perf_record_read_u32(r);
 	e->map.flags = perf_record_read_u32(r);
 	e->map.path = perf_record_tail_text(r);
-	if (has_build_id) { /* in the place of device and inode; never asked for */
-		e->map.device_major = e->map.device_minor = 0;
-		e->map.inode = e->map.inode_generation = 0;
-	}
 }
 
 /* { u32 pid, tid; char comm[]; } */
@@ -148,7 +144,7 @@ int perf_record_process_event(const uint8_t *record, size_t length, struct proce
 	r.left -= SAMPLE_ID_BYTES;
 	switch (header.type) {
 	case PERF_RECORD_MMAP2:
-		decode_mmap(&r, header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID, &e);
+		decode_mmap(&r, &e);
 		break;
 	case PERF_RECORD_COMM:
 		decode_comm(&r, header.misc & PERF_RECORD_MISC_COMM_EXEC, &e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A drain notes the time, then moves all rings' records into one buffer, sorts them by time, and
- * delivers those up to the noted time. What came later stays in the buffer: older events may
- * still be waiting in a ring that was read before it.
+ * A drain notes the time, then takes all rings' records, sorts them by time, and delivers those up
+ * to the noted time. What came later is kept: older events may still be waiting in a ring that was
+ * read before it.
  */
 #include "daemon/ingest/process_events.h"
 
@@ -11,11 +11,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/perf_record.h"
+#include "daemon/ingest/sources.h"
 #include "daemon/ingest/ticker.h"
 
 #define MEMORY_PART  4 /* of the source's, for all rings together */
@@ -23,11 +25,12 @@
 #define RING_LEAST   (16 * 1024)
 #define WAKEUP_BYTES 4096 /* dearer to the machine when less, see the watermark of perf rings */
 
-/* A record in the buffer. */
+/* A record that was read. */
 struct process_events_pending {
 	uint64_t time_ns;
-	size_t offset; /* among equals, the order in which they were read */
+	uint64_t number; /* among equals, the order in which they were read */
 	size_t length;
+	uint8_t *record; /* owned */
 };
 
 struct process_events {
@@ -35,10 +38,9 @@ struct process_events {
 	int epoll_fd;
 	size_t max_bytes;
 	struct ticker ticker; /* whose rings hold records, of events that never happen */
-	uint8_t *bytes;
-	size_t n_bytes, bytes_allocated;
 	struct process_events_pending *pending;
 	size_t n_pending, pending_allocated;
+	uint64_t n_read;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
 
@@ -47,7 +49,8 @@ void process_events_free(struct process_events *p)
 	if (!p)
 		return;
 	ticker_deinit(&p->ticker);
-	free(p->bytes);
+	for (size_t i = 0; i < p->n_pending; i++)
+		free(p->pending[i].record);
 	free(p->pending);
 	free(p);
 }
@@ -93,24 +96,20 @@ static void deliver_lost(struct process_events *p, uint64_t time_ns)
 static int process_events_append(struct process_events *p, const uint8_t *record, size_t length,
 				 uint64_t time_ns)
 {
-	int r = room_make(&p->bytes, &p->bytes_allocated, p->n_bytes + length, 1);
+	cleanup(freep) uint8_t *copy = malloc(length);
+	int r;
 
+	if (!copy)
+		return error_origin(-ENOMEM);
+	memcpy(copy, record, length);
+	r = room_append(&p->pending, &p->pending_allocated, &p->n_pending,
+			(struct process_events_pending){time_ns, p->n_read++, length, copy});
 	if (!r)
-		r = room_make(&p->pending, &p->pending_allocated, p->n_pending + 1,
-			      sizeof(*p->pending));
-	if (r)
-		return r;
-	memcpy(p->bytes + p->n_bytes, record, length);
-	p->pending[p->n_pending++] = (struct process_events_pending){
-		.time_ns = time_ns,
-		.offset = p->n_bytes,
-		.length = length,
-	};
-	p->n_bytes += length;
-	return 0;
+		steal_ptr(&copy);
+	return r;
 }
 
-/* Moves all that @ring holds into the buffer. */
+/* Takes all that @ring holds. */
 static int process_events_read_ring(struct process_events *p, struct perf_ring *ring, uint64_t now)
 {
 	uint64_t n_malformed = ring->n_malformed;
@@ -186,20 +185,11 @@ int process_events_new(struct process_events **ret, const struct source *source,
 	return SOURCE_E_OK;
 }
 
-static int compare_offsets(const void *left, const void *right)
-{
-	const struct process_events_pending *a = left, *b = right;
-
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 static int compare_pending(const void *left, const void *right)
 {
 	const struct process_events_pending *a = left, *b = right;
 
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return compare_offsets(a, b);
+	return order_of(a->time_ns, b->time_ns) ?: order_of(a->number, b->number);
 }
 
 static void process_events_deliver(struct process_events *p,
@@ -207,7 +197,7 @@ static void process_events_deliver(struct process_events *p,
 {
 	struct process_event event;
 
-	switch (perf_record_process_event(p->bytes + pending->offset, pending->length, &event)) {
+	switch (perf_record_process_event(pending->record, pending->length, &event)) {
 	case PERF_RECORD_E_OK:
 		p->sink->process_event(p->sink->userdata, &event);
 		break;
@@ -217,23 +207,6 @@ static void process_events_deliver(struct process_events *p,
 	default:
 		break;
 	}
-}
-
-/* Keeps the undelivered records, from index @first on, at the buffer's beginning. */
-static void process_events_compact(struct process_events *p, size_t first)
-{
-	size_t n = p->n_pending - first, at = 0;
-
-	memmove(p->pending, p->pending + first, n * sizeof(*p->pending));
-	/* By place, so that moving down overwrites nothing that is still to be moved. */
-	qsort(p->pending, n, sizeof(*p->pending), compare_offsets);
-	for (size_t i = 0; i < n; i++) {
-		memmove(p->bytes + at, p->bytes + p->pending[i].offset, p->pending[i].length);
-		p->pending[i].offset = at;
-		at += p->pending[i].length;
-	}
-	p->n_pending = n;
-	p->n_bytes = at;
 }
 
 int process_events_drain(struct process_events *p, uint64_t *ret_until)
@@ -249,9 +222,12 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 	}
 	if (p->n_pending) {
 		qsort(p->pending, p->n_pending, sizeof(*p->pending), compare_pending);
-		for (i = 0; i < p->n_pending && p->pending[i].time_ns <= until; i++)
+		for (i = 0; i < p->n_pending && p->pending[i].time_ns <= until; i++) {
 			process_events_deliver(p, &p->pending[i]);
-		process_events_compact(p, i);
+			free(p->pending[i].record);
+		}
+		p->n_pending -= i;
+		memmove(p->pending, p->pending + i, p->n_pending * sizeof(*p->pending));
 	}
 	*ret_until = until;
 	return 0;
@@ -259,6 +235,5 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 
 size_t process_events_bytes(const struct process_events *p)
 {
-	return p->bytes_allocated + p->pending_allocated * sizeof(*p->pending) + sizeof(*p) +
-	       ticker_bytes(&p->ticker);
+	return p->pending_allocated * sizeof(*p->pending) + sizeof(*p) + ticker_bytes(&p->ticker);
 }

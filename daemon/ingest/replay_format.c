@@ -57,17 +57,17 @@ int replay_decode_head(const uint8_t *data, size_t length)
 /* Leaves room for type and length, which replay_end_record() fills in. */
 static struct codec replay_begin_record(uint8_t *record)
 {
-	return (struct codec){.to = record + 8};
+	return (struct codec){.to = record + REPLAY_RECORD_HEAD};
 }
 
 static size_t replay_end_record(const struct codec *c, uint8_t *record, uint32_t type)
 {
-	uint32_t length = (uint32_t)(c->to - record) - 8;
+	uint32_t length = (uint32_t)(c->to - record) - REPLAY_RECORD_HEAD;
 	struct codec head = {.to = record};
 
 	CODE(&head, type);
 	CODE(&head, length);
-	return length + 8;
+	return length + REPLAY_RECORD_HEAD;
 }
 
 static void code_sampler(struct codec *c, unsigned *sampler, struct sampler_spec *spec)
@@ -236,6 +236,15 @@ static bool decode_event(struct codec *c, struct replay_record *ret)
 	return true;
 }
 
+size_t replay_body_length(const uint8_t head[REPLAY_RECORD_HEAD])
+{
+	const uint32_t most = REPLAY_RECORD_MAX - REPLAY_RECORD_HEAD;
+	uint32_t length;
+
+	memcpy(&length, head + REPLAY_RECORD_HEAD - sizeof(length), sizeof(length));
+	return length < most ? length : most;
+}
+
 int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret, size_t *ret_used)
 {
 	struct codec c = {.from = data, .left = length};
@@ -246,7 +255,7 @@ int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret,
 	CODE(&c, used);
 	if (c.failed)
 		return REPLAY_E_SHORT;
-	if (used > REPLAY_RECORD_MAX - 8)
+	if (used > REPLAY_RECORD_MAX - REPLAY_RECORD_HEAD)
 		return REPLAY_E_MALFORMED;
 	if (used > c.left)
 		return REPLAY_E_SHORT;
@@ -268,6 +277,6 @@ int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret,
 	}
 	if (!ok || c.failed || c.left)
 		return REPLAY_E_MALFORMED;
-	*ret_used = used + 8;
+	*ret_used = used + REPLAY_RECORD_HEAD;
 	return REPLAY_E_OK;
 }

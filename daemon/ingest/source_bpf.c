@@ -11,6 +11,8 @@
  * at 4 KiB; the caller's timer does the rest.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +23,9 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/abi.h"
+#include "common/clock.h"
 #include "common/error.h"
-#include "daemon/ingest/event.h"
-#include "daemon/ingest/host.h"
+#include "common/log.h"
 #include "daemon/ingest/source_bpf_cost.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
@@ -381,6 +383,99 @@ static const struct source_ops bpf_ops = {
 	.unwind_host = bpf_unwind_host,
 };
 
+/* --- loading ---------------------------------------------------------------------------------- */
+
+/*
+ * libbpf's messages go to one function for all its users, without any context of the caller's: so
+ * the place for one is the thread's, for as long as a call lasts. The first is the one that names
+ * the cause; those that follow only say who gave up because of it.
+ */
+static _Thread_local struct source_message *libbpf_says;
+
+__attribute__((format(printf, 2, 0))) static int
+capture_libbpf_warning(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_WARN || !libbpf_says || libbpf_says->text[0])
+		return 0;
+	vsnprintf(libbpf_says->text, sizeof(libbpf_says->text), format, args);
+	libbpf_says->text[strcspn(libbpf_says->text, "\n")] = '\0';
+	return 0;
+}
+
+DEFINE_CLEANUP(struct profile_bpf *, profile_bpf__destroy)
+
+static void configure_skeleton(const struct bpf_source *s, struct profile_bpf *skeleton)
+{
+	const struct source_options *options = &s->source.options;
+
+	skeleton->rodata->self_pid = options->exclude_self ? (__u32)getpid() : 0;
+	skeleton->rodata->exclude_children = options->exclude_children;
+	skeleton->rodata->witness_one_in = options->witness_one_in;
+	skeleton->rodata->measure_cost = options->measure_cost;
+	bpf_map__set_max_entries(skeleton->maps.scratches, s->n_possible_cpus);
+	if (!options->measure_cost)
+		bpf_map__set_max_entries(skeleton->maps.costs, 1);
+	bpf_unwind_size(skeleton, options->unwind_bytes);
+}
+
+static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
+{
+	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
+	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+	struct bpf_program *program;
+	int r;
+
+	if (!skeleton)
+		return -errno;
+	configure_skeleton(s, skeleton);
+	bpf_object__for_each_program(program, skeleton->obj)
+	{
+		if (program != skeleton->progs.profile_tick)
+			bpf_program__set_autoload(program, with_tracepoints);
+	}
+	r = profile_bpf__load(skeleton);
+	/* The tracepoints. Whatever the reason, it does without them. */
+	if (r == 0 && with_tracepoints && profile_bpf__attach(skeleton) < 0)
+		r = -ENOENT;
+	if (r < 0)
+		return r;
+	log_info("BPF programs loaded in %" PRIu64 " ms",
+		 (clock_ns(CLOCK_MONOTONIC) - began_ns) / NS_PER_MS);
+	s->skeleton = steal_ptr(&skeleton);
+	return 0;
+}
+
+/*
+ * Loads the programs and attaches the tracepoints; s->follows_children says whether those are
+ * there. Returns SOURCE_E_OK, SOURCE_E_UNSUPPORTED or _DENIED with @message, or negative errno.
+ */
+static int bpf_source_load(struct bpf_source *s, struct source_message *message)
+{
+	struct source_message said = {""};
+	int r;
+
+	libbpf_set_print(capture_libbpf_warning);
+	libbpf_says = &said;
+	r = load_skeleton(s, true);
+	s->follows_children = r == 0;
+	/* A kernel that lacks the tracepoints still samples, but follows no children. */
+	if (r < 0 && r != -EPERM && r != -ENOMEM)
+		r = load_skeleton(s, false);
+	libbpf_says = NULL;
+	if (r == 0)
+		return SOURCE_E_OK;
+	if (r == -ENOMEM)
+		return error_origin(r);
+	if (r == -EPERM)
+		return source_refuse(
+			message, SOURCE_E_DENIED,
+			"the kernel does not let profd load BPF programs: it needs CAP_BPF and "
+			"CAP_PERFMON; or use the perf source");
+	return source_refuse(message, SOURCE_E_UNSUPPORTED,
+			     "the BPF programs cannot be loaded (%.150s): use the perf source",
+			     said.text);
+}
+
 int source_bpf_new(struct source **ret, const struct source_options *options,
 		   struct source_message *message)
 {
@@ -405,8 +500,7 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
 	if (!s->counters)
 		return error_origin(-ENOMEM);
-	r = source_bpf_load(&s->skeleton, &s->source.options, s->n_possible_cpus,
-			    &s->follows_children, message);
+	r = bpf_source_load(s, message);
 	if (r == SOURCE_E_OK)
 		r = bpf_unwind_open(s);
 	if (r == SOURCE_E_OK)

@@ -71,15 +71,6 @@ struct bpf_source {
 	uint64_t frames[SAMPLE_FRAMES_MAX];
 };
 
-/* source_bpf_load.c */
-/*
- * Loads the programs and attaches the tracepoints; *ret_follows_children says whether those are
- * there. Logs how long that took. Returns SOURCE_E_OK, then the caller destroys *ret;
- * SOURCE_E_UNSUPPORTED or _DENIED with @message; or negative errno.
- */
-int source_bpf_load(struct profile_bpf **ret, const struct source_options *options, unsigned n_cpus,
-		    bool *ret_follows_children, struct source_message *message);
-
 /* source_bpf_maps.c */
 /*
  * The filter: the hash of member processes (bpf/filter.bpf.h), which the tracepoints change at the

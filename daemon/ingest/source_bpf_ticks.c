@@ -9,8 +9,8 @@
 #include <bpf/libbpf.h>
 
 #include "common/error.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/source_bpf_private.h"
+#include "daemon/ingest/sources.h"
 #include "profile.skel.h"
 
 #define THROTTLE_RING 1 /* rounded up to one page */

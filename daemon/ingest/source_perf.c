@@ -4,9 +4,9 @@
  * and sampler. The filter runs here, after the sample was taken and transported; idle CPUs
  * send samples too, as only that tells what a tick met.
  *
- * The kernel walks its own stack; of the user's it copies the registers and the topmost part
- * (source_perf_plan.h), and every walk is left to whoever takes the samples: all with a user stack
- * carry a rest. See source_perf_user.h for those without.
+ * The kernel walks its own stack; of the user's it copies the registers and the topmost part, and
+ * every walk is left to whoever takes the samples: all with a user stack carry a rest. See
+ * source_perf_stack.h for how much that is, and for those without.
  *
  * What a perf sample does not say:
  * - Whether a user pc is exact or where a system call returns to: perf_record.h tells what is made
@@ -28,13 +28,12 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/members.h"
 #include "daemon/ingest/own_tasks.h"
+#include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/perf_record.h"
 #include "daemon/ingest/process_events.h"
-#include "daemon/ingest/source_perf_plan.h"
-#include "daemon/ingest/source_perf_user.h"
+#include "daemon/ingest/source_perf_stack.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/ingest/ticker.h"
 
@@ -57,8 +56,7 @@ struct perf_source {
 	struct source source;    /* its fd is an epoll instance */
 	struct source_sink sink; /* ours: follows fork before it hands on */
 	struct process_events *events;
-	struct members members;
-	struct members own;              /* our children, and we, unless they are sampled */
+	struct members members;          /* ours, unless they are sampled, by OWN_SAMPLER */
 	struct own_tasks *tasks_of_user; /* NULL: the events are of all that a CPU runs */
 	bool sees_kernel;
 	uint64_t found_ns; /* when threads were last looked for */
@@ -75,7 +73,7 @@ static void perf_source_on_process_event(void *userdata, const struct process_ev
 {
 	struct perf_source *s = userdata;
 
-	if (members_follow(&s->members, event) < 0 || members_follow(&s->own, event) < 0)
+	if (members_follow(&s->members, event) < 0)
 		s->unfollowed++;
 	if (event->kind == PROCESS_EVENT_FORK)
 		perf_tasks_forget(&s->tasks, event->tid);
@@ -111,13 +109,27 @@ static unsigned perf_own_max_events(void)
 	return (unsigned)(limit.rlim_cur / 2);
 }
 
+/* On ourselves first: what that refuses, every thread will. As perf_event_open(2) has it. */
+static int perf_own_add_kind(struct perf_source *s, unsigned kind, struct perf_event_attr attr)
+{
+	int fd;
+
+	attr.inherit = 1;
+	attr.disabled = 1;
+	fd = perf_admin_open(&attr, 0, -1);
+	if (fd < 0)
+		return error_origin(fd);
+	close(fd);
+	return own_tasks_add_kind(s->tasks_of_user, kind, &attr);
+}
+
 /* Finds the user's processes, and begins to follow them. Returns 0 or negative errno. */
 static int perf_own_begin(struct perf_source *s)
 {
 	struct own_tasks_options options = {
 		.proc_fd = s->tasks.proc_fd,
 		.uid = geteuid(),
-		.self = s->source.options.exclude_children ? &s->own : NULL,
+		.self = &s->members,
 		.max_events = perf_own_max_events(),
 		.ring = perf_own_ring_fd,
 		.tell = perf_own_forward_event,
@@ -136,7 +148,7 @@ static int perf_own_begin(struct perf_source *s)
 		return r;
 	process_events_attr(&attr);
 	attr.exclude_kernel = 1;
-	r = own_tasks_add_kind(s->tasks_of_user, OWN_TASKS_RECORDS, &attr);
+	r = perf_own_add_kind(s, OWN_TASKS_RECORDS, attr);
 	s->found_ns = clock_ns(CLOCK_MONOTONIC);
 	return r ? r : own_tasks_look(s->tasks_of_user, s->found_ns);
 }
@@ -200,7 +212,7 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 		return false;
 	}
 	if ((s->source.options.exclude_self && p->pid == getpid()) ||
-	    members_has(&s->own, OWN_SAMPLER, p->pid)) {
+	    members_has(&s->members, OWN_SAMPLER, p->pid)) {
 		sampler->stats->excluded++;
 		sampler->stats->self++;
 		return false;
@@ -409,7 +421,7 @@ static int perf_add_sampler(struct source *source, unsigned index, struct source
 					 .stats = &source->samplers[index].stats};
 	r = open_sampler(s, sampler, &cpus);
 	if (r == SOURCE_E_OK && s->tasks_of_user) {
-		r = own_tasks_add_kind(s->tasks_of_user, index, &sampler->ticker.attr);
+		r = perf_own_add_kind(s, index, sampler->ticker.attr);
 		if (r < 0)
 			ticker_deinit(&sampler->ticker);
 	}
@@ -479,7 +491,6 @@ static int perf_follow_cpus(struct source *source)
 	int r;
 
 	members_sweep(&s->members, perf_pid_is_alive);
-	members_sweep(&s->own, perf_pid_is_alive);
 	r = cpus_read_online(&cpus);
 	if (r < 0)
 		return r;
@@ -529,7 +540,6 @@ static void perf_free(struct source *source)
 	own_tasks_free(s->tasks_of_user);
 	process_events_free(s->events);
 	members_deinit(&s->members);
-	members_deinit(&s->own);
 	closep(&s->tasks.proc_fd);
 	free(s);
 }
@@ -568,7 +578,7 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 		return error_origin(-errno);
 	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
 	if (r == 0 && options->exclude_children)
-		r = own_processes_add(&s->own, s->tasks.proc_fd, getpid());
+		r = own_processes_add(&s->members, s->tasks.proc_fd, getpid());
 	if (r == 0)
 		r = process_events_new(&s->events, &s->source, &s->sink, options->own_only,
 				       message);

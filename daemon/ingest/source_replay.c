@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays a recorded file. Its samples go to samplers by what they recorded: to the one with the same
- * event and rate, else to the first there is; without any they are passed over, which the complaint
- * at the end says. A filter has no say: what was recorded passed it already, and sessions choose
- * their samples themselves.
+ * Records what passes between a source and its sink, and plays such a file. Its samples go to
+ * samplers by what they recorded: to the one with the same event and rate, else to the first there
+ * is; without any they are passed over, which the complaint at the end says. A filter has no say:
+ * what was recorded passed it already, and sessions choose their samples themselves.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,43 +20,115 @@
 #define BUFFER_BYTES (256 * 1024)
 #define NO_SAMPLER   SAMPLERS_MAX
 
+/* --- recording -------------------------------------------------------------------------------- */
+
+struct recorder {
+	struct source_sink sink; /* ours, given to the source */
+	const struct source_sink *next;
+	FILE *file;
+	int error; /* first failure, negative errno: the recording ends there */
+	uint8_t record[REPLAY_RECORD_MAX];
+	char buffer[BUFFER_BYTES];
+};
+
+/* The first @length bytes of r->record. */
+static void recorder_put(struct recorder *r, size_t length)
+{
+	if (!r->error && fwrite(r->record, 1, length, r->file) != length)
+		r->error = error_origin(-errno);
+}
+
+static void recorder_on_sample(void *userdata, const struct sample *sample)
+{
+	struct recorder *r = userdata;
+
+	recorder_put(r, replay_encode_sample(sample, r->record));
+	r->next->sample(r->next->userdata, sample);
+}
+
+static void recorder_on_process_event(void *userdata, const struct process_event *event)
+{
+	struct recorder *r = userdata;
+
+	recorder_put(r, replay_encode_event(event, r->record));
+	r->next->process_event(r->next->userdata, event);
+}
+
+int recorder_new(struct recorder **ret, int fd, const struct source_sink *next)
+{
+	cleanup(freep) struct recorder *r = calloc(1, sizeof(*r));
+	FILE *file = r ? fdopen(fd, "we") : NULL;
+
+	if (!file) {
+		close(fd);
+		return error_origin(-ENOMEM);
+	}
+	setvbuf(file, r->buffer, _IOFBF, sizeof(r->buffer));
+	r->sink = (struct source_sink){recorder_on_sample, recorder_on_process_event, r};
+	r->next = next;
+	r->file = file;
+	replay_encode_head(r->record);
+	recorder_put(r, REPLAY_HEAD_BYTES);
+	*ret = steal_ptr(&r);
+	return 0;
+}
+
+const struct source_sink *recorder_sink(struct recorder *recorder)
+{
+	return &recorder->sink;
+}
+
+void recorder_sampler(struct recorder *recorder, unsigned sampler, const struct sampler_spec *spec)
+{
+	recorder_put(recorder, replay_encode_sampler(sampler, spec, recorder->record));
+}
+
+int recorder_close(struct recorder *recorder)
+{
+	int r = recorder->error;
+
+	if (fclose(recorder->file) && !r)
+		r = error_origin(-errno);
+	free(recorder);
+	return r;
+}
+
+/* --- replaying -------------------------------------------------------------------------------- */
+
 struct source_replay {
 	struct source source; /* its fd is an eventfd that is always readable */
-	int fd;               /* the file */
-	bool ended, at_eof;
+	FILE *file;
+	bool ended;
 	struct source_message end;                  /* why it ended early */
-	uint64_t position;                          /* in the file, of bytes[first] */
+	uint64_t position;                          /* in the file, of the next record */
 	uint64_t unwanted;                          /* samples that met no sampler */
 	struct sampler_spec recorded[SAMPLERS_MAX]; /* without a name: none */
 	struct replay_record record;
-	size_t first, n_bytes;
-	uint8_t bytes[BUFFER_BYTES];
+	uint8_t bytes[REPLAY_RECORD_MAX]; /* the same as it is in the file */
 };
 
 static void replay_free(struct source *source)
 {
 	struct source_replay *s = (struct source_replay *)source;
 
-	closep(&s->fd);
+	fclosep(&s->file);
 	free(s);
 }
 
-/* Makes room at the buffer's end, and fills it. */
-static int replay_fill_buffer(struct source_replay *s)
+/*
+ * Reads the next record, and decodes it. Returns REPLAY_E_*, with _SHORT how much of it there is in
+ * *ret_length, or negative errno.
+ */
+static int replay_read(struct source_replay *s, size_t *ret_length)
 {
-	ssize_t n;
+	size_t n = fread(s->bytes, 1, REPLAY_RECORD_HEAD, s->file);
 
-	memmove(s->bytes, s->bytes + s->first, s->n_bytes - s->first);
-	s->n_bytes -= s->first;
-	s->first = 0;
-	do {
-		n = read(s->fd, s->bytes + s->n_bytes, sizeof(s->bytes) - s->n_bytes);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
+	if (n == REPLAY_RECORD_HEAD)
+		n += fread(s->bytes + n, 1, replay_body_length(s->bytes), s->file);
+	if (ferror(s->file))
 		return error_origin(-errno);
-	s->at_eof = n == 0;
-	s->n_bytes += (size_t)n;
-	return 0;
+	*ret_length = n;
+	return replay_decode(s->bytes, n, &s->record, ret_length);
 }
 
 static bool same_sampling(const struct sampler_spec *a, const struct sampler_spec *b)
@@ -127,29 +199,21 @@ static int replay_finish(struct source_replay *s, const char *what)
 static int replay_drain(struct source *source, unsigned budget)
 {
 	struct source_replay *s = (struct source_replay *)source;
-	unsigned records = 0;
-	size_t used;
+	size_t length;
 	int r;
 
 	if (s->ended)
 		return SOURCE_E_END;
 	/* Events are bounded too: a recording may hold a million between two samples. */
-	while (budget && records < 16384) {
-		r = replay_decode(s->bytes + s->first, s->n_bytes - s->first, &s->record, &used);
+	for (unsigned records = 0; budget && records < 16384; records++) {
+		r = replay_read(s, &length);
+		if (r < 0)
+			return r;
 		if (r == REPLAY_E_MALFORMED)
 			return replay_finish(s, "is damaged");
-		if (r == REPLAY_E_SHORT) {
-			if (s->at_eof)
-				return replay_finish(s,
-						     s->n_bytes > s->first ? "was cut off" : NULL);
-			r = replay_fill_buffer(s);
-			if (r < 0)
-				return r;
-			continue;
-		}
-		s->first += used;
-		s->position += used;
-		records++;
+		if (r == REPLAY_E_SHORT)
+			return replay_finish(s, length ? "was cut off" : NULL);
+		s->position += length;
 		if (replay_deliver_record(s))
 			budget--;
 	}
@@ -168,26 +232,21 @@ int source_replay_new(struct source **ret, const struct source_options *options,
 	cleanup(source_freep) struct source *owner = source_new(sizeof(struct source_replay),
 								&replay_ops, options);
 	struct source_replay *s = (struct source_replay *)owner;
-	int r;
+	FILE *file = s ? fdopen(fd, "re") : NULL;
 
-	if (!s) {
+	if (!file) {
 		close(fd);
 		return error_origin(-ENOMEM);
 	}
-	s->fd = fd;
+	s->file = file;
 	s->source.fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->source.fd < 0)
 		return error_origin(-errno);
-	while (s->n_bytes < REPLAY_HEAD_BYTES && !s->at_eof) {
-		r = replay_fill_buffer(s);
-		if (r < 0)
-			return r;
-	}
-	if (replay_decode_head(s->bytes, s->n_bytes) != REPLAY_E_OK)
+	s->position = fread(s->bytes, 1, REPLAY_HEAD_BYTES, s->file);
+	if (replay_decode_head(s->bytes, s->position) != REPLAY_E_OK)
 		return source_refuse(message, SOURCE_E_UNSUPPORTED,
 				     "not a recording that this profd can read: make one with "
 				     "--record-replay");
-	s->first = s->position = REPLAY_HEAD_BYTES;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;
 }

@@ -18,13 +18,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/room.h"
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/source_shim_private.h"
 #include "daemon/ingest/sources.h"
 
@@ -43,9 +43,93 @@
 #define GATE_NS (10 * NS_PER_MS)
 /* Events that one drain handles. */
 #define EVENTS_MAX 64
+/* Reads of a bell in one turn: a process may ring without end. */
+#define HEAR_MAX   4
+#define HEAR_BYTES 256
 
 /* What is no target's number. */
 enum { NUMBER_GATE, NUMBER_BELLS, NUMBER_FIRST };
+
+/* Frees the ring, which has been drained. */
+static void shim_target_leave(struct shim_target *t)
+{
+	ring_reader_free(t->reader);
+	t->reader = NULL;
+	attach_ring_deinit(&t->ring);
+	t->frequency = 0;
+}
+
+static void shim_target_free(struct shim_target *t)
+{
+	if (!t)
+		return;
+	shim_target_leave(t);
+	closep(&t->pidfd);
+	free(t);
+}
+
+DEFINE_CLEANUP(struct shim_target *, shim_target_free)
+
+/*
+ * With a ring of @n_words words (common/shim/ring_layout.h); its number is the caller's to give.
+ * @pidfd is taken over, whatever happens. Returns 0, SOURCE_E_FULL (no memory or fds for a ring),
+ * SOURCE_E_GONE, or -ENOMEM.
+ */
+static int shim_target_new(struct shim_target **ret, const struct source_shim_process *process,
+			   int pidfd, uint32_t n_words)
+{
+	cleanup(shim_target_freep) struct shim_target *t = calloc(1, sizeof(*t));
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns;
+	int r;
+
+	if (!t) {
+		close(pidfd);
+		return error_origin(-ENOMEM);
+	}
+	t->process = *process;
+	t->pidfd = pidfd;
+	t->ring = ATTACH_RING_NONE;
+	if (!source_shim_cpu_time(process->pid, &cpu_ns))
+		return SOURCE_E_GONE;
+	shim_account_begin(&t->account, cpu_ns);
+	t->attached_ns = t->looked_ns = now_ns;
+	if (attach_ring_init(&t->ring, n_words) < 0)
+		return SOURCE_E_FULL;
+	r = ring_reader_new(&t->reader, t->ring.memory, t->ring.length);
+	if (r)
+		return r;
+	*ret = steal_ptr(&t);
+	return 0;
+}
+
+/* Tells it another frequency. */
+static void shim_target_set_frequency(struct shim_target *t, uint32_t hz)
+{
+	if (!t->reader || hz == t->frequency)
+		return;
+	t->frequency = hz;
+	if (hz)
+		t->last = hz;
+	ring_reader_set_frequency(t->reader, hz);
+}
+
+/* Empties the bell's socket, or some of it. False: it is at its end. */
+static bool shim_target_hear(struct shim_target *t)
+{
+	uint8_t bytes[HEAR_BYTES];
+
+	for (int i = 0; i < HEAR_MAX; i++) {
+		ssize_t n = recv(t->ring.bell, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN;
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
 
 static struct shim_target *find_target_by_number(const struct shim_source *s, uint64_t number)
 {
@@ -229,19 +313,13 @@ int source_shim_attach(struct source *source, const struct source_shim_process *
 	return SOURCE_E_OK;
 }
 
-void source_shim_sent(struct source *source, pid_t pid)
+void source_shim_sent(struct source *source, pid_t pid, bool is_taken)
 {
 	struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
-	if (t)
+	if (t && is_taken)
 		attach_ring_close_sent(&t->ring);
-}
-
-void source_shim_drop(struct source *source, pid_t pid)
-{
-	struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
-
-	if (t)
+	else if (t)
 		shim_target_leave(t);
 }
 

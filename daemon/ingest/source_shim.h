@@ -52,15 +52,13 @@ struct source_shim_process {
 
 /*
  * Makes a ring for a process. What was attached of the same pid before has ended by that. @pidfd is
- * taken over, whatever happens. *ret_ring is borrowed until the next call: its fds are for the
- * process, and to be closed by source_shim_sent() or source_shim_drop(). Returns SOURCE_E_OK,
- * _FULL or _GONE with @message, or negative errno.
+ * taken over, whatever happens. *ret_ring is borrowed until source_shim_sent(): its fds are for the
+ * process. Returns SOURCE_E_OK, _FULL or _GONE with @message, or negative errno.
  */
 int source_shim_attach(struct source *source, const struct source_shim_process *process, int pidfd,
 		       const struct attach_ring **ret_ring, struct source_message *message);
-void source_shim_sent(struct source *source, pid_t pid);
-/* It did not take them. */
-void source_shim_drop(struct source *source, pid_t pid);
+/* The fds were sent, and it took them or not. */
+void source_shim_sent(struct source *source, pid_t pid, bool is_taken);
 
 /* Whether @pid has a ring now; how many have. */
 bool source_shim_has(struct source *source, pid_t pid);

@@ -3,8 +3,40 @@
 #define PROFD_INGEST_SOURCE_SHIM_PRIVATE_H
 
 /* What source_shim.c (samplers, processes) and source_shim_drain.c (rings) share. */
+#include "common/shim/ring_reader.h"
 #include "daemon/ingest/shim_limits.h"
-#include "daemon/ingest/shim_target.h"
+#include "daemon/ingest/source_shim.h"
+
+/*
+ * One process with libprofd.so:
+ *
+ *   attached   it has a ring, and the bell's other end
+ *   left       it closed that, or executed another program: only its end is waited for
+ *
+ * A target's end is its pidfd's.
+ */
+struct shim_target {
+	uint64_t number; /* never used again */
+	struct source_shim_process process;
+	int pidfd;
+	uint64_t start_ns;          /* as in struct sample */
+	uint64_t attached_ns;       /* CLOCK_MONOTONIC */
+	struct attach_ring ring;    /* ATTACH_RING_NONE: it has left */
+	struct ring_reader *reader; /* NULL: the same */
+
+	uint16_t wanted;    /* by which samplers, a bit each; besides those that want all */
+	uint32_t frequency; /* that it was told; 0: none */
+	uint32_t last;      /* that it was told and that was not 0; 0: there was none */
+	struct shim_account account;
+	uint64_t looked_ns;                  /* CLOCK_MONOTONIC, when its CPU time was asked last */
+	struct ring_ledger told;             /* what it said of itself, as far as that is counted */
+	uint64_t rest_ns[SAMPLERS_MAX];      /* of samples, see shim_account_periods() */
+	uint64_t lost_rest_ns[SAMPLERS_MAX]; /* the same of losses */
+
+	bool has_generation;
+	uint32_t generation;    /* of its mappings, when they were looked at last */
+	uint64_t look_after_ns; /* CLOCK_MONOTONIC; not again before */
+};
 
 struct shim_sampler {
 	uint64_t period_ns;
@@ -39,6 +71,12 @@ static inline bool shim_wants(const struct shim_source *s, unsigned sampler,
 
 	return common->used && (common->spec.all || t->wanted >> sampler & 1);
 }
+
+/*
+ * CPU time of all threads that the process ever had. The kernel lets anybody ask
+ * (kernel/time/posix-cpu-timers.c, pid_for_clock()). False: it is gone, and has been waited for.
+ */
+bool source_shim_cpu_time(pid_t pid, uint64_t *ret_ns);
 
 /*
  * Delivers what is in the ring of @t, at most as much as the ring holds. @is_last: nothing more

@@ -2,16 +2,15 @@
 #include "daemon/ingest/ticker.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "daemon/ingest/idle.h"
 #include "daemon/ingest/perf_admin.h"
 
 static bool is_clock(const struct perf_event_attr *attr)
@@ -127,41 +126,60 @@ static void tick_retire(struct ticker *t, struct tick *tick)
 	tick_close(tick);
 }
 
-struct idle_target {
-	struct ticker *ticker;
-	bool begins; /* the ticks' events are about to be opened */
-	uint64_t unit_ns;
-};
+static uint64_t idle_unit_ns(void)
+{
+	return NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+/* The CPUs' lines come first, and before them that of all CPUs together. */
+bool idle_next(FILE *stat, unsigned *ret_cpu, uint64_t *ret_ns)
+{
+	uint64_t idle, waiting;
+	char line[512];
+
+	while (stat && fgets(line, sizeof(line), stat) && !strncmp(line, "cpu", 3)) {
+		if (line[3] == ' ' || sscanf(line, "cpu%u %*u %*u %*u %" SCNu64 " %" SCNu64,
+					     ret_cpu, &idle, &waiting) != 3)
+			continue;
+		*ret_ns = (idle + waiting) * idle_unit_ns();
+		return true;
+	}
+	return false;
+}
 
 /*
  * What was read is up to a unit less than it is: that is added once there is any. A CPU's number
  * can be smaller than before, by some units of iowait (proc(5)), or when it was offline.
  */
-static void on_idle(void *userdata, unsigned cpu, uint64_t idle_ns)
+static void tick_add_idle(struct tick *tick, uint64_t idle_ns)
 {
-	struct idle_target *target = userdata;
-	struct tick *tick = find_tick(target->ticker, cpu);
-	uint64_t since;
+	uint64_t since = idle_ns - tick->idle_since;
 
-	if (!tick || (tick->fd < 0) != target->begins)
-		return;
-	if (target->begins) {
-		tick->idle_since = idle_ns - tick->idle_ns;
-		return;
-	}
-	since = idle_ns - tick->idle_since;
 	if (since > INT64_MAX || !since)
 		return;
-	if (since + target->unit_ns > tick->idle_ns)
-		tick->idle_ns = since + target->unit_ns;
+	if (since + idle_unit_ns() > tick->idle_ns)
+		tick->idle_ns = since + idle_unit_ns();
 }
 
+/* @begins: of those whose events are about to be opened. */
 static void read_idle(struct ticker *t, bool begins)
 {
-	struct idle_target target = {t, begins, idle_unit_ns()};
+	cleanup(fclosep) FILE *stat = NULL;
+	uint64_t idle_ns;
+	unsigned cpu;
 
 	if (is_clock(&t->attr) && !t->counts_elsewhere)
-		idle_read(on_idle, &target);
+		stat = fopen("/proc/stat", "re");
+	while (idle_next(stat, &cpu, &idle_ns)) {
+		struct tick *tick = find_tick(t, cpu);
+
+		if (!tick || (tick->fd < 0) != begins)
+			continue;
+		if (begins)
+			tick->idle_since = idle_ns - tick->idle_ns;
+		else
+			tick_add_idle(tick, idle_ns);
+	}
 }
 
 int ticker_follow(struct ticker *t, const struct cpus *cpus)

@@ -19,16 +19,18 @@
  *
  * What a missing tick would have met nobody saw. The timer of a halted virtual CPU comes late,
  * and what fell due meanwhile never comes; a host that is busy elsewhere stops running CPUs, too.
- * For clocks the CPU's idle time (idle.h) tells them apart: a CPU that was idle for so long owes so
- * many idle ticks, and those that did not come are idle, as far as there are missing ones; the rest
- * is skipped. Ticks are a sample of that time, whose number errs by its standard deviation: missing
- * ticks count as idle up to twice that (sqrt(n), of n that were due, where the CPU was idle for
- * half of the time; nothing where it never, or always, was). So of a half-idle CPU, up to sqrt(n)
- * skipped ticks in n cannot be told from idle ones, and the share falls with time.
+ * For clocks the CPU's idle time (idle_next()) tells them apart: a CPU that was idle for so long
+ * owes so many idle ticks, and those that did not come are idle, as far as there are missing ones;
+ * the rest is skipped. Ticks are a sample of that time, whose number errs by its standard
+ * deviation: missing ticks count as idle up to twice that (sqrt(n), of n that were due, where the
+ * CPU was idle for half of the time; nothing where it never, or always, was). So of a half-idle
+ * CPU, up to sqrt(n) skipped ticks in n cannot be told from idle ones, and the share falls with
+ * time.
  */
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/cpus.h"
 #include "daemon/ingest/perf_ring.h"
@@ -112,5 +114,14 @@ size_t ticker_smallest_ring(const struct ticker *t);
 
 /* Pure: one CPU's part of ticker_judge(). */
 void tick_judge(struct tick *tick, uint64_t period, bool exact);
+
+/*
+ * How long a CPU has been idle since the machine started: the columns "idle" and "iowait" of its
+ * line of @stat, /proc/stat (proc(5)), rounded down to units of USER_HZ. The kernel keeps these by
+ * the clock, not by ticks, where it stops the tick of idle CPUs (CONFIG_NO_HZ; fs/proc/stat.c,
+ * get_idle_time()): what goes on counts already, and so does the time that a virtual machine's host
+ * lets a wakeup wait. False: there is no other line of a CPU; @stat may be NULL.
+ */
+bool idle_next(FILE *stat, unsigned *ret_cpu, uint64_t *ret_ns);
 
 #endif

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "daemon/ingest/idle.h"
+#include "daemon/ingest/ticker.h"
 
 /* --- rates ----------------------------------------------------------------------------------- */
 
@@ -124,17 +124,14 @@ struct idling {
 	void (*body)(void);
 };
 
-static void add_idle(void *userdata, unsigned cpu, uint64_t idle_ns)
-{
-	(void)cpu;
-	*(uint64_t *)userdata += idle_ns;
-}
-
 static double idle_seconds(void)
 {
-	uint64_t sum = 0;
+	cleanup(fclosep) FILE *stat = fopen("/proc/stat", "re");
+	uint64_t sum = 0, ns;
+	unsigned cpu;
 
-	idle_read(add_idle, &sum);
+	while (idle_next(stat, &cpu, &ns))
+		sum += ns;
 	return (double)sum / 1e9;
 }
 

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two views hold mappings and text; slots, images and words only grow. What is gone from a view
- * is kept as lines (of files) or ranges (of none) until the profile's file is made of all of them.
+ * is kept as lines until the profile's file is made of all of them.
  */
 #include "client/shim/core/images.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <link.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -35,59 +32,6 @@
 #define MAPS_MAX     (64u << 20)
 #define ENTER_TRIES  8
 #define ROWS_MAX     (16u << 20) /* of an image's unwind rules */
-#define ANON_BYTES   72          /* of a line without a file */
-
-/* --- ranges ----------------------------------------------------------------------------------- */
-
-/* The first range that ends at @address or behind. */
-static unsigned ranges_find(const struct ranges *ranges, uint64_t address)
-{
-	return partition_point(ranges->n, i, ranges->at[i].end < address);
-}
-
-/* Puts @n of @with in the place of those from @from up to @to. */
-static bool ranges_replace(struct ranges *ranges, unsigned from, unsigned to,
-			   const struct range *with, unsigned n)
-{
-	unsigned n_all = ranges->n - (to - from) + n;
-
-	if (n_all > RANGES_MAX)
-		return false;
-	memmove(&ranges->at[from + n], &ranges->at[to], (ranges->n - to) * sizeof(*with));
-	memcpy(&ranges->at[from], with, n * sizeof(*with));
-	ranges->n = n_all;
-	return true;
-}
-
-bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end)
-{
-	unsigned from = ranges_find(ranges, start), to;
-	struct range all = {start, end};
-
-	for (to = from; to < ranges->n && ranges->at[to].start <= end; to++) {
-		if (ranges->at[to].start < all.start)
-			all.start = ranges->at[to].start;
-		if (ranges->at[to].end > all.end)
-			all.end = ranges->at[to].end;
-	}
-	return ranges_replace(ranges, from, to, &all, 1);
-}
-
-bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end)
-{
-	unsigned from = ranges_find(ranges, start + 1), to, n = 0;
-	struct range left[2];
-
-	for (to = from; to < ranges->n && ranges->at[to].start < end; to++) {
-		if (ranges->at[to].start < start)
-			left[n++] = (struct range){ranges->at[to].start, start};
-		if (ranges->at[to].end > end)
-			left[n++] = (struct range){end, ranges->at[to].end};
-	}
-	return ranges_replace(ranges, from, to, left, n);
-}
-
-/* --- images ----------------------------------------------------------------------------------- */
 
 struct images_view {
 	_Atomic unsigned n_readers;
@@ -110,11 +54,8 @@ struct images {
 	struct images_entry images[IMAGES_MAX]; /* by slot */
 	struct table_slot slots[IMAGES_MAX];
 	size_t n_words;
-	unsigned long long n_loads; /* of libraries, and unloads, as the loader counts them */
 	size_t n_past;
-	char past[PAST_BYTES];   /* whole lines of mappings that are gone */
-	struct ranges past_anon; /* those of no file: compilers' */
-	struct ranges scratch;   /* put_anon()'s: too large for a stack */
+	char past[PAST_BYTES]; /* whole lines of mappings that are gone, the last first */
 	uint64_t words[WORDS_MAX];
 };
 
@@ -271,60 +212,42 @@ static size_t line_length(const struct images_view *view, unsigned i)
 	return view->line_at[i + 1] - view->line_at[i];
 }
 
-static bool images_view_has_line(const struct images_view *view, const char *text, size_t length)
+static bool images_view_has_line(const struct images_view *view, uint64_t start, const char *text,
+				 size_t length)
 {
-	for (unsigned i = 0; i < view->n; i++)
-		if (line_length(view, i) == length &&
-		    !memcmp(view->text + view->line_at[i], text, length))
-			return true;
-	return false;
+	unsigned at = (unsigned)partition_point(view->n, i, view->mappings[i].start < start);
+
+	return at < view->n && line_length(view, at) == length &&
+	       !memcmp(view->text + view->line_at[at], text, length);
 }
 
-/* Keeps the lines of @before that @now has not. */
+/* Keeps the lines of @before that @now has not. Those of compilers' code leave room for files'. */
 static void keep_past(struct images *images, const struct images_view *before,
 		      const struct images_view *now)
 {
 	for (unsigned i = 0; i < before->n; i++) {
+		const struct unwind_mapping *mapping = &before->mappings[i];
 		const char *text = before->text + before->line_at[i];
 		size_t length = line_length(before, i);
+		size_t most = mapping->slot == SLOT_NONE ? PAST_BYTES / 2 : PAST_BYTES;
 
-		if (before->mappings[i].slot == SLOT_NONE) {
-			ranges_add(&images->past_anon, before->mappings[i].start,
-				   before->mappings[i].end);
-			continue;
-		}
-		if (images_view_has_line(now, text, length) ||
+		if (images_view_has_line(now, mapping->start, text, length) ||
 		    memmem(images->past, images->n_past, text, length) ||
-		    length > PAST_BYTES - images->n_past)
+		    images->n_past + length > most)
 			continue;
-		memcpy(images->past + images->n_past, text, length);
+		memmove(images->past + length, images->past, images->n_past);
+		memcpy(images->past, text, length);
 		images->n_past += length;
 	}
 }
 
-static int count_loads(struct dl_phdr_info *info, size_t size, void *userdata)
-{
-	unsigned long long *ret = userdata;
-
-	(void)size;
-	*ret = info->dlpi_adds + info->dlpi_subs;
-	return 1;
-}
-
-void images_refresh(struct images *images, bool force)
+void images_refresh(struct images *images)
 {
 	int current = atomic_load(&images->current);
 	struct images_view *view = &images->views[current == 1];
-	unsigned long long n_loads = 0;
 	cleanup(freep) char *maps = NULL;
 	size_t length;
 
-	if (!force) {
-		dl_iterate_phdr(count_loads, &n_loads);
-		if (current && n_loads == images->n_loads)
-			return;
-		images->n_loads = n_loads;
-	}
 	if (read_end_text(AT_FDCWD, "/proc/self/maps", MAPS_MAX, &maps, &length))
 		return;
 	while (atomic_load(&view->n_readers))
@@ -436,24 +359,6 @@ static void put_current(struct images_lines *lines, const struct images_view *vi
 	}
 }
 
-/* Code of no file that is gone, where nothing else is in @lines. */
-static void put_anon(struct images_lines *lines, struct images *images)
-{
-	struct ranges *scratch = &images->scratch;
-	const char *end = lines->text + lines->length;
-	struct maps_line line;
-
-	*scratch = images->past_anon;
-	for (const char *at = lines->text; at < end; at += line.length + 1)
-		if (maps_parse(at, end, &line))
-			ranges_remove(scratch, line.start, line.end);
-	for (unsigned i = 0; i < scratch->n; i++)
-		lines->length += (size_t)sprintf(lines->text + lines->length,
-						 "%" PRIx64 "-%" PRIx64
-						 " r-xp 00000000 00:00 0 [anon]\n",
-						 scratch->at[i].start, scratch->at[i].end);
-}
-
 int images_lines(struct images *images, char **ret)
 {
 	int current = atomic_load(&images->current);
@@ -463,8 +368,7 @@ int images_lines(struct images *images, char **ret)
 	char program[4096] = "";
 	struct maps_line line;
 
-	lines.text = malloc((view ? view->line_at[view->n] : 0) + images->n_past +
-			    RANGES_MAX * ANON_BYTES + 1);
+	lines.text = malloc((view ? view->line_at[view->n] : 0) + images->n_past + 1);
 	if (!lines.text)
 		return error_origin(-ENOMEM);
 	if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
@@ -479,7 +383,6 @@ int images_lines(struct images *images, char **ret)
 		memcpy(lines.text + lines.length, at, line.length + 1);
 		lines.length += line.length + 1;
 	}
-	put_anon(&lines, images);
 	lines.text[lines.length] = '\0';
 	*ret = lines.text;
 	return 0;

@@ -28,11 +28,10 @@ struct images_view;
 int images_new(struct images **ret);
 
 /*
- * Makes a new view, if the one there is may be out of date: libraries were loaded or unloaded
- * since, or @force. One caller at a time. Reads files, takes milliseconds the first time. Without
+ * Makes a new view. One caller at a time. Reads files, takes milliseconds the first time. Without
  * /proc everything stays as it is.
  */
-void images_refresh(struct images *images, bool force);
+void images_refresh(struct images *images);
 
 /*
  * The current view, to be given back; NULL if there is none, or none can be had without waiting.
@@ -61,20 +60,5 @@ const uint64_t *images_words(const struct images *images, size_t *ret_n);
  * before. *ret is malloc'ed. One caller at a time. Returns 0 or -ENOMEM.
  */
 int images_lines(struct images *images, char **ret);
-
-/* A set of addresses, as few ranges: what compilers at run time have mapped and unmapped. Pure. */
-#define RANGES_MAX 4096
-
-struct ranges {
-	unsigned n;
-	struct range {
-		uint64_t start, end;
-	} at[RANGES_MAX]; /* ascending, apart from each other */
-};
-
-/* Adds @start up to @end, which is above. False: there are too many, it is as it was. */
-bool ranges_add(struct ranges *ranges, uint64_t start, uint64_t end);
-/* Takes them out. False: there are too many, it is as it was. */
-bool ranges_remove(struct ranges *ranges, uint64_t start, uint64_t end);
 
 #endif

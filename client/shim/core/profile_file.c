@@ -17,8 +17,8 @@
 #include "client/shim/core/images.h"
 #include "client/shim/core/tally.h"
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/room.h"
 
 /* Programs expect the low ones for themselves. */
 #define DESCRIPTOR_MIN 200
@@ -29,26 +29,18 @@
 
 static int collect_records(const struct tally *tally, struct cpuprofile_record **ret, size_t *ret_n)
 {
-	struct cpuprofile_record *records;
 	struct tally_entry entry;
-	size_t cursor = 0, n = 0;
+	size_t cursor = 0, room = 0;
+	int r = 0;
 
-	while (tally_next(tally, &cursor, &entry))
-		n++;
-	records = malloc((n + 1) * sizeof(*records));
-	if (!records)
-		return error_origin(-ENOMEM);
-	*ret_n = 0;
-	cursor = 0;
-	/* Handlers go on adding: what came since is for the next time. */
-	while (*ret_n < n && tally_next(tally, &cursor, &entry))
-		records[(*ret_n)++] = (struct cpuprofile_record){
-			.count = entry.count,
-			.addresses = entry.frames,
-			.n_addresses = entry.n,
-		};
-	*ret = records;
-	return 0;
+	while (!r && tally_next(tally, &cursor, &entry))
+		r = room_append(ret, &room, ret_n,
+				(struct cpuprofile_record){
+					.count = entry.count,
+					.addresses = entry.frames,
+					.n_addresses = entry.n,
+				});
+	return r;
 }
 
 #define PUT_COUNTER(name)                                                                  \

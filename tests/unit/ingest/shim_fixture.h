@@ -166,7 +166,7 @@ static inline int try_attach(struct world *w, struct source_shim_process process
 		assert_true(ring_writer_open(ret_writer, ring->memory_fd,
 					     fcntl(ring->bell_fd, F_DUPFD_CLOEXEC, 3)));
 	}
-	source_shim_sent(w->source, process.pid);
+	source_shim_sent(w->source, process.pid, true);
 	return 0;
 }
 

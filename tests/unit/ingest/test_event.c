@@ -7,9 +7,10 @@
 
 #include <cmocka.h>
 
+#include <linux/perf_event.h>
+
 #include <errno.h>
 
-#include "daemon/ingest/event.h"
 #include "daemon/ingest/sources.h"
 
 static struct event parse(const char *name)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/host.h"
+#include "daemon/ingest/sources.h"
 
 struct kernel {
 	const char *release, *version, *signature;

@@ -118,10 +118,6 @@ static void test_mmap(void **state)
 	assert_int_equal(e.map.prot, 5);
 	assert_int_equal(e.map.flags, 2);
 	assert_string_equal(e.map.path, "/usr/lib/libc.so.6");
-	build_mmap(&b, PERF_RECORD_MISC_MMAP_BUILD_ID, "[vdso]");
-	assert_int_equal(decode(&b, b.length, &e), PERF_RECORD_E_OK);
-	assert_int_equal(e.map.inode, 0);
-	assert_string_equal(e.map.path, "[vdso]");
 }
 
 static void test_comm(void **state)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/ingest/source_perf_plan.h"
+#include "daemon/ingest/source_perf_stack.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/ingest/source_perf_user.h"
+#include "daemon/ingest/source_perf_stack.h"
 #include "tests/support/temp_dir.h"
 
 #define KTHREAD   0x00200040u

@@ -141,7 +141,7 @@ static void test_gone_at_once(void **state)
 	assert_int_equal(source_shim_count(w->source), 0);
 	w->begin_result = 0;
 	assert_int_equal(try_attach(w, process, NULL), 0);
-	source_shim_drop(w->source, pid);
+	source_shim_sent(w->source, pid, false);
 	assert_int_equal(source_shim_count(w->source), 0);
 	end_child(pid);
 	drain(w);

@@ -7,6 +7,9 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include "daemon/ingest/ticker.h"
 
 #define PERIOD 1000
@@ -183,6 +186,46 @@ static void test_many_partial_periods(void **state)
 	assert_int_equal(tick.skipped, 2);
 }
 
+static bool next_of(const char *text, unsigned *ret_cpu, uint64_t *ret_ns)
+{
+	FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	bool r;
+
+	assert_non_null(f);
+	r = idle_next(f, ret_cpu, ret_ns);
+	fclose(f);
+	return r;
+}
+
+static void test_idle_lines(void **state)
+{
+	const uint64_t unit_ns = UINT64_C(1000000000) / (uint64_t)sysconf(_SC_CLK_TCK);
+	unsigned cpu;
+	uint64_t ns;
+
+	(void)state;
+	assert_true(next_of("cpu  15423 0 3906 302956 930 0 101\ncpu17 1 2 3 4 5 6\n", &cpu, &ns));
+	assert_int_equal(cpu, 17);
+	assert_int_equal(ns, 9 * unit_ns);
+	assert_false(next_of("cpu  15423 0 3906 302956 930 0\nintr 1 2 3 4 5 6\n", &cpu, &ns));
+	assert_false(next_of("intr 1\ncpu0 1 2 3 4 5\n", &cpu, &ns));
+	assert_false(idle_next(NULL, &cpu, &ns));
+}
+
+/* This machine has a CPU, and none that ran for longer than a century. */
+static void test_idle_here(void **state)
+{
+	FILE *f = fopen("/proc/stat", "re");
+	unsigned n = 0, cpu;
+	uint64_t ns;
+
+	(void)state;
+	for (; idle_next(f, &cpu, &ns); n++)
+		assert_true(ns < UINT64_C(100) * 366 * 86400 * 1000000000);
+	assert_true(n > 0);
+	fclose(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,6 +240,8 @@ int main(void)
 		cmocka_unit_test(test_idle_never_falls),
 		cmocka_unit_test(test_idle_out_of_proportion),
 		cmocka_unit_test(test_many_partial_periods),
+		cmocka_unit_test(test_idle_lines),
+		cmocka_unit_test(test_idle_here),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
