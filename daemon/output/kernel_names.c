@@ -135,22 +135,17 @@ static int kernel_names_add_address(struct asker *asker, struct kernel_names_bui
 				    const struct symtab *symtab, uint64_t address,
 				    struct worker_location *ret)
 {
-	struct symtab_symbol symbol;
-	uint64_t start = address, end = address + 1;
+	struct symtab_symbol symbol = {.start = address, .size = 1};
+	bool found = symtab && symtab_find(symtab, address, &symbol);
 
-	*ret = (struct worker_location){.first_frame = b->n_frames};
-	if (symtab && symtab_find(symtab, address, &symbol)) {
-		ret->start = symbol.start;
-		ret->size = symbol.size;
-		ret->n_frames = 1;
-		ret->source = WORKER_SOURCE_SYMTAB;
-		return kernel_names_add_name(asker, b, symbol.name);
-	}
-	if (symtab)
-		symtab_gap(symtab, address, &start, &end);
-	ret->start = start;
-	ret->size = end - start;
-	return 0;
+	*ret = (struct worker_location){
+		.start = symbol.start,
+		.size = symbol.size,
+		.first_frame = b->n_frames,
+		.n_frames = found,
+		.source = found ? WORKER_SOURCE_SYMTAB : WORKER_SOURCE_NONE,
+	};
+	return found ? kernel_names_add_name(asker, b, symbol.name) : 0;
 }
 
 int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uint64_t *addresses,

@@ -26,7 +26,7 @@ struct code {
 	uint8_t *bytes; /* from range.start on */
 	size_t n_bytes;
 	struct disassembler *disassembler;
-	struct elf_names *names;   /* the cache's */
+	struct symtab *names;      /* the cache's */
 	struct dwarf_lines *lines; /* the cache's; or NULL */
 	struct text_pool *texts;
 	struct worker_instruction *instructions;
@@ -84,10 +84,10 @@ static int serve_code_open(struct code *c, const struct request *request, bool *
 static int serve_code_name_target(const struct code *c, uint64_t target, char *ret, size_t size)
 {
 	cleanup(freep) char *demangled = NULL;
-	struct elf_name name;
+	struct symtab_symbol name;
 
 	*ret = '\0';
-	if (!elf_names_find(c->names, target, &name))
+	if (!symtab_find(c->names, target, &name))
 		return 0;
 	demangled = demangle_name(name.name, DEMANGLE_WHOLE);
 	if (!demangled)

@@ -343,16 +343,16 @@ bool pclntab_find(struct elf_image *image, struct pclntab *ret)
 }
 
 int pclntab_collect(struct elf_image *image, unsigned source, struct symtab_entries *list,
-		    size_t *ret_names_max)
+		    size_t *names_max)
 {
 	struct pclntab table;
 	size_t names_left;
 
-	*ret_names_max = 0;
 	if (!pclntab_find(image, &table))
 		return 0;
 	/* Names may be the same bytes, in a file that is made so: memory is to go by its size. */
-	names_left = *ret_names_max = table.length;
+	names_left = table.length;
+	*names_max += table.length;
 	for (uint64_t i = 0; i < table.n_functions; i++) {
 		struct pclntab_function function;
 		int r;

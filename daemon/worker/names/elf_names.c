@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads all sources, makes one list of their symbols, merges it, and keeps a table for each source
- * (12 bytes a symbol and its name), in which no address is named twice. While that is done the
- * files' tables are in memory as well; then they go.
+ * Reads all sources, and makes one table of their symbols (symtab.h), in which no address is named
+ * twice. While that is done the files' tables are in memory as well; then they go.
  *
  * A source that is damaged is left out: it takes nothing from the others.
- *
- * Merging is a sweep from low to high addresses. For each source there is a stack of the sized
- * symbols that began, of which the topmost that has not ended is this source's answer: it began
- * last, or, of those that began together, was sorted last. The answer is that of the first source
- * which has one. It holds until it ends or another symbol begins.
  */
 #include "daemon/worker/names/elf_names.h"
 
@@ -19,13 +13,11 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/room.h"
 #include "daemon/worker/elf/debuglink.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"
 #include "daemon/worker/go/pclntab.h"
 
-#define N_SOURCES (WORKER_SOURCE_PLT + 1)
 /* Of .gnu_debugdata; its symbols are the local functions alone. xz makes a GiB out of nothing. */
 #define DEBUGDATA_MAX (128u << 20)
 
@@ -34,21 +26,16 @@ _Static_assert(WORKER_SOURCE_SYMTAB < WORKER_SOURCE_DEBUGDATA &&
 		       WORKER_SOURCE_DEBUG < WORKER_SOURCE_PCLNTAB &&
 		       WORKER_SOURCE_PCLNTAB < WORKER_SOURCE_DYNSYM &&
 		       WORKER_SOURCE_DYNSYM < WORKER_SOURCE_PLT &&
-		       (int)N_SOURCES <= NAMES_MERGE_SOURCES,
+		       (int)WORKER_SOURCE_PLT < SYMTAB_SOURCES,
 	       "the order of preference is that of the numbers");
 
-struct elf_names {
-	struct symtab *tables[N_SOURCES]; /* NULL: no names of that source */
-};
-
-/* All that has to stay until the tables are made. */
+/* All that has to stay until the table is made. */
 struct elf_names_reading {
 	struct elf_summary summary;
 	struct elf_image image, debugdata, debug;
 	uint8_t *unpacked;
 	struct symtab_entries list;
-	struct symtab_entries pieces[NAMES_MERGE_SOURCES];
-	size_t names_max[N_SOURCES]; /* bounds what each table's names take */
+	size_t names_max; /* bounds what the table's names take */
 };
 
 static void reading_deinit(struct elf_names_reading *r)
@@ -58,14 +45,12 @@ static void reading_deinit(struct elf_names_reading *r)
 	elf_image_deinit(&r->debug);
 	free(r->unpacked);
 	symtab_entries_deinit(&r->list);
-	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++)
-		symtab_entries_deinit(&r->pieces[i]);
 }
 
 static int elf_names_collect(struct elf_names_reading *reading, const struct elf_image *image,
 			     const struct elf_symbols_from *from)
 {
-	reading->names_max[from->source] = elf_table_names_max(from->table);
+	reading->names_max += elf_table_names_max(from->table);
 	return elf_symbols_collect(image, from, &reading->list);
 }
 
@@ -188,8 +173,8 @@ static int collect_dynamic(struct elf_names_reading *reading)
 	struct elf_image *image = &reading->image;
 	struct elf_symbols_from from = {.source = WORKER_SOURCE_DYNSYM};
 	struct elf_table table;
-	size_t n, names_max = 0;
 	bool has_table;
+	size_t n;
 	int r = 0;
 
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
@@ -208,10 +193,7 @@ static int collect_dynamic(struct elf_names_reading *reading)
 		table.names_left = elf_table_names_max(&table);
 	r = plt_collect(image, has_table ? &table : NULL, WORKER_SOURCE_PLT, &reading->list);
 	/* The names of resolvers may be of any table, and each may have several stubs. */
-	for (unsigned i = 0; i < WORKER_SOURCE_PLT; i++)
-		if (names_max < reading->names_max[i])
-			names_max = reading->names_max[i];
-	reading->names_max[WORKER_SOURCE_PLT] = 2 * names_max + 16 * (reading->list.n - n);
+	reading->names_max += 2 * reading->names_max + 16 * (reading->list.n - n);
 	return r;
 }
 
@@ -229,83 +211,18 @@ static int elf_names_read_files(struct elf_names_reading *reading,
 	       collect_debugdata(reading) ?:
 	       collect_debug(reading, files) ?:
 	       pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
-			       &reading->names_max[WORKER_SOURCE_PCLNTAB]) ?:
+			       &reading->names_max) ?:
 	       collect_dynamic(reading);
 }
 
-int elf_names_new(struct elf_names **ret, const struct elf_names_files *files)
+int elf_names_new(struct symtab **ret, const struct elf_names_files *files)
 {
 	cleanup(reading_deinit) struct elf_names_reading reading = {0};
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
 	int r = elf_summary_read(files->image, &reading.summary);
 
-	if (r)
-		return r;
-	names = calloc(1, sizeof(*names));
-	if (!names)
-		return error_origin(-ENOMEM);
-	r = elf_names_read_files(&reading, files) ?: names_merge(&reading.list, reading.pieces);
-	if (r)
-		return r;
-	symtab_entries_deinit(&reading.list);
-	for (unsigned i = 0; i < N_SOURCES; i++) {
-		r = symtab_build(&names->tables[i], &reading.pieces[i], false,
-				 reading.names_max[i]);
-		if (r < 0)
-			return r;
-		symtab_entries_deinit(&reading.pieces[i]);
-	}
-	*ret = steal_ptr(&names);
-	return WORKER_DONE;
-}
-
-void elf_names_free(struct elf_names *n)
-{
-	if (!n)
-		return;
-	for (unsigned i = 0; i < N_SOURCES; i++)
-		symtab_free(n->tables[i]);
-	free(n);
-}
-
-size_t elf_names_bytes(const struct elf_names *n)
-{
-	size_t bytes = sizeof(*n);
-
-	for (unsigned i = 0; i < N_SOURCES; i++)
-		if (n->tables[i])
-			bytes += symtab_bytes(n->tables[i]);
-	return bytes;
-}
-
-bool elf_names_find(const struct elf_names *n, uint64_t address, struct elf_name *ret)
-{
-	uint64_t start = 0, end = UINT64_MAX;
-
-	for (unsigned i = 0; i < N_SOURCES; i++) {
-		struct symtab_symbol symbol;
-		uint64_t gap_start, gap_end;
-
-		if (!n->tables[i])
-			continue;
-		if (symtab_find(n->tables[i], address, &symbol)) {
-			*ret = (struct elf_name){symbol.name, symbol.start, symbol.size,
-						 (enum worker_source)i};
-			return true;
-		}
-		symtab_gap(n->tables[i], address, &gap_start, &gap_end);
-		start = gap_start > start ? gap_start : start;
-		end = gap_end < end ? gap_end : end;
-	}
-	/* The last address of all lies in no range that has an end. */
-	if (address == UINT64_MAX)
-		start = address;
-	*ret = (struct elf_name){
-		.start = start,
-		.size = address == UINT64_MAX ? 1 : end - start,
-		.source = WORKER_SOURCE_NONE,
-	};
-	return false;
+	if (!r)
+		r = elf_names_read_files(&reading, files);
+	return r ?: symtab_build(ret, &reading.list, reading.names_max);
 }
 
 static bool has_section(const struct elf_image *image, uint32_t type, const char *name)
@@ -360,125 +277,4 @@ int elf_inspect(int fd, struct worker_image *ret)
 		look_at_sections(&image, &inspected);
 	*ret = inspected;
 	return WORKER_DONE;
-}
-
-struct stack {
-	uint32_t *items; /* indices of entries */
-	size_t n, n_allocated;
-};
-
-struct sweep {
-	const struct symtab_entry *entries;
-	size_t n;
-	uint64_t cursor; /* all before has its answer */
-	struct stack open[NAMES_MERGE_SOURCES];
-	size_t last[NAMES_MERGE_SOURCES]; /* whose piece each source got last */
-	struct symtab_entries *ret;
-};
-
-static void names_merge_sweep_deinit(struct sweep *s)
-{
-	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++)
-		free(s->open[i].items);
-}
-
-/* The answer at the cursor; false: no sized symbol covers it. */
-static bool names_merge_find_top(struct sweep *s, size_t *ret)
-{
-	for (unsigned i = 0; i < NAMES_MERGE_SOURCES; i++) {
-		struct stack *open = &s->open[i];
-
-		while (open->n > 0 &&
-		       symtab_entry_end(&s->entries[open->items[open->n - 1]]) <= s->cursor)
-			open->n--;
-		if (open->n > 0) {
-			*ret = open->items[open->n - 1];
-			return true;
-		}
-	}
-	return false;
-}
-
-static int names_merge_emit(struct sweep *s, size_t entry, uint64_t start, uint64_t end)
-{
-	struct symtab_entry piece = s->entries[entry];
-	struct symtab_entries *list = &s->ret[piece.source];
-
-	if (list->n > 0 && s->last[piece.source] == entry &&
-	    symtab_entry_end(&list->entries[list->n - 1]) == start) {
-		list->entries[list->n - 1].size += end - start;
-		return 0;
-	}
-	s->last[piece.source] = entry;
-	piece.start = start;
-	piece.size = end - start;
-	return symtab_entries_add(list, &piece);
-}
-
-/* Moves the cursor to @to, before which nothing more begins. */
-static int names_merge_advance(struct sweep *s, uint64_t to)
-{
-	size_t top;
-
-	while (s->cursor < to && names_merge_find_top(s, &top)) {
-		uint64_t end = symtab_entry_end(&s->entries[top]);
-		int r;
-
-		if (end > to)
-			end = to;
-		r = names_merge_emit(s, top, s->cursor, end);
-		if (r)
-			return r;
-		s->cursor = end;
-	}
-	s->cursor = to;
-	return 0;
-}
-
-/* What begins at the cursor: entries from @from to before @to. */
-static int names_merge_open_entries(struct sweep *s, size_t from, size_t to)
-{
-	size_t best = to, top;
-	uint64_t end;
-
-	for (size_t i = from; i < to; i++) {
-		const struct symtab_entry *e = &s->entries[i];
-		struct stack *open = &s->open[e->source];
-
-		if (!e->name)
-			continue;
-		if (e->size) {
-			if (room_append(&open->items, &open->n_allocated, &open->n, (uint32_t)i))
-				return -ENOMEM;
-		} else if (best == to || e->source <= s->entries[best].source) {
-			best = i;
-		}
-	}
-	if (best == to || names_merge_find_top(s, &top))
-		return 0;
-	end = s->entries[best].limit;
-	if (to < s->n && s->entries[to].start < end)
-		end = s->entries[to].start;
-	return end > s->cursor ? names_merge_emit(s, best, s->cursor, end) : 0;
-}
-
-int names_merge(struct symtab_entries *list, struct symtab_entries ret[NAMES_MERGE_SOURCES])
-{
-	cleanup(names_merge_sweep_deinit) struct sweep s = {.ret = ret};
-
-	symtab_entries_sort(list);
-	s.entries = list->entries;
-	s.n = list->n;
-	for (size_t i = 0, next; i < s.n; i = next) {
-		int r = names_merge_advance(&s, s.entries[i].start);
-
-		if (r)
-			return r;
-		for (next = i + 1; next < s.n && s.entries[next].start == s.entries[i].start;)
-			next++;
-		r = names_merge_open_entries(&s, i, next);
-		if (r)
-			return r;
-	}
-	return names_merge_advance(&s, UINT64_MAX);
 }
