@@ -31,7 +31,6 @@ _Static_assert(WORKER_SOURCE_SYMTAB < WORKER_SOURCE_DEBUGDATA &&
 
 /* All that has to stay until the table is made. */
 struct elf_names_reading {
-	struct elf_summary summary;
 	struct elf_image image, debugdata, debug;
 	uint8_t *unpacked;
 	struct symtab_entries list;
@@ -90,27 +89,14 @@ static int collect_debugdata(struct elf_names_reading *reading)
 
 /* --- the separate debug file ------------------------------------------------------------------ */
 
-/* By the segments as a rule; sections are for files that have none. */
-static uint32_t debug_file_build_id(struct elf_image *image, int fd, uint8_t ret[ELF_BUILD_ID_MAX])
-{
-	struct elf_summary summary;
-
-	if (elf_summary_read(fd, &summary) != WORKER_DONE || !summary.build_id_length)
-		return elf_image_build_id(image, ret);
-	memcpy(ret, summary.build_id, sizeof(summary.build_id));
-	return summary.build_id_length;
-}
-
 static bool is_debug_file_of(struct elf_names_reading *reading, const struct elf_names_files *files)
 {
-	const struct elf_summary *summary = &reading->summary;
-	uint8_t id[ELF_BUILD_ID_MAX];
+	const struct elf_summary *image = &reading->image.summary, *debug = &reading->debug.summary;
 	struct debuglink link;
-	uint32_t length, crc;
+	uint32_t crc;
 
-	length = debug_file_build_id(&reading->debug, files->debug, id);
-	if (length && length == summary->build_id_length &&
-	    memcmp(id, summary->build_id, length) == 0)
+	if (image->build_id_length && image->build_id_length == debug->build_id_length &&
+	    memcmp(image->build_id, debug->build_id, image->build_id_length) == 0)
 		return true;
 	return files->check_crc && debuglink_read(&reading->image, &link) &&
 	       debuglink_crc(files->debug, &crc) && crc == link.crc;
@@ -120,28 +106,24 @@ static bool is_debug_file_of(struct elf_names_reading *reading, const struct elf
  * How far the image's addresses lie above those of its debug file: 0, unless prelink(8) moved the
  * one and not the other. False if not all of the code moved alike: then the file is of no use.
  */
-static bool find_prelink_distance(const struct elf_summary *summary, const struct elf_image *debug,
+static bool find_prelink_distance(const struct elf_summary *image, const struct elf_summary *debug,
 				  uint64_t *ret)
 {
 	bool has_distance = false;
 	uint64_t distance = 0;
 	uint32_t at = 0;
-	GElf_Phdr ph;
-	size_t n;
 
-	if (elf_getphdrnum(debug->elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n; i++) {
-		if (!gelf_getphdr(debug->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    !(ph.p_flags & PF_X))
+	for (uint32_t i = 0; i < debug->n_segments; i++) {
+		if (!debug->segments[i].executable)
 			continue;
-		while (at < summary->n_segments && !summary->segments[at].executable)
+		while (at < image->n_segments && !image->segments[at].executable)
 			at++;
-		if (at == summary->n_segments)
+		if (at == image->n_segments)
 			break;
-		if (has_distance && distance != summary->segments[at].vaddr - ph.p_vaddr)
+		if (has_distance &&
+		    distance != image->segments[at].vaddr - debug->segments[i].vaddr)
 			return false;
-		distance = summary->segments[at++].vaddr - ph.p_vaddr;
+		distance = image->segments[at++].vaddr - debug->segments[i].vaddr;
 		has_distance = true;
 	}
 	*ret = distance;
@@ -160,7 +142,7 @@ static int collect_debug(struct elf_names_reading *reading, const struct elf_nam
 		return r < 0 ? r : 0;
 	if (reading->debug.header.e_machine != reading->image.header.e_machine ||
 	    !elf_image_is_linked(&reading->debug) || !is_debug_file_of(reading, files) ||
-	    !find_prelink_distance(&reading->summary, &reading->debug, &distance))
+	    !find_prelink_distance(&reading->image.summary, &reading->debug.summary, &distance))
 		return 0;
 	return collect_symtab(reading, &reading->debug, WORKER_SOURCE_DEBUG, distance);
 }
@@ -180,7 +162,7 @@ static int collect_dynamic(struct elf_names_reading *reading)
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
 	if (!has_table) {
 		has_table = elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
-		from.segments = &reading->summary;
+		from.segments = &image->summary;
 	}
 	from.table = &table;
 	if (has_table)
@@ -203,7 +185,7 @@ static int elf_names_read_files(struct elf_names_reading *reading,
 	int r = elf_image_open(&reading->image, files->image, ELF_NAMES_DECOMPRESSED_MAX);
 
 	if (r)
-		return r < 0 ? r : WORKER_MALFORMED;
+		return r;
 	/* In a relocatable file symbols are relative to sections that have no address yet. */
 	if (!elf_image_is_linked(&reading->image))
 		return WORKER_DONE;
@@ -218,18 +200,16 @@ static int elf_names_read_files(struct elf_names_reading *reading,
 int elf_names_new(struct symtab **ret, const struct elf_names_files *files)
 {
 	cleanup(reading_deinit) struct elf_names_reading reading = {0};
-	int r = elf_summary_read(files->image, &reading.summary);
 
-	if (!r)
-		r = elf_names_read_files(&reading, files);
-	return r ?: symtab_build(ret, &reading.list, reading.names_max);
+	return elf_names_read_files(&reading, files)
+		       ?: symtab_build(ret, &reading.list, reading.names_max);
 }
 
 static bool has_section(const struct elf_image *image, uint32_t type, const char *name)
 {
 	size_t i = elf_image_find(image, type, name);
 
-	return i && image->sections[i].size > 0;
+	return i && image->sections[i].sh_size > 0;
 }
 
 /* Where section headers are missing or say nothing, everything here is a no. */
@@ -254,27 +234,18 @@ static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 		memcpy(ret->alternate_id, alternate.id, sizeof(ret->alternate_id));
 		ret->alternate_id_length = alternate.id_length;
 	}
-	if (!ret->elf.build_id_length)
-		ret->elf.build_id_length = elf_image_build_id(image, ret->elf.build_id);
 	go_build_read(image, &ret->go);
 }
 
 int elf_inspect(int fd, struct worker_image *ret)
 {
 	cleanup(elf_image_deinit) struct elf_image image = {0};
-	struct worker_image inspected;
-	int r;
+	int r = elf_image_open(&image, fd, ELF_NAMES_DECOMPRESSED_MAX);
 
-	memset(&inspected, 0, sizeof(inspected));
-	r = elf_summary_read(fd, &inspected.elf);
 	if (r)
-		return r;
-	r = elf_image_open(&image, fd, ELF_NAMES_DECOMPRESSED_MAX);
-	if (r < 0)
-		return WORKER_NO_MEMORY;
-	/* Programs run whatever is wrong with their sections. */
-	if (r == ELF_IMAGE_E_OK)
-		look_at_sections(&image, &inspected);
-	*ret = inspected;
+		return r < 0 ? WORKER_NO_MEMORY : r;
+	memset(ret, 0, sizeof(*ret));
+	ret->elf = image.summary;
+	look_at_sections(&image, ret);
 	return WORKER_DONE;
 }
