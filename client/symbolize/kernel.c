@@ -228,8 +228,7 @@ static int read_symbols(struct kernel *k, struct kernel_entry *e)
 	if (r)
 		return r < 0 ? r : 0;
 	if (e->part.is_module ? e->part.start != 0
-			      : symtab_address(symtab, "_stext", &e->part.start) &&
-					symtab_address(symtab, "_etext", &e->part.end))
+			      : symtab_kernel_text(symtab, &e->part.start, &e->part.end))
 		e->part.symtab = steal_ptr(&symtab);
 	return 0;
 }

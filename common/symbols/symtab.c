@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table: three arrays of 32 bits per symbol (start, size, name), sorted by start, which is
- * kept as the distance from the first symbol; a fourth array holds the high halves in the rare
- * table that spans more than 4 GiB. A search touches the first array only.
- *
- * Symbols may lie inside others (assembly). When the nearest symbol before an address has ended
- * already, the one to ask next is the nearest earlier one that ends later; where there is one at
- * all, a link says which. Links are few, so they are a sorted list beside the table.
+ * The table: a row for each range of addresses with one name, sorted, none overlapping. What the
+ * symbols of a list say is made flat first (flat_ranges.h): of those that cover an address the one
+ * that is sorted last is preferred, if none of a lower source covers it.
  *
  * The kernel's symbols are lines of "address type name", for modules followed by a tab and
  * "[module]" (kernel/kallsyms.c). There are no sizes: a function ends where the next symbol of any
@@ -24,25 +20,22 @@
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
+#include "common/symbols/flat_ranges.h"
 
-/* Real files nest two deep; without a bound a hostile one could make each look-up linear. */
-#define LINKS_FOLLOWED_MAX 64
-#define NAME_COMPARED      1024 /* bytes */
+#define NAME_COMPARED 1024 /* bytes */
 
-struct link {
-	uint32_t from, to; /* indices of symbols */
+struct symtab_row {
+	uint64_t start;
+	uint32_t size; /* UINT32_MAX: that or more */
+	uint32_t name; /* offset into text: a byte that is the source, and the name */
 };
 
 struct symtab {
-	uint64_t base;
-	uint32_t n_symbols, n_links;
-	uint32_t *starts; /* low halves of the distance from base */
-	uint32_t *highs;  /* high halves, or NULL: all 0 */
-	uint32_t *sizes;  /* UINT32_MAX: that or more */
-	uint32_t *names;  /* offsets into text */
-	struct link *links;
+	struct symtab_row *rows;
+	size_t n;
 	char *text;
 	size_t text_bytes;
+	uint64_t kernel_start, kernel_end; /* of kallsyms: _stext and _etext; 0: not there */
 };
 
 void symtab_entries_deinit(struct symtab_entries *list)
@@ -60,11 +53,7 @@ void symtab_free(struct symtab *symtab)
 {
 	if (!symtab)
 		return;
-	free(symtab->starts);
-	free(symtab->highs);
-	free(symtab->sizes);
-	free(symtab->names);
-	free(symtab->links);
+	free(symtab->rows);
 	free(symtab->text);
 	free(symtab);
 }
@@ -120,69 +109,37 @@ void symtab_entries_sort(struct symtab_entries *list)
 	}
 }
 
-/* Sizes the unsized symbols. One that lies in a sized symbol is a label there: it covers nothing.
+/*
+ * The ranges that the sorted symbols of @list claim; values are their places. An unsized one that
+ * lies in a sized symbol is a label there: it claims nothing. Else it ends where the next begins.
  */
-static void size_unsized(struct symtab_entry *entries, size_t n)
+static int symtab_claim_ranges(const struct symtab_entries *list, struct flat_ranges *ret)
 {
+	const struct symtab_entry *entries = list->entries;
 	uint64_t covered = 0; /* end of the sized symbols that began so far */
+	int r = 0;
 
-	for (size_t i = 0, next; i < n; i = next) {
-		for (next = i; next < n && entries[next].start == entries[i].start; next++)
-			if (entries[next].name && entries[next].size &&
-			    symtab_entry_end(&entries[next]) > covered)
-				covered = symtab_entry_end(&entries[next]);
-		for (size_t k = i; k < next && entries[k].size == 0; k++) {
-			struct symtab_entry *e = &entries[k];
-			uint64_t end = e->limit;
+	for (size_t i = 0; !r && i < list->n; i++) {
+		const struct symtab_entry *e = &entries[i];
+		uint64_t preference = SYMTAB_SOURCES - 1 - e->source;
+		struct flat_range range = {
+			.start = e->start,
+			.end = e->size ? symtab_entry_end(e) : e->limit,
+			.rank = (uint32_t)(preference * list->n + i),
+			.value = (uint32_t)i,
+		};
 
-			if (next < n && entries[next].start < end)
-				end = entries[next].start;
-			if (e->start >= covered && end > e->start)
-				e->size = end - e->start;
-		}
-	}
-}
-
-/* Removes what has no name, and unless @keep_all what no look-up could yield. Returns what stays.
- */
-static size_t symtab_drop_shadowed(struct symtab_entry *entries, size_t n, bool keep_all)
-{
-	size_t kept = n;
-
-	/* From the back, because the preferred one of an address comes last. */
-	for (size_t i = n, best = 0; i-- > 0;) {
-		bool is_new = best == 0 || entries[i].start != entries[kept].start;
-		bool wins = is_new ? entries[i].size > 0 : entries[i].size > entries[best].size;
-
-		if (!entries[i].name || (!wins && !keep_all))
+		if (!e->name)
 			continue;
-		entries[--kept] = entries[i];
-		if (is_new || wins)
-			best = kept;
+		if (e->size && range.end > covered)
+			covered = range.end;
+		if (!e->size && i + 1 < list->n && entries[i + 1].start < range.end)
+			range.end = entries[i + 1].start;
+		/* Of those that begin together, the sized ones come last. */
+		if (e->size || e->start >= covered)
+			r = flat_add(ret, &range);
 	}
-	memmove(entries, entries + kept, (n - kept) * sizeof(*entries));
-	return n - kept;
-}
-
-/* Finds for each symbol the nearest earlier one that ends later: a stack of falling ends. */
-static int link_symbols(struct symtab *s, const struct symtab_entry *entries)
-{
-	cleanup(freep) uint32_t *open = malloc(sizeof(*open) * s->n_symbols);
-	size_t n_open = 0, n_allocated = 0;
-
-	if (!open)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < s->n_symbols; i++) {
-		uint64_t end = symtab_entry_end(&entries[i]);
-
-		while (n_open > 0 && symtab_entry_end(&entries[open[n_open - 1]]) <= end)
-			n_open--;
-		if (n_open > 0 && room_append(&s->links, &n_allocated, &s->n_links,
-					      (struct link){i, open[n_open - 1]}))
-			return -ENOMEM;
-		open[n_open++] = i;
-	}
-	return 0;
+	return r;
 }
 
 static size_t suffix_length(const struct symtab_entry *e)
@@ -190,170 +147,109 @@ static size_t suffix_length(const struct symtab_entry *e)
 	return e->is_stub ? strlen(SYMTAB_STUB_SUFFIX) : 0;
 }
 
-/* Drops the symbols whose names would not fit into @names_max, and adds up the rest. */
-static size_t fit_names(struct symtab_entry *entries, size_t n, size_t names_max, size_t *ret_bytes)
+/* Drops the ranges whose names would not fit into @names_max, and adds up the rest. */
+static size_t fit_names(const struct symtab_entry *entries, struct flat_ranges *ranges,
+			size_t names_max)
 {
 	size_t kept = 0, bytes = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		size_t length = (size_t)entries[i].name_length + suffix_length(&entries[i]) + 1;
+	for (size_t i = 0; i < ranges->n; i++) {
+		const struct symtab_entry *e = &entries[ranges->items[i].value];
+		size_t length = 1 + (size_t)e->name_length + suffix_length(e) + 1;
 
-		if (length > names_max - bytes || kept == UINT32_MAX)
+		if (length > names_max - bytes)
 			continue;
 		bytes += length;
-		entries[kept++] = entries[i];
+		ranges->items[kept++] = ranges->items[i];
 	}
-	*ret_bytes = bytes;
-	return kept;
+	ranges->n = kept;
+	return bytes;
 }
 
-static int symtab_fill(struct symtab *s, const struct symtab_entry *entries)
+static int symtab_fill(struct symtab *s, const struct symtab_entry *entries,
+		       const struct flat_ranges *ranges)
 {
-	size_t n = s->n_symbols, at = 0;
+	char *at;
 
-	s->base = entries[0].start;
-	s->starts = malloc(sizeof(*s->starts) * n);
-	s->sizes = malloc(sizeof(*s->sizes) * n);
-	s->names = malloc(sizeof(*s->names) * n);
-	s->text = malloc(s->text_bytes);
-	if (!s->starts || !s->sizes || !s->names || !s->text)
+	s->n = ranges->n;
+	s->rows = calloc(s->n + 1, sizeof(*s->rows));
+	s->text = at = malloc(s->text_bytes + 1);
+	if (!s->rows || !s->text)
 		return error_origin(-ENOMEM);
-	if (entries[n - 1].start - s->base > UINT32_MAX) {
-		s->highs = malloc(sizeof(*s->highs) * n);
-		if (!s->highs)
-			return error_origin(-ENOMEM);
-	}
-	for (size_t i = 0; i < n; i++) {
-		const struct symtab_entry *e = &entries[i];
-		uint64_t distance = e->start - s->base;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct flat_range *range = &ranges->items[i];
+		const struct symtab_entry *e = &entries[range->value];
+		uint64_t size = range->end - range->start;
 
-		s->starts[i] = (uint32_t)distance;
-		if (s->highs)
-			s->highs[i] = (uint32_t)(distance >> 32);
-		s->sizes[i] = e->size < UINT32_MAX ? (uint32_t)e->size : UINT32_MAX;
-		s->names[i] = (uint32_t)at;
-		memcpy(s->text + at, e->name, e->name_length);
-		at += e->name_length;
-		memcpy(s->text + at, SYMTAB_STUB_SUFFIX, suffix_length(e));
-		at += suffix_length(e);
-		s->text[at++] = '\0';
+		s->rows[i] = (struct symtab_row){
+			.start = range->start,
+			.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
+			.name = (uint32_t)(at - s->text),
+		};
+		*at++ = (char)e->source;
+		at = mempcpy(at, e->name, e->name_length);
+		at = mempcpy(at, SYMTAB_STUB_SUFFIX, suffix_length(e));
+		*at++ = '\0';
 	}
-	return link_symbols(s, entries);
+	return 0;
 }
 
-int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all, size_t names_max)
+int symtab_build(struct symtab **ret, struct symtab_entries *list, size_t names_max)
 {
-	cleanup(symtab_freep) struct symtab *s = NULL;
-	size_t n;
+	cleanup(symtab_freep) struct symtab *s = calloc(1, sizeof(*s));
+	cleanup(flat_deinit) struct flat_ranges ranges = {0};
 	int r;
 
-	if (list->n == 0)
-		return SYMTAB_E_NONE;
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		return error_origin(-ENOMEM);
+	/* Numbers of preference and offsets of names have 32 bits. */
+	if (list->n > UINT32_MAX / SYMTAB_SOURCES)
+		return error_origin(-E2BIG);
 	symtab_entries_sort(list);
-	size_unsized(list->entries, list->n);
-	n = symtab_drop_shadowed(list->entries, list->n, keep_all);
-	n = fit_names(list->entries, n, names_max < UINT32_MAX ? names_max : UINT32_MAX,
-		      &s->text_bytes);
-	if (n == 0)
-		return SYMTAB_E_NONE;
-	s->n_symbols = (uint32_t)n;
-	r = symtab_fill(s, list->entries);
+	r = symtab_claim_ranges(list, &ranges) ?: flat_build(&ranges);
+	if (r)
+		return r;
+	s->text_bytes = fit_names(list->entries, &ranges,
+				  names_max < UINT32_MAX ? names_max : UINT32_MAX);
+	r = symtab_fill(s, list->entries, &ranges);
 	if (!r)
 		*ret = steal_ptr(&s);
 	return r;
 }
 
-static uint64_t symtab_distance(const struct symtab *s, uint32_t i)
-{
-	return s->starts[i] | (s->highs ? (uint64_t)s->highs[i] << 32 : 0);
-}
-
-/* The number of symbols that start at or before @distance from the base. */
-static uint32_t symtab_count_before(const struct symtab *s, uint64_t distance)
-{
-	return partition_point(s->n_symbols, i, symtab_distance(s, i) <= distance);
-}
-
-/* Where @from's link leads, or false. */
-static bool symtab_follow_link(const struct symtab *s, uint32_t from, uint32_t *ret)
-{
-	size_t at = partition_point(s->n_links, i, s->links[i].from < from);
-
-	if (at == s->n_links || s->links[at].from != from)
-		return false;
-	*ret = s->links[at].to;
-	return true;
-}
-
 bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret)
 {
-	uint64_t distance = address - symtab->base;
-	uint32_t i;
+	size_t n = partition_point(symtab->n, i, symtab->rows[i].start <= address);
+	const struct symtab_row *row = n ? &symtab->rows[n - 1] : NULL;
 
-	if (address < symtab->base)
-		return false;
-	i = symtab_count_before(symtab, distance) - 1;
-	for (unsigned n = 0; distance - symtab_distance(symtab, i) >= symtab->sizes[i]; n++)
-		if (n == LINKS_FOLLOWED_MAX || !symtab_follow_link(symtab, i, &i))
-			return false;
-	*ret = (struct symtab_symbol){
-		.name = symtab->text + symtab->names[i],
-		.start = symtab->base + symtab_distance(symtab, i),
-		.size = symtab->sizes[i],
-	};
-	return true;
-}
-
-static uint64_t symtab_symbol_end(const struct symtab *s, uint32_t i)
-{
-	uint64_t start = s->base + symtab_distance(s, i);
-
-	return start > UINT64_MAX - s->sizes[i] ? UINT64_MAX : start + s->sizes[i];
-}
-
-void symtab_gap(const struct symtab *symtab, uint64_t address, uint64_t *ret_start,
-		uint64_t *ret_end)
-{
-	uint32_t before, i;
-	unsigned n = 0;
-
-	*ret_start = 0;
-	*ret_end = UINT64_MAX;
-	if (address < symtab->base) {
-		*ret_end = symtab->base;
-		return;
+	*ret = (struct symtab_symbol){.start = address, .size = 1};
+	if (row && address - row->start < row->size) {
+		*ret = (struct symtab_symbol){
+			.name = symtab->text + row->name + 1,
+			.start = row->start,
+			.size = row->size,
+			.source = (unsigned char)symtab->text[row->name],
+		};
+		return true;
 	}
-	before = symtab_count_before(symtab, address - symtab->base);
-	if (before < symtab->n_symbols)
-		*ret_end = symtab->base + symtab_distance(symtab, before);
-	/* The last link leads to the one that ends last of all. */
-	i = before - 1;
-	while (n < LINKS_FOLLOWED_MAX && symtab_follow_link(symtab, i, &i))
-		n++;
-	*ret_start = n < LINKS_FOLLOWED_MAX ? symtab_symbol_end(symtab, i) : address;
-}
-
-bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret)
-{
-	for (uint32_t i = 0; i < symtab->n_symbols; i++) {
-		if (strcmp(symtab->text + symtab->names[i], name) == 0) {
-			*ret = symtab->base + symtab_distance(symtab, i);
-			return true;
-		}
+	/* The last address of all lies in no range that has an end. */
+	if (address < UINT64_MAX) {
+		ret->start = row ? row->start + row->size : 0;
+		ret->size = (n < symtab->n ? symtab->rows[n].start : UINT64_MAX) - ret->start;
 	}
 	return false;
 }
 
+bool symtab_kernel_text(const struct symtab *symtab, uint64_t *ret_start, uint64_t *ret_end)
+{
+	*ret_start = symtab->kernel_start;
+	*ret_end = symtab->kernel_end;
+	return *ret_start && *ret_end;
+}
+
 size_t symtab_bytes(const struct symtab *symtab)
 {
-	size_t per_symbol = sizeof(*symtab->starts) + sizeof(*symtab->sizes) +
-			    sizeof(*symtab->names) + (symtab->highs ? sizeof(*symtab->highs) : 0);
-
-	return sizeof(*symtab) + symtab->n_symbols * per_symbol +
-	       symtab->n_links * sizeof(*symtab->links) + symtab->text_bytes;
+	return sizeof(*symtab) + symtab->n * sizeof(*symtab->rows) + symtab->text_bytes;
 }
 
 struct symtab_line {
@@ -390,6 +286,12 @@ static bool kallsyms_is_of_module(const struct symtab_line *line, const char *mo
 	       memcmp(module, line->module, line->module_length) == 0;
 }
 
+static bool kallsyms_is_named(const struct symtab_line *line, const char *name)
+{
+	return line->name_length == strlen(name) &&
+	       memcmp(line->name, name, line->name_length) == 0;
+}
+
 static int kallsyms_add_symbol(struct symtab_entries *list, const struct symtab_line *line)
 {
 	struct symtab_entry entry = {.start = line->address, .limit = UINT64_MAX};
@@ -410,6 +312,7 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 {
 	cleanup(symtab_entries_deinit) struct symtab_entries list = {0};
 	const char *at = text, *end = text + length;
+	uint64_t kernel_start = 0, kernel_end = 0;
 	bool has_address = false;
 	int r;
 
@@ -423,13 +326,22 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 			r = kallsyms_add_symbol(&list, &line);
 			if (r)
 				return r;
-			has_address = has_address || line.address;
+			has_address |= line.address && list.entries[list.n - 1].name;
+			if (kallsyms_is_named(&line, "_stext"))
+				kernel_start = line.address;
+			else if (kallsyms_is_named(&line, "_etext"))
+				kernel_end = line.address;
 		}
 		at = newline ? newline + 1 : end;
 	}
 	if (!has_address)
 		return SYMTAB_E_NONE;
-	return symtab_build(ret, &list, true, SIZE_MAX);
+	r = symtab_build(ret, &list, SIZE_MAX);
+	if (r)
+		return r;
+	(*ret)->kernel_start = kernel_start;
+	(*ret)->kernel_end = kernel_end;
+	return SYMTAB_E_OK;
 }
 
 /* Moves past the rest of a word and the blanks behind it. */

@@ -3,18 +3,18 @@
 #define PROFD_COMMON_SYMBOLS_SYMTAB_H
 
 /*
- * Address to function name within one image: from .symtab, else .dynsym, of an ELF file, or from
- * kallsyms. Addresses are link-time virtual addresses (kallsyms: as they are).
+ * Address to function name within one image, from the tables of an ELF file or from kallsyms.
+ * Addresses are link-time virtual addresses (kallsyms: as they are).
  *
  * A look-up yields the symbol that covers the address. Symbols with a size cover as much; those
  * without (assembly, kallsyms) reach up to the next symbol, at most to the end of their section,
- * and never hide a sized one: inside of it they are labels. Of several that cover an address the
- * one that starts nearest wins; of several that start there global beats weak beats local, then
- * the longest, then the first by name (by its first KiB), so that results never depend on table
- * order. Versions ("memcpy@@GLIBC_2.14") are no part of names.
+ * and never hide a sized one: inside of it they are labels. Of several that cover an address one of
+ * the lowest source wins; of these the one that starts nearest; of several that start there global
+ * beats weak beats local, then the longest, then the first by name (by its first KiB), so that
+ * results never depend on table order. Versions ("memcpy@@GLIBC_2.14") are no part of names.
  *
- * A table is never changed: any number of threads may read it. It costs 12 bytes a symbol and the
- * names.
+ * A table is never changed: any number of threads may read it. It costs 17 bytes and the name for
+ * each range of addresses that has one answer, two for a symbol at most.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,13 +24,17 @@
 
 enum {
 	SYMTAB_E_OK,
-	SYMTAB_E_NONE,      /* no symbols */
-	SYMTAB_E_MALFORMED, /* no ELF file, one that libelf refuses, or tables past all reason */
+	SYMTAB_E_NONE, /* no symbols */
 };
 
 struct symtab_symbol {
-	const char *name;     /* owned by the table */
-	uint64_t start, size; /* bytes; sizes past 4 GiB are cut */
+	const char *name; /* owned by the table */
+	/*
+	 * Its part around the address: all of these addresses have this answer. That is the whole
+	 * symbol, but where others lie inside of it. Bytes; sizes past 4 GiB are cut.
+	 */
+	uint64_t start, size;
+	unsigned source; /* struct symtab_entry's */
 };
 
 struct symtab;
@@ -45,18 +49,13 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 void symtab_free(struct symtab *symtab);
 DEFINE_CLEANUP(struct symtab *, symtab_free)
 
+/*
+ * False: there is none, and *ret has the range around @address in which there is none; UINT64_MAX
+ * ends the last one.
+ */
 bool symtab_find(const struct symtab *symtab, uint64_t address, struct symtab_symbol *ret);
-/*
- * Where symtab_find() finds nothing: all addresses from *ret_start to before *ret_end, @address
- * among them, have none. Not always the largest such range. UINT64_MAX ends the last one.
- */
-void symtab_gap(const struct symtab *symtab, uint64_t address, uint64_t *ret_start,
-		uint64_t *ret_end);
-/*
- * The address of the symbol @name, e.g. "_stext". From kallsyms: of any symbol taken; from an ELF
- * file: of those that a look-up can yield. A linear search.
- */
-bool symtab_address(const struct symtab *symtab, const char *name, uint64_t *ret);
+/* From where to where the kernel's own code lies, by kallsyms. False: it does not say. */
+bool symtab_kernel_text(const struct symtab *symtab, uint64_t *ret_start, uint64_t *ret_end);
 /* Memory held, bytes. */
 size_t symtab_bytes(const struct symtab *symtab);
 
@@ -77,6 +76,7 @@ bool kernel_module_next(const char **at, const char *end, struct kernel_module_l
 
 #define SYMTAB_NAME_MAX    65535 /* longer names are cut */
 #define SYMTAB_STUB_SUFFIX "@plt"
+#define SYMTAB_SOURCES     8
 
 enum symtab_rank { SYMTAB_LOCAL, SYMTAB_WEAK, SYMTAB_GLOBAL };
 
@@ -87,7 +87,7 @@ struct symtab_entry {
 	const char *name; /* borrowed; NULL: only an end for the unsized one before it */
 	uint32_t name_length;
 	enum symtab_rank rank : 8;
-	unsigned source : 7;  /* of several tables in one list: which; the lower are preferred */
+	unsigned source : 7;  /* below SYMTAB_SOURCES: which table; the lower are preferred */
 	unsigned is_stub : 1; /* the name gets SYMTAB_STUB_SUFFIX */
 };
 
@@ -113,10 +113,9 @@ int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *e
 void symtab_entries_sort(struct symtab_entries *list);
 
 /*
- * Makes a table; @list is reordered. @keep_all: names that no look-up by address can yield stay,
- * for symtab_address(). @names_max bounds the names' bytes; what does not fit is left out.
- * Returns SYMTAB_E_OK, SYMTAB_E_NONE or negative errno.
+ * Makes a table, maybe an empty one; @list is sorted. @names_max bounds the names' bytes, each
+ * with two more; what does not fit is left out. Returns 0 or negative errno.
  */
-int symtab_build(struct symtab **ret, struct symtab_entries *list, bool keep_all, size_t names_max);
+int symtab_build(struct symtab **ret, struct symtab_entries *list, size_t names_max);
 
 #endif

@@ -174,8 +174,7 @@ static int load_kernel(struct kernel_images *k)
 	r = kernel_images_symbols(k, &k->kernel, &symtab);
 	if (r)
 		return r == -ENOMEM ? r : 0;
-	if (!symtab_address(symtab, "_stext", &start) || !symtab_address(symtab, "_etext", &end) ||
-	    start >= end)
+	if (!symtab_kernel_text(symtab, &start, &end) || start >= end)
 		return 0;
 	k->kernel.start = start;
 	k->kernel.end = end;

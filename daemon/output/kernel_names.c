@@ -70,17 +70,13 @@ static int kernel_names_add_symbol(struct asker *asker, const struct symtab_symb
 	return symbols_names_add(names, &address, &answer, false);
 }
 
-/* It is known that there is none. */
-static int kernel_names_add_gap(const struct symtab *symtab, uint64_t address,
+/* It is known that there is none in this range. */
+static int kernel_names_add_gap(const struct symtab_symbol *gap, uint64_t address,
 				struct symbols_names *names)
 {
-	uint64_t start = address, end = address + 1;
-	struct worker_location location;
+	const struct worker_location location = {.start = gap->start, .size = gap->size};
 	const struct answer_names answer = {.locations = &location, .n_locations = 1};
 
-	if (symtab)
-		symtab_gap(symtab, address, &start, &end);
-	location = (struct worker_location){.start = start, .size = end - start};
 	return symbols_names_add(names, &address, &answer, false);
 }
 
@@ -88,16 +84,17 @@ int kernel_names_add(struct asker *asker, const struct symtab *symtab, const uin
 		     size_t n, struct symbols_names *names)
 {
 	const struct symbols_frame *ignored;
-	struct symtab_symbol symbol;
 	uint32_t n_ignored;
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i++) {
+		struct symtab_symbol symbol = {.start = addresses[i], .size = 1};
+
 		if (symbols_names_find(names, addresses[i], &ignored, &n_ignored))
 			continue; /* in the range of the one before */
 		r = symtab && symtab_find(symtab, addresses[i], &symbol)
 			    ? kernel_names_add_symbol(asker, &symbol, addresses[i], names)
-			    : kernel_names_add_gap(symtab, addresses[i], names);
+			    : kernel_names_add_gap(&symbol, addresses[i], names);
 	}
 	return r;
 }

@@ -78,24 +78,9 @@ static int serve_table_compile(const struct cfi_input *input, uint64_t max_words
 	return TABLE_LOADED;
 }
 
-/* What a Go program has; of others, and of files that libelf refuses, nothing. */
-static int serve_table_read_go(int fd, struct go_build *ret, uint8_t **ret_records,
-			       size_t *ret_length)
-{
-	cleanup(elf_image_deinit) struct elf_image image = {0};
-	int r = elf_image_open(&image, fd, 0);
-
-	*ret_records = NULL;
-	*ret_length = 0;
-	if (r)
-		return r < 0 ? r : 0;
-	go_build_read(&image, ret);
-	return go_frames_read(&image, ret_records, ret_length);
-}
-
 /* Returns enum table_state, or -ENOMEM. */
-static int serve_table_load(int fd, uint64_t max_words, struct worker_table *table,
-			    uint64_t **ret_words)
+static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
+			    struct worker_table *table, uint64_t **ret_words)
 {
 	cleanup(freep) uint8_t *records = NULL;
 	struct eh_frame frame;
@@ -104,7 +89,8 @@ static int serve_table_load(int fd, uint64_t max_words, struct worker_table *tab
 
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
-	r = serve_table_read_go(fd, &table->go, &records, &length);
+	go_build_read(image, &table->go);
+	r = go_frames_read(image, &records, &length);
 	if (r)
 		return r;
 	r = eh_frame_read_with_prefix(fd, records, length, &frame);
@@ -122,16 +108,18 @@ static int serve_table(const struct request *request, struct answer *ret)
 {
 	uint64_t most = (WORKER_ANSWER_MAX - sizeof(struct worker_table)) / sizeof(uint64_t);
 	uint64_t max_words = request->header.max_words;
+	cleanup(elf_image_deinit) struct elf_image image = {0};
 	cleanup(freep) uint64_t *words = NULL;
-	int fd = request->files[WORKER_FILE_IMAGE], r;
+	int fd = request->files[WORKER_FILE_IMAGE], r = elf_image_open(&image, fd, 0);
 	struct worker_table table;
 	uint8_t *data;
 
+	if (r < 0 || r == WORKER_UNREADABLE)
+		return r;
 	memset(&table, 0, sizeof(table));
-	r = elf_summary_read(fd, &table.elf);
-	if (r == WORKER_UNREADABLE)
-		return WORKER_UNREADABLE;
-	r = serve_table_load(fd, max_words < most ? max_words : most, &table, &words);
+	if (!r)
+		table.elf = image.summary;
+	r = serve_table_load(fd, &image, max_words < most ? max_words : most, &table, &words);
 	if (r < 0)
 		return r;
 	table.state = (uint32_t)r;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/read_end.h"
 #include "common/room.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/code/disassembler.h"
@@ -26,7 +25,7 @@ struct code {
 	uint8_t *bytes; /* from range.start on */
 	size_t n_bytes;
 	struct disassembler *disassembler;
-	struct elf_names *names;   /* the cache's */
+	struct symtab *names;      /* the cache's */
 	struct dwarf_lines *lines; /* the cache's; or NULL */
 	struct text_pool *texts;
 	struct worker_instruction *instructions;
@@ -41,41 +40,25 @@ static void serve_code_deinit(struct code *c)
 	free(c->instructions);
 }
 
-/* As many bytes at [address, address + max) as its segment has. Returns how many there are. */
-static size_t serve_code_read(int fd, const struct elf_summary *elf, uint64_t address, uint8_t *ret,
-			      size_t max)
-{
-	const struct elf_segment *s = elf_summary_find(elf, address, true);
-	ssize_t n;
-
-	if (!s)
-		return 0;
-	address -= s->vaddr;
-	if (s->file_size - address < max)
-		max = (size_t)(s->file_size - address);
-	n = read_range(fd, ret, max, s->offset + address);
-	return n < 0 ? 0 : (size_t)n;
-}
-
 /* Returns enum worker_outcome or negative errno; *ret_is_known: whether there is anything to show.
  */
 static int serve_code_open(struct code *c, const struct request *request, bool *ret_is_known)
 {
 	size_t max = (size_t)(c->range.end - c->range.start) + WORKER_INSTRUCTION_BYTES - 1;
-	int fd = request->files[WORKER_FILE_IMAGE], r;
-	struct elf_summary elf;
+	cleanup(elf_image_deinit) struct elf_image image = {0};
+	int r = elf_image_open(&image, request->files[WORKER_FILE_IMAGE], 0);
 
 	*ret_is_known = false;
-	r = elf_summary_read(fd, &elf);
 	if (r)
 		return r;
-	r = disassembler_new(&c->disassembler, elf.machine, request->header.flags & WORKER_INTEL);
+	r = disassembler_new(&c->disassembler, image.summary.machine,
+			     request->header.flags & WORKER_INTEL);
 	if (r)
 		return r < 0 ? r : WORKER_DONE;
 	c->bytes = malloc(max);
 	if (!c->bytes)
 		return error_origin(-ENOMEM);
-	c->n_bytes = serve_code_read(fd, &elf, c->range.start, c->bytes, max);
+	c->n_bytes = elf_image_read(&image, c->range.start, c->bytes, max);
 	*ret_is_known = true;
 	return WORKER_DONE;
 }
@@ -84,10 +67,10 @@ static int serve_code_open(struct code *c, const struct request *request, bool *
 static int serve_code_name_target(const struct code *c, uint64_t target, char *ret, size_t size)
 {
 	cleanup(freep) char *demangled = NULL;
-	struct elf_name name;
+	struct symtab_symbol name;
 
 	*ret = '\0';
-	if (!elf_names_find(c->names, target, &name))
+	if (!symtab_find(c->names, target, &name))
 		return 0;
 	demangled = demangle_name(name.name, DEMANGLE_WHOLE);
 	if (!demangled)

@@ -26,18 +26,18 @@ static const uint64_t *request_addresses(const struct request *request, size_t *
  * do not have: then it is the symbol's name, and what is inlined in it without a name is left out.
  * Returns how many of the @n frames remain; 0: there is no name at all.
  */
-static size_t serve_name_frames(const struct elf_names *names, uint64_t address,
+static size_t serve_name_frames(const struct symtab *names, uint64_t address,
 				struct frame_name *frames, size_t n, uint64_t *start,
 				uint64_t *size)
 {
 	struct frame_name *outermost = &frames[n - 1];
-	struct elf_name name;
+	struct symtab_symbol name;
 	size_t n_named = 0;
 
 	if (!outermost->system_name[0]) {
 		uint64_t end = *start + *size;
 
-		if (!elf_names_find(names, address, &name))
+		if (!symtab_find(names, address, &name))
 			return 0;
 		outermost->system_name = name.name;
 		*start = *start > name.start ? *start : name.start;
@@ -50,11 +50,11 @@ static size_t serve_name_frames(const struct elf_names *names, uint64_t address,
 	return n_named;
 }
 
-static int serve_add_symbol(struct answer_builder *b, const struct elf_names *names,
+static int serve_add_symbol(struct answer_builder *b, const struct symtab *names,
 			    struct dwarf_lines *lines, uint64_t address)
 {
 	struct frame_name frames[WORKER_FRAMES_MAX];
-	struct elf_name name = {0};
+	struct symtab_symbol name = {0};
 	uint64_t start, size;
 	size_t n = 0;
 
@@ -64,7 +64,7 @@ static int serve_add_symbol(struct answer_builder *b, const struct elf_names *na
 		n = serve_name_frames(names, address, frames, n, &start, &size);
 	if (n > 0)
 		return answer_builder_add(b, start, size, WORKER_SOURCE_DWARF, frames, n);
-	if (!elf_names_find(names, address, &name))
+	if (!symtab_find(names, address, &name))
 		return answer_builder_add(b, name.start, name.size, WORKER_SOURCE_NONE, NULL, 0);
 	frames[0] = (struct frame_name){.system_name = name.name};
 	return answer_builder_add(b, name.start, name.size, name.source, frames, 1);
@@ -74,7 +74,7 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 {
 	cleanup(answer_builder_freep) struct answer_builder *b = NULL;
 	struct dwarf_lines *lines = NULL;
-	struct elf_names *names = NULL;
+	struct symtab *names = NULL;
 	const uint64_t *addresses;
 	size_t n;
 	int r = sources_names(cache, request, &names);

@@ -28,7 +28,7 @@ enum thing { THING_NAMES, THING_LINES, THING_JIT };
 	static const struct cache_class class_##name = {.free = sources_free_##name, \
 							.bytes = sources_bytes_##name};
 
-SOURCES_CLASS(elf_names)
+SOURCES_CLASS(symtab)
 SOURCES_CLASS(dwarf_lines)
 SOURCES_CLASS(jit_names)
 
@@ -42,7 +42,7 @@ static struct cache_key sources_cache_key(const struct request *request, enum th
 	};
 }
 
-int sources_names(struct cache *cache, const struct request *request, struct elf_names **ret)
+int sources_names(struct cache *cache, const struct request *request, struct symtab **ret)
 {
 	const struct cache_key key = sources_cache_key(request, THING_NAMES);
 	const struct elf_names_files files = {
@@ -57,7 +57,7 @@ int sources_names(struct cache *cache, const struct request *request, struct elf
 		return WORKER_DONE;
 	r = elf_names_new(ret, &files);
 	if (r == WORKER_DONE)
-		cache_put(cache, &key, &class_elf_names, *ret);
+		cache_put(cache, &key, &class_symtab, *ret);
 	return r;
 }
 

@@ -17,7 +17,7 @@
 #include "daemon/worker/names/elf_names.h"
 #include "daemon/worker/serve.h"
 
-int sources_names(struct cache *cache, const struct request *request, struct elf_names **ret);
+int sources_names(struct cache *cache, const struct request *request, struct symtab **ret);
 /* *ret: NULL where the files have none that can be used. WORKER_DONE or -ENOMEM. */
 int sources_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret);
 int sources_jit(struct cache *cache, const struct request *request, struct jit_names **ret);

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void fuzz_image(const uint8_t *data, size_t size)
 {
-	struct elf_names *names = NULL;
+	struct symtab *names = NULL;
 	struct worker_image image;
 	int fd, inspected, r;
 
@@ -35,13 +35,13 @@ static void fuzz_image(const uint8_t *data, size_t size)
 	if (r == WORKER_DONE && inspected != WORKER_DONE)
 		abort();
 	for (uint64_t a = 0; names && a < 0x3000; a += 7) {
-		struct elf_name name;
-		bool found = elf_names_find(names, a, &name);
+		struct symtab_symbol name;
+		bool found = symtab_find(names, a, &name);
 
 		if (name.start > a || a - name.start >= name.size || (found && !name.name[0]))
 			abort();
 	}
-	elf_names_free(names);
+	symtab_free(names);
 	close(fd);
 }
 
@@ -121,8 +121,9 @@ static void fuzz_pclntab(const uint8_t *data, size_t size)
 /* Four bytes a symbol. */
 static void fuzz_merge(const uint8_t *data, size_t size)
 {
-	struct symtab_entries list = {0}, pieces[NAMES_MERGE_SOURCES] = {0};
-	uint8_t owners[1024] = {0};
+	struct symtab_entries list = {0};
+	struct symtab_symbol symbol;
+	struct symtab *table = NULL;
 
 	for (size_t i = 0; i + 4 <= size; i += 4)
 		if (symtab_entries_add(&list, &(struct symtab_entry){.start = data[i] * 2u,
@@ -133,18 +134,15 @@ static void fuzz_merge(const uint8_t *data, size_t size)
 								     .rank = data[i + 2] >> 6 & 1,
 								     .source = data[i + 3] % 8}))
 			abort();
-	if (names_merge(&list, pieces))
+	if (symtab_build(&table, &list, SIZE_MAX))
 		abort();
-	for (unsigned s = 0; s < NAMES_MERGE_SOURCES; s++) {
-		for (size_t i = 0; i < pieces[s].n; i++) {
-			const struct symtab_entry *e = &pieces[s].entries[i];
+	for (uint64_t a = 0; a < 1024; a++) {
+		bool found = symtab_find(table, a, &symbol);
 
-			for (uint64_t a = e->start; a < e->start + e->size; a++)
-				if (owners[a]++)
-					abort();
-		}
-		symtab_entries_deinit(&pieces[s]);
+		if (symbol.start > a || a - symbol.start >= symbol.size || found != !!symbol.name)
+			abort();
 	}
+	symtab_free(table);
 	symtab_entries_deinit(&list);
 }
 

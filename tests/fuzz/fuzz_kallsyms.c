@@ -12,7 +12,7 @@ static void check(const uint8_t *data, size_t size, const char *module)
 {
 	struct symtab *s = NULL;
 	struct symtab_symbol symbol;
-	uint64_t address;
+	uint64_t address, end;
 
 	if (symtab_from_kallsyms(&s, (const char *)data, size, module) != SYMTAB_E_OK)
 		return;
@@ -22,7 +22,7 @@ static void check(const uint8_t *data, size_t size, const char *module)
 		    (symbol.start > address || address - symbol.start >= symbol.size))
 			abort();
 	}
-	symtab_address(s, "_stext", &address);
+	symtab_kernel_text(s, &address, &end);
 	symtab_free(s);
 }
 

@@ -52,7 +52,7 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 		perror(path);
 		return 1;
 	}
-	if (elf_image_open(&image, fd, 0) == ELF_IMAGE_E_OK)
+	if (elf_image_open(&image, fd, 0) == WORKER_DONE)
 		r = go_frames_read(&image, &records, &length);
 	if (!r)
 		r = eh_frame_read_with_prefix(fd, records, length, &frame);

@@ -48,7 +48,7 @@ static int inspect(int fd)
 	return 0;
 }
 
-static void answer(const struct elf_names *names)
+static void answer(const struct symtab *names)
 {
 	static const char *const sources[] = {"none",    "symtab", "debugdata", "debug",
 					      "pclntab", "dynsym", "plt"};
@@ -57,8 +57,8 @@ static void answer(const struct elf_names *names)
 
 	while (fgets(line, sizeof(line), stdin)) {
 		uint64_t address = strtoull(line, NULL, 16), start = now_ns();
-		struct elf_name name;
-		bool found = elf_names_find(names, address, &name);
+		struct symtab_symbol name;
+		bool found = symtab_find(names, address, &name);
 
 		find_ns += now_ns() - start;
 		n++;
@@ -74,7 +74,7 @@ static void answer(const struct elf_names *names)
 
 int main(int argc, char **argv)
 {
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	cleanup(symtab_freep) struct symtab *names = NULL;
 	bool check_crc = argc > 1 && strcmp(argv[1], "-c") == 0;
 	bool is_inspection = argc > 1 && strcmp(argv[1], "-i") == 0;
 	int first = check_crc || is_inspection ? 2 : 1;
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	r = elf_names_new(&names, &(struct elf_names_files){image, debug, check_crc});
 	getrusage(RUSAGE_SELF, &usage);
 	fprintf(stderr, "outcome %d in %.1f ms, %ld KiB at most, holds %zu bytes\n", r,
-		(double)(now_ns() - start) / 1e6, usage.ru_maxrss, r ? 0 : elf_names_bytes(names));
+		(double)(now_ns() - start) / 1e6, usage.ru_maxrss, r ? 0 : symtab_bytes(names));
 	if (r)
 		return 1;
 	answer(names);

@@ -20,7 +20,7 @@ static inline int symtab_from_elf(struct symtab **ret, int fd)
 
 	r = elf_image_open(&image, fd, ELF_IMAGE_BYTES_MAX);
 	if (r)
-		return r < 0 ? r : SYMTAB_E_MALFORMED;
+		return r < 0 ? r : SYMTAB_E_NONE;
 	/* In a relocatable file symbols are relative to sections that have no address yet. */
 	if (!elf_image_is_linked(&image))
 		return SYMTAB_E_NONE;
@@ -29,12 +29,12 @@ static inline int symtab_from_elf(struct symtab **ret, int fd)
 		if (r == ELF_TABLE_E_NONE)
 			continue;
 		if (r)
-			return SYMTAB_E_MALFORMED;
+			return SYMTAB_E_NONE;
 		r = elf_symbols_collect(&image, &(struct elf_symbols_from){.table = &table}, &list);
 		if (r)
 			return r;
 	}
-	return symtab_build(ret, &list, false, table.names ? elf_table_names_max(&table) : 0);
+	return list.n ? symtab_build(ret, &list, elf_table_names_max(&table)) : SYMTAB_E_NONE;
 }
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/symbols/elf_summary.h"
-#include "daemon/worker/names/flat_ranges.h"
+#include "common/symbols/flat_ranges.h"
 
 #define DWARF_NO_SCOPE UINT32_MAX
 

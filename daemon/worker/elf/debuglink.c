@@ -114,7 +114,7 @@ bool debuglink_crc_matches(int image, int debug)
 	struct debuglink link;
 	uint32_t crc;
 
-	return elf_image_open(&elf, image, SECTION_MAX) == ELF_IMAGE_E_OK &&
+	return elf_image_open(&elf, image, SECTION_MAX) == WORKER_DONE &&
 	       debuglink_read(&elf, &link) && debuglink_crc(debug, &crc) && crc == link.crc;
 }
 

@@ -22,22 +22,11 @@
  */
 #define ELF_IMAGE_BYTES_MAX (256u << 20)
 
-enum {
-	ELF_IMAGE_E_OK,
-	ELF_IMAGE_E_MALFORMED, /* no ELF file, or one that libelf or we refuse */
-};
-
-struct elf_section {
-	uint64_t flags, address, end; /* sh_flags; link-time addresses */
-	uint64_t size;                /* in the file */
-	uint64_t entry_size;
-	uint32_t type, link, name;
-};
-
 struct elf_image {
 	Elf *elf;
 	GElf_Ehdr header;
-	struct elf_section *sections;
+	struct elf_summary summary;
+	GElf_Shdr *sections;
 	size_t n_sections; /* 0: stripped of them */
 	const char *names; /* of sections, with no NUL at their end for sure; NULL none */
 	size_t names_length;
@@ -45,8 +34,10 @@ struct elf_image {
 };
 
 /*
- * @budget bounds what decompressed sections take together. *ret is written, and to be
- * deinitialized, whatever is returned: ELF_IMAGE_E_* or -ENOMEM. @fd is to stay open as long.
+ * Works for 32- and 64-bit files of both byte orders, and does not move @fd's offset; @fd is to
+ * stay open as long. @budget bounds what decompressed sections take together. *ret is written, and
+ * to be deinitialized, whatever is returned: WORKER_DONE, _NOT_ELF, _MALFORMED (also: more than
+ * ELF_SUMMARY_SEGMENTS_MAX loadable segments), _UNREADABLE or negative errno. Blocks on the disk.
  */
 int elf_image_open(struct elf_image *ret, int fd, size_t budget);
 /* The same of a file in memory, which is to stay there. */
@@ -64,11 +55,6 @@ size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *
  * be; owned by libelf. NULL: empty, unreadable, or more than @max bytes.
  */
 Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max);
-/*
- * The build id by the section .note.gnu.build-id, for files that have no segments: what dwz makes,
- * and other tools that keep nothing but debug information. Returns its length; 0: none.
- */
-uint32_t elf_image_build_id(struct elf_image *image, uint8_t ret[ELF_BUILD_ID_MAX]);
 /* A range of the file. NULL as above. */
 Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type);
 /*
@@ -83,23 +69,7 @@ bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t 
  */
 size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size);
 
-/*
- * Reads the summary of an ELF file with a few bounded pread(2)s; works for 32- and 64-bit files of
- * both byte orders. Returns WORKER_DONE, _NOT_ELF, _MALFORMED (also: more than
- * ELF_SUMMARY_SEGMENTS_MAX loadable segments) or _UNREADABLE. Does not move @fd's offset. Blocks on
- * the disk.
- */
+/* The summary of a file, for who needs no more. Returns as elf_image_open(). */
 int elf_summary_read(int fd, struct elf_summary *ret);
-/*
- * The pure part: the same from the first @length bytes of a file. Where headers or notes lie past
- * @length, WORKER_MALFORMED.
- */
-int elf_summary_parse(const uint8_t *data, size_t length, struct elf_summary *ret);
-
-/*
- * How many sections the file says it has, which is @fd, or, if that is -1, @length bytes at @data.
- * False: its header is not one of an ELF file.
- */
-bool elf_count_sections(int fd, const uint8_t *data, size_t length, uint64_t *ret);
 
 #endif

@@ -21,8 +21,8 @@ int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *
 
 	if (i == 0)
 		return ELF_TABLE_E_NONE;
-	names = image->sections[i].link;
-	if (names >= image->n_sections || image->sections[names].type != SHT_STRTAB)
+	names = image->sections[i].sh_link;
+	if (names >= image->n_sections || image->sections[names].sh_type != SHT_STRTAB)
 		return ELF_TABLE_E_MALFORMED;
 	ret->symbols = elf_image_data(image, i, ELF_IMAGE_BYTES_MAX);
 	ret->names = elf_image_data(image, names, ELF_IMAGE_BYTES_MAX);
@@ -47,10 +47,8 @@ static bool read_dynamic(struct elf_image *image, struct dynamic *ret)
 	size_t n;
 
 	*ret = (struct dynamic){0};
-	if (elf_getphdrnum(image->elf, &n) != 0)
-		return false;
-	for (size_t i = 0; i < n && !data; i++)
-		if (gelf_getphdr(image->elf, (int)i, &ph) && ph.p_type == PT_DYNAMIC)
+	for (int i = 0; i < image->header.e_phnum && !data; i++)
+		if (gelf_getphdr(image->elf, i, &ph) && ph.p_type == PT_DYNAMIC)
 			data = elf_image_chunk(image, ph.p_offset, ph.p_filesz, ELF_T_DYN);
 	if (!data)
 		return false;
@@ -207,14 +205,17 @@ static struct elf_symbols_place elf_symbol_place(const struct elf_image *image,
 						 const struct elf_summary *segments,
 						 const GElf_Sym *sym)
 {
-	const struct elf_section *s;
+	const GElf_Shdr *s;
+	uint64_t end;
 
 	if (!segments) {
 		if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= image->n_sections)
 			return (struct elf_symbols_place){0};
 		s = &image->sections[sym->st_shndx];
-		return (struct elf_symbols_place){s->end, s->flags & SHF_ALLOC,
-						  s->flags & SHF_EXECINSTR};
+		if (__builtin_add_overflow(s->sh_addr, s->sh_size, &end))
+			end = UINT64_MAX;
+		return (struct elf_symbols_place){end, s->sh_flags & SHF_ALLOC,
+						  s->sh_flags & SHF_EXECINSTR};
 	}
 	for (uint32_t i = 0; i < segments->n_segments && sym->st_shndx != SHN_UNDEF; i++) {
 		const struct elf_segment *p = &segments->segments[i];

@@ -286,10 +286,10 @@ int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned sou
 			continue;
 		r = plt_scan(&(struct plt_code){.code = data->d_buf,
 						.length = data->d_size,
-						.address = image->sections[s].address,
+						.address = image->sections[s].sh_addr,
 						.machine = image->header.e_machine,
 						.entry_size =
-							(unsigned)image->sections[s].entry_size,
+							(unsigned)image->sections[s].sh_entsize,
 						.slots = slots.items,
 						.n_slots = slots.n,
 						.jump_slots = slots.jumps,

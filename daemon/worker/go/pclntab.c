@@ -212,7 +212,7 @@ static bool find_in_section(struct elf_image *image, const char *name, struct pc
 
 	if (!data || !pclntab_parse(data->d_buf, data->d_size, ret))
 		return false;
-	*ret_address = image->sections[section].address;
+	*ret_address = image->sections[section].sh_addr;
 	return true;
 }
 
@@ -230,7 +230,7 @@ static bool find_in_data(struct elf_image *image, struct pclntab *ret, uint64_t 
 	bool is_go = elf_image_find(image, SHT_PROGBITS, ".go.buildinfo");
 	size_t section = is_go ? elf_image_find(image, SHT_PROGBITS, ".data.rel.ro") : 0;
 	Elf_Data *data = elf_image_data(image, section, TABLE_MAX);
-	uint64_t address = data ? image->sections[section].address : 0;
+	uint64_t address = data ? image->sections[section].sh_addr : 0;
 
 	for (size_t i = (size_t)(-address % POINTER_BYTES); data && i < data->d_size;
 	     i += POINTER_BYTES) {
@@ -291,7 +291,7 @@ static bool find_text_in_module(struct elf_image *image, uint64_t address, struc
 
 	if (!data || t->pointer_size != POINTER_BYTES)
 		return false;
-	at = image->sections[section].address;
+	at = image->sections[section].sh_addr;
 	if (!read_module(image, data, at, 0, &table) || table != address ||
 	    !read_module(image, data, at, MODULE_TEXT, &text) ||
 	    !read_module(image, data, at, MODULE_TEXT_END, &end) || !text || end <= text)
@@ -327,7 +327,7 @@ static bool find_text(struct elf_image *image, uint64_t address, struct pclntab 
 	text = elf_image_find(image, SHT_PROGBITS, ".text");
 	if (!text)
 		return false;
-	t->text = image->sections[text].address;
+	t->text = image->sections[text].sh_addr;
 	return has_entry(t, image->header.e_entry);
 }
 
@@ -343,16 +343,16 @@ bool pclntab_find(struct elf_image *image, struct pclntab *ret)
 }
 
 int pclntab_collect(struct elf_image *image, unsigned source, struct symtab_entries *list,
-		    size_t *ret_names_max)
+		    size_t *names_max)
 {
 	struct pclntab table;
 	size_t names_left;
 
-	*ret_names_max = 0;
 	if (!pclntab_find(image, &table))
 		return 0;
 	/* Names may be the same bytes, in a file that is made so: memory is to go by its size. */
-	names_left = *ret_names_max = table.length;
+	names_left = table.length;
+	*names_max += table.length;
 	for (uint64_t i = 0; i < table.n_functions; i++) {
 		struct pclntab_function function;
 		int r;

@@ -77,11 +77,11 @@ bool pclntab_depths_next(struct pclntab_depths *d);
  */
 bool pclntab_find(struct elf_image *image, struct pclntab *ret);
 /*
- * Adds all functions of @image to @list; their names are libelf's. *ret_names_max: more than what
- * the names of an honest file take, bytes. Returns 0 or -ENOMEM.
+ * Adds all functions of @image to @list; their names are libelf's. More than what the names of an
+ * honest file take, bytes, is added to *names_max. Returns 0 or -ENOMEM.
  */
 int pclntab_collect(struct elf_image *image, unsigned source, struct symtab_entries *list,
-		    size_t *ret_names_max);
+		    size_t *names_max);
 
 /*
  * Reads the section .go.buildinfo, which the linker of Go 1.13 and later writes and strip(1)

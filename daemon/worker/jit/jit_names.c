@@ -21,8 +21,8 @@
 #include "common/partition_point.h"
 #include "common/read_end.h"
 #include "common/room.h"
+#include "common/symbols/flat_ranges.h"
 #include "daemon/worker/jit/jit_names_private.h"
-#include "daemon/worker/names/flat_ranges.h"
 
 #define READ_STEP (1u << 20)
 

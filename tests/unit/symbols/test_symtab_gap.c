@@ -29,7 +29,7 @@ static struct symtab *random_table(uint64_t seed, unsigned n)
 
 		assert_int_equal(symtab_entries_add(&list, &entry), 0);
 	}
-	assert_int_equal(symtab_build(&s, &list, false, SIZE_MAX), SYMTAB_E_OK);
+	assert_int_equal(symtab_build(&s, &list, SIZE_MAX), 0);
 	return s;
 }
 
@@ -46,7 +46,8 @@ static void test_gaps(void **state)
 		for (uint64_t a = BASE - 2; a < BASE + 2 * SPAN; a++) {
 			if (symtab_find(s, a, &symbol))
 				continue;
-			symtab_gap(s, a, &start, &end);
+			start = symbol.start;
+			end = start + symbol.size;
 			assert_true(start <= a && a < end);
 			for (uint64_t i = start ? start : a; i < end && i < BASE + 2 * SPAN; i++)
 				assert_false(symtab_find(s, i, &symbol));
@@ -62,14 +63,14 @@ static void test_gap_at_the_end(void **state)
 	cleanup(symtab_freep) struct symtab *s = NULL;
 	const struct symtab_entry entry = {
 		.start = UINT64_MAX - 4, .size = 100, .name = "f", .name_length = 1};
-	uint64_t start, end;
+	struct symtab_symbol symbol;
 
 	(void)state;
 	assert_int_equal(symtab_entries_add(&list, &entry), 0);
-	assert_int_equal(symtab_build(&s, &list, false, SIZE_MAX), SYMTAB_E_OK);
-	symtab_gap(s, 7, &start, &end);
-	assert_int_equal(start, 0);
-	assert_int_equal(end, UINT64_MAX - 4);
+	assert_int_equal(symtab_build(&s, &list, SIZE_MAX), 0);
+	assert_false(symtab_find(s, 7, &symbol));
+	assert_int_equal(symbol.start, 0);
+	assert_int_equal(symbol.size, UINT64_MAX - 4);
 }
 
 /* Of equals the first by name, however they were ordered; names alike in their first KiB are. */
@@ -92,7 +93,7 @@ static void test_equals(void **state)
 
 			assert_int_equal(symtab_entries_add(&list, &entry), 0);
 		}
-		assert_int_equal(symtab_build(&s, &list, false, SIZE_MAX), SYMTAB_E_OK);
+		assert_int_equal(symtab_build(&s, &list, SIZE_MAX), 0);
 		assert_true(symtab_find(s, BASE + 3, &symbol));
 		assert_string_equal(symbol.name, "alpha");
 	}
@@ -111,8 +112,8 @@ static void test_suffix(void **state)
 	(void)state;
 	assert_int_equal(symtab_entries_add(&list, &stub), 0);
 	assert_int_equal(symtab_entries_add(&list, &plain), 0);
-	/* Room for the one with its suffix, and the other, and their NULs, to the byte. */
-	assert_int_equal(symtab_build(&s, &list, false, 14), SYMTAB_E_OK);
+	/* Room for the one with its suffix, and the other, two bytes more each, to the byte. */
+	assert_int_equal(symtab_build(&s, &list, 16), 0);
 	assert_true(symtab_find(s, BASE, &symbol));
 	assert_string_equal(symbol.name, "read@plt");
 	assert_true(symtab_find(s, BASE + 8, &symbol));

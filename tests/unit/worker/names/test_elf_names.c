@@ -12,9 +12,9 @@
 
 #define AT BUILDER_FIRST /* where .text begins */
 
-static struct elf_names *names_of(int image, int debug, bool check_crc)
+static struct symtab *names_of(int image, int debug, bool check_crc)
 {
-	struct elf_names *names = NULL;
+	struct symtab *names = NULL;
 
 	assert_int_equal(elf_names_new(&names, &(struct elf_names_files){image, debug, check_crc}),
 			 WORKER_DONE);
@@ -22,12 +22,12 @@ static struct elf_names *names_of(int image, int debug, bool check_crc)
 	return names;
 }
 
-static void check_name(const struct elf_names *names, uint64_t address, const char *expected,
+static void check_name(const struct symtab *names, uint64_t address, const char *expected,
 		       enum worker_source source, uint64_t start, uint64_t size)
 {
-	struct elf_name name;
+	struct symtab_symbol name;
 
-	assert_int_equal(elf_names_find(names, address, &name), expected != NULL);
+	assert_int_equal(symtab_find(names, address, &name), expected != NULL);
 	assert_int_equal(name.source, source);
 	assert_int_equal(name.start, start);
 	assert_int_equal(name.size, size);
@@ -36,10 +36,10 @@ static void check_name(const struct elf_names *names, uint64_t address, const ch
 }
 
 /* Builds with @b, which is finished, and looks up; the file is gone by then. */
-static struct elf_names *names_of_builder(struct builder *b)
+static struct symtab *names_of_builder(struct builder *b)
 {
 	int fd = builder_memfd(b);
-	struct elf_names *names = names_of(fd, -1, false);
+	struct symtab *names = names_of(fd, -1, false);
 
 	close(fd);
 	builder_deinit(b);
@@ -58,7 +58,7 @@ static void test_symtab(void **state)
 		{"$x.1", AT + 0x70, 0, ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE), 1},
 		{"tail", AT + 0x80, 0, BUILDER_FUNC, 1},
 	};
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	cleanup(symtab_freep) struct symtab *names = NULL;
 	struct builder b;
 
 	(void)state;
@@ -79,8 +79,8 @@ static void test_symtab(void **state)
 	check_name(names, AT + 0x100, NULL, WORKER_SOURCE_NONE, AT + 0x100,
 		   UINT64_MAX - AT - 0x100);
 	check_name(names, UINT64_MAX, NULL, WORKER_SOURCE_NONE, UINT64_MAX, 1);
-	assert_true(elf_names_bytes(names) > 0 && elf_names_bytes(names) < 1000);
-	elf_names_free(NULL);
+	assert_true(symtab_bytes(names) > 0 && symtab_bytes(names) < 1000);
+	symtab_free(NULL);
 }
 
 /* --- several sources ---------------------------------------------------------------------------
@@ -148,7 +148,7 @@ static int debug_file(uint8_t id, uint64_t shift, bool second_moved)
 
 static void test_order_of_sources(void **state)
 {
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	cleanup(symtab_freep) struct symtab *names = NULL;
 	struct builder b;
 	int image, debug;
 
@@ -177,7 +177,7 @@ static void test_unsized_across_sources(void **state)
 	static const struct builder_symbol first[] = {{"open", AT + 0x10, 0, BUILDER_FUNC, 1}};
 	static const struct builder_symbol second[] = {{"next", AT + 0x30, 0, BUILDER_FUNC, 1},
 						       {"end", AT + 0x50, 8, BUILDER_FUNC, 1}};
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	cleanup(symtab_freep) struct symtab *names = NULL;
 	struct builder b;
 
 	(void)state;
@@ -197,10 +197,10 @@ static void test_unsized_across_sources(void **state)
 
 static const char *name_with(int image, int debug, bool check_crc)
 {
-	cleanup(elf_names_freep) struct elf_names *names = names_of(image, debug, check_crc);
-	struct elf_name name;
+	cleanup(symtab_freep) struct symtab *names = names_of(image, debug, check_crc);
+	struct symtab_symbol name;
 
-	assert_true(elf_names_find(names, AT + 0x38, &name));
+	assert_true(symtab_find(names, AT + 0x38, &name));
 	return name.source == WORKER_SOURCE_DEBUG ? "debug" : "none";
 }
 
@@ -290,12 +290,12 @@ static void test_crc(void **state)
 
 static void check_dynamic(struct builder *b, unsigned n)
 {
-	cleanup(elf_names_freep) struct elf_names *names = names_of_builder(b);
-	struct elf_name name;
+	cleanup(symtab_freep) struct symtab *names = names_of_builder(b);
+	struct symtab_symbol name;
 
 	check_name(names, AT, "first", WORKER_SOURCE_DYNSYM, AT, 0x40);
-	assert_int_equal(elf_names_find(names, AT + 0x40, &name), n >= 2);
-	assert_int_equal(elf_names_find(names, AT + 0x80, &name), n >= 3);
+	assert_int_equal(symtab_find(names, AT + 0x40, &name), n >= 2);
+	assert_int_equal(symtab_find(names, AT + 0x80, &name), n >= 3);
 	/* Unsized: up to the end of the executable segment. */
 	if (n >= 3)
 		check_name(names, AT + 0xff, "third", WORKER_SOURCE_DYNSYM, AT + 0x80, 0x80);
@@ -333,7 +333,7 @@ static void compress_section(struct builder *b, unsigned i)
 
 static void test_compressed(void **state)
 {
-	cleanup(elf_names_freep) struct elf_names *names = NULL;
+	cleanup(symtab_freep) struct symtab *names = NULL;
 	struct builder b;
 
 	(void)state;
@@ -351,7 +351,7 @@ static void test_compressed(void **state)
 
 static void test_outcomes(void **state)
 {
-	struct elf_names *names = NULL;
+	struct symtab *names = NULL;
 	struct builder b;
 	int fd;
 
@@ -368,7 +368,7 @@ static void test_outcomes(void **state)
 	builder_header(&b)->e_type = ET_REL;
 	names = names_of_builder(&b);
 	check_name(names, AT, NULL, WORKER_SOURCE_NONE, 0, UINT64_MAX);
-	elf_names_free(names);
+	symtab_free(names);
 }
 
 /* A file cut short at any byte has an outcome, and a separate file cut short takes nothing away. */
@@ -385,7 +385,7 @@ static void test_cut(void **state)
 	cut = builder_memfd(&b);
 	builder_deinit(&b);
 	for (size = lseek(cut, 0, SEEK_END); size-- > 0;) {
-		struct elf_names *names = NULL;
+		struct symtab *names = NULL;
 		struct worker_image inspected;
 		int r;
 
@@ -394,10 +394,10 @@ static void test_cut(void **state)
 		assert_true(r == WORKER_DONE || r == WORKER_NOT_ELF || r == WORKER_MALFORMED);
 		assert_int_equal(r == WORKER_DONE, names != NULL);
 		assert_int_equal(elf_inspect(cut, &inspected), r);
-		elf_names_free(names);
+		symtab_free(names);
 		names = names_of(whole, cut, true);
 		check_name(names, AT, "from_symtab", WORKER_SOURCE_SYMTAB, AT, 0x20);
-		elf_names_free(names);
+		symtab_free(names);
 	}
 	close(cut);
 	close(whole);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_DAEMON_WORKER_NAMES_FLAT_RANGES_H
-#define PROFD_DAEMON_WORKER_NAMES_FLAT_RANGES_H
+#ifndef PROFD_COMMON_SYMBOLS_FLAT_RANGES_H
+#define PROFD_COMMON_SYMBOLS_FLAT_RANGES_H
 
 /* Ranges of addresses that overlap, made flat: one answer for each address. */
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * place lie in a heap with the winner on top; one that has ended is dropped when it comes to the
  * top. Between two places where the winner may change one flat range is put out.
  */
-#include "daemon/worker/names/flat_ranges.h"
+#include "common/symbols/flat_ranges.h"
 
 #include <errno.h>
 #include <stdbool.h>
