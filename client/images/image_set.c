@@ -282,8 +282,7 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 
 size_t image_first_count(const struct image *image, uint64_t address)
 {
-	return partition_point(image->n_counts, i,
-			       image->tstart + image->counts[i].offset < address);
+	return partition_point(image->n_counts, i, image_address(image, i) < address);
 }
 
 const char *image_title(const struct image *image, size_t *ret_length)

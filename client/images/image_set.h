@@ -60,6 +60,12 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 /* Takes one of zeroes. */
 void image_set_deinit(struct image_set *set);
 
+/* Of the @i'th count, link-time. */
+static inline uint64_t image_address(const struct image *image, size_t i)
+{
+	return image->tstart + image->counts[i].offset;
+}
+
 /* The index of the first count at @address (link-time) or behind it; n_counts: there is none. */
 size_t image_first_count(const struct image *image, uint64_t address);
 /* What to call it: its first path, else its name. Borrowed, up to a "\n" or the end. */
