@@ -123,7 +123,11 @@ struct shape {
 	struct shape_line *lines; /* of one location */
 	size_t max_lines;
 
-	struct tag_keys shown_keys, hidden_keys;
+	struct shape_label_key {
+		uint32_t key;             /* a string */
+		bool is_shown, is_hidden; /* as tagshow and taghide say */
+	} * label_keys;
+	struct intern label_keys_in;
 	uint32_t seen; /* flags of all places in samples */
 	bool tagfocus_matched, tagignore_matched, tagshow_matched, taghide_matched;
 	bool is_cut_off; /* a stack was: views may ask for one more than once */
