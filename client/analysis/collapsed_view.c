@@ -124,16 +124,13 @@ static int collapsed_end(struct view *view, const struct view_input *input, FILE
 	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
 	size_t n = profile_n_strings(c->texts);
 	cleanup(freep) const char **texts = calloc(n, sizeof(*texts));
-	cleanup(freep) uint32_t *ranks = NULL;
 
 	(void)input;
 	if (!texts)
 		return error_origin(-ENOMEM);
 	for (uint32_t i = 0; i < n; i++)
 		texts[i] = profile_string(c->texts, i);
-	return stack_tree_rank_texts(texts, n, &ranks) ?:
-		stack_tree_order(view->tree, ranks, true, &order) ?:
-		write_lines(c, &order, out);
+	return stack_tree_order(view->tree, texts, true, &order) ?: write_lines(c, &order, out);
 }
 
 const struct view_class view_collapsed = {
