@@ -206,13 +206,11 @@ static int open_db(const struct context *context, const struct images_arguments 
 static const struct image *find_base_image(const struct images_job *job, const struct image *image)
 {
 	const struct image *found = NULL, *same = NULL;
-	size_t n, m;
 
 	for (size_t i = 0; i < job->base->n; i++) {
 		const struct image *other = &job->base->images[i];
-		const char *a = image_title(image, &n), *b = image_title(other, &m);
 
-		if (n != m || memcmp(a, b, n) != 0)
+		if (strcmp(other->title, image->title) != 0)
 			continue;
 		if (strcmp(other->id, image->id) == 0)
 			same = other;
