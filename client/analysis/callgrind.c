@@ -2,10 +2,9 @@
 /*
  * --callgrind: the call graph in callgrind's format (valgrind's manual, "Callgrind Format
  * Specification"), as KCachegrind and callgrind_annotate read it: addresses and lines, each with
- * what it weighs and what its calls weigh. Names are written once and then called by their number;
- * addresses are relative to the line before, where that is shorter. How often something was called
- * nobody counted. It is said to be once, and not 0 times as pprof says, of which callgrind_annotate
- * makes no calls, and of what they weigh the caller's own weight.
+ * what it weighs and what its calls weigh. Names are written once and then called by their number.
+ * How often something was called nobody counted. It is said to be once, and not 0 times as pprof
+ * says, of which callgrind_annotate makes no calls, and of what they weigh the caller's own weight.
  *
  * Callgrind takes functions of one name and file for one; where they are not (of other objects, or
  * with call_tree on other ways), their names end in [1/2].
@@ -136,22 +135,6 @@ static int callgrind_put_place(const struct callgrind_writer *w, uint32_t node, 
 	return r;
 }
 
-/* An address, relative to that of the line before, whichever is shorter. */
-static void callgrind_put_address(const struct callgrind_writer *w, uint64_t address,
-				  const uint64_t *before)
-{
-	char whole[24], relative[24];
-
-	snprintf(whole, sizeof(whole), "0x%" PRIx64, address);
-	if (before && address == *before) {
-		fputc('*', w->out);
-		return;
-	}
-	snprintf(relative, sizeof(relative), "%+" PRId64,
-		 before ? (int64_t)(address - *before) : 0);
-	fputs(before && strlen(relative) < strlen(whole) ? relative : whole, w->out);
-}
-
 static int64_t callgrind_scale_value(const struct callgrind_writer *w, int64_t value)
 {
 	const char *unit;
@@ -164,9 +147,6 @@ static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uin
 {
 	const struct graph_node *node = &w->g->nodes[id];
 	const struct frame *info = &w->g->infos.all[node->info];
-	const uint64_t *last = before == GRAPH_NONE
-				       ? NULL
-				       : &w->g->infos.all[w->g->nodes[before].info].address;
 	const uint32_t *calls;
 	size_t n;
 
@@ -178,8 +158,7 @@ static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uin
 		if (r)
 			return r;
 	}
-	callgrind_put_address(w, info->address, last);
-	fprintf(w->out, " %" PRId64 " %" PRId64 "\n", info->line,
+	fprintf(w->out, "0x%" PRIx64 " %" PRId64 " %" PRId64 "\n", info->address, info->line,
 		callgrind_scale_value(w, graph_mean(node->flat)));
 	calls = graph_callees(w->g, id, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -189,9 +168,8 @@ static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uin
 
 		if (r)
 			return r;
-		fputs("calls=1 ", w->out);
-		callgrind_put_address(w, callee->address, &info->address);
-		fprintf(w->out, " %" PRId64 "\n* * %" PRId64 "\n", callee->line,
+		fprintf(w->out, "calls=1 0x%" PRIx64 " %" PRId64 "\n* * %" PRId64 "\n",
+			callee->address, callee->line,
 			callgrind_scale_value(w, call->weight.value));
 	}
 	return 0;
@@ -270,8 +248,8 @@ const struct view_class view_callgrind = {
 	.wants_addresses = true,
 	.graph = {.is_wanted = true,
 		  .is_whole = true,
-		  .has_calls = true,
+		  .wants_calls = true,
 		  .tells_objects = true,
-		  .may_be_tree = true},
+		  .is_tree = true},
 	.end = callgrind_end,
 };

@@ -391,6 +391,6 @@ static int dot_end(struct view *view, const struct view_input *input, FILE *out)
 
 const struct view_class view_dot = {
 	.name = "dot",
-	.graph = {.is_wanted = true, .has_calls = true, .is_picture = true, .may_be_tree = true},
+	.graph = {.is_wanted = true, .wants_calls = true, .is_picture = true, .is_tree = true},
 	.end = dot_end,
 };

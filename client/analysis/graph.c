@@ -47,18 +47,26 @@ int64_t graph_mean(struct graph_sum sum)
 	return sum.divisor ? sum.value / sum.divisor : sum.value;
 }
 
-/* Empty. */
-static int graph_init(struct graph *g, const struct graph_options *options)
+int graph_new(struct graph **ret, const struct graph_options *options)
 {
+	cleanup(graph_freep) struct graph *g = calloc(1, sizeof(*g));
 	bool trims = options->nodecount || options->nodefraction > 0;
+	int r;
 
-	*g = (struct graph){.options = *options};
+	if (!g)
+		return error_origin(-ENOMEM);
+	g->options = *options;
 	g->counts_calls = options->wants_calls && !trims && !options->is_tree;
-	return options->is_picture ? graph_tags_new(&g->tags, options->unit) : 0;
+	r = options->is_picture ? graph_tags_new(&g->tags, options->unit) : 0;
+	if (!r)
+		*ret = steal_ptr(&g);
+	return r;
 }
 
-static void graph_deinit(struct graph *g)
+void graph_free(struct graph *g)
 {
+	if (!g)
+		return;
 	graph_tags_free(g->tags);
 	profile_arena_deinit(&g->texts);
 	intern_deinit(&g->nodes_in);
@@ -73,22 +81,6 @@ static void graph_deinit(struct graph *g)
 	free(g->callees);
 	free(g->first_caller);
 	free(g->first_callee);
-}
-
-int graph_new(struct graph **ret, const struct graph_options *options)
-{
-	cleanup(graph_freep) struct graph *g = calloc(1, sizeof(*g));
-	int r = g ? graph_init(g, options) : error_origin(-ENOMEM);
-
-	if (!r)
-		*ret = steal_ptr(&g);
-	return r;
-}
-
-void graph_free(struct graph *g)
-{
-	if (g)
-		graph_deinit(g);
 	free(g);
 }
 
@@ -425,13 +417,7 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 	bool is_cut;
 	int r;
 
-	*ret_again = g->tags && graph_tags_unit_changed(g->tags, input);
-	if (*ret_again) {
-		const struct graph_options options = g->options;
-
-		graph_deinit(g);
-		return graph_init(g, &options);
-	}
+	*ret_again = false;
 	g->profile = input->profile;
 	if (g->pass == GRAPH_PASS_ALL) {
 		r = graph_end_nodes(g, ret_again);
@@ -452,23 +438,19 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 }
 
 struct graph_options graph_options_from(const struct view_options *options,
-					const struct view_graph *wanted)
+					const struct graph_options *wanted)
 {
-	struct graph_options ret = {
-		.unit = options->unit && *options->unit ? options->unit : "minimum",
-		.by_cum = options->by_cum,
-		.drop_negative = options->drop_negative,
-		.wants_calls = wanted->has_calls,
-		.is_picture = wanted->is_picture,
-		.tells_objects = wanted->tells_objects,
-		.is_tree = wanted->may_be_tree && options->call_tree,
-	};
+	struct graph_options ret = *wanted;
 
+	ret.unit = options->unit && *options->unit ? options->unit : "minimum";
+	ret.by_cum = options->by_cum;
+	ret.drop_negative = options->drop_negative;
+	ret.is_tree &= options->call_tree;
 	if (!options->trim || wanted->is_whole)
 		return ret;
 	if (options->nodecount != VIEW_NODECOUNT_DEFAULT)
 		ret.nodecount = options->nodecount > 0 ? (size_t)options->nodecount : 0;
-	else if (wanted->has_calls)
+	else if (wanted->wants_calls)
 		ret.nodecount = GRAPH_NODECOUNT;
 	ret.nodefraction = options->nodefraction;
 	ret.edgefraction = options->edgefraction;

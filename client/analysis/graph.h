@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "client/analysis/intern.h"
+#include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/profile/profile_table.h"
 
@@ -30,21 +31,7 @@
 
 struct graph_tags;
 struct stack;
-struct view_graph;
 struct view_input;
-struct view_options;
-
-struct graph_options {
-	const char *unit;   /* of numbers that are printed; borrowed */
-	bool wants_calls;   /* else only flat and cum, and calls where something is inlined */
-	bool is_picture;    /* keeps what makes a good picture, counts labels, has loops */
-	bool is_tree;       /* call_tree */
-	bool tells_objects; /* functions of different objects are different */
-	bool by_cum;        /* else by flat */
-	bool drop_negative;
-	size_t nodecount; /* 0: all */
-	double nodefraction, edgefraction;
-};
 
 /* Of the values, and of the stacks' first values, if means are wanted; else 0. */
 struct graph_sum {
@@ -121,7 +108,7 @@ void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
 const char *graph_name(const struct graph *g, uint32_t node);
 /* What of the options is the graph's business. */
 struct graph_options graph_options_from(const struct view_options *options,
-					const struct view_graph *wanted);
+					const struct graph_options *wanted);
 /* a + b, clamped to -INT64_MAX .. INT64_MAX. */
 int64_t graph_add_clamped(int64_t a, int64_t b);
 void graph_sum_add(struct graph_sum *to, const struct graph_sum *what);

@@ -138,39 +138,16 @@ static int compare_magnitudes(int64_t a, int64_t b)
 	return order_of(llabs(b), llabs(a));
 }
 
-static int compare_digits(int64_t a, int64_t b)
-{
-	char x[24], y[24];
-
-	snprintf(x, sizeof(x), "%" PRId64, a);
-	snprintf(y, sizeof(y), "%" PRId64, b);
-	return strcmp(x, y);
-}
-
-/* The end of what pprof prints of a node, and compares, is a brace: no object comes last. */
-static int compare_objects(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return (*a ? (unsigned char)*a : '}') - (*b ? (unsigned char)*b : '}');
-}
-
-/*
- * Nodes of one name, which tells addresses and lines, and equal weights: by what else tells them
- * apart. pprof compares numbers as the texts that they are printed as.
- */
+/* Nodes of one name and equal weights: by what else tells them apart. */
 static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
 {
-	const struct frame *x = &g->infos.all[g->nodes[a].info],
-			   *y = &g->infos.all[g->nodes[b].info];
+	const struct frame *x = &g->infos.all[g->nodes[a].info];
+	const struct frame *y = &g->infos.all[g->nodes[b].info];
 	const struct profile *p = g->profile;
 
-	return strcmp(profile_string(p, x->name), profile_string(p, y->name)) ?:
-		strcmp(profile_string(p, x->filename), profile_string(p, y->filename)) ?:
-		compare_digits(x->start_line, y->start_line) ?:
-		compare_objects(profile_string(p, x->object), profile_string(p, y->object)) ?:
+	return strcmp(profile_string(p, x->filename), profile_string(p, y->filename)) ?:
+		order_of(x->start_line, y->start_line) ?:
+		strcmp(profile_string(p, x->object), profile_string(p, y->object)) ?:
 		order_of(a, b);
 }
 

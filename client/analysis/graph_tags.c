@@ -24,8 +24,6 @@
 
 struct graph_tags {
 	const char *unit;
-	const char *first_unit;       /* that a number was taken to have; NULL: none was met */
-	uint32_t key;                 /* of that number */
 	struct profile *texts;        /* only its strings */
 	struct graph_tag_kind *kinds; /* by what it is below, and text */
 	struct graph_tag *tags;       /* by node and kind; trimmed: sorted */
@@ -80,12 +78,6 @@ static int graph_tags_push_kind(struct graph_tags *t, struct graph_tag_kind kind
 		       ?: room_append(&t->current, &t->capacity_current, &t->n_current, *ret);
 }
 
-bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input)
-{
-	return t->first_unit && strcmp(t->first_unit, label_units_of(input->label_units,
-								     input->profile, t->key)) != 0;
-}
-
 /* "key:value" of all text labels, sorted, one a line; "" if there are none. */
 static int join_labels(const struct profile *p, const struct stack *stack, char **ret)
 {
@@ -132,10 +124,6 @@ static int begin_numbers(struct graph_tags *t, const struct view_input *input,
 		if (l->str || strcmp(profile_string(p, l->key), "bytes") != 0)
 			continue;
 		kind.unit = label_units_of(input->label_units, p, l->key);
-		if (!t->first_unit) {
-			t->first_unit = kind.unit;
-			t->key = l->key;
-		}
 		measure_print(text, sizeof(text), l->num, kind.unit, t->unit);
 		r = graph_tags_push_kind(t, kind, &number);
 		if (r)

@@ -43,11 +43,6 @@ void graph_tags_clear(struct graph_tags *t);
 /* What is counted from now on has the labels of @stack. 0 or negative errno. */
 int graph_tags_begin(struct graph_tags *t, const struct view_input *input,
 		     const struct stack *stack);
-/*
- * Whether numbers were counted in another unit than their key turned out to have: all stacks are
- * needed once more, by tags that are new.
- */
-bool graph_tags_unit_changed(const struct graph_tags *t, const struct view_input *input);
 /* Once for a node's cum, once more for its flat weight. 0 or negative errno. */
 int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum *worth,
 		     bool is_flat);

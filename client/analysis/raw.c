@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* --raw and --comments: what a profile holds, without a view's arithmetics. */
 #include <inttypes.h>
-#include <string.h>
-#include <time.h>
 
 #include "client/analysis/labels.h"
+#include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
@@ -16,64 +14,6 @@ static void raw_put_string(FILE *out, const struct profile *p, uint32_t string, 
 {
 	utf8_write_harmless(out, profile_string(p, string), "");
 	fputs(behind, out);
-}
-
-/* As Go's time.Time prints itself. */
-static void raw_put_time(FILE *out, int64_t ns)
-{
-	time_t seconds = (time_t)(ns / (int64_t)NS_PER_S);
-	int64_t rest = ns % (int64_t)NS_PER_S;
-	char date[64], zone[64], fraction[16] = "";
-	struct tm tm;
-
-	if (rest < 0) {
-		rest += (int64_t)NS_PER_S;
-		seconds--;
-	}
-	if (!localtime_r(&seconds, &tm) ||
-	    !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm) ||
-	    !strftime(zone, sizeof(zone), "%z %Z", &tm))
-		return;
-	if (rest) {
-		snprintf(fraction, sizeof(fraction), ".%09" PRId64, rest);
-		for (char *c = fraction + strlen(fraction) - 1; *c == '0'; c--)
-			*c = '\0';
-	}
-	fprintf(out, "Time: %s%s %s\n", date, fraction, zone);
-}
-
-/* As Go's time.Duration prints itself, "1m2.5s", of which pprof takes four characters. */
-static void raw_put_duration(FILE *out, int64_t ns)
-{
-	uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-	uint64_t minutes = left / (60 * NS_PER_S);
-	double seconds = (double)(left - minutes * 60 * NS_PER_S) / 1e9;
-	char text[64];
-	int n_left = 4;
-
-	if (left < 1000)
-		snprintf(text, sizeof(text), "%" PRIu64 "ns", left);
-	else if (left < 1000 * 1000)
-		snprintf(text, sizeof(text), "%.6gµs", (double)left / 1e3);
-	else if (left < NS_PER_S)
-		snprintf(text, sizeof(text), "%.9gms", (double)left / 1e6);
-	else if (minutes >= 60)
-		snprintf(text, sizeof(text), "%" PRIu64 "h%" PRIu64 "m", minutes / 60,
-			 minutes % 60);
-	else if (minutes)
-		snprintf(text, sizeof(text), "%" PRIu64 "m%.11gs", minutes, seconds);
-	else
-		snprintf(text, sizeof(text), "%.11gs", seconds);
-	fputs("Duration: ", out);
-	if (ns < 0)
-		n_left -= fputc('-', out) == '-';
-	for (const char *c = text; *c; c++) {
-		n_left -= ((unsigned char)*c & 0xc0) != 0x80; /* not in the middle of a character */
-		if (n_left < 0)
-			break;
-		fputc(*c, out);
-	}
-	fputc('\n', out);
 }
 
 /* "key:[value value]" */
@@ -199,6 +139,8 @@ static void raw_put_comments(FILE *out, const struct profile *p, const char *bef
 
 int raw_write(const struct profile *p, FILE *out)
 {
+	char text[MEASURE_TEXT_MAX];
+
 	raw_put_comments(out, p, "Comment: ");
 	if (p->doc_url) {
 		fputs("Doc: ", out);
@@ -210,10 +152,11 @@ int raw_write(const struct profile *p, FILE *out)
 		raw_put_string(out, p, p->period_type.unit, "\n");
 	}
 	fprintf(out, "Period: %" PRId64 "\n", p->period);
-	if (p->time_ns)
-		raw_put_time(out, p->time_ns);
+	if (p->time_ns && header_format_time(text, sizeof(text), p->time_ns))
+		fprintf(out, "Time: %s\n", text);
 	if (p->duration_ns)
-		raw_put_duration(out, p->duration_ns);
+		fprintf(out, "Duration: %s\n",
+			measure_print(text, sizeof(text), p->duration_ns, "nanoseconds", "auto"));
 	fputs("Samples:\n", out);
 	raw_put_types(out, p);
 	for (size_t i = 0; i < p->n_samples; i++) {

@@ -32,8 +32,8 @@ void shape_free(struct shape *s)
 		regex_free(s->regexes[i]);
 	tag_filter_free(s->tagfocus);
 	tag_filter_free(s->tagignore);
-	tag_keys_deinit(&s->shown_keys);
-	tag_keys_deinit(&s->hidden_keys);
+	intern_deinit(&s->label_keys_in);
+	free(s->label_keys);
 	free(s->roots.strings);
 	free(s->leaves.strings);
 	frames_deinit(&s->frames);
@@ -48,7 +48,6 @@ void shape_free(struct shape *s)
 	free(s->stack_inlined);
 	free(s->labels);
 	free(s->lines);
-	free(s->text);
 	free(s);
 }
 
@@ -275,26 +274,46 @@ static int filter_tags(struct shape *s, const struct profile *p, const struct st
 	return 0;
 }
 
-/* tagshow and taghide: the labels that stay. */
-static int filter_labels(struct shape *s, const struct profile *p, struct stack *stack)
+/* What tagshow and taghide say of a key. They are matched once. */
+static int shape_find_key(struct shape *s, const struct profile *p, uint32_t key,
+			  struct shape_label_key *ret)
 {
 	struct regex *show = s->regexes[SHAPE_TAGSHOW], *hide_regex = s->regexes[SHAPE_TAGHIDE];
+	const char *text = profile_string(p, key);
+	size_t n = s->label_keys_in.n;
+	uint32_t index;
+	int r;
+
+	*ret = (struct shape_label_key){.key = key};
+	r = intern_add(&s->label_keys_in, &s->label_keys, ret, sizeof(*ret), sizeof(key), &index);
+	if (r)
+		return r;
+	if (s->label_keys_in.n > n) {
+		s->label_keys[index].is_shown = !show || regex_matches(show, text);
+		s->label_keys[index].is_hidden = hide_regex && regex_matches(hide_regex, text);
+	}
+	*ret = s->label_keys[index];
+	return 0;
+}
+
+/* The labels that stay. */
+static int filter_labels(struct shape *s, const struct profile *p, struct stack *stack)
+{
 	uint32_t n = 0;
 	int r = room_make(&s->labels, &s->max_labels, stack->n_labels, sizeof(*s->labels));
 
 	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
 		const struct profile_label *l = &stack->labels[i];
-		bool shown = true, hidden = false;
+		struct shape_label_key key;
 
 		if (!l->str && !tag_is_number(l))
 			continue;
-		if (show)
-			r = tag_keys_match(&s->shown_keys, show, p, l->key, &shown);
-		if (!r && hide_regex)
-			r = tag_keys_match(&s->hidden_keys, hide_regex, p, l->key, &hidden);
-		s->tagshow_matched |= shown;
-		s->taghide_matched |= hidden;
-		if (!r && shown && !hidden)
+		r = shape_find_key(s, p, l->key, &key);
+		if (r)
+			return r;
+		s->tagshow_matched |= key.is_shown;
+		s->taghide_matched |= key.is_hidden;
+		if (key.is_shown && !key.is_hidden)
 			s->labels[n++] = *l;
 	}
 	if (r)

@@ -118,12 +118,14 @@ struct shape {
 	size_t max_stack;
 	struct profile_label *labels;
 	size_t max_labels;
-	char *text; /* of one frame made of labels */
-	size_t max_text;
 	struct shape_line *lines; /* of one location */
 	size_t max_lines;
 
-	struct tag_keys shown_keys, hidden_keys;
+	struct shape_label_key {
+		uint32_t key;             /* a string */
+		bool is_shown, is_hidden; /* as tagshow and taghide say */
+	} * label_keys;
+	struct intern label_keys_in;
 	uint32_t seen; /* flags of all places in samples */
 	bool tagfocus_matched, tagignore_matched, tagshow_matched, taghide_matched;
 	bool is_cut_off; /* a stack was: views may ask for one more than once */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything is translated when a sample first needs it, and its number there remembered. */
+/*
+ * Locations and strings are translated when a sample first needs them, and their numbers there
+ * remembered; mappings and functions with the locations.
+ */
 #include "client/analysis/shape.h"
 
 #include <errno.h>
@@ -18,7 +21,7 @@ struct shape_profile {
 	const struct shape *s;
 	const struct profile *from;
 	struct profile *p;
-	struct index_map strings, mappings, functions, places, label_places;
+	struct index_map strings, places, label_places;
 	uint32_t *chain;
 	size_t max_chain;
 	struct profile_line *lines;
@@ -33,8 +36,6 @@ void shape_profile_free(struct shape_profile *to)
 		return;
 	profile_free(to->p);
 	free(to->strings.to);
-	free(to->mappings.to);
-	free(to->functions.to);
 	free(to->places.to);
 	free(to->label_places.to);
 	free(to->chain);
@@ -97,11 +98,6 @@ static int shape_copy_function(struct shape_profile *to, struct profile_function
 	return r ?: profile_add_function(to->p, &copy, ret);
 }
 
-static int shape_add_function(struct shape_profile *to, uint32_t function, uint32_t *ret)
-{
-	return shape_copy_function(to, to->from->functions[function], ret);
-}
-
 /* What the filters have left of a location. */
 static int shape_add_location(struct shape_profile *to, uint32_t location, uint32_t *ret)
 {
@@ -112,7 +108,7 @@ static int shape_add_location(struct shape_profile *to, uint32_t location, uint3
 	int r = 0;
 
 	if (l->mapping != PROFILE_NONE)
-		r = index_map_translate(&to->mappings, to, l->mapping, shape_add_mapping, &mapping);
+		r = shape_add_mapping(to, l->mapping, &mapping);
 	if (!r)
 		r = room_make(&to->lines, &to->max_lines, place->n, sizeof(*to->lines));
 	for (uint32_t i = 0; i < place->n && !r; i++) {
@@ -121,8 +117,8 @@ static int shape_add_location(struct shape_profile *to, uint32_t location, uint3
 		to->lines[n] = to->from->lines[l->first_line + frames[i].line];
 		if (!to->s->with_columns)
 			to->lines[n].column = 0;
-		r = index_map_translate(&to->functions, to, to->lines[n].function,
-					shape_add_function, &to->lines[n].function);
+		r = shape_copy_function(to, to->from->functions[to->lines[n].function],
+					&to->lines[n].function);
 		n++;
 	}
 	if (!r)
@@ -202,7 +198,7 @@ int shape_profile_new(struct shape_profile **ret, const struct shape *s, const s
 	to->from = p;
 	r = profile_new(&to->p) ?: shape_copy_types(to);
 	if (!r && p->n_mappings)
-		r = index_map_translate(&to->mappings, to, 0, shape_add_mapping, &main_mapping);
+		r = shape_add_mapping(to, 0, &main_mapping);
 	if (r)
 		return r;
 	*ret = steal_ptr(&to);

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/intern.h"
+#include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
+#include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/error.h"
 #include "common/order.h"
@@ -393,8 +396,8 @@ int stack_tree_shrink(struct stack_tree *t, size_t max_nodes)
 
 struct ranking {
 	const struct stack_tree_node *nodes;
-	const uint64_t *weights; /* NULL: they do not matter */
-	const uint32_t *ranks;
+	const uint64_t *weights;
+	const char *const *texts;
 	bool has_groups;
 };
 
@@ -406,37 +409,11 @@ static int compare_siblings(const void *a, const void *b, void *context)
 
 	if (x_frame == STACK_TREE_CUT || y_frame == STACK_TREE_CUT)
 		return (x_frame == STACK_TREE_CUT) - (y_frame == STACK_TREE_CUT);
-	if (r->weights && r->weights[x] != r->weights[y])
+	if (r->weights[x] != r->weights[y])
 		return r->weights[x] < r->weights[y] ? 1 : -1;
-	if (!r->has_groups || r->nodes[x].parent != ROOT)
-		return order_of(r->ranks[x_frame], r->ranks[y_frame]) ?: order_of(x_frame, y_frame);
-	return order_of(x_frame, y_frame);
-}
-
-static int stack_tree_compare_texts(const void *a, const void *b, void *context)
-{
-	const char *const *texts = context;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return strcmp(texts[x], texts[y]) ?: order_of(x, y);
-}
-
-int stack_tree_rank_texts(const char *const *texts, size_t n, uint32_t **ret)
-{
-	cleanup(freep) uint32_t *sorted = calloc(n + 1, sizeof(*sorted));
-	cleanup(freep) uint32_t *ranks = calloc(n + 1, sizeof(*ranks));
-	size_t n_sorted = 0;
-
-	if (!sorted || !ranks)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < n; i++)
-		if (texts[i])
-			sorted[n_sorted++] = i;
-	qsort_r(sorted, n_sorted, sizeof(*sorted), stack_tree_compare_texts, (void *)texts);
-	for (uint32_t i = 0; i < n_sorted; i++)
-		ranks[sorted[i]] = i;
-	*ret = steal_ptr(&ranks);
-	return 0;
+	if (r->has_groups && r->nodes[x].parent == ROOT)
+		return order_of(x_frame, y_frame);
+	return strcmp(r->texts[x_frame], r->texts[y_frame]) ?: order_of(x_frame, y_frame);
 }
 
 /* Lists the children of each node: those of node i at children[starts[i]] up to starts[i + 1]. */
@@ -481,18 +458,18 @@ static int list_depth_first(const struct stack_tree_node *nodes, const uint32_t 
 	}
 }
 
-int stack_tree_order(const struct stack_tree *t, const uint32_t *ranks, bool by_rank,
+int stack_tree_order(const struct stack_tree *t, const char *const *texts,
 		     struct stack_tree_order *ret)
 {
 	size_t n = t->n_nodes;
-	cleanup(freep) uint64_t *weights = by_rank ? NULL : stack_tree_weigh_nodes(t);
+	cleanup(freep) uint64_t *weights = stack_tree_weigh_nodes(t);
 	cleanup(freep) uint32_t *starts = calloc(n + 2, sizeof(*starts));
 	cleanup(freep) uint32_t *children = calloc(n, sizeof(*children));
-	struct ranking ranking = {t->nodes, weights, ranks, t->has_groups};
+	struct ranking ranking = {t->nodes, weights, texts, t->has_groups};
 	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
 	int r;
 
-	if ((!by_rank && !weights) || !starts || !children)
+	if (!weights || !starts || !children)
 		return error_origin(-ENOMEM);
 	list_children(t, starts, children);
 	for (size_t i = 0; i < n; i++)
@@ -515,4 +492,50 @@ void stack_tree_order_deinit(struct stack_tree_order *order)
 {
 	free(order->all);
 	*order = (struct stack_tree_order){0};
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int frame_names_add(struct frame_names *names, const struct view_input *input,
+			   uint32_t frame)
+{
+	struct frame bare;
+
+	if (frame >= names->n || names->texts[frame])
+		return 0;
+	bare = input->frames[frame];
+	if (bare.name)
+		bare.filename = 0;
+	if (bare.name || bare.filename)
+		bare.line = 0;
+	return node_name(input->profile, &bare, &names->texts[frame]);
+}
+
+int frame_names_init(struct frame_names *names, const struct view_input *input,
+		     const struct stack_tree *tree)
+{
+	size_t n;
+	const struct stack_tree_node *nodes = stack_tree_nodes(tree, &n);
+	int r = 0;
+
+	*names = (struct frame_names){
+		.texts = calloc(input->n_frames + 1, sizeof(*names->texts)),
+		.numbers = calloc(input->n_frames + 1, sizeof(*names->numbers)),
+		.n = input->n_frames,
+	};
+	if (!names->texts || !names->numbers)
+		return error_origin(-ENOMEM);
+	memset(names->numbers, 0xff, names->n * sizeof(*names->numbers));
+	for (size_t i = 1; i < n && !r; i++)
+		r = frame_names_add(names, input, nodes[i].frame);
+	return r ?: stack_tree_order(tree, (const char *const *)names->texts, &names->order);
+}
+
+void frame_names_deinit(struct frame_names *names)
+{
+	for (size_t i = 0; names->texts && i < names->n; i++)
+		free(names->texts[i]);
+	free(names->texts);
+	free(names->numbers);
+	stack_tree_order_deinit(&names->order);
 }

@@ -275,32 +275,3 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 	*ret = f->key ? matched != 0 : matched == all;
 	return 0;
 }
-
-/* --- keys ------------------------------------------------------------------------------------- */
-
-struct tag_key {
-	uint32_t key; /* a string */
-	bool matches;
-};
-
-void tag_keys_deinit(struct tag_keys *k)
-{
-	intern_deinit(&k->in);
-	free(k->all);
-}
-
-int tag_keys_match(struct tag_keys *k, struct regex *regex, const struct profile *p, uint32_t key,
-		   bool *ret)
-{
-	const struct tag_key new = {.key = key};
-	size_t n = k->in.n;
-	uint32_t index;
-	int r = intern_add(&k->in, &k->all, &new, sizeof(new), sizeof(key), &index);
-
-	if (r)
-		return r;
-	if (k->in.n > n)
-		k->all[index].matches = regex_matches(regex, profile_string(p, key));
-	*ret = k->all[index].matches;
-	return 0;
-}

@@ -43,16 +43,6 @@ int tag_filter_matches(struct tag_filter *f, const struct profile *p,
 /* See regex.h. */
 uint64_t tag_filter_n_given_up(const struct tag_filter *f);
 
-/* Remembers which keys a regular expression matches. All zero is empty. */
-struct tag_keys {
-	struct tag_key *all;
-	struct intern in;
-};
-
-void tag_keys_deinit(struct tag_keys *k);
-int tag_keys_match(struct tag_keys *k, struct regex *regex, const struct profile *p, uint32_t key,
-		   bool *ret);
-
 /* pprof reads a label without text, number and unit as none at all. */
 static inline bool tag_is_number(const struct profile_label *l)
 {

@@ -137,14 +137,14 @@ static int tree_end(struct view *view, const struct view_input *input, FILE *out
 const struct view_class view_tree = {
 	.name = "tree",
 	.size = sizeof(struct tree),
-	.graph = {.is_wanted = true, .has_calls = true},
+	.graph = {.is_wanted = true, .wants_calls = true},
 	.end = tree_end,
 };
 
 const struct view_class view_peek = {
 	.name = "peek",
 	.size = sizeof(struct tree),
-	.graph = {.is_wanted = true, .has_calls = true, .is_whole = true},
+	.graph = {.is_wanted = true, .wants_calls = true, .is_whole = true},
 	.init = peek_init,
 	.end = tree_end,
 	.deinit = tree_deinit,

@@ -82,17 +82,24 @@ struct view_input {
 	size_t n_notes;
 };
 
-/* Which graph a view has made for it, see struct graph_options. */
-struct view_graph {
+/* The graph of a view. Its class has what is the same for all; the user's options do the rest. */
+struct graph_options {
 	bool is_wanted;
-	bool is_whole; /* not trimmed, whatever the options say */
-	bool has_calls, is_picture, tells_objects;
-	bool may_be_tree; /* if the user says so */
+	bool is_whole;      /* not trimmed, whatever the options say */
+	bool wants_calls;   /* else only flat and cum, and calls where something is inlined */
+	bool is_picture;    /* keeps what makes a good picture, counts labels, has loops */
+	bool is_tree;       /* call_tree; in a class: if the user says so */
+	bool tells_objects; /* functions of different objects are different */
+	bool by_cum;        /* else by flat */
+	bool drop_negative;
+	const char *unit; /* of numbers that are printed; borrowed */
+	size_t nodecount; /* 0: all */
+	double nodefraction, edgefraction;
 };
 
 struct view_class {
 	const char *name;
-	struct view_graph graph; /* stacks are added to it unless `add` is there */
+	struct graph_options graph; /* stacks are added to it unless `add` is there */
 	/* Frames are to tell addresses and objects, with inlined functions, whatever the user asked
 	 * for. */
 	bool wants_addresses;
@@ -121,7 +128,6 @@ extern const struct view_class view_tags;
 extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
-extern const struct view_class view_collapsed;
 extern const struct view_class view_flame;
 extern const struct view_class view_speedscope;
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/partition_point.h"
 #include "common/room.h"
 
 #define TEXT_MAX ((size_t)1 << 30)
@@ -47,8 +46,8 @@ static int code_list_add_row(struct code_list *list, const struct answer_code *c
 	return room_append(&list->rows, &list->n_allocated, &list->n, row);
 }
 
-int code_list_add(struct code_list *list, const struct worker_range *range, uint32_t flags,
-		  code_list_ask ask, void *context)
+int code_list_add(struct code_list *list, struct object *object, const struct worker_range *range,
+		  uint32_t flags)
 {
 	uint64_t at = range->start;
 	int r = 0;
@@ -59,7 +58,7 @@ int code_list_add(struct code_list *list, const struct worker_range *range, uint
 
 		if (part.end - part.start > WORKER_CODE_MAX)
 			part.end = part.start + WORKER_CODE_MAX;
-		r = ask(context, &part, flags, &code);
+		r = object_code(object, &part, flags, &code);
 		if (r || !code.n_instructions)
 			return r;
 		for (size_t i = 0; !r && i < code.n_instructions; i++)
@@ -68,13 +67,4 @@ int code_list_add(struct code_list *list, const struct worker_range *range, uint
 		     code.instructions[code.n_instructions - 1].size;
 	}
 	return r;
-}
-
-const struct code_row *code_list_find(const struct code_list *list, uint64_t address)
-{
-	size_t n = partition_point(list->n, i, list->rows[i].address <= address);
-
-	if (!n || address - list->rows[n - 1].address >= list->rows[n - 1].size)
-		return NULL;
-	return &list->rows[n - 1];
 }

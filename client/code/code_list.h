@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/symbolize/object.h"
 #include "common/profile/profile_table.h"
-#include "common/worker/answer.h"
 
 struct code_row {
 	uint64_t address;
@@ -26,21 +26,13 @@ struct code_list {
 	struct profile_arena texts;
 };
 
-/*
- * The instructions of a range, at most WORKER_CODE_MAX bytes; @flags: those of WORKER_INSTRUCTIONS.
- * *ret is borrowed until the next call. Whatever it returns but 0 ends code_list_add() with that.
- */
-typedef int (*code_list_ask)(void *context, const struct worker_range *range, uint32_t flags,
-			     struct answer_code *ret);
-
 void code_list_deinit(struct code_list *list);
 /*
- * Adds the instructions of @range, of any length, which begins where none that were added end yet.
- * Where there is nothing to show, rows end. Returns 0, negative errno, or what @ask returned.
+ * Adds the instructions of @range of @object, of any length, which begins where none that were
+ * added end yet; @flags: those of WORKER_INSTRUCTIONS. Where there is nothing to show, rows end.
+ * Returns OBJECT_E_* or negative errno.
  */
-int code_list_add(struct code_list *list, const struct worker_range *range, uint32_t flags,
-		  code_list_ask ask, void *context);
-/* The row whose instruction has a byte at @address; NULL: none. */
-const struct code_row *code_list_find(const struct code_list *list, uint64_t address);
+int code_list_add(struct code_list *list, struct object *object, const struct worker_range *range,
+		  uint32_t flags);
 
 #endif

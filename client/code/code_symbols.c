@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes become spots: addresses in files, sorted, each once, with what they weigh. The worker is
- * asked for the function around each; spots of one function are neighbours then, and make a symbol.
+ * asked for the function around the first one; those that lie in it are its neighbours, and make a
+ * symbol with it.
  */
 #include "client/code/code_symbols.h"
 
@@ -13,6 +14,7 @@
 #include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 struct code_symbols_work {
 	struct code_view *v;
@@ -164,24 +166,7 @@ static int code_symbols_collect_spots(struct code_symbols_work *w)
 	return 0;
 }
 
-static int code_symbols_append(struct code_symbols_work *w, const struct code_symbol *symbol)
-{
-	struct code_symbol *last = w->to->n_symbols ? &w->to->symbols[w->to->n_symbols - 1] : NULL;
-
-	/* The rest of one that the last question did not hold as a whole. */
-	if (last && last->file == symbol->file && last->start == symbol->start) {
-		last->n += symbol->n;
-		return 0;
-	}
-	if (room_make(&w->to->symbols, &w->n_allocated, w->to->n_symbols + 1,
-		      sizeof(*w->to->symbols)))
-		return -ENOMEM;
-	w->to->symbols[w->to->n_symbols] = *symbol;
-	w->to->symbols[w->to->n_symbols].name = strdup(symbol->name);
-	return w->to->symbols[w->to->n_symbols++].name ? 0 : error_origin(-ENOMEM);
-}
-
-/* The spots from @first on that lie in one function, which the worker's @l is about. */
+/* The @n spots from @first on lie in one function, which the worker's @l is about: is it meant? */
 static int code_symbols_add_if_wanted(struct code_symbols_work *w, size_t first, size_t n,
 				      const struct worker_location *l,
 				      const struct answer_names *answer)
@@ -189,60 +174,50 @@ static int code_symbols_add_if_wanted(struct code_symbols_work *w, size_t first,
 	const struct worker_frame *frame = &answer->frames[l->first_frame + l->n_frames - 1];
 	const struct code_spot *spot = &w->to->spots[first];
 	const struct profile_mapping *m = &w->input->profile->mappings[spot->mapping];
+	const char *name = answer->text + frame->name;
 	struct code_symbol symbol = {
-		.file = spot->file,
-		.name = (char *)answer->text + frame->name,
-		.start = l->start,
-		.size = l->size,
-		.first = first,
-		.n = n,
-	};
+		.file = spot->file, .start = l->start, .size = l->size, .first = first, .n = n};
 	uint64_t address;
 	bool wanted;
+	int r;
 
-	symbol.is_named = regex_matches(w->v->regex, symbol.name) ||
+	symbol.is_named = regex_matches(w->v->regex, name) ||
 			  regex_matches(w->v->regex, answer->text + frame->system_name);
 	if (w->v->has_address && object_vaddr(&spot->file->object, m, w->v->address, &address))
 		symbol.is_named |= address >= l->start && address - l->start < l->size;
 	wanted = symbol.is_named;
 	for (size_t i = first; w->by_nodes && i < first + n; i++)
 		wanted |= w->to->spots[i].is_wanted;
-	return wanted ? code_symbols_append(w, &symbol) : 0;
+	if (!wanted)
+		return 0;
+	r = text_copy(&symbol.name, name)
+		    ?: room_append(&w->to->symbols, &w->n_allocated, &w->to->n_symbols, symbol);
+	if (r)
+		free(symbol.name);
+	return r;
 }
 
-/* @n spots of one file, not more than a question holds. */
-static int code_symbols_query_batch(struct code_symbols_work *w, size_t first, size_t n)
-{
-	cleanup(freep) uint64_t *addresses = calloc(n, sizeof(*addresses));
-	struct answer_names answer = {0};
-	int r;
-
-	if (!addresses)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < n; i++)
-		addresses[i] = w->to->spots[first + i].address;
-	r = object_query_names(&w->to->spots[first].file->object, false, addresses, n, &answer);
-	for (size_t i = 0, end; !r && i < n; i = end) {
-		const struct worker_location *l = &answer.locations[i];
-
-		for (end = i + 1; end < n && addresses[end] - l->start < l->size;)
-			end++;
-		if (l->n_frames)
-			r = code_symbols_add_if_wanted(w, first + i, end - i, l, &answer);
-	}
-	return r < 0 ? r : 0;
-}
-
+/* One question for each function: an answer says how far it reaches. */
 static int find_symbols(struct code_symbols_work *w)
 {
+	const struct code_spot *spots = w->to->spots;
+	size_t n = w->to->n_spots;
 	int r = 0;
 
-	for (size_t i = 0, end; !r && i < w->to->n_spots; i = end) {
-		for (end = i + 1; end < w->to->n_spots &&
-				  w->to->spots[end].file == w->to->spots[i].file &&
-				  end - i < WORKER_ADDRESSES_MAX;)
+	for (size_t i = 0, end; !r && i < n; i = end) {
+		const struct worker_location *l;
+		struct answer_names answer;
+
+		r = object_query_names(&spots[i].file->object, false, &spots[i].address, 1,
+				       &answer);
+		if (r < 0)
+			return r;
+		/* Of a file that cannot be read there is nothing. */
+		l = r ? NULL : answer.locations;
+		for (end = i + 1; end < n && spots[end].file == spots[i].file &&
+				  (!l || spots[end].address - l->start < l->size);)
 			end++;
-		r = code_symbols_query_batch(w, i, end - i);
+		r = l && l->n_frames ? code_symbols_add_if_wanted(w, i, end - i, l, &answer) : 0;
 	}
 	return r;
 }
@@ -268,18 +243,12 @@ int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struc
 	return r;
 }
 
-static int code_symbols_query_code(void *object, const struct worker_range *range, uint32_t flags,
-				   struct answer_code *ret)
-{
-	return object_code(object, range, flags, ret);
-}
-
 int code_symbols_list(const struct code_symbol *symbol, const struct code_view *v,
 		      struct code_list *ret)
 {
 	const struct worker_range range = {symbol->start, symbol->start + symbol->size};
 	uint32_t flags = WORKER_WANT_LINES | (v->view.options.intel_syntax ? WORKER_INTEL : 0);
-	int r = code_list_add(ret, &range, flags, code_symbols_query_code, &symbol->file->object);
+	int r = code_list_add(ret, &symbol->file->object, &range, flags);
 
 	return r < 0 ? r : 0;
 }

@@ -4,8 +4,7 @@
  * the three views print alike, and the files whose code they show.
  *
  * Files by path and build id, opened when first asked for. Mappings are sorted by path and start,
- * with the farthest limit of those before, so that the one around an address is found by going
- * back.
+ * so that the one around an address is found by going back.
  */
 #include "client/code/code_view.h"
 
@@ -29,8 +28,6 @@
 struct code_view_place {
 	uint32_t path, mapping;
 	uint64_t start, limit;
-	uint64_t reach; /* the largest limit of those of its path that begin before it, and its own
-			 */
 };
 
 struct objects {
@@ -64,17 +61,11 @@ static int make_places(struct objects *o)
 	for (uint32_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
 
-		o->places[i] = (struct code_view_place){m->path, i, m->start, m->limit, m->limit};
+		o->places[i] = (struct code_view_place){m->path, i, m->start, m->limit};
 	}
 	o->n_places = p->n_mappings;
 	if (o->n_places)
 		qsort(o->places, o->n_places, sizeof(*o->places), objects_compare_places);
-	for (size_t i = 1; i < o->n_places; i++) {
-		const struct code_view_place *last = &o->places[i - 1];
-
-		if (last->path == o->places[i].path && last->reach > o->places[i].reach)
-			o->places[i].reach = last->reach;
-	}
 	return 0;
 }
 
@@ -177,14 +168,9 @@ uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t addres
 				   o->places[i].path < path || (o->places[i].path == path &&
 								o->places[i].start <= address));
 
-	for (size_t i = n; i-- > 0;) {
-		const struct code_view_place *place = &o->places[i];
-
-		if (place->path != path || place->reach <= address)
-			break;
-		if (place->limit > address)
-			return place->mapping;
-	}
+	for (; n && o->places[n - 1].path == path; n--)
+		if (o->places[n - 1].limit > address)
+			return o->places[n - 1].mapping;
 	return PROFILE_NONE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A name is tried as it is, or below each source directory and the directories above that. A file
- * is kept whole, its lines ended by NULs in place; all are dropped when they take too much memory.
+ * is read whole, its lines ended by NULs in place; the last one that was asked for is kept.
  */
 #include "client/code/source_file.h"
 
@@ -9,28 +9,19 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "client/analysis/source_path.h"
 #include "common/error.h"
 #include "common/read_end.h"
+#include "common/text_print.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
-/* Of all files that are kept: many names may lead to one large file. */
-#define KEPT_MAX ((size_t)128 << 20)
-
-struct source_file_entry {
-	UT_hash_handle hh;
-	struct source_file file;
-	char name[];
-};
 
 struct source_files {
 	const struct files *files;
 	char *source_path;
 	const char *trim_path;
-	struct source_file_entry *entries;
-	size_t bytes; /* of all of them */
+	struct source_file last; /* its name is NULL: none */
 };
 
 int source_files_new(struct source_files **ret, const struct files *files, const char *source_path,
@@ -52,24 +43,19 @@ int source_files_new(struct source_files **ret, const struct files *files, const
 	return 0;
 }
 
-static void source_files_clear(struct source_files *s)
+static void source_file_clear(struct source_file *file)
 {
-	struct source_file_entry *entry, *next;
-
-	HASH_ITER (hh, s->entries, entry, next) {
-		HASH_DEL(s->entries, entry);
-		free(entry->file.lines);
-		free(entry->file.data);
-		free(entry);
-	}
-	s->bytes = 0;
+	free(file->name);
+	free(file->lines);
+	free(file->data);
+	*file = (struct source_file){0};
 }
 
 void source_files_free(struct source_files *s)
 {
 	if (!s)
 		return;
-	source_files_clear(s);
+	source_file_clear(&s->last);
 	free(s->source_path);
 	free(s);
 }
@@ -143,7 +129,7 @@ static int source_file_split_lines(struct source_file *file, size_t length)
 	return 0;
 }
 
-static int read_source(struct source_files *s, struct source_file *file)
+static int read_source(const struct source_files *s, struct source_file *file)
 {
 	cleanup(closep) int fd = source_files_open_file(s, file->name, &file->why);
 	uint8_t *data;
@@ -161,32 +147,18 @@ static int read_source(struct source_files *s, struct source_file *file)
 		return 0;
 	}
 	file->data = (char *)data;
-	r = source_file_split_lines(file, length);
-	s->bytes += length + file->n_lines * sizeof(*file->lines);
-	return r;
+	return source_file_split_lines(file, length);
 }
 
 int source_files_get(struct source_files *s, const char *name, const struct source_file **ret)
 {
-	struct source_file_entry *entry;
-	int r;
+	struct source_file *file = &s->last;
 
-	HASH_FIND_STR(s->entries, name, entry);
-	if (!entry) {
-		if (s->bytes > KEPT_MAX)
-			source_files_clear(s);
-		entry = calloc(1, sizeof(*entry) + strlen(name) + 1);
-		if (!entry)
-			return error_origin(-ENOMEM);
-		strcpy(entry->name, name);
-		entry->file.name = entry->name;
-		HASH_ADD_KEYPTR(hh, s->entries, entry->name, strlen(entry->name), entry);
-		r = read_source(s, &entry->file);
-		if (r)
-			return r;
-	}
-	*ret = &entry->file;
-	return 0;
+	*ret = file;
+	if (file->name && strcmp(file->name, name) == 0)
+		return 0;
+	source_file_clear(file);
+	return text_copy(&file->name, name) ?: read_source(s, file);
 }
 
 const char *source_file_line(const struct source_file *file, uint64_t line)

@@ -3,9 +3,8 @@
 #define PROFD_CODE_SOURCE_FILE_H
 
 /*
- * Source files for annotation, found as `go tool pprof` finds them, and kept as long as they are
- * not too many. Their names come from debug information, which strangers wrote: only regular files
- * are opened (client/symbolize/files.h).
+ * Source files for annotation, found as `go tool pprof` finds them. Their names come from debug
+ * information, which strangers wrote: only regular files are opened (client/symbolize/files.h).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -25,8 +24,8 @@ void source_files_free(struct source_files *s);
 DEFINE_CLEANUP(struct source_files *, source_files_free)
 
 struct source_file {
-	const char *name; /* as it was asked for */
-	const char *why;  /* why there are no lines; NULL: there are */
+	char *name;      /* as it was asked for */
+	const char *why; /* why there are no lines; NULL: there are */
 	size_t n_lines;
 	uint32_t *lines; /* where they begin in `data`; line 1 is lines[0] */
 	char *data;      /* a NUL at the end of each line */

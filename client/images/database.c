@@ -28,8 +28,7 @@ struct database_names {
 struct database {
 	char *path;
 	int fd;
-	struct database_names names;
-	const char **epochs; /* texts in them */
+	struct database_names epochs;
 };
 
 #define FAIL(...) profile_refuse(message, DATABASE_E_FAILED, __VA_ARGS__)
@@ -46,8 +45,7 @@ void database_free(struct database *db)
 	if (!db)
 		return;
 	closep(&db->fd);
-	database_names_deinit(&db->names);
-	free(db->epochs);
+	database_names_deinit(&db->epochs);
 	free(db->path);
 	free(db);
 }
@@ -127,22 +125,11 @@ int database_open(struct database **ret, const char *path, struct profile_messag
 	db->path = strdup(path);
 	if (!db->path)
 		return error_origin(-ENOMEM);
-	r = read_names(db->fd, database_is_epoch, database_compare_epochs, &db->names);
+	r = read_names(db->fd, database_is_epoch, database_compare_epochs, &db->epochs);
 	if (r)
 		return database_refuse_errno(message, path, r);
-	db->epochs = calloc((size_t)db->names.n + 1, sizeof(*db->epochs));
-	if (!db->epochs)
-		return error_origin(-ENOMEM);
-	for (int i = 0; i < db->names.n; i++)
-		db->epochs[i] = db->names.all[i]->d_name;
 	*ret = steal_ptr(&db);
 	return DATABASE_E_OK;
-}
-
-const char *const *database_epochs(const struct database *db, size_t *ret_n)
-{
-	*ret_n = (size_t)db->names.n;
-	return db->epochs;
 }
 
 const char *database_newest(const struct database *db, uint64_t now_s)
@@ -151,14 +138,14 @@ const char *database_newest(const struct database *db, uint64_t now_s)
 	char text[32];
 	struct tm tm;
 
-	if (!db->names.n)
+	if (!db->epochs.n)
 		return NULL;
 	gmtime_r(&limit, &tm);
 	strftime(text, sizeof(text), "%Y%m%d%H%M", &tm); /* but for the century */
-	for (int i = db->names.n; i-- > 0;)
-		if (strcmp(short_epoch(db->epochs[i]), text + 2) <= 0)
-			return db->epochs[i];
-	return db->epochs[db->names.n - 1];
+	for (int i = db->epochs.n; i-- > 0;)
+		if (strcmp(short_epoch(db->epochs.all[i]->d_name), text + 2) <= 0)
+			return db->epochs.all[i]->d_name;
+	return db->epochs.all[db->epochs.n - 1]->d_name;
 }
 
 /* Returns DATABASE_E_* or negative errno. */
@@ -240,8 +227,8 @@ static int read_platform(struct database_place *place, int epoch_fd, struct imag
 	return r;
 }
 
-int database_read(const struct database *db, const char *epoch, struct image_gather *g,
-		  struct notes *notes, struct profile_message *message)
+static int database_read_epoch(const struct database *db, const char *epoch, struct image_gather *g,
+			       struct notes *notes, struct profile_message *message)
 {
 	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(database_names_deinit) struct database_names platforms = {0};
@@ -260,6 +247,22 @@ int database_read(const struct database *db, const char *epoch, struct image_gat
 	for (int i = 0; !r && i < platforms.n; i++) {
 		place.platform = platforms.all[i]->d_name;
 		r = read_platform(&place, fd, g, notes);
+	}
+	return r;
+}
+
+int database_read(const struct database *db, const char *epoch, struct image_gather *g,
+		  struct notes *notes, struct profile_message *message)
+{
+	int r = 0;
+
+	if (strcmp(epoch, DATABASE_ALL) != 0)
+		return database_read_epoch(db, epoch, g, notes, message);
+	for (int i = 0; !r && i < db->epochs.n; i++) {
+		r = database_read_epoch(db, db->epochs.all[i]->d_name, g, notes, message);
+		/* profd has deleted it meanwhile. */
+		if (r == DATABASE_E_GONE)
+			r = 0;
 	}
 	return r;
 }

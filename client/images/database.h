@@ -16,6 +16,8 @@
 #include "common/cleanup.h"
 #include "common/profile/image_profile.h"
 
+#define DATABASE_ALL "all" /* epochs */
+
 struct database;
 
 enum {
@@ -32,8 +34,6 @@ int database_open(struct database **ret, const char *path, struct profile_messag
 void database_free(struct database *db);
 DEFINE_CLEANUP(struct database *, database_free)
 
-/* Oldest first. */
-const char *const *database_epochs(const struct database *db, size_t *ret_n);
 /*
  * The newest one. Those that begin more than a day after @now_s (Unix time) are a wrong clock's,
  * and count only if there are no others. NULL: there are none at all.
@@ -41,8 +41,8 @@ const char *const *database_epochs(const struct database *db, size_t *ret_n);
 const char *database_newest(const struct database *db, uint64_t now_s);
 
 /*
- * Gathers all profiles of @epoch, one after the other, in the order of their names. What is none is
- * noted and left out. Returns DATABASE_E_* or negative errno.
+ * Gathers all profiles of @epoch, or of DATABASE_ALL, the oldest first, one after the other, in the
+ * order of their names. What is none is noted and left out. Returns DATABASE_E_* or negative errno.
  */
 int database_read(const struct database *db, const char *epoch, struct image_gather *g,
 		  struct notes *notes, struct profile_message *message);

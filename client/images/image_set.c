@@ -43,6 +43,7 @@ static void image_set_deinit_image(struct image *image)
 	free(image->name);
 	free(image->id);
 	free(image->paths);
+	free(image->title);
 	free(image->counts);
 }
 
@@ -267,9 +268,15 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 	if (!set->images)
 		return error_origin(-ENOMEM);
 	for (entry = g->entries; entry; entry = entry->hh.next) {
+		struct image *image = &set->images[set->n++];
+		const char *title = entry->image.paths ? entry->image.paths : entry->image.name;
+
 		fold_counts(&entry->image);
-		set->images[set->n++] = entry->image;
+		*image = entry->image;
 		entry->image = (struct image){0};
+		image->title = strndup(title, strcspn(title, "\n"));
+		if (!image->title)
+			return error_origin(-ENOMEM);
 	}
 	if (set->n)
 		qsort(set->images, set->n, sizeof(*set->images), image_compare_totals);
@@ -282,16 +289,7 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 
 size_t image_first_count(const struct image *image, uint64_t address)
 {
-	return partition_point(image->n_counts, i,
-			       image->tstart + image->counts[i].offset < address);
-}
-
-const char *image_title(const struct image *image, size_t *ret_length)
-{
-	const char *title = image->paths ? image->paths : image->name;
-
-	*ret_length = strcspn(title, "\n");
-	return title;
+	return partition_point(image->n_counts, i, image_address(image, i) < address);
 }
 
 /* Whether @what is one of the image's paths, or the end of one behind a slash. */
@@ -317,18 +315,6 @@ static bool image_has_id(const struct image *image, const char *what)
 	return length >= ID_PREFIX_MIN && strncasecmp(image->id, what, length) == 0;
 }
 
-static int image_refuse_ambiguous(const struct image *a, const struct image *b, const char *what,
-				  struct profile_message *message)
-{
-	size_t n_a, n_b;
-	const char *title_a = image_title(a, &n_a), *title_b = image_title(b, &n_b);
-
-	return profile_refuse(message, IMAGE_SET_E_NONE,
-			      "'%s' is more than one image: %.*s (%.*s) and %.*s (%.*s)", what,
-			      (int)n_a, title_a, ID_DIGITS, a->id, (int)n_b, title_b, ID_DIGITS,
-			      b->id);
-}
-
 int image_set_find(const struct image_set *set, const char *what, const struct image **ret,
 		   struct profile_message *message)
 {
@@ -341,7 +327,10 @@ int image_set_find(const struct image_set *set, const char *what, const struct i
 		    !image_has_id(image, what))
 			continue;
 		if (found)
-			return image_refuse_ambiguous(found, image, what, message);
+			return profile_refuse(message, IMAGE_SET_E_NONE,
+					      "'%s' is more than one image: %s (%.*s), %s (%.*s)",
+					      what, found->title, ID_DIGITS, found->id,
+					      image->title, ID_DIGITS, image->id);
 		found = image;
 	}
 	if (!found)

@@ -23,6 +23,7 @@ struct image {
 	char *name;  /* of the file, without id and event */
 	char *id;    /* hexadecimal */
 	char *paths; /* where it lay, "\n" between them, not endlessly many; NULL: not said */
+	char *title; /* what to call it: its first path, else its name */
 	uint64_t tstart, tsize;
 	uint64_t total;
 	struct image_count *counts; /* ascending offsets; NULL unless they are kept */
@@ -60,10 +61,14 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 /* Takes one of zeroes. */
 void image_set_deinit(struct image_set *set);
 
+/* Of the @i'th count, link-time. */
+static inline uint64_t image_address(const struct image *image, size_t i)
+{
+	return image->tstart + image->counts[i].offset;
+}
+
 /* The index of the first count at @address (link-time) or behind it; n_counts: there is none. */
 size_t image_first_count(const struct image *image, uint64_t address);
-/* What to call it: its first path, else its name. Borrowed, up to a "\n" or the end. */
-const char *image_title(const struct image *image, size_t *ret_length);
 /*
  * The image that @what means: one of its paths, its name, or its id, of which the first eight
  * digits do if no other begins so. IMAGE_SET_E_OK or _NONE.

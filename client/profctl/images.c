@@ -52,7 +52,7 @@ static int option_image(const char *name, const char *text, void *to, struct usa
 
 static int images_check_arguments(const struct images_arguments *a, struct usage_message *message)
 {
-	bool is_all = a->epoch && strcmp(a->epoch, "all") == 0;
+	bool is_all = a->epoch && strcmp(a->epoch, DATABASE_ALL) == 0;
 
 	if ((a->list != NULL) + (a->cat != NULL) + (a->diff != NULL) + (a->top > 0) > 1)
 		return usage_error(message, "only one of --list, --top, --cat and --diff");
@@ -158,34 +158,23 @@ static int images_cat_file(struct context *context, const char *path)
 
 /* --- the database ----------------------------------------------------------------------------- */
 
-/* One epoch's images, or all's (@epoch "all"). Returns an exit status. */
+/* One epoch's images, or all's. Returns an exit status. */
 static int read_set(const struct images_job *job, const struct database *db, const char *epoch,
 		    bool keep_counts, struct image_set *ret)
 {
 	cleanup(image_gather_freep) struct image_gather *g = NULL;
-	const char *const *epochs = &epoch;
+	const char *event = job->arguments->event;
 	struct profile_message message;
-	bool is_all = strcmp(epoch, "all") == 0;
-	size_t n = 1;
-	int r = image_gather_new(&g, job->arguments->event, keep_counts);
+	int r = image_gather_new(&g, event, keep_counts) ?:
+		database_read(db, epoch, g, job->notes, &message) ?:
+		image_gather_finish(g, ret, &message);
 
-	if (is_all)
-		epochs = database_epochs(db, &n);
-	for (size_t i = 0; !r && i < n; i++) {
-		r = database_read(db, epochs[i], g, job->notes, &message);
-		/* profd has deleted it meanwhile. */
-		if (r == DATABASE_E_GONE && is_all)
-			r = 0;
-	}
-	if (!r)
-		r = image_gather_finish(g, ret, &message);
 	if (r)
 		return images_complain(job->context, "", r, &message);
 	if (ret->n)
 		return STATUS_DONE;
 	return profctl_complain(job->context, STATUS_FAILED, "no samples%s%s in epoch %s",
-				job->arguments->event ? " of " : "",
-				job->arguments->event ? job->arguments->event : "", epoch);
+				event ? " of " : "", event ? event : "", epoch);
 }
 
 static int open_db(const struct context *context, const struct images_arguments *a,
@@ -217,13 +206,11 @@ static int open_db(const struct context *context, const struct images_arguments 
 static const struct image *find_base_image(const struct images_job *job, const struct image *image)
 {
 	const struct image *found = NULL, *same = NULL;
-	size_t n, m;
 
 	for (size_t i = 0; i < job->base->n; i++) {
 		const struct image *other = &job->base->images[i];
-		const char *a = image_title(image, &n), *b = image_title(other, &m);
 
-		if (n != m || memcmp(a, b, n) != 0)
+		if (strcmp(other->title, image->title) != 0)
 			continue;
 		if (strcmp(other->id, image->id) == 0)
 			same = other;
@@ -232,7 +219,7 @@ static const struct image *find_base_image(const struct images_job *job, const s
 	return same ? same : found;
 }
 
-/* Returns 0, IMAGE_CODE_E_* or negative errno. */
+/* Returns 0, OBJECT_E_* or negative errno. */
 static int images_print(struct images_job *job, const struct image *image)
 {
 	const struct images_arguments *a = job->arguments;
@@ -251,7 +238,7 @@ static int images_job_status(const struct images_job *job, int r)
 {
 	if (r < 0)
 		return profctl_complain(job->context, STATUS_FAILED, "%s", error_describe(r));
-	if (r == IMAGE_CODE_E_NO_WORKER)
+	if (r == OBJECT_E_NO_WORKER)
 		return profctl_complain(
 			job->context, STATUS_FAILED,
 			"profd-image-worker, which reads programs, cannot be run: %s",

@@ -61,7 +61,7 @@ int images_end(const struct images_job *job, struct json *j, const struct table 
 void images_put_image(struct json *j, const struct image *image);
 void images_put_address(struct json *j, uint64_t address);
 
-/* Each prints its part and returns 0, IMAGE_CODE_E_* or negative errno. */
+/* Each prints its part and returns 0, OBJECT_E_* or negative errno. */
 int images_print_all(struct images_job *job);
 int images_print_procedures(struct images_job *job, const struct image *image);
 int images_diff_all(struct images_job *job);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples by source line and by instruction. */
+/*
+ * Samples by source line and by instruction. Rows are a procedure's instructions, and those of its
+ * addresses with samples that none of them has; lines are folded from them.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,16 +11,16 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/regex.h"
 #include "client/code/code_list.h"
+#include "client/code/code_view.h"
 #include "client/code/source_file.h"
 #include "client/images/image_code.h"
 #include "client/profctl/images.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
 #include "common/error.h"
+#include "common/order.h"
 
-#define GAP_MAX    8 /* source lines without code that are shown between such with code */
-#define TAB        8
-#define LINE_BYTES 2048 /* of a source line, as printed */
+#define GAP_MAX 8 /* source lines without code that are shown between such with code */
 
 /* --- what is listed --------------------------------------------------------------------------- */
 
@@ -33,73 +36,65 @@ struct images_code_listing {
 	const struct procedure *procedure;
 	const struct image *image;
 	struct code_list code;
-	uint64_t *counts;         /* of each row of the code */
+	struct counted_row {
+		struct code_row
+			code; /* size 0: an address with samples that is in no instruction */
+		uint64_t count;
+	} * rows; /* by address */
+	size_t n_rows;
 	struct line_count *lines; /* by file, the hottest first, then by line */
 	size_t n_lines;
-	bool has_bare; /* there are samples at addresses without an instruction */
 };
 
 static void listing_deinit(struct images_code_listing *l)
 {
 	code_list_deinit(&l->code);
-	free(l->counts);
+	free(l->rows);
 	free(l->lines);
-}
-
-static int listing_get_code(void *code, const struct worker_range *range, uint32_t flags,
-			    struct answer_code *ret)
-{
-	return image_code_instructions(code, range, flags, ret);
-}
-
-/* The next of the procedure's addresses that have samples, from the count *@at on; false: none. */
-static bool next_address(const struct images_code_listing *l, size_t *at, uint64_t *ret_address,
-			 uint64_t *ret_count)
-{
-	const struct image *image = l->image;
-
-	if (*at >= image->n_counts)
-		return false;
-	*ret_address = image->tstart + image->counts[*at].offset;
-	*ret_count = image->counts[(*at)++].count;
-	return *ret_address - l->procedure->start < l->procedure->size;
 }
 
 /* Puts the samples of the procedure's addresses to its instructions. */
 static int count_rows(struct images_code_listing *l)
 {
-	size_t at = image_first_count(l->image, l->procedure->start);
-	uint64_t address, count;
+	const struct image *image = l->image;
+	const struct procedure *p = l->procedure;
+	size_t first = image_first_count(image, p->start), end = first, next = 0;
 
-	l->counts = calloc(l->code.n + 1, sizeof(*l->counts));
-	if (!l->counts)
+	while (end < image->n_counts && image_address(image, end) - p->start < p->size)
+		end++;
+	l->rows = calloc(l->code.n + end - first + 1, sizeof(*l->rows));
+	if (!l->rows)
 		return error_origin(-ENOMEM);
-	while (next_address(l, &at, &address, &count)) {
-		const struct code_row *row = code_list_find(&l->code, address);
+	for (size_t i = first; i < end; i++) {
+		uint64_t address = image_address(image, i);
+		struct counted_row *row;
 
-		if (row)
-			l->counts[row - l->code.rows] += count;
-		else
-			l->has_bare = true;
+		while (next < l->code.n && l->code.rows[next].address <= address)
+			l->rows[l->n_rows++].code = l->code.rows[next++];
+		row = l->n_rows ? &l->rows[l->n_rows - 1] : NULL;
+		if (!row || address - row->code.address >= row->code.size) {
+			row = &l->rows[l->n_rows++];
+			row->code = (struct code_row){.address = address, .text = "", .file = ""};
+		}
+		row->count += image->counts[i].count;
 	}
+	while (next < l->code.n)
+		l->rows[l->n_rows++].code = l->code.rows[next++];
 	return 0;
 }
 
 static int line_compare_place(const void *a, const void *b)
 {
 	const struct line_count *x = a, *y = b;
-	int r = strcmp(x->file, y->file);
 
-	return r ? r : x->line < y->line ? -1 : x->line > y->line;
+	return strcmp(x->file, y->file) ?: order_of(x->line, y->line);
 }
 
 static int line_compare_file_count(const void *a, const void *b)
 {
 	const struct line_count *x = a, *y = b;
 
-	if (x->file_count != y->file_count)
-		return x->file_count > y->file_count ? -1 : 1;
-	return line_compare_place(a, b);
+	return order_of(y->file_count, x->file_count) ?: line_compare_place(a, b);
 }
 
 static void fold_lines(struct images_code_listing *l)
@@ -127,18 +122,16 @@ static void fold_lines(struct images_code_listing *l)
 
 static int count_lines(struct images_code_listing *l)
 {
-	l->lines = calloc(l->code.n + 1, sizeof(*l->lines));
+	l->lines = calloc(l->n_rows + 1, sizeof(*l->lines));
 	if (!l->lines)
 		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < l->code.n; i++) {
-		const struct code_row *row = &l->code.rows[i];
+	for (size_t i = 0; i < l->n_rows; i++) {
+		const struct code_row *row = &l->rows[i].code;
 
 		if (row->line)
-			l->lines[l->n_lines++] = (struct line_count){
-				.file = row->file,
-				.line = row->line,
-				.count = l->counts[i],
-			};
+			l->lines[l->n_lines++] = (struct line_count){.file = row->file,
+								     .line = row->line,
+								     .count = l->rows[i].count};
 	}
 	if (l->n_lines)
 		fold_lines(l);
@@ -146,25 +139,6 @@ static int count_lines(struct images_code_listing *l)
 }
 
 /* --- as text ---------------------------------------------------------------------------------- */
-
-/* Tabs become blanks; the rest is print_safely()'s. */
-static void print_source(FILE *out, const char *line)
-{
-	char expanded[LINE_BYTES];
-	size_t n = 0;
-
-	for (; *line && n + TAB < sizeof(expanded); line++) {
-		if (*line != '\t') {
-			expanded[n++] = *line;
-			continue;
-		}
-		do
-			expanded[n++] = ' ';
-		while (n % TAB);
-	}
-	expanded[n] = '\0';
-	print_safely(out, expanded);
-}
 
 static void print_count(FILE *out, uint64_t count, uint64_t total)
 {
@@ -183,7 +157,7 @@ static void print_line(FILE *out, const struct images_code_listing *l, uint64_t 
 	fprintf(out, "  %7" PRIu32, line);
 	if (text && *text) {
 		fputs("  ", out);
-		print_source(out, text);
+		code_view_print_source(out, text);
 	}
 	fputc('\n', out);
 }
@@ -219,11 +193,11 @@ static void print_instructions(FILE *out, const struct images_code_listing *l)
 {
 	fprintf(out, "\n%10s  %6s  %12s  %-48s  %s\n", "SAMPLES", "%", "ADDRESS", "INSTRUCTION",
 		"LINE");
-	for (size_t i = 0; i < l->code.n; i++) {
-		const struct code_row *row = &l->code.rows[i];
+	for (size_t i = 0; i < l->n_rows; i++) {
+		const struct code_row *row = &l->rows[i].code;
 
-		print_count(out, l->counts[i], l->image->total);
-		fprintf(out, "  %12" PRIx64 "  ", row->address);
+		print_count(out, l->rows[i].count, l->image->total);
+		fprintf(out, "  %12" PRIx64 "%s", row->address, *row->text ? "  " : "");
 		print_safely(out, row->text);
 		if (row->line) {
 			size_t length = strlen(row->text);
@@ -233,21 +207,6 @@ static void print_instructions(FILE *out, const struct images_code_listing *l)
 			fprintf(out, ":%" PRIu32, row->line);
 		}
 		fputc('\n', out);
-	}
-}
-
-/* Addresses alone, where there are no instructions to be had. */
-static void print_bare_addresses(FILE *out, const struct images_code_listing *l)
-{
-	size_t at = image_first_count(l->image, l->procedure->start);
-	uint64_t address, count;
-
-	fprintf(out, "\n%10s  %6s  %12s\n", "SAMPLES", "%", "ADDRESS");
-	while (next_address(l, &at, &address, &count)) {
-		if (code_list_find(&l->code, address))
-			continue;
-		print_count(out, count, l->image->total);
-		fprintf(out, "  %12" PRIx64 "\n", address);
 	}
 }
 
@@ -269,40 +228,21 @@ static int print_listing(const struct images_job *job, const struct images_code_
 			return r;
 		i = print_file(out, l, i, source);
 	}
-	if (l->code.n)
-		print_instructions(out, l);
-	if (l->has_bare)
-		print_bare_addresses(out, l);
+	print_instructions(out, l);
 	return 0;
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */
 
-static void put_row(struct json *j, const struct code_row *row, uint64_t count)
+static void put_row(struct json *j, const struct counted_row *row)
 {
 	json_begin_object(j, NULL);
-	images_put_address(j, row->address);
-	json_number(j, "size_bytes", row->size);
-	json_number(j, "samples", count);
-	json_text(j, "instruction", row->text);
-	json_text(j, "file", row->file);
-	json_number(j, "line", row->line);
-	json_close(j);
-}
-
-/* What is no instruction has no size. */
-static void put_code(struct json *j, const struct images_code_listing *l)
-{
-	size_t at = image_first_count(l->image, l->procedure->start);
-	struct code_row bare = {.text = "", .file = ""};
-	uint64_t count;
-
-	json_begin_array(j, "instructions");
-	for (size_t i = 0; i < l->code.n; i++)
-		put_row(j, &l->code.rows[i], l->counts[i]);
-	while (next_address(l, &at, &bare.address, &count))
-		if (!code_list_find(&l->code, bare.address))
-			put_row(j, &bare, count);
+	images_put_address(j, row->code.address);
+	json_number(j, "size_bytes", row->code.size);
+	json_number(j, "samples", row->count);
+	json_text(j, "instruction", row->code.text);
+	json_text(j, "file", row->code.file);
+	json_number(j, "line", row->code.line);
 	json_close(j);
 }
 
@@ -329,7 +269,10 @@ static int put_listing(struct json *j, const struct images_code_listing *l,
 		json_close(j);
 	}
 	json_close(j);
-	put_code(j, l);
+	json_begin_array(j, "instructions");
+	for (size_t i = 0; i < l->n_rows; i++)
+		put_row(j, &l->rows[i]);
+	json_close(j);
 	json_close(j);
 	return 0;
 }
@@ -360,16 +303,16 @@ static int list_procedure(struct list_work *w, const struct procedure *p, struct
 	uint32_t flags = WORKER_WANT_LINES | (a->intel ? WORKER_INTEL : 0);
 	cleanup(listing_deinit) struct images_code_listing listing = {.procedure = p,
 								      .image = w->image};
-	int r = code_list_add(&listing.code, &range, flags, listing_get_code, &w->code);
+	int r = 0;
 
-	if (!r)
-		r = count_rows(&listing);
-	if (!r)
-		r = count_lines(&listing);
-	if (!r)
-		r = a->json ? put_listing(j, &listing, w->sources)
-			    : print_listing(w->job, &listing, w->sources);
-	return r;
+	/* The kernel has none. */
+	if (!w->code.kernel)
+		r = code_list_add(&listing.code, &w->code.object, &range, flags);
+	r = r ?: count_rows(&listing) ?: count_lines(&listing);
+	if (r)
+		return r;
+	return a->json ? put_listing(j, &listing, w->sources)
+		       : print_listing(w->job, &listing, w->sources);
 }
 
 static int list_procedures(struct list_work *w)
@@ -392,7 +335,7 @@ static int list_procedures(struct list_work *w)
 	if (r || n)
 		return r;
 	notes_add(w->job->notes, "no procedure with samples matches '%s'", w->job->arguments->list);
-	return IMAGE_CODE_E_NONE;
+	return OBJECT_E_NONE;
 }
 
 int images_print_list(struct images_job *job, const struct image *image)
@@ -407,14 +350,12 @@ int images_print_list(struct images_job *job, const struct image *image)
 
 	if (r > 0) {
 		notes_add(job->notes, "%s", message.text);
-		return IMAGE_CODE_E_NONE;
+		return OBJECT_E_NONE;
 	}
-	if (!r)
-		r = source_files_new(&w.sources, job->world->files, job->arguments->source_path,
-				     job->arguments->trim_path);
-	if (!r)
-		r = image_code_open(&w.code, job->world, image);
-	if (!r)
-		r = procedures_init(&w.procedures, &w.code, image);
+	r = r ?:
+		source_files_new(&w.sources, job->world->files, job->arguments->source_path,
+				 job->arguments->trim_path) ?:
+		image_code_open(&w.code, job->world, image) ?:
+		procedures_init(&w.procedures, &w.code, image);
 	return r ? r : list_procedures(&w);
 }

@@ -14,15 +14,6 @@
 
 #define ID_DIGITS 12 /* enough for people; --json has all */
 
-/* malloc'ed; NULL without memory. */
-static char *images_title(const struct image *image)
-{
-	size_t length;
-	const char *title = image_title(image, &length);
-
-	return strndup(title, length);
-}
-
 static void print_field(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, "  %s ", name);
@@ -34,7 +25,6 @@ static void images_print_header(const struct images_job *job, const struct image
 {
 	const struct image_set *set = job->set;
 	FILE *out = job->context->out;
-	cleanup(freep) char *title = NULL;
 
 	fputs("# epoch ", out);
 	print_safely(out, job->epoch);
@@ -52,9 +42,8 @@ static void images_print_header(const struct images_job *job, const struct image
 	fputc('\n', out);
 	if (!image)
 		return;
-	title = images_title(image);
 	fputs("# image ", out);
-	print_safely(out, title ? title : "");
+	print_safely(out, image->title);
 	print_field(out, "id", image->id);
 	fprintf(out, "  samples %" PRIu64 " (%.2f%%)\n", image->total,
 		images_share(image->total, set->total));
@@ -62,9 +51,7 @@ static void images_print_header(const struct images_job *job, const struct image
 
 void images_put_image(struct json *j, const struct image *image)
 {
-	cleanup(freep) char *title = images_title(image);
-
-	json_text(j, "image", title ? title : "");
+	json_text(j, "image", image->title);
 	json_text(j, "id", image->id);
 }
 
@@ -121,7 +108,7 @@ int images_end(const struct images_job *job, struct json *j, const struct table 
 
 /* A line of a table: text and numbers. */
 struct row {
-	char *name; /* owned */
+	const char *name; /* the image's or the procedure's */
 	uint64_t base, count;
 };
 
@@ -132,25 +119,16 @@ struct rows {
 
 static void rows_deinit(struct rows *rows)
 {
-	for (size_t i = 0; i < rows->n; i++)
-		free(rows->all[i].name);
 	free(rows->all);
 }
 
-/* @name: malloc'ed, given away; NULL: there was no memory for it. */
-static int rows_add(struct rows *rows, char *name, bool is_base, uint64_t count)
+static int rows_add(struct rows *rows, const char *name, bool is_base, uint64_t count)
 {
-	int r = name ? room_make(&rows->all, &rows->max, rows->n + 1, sizeof(*rows->all))
-		     : error_origin(-ENOMEM);
+	const struct row new = {.name = name,
+				.base = is_base ? count : 0,
+				.count = is_base ? 0 : count};
 
-	if (r) {
-		free(name);
-		return r;
-	}
-	rows->all[rows->n++] = (struct row){.name = name,
-					    .base = is_base ? count : 0,
-					    .count = is_base ? 0 : count};
-	return 0;
+	return room_append(&rows->all, &rows->max, &rows->n, new);
 }
 
 /* --- of one epoch ----------------------------------------------------------------------------- */
@@ -165,8 +143,6 @@ int images_print_all(struct images_job *job)
 	images_begin(job, &j, NULL, "images");
 	for (size_t i = 0; i < set->n; i++) {
 		const struct image *image = &set->images[i];
-		size_t length;
-		const char *title = image_title(image, &length);
 
 		sum += image->total;
 		if (job->arguments->json) {
@@ -182,7 +158,7 @@ int images_print_all(struct images_job *job)
 		table_cell(&t, "%.2f", images_share(image->total, set->total));
 		table_cell(&t, "%.2f", images_share(sum, set->total));
 		table_cell(&t, "%.*s", ID_DIGITS, image->id);
-		table_cell(&t, "%.*s", (int)length, title);
+		table_cell(&t, "%s", image->title);
 	}
 	return images_end(job, &j, &t);
 }
@@ -284,7 +260,6 @@ static void fold_rows(struct rows *rows)
 		}
 		all[kept].base += all[i].base;
 		all[kept].count += all[i].count;
-		free(all[i].name);
 	}
 	rows->n = kept + 1;
 }
@@ -335,7 +310,7 @@ int images_diff_all(struct images_job *job)
 
 	for (unsigned k = 0; k < 2; k++)
 		for (size_t i = 0; !r && i < sets[k]->n; i++)
-			r = rows_add(&rows, images_title(&sets[k]->images[i]), k == 0,
+			r = rows_add(&rows, sets[k]->images[i].title, k == 0,
 				     sets[k]->images[i].total);
 	return r ? r : show_rows(job, NULL, &rows, &totals);
 }
@@ -355,7 +330,7 @@ int images_diff_procedures(struct images_job *job, const struct image *image,
 		for (size_t i = 0; !r && i < procedures[k]->n; i++) {
 			const struct procedure *p = &procedures[k]->all[i];
 
-			r = rows_add(&rows, strdup(procedure_name(p)), k == 0, p->count);
+			r = rows_add(&rows, procedure_name(p), k == 0, p->count);
 		}
 	return r ? r : show_rows(job, image, &rows, &totals);
 }

@@ -2,7 +2,7 @@
 /*
  * A name is held against what is looked for from each of its characters on, as they are in lower
  * case. It is shortened in place, in rounds, until it fits: brackets are emptied, then namespaces
- * taken off. Names of operators hold signs that open and close nothing.
+ * taken off.
  */
 #include "client/top/characters.h"
 
@@ -17,7 +17,6 @@
 #include "common/utf8.h"
 
 #define BEYOND_UNICODE UINT32_C(0x110000)
-#define OPERATOR       "operator"
 #define LENGTH_MAX     4096 /* of names that are looked into: it takes time by the square of it */
 
 void characters_begin(void)
@@ -110,32 +109,12 @@ static bool is_word_character(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-/* How long the name of an operator is that begins at @at: its signs open and close nothing. */
-static size_t operator_length(const char *name, const char *at)
-{
-	static const char *const signs[] = {"()", "<=>", "<<=", ">>=", "->*", "<<",
-					    ">>", "<=",  ">=",  "->",  "<",   ">"};
-	size_t n = strlen(OPERATOR);
-
-	if (strncmp(at, OPERATOR, n) != 0 || (at > name && is_word_character(at[-1])))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
-		if (strncmp(at + n, signs[i], strlen(signs[i])) == 0)
-			return n + strlen(signs[i]);
-	return 0;
-}
-
 /* The end of what @at opens; NULL: nothing closes it. */
-static const char *find_closing(const char *name, const char *at)
+static const char *find_closing(const char *at)
 {
-	size_t depth = 0, skip;
+	size_t depth = 0;
 
 	for (; *at; at++) {
-		skip = operator_length(name, at);
-		if (skip) {
-			at += skip - 1;
-			continue;
-		}
 		/* "->" is in the types of closures. */
 		if (*at == '<' || *at == '(')
 			depth++;
@@ -148,23 +127,13 @@ static const char *find_closing(const char *name, const char *at)
 /* In place: what stands in @open goes, but where it begins the name or a part of it. */
 static void empty_brackets(char *name, char open)
 {
-	const char *behind = NULL; /* an operator's name */
 	char *out = name;
 
 	for (const char *at = name; *at; at++) {
-		size_t skip = operator_length(name, at);
-		const char *end = NULL;
+		/* Also what follows the signs of operators. */
+		bool follows = at > name && (is_word_character(at[-1]) || strchr("<>)", at[-1]));
+		const char *end = *at == open && follows ? find_closing(at) : NULL;
 
-		if (skip) {
-			memmove(out, at, skip);
-			out += skip;
-			at += skip - 1;
-			behind = at + 1;
-			continue;
-		}
-		if (*at == open && at > name &&
-		    (is_word_character(at[-1]) || at[-1] == '>' || at == behind))
-			end = find_closing(name, at);
 		*out++ = *at;
 		if (!end)
 			continue;
@@ -178,9 +147,9 @@ static void empty_brackets(char *name, char open)
 static const char *inner_name(const char *name)
 {
 	for (const char *at = name; *at; at++) {
-		const char *end = *at == '<' || *at == '(' ? find_closing(name, at) : NULL;
+		const char *end = *at == '<' || *at == '(' ? find_closing(at) : NULL;
 
-		if (operator_length(name, at) || *at == ' ')
+		if (*at == ' ')
 			return NULL;
 		if (end)
 			at = end;

@@ -18,8 +18,7 @@
 #define HEAD_LINES   3 /* two of facts, one of headings */
 #define FOOT_LINES   1
 #define NUMBERS_SIZE 128
-#define NAME_WANTED  16 /* columns; numbers are left out for them, */
-#define NAME_LEAST   8  /* the last one for these */
+#define NAME_WANTED  16 /* columns; numbers of the whole time are left out for them */
 #define MARKS_MAX    8  /* that combine with one character */
 #define FUNCTION     "function"
 #define ERASE_REST   "\x1b[K"
@@ -33,7 +32,6 @@ static const uint64_t intervals_ns[] = {
 
 /* The numbers of a function. */
 enum { FLAT, CUM, FLAT_ALL, CUM_ALL, N_NUMBERS };
-#define EVERY_NUMBER (1u << FLAT | 1u << CUM | 1u << FLAT_ALL | 1u << CUM_ALL)
 
 static const struct {
 	const char *heading;
@@ -238,30 +236,23 @@ static double share_percent(int64_t part, int64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* @texts of the numbers that are @shown, a bit each, in their columns; NULL: their headings. */
-static void format_numbers(unsigned shown, char (*texts)[32], char text[NUMBERS_SIZE])
+/* @texts of the first @n numbers, in their columns; NULL: their headings. */
+static void format_numbers(int n, char (*texts)[32], char text[NUMBERS_SIZE])
 {
 	int length = 0;
 
 	text[0] = '\0';
-	for (int i = 0; i < N_NUMBERS && length < NUMBERS_SIZE; i++) {
-		unsigned before = shown & ((1u << i) - 1);
-		bool is_first_of_all = i >= FLAT_ALL && before && before < 1u << FLAT_ALL;
-
-		if (shown & 1u << i)
-			length += snprintf(text + length, (size_t)(NUMBERS_SIZE - length), "%s%*s",
-					   is_first_of_all ? " | "
-					   : before        ? " "
-							   : "",
-					   numbers[i].columns,
-					   texts ? texts[i] : numbers[i].heading);
-	}
-	if (shown && length < NUMBERS_SIZE)
-		snprintf(text + length, (size_t)(NUMBERS_SIZE - length), "  ");
+	for (int i = 0; i < n && length < NUMBERS_SIZE; i++)
+		length += snprintf(text + length, (size_t)(NUMBERS_SIZE - length), "%s%*s%s",
+				   i == FLAT_ALL ? " | "
+				   : i           ? " "
+						 : "",
+				   numbers[i].columns, texts ? texts[i] : numbers[i].heading,
+				   i == n - 1 ? "  " : "");
 }
 
-static void format_shares(const struct top_facts *f, const struct top_function *function,
-			  unsigned shown, char text[NUMBERS_SIZE])
+static void format_shares(const struct top_facts *f, const struct top_function *function, int n,
+			  char text[NUMBERS_SIZE])
 {
 	const double shares[N_NUMBERS] = {
 		[FLAT] = share_percent(function->interval.flat, f->sums.value),
@@ -273,26 +264,21 @@ static void format_shares(const struct top_facts *f, const struct top_function *
 
 	for (int i = 0; i < N_NUMBERS; i++)
 		snprintf(texts[i], sizeof(texts[i]), "%.2f%%", shares[i]);
-	format_numbers(shown, texts, text);
+	format_numbers(n, texts, text);
 }
 
-/* What leaves enough room for names, a bit each. What is sorted by stays longest. */
-static unsigned choose_numbers(enum top_order order, unsigned columns)
+/* How many leave enough room for names: all, those of the interval, or none. */
+static int count_numbers(unsigned columns)
 {
-	bool by_cum = order == TOP_BY_CUM;
-	const unsigned main = 1u << (by_cum ? CUM : FLAT), both = 1u << FLAT | 1u << CUM;
-	const unsigned choices[] = {EVERY_NUMBER, both | 1u << (by_cum ? CUM_ALL : FLAT_ALL), both,
-				    main};
 	char text[NUMBERS_SIZE];
+	int n;
 
-	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
-		size_t name = choices[i] == main ? NAME_LEAST : NAME_WANTED;
-
-		format_numbers(choices[i], NULL, text);
-		if (strlen(text) + name <= columns)
-			return choices[i];
+	for (n = N_NUMBERS; n; n -= FLAT_ALL) {
+		format_numbers(n, NULL, text);
+		if (strlen(text) + NAME_WANTED <= columns)
+			break;
 	}
-	return 0;
+	return n;
 }
 
 struct canvas {
@@ -324,7 +310,7 @@ static void canvas_put_line(struct canvas *c, const char *text, bool is_first, b
 }
 
 static void canvas_put_function(struct canvas *c, const struct top_facts *facts,
-				const struct top_function *function, unsigned shown)
+				const struct top_function *function, int n_numbers)
 {
 	cleanup(freep) char *fitting = NULL;
 	char text[NUMBERS_SIZE];
@@ -332,7 +318,7 @@ static void canvas_put_function(struct canvas *c, const struct top_facts *facts,
 
 	if (!canvas_next_line(c, false))
 		return;
-	format_shares(facts, function, shown, text);
+	format_shares(facts, function, n_numbers, text);
 	n = strlen(text);
 	top_put_name(c->out, text, c->columns);
 	if (n < c->columns) {
@@ -363,20 +349,20 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 	      FILE *out)
 {
 	struct canvas c = {out, columns, rows > FOOT_LINES ? rows - FOOT_LINES : 0};
-	unsigned shown = choose_numbers(v->order, columns);
+	int n_numbers = count_numbers(columns);
 	char text[512];
 
 	snprintf(text, sizeof(text), "profd top: %s", t->facts->target);
 	canvas_put_line(&c, text, true, false);
 	format_facts(t->facts, text);
 	canvas_put_line(&c, text, false, false);
-	format_numbers(shown, NULL, text);
+	format_numbers(n_numbers, NULL, text);
 	strcat(text, FUNCTION);
 	canvas_put_line(&c, text, false, true);
 	for (size_t i = 0; v->has_help && i < ARRAY_SIZE(help); i++)
 		canvas_put_line(&c, help[i], false, false);
 	for (size_t i = v->first; !v->has_help && i < t->n && c.left; i++)
-		canvas_put_function(&c, t->facts, t->functions[i], shown);
+		canvas_put_function(&c, t->facts, t->functions[i], n_numbers);
 	while (c.left)
 		canvas_put_line(&c, "", false, false);
 	c.left = rows ? 1 : 0;
@@ -390,10 +376,10 @@ void top_print(const struct top_table *t, size_t max, FILE *out)
 
 	format_facts(t->facts, text);
 	fprintf(out, "%s\n", text);
-	format_numbers(EVERY_NUMBER, NULL, text);
+	format_numbers(N_NUMBERS, NULL, text);
 	fprintf(out, "%s" FUNCTION "\n", text);
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
-		format_shares(t->facts, t->functions[i], EVERY_NUMBER, text);
+		format_shares(t->facts, t->functions[i], N_NUMBERS, text);
 		fputs(text, out);
 		top_put_name(out, t->functions[i]->name, SIZE_MAX);
 		fputc('\n', out);

@@ -96,7 +96,8 @@ def lines_of(output):
 
 
 def spell_out(lines):
-    """--raw without numbers: each sample's stack in words, and the mappings."""
+    """--raw without numbers: each sample's stack in words, and the mappings. Times are told in other
+    words."""
     places, mappings, samples, part = {}, {}, [], ""
     for line in lines:
         part = line if line in ("Locations", "Mappings", "Samples:") else part
@@ -108,7 +109,7 @@ def spell_out(lines):
         elif part == "Mappings" and (found := re.match(r"(\d+): (.*)$", line)):
             # What pprof makes up where there is none.
             mappings[found[1]] = "" if found[2].strip() == "0x0/0x0/0x0" else found[2]
-        elif line not in ("Locations", "Mappings"):
+        elif line not in ("Locations", "Mappings") and not line.startswith(("Time: ", "Duration: ")):
             samples.append(line)
 
     def place(number):

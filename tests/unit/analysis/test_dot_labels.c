@@ -161,22 +161,6 @@ static void test_numbers(void **state)
 	assert_lacks(text, "99");
 }
 
-/* A key's unit may be known only when some of its numbers were counted. */
-static void test_late_unit(void **state)
-{
-	struct view_options options = fixture_options();
-	struct fixture *f = *state;
-	cleanup(freep) char *text = NULL;
-
-	options.trim = false;
-	fixture_label(f, fixture_stack(f, "main", 10), "bytes", NULL, 3, NULL);
-	fixture_label(f, fixture_stack(f, "main", 5), "bytes", NULL, 4, "kilobytes");
-	text = fixture_view(f, &view_dot, &options);
-	assert_contains(text, "[label=\"3kB\"");
-	assert_contains(text, "[label=\"4kB\"");
-	assert_int_equal(count_parts(text, "box3d"), 2);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -189,7 +173,6 @@ int main(void)
 		TEST(test_base_label),
 		TEST(test_few_numbers),
 		TEST(test_numbers),
-		TEST(test_late_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

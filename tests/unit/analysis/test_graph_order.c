@@ -36,11 +36,11 @@ static void test_order(void **state)
 	graph_free(g);
 }
 
-/* Of one name and weight: by their objects, and those without come last, as pprof has them. */
+/* Of one name and weight: by their objects. */
 static void test_namesakes_in_order(void **state)
 {
 	struct graph_options options = {.wants_calls = true, .tells_objects = true};
-	static const char *const objects[] = {"", "libz.so", "liba.so"};
+	static const char *const objects[] = {"libz.so", "liba.so", ""};
 	struct fixture *f = *state;
 	struct graph *g;
 
@@ -59,10 +59,10 @@ static void test_namesakes_in_order(void **state)
 	graph_free(g);
 }
 
-/* Before that by what they weigh with their callees, then by their lines, as texts. */
+/* Before that by what they weigh with their callees, then by their lines. */
 static void test_namesakes_by_line(void **state)
 {
-	static const uint32_t lines[] = {9, 10, 7}, sorted[] = {7, 10, 9};
+	static const uint32_t lines[] = {9, 10, 7}, sorted[] = {7, 9, 10};
 	struct graph_options options = {.wants_calls = true, .tells_objects = true};
 	struct fixture *f = *state;
 	uint32_t callee = fixture_frame(f, "callee");

@@ -20,12 +20,18 @@ struct worker {
 	struct worker_instruction *answer;
 };
 
-static int ask(void *context, const struct worker_range *range, uint32_t flags,
-	       struct answer_code *ret)
+static struct worker *asked; /* what answers object_code() */
+
+/* In place of the one that asks an image worker. */
+int object_code(struct object *o, const struct worker_range *range, uint32_t flags,
+		struct answer_code *ret)
 {
-	struct worker *w = context;
+	struct worker *w = asked;
 	uint32_t n = 0;
 
+	(void)o;
+	if (!w)
+		return OBJECT_E_NONE;
 	assert_int_equal(flags, WORKER_INTEL);
 	assert_true(range->start < range->end && range->end - range->start <= WORKER_CODE_MAX);
 	free(w->answer);
@@ -39,25 +45,15 @@ static int ask(void *context, const struct worker_range *range, uint32_t flags,
 	return 0;
 }
 
-static int refuse(void *context, const struct worker_range *range, uint32_t flags,
-		  struct answer_code *ret)
-{
-	(void)flags;
-	(void)context;
-	(void)range;
-	(void)ret;
-	return 3;
-}
-
 static void test_long(void **state)
 {
 	const struct worker_range range = {START, START + 2 * WORKER_CODE_MAX + 10};
 	struct worker w = {.end = UINT64_MAX};
 	struct code_list list = {0};
-	const struct code_row *row;
 
 	(void)state;
-	assert_int_equal(code_list_add(&list, &range, WORKER_INTEL, ask, &w), 0);
+	asked = &w;
+	assert_int_equal(code_list_add(&list, NULL, &range, WORKER_INTEL), 0);
 	assert_int_equal(w.n_questions, 3);
 	assert_int_equal(list.n, (range.end - range.start + SIZE - 1) / SIZE);
 	for (size_t i = 0; i < list.n; i++) {
@@ -65,11 +61,6 @@ static void test_long(void **state)
 		assert_string_equal(list.rows[i].text, "nop");
 		assert_string_equal(list.rows[i].file, i & 1 ? "a.c" : "b.c");
 	}
-	row = code_list_find(&list, START + 2 * SIZE + 1);
-	assert_ptr_equal(row, &list.rows[2]);
-	assert_null(code_list_find(&list, START - 1));
-	assert_ptr_equal(code_list_find(&list, START), &list.rows[0]);
-	assert_null(code_list_find(&list, list.rows[list.n - 1].address + SIZE));
 	free(w.answer);
 	code_list_deinit(&list);
 }
@@ -81,10 +72,11 @@ static void test_end(void **state)
 	struct code_list list = {0};
 
 	(void)state;
-	assert_null(code_list_find(&list, START));
-	assert_int_equal(code_list_add(&list, &range, WORKER_INTEL, ask, &w), 0);
+	asked = &w;
+	assert_int_equal(code_list_add(&list, NULL, &range, WORKER_INTEL), 0);
 	assert_int_equal(list.n, 2);
-	assert_int_equal(code_list_add(&list, &range, 0, refuse, NULL), 3);
+	asked = NULL;
+	assert_int_equal(code_list_add(&list, NULL, &range, 0), OBJECT_E_NONE);
 	free(w.answer);
 	code_list_deinit(&list);
 }
