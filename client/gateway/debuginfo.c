@@ -267,19 +267,19 @@ static int debuginfo_receive(struct debuginfo *d)
 	debuginfo_drop_source(&d->deadline);
 	r = fetcher_receive(d->fetcher, &fd, &why);
 	switch (r) {
-	case FETCHER_E_OK:
+	case FETCH_DONE:
 		r = debuginfo_store(d, id, fd);
 		break;
-	case FETCHER_E_NONE:
+	case FETCH_NONE:
 		d->n_none++;
 		note_answer(d, id);
 		break;
-	case FETCHER_E_REFUSED:
+	case FETCH_REFUSED:
 		d->n_none++;
 		log_warning("debug file %s: not used: %s", id_text(id).text, why.text);
 		note_answer(d, id);
 		break;
-	case FETCHER_E_FAILED:
+	case FETCH_FAILED:
 		note_failure(d, id, why.text);
 		break;
 	}
@@ -342,7 +342,7 @@ static int begin_fetch(struct debuginfo *d)
 		if (!debuginfo_should_fetch(d, id))
 			continue;
 		r = fetcher_send(d->fetcher, id->bytes, id->length, &why);
-		if (r == FETCHER_E_OK)
+		if (r == FETCH_DONE)
 			return debuginfo_await_answer(d);
 		if (r < 0)
 			return r;

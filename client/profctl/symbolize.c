@@ -39,36 +39,14 @@ static int option_debuginfod(const char *name, const char *url, void *to,
 	return 0;
 }
 
-static int option_symbolize_profile(const char *name, const char *path, void *to,
-				    struct usage_message *message)
-{
-	const char **profile = to;
-
-	(void)name;
-	if (*profile)
-		return usage_error(message, "only one PROFILE can be given; '%s' is the second",
-				   path);
-	*profile = path;
-	return 0;
-}
-
-/* An empty one is none. */
-static int option_symbolize_output(const char *name, const char *path, void *to,
-				   struct usage_message *message)
-{
-	(void)name, (void)message;
-	*(const char **)to = path;
-	return 0;
-}
-
 int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret,
 		    struct usage_message *message)
 {
 	const struct option_row rows[] = {
 		{0, "lines", option_flag, &ret->want_lines, NULL},
 		{0, "debuginfod", option_debuginfod, ret, NULL},
-		{'o', "output", option_symbolize_output, &ret->output, "-o is given twice"},
-		{0, NULL, option_symbolize_profile, &ret->profile, NULL},
+		{'o', "output", option_text, &ret->output, "-o is given twice"},
+		{0, NULL, option_text, &ret->profile, "only one PROFILE can be given"},
 		{0},
 	};
 	int r;
@@ -77,9 +55,9 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 	r = options_parse(rows, argc, argv, message);
 	if (r)
 		return r;
-	if (!ret->profile || !*ret->profile)
+	if (!ret->profile)
 		return usage_error(message, "no PROFILE given; - is standard input");
-	if (!ret->output || !*ret->output)
+	if (!ret->output)
 		return usage_error(message, "no output file: use -o FILE");
 	return 0;
 }
@@ -104,11 +82,12 @@ static int symbolize_fetch(void *context, const uint8_t *id, size_t length, cons
 		return -1;
 	snprintf(text, sizeof(text), "fetching debug files for %.100s", path);
 	progress_show(&s->progress, PROGRESS_UNKNOWN, text);
-	r = fetcher_get(s->fetcher, id, length, &fd, &message);
+	r = fetcher_send(s->fetcher, id, length, &message)
+		    ?: fetcher_receive(s->fetcher, &fd, &message);
 	progress_clear(&s->progress);
-	if (r == FETCHER_E_FAILED && !s->n_failed)
+	if (r > FETCH_NONE && !s->n_failed)
 		profctl_complain(s->context, STATUS_FAILED, "%s", message.text);
-	s->n_failed = r == FETCHER_E_FAILED ? s->n_failed + 1 : 0;
+	s->n_failed = r > FETCH_NONE ? s->n_failed + 1 : 0;
 	return r ? -1 : fd;
 }
 
