@@ -241,14 +241,6 @@ static int option_convert_to(const char *name, const char *text, void *to,
 			   text);
 }
 
-static int option_convert_output(const char *name, const char *path, void *to,
-				 struct usage_message *message)
-{
-	return option_text(name, path, to, message)
-		       ? usage_error(message, "the output file's name is empty")
-		       : 0;
-}
-
 static int option_convert_input(const char *name, const char *path, void *to,
 				struct usage_message *message)
 {
@@ -264,7 +256,7 @@ static int convert_parse(int argc, char *const *argv, struct convert_arguments *
 {
 	const struct option_row rows[] = {
 		{'t', "to", option_convert_to, ret, NULL},
-		{'o', "output", option_convert_output, &ret->output, NULL},
+		{'o', "output", option_text, &ret->output, NULL},
 		{0, NULL, option_convert_input, ret, NULL},
 		{0},
 	};
