@@ -454,7 +454,7 @@ static int family_watch(struct family *f, int pidfd)
 	return r < 0 ? r : 0;
 }
 
-int family_serve(struct family *f, pid_t pid, int *ret_status)
+int family_serve(struct family *f, pid_t pid, int *ret_status, struct family_totals *ret_totals)
 {
 	cleanup(closep) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int r;
@@ -468,6 +468,7 @@ int family_serve(struct family *f, pid_t pid, int *ret_status)
 	if (r < 0)
 		return error_origin(r);
 	*ret_status = f->status;
+	*ret_totals = f->totals;
 	return 0;
 }
 
@@ -515,9 +516,4 @@ void family_free(struct family *f)
 const char *family_socket(const struct family *f)
 {
 	return f->socket;
-}
-
-void family_get_totals(const struct family *f, struct family_totals *ret)
-{
-	*ret = f->totals;
 }
