@@ -270,7 +270,6 @@ int fetcher_receive(struct fetcher *f, int *ret_fd, struct fetcher_message *mess
 struct fetcher_parts {
 	int all[N_HTTP_PARTS];
 	size_t n;
-	uint32_t bits;
 };
 
 static void parts_deinit(struct fetcher_parts *parts)
@@ -279,20 +278,18 @@ static void parts_deinit(struct fetcher_parts *parts)
 		close(parts->all[i]);
 }
 
-static int http_add_part(struct fetcher_parts *parts, enum http_part part, const uint8_t *data,
-			 size_t length)
+static int http_add_part(struct fetcher_parts *parts, const uint8_t *data, size_t length)
 {
 	int fd = memory_file_of("profd-http", data, length);
 
 	if (fd < 0)
 		return error_origin(fd);
 	parts->all[parts->n++] = fd;
-	parts->bits |= 1u << part;
 	return FETCH_DONE;
 }
 
 /* Handed over as memory: who speaks to the server may not read the file. */
-static int http_add_file(struct fetcher_parts *parts, enum http_part part, const char *path,
+static int http_add_file(struct fetcher_parts *parts, const char *path,
 			 struct fetcher_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
@@ -301,7 +298,7 @@ static int http_add_file(struct fetcher_parts *parts, enum http_part part, const
 	int r;
 
 	if (!path || !*path)
-		return FETCH_DONE;
+		return http_add_part(parts, NULL, 0);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	r = fd < 0 ? -errno : read_end(fd, PEM_MAX, &data, &length);
 	if (r == -ENOMEM)
@@ -309,20 +306,9 @@ static int http_add_file(struct fetcher_parts *parts, enum http_part part, const
 	if (r)
 		return fetcher_refuse(message, FETCH_FAILED, "%.100s: %s", path,
 				      strerrordesc_np(-r));
-	return http_add_part(parts, part, data, length);
-}
-
-static int http_make_parts(struct fetcher_parts *parts, const struct http_request *request,
-			   struct fetcher_message *message)
-{
-	int r = FETCH_DONE;
-
-	if (request->body)
-		r = http_add_part(parts, HTTP_PART_BODY, request->body, request->length);
-	return r ?:
-	       http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message) ?:
-	       http_add_file(parts, HTTP_PART_KEY, request->key, message) ?:
-	       http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
+	if (!length)
+		return fetcher_refuse(message, FETCH_FAILED, "%.100s: the file is empty", path);
+	return http_add_part(parts, data, length);
 }
 
 int http_send(struct fetcher *f, const struct http_request *request,
@@ -331,7 +317,8 @@ int http_send(struct fetcher *f, const struct http_request *request,
 	cleanup(parts_deinit) struct fetcher_parts parts = {0};
 	struct http_request_packet packet = {
 		.magic = FETCH_MAGIC,
-		.flags = request->is_insecure ? HTTP_FLAG_INSECURE : 0,
+		.flags = (request->is_insecure ? HTTP_FLAG_INSECURE : 0) |
+			 (request->body ? HTTP_FLAG_POST : 0),
 		.timeout_ms = request->timeout_ms,
 		.max_bytes = request->max_bytes,
 	};
@@ -343,10 +330,12 @@ int http_send(struct fetcher *f, const struct http_request *request,
 				      HTTP_URL_MAX);
 	memcpy(packet.url, request->url, length);
 	packet.length = (uint32_t)length;
-	r = http_make_parts(&parts, request, message);
+	r = http_add_part(&parts, request->body, request->length) ?:
+	    http_add_file(&parts, request->certificate, message) ?:
+	    http_add_file(&parts, request->key, message) ?:
+	    http_add_file(&parts, request->authorities, message);
 	if (r)
 		return r;
-	packet.parts = parts.bits;
 	f->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
 	f->max_bytes = request->max_bytes;
 	return fetcher_ask(f, &packet, sizeof(packet), parts.all, parts.n, message);
