@@ -85,14 +85,11 @@ static int call_receive(const struct context *context, int fd, int timeout_ms, u
 
 static int complain_exchange(const struct context *context, int r)
 {
-	if (r == UNIXSOCK_E_TIMEOUT)
-		return profctl_complain(context, STATUS_NO_DAEMON,
-					"profd at %s does not answer in time; see its log",
-					context->socket);
-	if (r == UNIXSOCK_E_CLOSED)
-		return profctl_complain(context, STATUS_NO_DAEMON,
-					"profd at %s closed the connection; see its log",
-					context->socket);
+	if (r == UNIXSOCK_E_TIMEOUT || r == UNIXSOCK_E_CLOSED)
+		return profctl_complain(context, STATUS_NO_DAEMON, "profd at %s %s; see its log",
+					context->socket,
+					r == UNIXSOCK_E_CLOSED ? "closed the connection"
+							       : "does not answer in time");
 	if (r == UNIXSOCK_E_TOO_LARGE)
 		return profctl_complain(context, STATUS_FAILED,
 					"protocol error: the server at %s is not profd",

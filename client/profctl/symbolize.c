@@ -114,13 +114,6 @@ static int open_debuginfod(struct source *s, const struct symbolize_arguments *a
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int complain_memory(const struct context *context, const char *path, int error)
-{
-	if (error == -ENOMEM)
-		return profctl_complain(context, STATUS_FAILED, "%s: out of memory", path);
-	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
-}
-
 /* Returns an exit status; *ret only with STATUS_DONE. */
 static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
@@ -133,7 +126,7 @@ static int symbolize_read_input(const struct context *context, const char *path,
 	r = profile_file_read(path, ret, &message);
 	memory_unboundp(&bound);
 	if (r < 0)
-		return complain_memory(context, path, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(context,
 					r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
@@ -154,7 +147,7 @@ static int symbolize_write_output(const struct context *context, const char *pat
 	r = output_make(p, OUTPUT_PPROF, &data, &length);
 	memory_unboundp(&bound);
 	if (r)
-		return complain_memory(context, path, r);
+		return memory_complain(context, r);
 	return output_write(context, STATUS_FAILED, path, data, length);
 }
 
@@ -189,7 +182,7 @@ static int symbolize_add_names(struct context *context, const struct symbolize_a
 	progress_clear(&source.progress);
 	fetcher_free(source.fetcher);
 	if (r < 0)
-		return complain_memory(context, arguments->profile, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(
 			context, STATUS_FAILED,
