@@ -46,9 +46,9 @@ struct fetch_answer {
 /* Of an answer that is no success: what people read of it. */
 #define HTTP_COMPLAINT_MAX (UINT64_C(64) << 10)
 
-/* The files of a request, by their bits; sent in this order. */
+/* The files of a request, which has all of them in this order; empty ones are none. */
 enum http_part {
-	HTTP_PART_BODY,        /* what is posted; without it, it is a GET */
+	HTTP_PART_BODY,        /* what is posted */
 	HTTP_PART_CERTIFICATE, /* of the client, PEM */
 	HTTP_PART_KEY,
 	HTTP_PART_AUTHORITIES, /* that vouch for servers, PEM; else those of the system */
@@ -57,11 +57,11 @@ enum http_part {
 
 enum http_flag {
 	HTTP_FLAG_INSECURE = 1, /* whoever the server is */
+	HTTP_FLAG_POST = 2,     /* else it is a GET */
 };
 
 struct http_request_packet {
 	uint32_t magic;
-	uint32_t parts; /* bits */
 	uint32_t flags;
 	uint32_t length; /* of the URL */
 	uint64_t timeout_ms;

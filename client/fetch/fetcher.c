@@ -3,7 +3,7 @@
  * A profd-gateway of our own fetches one thing at a time: files by build id, or URLs. It is started
  * by the first request, and again by one that finds that it has ended since its last answer.
  * Between two requests there is a process or none; while one is_asked, it owes an answer. Each way
- * in which it can fail, a death and a malformed answer included, leads to gateway_child_fail(): the
+ * in which it can fail, a death and a malformed answer included, leads to fetcher_fail(): the
  * process is ended, and the next request starts another.
  *
  * What it answers may be a stranger's doing. Of build ids, only a read-only regular file of a
@@ -23,7 +23,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "client/fetch/http.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/helper/child.h"
@@ -44,27 +43,17 @@
 _Static_assert(FETCH_SOCKET_FD == CHILD_FIRST_FD, "descriptors of the gateway");
 _Static_assert(N_HTTP_PARTS <= FD_PACKET_FDS_MAX, "parts of a request");
 
-struct gateway_child {
-	const char *mode; /* its first argument; borrowed */
+struct fetcher {
+	bool is_http;
 	char *path, *urls, *cache_directory;
 	struct child child;
 	int socket; /* our end; -1: none */
 	bool is_asked;
+	uint64_t until_ns, max_bytes; /* of what was asked by HTTP */
 };
 
-/* Starts nothing yet. *g is to be given to gateway_child_deinit() in any case. */
-static int gateway_child_init(struct gateway_child *g, const char *mode,
-			      const struct fetcher_options *options)
-{
-	int r;
-
-	*g = (struct gateway_child){.mode = mode, .child = CHILD_NONE, .socket = -1};
-	r = options->path ? text_copy(&g->path, options->path)
-			  : program_path("PROFD_GATEWAY", "profd-gateway", &g->path);
-	return r ?:
-	       text_copy(&g->urls, options->urls) ?:
-	       text_copy(&g->cache_directory, options->cache_directory);
-}
+#define fetcher_refuse(message, outcome, ...) \
+	(snprintf((message)->text, sizeof((message)->text), __VA_ARGS__), (outcome))
 
 /* All that says how a gateway with a cache directory works, but for its arguments. */
 static const char *const kept[] = {
@@ -74,130 +63,110 @@ static const char *const kept[] = {
 };
 
 /* Returns 0 or negative errno, which is the program's unless it is -ENOMEM. */
-static int gateway_child_start(struct gateway_child *g)
+static int fetcher_start(struct fetcher *f)
 {
-	char *const argv[] = {(char *)(uintptr_t) "profd-gateway", (char *)(uintptr_t)g->mode,
-			      (char *)(uintptr_t)(g->cache_directory ? "--cache-directory" : NULL),
-			      g->cache_directory, NULL};
+	char *const argv[] = {(char *)(uintptr_t) "profd-gateway",
+			      (char *)(uintptr_t)(f->is_http ? "--http" : "--fetch"),
+			      (char *)(uintptr_t)(f->cache_directory ? "--cache-directory" : NULL),
+			      f->cache_directory, NULL};
 	static const int type = SOCK_SEQPACKET;
 	cleanup(freep) char **environment = NULL;
 	cleanup(freep) char *urls = NULL;
 
-	if (g->urls && text_print(&urls, "%s%s", URLS_VARIABLE, g->urls))
+	if (f->urls && text_print(&urls, "%s%s", URLS_VARIABLE, f->urls))
 		return -ENOMEM;
-	return child_environment(&environment, g->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
+	return child_environment(&environment, f->cache_directory ? kept : NULL, ARRAY_SIZE(kept),
 				 urls)
-		       ?: child_start(&g->child,
+		       ?: child_start(&f->child,
 				      &(struct child_program){
-					      .path = g->path,
+					      .path = f->path,
 					      .argv = argv,
 					      .environment = environment,
 					      .sockets = &type,
 					      .n_sockets = 1,
 				      },
-				      &g->socket);
+				      &f->socket);
 }
 
 /* Returns what waitpid(2) says of its end; 0: unknown. */
-static int gateway_child_end(struct gateway_child *g)
+static int fetcher_end(struct fetcher *f)
 {
 	int status = 0;
 
-	closep(&g->socket);
-	g->socket = -1;
-	g->is_asked = false;
+	closep(&f->socket);
+	f->socket = -1;
+	f->is_asked = false;
 	/* Where it became another user, and we may not signal that, the socket has to do. */
-	if (!child_reap(&g->child, END_MS, &status)) {
-		kill(g->child.pid, SIGKILL);
-		(void)!child_reap(&g->child, KILLED_MS, &status);
+	if (!child_reap(&f->child, END_MS, &status)) {
+		kill(f->child.pid, SIGKILL);
+		(void)!child_reap(&f->child, KILLED_MS, &status);
 	}
-	closep(&g->child.pidfd);
-	g->child = CHILD_NONE;
+	closep(&f->child.pidfd);
+	f->child = CHILD_NONE;
 	return status;
 }
 
-static void gateway_child_deinit(struct gateway_child *g)
+/* It is of no use any more: ends it. The message: how it ended, or @what it does. FETCH_FAILED. */
+static int fetcher_fail(struct fetcher *f, const char *what, struct fetcher_message *message)
 {
-	(void)!gateway_child_end(g);
-	free(g->path);
-	free(g->urls);
-	free(g->cache_directory);
-}
-
-/* It is of no use any more: ends it. @why: how it ended, or @what it does. FETCHER_E_FAILED. */
-static int gateway_child_fail(struct gateway_child *g, const char *what, char why[FETCH_TEXT_MAX])
-{
-	int status = gateway_child_end(g);
+	int status = fetcher_end(f);
 
 	if (WIFSIGNALED(status))
-		snprintf(why, FETCH_TEXT_MAX, "profd-gateway was killed by signal %d",
-			 WTERMSIG(status));
-	else if (WIFEXITED(status) && WEXITSTATUS(status))
-		snprintf(why, FETCH_TEXT_MAX, "profd-gateway ended with status %d",
-			 WEXITSTATUS(status));
-	else
-		snprintf(why, FETCH_TEXT_MAX, "profd-gateway %s", what);
-	return FETCHER_E_FAILED;
+		return fetcher_refuse(message, FETCH_FAILED,
+				      "profd-gateway was killed by signal %d", WTERMSIG(status));
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return fetcher_refuse(message, FETCH_FAILED, "profd-gateway ended with status %d",
+				      WEXITSTATUS(status));
+	return fetcher_refuse(message, FETCH_FAILED, "profd-gateway %s", what);
 }
 
-/* Blocks only for starting the program. FETCHER_E_OK, _FAILED or negative errno; @why as above. */
-static int gateway_child_send(struct gateway_child *g, const void *request, size_t size,
-			      const int *fds, size_t n_fds, char why[FETCH_TEXT_MAX])
+/* Blocks only for starting the program. FETCH_DONE, _FAILED or negative errno. */
+static int fetcher_ask(struct fetcher *f, const void *request, size_t size, const int *fds,
+		       size_t n_fds, struct fetcher_message *message)
 {
-	int r = FETCHER_E_OK;
+	int r = FETCH_DONE;
 
-	if (g->is_asked)
+	if (f->is_asked)
 		return error_origin(-EBUSY);
 	for (unsigned attempt = 0; attempt < 2; attempt++) {
-		if (!g->child.pid && (r = gateway_child_start(g))) {
-			if (r == -ENOMEM)
-				return error_origin(r);
-			snprintf(why, FETCH_TEXT_MAX, "cannot start %.150s: %s", g->path,
-				 strerrordesc_np(-r));
-			return FETCHER_E_FAILED;
+		if (!f->child.pid && (r = fetcher_start(f)))
+			return r == -ENOMEM ? error_origin(r)
+					    : fetcher_refuse(message, FETCH_FAILED,
+							     "cannot start %.150s: %s", f->path,
+							     strerrordesc_np(-r));
+		if (!fd_packet_send(f->socket, request, size, fds, n_fds, MSG_DONTWAIT)) {
+			f->is_asked = true;
+			return FETCH_DONE;
 		}
-		if (!fd_packet_send(g->socket, request, size, fds, n_fds, MSG_DONTWAIT)) {
-			g->is_asked = true;
-			return FETCHER_E_OK;
-		}
-		r = gateway_child_fail(g, "does not accept requests", why);
+		r = fetcher_fail(f, "does not accept requests", message);
 	}
 	return r;
 }
 
 /*
  * Waits for the answer until CLOCK_MONOTONIC is @until_ns. One without a file is a success, too.
- * *ret_files is to be given to fd_packet_deinit() in any case. FETCHER_E_OK or _FAILED.
+ * *ret_files is to be given to fd_packet_deinit() in any case. Returns its outcome.
  */
-static int gateway_child_receive(struct gateway_child *g, uint64_t until_ns,
-				 struct fetch_answer *ret, struct fd_packet *ret_files,
-				 char why[FETCH_TEXT_MAX])
+static int fetcher_await(struct fetcher *f, uint64_t until_ns, struct fetch_answer *ret,
+			 struct fd_packet *ret_files, struct fetcher_message *message)
 {
 	ret_files->n_fds = 0;
-	if (!g->is_asked) {
-		snprintf(why, FETCH_TEXT_MAX, "nothing was asked");
-		return FETCHER_E_FAILED;
-	}
-	if (!fd_packet_await(g->socket, until_ns))
-		return gateway_child_fail(g, "does not answer", why);
-	if (fd_packet_receive(g->socket, ret, sizeof(*ret), 0, ret_files))
-		return gateway_child_fail(g, "ended without an answer", why);
+	if (!f->is_asked)
+		return fetcher_refuse(message, FETCH_FAILED, "nothing was asked");
+	if (!fd_packet_await(f->socket, until_ns))
+		return fetcher_fail(f, "does not answer", message);
+	if (fd_packet_receive(f->socket, ret, sizeof(*ret), 0, ret_files))
+		return fetcher_fail(f, "ended without an answer", message);
 	if (ret_files->length != sizeof(*ret) || ret->magic != FETCH_MAGIC ||
 	    ret->outcome >= N_FETCH_OUTCOMES)
-		return gateway_child_fail(g, "sent a malformed answer", why);
-	g->is_asked = false;
+		return fetcher_fail(f, "sent a malformed answer", message);
+	f->is_asked = false;
+	memcpy(message->text, ret->text, sizeof(message->text));
 	/* What servers say is nothing for somebody's terminal. */
-	ret->text[sizeof(ret->text) - 1] = '\0';
-	utf8_make_harmless(ret->text);
-	return FETCHER_E_OK;
+	message->text[sizeof(message->text) - 1] = '\0';
+	utf8_make_harmless(message->text);
+	return (int)ret->outcome;
 }
-
-/* --- files by build id --------------------------------------------------------------------------
- */
-
-struct fetcher {
-	struct gateway_child gateway;
-};
 
 int fetcher_new(struct fetcher **ret, const struct fetcher_options *options)
 {
@@ -206,7 +175,14 @@ int fetcher_new(struct fetcher **ret, const struct fetcher_options *options)
 
 	if (!f)
 		return error_origin(-ENOMEM);
-	r = gateway_child_init(&f->gateway, "--fetch", options);
+	f->is_http = options->is_http;
+	f->child = CHILD_NONE;
+	f->socket = -1;
+	r = options->path ? text_copy(&f->path, options->path)
+			  : program_path("PROFD_GATEWAY", "profd-gateway", &f->path);
+	r = r ?:
+	    text_copy(&f->urls, options->urls) ?:
+	    text_copy(&f->cache_directory, options->cache_directory);
 	if (!r)
 		*ret = steal_ptr(&f);
 	return r;
@@ -216,40 +192,43 @@ void fetcher_free(struct fetcher *f)
 {
 	if (!f)
 		return;
-	gateway_child_deinit(&f->gateway);
+	(void)!fetcher_end(f);
+	free(f->path);
+	free(f->urls);
+	free(f->cache_directory);
 	free(f);
 }
 
 void fetcher_stop(struct fetcher *f)
 {
-	(void)!gateway_child_end(&f->gateway);
+	(void)!fetcher_end(f);
 }
 
 int fetcher_fd(const struct fetcher *f)
 {
-	return f->gateway.is_asked ? f->gateway.socket : -1;
+	return f->is_asked ? f->socket : -1;
 }
 
 int fetcher_pid(const struct fetcher *f)
 {
-	return (int)f->gateway.child.pid;
+	return (int)f->child.pid;
 }
+
+/* --- files by build id ------------------------------------------------------------------------ */
 
 int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 		 struct fetcher_message *message)
 {
 	struct fetch_request request = {.magic = FETCH_MAGIC, .length = (uint32_t)length};
 
-	if (!length || length > FETCH_ID_MAX) {
-		snprintf(message->text, sizeof(message->text),
-			 "there are no build ids of %zu bytes", length);
-		return FETCHER_E_FAILED;
-	}
+	if (!length || length > FETCH_ID_MAX)
+		return fetcher_refuse(message, FETCH_FAILED, "there are no build ids of %zu bytes",
+				      length);
 	memcpy(request.id, id, length);
-	return gateway_child_send(&f->gateway, &request, sizeof(request), NULL, 0, message->text);
+	return fetcher_ask(f, &request, sizeof(request), NULL, 0, message);
 }
 
-/* Returns FETCHER_E_OK, _REFUSED, or _FAILED: it is not even what a gateway would send. */
+/* Returns FETCH_DONE, _REFUSED, or _FAILED: it is not even what a gateway would send. */
 static int fetcher_check_file(int fd, struct fetcher_message *message)
 {
 	unsigned char magic[SELFMAG];
@@ -258,88 +237,39 @@ static int fetcher_check_file(int fd, struct fetcher_message *message)
 
 	if (flags < 0 || (flags & O_ACCMODE) != O_RDONLY || (flags & O_PATH) ||
 	    fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return FETCHER_E_FAILED;
-	if ((uint64_t)st.st_size > FETCH_FILE_MAX) {
-		snprintf(message->text, sizeof(message->text), "it is larger than %llu bytes",
-			 (unsigned long long)FETCH_FILE_MAX);
-		return FETCHER_E_REFUSED;
-	}
+		return FETCH_FAILED;
+	if ((uint64_t)st.st_size > FETCH_FILE_MAX)
+		return fetcher_refuse(message, FETCH_REFUSED, "it is larger than %llu bytes",
+				      (unsigned long long)FETCH_FILE_MAX);
 	if (pread(fd, magic, sizeof(magic), 0) != sizeof(magic) ||
-	    memcmp(magic, ELFMAG, sizeof(magic)) != 0) {
-		snprintf(message->text, sizeof(message->text),
-			 "what the server sent is no ELF file");
-		return FETCHER_E_REFUSED;
-	}
-	return FETCHER_E_OK;
+	    memcmp(magic, ELFMAG, sizeof(magic)) != 0)
+		return fetcher_refuse(message, FETCH_REFUSED,
+				      "what the server sent is no ELF file");
+	return FETCH_DONE;
 }
 
 int fetcher_receive(struct fetcher *f, int *ret_fd, struct fetcher_message *message)
 {
 	cleanup(fd_packet_deinit) struct fd_packet files;
 	struct fetch_answer answer;
-	int r;
+	int r = fetcher_await(f, UINT64_MAX, &answer, &files, message);
 
-	if (gateway_child_receive(&f->gateway, UINT64_MAX, &answer, &files, message->text))
-		return FETCHER_E_FAILED;
-	if (answer.outcome == FETCH_NONE)
-		return FETCHER_E_NONE;
-	if (answer.outcome != FETCH_DONE) {
-		memcpy(message->text, answer.text, sizeof(message->text));
-		return answer.outcome == FETCH_REFUSED ? FETCHER_E_REFUSED : FETCHER_E_FAILED;
-	}
+	if (r)
+		return r;
 	r = fetcher_check_file(files.n_fds == 1 ? files.fds[0] : -1, message);
-	if (r == FETCHER_E_FAILED)
-		(void)!gateway_child_fail(&f->gateway, "sends no file where it should",
-					  message->text);
-	if (r == FETCHER_E_OK)
+	if (r == FETCH_FAILED)
+		return fetcher_fail(f, "sends no file where it should", message);
+	if (!r)
 		*ret_fd = steal_fd(&files.fds[0]);
 	return r;
 }
 
-int fetcher_get(struct fetcher *f, const uint8_t *id, size_t length, int *ret_fd,
-		struct fetcher_message *message)
-{
-	int r = fetcher_send(f, id, length, message) ?: fetcher_receive(f, ret_fd, message);
-
-	return r == FETCHER_E_REFUSED ? FETCHER_E_FAILED : r;
-}
-
-/* --- HTTP ----------------------------------------------------------------------------------------
- */
-struct http {
-	struct gateway_child gateway;
-	uint64_t until_ns, max_bytes; /* of what was asked */
-};
-
-#define http_fail(message, ...) \
-	(snprintf((message)->text, sizeof((message)->text), __VA_ARGS__), HTTP_E_FAILED)
-
-int http_new(struct http **ret, const char *path)
-{
-	cleanup(http_freep) struct http *h = calloc(1, sizeof(*h));
-	int r;
-
-	if (!h)
-		return error_origin(-ENOMEM);
-	r = gateway_child_init(&h->gateway, "--http", &(struct fetcher_options){.path = path});
-	if (!r)
-		*ret = steal_ptr(&h);
-	return r;
-}
-
-void http_free(struct http *h)
-{
-	if (!h)
-		return;
-	gateway_child_deinit(&h->gateway);
-	free(h);
-}
+/* --- HTTP ------------------------------------------------------------------------------------- */
 
 /* The files of a request: ours. */
 struct fetcher_parts {
 	int all[N_HTTP_PARTS];
 	size_t n;
-	uint32_t bits;
 };
 
 static void parts_deinit(struct fetcher_parts *parts)
@@ -348,21 +278,19 @@ static void parts_deinit(struct fetcher_parts *parts)
 		close(parts->all[i]);
 }
 
-static int http_add_part(struct fetcher_parts *parts, enum http_part part, const uint8_t *data,
-			 size_t length)
+static int http_add_part(struct fetcher_parts *parts, const uint8_t *data, size_t length)
 {
 	int fd = memory_file_of("profd-http", data, length);
 
 	if (fd < 0)
 		return error_origin(fd);
 	parts->all[parts->n++] = fd;
-	parts->bits |= 1u << part;
-	return HTTP_E_OK;
+	return FETCH_DONE;
 }
 
 /* Handed over as memory: who speaks to the server may not read the file. */
-static int http_add_file(struct fetcher_parts *parts, enum http_part part, const char *path,
-			 struct http_message *message)
+static int http_add_file(struct fetcher_parts *parts, const char *path,
+			 struct fetcher_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
@@ -370,35 +298,27 @@ static int http_add_file(struct fetcher_parts *parts, enum http_part part, const
 	int r;
 
 	if (!path || !*path)
-		return HTTP_E_OK;
+		return http_add_part(parts, NULL, 0);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	r = fd < 0 ? -errno : read_end(fd, PEM_MAX, &data, &length);
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		return http_fail(message, "%.100s: %s", path, strerrordesc_np(-r));
-	return http_add_part(parts, part, data, length);
+		return fetcher_refuse(message, FETCH_FAILED, "%.100s: %s", path,
+				      strerrordesc_np(-r));
+	if (!length)
+		return fetcher_refuse(message, FETCH_FAILED, "%.100s: the file is empty", path);
+	return http_add_part(parts, data, length);
 }
 
-static int http_make_parts(struct fetcher_parts *parts, const struct http_request *request,
-			   struct http_message *message)
-{
-	int r = HTTP_E_OK;
-
-	if (request->body)
-		r = http_add_part(parts, HTTP_PART_BODY, request->body, request->length);
-	return r ?:
-	       http_add_file(parts, HTTP_PART_CERTIFICATE, request->certificate, message) ?:
-	       http_add_file(parts, HTTP_PART_KEY, request->key, message) ?:
-	       http_add_file(parts, HTTP_PART_AUTHORITIES, request->authorities, message);
-}
-
-int http_send(struct http *h, const struct http_request *request, struct http_message *message)
+int http_send(struct fetcher *f, const struct http_request *request,
+	      struct fetcher_message *message)
 {
 	cleanup(parts_deinit) struct fetcher_parts parts = {0};
 	struct http_request_packet packet = {
 		.magic = FETCH_MAGIC,
-		.flags = request->is_insecure ? HTTP_FLAG_INSECURE : 0,
+		.flags = (request->is_insecure ? HTTP_FLAG_INSECURE : 0) |
+			 (request->body ? HTTP_FLAG_POST : 0),
 		.timeout_ms = request->timeout_ms,
 		.max_bytes = request->max_bytes,
 	};
@@ -406,42 +326,35 @@ int http_send(struct http *h, const struct http_request *request, struct http_me
 	int r;
 
 	if (length > HTTP_URL_MAX)
-		return http_fail(message, "the URL is longer than %u bytes", HTTP_URL_MAX);
+		return fetcher_refuse(message, FETCH_FAILED, "the URL is longer than %u bytes",
+				      HTTP_URL_MAX);
 	memcpy(packet.url, request->url, length);
 	packet.length = (uint32_t)length;
-	r = http_make_parts(&parts, request, message);
+	r = http_add_part(&parts, request->body, request->length) ?:
+	    http_add_file(&parts, request->certificate, message) ?:
+	    http_add_file(&parts, request->key, message) ?:
+	    http_add_file(&parts, request->authorities, message);
 	if (r)
 		return r;
-	packet.parts = parts.bits;
-	r = gateway_child_send(&h->gateway, &packet, sizeof(packet), parts.all, parts.n,
-			       message->text);
-	if (r)
-		return r == FETCHER_E_FAILED ? HTTP_E_FAILED : r;
-	h->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
-	h->max_bytes = request->max_bytes;
-	return HTTP_E_OK;
+	f->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
+	f->max_bytes = request->max_bytes;
+	return fetcher_ask(f, &packet, sizeof(packet), parts.all, parts.n, message);
 }
 
-int http_receive(struct http *h, struct http_answer *ret, struct http_message *message)
+int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_message *message)
 {
 	cleanup(fd_packet_deinit) struct fd_packet files;
 	struct fetch_answer answer;
 	uint64_t max_bytes, length;
+	int r = fetcher_await(f, f->until_ns, &answer, &files, message);
 
-	if (gateway_child_receive(&h->gateway, h->until_ns, &answer, &files, message->text))
-		return HTTP_E_FAILED;
-	if (answer.outcome != FETCH_DONE) {
-		memcpy(message->text, answer.text, sizeof(message->text));
-		return HTTP_E_FAILED;
-	}
-	max_bytes = answer.status == 200 || h->max_bytes > HTTP_COMPLAINT_MAX ? h->max_bytes
+	if (r)
+		return FETCH_FAILED; /* _NONE and _REFUSED are of files by build id */
+	max_bytes = answer.status == 200 || f->max_bytes > HTTP_COMPLAINT_MAX ? f->max_bytes
 									      : HTTP_COMPLAINT_MAX;
 	if (files.n_fds != 1 || files.is_cut || !memory_file_is_sealed(files.fds[0], &length) ||
-	    length > max_bytes || lseek(files.fds[0], 0, SEEK_SET) < 0) {
-		(void)!gateway_child_fail(&h->gateway, "sends no body where it should",
-					  message->text);
-		return HTTP_E_FAILED;
-	}
+	    length > max_bytes || lseek(files.fds[0], 0, SEEK_SET) < 0)
+		return fetcher_fail(f, "sends no body where it should", message);
 	*ret = (struct http_answer){.status = answer.status, .fd = steal_fd(&files.fds[0])};
-	return HTTP_E_OK;
+	return FETCH_DONE;
 }

@@ -3,12 +3,14 @@
 #define PROFD_CLIENT_FETCH_FETCHER_H
 
 /*
- * Debug files from debuginfod servers (debuginfod(8)), by build id, for a program that may hold
- * capabilities: it does not speak to servers itself, but starts profd-gateway for that, which drops
- * all it holds first, and hands back open files. What comes is as untrusted as any ELF file.
+ * Debug files from debuginfod servers (debuginfod(8)) by build id, and HTTP requests, for a program
+ * that may hold capabilities: it does not speak to servers itself, but starts profd-gateway for
+ * that, which drops all it holds first, and hands back open files. What comes is a stranger's.
  *
- * Not thread-safe; starts nothing before the first question.
+ * One question at a time; several at once take several fetchers. Not thread-safe; starts nothing
+ * before the first question.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +21,7 @@ struct fetcher;
 
 struct fetcher_options {
 	const char *path; /* of profd-gateway; NULL: found as worker.h finds the image worker */
+	bool is_http;     /* for HTTP requests; else for debug files, to which the rest applies */
 	const char *urls; /* of servers, separated by blanks; NULL: those of $DEBUGINFOD_URLS */
 	/*
 	 * NULL: files are kept in the user's own cache, which other programs share, and the user's
@@ -27,12 +30,6 @@ struct fetcher_options {
 	 * question; the environment says no more than which proxies there are.
 	 */
 	const char *cache_directory;
-};
-
-enum {
-	FETCHER_E_OK,
-	FETCHER_E_NONE,   /* no server has it */
-	FETCHER_E_FAILED, /* the message says why: no server answers, no gateway ... */
 };
 
 struct fetcher_message {
@@ -46,32 +43,55 @@ void fetcher_free(struct fetcher *f);
 DEFINE_CLEANUP(struct fetcher *, fetcher_free)
 
 /*
- * The debug file of build id @id. *ret_fd: read-only, a regular file, the caller's. Blocks until
- * the servers have answered, which may take minutes. Returns FETCHER_E_* or negative errno;
- * @message is written for FETCHER_E_FAILED.
+ * A question, and then its answer. All of these return an enum fetch_outcome or negative errno
+ * (-EBUSY where another question was not answered); after FETCH_REFUSED and FETCH_FAILED the
+ * message says why: no server answers, no gateway, nothing was asked ...
  */
-int fetcher_get(struct fetcher *f, const uint8_t *id, size_t length, int *ret_fd,
-		struct fetcher_message *message);
 
-/*
- * The same in two steps, for an event loop. fetcher_send() asks: FETCHER_E_OK, _FAILED or negative
- * errno; never blocks, but for starting the program. fetcher_fd() is readable when
- * fetcher_receive() will not block; -1: nothing was asked. That also returns FETCHER_E_REFUSED, and
- * FETCHER_E_FAILED where nothing was asked.
- */
-enum {
-	/* A server has a file, but it is no ELF file, or larger than 2 GiB. For fetcher_get(), this
-	 * is FETCHER_E_FAILED. */
-	FETCHER_E_REFUSED = FETCHER_E_FAILED + 1,
-};
-
+/* For the debug file of build id @id. Never blocks, but for starting the program. */
 int fetcher_send(struct fetcher *f, const uint8_t *id, size_t length,
 		 struct fetcher_message *message);
+/* Readable when fetcher_receive() will not block; -1: nothing was asked. */
 int fetcher_fd(const struct fetcher *f);
+/*
+ * Blocks until the servers have answered, which may take minutes. *ret_fd: read-only, a regular
+ * file that begins as an ELF file, the caller's. FETCH_REFUSED: a server has one that is none, or
+ * is too large.
+ */
 int fetcher_receive(struct fetcher *f, int *ret_fd, struct fetcher_message *message);
 /* Ends its process and forgets what was asked; it takes some ms, 3 s at most. */
 void fetcher_stop(struct fetcher *f);
 /* Its process, or 0: for tests. */
 int fetcher_pid(const struct fetcher *f);
+
+/*
+ * Both http:// and https:// URLs, redirections among them, proxies of the environment (but for this
+ * host itself).
+ */
+struct http_request {
+	const char *url;
+	const uint8_t *body; /* what is posted; NULL: nothing, it is a GET */
+	size_t length;
+	uint64_t timeout_ms; /* for all of it */
+	uint64_t max_bytes;  /* of the answer's body */
+	/* For https, paths of PEM files, which are read here, by whoever we are; "" or NULL: none.
+	 */
+	const char *certificate, *key, *authorities;
+	bool is_insecure; /* whoever the server is */
+};
+
+struct http_answer {
+	unsigned status; /* 200 ... */
+	int fd;          /* the body: read-only memory, at its beginning; the caller's */
+};
+
+/* Blocks only for starting the program. The message says nothing of the URL. */
+int http_send(struct fetcher *f, const struct http_request *request,
+	      struct fetcher_message *message);
+/*
+ * Blocks until the answer is there, a little longer than the request's timeout at most. One of
+ * whatever status is FETCH_DONE.
+ */
+int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_message *message);
 
 #endif

@@ -7,16 +7,17 @@
 #include "client/gateway/debug_cache.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <fts.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 #include "common/text_print.h"
 
@@ -24,7 +25,6 @@
 #define SUFFIX        ".debug"
 #define NAME_SIZE     (sizeof("ab/" SUFFIX) + 2 * DEBUG_CACHE_ID_MAX)
 #define FILE_NAME_MAX ((int)(sizeof(SUFFIX) - 1 + 2 * (DEBUG_CACHE_ID_MAX - 1)))
-#define N_OPEN_DIRS   8 /* nftw(3) */
 
 struct debug_cache {
 	char *directory;
@@ -65,13 +65,26 @@ static int debug_cache_open_files(struct debug_cache *c)
 	return c->files < 0 ? DEBUG_CACHE_E_UNUSABLE : DEBUG_CACHE_E_OK;
 }
 
-/* --- what lies there ----------------------------------------------------------------------------
- */
+/* --- what lies there -------------------------------------------------------------------------- */
+
+/* A walk that follows no link but the one that @root may be; NULL: no memory. */
+static FTS *debug_cache_walk(char *root)
+{
+	char *const roots[] = {root, NULL};
+
+	return fts_open(roots, FTS_COMFOLLOW | FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+}
+
+static void fts_closep(FTS **tree)
+{
+	if (*tree)
+		fts_close(*tree);
+}
 
 struct debug_cache_entry {
 	char name[NAME_SIZE]; /* below .build-id */
 	uint64_t bytes;
-	struct timespec used; /* stored or read */
+	uint64_t used_ns; /* stored or read; Unix time */
 };
 
 struct debug_cache_entries {
@@ -88,78 +101,57 @@ static bool debug_cache_is_hex(const char *text, size_t length)
 	return true;
 }
 
-static bool is_debug_file_name(const char *name)
+/* Names of two levels, as they are made here: ab/cdef0123.debug. */
+static bool is_debug_file(const FTSENT *entry)
 {
-	size_t length = strlen(name), suffix = strlen(SUFFIX);
+	const FTSENT *dir = entry->fts_parent;
+	size_t length = entry->fts_namelen, suffix = strlen(SUFFIX);
 
-	return length > suffix && length <= FILE_NAME_MAX &&
-	       strcmp(name + length - suffix, SUFFIX) == 0 &&
-	       debug_cache_is_hex(name, length - suffix);
+	return entry->fts_level == 2 && entry->fts_info == FTS_F && dir->fts_namelen == 2 &&
+	       debug_cache_is_hex(dir->fts_name, 2) && length > suffix && length <= FILE_NAME_MAX &&
+	       strcmp(entry->fts_name + length - suffix, SUFFIX) == 0 &&
+	       debug_cache_is_hex(entry->fts_name, length - suffix);
 }
 
-static bool timespec_is_later(const struct timespec *a, const struct timespec *b)
+static uint64_t timespec_ns(const struct timespec *t)
 {
-	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+	return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec;
 }
 
-static int debug_cache_add_entry(struct debug_cache_entries *e, const char *dir, const char *name,
-				 const struct stat *st)
+static int debug_cache_add_entry(struct debug_cache_entries *e, const FTSENT *file)
 {
+	const struct stat *st = file->fts_statp;
 	struct debug_cache_entry *entry;
 
 	if (room_make(&e->all, &e->size, e->n + 1, sizeof(*e->all)))
 		return -ENOMEM;
 	entry = &e->all[e->n++];
-	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", dir, FILE_NAME_MAX, name);
+	snprintf(entry->name, sizeof(entry->name), "%.2s/%.*s", file->fts_parent->fts_name,
+		 FILE_NAME_MAX, file->fts_name);
 	entry->bytes = (uint64_t)st->st_blocks * 512;
 	/* relatime(mount(8)) sets the time of reading once a day, which is often enough. */
-	entry->used = timespec_is_later(&st->st_atim, &st->st_mtim) ? st->st_atim : st->st_mtim;
+	entry->used_ns = timespec_ns(&st->st_atim);
+	if (entry->used_ns < timespec_ns(&st->st_mtim))
+		entry->used_ns = timespec_ns(&st->st_mtim);
 	e->bytes += entry->bytes;
 	return 0;
 }
 
-static void dir_closep(DIR **d)
-{
-	if (*d)
-		closedir(*d);
-}
-
-/* Opens a directory for readdir(3); NULL: it is none. */
-static DIR *debug_cache_list_dir(int at, const char *name)
-{
-	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-
-	if (!d && fd >= 0)
-		close(fd);
-	return d;
-}
-
-static int debug_cache_scan_dir(const struct debug_cache *c, const char *dir,
-				struct debug_cache_entries *ret)
-{
-	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, dir);
-	const struct dirent *entry;
-	struct stat st;
-	int r = 0;
-
-	while (!r && d && (entry = readdir(d)))
-		if (is_debug_file_name(entry->d_name) &&
-		    fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(st.st_mode))
-			r = debug_cache_add_entry(ret, dir, entry->d_name, &st);
-	return r;
-}
-
 static int debug_cache_scan(const struct debug_cache *c, struct debug_cache_entries *ret)
 {
-	cleanup(dir_closep) DIR *d = debug_cache_list_dir(c->files, ".");
-	const struct dirent *entry;
+	cleanup(fts_closep) FTS *tree = NULL;
+	char root[32];
+	FTSENT *entry;
 	int r = 0;
 
-	while (!r && d && (entry = readdir(d)))
-		if (strlen(entry->d_name) == 2 && debug_cache_is_hex(entry->d_name, 2))
-			r = debug_cache_scan_dir(c, entry->d_name, ret);
+	snprintf(root, sizeof(root), "/proc/self/fd/%d", c->files);
+	tree = debug_cache_walk(root);
+	while (!r && tree && (entry = fts_read(tree))) {
+		if (is_debug_file(entry))
+			r = debug_cache_add_entry(ret, entry);
+		else if (entry->fts_level == 2)
+			fts_set(tree, entry, FTS_SKIP);
+	}
 	return r;
 }
 
@@ -167,9 +159,7 @@ static int debug_cache_compare_use(const void *a, const void *b)
 {
 	const struct debug_cache_entry *x = a, *y = b;
 
-	if (timespec_is_later(&x->used, &y->used))
-		return 1;
-	return timespec_is_later(&y->used, &x->used) ? -1 : strcmp(x->name, y->name);
+	return order_of(x->used_ns, y->used_ns) ?: strcmp(x->name, y->name);
 }
 
 /* Removes files until @bytes more may be there. */
@@ -192,8 +182,7 @@ static int debug_cache_make_room(struct debug_cache *c, uint64_t bytes)
 	return r;
 }
 
-/* --- the interface ------------------------------------------------------------------------------
- */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 int debug_cache_open(struct debug_cache **ret, const char *directory, uint64_t max_bytes)
 {
@@ -272,26 +261,16 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	return DEBUG_CACHE_E_OK;
 }
 
-static int debug_cache_remove_path(const char *path, const struct stat *st, int flag,
-				   struct FTW *at)
-{
-	(void)st, (void)flag, (void)at;
-	(void)!remove(path);
-	return 0;
-}
-
 void debug_cache_sweep(struct debug_cache *c)
 {
-	cleanup(dir_closep) DIR *d = debug_cache_list_dir(AT_FDCWD, c->directory);
-	const struct dirent *entry;
+	cleanup(fts_closep) FTS *tree = debug_cache_walk(c->directory);
+	FTSENT *entry;
 
-	while (d && (entry = readdir(d))) {
-		cleanup(freep) char *path = NULL;
-
-		if (strncmp(entry->d_name, FETCH_PREFIX, strlen(FETCH_PREFIX)) != 0)
-			continue;
-		if (!text_print(&path, "%s/%s", c->directory, entry->d_name))
-			(void)!nftw(path, debug_cache_remove_path, N_OPEN_DIRS,
-				    FTW_DEPTH | FTW_PHYS);
+	while (tree && (entry = fts_read(tree))) {
+		if (entry->fts_level == 1 &&
+		    strncmp(entry->fts_name, FETCH_PREFIX, strlen(FETCH_PREFIX)) != 0)
+			fts_set(tree, entry, FTS_SKIP);
+		else if (entry->fts_level > 0 && entry->fts_info != FTS_D)
+			(void)!remove(entry->fts_path);
 	}
 }

@@ -100,41 +100,23 @@ static int wanted_send_request(int fd)
 {
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
-	uint8_t data[64];
+	uint8_t data[64]; /* much more than it takes */
 	size_t size;
 
 	request.verb_case = PROFD__CONTROL__REQUEST__VERB_WANTED;
 	request.wanted = &empty;
-	size = profd__control__request__get_packed_size(&request);
-	if (size > sizeof(data))
-		return error_origin(-EMSGSIZE);
-	profd__control__request__pack(&request, data);
+	size = profd__control__request__pack(&request, data);
 	return unixsock_send(fd, data, size, TIMEOUT_MS);
 }
 
-static void wanted_copy_ids(const Profd__Control__BuildIds *message, struct wanted *ret)
-{
-	ret->n = 0;
-	for (size_t i = 0; i < message->n_build_ids && ret->n < WANTED_MAX; i++) {
-		const ProtobufCBinaryData *id = &message->build_ids[i];
-		struct wanted_id *to = &ret->ids[ret->n];
-
-		if (!id->len || id->len > sizeof(to->bytes))
-			continue;
-		to->length = (uint8_t)id->len;
-		memcpy(to->bytes, id->data, id->len);
-		ret->n++;
-	}
-}
-
-static int wanted_parse_response(const uint8_t *data, size_t size, struct wanted *ret,
+static int wanted_parse_response(const uint8_t *data, size_t size, Profd__Control__Response **ret,
 				 struct wanted_message *message)
 {
 	cleanup(response_freep) Profd__Control__Response *response =
 		profd__control__response__unpack(NULL, size, data);
 
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS) {
-		wanted_copy_ids(response->build_ids, ret);
+		*ret = steal_ptr(&response);
 		return WANTED_E_OK;
 	}
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_ERROR)
@@ -144,7 +126,7 @@ static int wanted_parse_response(const uint8_t *data, size_t size, struct wanted
 	return WANTED_E_REFUSED;
 }
 
-int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *message)
+int wanted_query(const char *socket, Profd__Control__Response **ret, struct wanted_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
@@ -176,22 +158,28 @@ struct debuginfo {
 	char *socket;
 	uint64_t interval_ns;
 	sd_event_source *tick, *answer, *deadline; /* the last two while something is fetched */
-	struct wanted wanted;
-	size_t next; /* of wanted */
-	int profd;   /* WANTED_E_* as it was told last; -1: nothing yet */
+	Profd__Control__Response *wanted; /* its build ids; NULL: nothing was answered yet */
+	size_t next;                      /* of them */
+	int profd;                        /* WANTED_E_* as it was told last; -1: nothing yet */
 	uint64_t n_files, n_none, n_failed;
 };
 
 struct id_text {
-	char text[2 * WANTED_ID_MAX + 1];
+	char text[2 * FETCH_ID_MAX + 1];
 };
 
-static struct id_text id_text(const struct wanted_id *id)
+/* The last one that was taken from the list. */
+static const ProtobufCBinaryData *debuginfo_current(const struct debuginfo *d)
+{
+	return &d->wanted->build_ids->build_ids[d->next - 1];
+}
+
+static struct id_text id_text(const ProtobufCBinaryData *id)
 {
 	struct id_text text;
 
-	for (size_t i = 0; i < id->length; i++)
-		snprintf(text.text + 2 * i, 3, "%02x", id->bytes[i]);
+	for (size_t i = 0; i < id->len; i++)
+		snprintf(text.text + 2 * i, 3, "%02x", id->data[i]);
 	return text;
 }
 
@@ -214,14 +202,13 @@ static void debuginfo_notify_status(const struct debuginfo *d)
 		   d->n_files, d->n_none, d->n_failed);
 }
 
-/* --- one fetch ----------------------------------------------------------------------------------
- */
+/* --- one fetch -------------------------------------------------------------------------------- */
 
 static int begin_fetch(struct debuginfo *d);
 
-static void note_failure(struct debuginfo *d, const struct wanted_id *id, const char *why)
+static void note_failure(struct debuginfo *d, const ProtobufCBinaryData *id, const char *why)
 {
-	uint64_t rest_ns = attempts_failed(&d->attempts, id->bytes, id->length,
+	uint64_t rest_ns = attempts_failed(&d->attempts, id->data, id->len,
 					   clock_ns(CLOCK_MONOTONIC));
 
 	d->n_failed++;
@@ -229,14 +216,14 @@ static void note_failure(struct debuginfo *d, const struct wanted_id *id, const 
 		    why, rest_ns / NS_PER_S);
 }
 
-static void note_answer(struct debuginfo *d, const struct wanted_id *id)
+static void note_answer(struct debuginfo *d, const ProtobufCBinaryData *id)
 {
-	attempts_answered(&d->attempts, id->bytes, id->length, clock_ns(CLOCK_MONOTONIC));
+	attempts_answered(&d->attempts, id->data, id->len, clock_ns(CLOCK_MONOTONIC));
 }
 
-static int debuginfo_store(struct debuginfo *d, const struct wanted_id *id, int fd)
+static int debuginfo_store(struct debuginfo *d, const ProtobufCBinaryData *id, int fd)
 {
-	int r = debug_cache_store(d->cache, id->bytes, id->length, fd);
+	int r = debug_cache_store(d->cache, id->data, id->len, fd);
 
 	if (r < 0)
 		return r;
@@ -254,10 +241,9 @@ static int debuginfo_store(struct debuginfo *d, const struct wanted_id *id, int 
 	return 0;
 }
 
-/* What came of the fetch of the last one that was taken from the list. */
 static int debuginfo_receive(struct debuginfo *d)
 {
-	const struct wanted_id *id = &d->wanted.ids[d->next - 1];
+	const ProtobufCBinaryData *id = debuginfo_current(d);
 	cleanup(closep) int fd = -1;
 	struct fetcher_message why;
 	int r;
@@ -267,19 +253,19 @@ static int debuginfo_receive(struct debuginfo *d)
 	debuginfo_drop_source(&d->deadline);
 	r = fetcher_receive(d->fetcher, &fd, &why);
 	switch (r) {
-	case FETCHER_E_OK:
+	case FETCH_DONE:
 		r = debuginfo_store(d, id, fd);
 		break;
-	case FETCHER_E_NONE:
+	case FETCH_NONE:
 		d->n_none++;
 		note_answer(d, id);
 		break;
-	case FETCHER_E_REFUSED:
+	case FETCH_REFUSED:
 		d->n_none++;
 		log_warning("debug file %s: not used: %s", id_text(id).text, why.text);
 		note_answer(d, id);
 		break;
-	case FETCHER_E_FAILED:
+	case FETCH_FAILED:
 		note_failure(d, id, why.text);
 		break;
 	}
@@ -306,7 +292,7 @@ static int handle_deadline(sd_event_source *source, uint64_t usec, void *userdat
 	debuginfo_drop_source(&d->answer);
 	debuginfo_drop_source(&d->deadline);
 	fetcher_stop(d->fetcher);
-	note_failure(d, &d->wanted.ids[d->next - 1], "it takes too long");
+	note_failure(d, debuginfo_current(d), "it takes too long");
 	debuginfo_notify_status(d);
 	return 0;
 }
@@ -322,27 +308,26 @@ static int debuginfo_await_answer(struct debuginfo *d)
 	return r < 0 ? error_origin(r) : 0;
 }
 
-static bool debuginfo_should_fetch(const struct debuginfo *d, const struct wanted_id *id)
+static bool debuginfo_should_fetch(const struct debuginfo *d, const ProtobufCBinaryData *id)
 {
-	return id->length >= DEBUG_CACHE_ID_MIN &&
-	       attempts_may_query_id(&d->attempts, id->bytes, id->length,
-				     clock_ns(CLOCK_MONOTONIC)) &&
-	       !debug_cache_has(d->cache, id->bytes, id->length);
+	return id->len >= DEBUG_CACHE_ID_MIN && id->len <= FETCH_ID_MAX &&
+	       attempts_may_query_id(&d->attempts, id->data, id->len, clock_ns(CLOCK_MONOTONIC)) &&
+	       !debug_cache_has(d->cache, id->data, id->len);
 }
 
 /* Begins with the next one of the list; when there is none, the fetcher is not needed. */
 static int begin_fetch(struct debuginfo *d)
 {
-	while (d->next < d->wanted.n &&
+	while (d->next < d->wanted->build_ids->n_build_ids &&
 	       attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC))) {
-		const struct wanted_id *id = &d->wanted.ids[d->next++];
+		const ProtobufCBinaryData *id = &d->wanted->build_ids->build_ids[d->next++];
 		struct fetcher_message why;
 		int r;
 
 		if (!debuginfo_should_fetch(d, id))
 			continue;
-		r = fetcher_send(d->fetcher, id->bytes, id->length, &why);
-		if (r == FETCHER_E_OK)
+		r = fetcher_send(d->fetcher, id->data, id->len, &why);
+		if (r == FETCH_DONE)
 			return debuginfo_await_answer(d);
 		if (r < 0)
 			return r;
@@ -352,8 +337,7 @@ static int begin_fetch(struct debuginfo *d)
 	return 0;
 }
 
-/* --- the next list ---------------------------------------------------------------------------
- */
+/* --- the next list --------------------------------------------------------------------------- */
 
 /* A line when it changes, not every ten seconds. */
 static void debuginfo_log_profd(struct debuginfo *d, int outcome,
@@ -377,7 +361,9 @@ static int debuginfo_query_profd(struct debuginfo *d)
 
 	if (d->answer || !attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC)))
 		return 0;
-	d->next = d->wanted.n = 0;
+	response_freep(&d->wanted);
+	d->wanted = NULL;
+	d->next = 0;
 	r = wanted_query(d->socket, &d->wanted, &message);
 	if (r < 0)
 		return r;
@@ -400,8 +386,7 @@ static int handle_tick(sd_event_source *source, uint64_t usec, void *userdata)
 	return debuginfo_end_handler(d, r);
 }
 
-/* --- the interface ------------------------------------------------------------------------------
- */
+/* --- the interface ---------------------------------------------------------------------------- */
 
 int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *cache,
 		  const struct debuginfo_options *options)
@@ -439,6 +424,7 @@ void debuginfo_free(struct debuginfo *d)
 	debuginfo_drop_source(&d->answer);
 	debuginfo_drop_source(&d->deadline);
 	fetcher_free(d->fetcher);
+	response_freep(&d->wanted);
 	free(d->socket);
 	sd_event_unref(d->loop);
 	free(d);

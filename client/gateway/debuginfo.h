@@ -14,6 +14,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
+#include "control.pb-c.h"
 
 struct debug_cache;
 struct debuginfo;
@@ -54,19 +55,6 @@ struct urls_message {
 int urls_join(char *const *list, char **ret, struct urls_message *message);
 
 /* What profd is asked for over its control socket: which debug files it wants. */
-#define WANTED_MAX    256u /* more are not taken */
-#define WANTED_ID_MAX 63u  /* bytes; longer ones are left out */
-
-struct wanted_id {
-	uint8_t length;
-	uint8_t bytes[WANTED_ID_MAX];
-};
-
-struct wanted {
-	size_t n;
-	struct wanted_id ids[WANTED_MAX];
-};
-
 struct wanted_message {
 	char text[200]; /* one line */
 };
@@ -77,7 +65,11 @@ enum {
 	WANTED_E_REFUSED, /* it answers, but not this: the message says why */
 };
 
-/* Takes 2 s at most, if profd does not answer. Returns WANTED_E_* or negative errno. */
-int wanted_query(const char *socket, struct wanted *ret, struct wanted_message *message);
+/*
+ * Takes 2 s at most, if profd does not answer. *ret is the caller's and has build_ids, of whatever
+ * lengths. Returns WANTED_E_* or negative errno.
+ */
+int wanted_query(const char *socket, Profd__Control__Response **ret,
+		 struct wanted_message *message);
 
 #endif

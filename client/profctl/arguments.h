@@ -48,13 +48,10 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__Lis
 	       bool *ret_json, struct usage_message *message);
 
 struct collect_arguments {
-	const char *service; /* "": not given */
-	uint64_t session;    /* or 0 */
-	int64_t pid;         /* or 0 */
-	uint64_t since_ns, until_ns;
+	Profd__Control__Collect request;
 	enum output_format format;
 	const char *output; /* "": the default of the format */
-	bool stored, json;
+	bool json;
 };
 
 int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_arguments *ret,
@@ -90,9 +87,8 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		 struct usage_message *message);
 
 struct top_arguments {
-	Profd__Control__TargetKind target;
-	int64_t pid;
-	const char *service;
+	int64_t pid;         /* or 0 */
+	const char *service; /* or "" */
 	uint64_t interval_ns;
 	uint64_t rows; /* 0: not given */
 	bool once, json;

@@ -3,6 +3,9 @@
  * A request is packed, sent over a connection of its own, and answered by one packet; what
  * `collect` answers is followed by a file, in packets of its own. While profd works on it, a line
  * on the terminal says since when.
+ *
+ * A session is started, and then held by a request of its own that stays unanswered. A window is
+ * what `collect` answers that takes it; what profd complains of then is for the caller to tell.
  */
 #include "client/profctl/call.h"
 
@@ -14,11 +17,14 @@
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/options.h"
 #include "common/packet.h"
+#include "common/profile/pprof.h"
 #include "common/unixsock.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
 #define PIECE_MS      200 /* of waiting */
+#define UNPACKED_MAX  ((size_t)1 << 30)
 
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
@@ -79,14 +85,11 @@ static int call_receive(const struct context *context, int fd, int timeout_ms, u
 
 static int complain_exchange(const struct context *context, int r)
 {
-	if (r == UNIXSOCK_E_TIMEOUT)
-		return profctl_complain(context, STATUS_NO_DAEMON,
-					"profd at %s does not answer in time; see its log",
-					context->socket);
-	if (r == UNIXSOCK_E_CLOSED)
-		return profctl_complain(context, STATUS_NO_DAEMON,
-					"profd at %s closed the connection; see its log",
-					context->socket);
+	if (r == UNIXSOCK_E_TIMEOUT || r == UNIXSOCK_E_CLOSED)
+		return profctl_complain(context, STATUS_NO_DAEMON, "profd at %s %s; see its log",
+					context->socket,
+					r == UNIXSOCK_E_CLOSED ? "closed the connection"
+							       : "does not answer in time");
 	if (r == UNIXSOCK_E_TOO_LARGE)
 		return profctl_complain(context, STATUS_FAILED,
 					"protocol error: the server at %s is not profd",
@@ -222,4 +225,90 @@ int call_collect(const struct context *context, const Profd__Control__Collect *c
 	if (!r)
 		*ret = steal_ptr(&response);
 	return r;
+}
+
+/* --- held sessions ---------------------------------------------------------------------------- */
+
+int held_start(const struct context *context, Profd__Control__Start *start, struct held *ret)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Hold hold = PROFD__CONTROL__HOLD__INIT;
+	const struct call begin = {PROFD__CONTROL__REQUEST__VERB_START, start,
+				   PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
+	const struct call keep = {PROFD__CONTROL__REQUEST__VERB_HOLD, &hold,
+				  PROFD__CONTROL__RESPONSE__RESULT_OK, CALL_SHORT_MS};
+	struct usage_message message;
+	int fd, r;
+
+	start->held = true;
+	r = call_daemon(context, &begin, &response);
+	if (r)
+		return r;
+	if (option_session("", response->text, &hold.id, &message))
+		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
+	r = call_send(context, &keep, &fd);
+	if (r)
+		return r;
+	*ret = (struct held){hold.id, fd};
+	return STATUS_DONE;
+}
+
+void held_stop(const struct context *context, const struct held *held)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
+	const struct call call = {PROFD__CONTROL__REQUEST__VERB_STOP, &stop,
+				  PROFD__CONTROL__RESPONSE__RESULT_PATHS, CALL_LONG_MS};
+	struct context quiet = *context;
+	char complaint[COMPLAINT_SIZE];
+
+	quiet.kept = complaint;
+	stop.which_case = PROFD__CONTROL__STOP__WHICH_ID;
+	stop.id = held->id;
+	call_daemon(&quiet, &call, &response);
+}
+
+bool held_has_ended(const struct held *held)
+{
+	cleanup(freep) uint8_t *answer = NULL;
+	size_t size;
+
+	return !unixsock_receive(held->fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size);
+}
+
+void held_deinit(struct held *held)
+{
+	closep(&held->fd);
+	held->fd = -1;
+}
+
+int take_window(const struct context *context, uint64_t session, struct taken *ret)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	cleanup(freep) uint8_t *data = NULL;
+	struct context quiet = *context;
+	struct profile_message message;
+	int r;
+
+	*ret = (struct taken){0};
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
+	collect.session = session;
+	collect.take = true;
+	quiet.progress = false;
+	quiet.kept = ret->trouble;
+	r = call_collect(&quiet, &collect, CALL_SHORT_MS, &response, &data);
+	if (r)
+		return r == STATUS_NO_DAEMON ? TAKE_E_GONE : TAKE_E_LATER;
+	ret->lost = response->collected->dropped + response->collected->lost;
+	ret->more = response->collected->more;
+	ret->over = response->collected->over;
+	if (!response->collected->bytes)
+		return TAKE_E_OK;
+	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, &ret->profile,
+		       &message);
+	if (r)
+		profctl_complain(&quiet, STATUS_FAILED, "profd sent an invalid profile: %s",
+				 r > 0 ? message.text : error_describe(r));
+	return r ? TAKE_E_BAD : TAKE_E_OK;
 }

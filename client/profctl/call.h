@@ -2,8 +2,12 @@
 #ifndef PROFD_PROFCTL_CALL_H
 #define PROFD_PROFCTL_CALL_H
 
-/* One request to the daemon and its response, with all that can go wrong told to the user. */
+/*
+ * One request to the daemon and its response, with all that can go wrong told to the user; sessions
+ * that are held by a request; and windows of a live one.
+ */
 #include "client/profctl/profctl.h"
+#include "common/profile/profile.h"
 #include "control.pb-c.h"
 
 /* How long a request may take: answers from memory, and those that wait for a disk. */
@@ -43,5 +47,41 @@ static inline void response_freep(Profd__Control__Response **response)
 	if (*response)
 		profd__control__response__free_unpacked(*response, NULL);
 }
+
+/* A session that ends with us, however we end: profd notices within a second. */
+struct held {
+	uint64_t id;
+	int fd; /* readable when the session has ended, or profd has gone */
+};
+
+#define HELD_NONE ((struct held){.fd = -1})
+
+/* Opens what @start asks for, as a held session. STATUS_DONE, or as call_daemon(). */
+int held_start(const struct context *context, Profd__Control__Start *start, struct held *ret);
+/* Ends it, and what it has is there to be taken. Says nothing. */
+void held_stop(const struct context *context, const struct held *held);
+/* Its fd is readable: whether it has ended by itself, as its process has; else profd has gone. */
+bool held_has_ended(const struct held *held);
+/* Lets it go, if there is one. */
+void held_deinit(struct held *held);
+
+struct taken {
+	struct profile *profile; /* the caller's; NULL: there was no sample */
+	uint64_t lost;           /* samples of the session, since it began, that nobody is given */
+	bool more;               /* samples wait already, to be taken next */
+	bool over;               /* it has ended, and there is nothing left to take */
+	char trouble[COMPLAINT_SIZE]; /* why nothing was taken */
+};
+
+enum {
+	TAKE_E_OK,
+	TAKE_E_LATER, /* profd refuses for now */
+	TAKE_E_GONE,  /* profd does not answer */
+	TAKE_E_BAD,   /* what it gave is of no use */
+};
+
+/* The oldest window of @session, each of which is given out once. Blocks; says nothing. TAKE_E_*.
+ */
+int take_window(const struct context *context, uint64_t session, struct taken *ret);
 
 #endif

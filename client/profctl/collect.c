@@ -31,29 +31,46 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		  struct usage_message *message)
 {
 	static const char only[] = "only one of -s, --session and -p";
+	char *service = NULL;
+	uint64_t session = 0;
+	int64_t pid = 0;
+	bool stored = false;
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{'s', "service", option_text, &ret->service, only},
-		{0, "session", option_session, &ret->session, only},
-		{'p', "pid", option_pid, &ret->pid, only},
-		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
-		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
+		{'s', "service", option_text, &service, only},
+		{0, "session", option_session, &session, only},
+		{'p', "pid", option_pid, &pid, only},
+		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->request.since_ns},
+		 NULL},
+		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->request.until_ns},
+		 NULL},
 		{0, "format", option_format, &ret->format, NULL},
 		{'o', "output", option_text, &ret->output, NULL},
-		{0, "stored", option_flag, &ret->stored, NULL},
+		{0, "stored", option_flag, &stored, NULL},
 		{0},
 	};
 	int r;
 
-	*ret = (struct collect_arguments){.service = "", .output = ""};
+	*ret = (struct collect_arguments){.request = PROFD__CONTROL__COLLECT__INIT, .output = ""};
 	r = options_parse(rows, argc, argv, message);
 	if (r)
 		return r;
-	if (ret->format == OUTPUT_LEGACY && !ret->pid)
+	if (service) {
+		ret->request.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
+		ret->request.service = service;
+	} else if (session) {
+		ret->request.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
+		ret->request.session = session;
+	} else if (pid) {
+		ret->request.which_case = PROFD__CONTROL__COLLECT__WHICH_PID;
+		ret->request.pid = pid;
+	}
+	ret->request.stored = stored;
+	if (ret->format == OUTPUT_LEGACY && !pid)
 		return usage_error(message, "a legacy profile has one process: use -p PID");
 	if (ret->json && strcmp(ret->output, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
-	return check_time_range(ret->since_ns, ret->until_ns, message);
+	return check_time_range(ret->request.since_ns, ret->request.until_ns, message);
 }
 
 /* --- what is made of it ----------------------------------------------------------------------- */
@@ -100,27 +117,9 @@ static void collect_print_json(const struct context *context,
 	json_end(&j);
 }
 
-static void fill_request(const struct collect_arguments *a, Profd__Control__Collect *ret)
-{
-	if (*a->service) {
-		ret->which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
-		ret->service = (char *)(uintptr_t)a->service;
-	} else if (a->session) {
-		ret->which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
-		ret->session = a->session;
-	} else if (a->pid) {
-		ret->which_case = PROFD__CONTROL__COLLECT__WHICH_PID;
-		ret->pid = a->pid;
-	}
-	ret->since_ns = a->since_ns;
-	ret->until_ns = a->until_ns;
-	ret->stored = a->stored;
-}
-
 int collect_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
 	struct usage_message message;
@@ -134,8 +133,7 @@ int collect_run(struct context *context, int argc, char **argv)
 	r = output_check(context, STATUS_FAILED, path, output_kinds[arguments.format].is_text);
 	if (r)
 		return r;
-	fill_request(&arguments, &collect);
-	r = call_collect(context, &collect, CALL_LONG_MS, &response, &data);
+	r = call_collect(context, &arguments.request, CALL_LONG_MS, &response, &data);
 	if (r)
 		return r;
 	length = (size_t)response->collected->bytes;

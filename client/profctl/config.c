@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon answers with its configuration as a file. As JSON that is {"section": {"key":
- * "value"}}; a list that the file gives in several lines is joined again.
+ * The daemon answers with its configuration as a file, as config_print() writes it: sections, and
+ * "key = value" in them. As JSON that is {"section": {"key": "value"}}; a list that the file gives
+ * in several lines is joined again.
  */
 #include <string.h>
 
@@ -13,39 +14,23 @@
 
 #include <errno.h>
 
-/* Cuts blanks off both ends, in place. */
-static char *trim_blanks(char *text)
-{
-	size_t length;
-
-	text += strspn(text, " \t\r");
-	length = strlen(text);
-	while (length && strchr(" \t\r", text[length - 1]))
-		text[--length] = '\0';
-	return text;
-}
-
 int config_text_to_json(const char *text, FILE *out)
 {
 	cleanup(freep) char *copy = strdup(text);
 	cleanup(freep) char *joined = malloc(strlen(text) + 1); /* room for all values at once */
 	struct json j = {.out = out};
 	const char *key = NULL; /* that was read last: its value may go on in the next line */
-	bool in_section = false;
 	char *rest = NULL;
 
 	if (!copy || !joined)
 		return error_origin(-ENOMEM);
 	json_begin_object(&j, NULL);
-	for (char *next = strtok_r(copy, "\n", &rest); next; next = strtok_r(NULL, "\n", &rest)) {
-		char *line = trim_blanks(next), *value = strchr(line, '=');
+	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *value = *line == '[' ? NULL : strstr(line, " =");
 
-		if (*line != '[' && (!value || strchr("#;", *line) || !in_section))
-			continue;
-		if (*line != '[') {
+		if (value) {
 			*value = '\0';
-			line = trim_blanks(line);
-			value = trim_blanks(value + 1);
+			value += strspn(value + 1, "= ") + 1;
 			if (key && strcmp(key, line) == 0) {
 				strcat(strcat(joined, ","), value);
 				continue;
@@ -53,14 +38,13 @@ int config_text_to_json(const char *text, FILE *out)
 		}
 		if (key)
 			json_text(&j, key, joined);
-		key = *line == '[' ? NULL : line;
-		if (key) {
+		key = value ? line : NULL;
+		if (value) {
 			strcpy(joined, value);
 			continue;
 		}
-		if (in_section)
+		if (j.depth > 1)
 			json_close(&j);
-		in_section = true;
 		line[strcspn(line, "]")] = '\0';
 		json_begin_object(&j, line + 1);
 	}

@@ -1,23 +1,413 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs the checks of host_checks.c over this host, and one more: whether a profd answers. They need
- * no profd; what is found is printed as lines, or as JSON.
+ * A table of checks, each of which looks at one thing below /proc or /sys and sets its level, its
+ * finding, and what to do about it. What cannot be read is a finding, too. The verb runs them over
+ * this host, and one more: whether a profd answers, which they do not need.
  */
+#include "client/profctl/doctor.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
+
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <linux/perf_event.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
-#include "client/profctl/host_checks.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
+#include "common/bpf_features.h"
 #include "common/cleanup.h"
 #include "common/unixsock.h"
+
+#define TEXT_SIZE     8192
+#define PARANOID_FILE "sys/kernel/perf_event_paranoid"
+#define RATE_GOOD     4000
+#define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
+#define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
+
+static void check_set(struct check *c, enum check_level level, const char *remedy,
+		      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* What was found, and what to do about it: @remedy NULL: nothing. */
+static void check_set(struct check *c, enum check_level level, const char *remedy,
+		      const char *format, ...)
+{
+	va_list args;
+
+	c->level = level;
+	snprintf(c->remedy, sizeof(c->remedy), "%s", remedy ? remedy : "");
+	va_start(args, format);
+	vsnprintf(c->finding, sizeof(c->finding), format, args);
+	va_end(args);
+}
+
+/* The beginning of a file, NUL-terminated; false if there is none that we may read. */
+static bool host_read_text(int directory, const char *path, char text[TEXT_SIZE])
+{
+	cleanup(closep) int fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_SIZE - 1);
+
+	if (n < 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+static bool host_read_long(int directory, const char *path, long *ret)
+{
+	char text[TEXT_SIZE], *end;
+
+	if (!host_read_text(directory, path, text))
+		return false;
+	errno = 0;
+	*ret = strtol(text, &end, 10);
+	return errno == 0 && end != text;
+}
+
+static bool host_parse_version(const char *text, unsigned *ret)
+{
+	unsigned major, minor, patch = 0;
+
+	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) < 2)
+		return false;
+	*ret = KERNEL_VERSION_OF(major, minor, patch);
+	return true;
+}
+
+unsigned kernel_version(const char *release, const char *version, const char *signature)
+{
+	const char *text;
+	unsigned number;
+
+	/* "Ubuntu 5.15.0-91.101-generic 5.15.131" */
+	text = signature ? strrchr(signature, ' ') : NULL;
+	if (text && host_parse_version(text + 1, &number))
+		return number;
+	text = strstr(version, "Debian ");
+	if (text && host_parse_version(text + strlen("Debian "), &number))
+		return number;
+	return host_parse_version(release, &number) ? number : 0;
+}
+
+static unsigned host_kernel_version(const struct host *host)
+{
+	char text[TEXT_SIZE];
+	bool has = host_read_text(host->proc_fd, "version_signature", text);
+
+	if (has)
+		text[strcspn(text, "\n")] = '\0';
+	return kernel_version(host->release, host->version, has ? text : NULL);
+}
+
+static void check_kernel(const struct host *host, struct check *c)
+{
+	unsigned version = host_kernel_version(host);
+
+	if (!version) {
+		check_set(c, CHECK_WARN,
+			  "its faults are not known either, so profd uses plain perf events",
+			  "Linux %s: unknown version", host->release);
+		return;
+	}
+	check_set(c, CHECK_OK, NULL, "Linux %u.%u.%u (%s), %s", VERSION_AT(version), host->release,
+		  host->machine);
+}
+
+/* The fault of kernel versions that profd must keep away from. */
+static void check_faults(const struct host *host, struct check *c)
+{
+	unsigned v = host_kernel_version(host);
+	bool fixed = v < KERNEL_VERSION_OF(5, 19, 0) ||
+		     (v >= KERNEL_VERSION_OF(6, 1, 36) && v < KERNEL_VERSION_OF(6, 2, 0)) ||
+		     v >= KERNEL_VERSION_OF(6, 3, 10);
+
+	if (fixed)
+		check_set(c, CHECK_OK, NULL, "no known fault affects profd");
+	else
+		check_set(c, CHECK_BAD,
+			  "upgrade to 6.1.36, 6.3.10, 6.4 or newer, or run profd --source perf",
+			  "this kernel can lock up when BPF reads user memory in a perf interrupt");
+}
+
+static void check_btf(const struct host *host, struct check *c)
+{
+	cleanup(closep) int fd = openat(host->sys_fd, "kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		check_set(c, CHECK_OK, NULL,
+			  "the kernel describes its types (/sys/kernel/btf/vmlinux)");
+		return;
+	}
+	check_set(c, CHECK_WARN,
+		  "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
+		  "events",
+		  "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
+}
+
+/* What distributions brought to an older kernel counts, its version does not. */
+static void check_bpf(const struct host *host, struct check *c)
+{
+	static const char poorer[] = "profd uses plain perf events: at a higher cost, and stacks "
+				     "end where their copy ends; "
+				     "Linux 5.17 and newer have all";
+	char missing[BPF_FEATURES_TEXT_MAX];
+
+	if (bpf_features_read_missing(host->sys_fd, missing) < 0)
+		check_set(c, CHECK_WARN, poorer,
+			  "without BTF, BPF programs cannot be adapted to this kernel");
+	else if (*missing)
+		check_set(c, CHECK_WARN, poorer, "BPF of this kernel lacks %s", missing);
+	else
+		check_set(c, CHECK_OK, NULL, "BPF has all features that profd uses");
+}
+
+static void check_pmu(const struct host *host, struct check *c)
+{
+	switch (host->pmu_error) {
+	case 0:
+		check_set(c, CHECK_OK, NULL, "the CPU counts cycles");
+		break;
+	case EACCES:
+	case EPERM:
+		check_set(c, CHECK_WARN, "run profctl doctor as root",
+			  "unknown: not allowed to open a counter");
+		break;
+	default:
+		check_set(c, CHECK_WARN,
+			  "in a virtual machine: let the hypervisor pass the PMU through",
+			  "the CPU has no usable cycle counter (%s): event auto is cpu-clock",
+			  strerrordesc_np(host->pmu_error));
+	}
+}
+
+static bool capability_set(const char *status, const char *key, uint64_t *ret)
+{
+	const char *line = strstr(status, key);
+
+	if (!line)
+		return false;
+	*ret = strtoull(line + strlen(key), NULL, 16);
+	return true;
+}
+
+static void check_capabilities(const struct host *host, struct check *c)
+{
+	static const struct {
+		unsigned number;
+		const char *name;
+	} needed[] = {{CAP_BPF, "CAP_BPF"},
+		      {CAP_PERFMON, "CAP_PERFMON"},
+		      {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+		      {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"},
+		      {CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE"},
+		      {CAP_SYSLOG, "CAP_SYSLOG"}};
+	char text[TEXT_SIZE], missing[160] = "";
+	uint64_t effective, bounding;
+	bool all_effective = true;
+
+	if (!host_read_text(host->proc_fd, "self/status", text) ||
+	    !capability_set(text, "\nCapEff:", &effective) ||
+	    !capability_set(text, "\nCapBnd:", &bounding)) {
+		check_set(c, CHECK_WARN, NULL, "unknown: /proc/self/status cannot be parsed");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
+		all_effective &= effective >> needed[i].number & 1;
+		if (bounding >> needed[i].number & 1)
+			continue;
+		strcat(missing, " ");
+		strcat(missing, needed[i].name);
+	}
+	if (*missing) {
+		check_set(c, CHECK_BAD,
+			  "give the container or unit these capabilities (CapabilityBoundingSet=, "
+			  "--cap-add)",
+			  "not in the bounding set here:%s", missing);
+	} else if (!all_effective) {
+		check_set(c, CHECK_OK, "start profd with systemctl, or your own with profd --user",
+			  "you lack some capabilities that profd needs; systemd can grant them");
+	} else {
+		check_set(c, CHECK_OK, NULL, "all capabilities that profd needs");
+	}
+}
+
+static void check_paranoid(const struct host *host, struct check *c)
+{
+	long level;
+
+	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
+		check_set(c, CHECK_BAD, "use a kernel with CONFIG_PERF_EVENTS=y",
+			  "no /proc/sys/kernel/perf_event_paranoid: no perf events");
+		return;
+	}
+	check_set(c, CHECK_OK, NULL, "kernel.perf_event_paranoid = %ld%s", level,
+		  level > 2 ? ": perf events need CAP_SYS_ADMIN, which profd.service has "
+			      "while it opens "
+			      "them"
+			    : "");
+}
+
+/* What a profd without privileges can do: nothing but perf events for its user's processes. */
+static void check_user(const struct host *host, struct check *c)
+{
+	long level;
+
+	if (!host_read_long(host->proc_fd, PARANOID_FILE, &level)) {
+		check_set(c, CHECK_WARN, NULL,
+			  "without perf events, it samples only programs with libprofd");
+		return;
+	}
+	if (level <= 1)
+		check_set(c, CHECK_OK, NULL,
+			  "samples your own processes, including the kernel on their behalf");
+	else if (level == 2)
+		check_set(
+			c, CHECK_OK, "sysctl kernel.perf_event_paranoid=1 to include that",
+			"samples your own processes in user mode, not the kernel on their behalf");
+	else
+		check_set(c, CHECK_WARN,
+			  "sysctl kernel.perf_event_paranoid=2, or use the system's profd",
+			  "samples only programs with libprofd while kernel.perf_event_paranoid is "
+			  "above 2");
+}
+
+static void check_sample_rate(const struct host *host, struct check *c)
+{
+	long rate;
+
+	if (!host_read_long(host->proc_fd, "sys/kernel/perf_event_max_sample_rate", &rate))
+		check_set(c, CHECK_WARN, NULL, RATE_SYSCTL " cannot be read");
+	else if (rate >= RATE_GOOD)
+		check_set(c, CHECK_OK, NULL, RATE_SYSCTL " = %ld", rate);
+	else
+		check_set(c, CHECK_WARN,
+			  "no session can sample faster; sysctl " RATE_SYSCTL
+			  "=100000 (the kernel lowers it when interrupts take long)",
+			  RATE_SYSCTL " = %ld", rate);
+}
+
+static void check_memlock(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE];
+	uint64_t effective = 0;
+	bool is_small;
+
+	if (host_read_text(host->proc_fd, "self/status", text))
+		capability_set(text, "\nCapEff:", &effective);
+	is_small = host->memlock_bytes < (8 << 20);
+	if (host->memlock_bytes == UINT64_MAX || (effective >> CAP_IPC_LOCK & 1))
+		check_set(c, CHECK_OK, NULL, "locked memory is not limited");
+	else
+		check_set(c, is_small ? CHECK_WARN : CHECK_OK,
+			  is_small ? "LimitMEMLOCK=64M in the unit, ulimit -l, or CAP_IPC_LOCK"
+				   : NULL,
+			  "at most %s for all perf buffers together",
+			  TEXT_OF_SIZE(host->memlock_bytes));
+}
+
+static void check_kallsyms(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE];
+	long restrict_level = 0;
+
+	if (!host_read_text(host->proc_fd, "kallsyms", text) || !*text) {
+		check_set(c, CHECK_WARN,
+			  "in the unit: ProtectKernelTunables=no; or CONFIG_KALLSYMS=y",
+			  "/proc/kallsyms cannot be read: kernel frames have no names");
+		return;
+	}
+	/* Addresses that are withheld read as 0, all of them. */
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strtoull(line, NULL, 16)) {
+			check_set(c, CHECK_OK, NULL, "kernel functions have names and addresses");
+			return;
+		}
+	}
+	host_read_long(host->proc_fd, "sys/kernel/kptr_restrict", &restrict_level);
+	check_set(c, CHECK_WARN,
+		  restrict_level >= 2 ? "sysctl kernel.kptr_restrict=1, then grant CAP_SYSLOG"
+				      : "run as root, or grant CAP_SYSLOG (ProtectKernelLogs=no)",
+		  "kernel addresses read as 0 (kernel.kptr_restrict = %ld)", restrict_level);
+}
+
+static void check_lockdown(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE];
+
+	if (!host_read_text(host->sys_fd, "kernel/security/lockdown", text) ||
+	    strstr(text, "[none]"))
+		check_set(c, CHECK_OK, NULL, "the kernel is not locked down");
+	else if (strstr(text, "[integrity]"))
+		check_set(c, CHECK_OK, NULL,
+			  "locked down for integrity, which does not affect profiling");
+	else
+		check_set(c, CHECK_BAD, "boot with lockdown=integrity, or run profd --source perf",
+			  "locked down for confidentiality: BPF may not read the kernel");
+}
+
+static bool is_cgroup2(const struct host *host, const char *path)
+{
+	cleanup(closep) int fd = openat(host->sys_fd, path, O_PATH | O_CLOEXEC);
+	struct statfs fs;
+
+	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+static void check_cgroups(const struct host *host, struct check *c)
+{
+	if (is_cgroup2(host, "fs/cgroup"))
+		check_set(c, CHECK_OK, NULL, "version 2");
+	else if (is_cgroup2(host, "fs/cgroup/unified"))
+		check_set(c, CHECK_OK, NULL,
+			  "hybrid: services are known; a cgroup is sampled by its pids");
+	else
+		check_set(c, CHECK_WARN,
+			  "boot with systemd.unified_cgroup_hierarchy=1 for version 2",
+			  "version 1, or none: a cgroup is sampled by its pids");
+}
+
+size_t host_checks(const struct host *host, struct check *ret)
+{
+	static const struct {
+		const char *name;
+		void (*run)(const struct host *host, struct check *c);
+	} checks[] = {
+		{"kernel", check_kernel},
+		{"known faults", check_faults},
+		{"BTF", check_btf},
+		{"BPF", check_bpf},
+		{"PMU", check_pmu},
+		{"lockdown", check_lockdown},
+		{"capabilities", check_capabilities},
+		{"perf paranoid", check_paranoid},
+		{"profd --user", check_user},
+		{"sample rate", check_sample_rate},
+		{"locked memory", check_memlock},
+		{"kernel symbols", check_kallsyms},
+		{"cgroups", check_cgroups},
+	};
+
+	_Static_assert(ARRAY_SIZE(checks) <= HOST_CHECKS_MAX, "room for all checks");
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		ret[i] = (struct check){.name = checks[i].name};
+		checks[i].run(host, &ret[i]);
+	}
+	return ARRAY_SIZE(checks);
+}
+
+/* --- the verb --------------------------------------------------------------------------------- */
 
 static const char *const level_names[] = {"ok", "warn", "bad"};
 static const char *const level_colors[] = {"\x1b[32m", "\x1b[33m", "\x1b[31m"};

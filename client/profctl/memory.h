@@ -6,7 +6,11 @@
  * A bound on our own data while strangers' bytes are unpacked: what a profile takes in memory
  * cannot be told from its size. Programs that are started inherit it.
  */
+#include <errno.h>
 #include <sys/resource.h>
+
+#include "client/profctl/profctl.h"
+#include "common/error.h"
 
 #define MEMORY_BOUND ((rlim_t)896 << 20)
 
@@ -32,6 +36,15 @@ static inline void memory_bound(struct rlimit *ret)
 	if (!IS_SANITIZED && limit.rlim_cur > MEMORY_BOUND)
 		limit.rlim_cur = MEMORY_BOUND;
 	setrlimit(RLIMIT_DATA, &limit);
+}
+
+/* Of a negative errno. Returns the exit status. */
+static inline int memory_complain(const struct context *context, int error)
+{
+	if (error == -ENOMEM)
+		return profctl_complain(context, STATUS_FAILED,
+					"out of memory: the limit is %zu MiB", MEMORY_BOUND >> 20);
+	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
 }
 
 static inline void memory_unboundp(const struct rlimit *before)

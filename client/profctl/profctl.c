@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
-#include "client/profctl/table.h"
 #include "client/report/options.h"
 #include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/options.h"
+#include "common/utf8.h"
 
 #define LIKE_MIN 3 /* characters of a verb that may be mistyped */
 
@@ -29,18 +29,18 @@ static const struct verb *find_verb(const char *name)
 
 int profctl_complain(const struct context *context, int status, const char *format, ...)
 {
-	char text[1024];
+	char text[COMPLAINT_SIZE];
 	va_list args;
 
-	if (!context->err)
-		return status;
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	fprintf(context->err, "profctl%s%s: ", context->verb ? " " : "",
-		context->verb ? context->verb : "");
-	print_safely(context->err, text);
-	fputc('\n', context->err);
+	utf8_make_harmless(text);
+	if (context->kept)
+		strcpy(context->kept, text);
+	else
+		fprintf(context->err, "profctl%s%s: %s\n", context->verb ? " " : "",
+			context->verb ? context->verb : "", text);
 	return status;
 }
 

@@ -28,16 +28,20 @@ enum {
 	STATUS_RUN_NOT_FOUND = 127,
 };
 
+/* With its NUL. */
+#define COMPLAINT_SIZE 1024
+
 struct context {
 	const char *verb;
 	const char *socket;
 	bool user;         /* that of a user's own profd */
 	const char *store; /* that profd's, unless it is configured otherwise */
 	bool named_socket; /* with --socket: no other will do */
-	FILE *out, *err;   /* err NULL: complaints are for nobody */
-	uint64_t now_ns;   /* Unix time, when profctl was started */
-	bool terminal;     /* out is one */
-	bool screen;       /* the same, and it knows control sequences */
+	FILE *out, *err;
+	char *kept;      /* the last complaint, COMPLAINT_SIZE; NULL: they are told instead */
+	uint64_t now_ns; /* Unix time, when profctl was started */
+	bool terminal;   /* out is one */
+	bool screen;     /* the same, and it knows control sequences */
 	bool color;
 	bool progress; /* err is a terminal, and nobody minds what moves there */
 };
@@ -86,7 +90,7 @@ struct environment {
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out,
 		 FILE *err);
 
-/* One line to the user: "profctl VERB: ...". Returns @status. */
+/* One line to the user: "profctl VERB: ...", without control characters. Returns @status. */
 int profctl_complain(const struct context *context, int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
 #include "client/profctl/command.h"
-#include "client/profctl/held.h"
 #include "client/profctl/output.h"
 #include "client/profctl/progress.h"
 #include "client/profctl/table.h"
@@ -83,23 +83,39 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 	return r ? r : record_check_arguments(ret, message);
 }
 
-/* --- the session ------------------------------------------------------------------------------ */
-
 /*
- * Where samples come from: a live session, held, of the profd that there is. It is tried first; if
- * it is not there, or may not sample what is wanted, a private one is started for as long as the
+ * Samples come from a live session, held, of the profd that there is. It is tried first; if it is
+ * not there, or may not sample what is wanted, a private one is started for as long as the
  * recording takes. What the first complained of is told only if there is no other. A command waits
  * to be executed until it is sampled.
+ *
+ * They are taken as they come, and merged here: so profd holds no more than two windows of a
+ * recording, and no file, however long that is, and what was taken is there whatever becomes of
+ * profd. How often is a matter of how much comes: more often as soon as a window was full before it
+ * was taken.
  */
-struct record_session {
+struct recording {
 	struct context context; /* with the socket of the profd that records */
 	const struct record_arguments *arguments;
-	const sigset_t *mask;     /* of signals, and */
-	const struct rlimit *fds; /* RLIMIT_NOFILE: for the command, as they were */
+	int signals;       /* signalfd(2) */
+	sigset_t mask;     /* of signals, and */
+	struct rlimit fds; /* RLIMIT_NOFILE: for the command, as they were */
 	struct private_profd *profd;
 	struct held held;
-	struct launched command;
+	struct launched launched;
+	int command; /* pidfd, or -1 */
+	bool has_ended;
+	int status; /* of the command, when it has; waitpid(2) */
+	struct merge *merge;
+	uint64_t count;
+	uint64_t lost;                          /* that there were, and that profd cannot give */
+	uint64_t start_ns, interval_ns, due_ns; /* CLOCK_MONOTONIC; the last: to take again */
+	bool over;                              /* the session has ended, and all was taken */
+	char trouble[COMPLAINT_SIZE];           /* why there is less than there might be */
+	struct progress progress;
 };
+
+/* --- the session ------------------------------------------------------------------------------ */
 
 /* Not one of profctl's: whoever answers cannot sample what we want; a profd of our own might. */
 #define STATUS_OTHER (-1)
@@ -108,49 +124,46 @@ struct record_session {
  * A source of programs that sample themselves has no events of the kernel's: so the command is made
  * to. Its processes are then all that a profd of our own knows; another's may know more.
  */
-static int record_session_prepare(struct record_session *s, bool is_shim,
-				  Profd__Control__Start *start)
+static int record_prepare_command(struct recording *r, bool is_shim, Profd__Control__Start *start)
 {
+	char *const *command = r->arguments->command;
 	cleanup(freep) char *library = NULL;
-	int r;
+	int status = STATUS_DONE, error;
 
-	if (!s->arguments->command) {
-		if (is_shim && s->profd)
-			return profctl_complain(
-				&s->context, STATUS_DENIED,
-				"you may not use perf events here, so only a COMMAND "
-				"can be recorded; see profctl doctor");
+	if (!command && is_shim && r->profd)
+		return profctl_complain(&r->context, STATUS_DENIED,
+					"you may not use perf events here, so only a COMMAND "
+					"can be recorded; see profctl doctor");
+	if (!command)
 		return STATUS_DONE;
-	}
-	if (is_shim && !s->profd)
+	if (is_shim && !r->profd)
 		return STATUS_OTHER;
-	r = is_shim ? command_preload(&s->context,
-				      program_find(s->arguments->command[0], getenv("PATH")),
-				      &library)
-		    : STATUS_DONE;
-	if (r)
-		return r;
-	r = launch_begin(&(struct launch){s->arguments->command, library,
-					  library ? s->context.socket : NULL, s->mask, s->fds},
-			 &s->command);
-	if (r)
-		return profctl_complain(&s->context, STATUS_FAILED, "%s", error_describe(r));
-	start->number = s->command.pid;
-	start->children = s->arguments->format != OUTPUT_LEGACY;
+	if (is_shim)
+		status = command_preload(&r->context, program_find(command[0], getenv("PATH")),
+					 &library);
+	if (status)
+		return status;
+	error = launch_begin(&(struct launch){command, library, library ? r->context.socket : NULL,
+					      &r->mask, &r->fds},
+			     &r->launched);
+	if (error)
+		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
+	start->number = r->launched.pid;
+	start->children = r->arguments->format != OUTPUT_LEGACY;
 	if (is_shim)
 		start->target = PROFD__CONTROL__TARGET_KIND__ALL;
 	return STATUS_DONE;
 }
 
-static int open_session_at_socket(struct record_session *s)
+static int open_session_at_socket(struct recording *r)
 {
-	const struct record_arguments *a = s->arguments;
+	const struct record_arguments *a = r->arguments;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	int r = call_status(&s->context, &response);
+	int status = call_status(&r->context, &response);
 
-	if (r)
-		return r;
+	if (status)
+		return status;
 	start.target = a->all        ? PROFD__CONTROL__TARGET_KIND__ALL
 		       : *a->service ? PROFD__CONTROL__TARGET_KIND__SERVICE
 				     : PROFD__CONTROL__TARGET_KIND__PID;
@@ -160,224 +173,102 @@ static int open_session_at_socket(struct record_session *s)
 	start.rate = a->frequency;
 	start.name = (char[]){"record"};
 	start.live = true;
-	r = record_session_prepare(s, !strcmp(response->status->source, "shim"), &start);
-	if (!r)
-		r = held_start(&s->context, &start, &s->held);
-	if (r)
-		launch_cancel(&s->command);
-	return r;
+	status = record_prepare_command(r, !strcmp(response->status->source, "shim"), &start);
+	if (!status)
+		status = held_start(&r->context, &start, &r->held);
+	if (status)
+		launch_cancel(&r->launched);
+	return status;
 }
 
-static int open_private_session(struct record_session *s)
+static int open_private_session(struct recording *r)
 {
 	struct private_profd_message message;
-	int r = private_profd_new(&s->profd, &message);
+	int error = private_profd_new(&r->profd, &message);
 
-	if (r)
-		return profctl_complain(&s->context, STATUS_FAILED,
+	if (error)
+		return profctl_complain(&r->context, STATUS_FAILED,
 					"cannot start a profd for the recording: %s",
-					r > 0 ? message.text : error_describe(r));
-	s->context.socket = private_profd_socket(s->profd);
-	return open_session_at_socket(s);
+					error > 0 ? message.text : error_describe(error));
+	r->context.socket = private_profd_socket(r->profd);
+	return open_session_at_socket(r);
 }
 
 /*
- * @s has the first four members set. Returns STATUS_DONE, with the command waiting for
- * launch_go(), or an exit status after a complaint.
+ * Returns STATUS_DONE, with the command waiting for launch_go(), or an exit status after a
+ * complaint.
  */
-static int record_session_open(struct record_session *s)
+static int record_open_session(struct recording *r)
 {
-	FILE *err = s->context.err, *said;
-	cleanup(freep) char *text = NULL;
-	size_t length;
-	int r;
+	char complaint[COMPLAINT_SIZE];
+	int status;
 
-	s->held = HELD_NONE;
-	s->command = LAUNCHED_NONE;
-	/* What is wrong with one profd is not told if another one will do. */
-	said = open_memstream(&text, &length);
-	if (!said)
-		return profctl_complain(&s->context, STATUS_FAILED, "no memory");
-	s->context.err = said;
-	r = open_session_at_socket(s);
-	s->context.err = err;
-	if (fclose(said))
-		return profctl_complain(&s->context, STATUS_FAILED, "no memory");
-	if ((r == STATUS_NO_DAEMON || r == STATUS_DENIED || r == STATUS_OTHER) &&
-	    !s->context.named_socket)
-		return open_private_session(s);
-	if (r == STATUS_OTHER)
-		return profctl_complain(&s->context, STATUS_FAILED,
+	r->context.kept = complaint;
+	status = open_session_at_socket(r);
+	r->context.kept = NULL;
+	if (!status)
+		return STATUS_DONE;
+	if ((status == STATUS_NO_DAEMON || status == STATUS_DENIED || status == STATUS_OTHER) &&
+	    !r->context.named_socket)
+		return open_private_session(r);
+	if (status == STATUS_OTHER)
+		return profctl_complain(&r->context, STATUS_FAILED,
 					"the profd at %s samples only programs with libprofd.so",
-					s->context.socket);
-	fputs(text, err);
-	return r;
-}
-
-/* Ends what is still there: the private profd, and a command that was not told to go. */
-static void record_session_deinit(struct record_session *s)
-{
-	held_deinit(&s->held);
-	launch_cancel(&s->command);
-	private_profd_free(s->profd);
-}
-
-/* What the session has counted by now, if profd tells. */
-static void record_session_count(const struct record_session *s, uint64_t *ret_counted)
-{
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct context quiet = s->context;
-
-	quiet.err = NULL;
-	if (call_status(&quiet, &response))
-		return;
-	for (size_t i = 0; i < response->status->n_sessions; i++)
-		if (response->status->sessions[i]->id == s->held.id)
-			*ret_counted = response->status->sessions[i]->counted;
+					r->context.socket);
+	return profctl_complain(&r->context, status, "%s", complaint);
 }
 
 /* --- the samples ------------------------------------------------------------------------------ */
 
-/*
- * What was recorded by now. Samples are taken from a live session as they come, and merged here: so
- * profd holds no more than two windows of a recording, and no file, however long that is, and what
- * was taken is there whatever becomes of profd. How often is a matter of how much comes: more often
- * as soon as a window was full before it was taken.
- */
-struct record_samples {
-	struct merge *merge;
-	uint64_t count;
-	uint64_t lost;                /* that there were, and that profd cannot give any more */
-	uint64_t interval_ns, due_ns; /* CLOCK_MONOTONIC: when to take again */
-	bool over;                    /* the session has ended, and all was taken */
-	char trouble[256]; /* a line without its end: why there is less than there might be */
-};
-
-/* Returns 0 or negative errno. */
-static int record_samples_init(struct record_samples *s)
-{
-	*s = (struct record_samples){.interval_ns = INTERVAL};
-	s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
-	return merge_new(&s->merge, MERGE_WINDOWS_DROPPED);
-}
-
-static int record_samples_add(struct record_samples *s, const struct profile *p)
+/* TAKE_E_OK or _BAD. */
+static int record_add(struct recording *r, const struct profile *p)
 {
 	struct profile_message message;
 	int64_t samples = 0;
-	int r = merge_add(s->merge, p, NULL, &samples, &message);
+	int error = merge_add(r->merge, p, NULL, &samples, &message);
 
-	if (r > 0) {
-		snprintf(s->trouble, sizeof(s->trouble), "profd sent an unusable profile: %s",
-			 message.text);
+	if (error) {
+		snprintf(r->trouble, sizeof(r->trouble), "profd sent an unusable profile: %s",
+			 error > 0 ? message.text : error_describe(error));
 		return TAKE_E_BAD;
 	}
-	s->count += (uint64_t)samples;
-	return r;
+	r->count += (uint64_t)samples;
+	return TAKE_E_OK;
 }
 
 /*
- * Takes what there is of @session; blocks as long as profd takes to answer. The interval until the
- * next time adapts: halved when more waited already, a quarter longer when not. TAKE_E_* or
- * negative errno, and but for 0 what is the trouble.
+ * Takes what there is; blocks as long as profd takes to answer. The interval until the next time
+ * adapts: halved when more waited already, a quarter longer when not. TAKE_E_*, and but for _OK
+ * what is the trouble.
  */
-static int record_samples_take(struct record_samples *s, const struct context *context,
-			       uint64_t session)
+static int record_take(struct recording *r)
 {
-	uint64_t interval_ns = s->interval_ns + s->interval_ns / 4;
+	uint64_t interval_ns = r->interval_ns + r->interval_ns / 4;
 	struct taken taken;
-	int r;
+	int outcome;
 
 	do {
-		r = take_window(context, session, &taken);
-		if (r) {
-			memcpy(s->trouble, taken.trouble, sizeof(s->trouble));
+		outcome = take_window(&r->context, r->held.id, &taken);
+		if (outcome) {
+			memcpy(r->trouble, taken.trouble, sizeof(r->trouble));
 			break;
 		}
-		s->lost = taken.lost;
-		s->over = taken.over;
-		r = taken.profile ? record_samples_add(s, taken.profile) : 0;
+		r->lost = taken.lost;
+		r->over = taken.over;
+		if (taken.profile)
+			outcome = record_add(r, taken.profile);
 		profile_free(taken.profile);
-		if (!r && taken.more)
-			interval_ns = s->interval_ns / 2;
-	} while (!r && taken.more);
-	s->interval_ns = interval_ns < INTERVAL_MIN   ? INTERVAL_MIN
+		if (!outcome && taken.more)
+			interval_ns = r->interval_ns / 2;
+	} while (!outcome && taken.more);
+	r->interval_ns = interval_ns < INTERVAL_MIN   ? INTERVAL_MIN
 			 : interval_ns > INTERVAL_MAX ? INTERVAL_MAX
 						      : interval_ns;
-	s->due_ns = clock_ns(CLOCK_MONOTONIC) + s->interval_ns;
-	if (r < 0)
-		snprintf(s->trouble, sizeof(s->trouble), "%s", error_describe(r));
-	return r;
-}
-
-/* The same for the last of it, with patience: a session that has ended waits ten seconds. */
-static int record_samples_take_rest(struct record_samples *s, const struct context *context,
-				    uint64_t session)
-{
-	const struct timespec while_ = {.tv_nsec = RETRY_NS};
-	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-	int r = TAKE_E_OK;
-
-	while (!s->over && (r = record_samples_take(s, context, session)) == TAKE_E_LATER &&
-	       clock_ns(CLOCK_MONOTONIC) < end_ns)
-		nanosleep(&while_, NULL);
-	return r;
-}
-
-static int make_empty_profile(uint64_t frequency, uint64_t start_ns, uint64_t duration_ns,
-			      struct profile **ret)
-{
-	cleanup(profile_freep) struct profile *p = NULL;
-	int r = profile_new(&p);
-
-	if (!r)
-		r = value_types_add(p, "cpu-clock");
-	if (r)
-		return r;
-	p->period = (int64_t)(NS_PER_S / (frequency ? frequency : FREQUENCY));
-	p->time_ns = (int64_t)start_ns;
-	p->duration_ns = (int64_t)duration_ns;
-	*ret = steal_ptr(&p);
-	return 0;
-}
-
-/*
- * All of it, the caller's. Without a sample it is a profile as it would be with some, of one of
- * @frequency (0: the usual one) that began at @start_ns (Unix time) and took @duration_ns. 0 or
- * negative errno.
- */
-static int record_samples_profile(struct record_samples *s, uint64_t frequency, uint64_t start_ns,
-				  uint64_t duration_ns, struct profile **ret)
-{
-	int r;
-
-	if (!merge_profile(s->merge))
-		return make_empty_profile(frequency, start_ns, duration_ns, ret);
-	r = merge_finish(s->merge);
-	if (!r)
-		*ret = merge_steal_profile(s->merge);
-	return r;
+	r->due_ns = clock_ns(CLOCK_MONOTONIC) + r->interval_ns;
+	return outcome;
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
-
-struct recording {
-	struct record_session session;
-	struct record_samples samples;
-	const struct record_arguments *arguments;
-	struct progress progress;
-	int signals; /* signalfd(2) */
-	int command; /* pidfd, or -1 */
-	bool has_ended;
-	int status;        /* of the command, when it has; waitpid(2) */
-	uint64_t start_ns; /* CLOCK_MONOTONIC */
-};
-
-enum {
-	WAIT_ENDED,
-	WAIT_GONE,   /* profd has */
-	WAIT_FAILED, /* see the samples' trouble */
-};
 
 /* A command gets what is meant for it; a terminal has sent it that already. True: it is ours. */
 static bool record_read_signal(struct recording *r)
@@ -389,14 +280,13 @@ static bool record_read_signal(struct recording *r)
 	if (r->command < 0)
 		return info.ssi_signo != SIGUSR1 && info.ssi_signo != SIGUSR2;
 	if (info.ssi_code <= 0)
-		kill(r->session.command.pid, (int)info.ssi_signo);
+		kill(r->launched.pid, (int)info.ssi_signo);
 	return false;
 }
 
 static void record_reap_command(struct recording *r)
 {
-	if (waitpid(r->session.command.pid, &r->status, WNOHANG) == r->session.command.pid)
-		r->has_ended = true;
+	r->has_ended = waitpid(r->launched.pid, &r->status, WNOHANG) == r->launched.pid;
 }
 
 static void record_show_progress(struct recording *r, uint64_t now_ns)
@@ -404,25 +294,23 @@ static void record_show_progress(struct recording *r, uint64_t now_ns)
 	double seconds = (double)(now_ns - r->start_ns) / (double)NS_PER_S;
 	double all = (double)r->arguments->duration_ns / (double)NS_PER_S;
 	char text[160];
-	uint64_t counted = r->samples.count;
 
 	/* A terminal is the command's while that runs. */
-	if (!r->progress.out || r->arguments->command)
+	if (r->arguments->command)
 		return;
-	record_session_count(&r->session, &counted);
 	if (r->arguments->duration_ns)
 		snprintf(text, sizeof(text), "%s of %s, %" PRIu64 " samples", TEXT_OF_SPAN(seconds),
-			 TEXT_OF_SPAN(all), counted);
+			 TEXT_OF_SPAN(all), r->count);
 	else
 		snprintf(text, sizeof(text), "%s, %" PRIu64 " samples; Ctrl-C stops and writes",
-			 TEXT_OF_SPAN(seconds), counted);
+			 TEXT_OF_SPAN(seconds), r->count);
 	progress_show(&r->progress, all > 0 ? seconds / all : PROGRESS_UNKNOWN, text);
 }
 
 /* Milliseconds to wait for what is next: samples, the end, or another look at the progress. */
 static int record_poll_timeout_ms(const struct recording *r, uint64_t now_ns)
 {
-	uint64_t end_ns = r->start_ns + r->arguments->duration_ns, next_ns = r->samples.due_ns;
+	uint64_t end_ns = r->start_ns + r->arguments->duration_ns, next_ns = r->due_ns;
 
 	if (r->arguments->duration_ns && next_ns > end_ns)
 		next_ns = end_ns;
@@ -431,38 +319,37 @@ static int record_poll_timeout_ms(const struct recording *r, uint64_t now_ns)
 	return next_ns > now_ns ? (int)((next_ns - now_ns) / 1000000 + 1) : 0;
 }
 
-static int record_wait_for_end(struct recording *r)
+static const char profd_exited[] = "profd has exited";
+
+/* Returns NULL, or what went wrong before the end. */
+static const char *record_wait_for_end(struct recording *r)
 {
 	for (;;) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-		int taken = TAKE_E_OK;
 		struct pollfd fds[] = {{.fd = r->signals, .events = POLLIN},
-				       {.fd = r->session.held.fd, .events = POLLIN},
+				       {.fd = r->held.fd, .events = POLLIN},
 				       {.fd = r->command, .events = POLLIN}};
 
 		record_show_progress(r, now_ns);
 		if (r->arguments->duration_ns && now_ns >= r->start_ns + r->arguments->duration_ns)
-			return WAIT_ENDED;
+			return NULL;
 		if (poll(fds, ARRAY_SIZE(fds), record_poll_timeout_ms(r, now_ns)) < 0 &&
 		    errno != EINTR)
-			return WAIT_GONE;
+			return strerror(errno);
 		if (fds[0].revents && record_read_signal(r))
-			return WAIT_ENDED;
+			return NULL;
 		if (fds[2].revents)
 			record_reap_command(r);
 		if (r->has_ended)
-			return WAIT_ENDED;
+			return NULL;
 		if (fds[1].revents)
-			return held_has_ended(&r->session.held) ? WAIT_ENDED : WAIT_GONE;
-		if (clock_ns(CLOCK_MONOTONIC) >= r->samples.due_ns)
-			taken = record_samples_take(&r->samples, &r->session.context,
-						    r->session.held.id);
+			return held_has_ended(&r->held) ? NULL : profd_exited;
 		/* Where profd refuses, the next time may be better; it has gone: so has who is
 		 * held. */
-		if (taken == TAKE_E_BAD || taken < 0)
-			return WAIT_FAILED;
-		if (r->samples.over)
-			return WAIT_ENDED;
+		if (clock_ns(CLOCK_MONOTONIC) >= r->due_ns && record_take(r) == TAKE_E_BAD)
+			return r->trouble;
+		if (r->over)
+			return NULL;
 	}
 }
 
@@ -483,68 +370,89 @@ static void wait_for_command(struct recording *r)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* What profd still has of the session, which ends. WAIT_*. */
-static int record_take_rest(struct recording *r)
+/*
+ * What profd still has of the session, which ends. It is asked with patience: a session that has
+ * ended waits ten seconds. As record_wait_for_end().
+ */
+static const char *record_take_rest(struct recording *r)
 {
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	struct pollfd held = {.fd = r->session.held.fd, .events = POLLIN};
-	struct context quiet = r->session.context;
-	int outcome;
+	const struct timespec while_ = {.tv_nsec = RETRY_NS};
+	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+	struct pollfd held = {.fd = r->held.fd, .events = POLLIN};
+	int outcome = TAKE_E_OK;
 
-	quiet.err = NULL;
 	/* One that has ended by itself need not be stopped. */
-	held_stop(&quiet, &r->session.held, &response);
-	outcome = record_samples_take_rest(&r->samples, &r->session.context, r->session.held.id);
+	held_stop(&r->context, &r->held);
+	while (!r->over && (outcome = record_take(r)) == TAKE_E_LATER &&
+	       clock_ns(CLOCK_MONOTONIC) < end_ns)
+		nanosleep(&while_, NULL);
 	if (!outcome)
-		return WAIT_ENDED;
+		return NULL;
 	/* There may be another profd by now, which knows nothing of it. */
-	return outcome == TAKE_E_GONE ||
-			       (poll(&held, 1, 0) > 0 && !held_has_ended(&r->session.held))
-		       ? WAIT_GONE
-		       : WAIT_FAILED;
+	return outcome == TAKE_E_GONE || (poll(&held, 1, 0) > 0 && !held_has_ended(&r->held))
+		       ? profd_exited
+		       : r->trouble;
+}
+
+/* Without a sample it is a profile as it would be with some. Returns 0 or negative errno. */
+static int record_make_profile(struct recording *r, struct profile **ret)
+{
+	uint64_t frequency = r->arguments->frequency ? r->arguments->frequency : FREQUENCY;
+	cleanup(profile_freep) struct profile *p = NULL;
+	int error;
+
+	if (merge_profile(r->merge)) {
+		error = merge_finish(r->merge);
+		if (!error)
+			*ret = merge_steal_profile(r->merge);
+		return error;
+	}
+	error = profile_new(&p) ?: value_types_add(p, "cpu-clock");
+	if (error)
+		return error;
+	p->period = (int64_t)(NS_PER_S / frequency);
+	p->time_ns = (int64_t)r->context.now_ns;
+	p->duration_ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - r->start_ns);
+	*ret = steal_ptr(&p);
+	return 0;
 }
 
 static int record_save(struct recording *r)
 {
-	const struct context *context = &r->session.context;
 	const struct record_arguments *a = r->arguments;
 	cleanup(profile_freep) struct profile *profile = NULL;
-	int error = record_samples_profile(&r->samples, a->frequency, context->now_ns,
-					   clock_ns(CLOCK_MONOTONIC) - r->start_ns, &profile);
+	int error = record_make_profile(r, &profile);
 
 	if (error)
-		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
-	return output_save(context, STATUS_FAILED, a->output, a->format, profile);
+		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
+	return output_save(&r->context, STATUS_FAILED, a->output, a->format, profile);
 }
 
-/* All, or, unless @outcome is WAIT_ENDED, what was recorded until something went wrong. */
-static int record_write_file(struct recording *r, int outcome)
+/* All, or, with @why, what was recorded until something went wrong. */
+static int record_write_file(struct recording *r, const char *why)
 {
-	const struct context *context = &r->session.context;
-	const struct record_samples *samples = &r->samples;
-	const char *output = r->arguments->output, *why = "profd has exited";
+	const struct context *context = &r->context;
+	const char *output = r->arguments->output;
 
-	if (outcome == WAIT_ENDED)
-		outcome = record_take_rest(r);
-	if (outcome == WAIT_FAILED)
-		why = samples->trouble;
-	if (outcome != WAIT_ENDED && !samples->count)
+	if (!why)
+		why = record_take_rest(r);
+	if (why && !r->count)
 		return profctl_complain(context, STATUS_FAILED,
 					"%s: nothing was recorded, %s is not written", why, output);
 	if (record_save(r))
 		return STATUS_FAILED;
-	if (outcome != WAIT_ENDED)
+	if (why)
 		return profctl_complain(context, STATUS_FAILED,
 					"%s: %s is incomplete, %" PRIu64
 					" samples until then, %" PRIu64 " lost",
-					why, output, samples->count, samples->lost);
-	if (!samples->count)
+					why, output, r->count, r->lost);
+	if (!r->count)
 		profctl_complain(context, 0,
 				 "no samples: too little CPU time was used; increase -F "
 				 "second");
 	return profctl_complain(context, STATUS_DONE,
-				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", samples->count,
-				samples->lost, strcmp(output, "-") ? output : "standard output");
+				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->count, r->lost,
+				strcmp(output, "-") ? output : "standard output");
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
@@ -556,32 +464,33 @@ static int record_start_command(struct recording *r)
 	r->start_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r->arguments->command)
 		return STATUS_DONE;
-	if (launch_go(&r->session.command, &error) == LAUNCH_E_FAILED)
-		return command_complain(&r->session.context, r->arguments->command[0], error);
-	r->command = (int)syscall(SYS_pidfd_open, r->session.command.pid, 0);
-	return r->command < 0
-		       ? profctl_complain(&r->session.context, STATUS_FAILED, "%s", strerror(errno))
-		       : STATUS_DONE;
+	if (launch_go(&r->launched, &error) == LAUNCH_E_FAILED)
+		return command_complain(&r->context, r->arguments->command[0], error);
+	r->command = (int)syscall(SYS_pidfd_open, r->launched.pid, 0);
+	return r->command < 0 ? profctl_complain(&r->context, STATUS_FAILED, "%s", strerror(errno))
+			      : STATUS_DONE;
 }
 
 static int record_to_file(struct recording *r)
 {
-	int status = record_session_open(&r->session), outcome;
+	int status = record_open_session(r), error;
+	const char *why;
 
 	if (!status)
 		status = record_start_command(r);
 	if (status)
 		return status;
-	outcome = record_samples_init(&r->samples);
-	if (outcome)
-		return profctl_complain(&r->session.context, STATUS_FAILED, "%s",
-					error_describe(outcome));
-	progress_init(&r->progress, &r->session.context);
-	outcome = record_wait_for_end(r);
+	error = merge_new(&r->merge, MERGE_WINDOWS_DROPPED);
+	if (error)
+		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
+	r->interval_ns = INTERVAL;
+	r->due_ns = r->start_ns + r->interval_ns;
+	progress_init(&r->progress, &r->context);
+	why = record_wait_for_end(r);
 	progress_clear(&r->progress);
 	if (r->command < 0 || r->has_ended)
-		command_release_signals(r->session.mask);
-	status = record_write_file(r, outcome);
+		command_release_signals(&r->mask);
+	status = record_write_file(r, why);
 	wait_for_command(r);
 	return status;
 }
@@ -598,9 +507,12 @@ int record_run(struct context *context, int argc, char **argv)
 {
 	struct record_arguments arguments = {0};
 	struct usage_message message;
-	struct recording r = {.arguments = &arguments, .command = -1};
-	struct rlimit fds;
-	sigset_t signals, mask;
+	struct recording r = {.context = *context,
+			      .arguments = &arguments,
+			      .held = HELD_NONE,
+			      .launched = LAUNCHED_NONE,
+			      .command = -1};
+	sigset_t signals;
 	int status = record_parse(argc, argv, &arguments, &message);
 
 	if (status)
@@ -609,17 +521,18 @@ int record_run(struct context *context, int argc, char **argv)
 			      output_kinds[arguments.format].is_text);
 	if (status)
 		return record_exit_status(&arguments, status);
-	getrlimit(RLIMIT_NOFILE, &fds);
+	getrlimit(RLIMIT_NOFILE, &r.fds);
 	launch_signals(&signals);
-	sigprocmask(SIG_BLOCK, &signals, &mask);
+	sigprocmask(SIG_BLOCK, &signals, &r.mask);
 	r.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (r.signals < 0)
 		return profctl_complain(context, STATUS_FAILED, "%s", strerror(errno));
-	r.session = (struct record_session){
-		.context = *context, .arguments = &arguments, .mask = &mask, .fds = &fds};
 	status = record_to_file(&r);
-	merge_free(r.samples.merge);
-	record_session_deinit(&r.session);
+	/* What is still there: the private profd, and a command that was not told to go. */
+	held_deinit(&r.held);
+	launch_cancel(&r.launched);
+	private_profd_free(r.profd);
+	merge_free(r.merge);
 	closep(&r.command);
 	close(r.signals);
 	status = record_exit_status(&arguments, status);

@@ -51,22 +51,13 @@ static struct listener telling_init(struct telling *ret, const struct context *c
 	return (struct listener){report_note, report_update_progress, ret};
 }
 
-/* After a negative errno: the line to the user. Returns the exit status. */
-static int report_complain(const struct context *context, int error)
-{
-	if (error == -ENOMEM)
-		return profctl_complain(context, STATUS_FAILED,
-					"out of memory: the limit is %zu MiB", MEMORY_BOUND >> 20);
-	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
-}
-
 /* --- where it goes ---------------------------------------------------------------------------- */
 
 static int report_exit_status(const struct context *context, int r,
 			      const struct profile_message *message)
 {
 	if (r < 0)
-		return report_complain(context, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(context,
 					r == PRODUCE_E_BAD_OPTION ? STATUS_USAGE : STATUS_FAILED,
@@ -132,7 +123,7 @@ static int report_load_inputs(struct context *context, const struct load_options
 	int r = load_new(ret, options, &message);
 
 	if (r < 0)
-		return report_complain(context, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
 					"%s", message.text);
@@ -183,7 +174,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 						.out = context->out,
 						.err = context->err,
 						.is_terminal = context->terminal});
-	return r ? report_complain(context, r) : STATUS_DONE;
+	return r ? memory_complain(context, r) : STATUS_DONE;
 }
 
 static int report_run_line(struct context *context, int argc, char **argv, bool is_diff)
@@ -194,7 +185,7 @@ static int report_run_line(struct context *context, int argc, char **argv, bool 
 	int status, r = report_parse(argc, argv, is_diff, &a, &message);
 
 	if (r < 0)
-		status = report_complain(context, r);
+		status = memory_complain(context, r);
 	else if (r == REPORT_OPTIONS_HELP)
 		status = parse_ended(context, VERB_HELP, &usage);
 	else if (r)
@@ -241,14 +232,6 @@ static int option_convert_to(const char *name, const char *text, void *to,
 			   text);
 }
 
-static int option_convert_output(const char *name, const char *path, void *to,
-				 struct usage_message *message)
-{
-	return option_text(name, path, to, message)
-		       ? usage_error(message, "the output file's name is empty")
-		       : 0;
-}
-
 static int option_convert_input(const char *name, const char *path, void *to,
 				struct usage_message *message)
 {
@@ -264,7 +247,7 @@ static int convert_parse(int argc, char *const *argv, struct convert_arguments *
 {
 	const struct option_row rows[] = {
 		{'t', "to", option_convert_to, ret, NULL},
-		{'o', "output", option_convert_output, &ret->output, NULL},
+		{'o', "output", option_text, &ret->output, NULL},
 		{0, NULL, option_convert_input, ret, NULL},
 		{0},
 	};
@@ -321,7 +304,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 		    ? make_speedscope(l, &made, &message)
 		    : output_make(load_profile(l), a->format, (uint8_t **)&made.text, &made.length);
 	if (r < 0)
-		return report_complain(context, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
 	return output_write(context, STATUS_FAILED, a->output, (uint8_t *)made.text, made.length);

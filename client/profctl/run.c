@@ -200,7 +200,7 @@ static int run_command(const struct context *context, const struct run_arguments
 	cleanup(profile_freep) struct profile *p = NULL;
 	struct ended ended = {.kind = kind};
 	int r, error = 0;
-	pid_t pid;
+	struct launched launched;
 
 	r = build_ids_new(&world.ids, root_fd, NULL);
 	if (!r)
@@ -215,12 +215,11 @@ static int run_command(const struct context *context, const struct run_arguments
 	gather_set_world(g, &(struct gather_world){world_find_id, world_open_perf_map,
 						   world_add_perf_map, &world});
 	l->socket = family_socket(f);
-	r = launch_command(l, &pid, &error);
+	r = launch_begin(l, &launched) ?: launch_go(&launched, &error);
 	if (r == LAUNCH_E_FAILED)
 		return command_complain(context, a->command[0], error);
 	if (!r)
-		r = family_serve(f, pid, ret_status);
-	family_get_totals(f, &ended.family);
+		r = family_serve(f, launched.pid, ret_status, &ended.family);
 	/* Its directory: from now on signals may end us. */
 	family_free(steal_ptr(&f));
 	command_release_signals(l->mask);

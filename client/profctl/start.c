@@ -40,16 +40,6 @@ static int option_formats(const char *name, const char *text, void *to,
 static int add_target(struct start_arguments *ret, Profd__Control__TargetKind kind, int64_t number,
 		      const char *text, struct usage_message *message)
 {
-	/* Two sessions would have the same samples. */
-	for (size_t i = 0; i < ret->n_targets; i++) {
-		const struct start_target *t = &ret->targets[i];
-
-		if (t->kind != kind || t->number != number || strcmp(t->text, text) != 0)
-			continue;
-		if (*text)
-			return usage_error(message, "'%s' is named twice", text);
-		return usage_error(message, "%" PRId64 " is named twice", number);
-	}
 	if (ret->n_targets == TARGETS_MAX)
 		return usage_error(message, "more than %d targets", TARGETS_MAX);
 	ret->targets[ret->n_targets++] =

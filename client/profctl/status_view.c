@@ -13,24 +13,35 @@
 #include "client/profctl/call.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
+#include "common/utf8.h"
 
 #define WATCH_SECONDS 2
 #define CLEAR_SCREEN  "\x1b[H\x1b[2J"
 
-#define BOLD   "\x1b[1m"
-#define RED    "\x1b[31m"
-#define YELLOW "\x1b[33m"
-#define GREEN  "\x1b[32m"
-#define PLAIN  "\x1b[0m"
-
+/* Where it goes, and what colors are there: texts, empty ones where there are none. */
 struct view {
 	FILE *out;
-	bool color;
+	const char *bold, *red, *yellow, *green, *plain;
 };
 
-static const char *status_color(const struct view *v, const char *color)
+/* A text in it may hold whatever its process, its file or its host was named. */
+static void status_make_harmless(const ProtobufCMessage *message)
 {
-	return v->color ? color : "";
+	for (unsigned i = 0; message && i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		const char *at = (const char *)message + field->offset;
+		bool is_repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
+		size_t n = is_repeated ? *(const size_t *)((const char *)message +
+							   field->quantifier_offset)
+				       : 1;
+		void *const *items = is_repeated ? *(void *const *const *)at : (void *const *)at;
+
+		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_MESSAGE; k++)
+			status_make_harmless(items[k]);
+		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_STRING; k++)
+			if (*(char *)items[k])
+				utf8_make_harmless(items[k]);
+	}
 }
 
 static double status_percent(uint64_t part, uint64_t whole)
@@ -57,30 +68,23 @@ static uint64_t reason_count(Profd__Control__Reason *const *reasons, size_t n, c
 
 static void print_heading(const struct view *v, const char *name)
 {
-	fprintf(v->out, "\n%s%s%s\n", status_color(v, BOLD), name, status_color(v, PLAIN));
+	fprintf(v->out, "\n%s%s%s\n", v->bold, name, v->plain);
 }
 
 static void begin_warning(const struct view *v)
 {
-	fprintf(v->out, "%swarning:%s ", status_color(v, YELLOW), status_color(v, PLAIN));
-}
-
-/* @what: a stranger's words. */
-static void print_warning(const struct view *v, const char *about, const char *what)
-{
-	begin_warning(v);
-	fputs(about, v->out);
-	print_safely(v->out, what);
-	fputc('\n', v->out);
+	fprintf(v->out, "%swarning:%s ", v->yellow, v->plain);
 }
 
 static void print_worker_warnings(const struct view *v, const Profd__Control__Names *n)
 {
-	if (*n->trouble)
-		print_warning(v,
-			      "no image worker at the moment, so no unwind rules or names for new "
-			      "images: ",
-			      n->trouble);
+	if (*n->trouble) {
+		begin_warning(v);
+		fprintf(v->out,
+			"no image worker at the moment, so no unwind rules or names for new "
+			"images: %s\n",
+			n->trouble);
+	}
 	if (n->slow_directories) {
 		begin_warning(v);
 		fprintf(v->out,
@@ -95,30 +99,20 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 	if (n->bad_images)
 		fprintf(v->out, "; %" PRIu64 " images killed one and are skipped from now on",
 			n->bad_images);
-	if (*n->last_bad_image) {
-		fputs(", the last one ", v->out);
-		print_safely(v->out, n->last_bad_image);
-	}
+	if (*n->last_bad_image)
+		fprintf(v->out, ", the last one %s", n->last_bad_image);
 	fputc('\n', v->out);
 }
 
 static void print_head(const struct view *v, const Profd__Control__Status *s)
 {
-	fprintf(v->out, "%sprofd ", status_color(v, BOLD));
-	print_safely(v->out, s->version);
-	fprintf(v->out, "%s  pid %" PRId32 ", up %s, on ", status_color(v, PLAIN), s->pid,
-		TEXT_OF_SPAN(s->uptime_seconds));
-	print_safely(v->out, s->host);
-	fputs(", Linux ", v->out);
-	print_safely(v->out, s->kernel);
-	fputs("\nsampling ", v->out);
-	print_safely(v->out, s->event);
+	fprintf(v->out, "%sprofd %s%s  pid %" PRId32 ", up %s, on %s, Linux %s\n", v->bold,
+		s->version, v->plain, s->pid, TEXT_OF_SPAN(s->uptime_seconds), s->host, s->kernel);
+	fprintf(v->out, "sampling %s", s->event);
 	if (s->frequency)
 		fprintf(v->out, " at %" PRIu64 " Hz", s->frequency);
-	fputs(" through ", v->out);
-	print_safely(v->out, s->source);
-	fprintf(v->out, "; %" PRIu64 " processes, %" PRIu64 " images known", s->processes,
-		s->images);
+	fprintf(v->out, " through %s; %" PRIu64 " processes, %" PRIu64 " images known", s->source,
+		s->processes, s->images);
 	if (s->attached)
 		fprintf(v->out, "; %" PRIu64 " %s libprofd", s->attached,
 			s->attached == 1 ? "process has" : "processes have");
@@ -129,8 +123,10 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps rejected",
 			s->refused_jit_files);
 	fputc('\n', v->out);
-	for (size_t i = 0; i < s->n_warnings; i++)
-		print_warning(v, "", s->warnings[i]);
+	for (size_t i = 0; i < s->n_warnings; i++) {
+		begin_warning(v);
+		fprintf(v->out, "%s\n", s->warnings[i]);
+	}
 	if (s->names)
 		print_worker_warnings(v, s->names);
 }
@@ -164,12 +160,10 @@ static void print_reason_rows(const struct view *v, const char *kind,
 static void print_check(const struct view *v, uint64_t got, uint64_t expected, const char *what)
 {
 	if (got == expected)
-		fprintf(v->out, "  %sadds up%s: %s\n", status_color(v, GREEN),
-			status_color(v, PLAIN), what);
+		fprintf(v->out, "  %sadds up%s: %s\n", v->green, v->plain, what);
 	else
-		fprintf(v->out, "  %sdoes not add up%s, off by %" PRId64 ": %s\n",
-			status_color(v, RED), status_color(v, PLAIN), (int64_t)(expected - got),
-			what);
+		fprintf(v->out, "  %sdoes not add up%s, off by %" PRId64 ": %s\n", v->red, v->plain,
+			(int64_t)(expected - got), what);
 }
 
 static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, uint64_t throttled)
@@ -288,24 +282,20 @@ static void print_unwinding(const struct view *v, const Profd__Control__Unwindin
 		"  unwind rules of %" PRIu64 " images: %" PRIu64 " rows, %s; %" PRIu64
 		" samples are waiting for more\n",
 		u->tables, u->rows, TEXT_OF_SIZE(u->table_bytes), u->waiting);
-	for (size_t i = 0; i < u->n_counters; i++) {
-		if (!u->counters[i]->count)
-			continue;
-		fprintf(v->out, "  %10" PRIu64 "  ", u->counters[i]->count);
-		print_safely(v->out, counter_description(u->counters[i]->name));
-		fputc('\n', v->out);
-	}
+	for (size_t i = 0; i < u->n_counters; i++)
+		if (u->counters[i]->count)
+			fprintf(v->out, "  %10" PRIu64 "  %s\n", u->counters[i]->count,
+				counter_description(u->counters[i]->name));
 }
 
 static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 {
 	double share = status_percent(m->rss_bytes + m->bpf_bytes, m->budget_bytes);
-	const char *color = share > 100 ? RED : share > 90 ? YELLOW : "";
+	const char *color = share > 100 ? v->red : share > 90 ? v->yellow : "";
 
 	fprintf(v->out, "  memory  %s + %s in the kernel of %s: %s%.0f %%%s of the budget",
 		TEXT_OF_SIZE(m->rss_bytes), TEXT_OF_SIZE(m->bpf_bytes),
-		TEXT_OF_SIZE(m->budget_bytes), status_color(v, color), share,
-		*color ? status_color(v, PLAIN) : "");
+		TEXT_OF_SIZE(m->budget_bytes), color, share, *color ? v->plain : "");
 	if (m->workers_bytes)
 		fprintf(v->out, "; %s of it in image workers", TEXT_OF_SIZE(m->workers_bytes));
 	if (m->evicted_images)
@@ -355,29 +345,22 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 
 	print_heading(v, "Store");
 	if (s->store) {
-		fputs("  ", v->out);
-		print_safely(v->out, s->store->path);
-		fprintf(v->out, ": %s in %" PRIu64 " files", TEXT_OF_SIZE(s->store->bytes),
-			s->store->files);
+		fprintf(v->out, "  %s: %s in %" PRIu64 " files", s->store->path,
+			TEXT_OF_SIZE(s->store->bytes), s->store->files);
 		if (s->store->oldest_ns)
 			fprintf(v->out, ", oldest from %s", TEXT_OF_MOMENT(s->store->oldest_ns));
 		if (s->store->full)
-			fprintf(v->out, ", %sdisk full%s", status_color(v, RED),
-				status_color(v, PLAIN));
+			fprintf(v->out, ", %sdisk full%s", v->red, v->plain);
 		fputc('\n', v->out);
 	}
 	if (!f) {
 		fputs("  no window written yet\n", v->out);
 		return;
 	}
-	fprintf(v->out, "  last flush at %s: %" PRIu64 " files", TEXT_OF_MOMENT(f->started_ns),
-		f->files);
-	fprintf(v->out, " in %s", TEXT_OF_SPAN(f->seconds));
-	if (*f->error) {
-		fprintf(v->out, ", %serror: ", status_color(v, RED));
-		print_safely(v->out, f->error);
-		fputs(status_color(v, PLAIN), v->out);
-	}
+	fprintf(v->out, "  last flush at %s: %" PRIu64 " files in %s",
+		TEXT_OF_MOMENT(f->started_ns), f->files, TEXT_OF_SPAN(f->seconds));
+	if (*f->error)
+		fprintf(v->out, ", %serror: %s%s", v->red, f->error, v->plain);
 	fputc('\n', v->out);
 }
 
@@ -416,18 +399,21 @@ static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 
 int status_print(const Profd__Control__Status *s, bool color, FILE *out)
 {
-	struct view v = {.out = out, .color = color};
+	const struct view plain = {out, "", "", "", "", ""};
+	const struct view colored = {out, "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[0m"};
+	const struct view *v = color ? &colored : &plain;
 
-	print_head(&v, s);
+	status_make_harmless(&s->base);
+	print_head(v, s);
 	if (s->ledger) {
-		print_ledger(&v, s->ledger, s->throttled);
-		print_stacks(&v, s);
+		print_ledger(v, s->ledger, s->throttled);
+		print_stacks(v, s);
 	}
 	if (s->unwinding)
-		print_unwinding(&v, s->unwinding);
-	print_costs(&v, s);
-	print_store(&v, s);
-	return print_sessions(&v, s);
+		print_unwinding(v, s->unwinding);
+	print_costs(v, s);
+	print_store(v, s);
+	return print_sessions(v, s);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 
 #include "control.pb-c.h"
 
-/* Returns 0 or negative errno. */
+/* Takes control characters out of its texts. Returns 0 or negative errno. */
 int status_print(const Profd__Control__Status *status, bool color, FILE *out);
 /* One object; its field names are part of profctl's interface. @compact: in one line. */
 void status_print_json(const Profd__Control__Status *status, bool compact, FILE *out);

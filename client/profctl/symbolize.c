@@ -39,36 +39,14 @@ static int option_debuginfod(const char *name, const char *url, void *to,
 	return 0;
 }
 
-static int option_symbolize_profile(const char *name, const char *path, void *to,
-				    struct usage_message *message)
-{
-	const char **profile = to;
-
-	(void)name;
-	if (*profile)
-		return usage_error(message, "only one PROFILE can be given; '%s' is the second",
-				   path);
-	*profile = path;
-	return 0;
-}
-
-/* An empty one is none. */
-static int option_symbolize_output(const char *name, const char *path, void *to,
-				   struct usage_message *message)
-{
-	(void)name, (void)message;
-	*(const char **)to = path;
-	return 0;
-}
-
 int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret,
 		    struct usage_message *message)
 {
 	const struct option_row rows[] = {
 		{0, "lines", option_flag, &ret->want_lines, NULL},
 		{0, "debuginfod", option_debuginfod, ret, NULL},
-		{'o', "output", option_symbolize_output, &ret->output, "-o is given twice"},
-		{0, NULL, option_symbolize_profile, &ret->profile, NULL},
+		{'o', "output", option_text, &ret->output, "-o is given twice"},
+		{0, NULL, option_text, &ret->profile, "only one PROFILE can be given"},
 		{0},
 	};
 	int r;
@@ -77,9 +55,9 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 	r = options_parse(rows, argc, argv, message);
 	if (r)
 		return r;
-	if (!ret->profile || !*ret->profile)
+	if (!ret->profile)
 		return usage_error(message, "no PROFILE given; - is standard input");
-	if (!ret->output || !*ret->output)
+	if (!ret->output)
 		return usage_error(message, "no output file: use -o FILE");
 	return 0;
 }
@@ -104,11 +82,12 @@ static int symbolize_fetch(void *context, const uint8_t *id, size_t length, cons
 		return -1;
 	snprintf(text, sizeof(text), "fetching debug files for %.100s", path);
 	progress_show(&s->progress, PROGRESS_UNKNOWN, text);
-	r = fetcher_get(s->fetcher, id, length, &fd, &message);
+	r = fetcher_send(s->fetcher, id, length, &message)
+		    ?: fetcher_receive(s->fetcher, &fd, &message);
 	progress_clear(&s->progress);
-	if (r == FETCHER_E_FAILED && !s->n_failed)
+	if (r > FETCH_NONE && !s->n_failed)
 		profctl_complain(s->context, STATUS_FAILED, "%s", message.text);
-	s->n_failed = r == FETCHER_E_FAILED ? s->n_failed + 1 : 0;
+	s->n_failed = r > FETCH_NONE ? s->n_failed + 1 : 0;
 	return r ? -1 : fd;
 }
 
@@ -135,13 +114,6 @@ static int open_debuginfod(struct source *s, const struct symbolize_arguments *a
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
-static int complain_memory(const struct context *context, const char *path, int error)
-{
-	if (error == -ENOMEM)
-		return profctl_complain(context, STATUS_FAILED, "%s: out of memory", path);
-	return profctl_complain(context, STATUS_FAILED, "%s", error_describe(error));
-}
-
 /* Returns an exit status; *ret only with STATUS_DONE. */
 static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
@@ -154,7 +126,7 @@ static int symbolize_read_input(const struct context *context, const char *path,
 	r = profile_file_read(path, ret, &message);
 	memory_unboundp(&bound);
 	if (r < 0)
-		return complain_memory(context, path, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(context,
 					r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
@@ -175,7 +147,7 @@ static int symbolize_write_output(const struct context *context, const char *pat
 	r = output_make(p, OUTPUT_PPROF, &data, &length);
 	memory_unboundp(&bound);
 	if (r)
-		return complain_memory(context, path, r);
+		return memory_complain(context, r);
 	return output_write(context, STATUS_FAILED, path, data, length);
 }
 
@@ -210,7 +182,7 @@ static int symbolize_add_names(struct context *context, const struct symbolize_a
 	progress_clear(&source.progress);
 	fetcher_free(source.fetcher);
 	if (r < 0)
-		return complain_memory(context, arguments->profile, r);
+		return memory_complain(context, r);
 	if (r)
 		return profctl_complain(
 			context, STATUS_FAILED,

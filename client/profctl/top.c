@@ -15,7 +15,6 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
-#include "client/profctl/held.h"
 #include "client/profctl/json.h"
 #include "client/top/characters.h"
 #include "client/top/keys.h"
@@ -30,7 +29,6 @@
 #define INTERVAL_MIN   (NS_PER_S / 10)
 #define INTERVAL_MAX   (3600 * NS_PER_S)
 #define ROWS_DEFAULT   20
-#define TROUBLE_SIZE   256
 #define CURSOR_TO_HOME "\x1b[H"
 /* Windows that are taken at once: profd keeps two, and the open one. What comes meanwhile waits. */
 #define WINDOWS_MAX 4
@@ -65,57 +63,27 @@ static int option_top_delay(const char *name, const char *text, void *to,
 	return 0;
 }
 
-static int option_top_service(const char *name, const char *text, void *to,
-			      struct usage_message *message)
-{
-	return option_text(name, text, to, message)
-		       ? usage_error(message, "the service's name is empty")
-		       : 0;
-}
-
-static int option_top_rows(const char *name, const char *text, void *to,
-			   struct usage_message *message)
-{
-	return option_number(name, text, to, message)
-		       ? usage_error(message, "--rows takes a number above 0, not '%s'", text)
-		       : 0;
-}
-
-static int refuse_top_operand(const char *name, const char *text, void *to,
-			      struct usage_message *message)
-{
-	(void)name, (void)to;
-	return usage_error(message, "unexpected argument '%s'; for a process use -p %s", text,
-			   text);
-}
-
 int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usage_message *message)
 {
 	static const char only[] = "only one of -s and -p";
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{'s', "service", option_top_service, &ret->service, only},
+		{'s', "service", option_text, &ret->service, only},
 		{'p', "pid", option_pid, &ret->pid, only},
 		{'d', "delay", option_top_delay, &ret->interval_ns, NULL},
-		{0, "rows", option_top_rows, &ret->rows, NULL},
+		{0, "rows", option_number, &ret->rows, NULL},
 		{0, "once", option_flag, &ret->once, NULL},
-		{0, NULL, refuse_top_operand, NULL, NULL},
 		{0},
 	};
-	int r;
 
 	*ret = (struct top_arguments){.service = "", .interval_ns = INTERVAL_NS};
-	r = options_parse(rows, argc, argv, message);
-	ret->target = *ret->service ? PROFD__CONTROL__TARGET_KIND__SERVICE
-		      : ret->pid    ? PROFD__CONTROL__TARGET_KIND__PID
-				    : PROFD__CONTROL__TARGET_KIND__ALL;
-	return r;
+	return options_parse(rows, argc, argv, message);
 }
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
 struct top {
-	const struct context *context;
+	struct context *context;
 	const struct top_arguments *arguments;
 	struct held held;
 	int signals; /* signalfd(2) */
@@ -123,20 +91,13 @@ struct top {
 	struct top_view view;
 	struct top_facts facts;
 	struct top_table table; /* as it was sorted last */
-	char target[320], trouble[TROUBLE_SIZE];
+	char target[320], trouble[COMPLAINT_SIZE];
 	uint64_t begin_ns, taken_ns, retry_ns; /* CLOCK_MONOTONIC */
 	unsigned n_refused;                    /* in a row */
 	struct keys keys;
 	uint64_t keys_ns; /* when the last of them came */
-	bool on_screen;
+	bool on_screen, is_new;
 };
-
-/* What is complained of on another screen nobody would see. */
-static int top_fail(const struct top *t, int status, const char *why)
-{
-	terminal_give_back();
-	return profctl_complain(t->context, status, "%s", why);
-}
 
 /* "": there is none. */
 static void top_set_trouble(struct top *t, const char *text)
@@ -150,7 +111,8 @@ static int top_sort(struct top *t)
 	int r = top_functions_sort(t->functions, t->view.order, t->view.filter, &t->table.functions,
 				   &t->table.n);
 
-	return r ? top_fail(t, STATUS_FAILED, error_describe(r)) : STATUS_DONE;
+	return r ? profctl_complain(t->context, STATUS_FAILED, "%s", error_describe(r))
+		 : STATUS_DONE;
 }
 
 /*
@@ -184,22 +146,22 @@ static int top_take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
 }
 
 /*
- * What happened since the last time; *ret_is_new: something came. A profd that has gone is the end;
+ * What happened since the last time; is_new: something came. A profd that has gone is the end;
  * where it refuses, because it is busy, the next time may be better. What has ended is let go:
  * there is no next time. Returns an exit status.
  */
-static int top_take_interval(struct top *t, bool *ret_is_new)
+static int top_take_interval(struct top *t)
 {
 	struct taken taken;
 	unsigned n;
 	int r = top_take_windows(t, &taken, &n);
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	*ret_is_new = n;
+	t->is_new = n;
 	if (r < 0)
-		return top_fail(t, STATUS_FAILED, error_describe(r));
+		return profctl_complain(t->context, STATUS_FAILED, "%s", error_describe(r));
 	if (r == TAKE_E_GONE)
-		return top_fail(t, STATUS_NO_DAEMON, taken.trouble);
+		return profctl_complain(t->context, STATUS_NO_DAEMON, "%s", taken.trouble);
 	if (n) {
 		top_functions_sums(t->functions, &t->facts.sums);
 		t->facts.interval_ns = now_ns - t->taken_ns;
@@ -214,19 +176,16 @@ static int top_take_interval(struct top *t, bool *ret_is_new)
 		return STATUS_DONE;
 	t->retry_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
 	if (++t->n_refused >= REFUSALS_MAX && !t->on_screen)
-		return top_fail(t, STATUS_FAILED, t->trouble);
+		return profctl_complain(t->context, STATUS_FAILED, "%s", t->trouble);
 	return STATUS_DONE;
 }
 
 /* The session has ended. Its process has, or profd. */
 static int top_check_session(struct top *t)
 {
-	char text[TROUBLE_SIZE];
-
-	if (!held_has_ended(&t->held)) {
-		snprintf(text, sizeof(text), "profd at %s has exited", t->context->socket);
-		return top_fail(t, STATUS_NO_DAEMON, text);
-	}
+	if (!held_has_ended(&t->held))
+		return profctl_complain(t->context, STATUS_NO_DAEMON, "profd at %s has exited",
+					t->context->socket);
 	held_deinit(&t->held);
 	return STATUS_DONE;
 }
@@ -266,13 +225,13 @@ static int top_draw_screen(struct top *t)
 		return r;
 	out = open_memstream(&text, &length);
 	if (!out)
-		return top_fail(t, STATUS_FAILED, strerror(errno));
+		return profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
 	terminal_size(fd, &rows, &columns);
 	top_settle(&t->view, rows, t->table.n);
 	fputs(CURSOR_TO_HOME, out);
 	top_draw(&t->view, &t->table, rows, columns, out);
 	if (fclose(out))
-		return top_fail(t, STATUS_FAILED, strerror(errno));
+		return profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
 	/* At once: halves would flicker. */
 	fwrite(text, 1, length, t->context->out);
 	fflush(t->context->out);
@@ -366,10 +325,9 @@ static int top_read_signal(struct top *t)
 /* Its rest is shown, and stays. */
 static int end_session(struct top *t)
 {
-	bool is_new;
 	int r = top_check_session(t);
 
-	return r ? r : top_take_interval(t, &is_new);
+	return r ? r : top_take_interval(t);
 }
 
 /* Waits, and does what came. *ret_outcome: TOP_*. Returns an exit status. */
@@ -382,11 +340,12 @@ static int top_handle_events(struct top *t, int *ret_outcome)
 	uint64_t keys_ns = t->keys.n ? t->keys_ns + KEY_PATIENCE_NS : UINT64_MAX;
 	int n = poll(fds, ARRAY_SIZE(fds),
 		     top_poll_timeout_ms(keys_ns < take_ns ? keys_ns : take_ns));
-	bool is_new;
 
 	*ret_outcome = TOP_GOES_ON;
 	if (n < 0)
-		return errno == EINTR ? STATUS_DONE : top_fail(t, STATUS_FAILED, strerror(errno));
+		return errno == EINTR
+			       ? STATUS_DONE
+			       : profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
 	/* Alone: after some of them another program has the terminal, and has read the keys. */
 	if (fds[1].revents) {
 		*ret_outcome = top_read_signal(t);
@@ -405,17 +364,20 @@ static int top_handle_events(struct top *t, int *ret_outcome)
 	if (clock_ns(CLOCK_MONOTONIC) < top_next_due_ns(t))
 		return STATUS_DONE;
 	*ret_outcome = TOP_REDRAWS;
-	return top_take_interval(t, &is_new);
+	return top_take_interval(t);
 }
 
 static int run_on_screen(struct top *t)
 {
+	char complaint[COMPLAINT_SIZE];
 	int outcome = TOP_REDRAWS;
 	int r = terminal_take(STDIN_FILENO, fileno(t->context->out));
 
 	if (r)
 		return profctl_complain(t->context, STATUS_FAILED,
 					"the terminal cannot be used: %s", error_describe(r));
+	/* What is complained of on another screen nobody would see. */
+	t->context->kept = complaint;
 	while (!r && outcome != TOP_QUITS) {
 		if (outcome == TOP_REDRAWS)
 			r = top_draw_screen(t);
@@ -423,7 +385,8 @@ static int run_on_screen(struct top *t)
 			r = top_handle_events(t, &outcome);
 	}
 	terminal_give_back();
-	return r;
+	t->context->kept = NULL;
+	return r ? profctl_complain(t->context, r, "%s", complaint) : r;
 }
 
 /* --- as text ---------------------------------------------------------------------------------- */
@@ -484,22 +447,24 @@ static int print_next(struct top *t, bool *ret_is_over)
 	struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
 			       {.fd = t->held.fd, .events = POLLIN}};
 	int n = poll(fds, ARRAY_SIZE(fds), top_poll_timeout_ms(top_next_due_ns(t)));
-	bool is_new = false;
 	int r = STATUS_DONE;
 
 	if (n < 0)
-		return errno == EINTR ? r : top_fail(t, STATUS_FAILED, strerror(errno));
+		return errno == EINTR
+			       ? r
+			       : profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
 	if (n > 0 && fds[1].revents)
 		r = top_check_session(t);
 	*ret_is_over = n > 0;
 	/* Whoever interrupts wants no more; of what has ended there is the rest. */
 	if (r || (n > 0 && !fds[1].revents))
 		return r;
-	r = top_take_interval(t, &is_new);
+	r = top_take_interval(t);
 	if (r)
 		return r;
-	if (!is_new)
-		return *ret_is_over ? top_fail(t, STATUS_FAILED, t->trouble) : STATUS_DONE;
+	if (!t->is_new)
+		return *ret_is_over ? profctl_complain(t->context, STATUS_FAILED, "%s", t->trouble)
+				    : STATUS_DONE;
 	*ret_is_over |= t->arguments->once || t->held.fd < 0;
 	r = top_print_table(t, ret_is_over);
 	/* An empty table would look as if something had gone wrong. */
@@ -516,7 +481,9 @@ static int top_start_session(struct top *t)
 	const struct top_arguments *a = t->arguments;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
 
-	start.target = a->target;
+	start.target = *a->service ? PROFD__CONTROL__TARGET_KIND__SERVICE
+		       : a->pid    ? PROFD__CONTROL__TARGET_KIND__PID
+				   : PROFD__CONTROL__TARGET_KIND__ALL;
 	start.number = a->pid;
 	start.text = (char *)(uintptr_t)a->service;
 	start.name = (char[]){"top"};

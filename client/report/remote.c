@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "client/analysis/node_name.h"
-#include "client/fetch/http.h"
+#include "client/fetch/fetcher.h"
 #include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -56,7 +56,7 @@ void remote_describe(unsigned status, int fd, char *ret, size_t size)
 
 struct remote_fetch {
 	struct source *source;
-	struct http *http;
+	struct fetcher *http;
 	bool is_alone; /* its report is of nothing else */
 };
 
@@ -92,8 +92,8 @@ static int remote_send_request(struct remote_fetch *f, const struct load_options
 		.authorities = in->tls_ca,
 		.is_insecure = url->is_insecure,
 	};
-	struct http_message why;
-	int r = f->http ? 0 : http_new(&f->http, NULL);
+	struct fetcher_message why;
+	int r = f->http ? 0 : fetcher_new(&f->http, &(struct fetcher_options){.is_http = true});
 
 	if (r)
 		return r;
@@ -127,7 +127,7 @@ static int remote_receive_answer(struct remote_fetch *f, const struct load_optio
 				 struct profile_message *message)
 {
 	struct http_answer answer = {.fd = -1};
-	struct http_message why;
+	struct fetcher_message why;
 	char text[160];
 	int r = http_receive(f->http, &answer, &why);
 
@@ -169,7 +169,7 @@ struct fetches {
 static void fetches_deinit(struct fetches *fetches)
 {
 	for (size_t i = 0; i < fetches->n; i++)
-		http_free(fetches->all[i].http);
+		fetcher_free(fetches->all[i].http);
 	fetches->n = 0;
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "client/analysis/memory_text.h"
-#include "client/fetch/http.h"
+#include "client/fetch/fetcher.h"
 #include "client/report/binaries.h"
 #include "client/report/symbol_answer.h"
 #include "client/report/symbolize_mode.h"
@@ -232,12 +232,12 @@ int remote_names_look_up(struct remote_names *n, const struct profile *p)
  */
 static int remote_names_http_get(const struct remote_names *n, const struct source *source,
 				 struct http_request request, uint8_t **ret, size_t *ret_length,
-				 struct http_message *why)
+				 struct fetcher_message *why)
 {
 	const struct report_inputs *in = n->options->inputs;
-	cleanup(http_freep) struct http *http = NULL;
+	cleanup(fetcher_freep) struct fetcher *http = NULL;
 	struct http_answer answer;
-	int r = http_new(&http, NULL);
+	int r = fetcher_new(&http, &(struct fetcher_options){.is_http = true});
 
 	request.timeout_ms = source->url->names_ms;
 	request.certificate = in->tls_cert;
@@ -312,7 +312,7 @@ static int remote_names_query_server(struct remote_names *n, struct namer *namer
 	cleanup(memory_text_deinit) struct memory_text body = {0};
 	struct http_request request = {.url = source->url->symbols, .max_bytes = ANSWER_MAX};
 	size_t length, n_named = 0;
-	struct http_message why;
+	struct fetcher_message why;
 	int r = write_question(q, count, &body);
 
 	request.body = (uint8_t *)body.text;
@@ -417,7 +417,7 @@ static int name_program(struct remote_names *n, struct profile *p)
 {
 	struct http_request request = {.max_bytes = COMMAND_MAX};
 	cleanup(freep) uint8_t *data = NULL;
-	struct http_message why;
+	struct fetcher_message why;
 	size_t length;
 	int r;
 

@@ -275,8 +275,6 @@ struct family_connection {
 	struct family_connection *next;
 	int fd;
 	unsigned age;
-	size_t n;
-	uint8_t bytes[ATTACH_REQUEST_SIZE];
 	sd_event_source *on_bytes;
 };
 
@@ -327,18 +325,15 @@ static int connection_add_member(struct family_connection *c)
 static int on_bytes(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct family_connection *c = userdata;
-	ssize_t n = recv(fd, c->bytes + c->n, sizeof(c->bytes) - c->n, MSG_DONTWAIT);
+	uint8_t bytes[ATTACH_REQUEST_SIZE]; /* sent at once, so they come at once */
+	ssize_t n = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	int r = 0;
 
 	(void)source;
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n > 0)
-		c->n += (size_t)n;
-	if (n > 0 && c->n < sizeof(c->bytes))
-		return 0;
-	if (n > 0 && !memcmp(c->bytes, attach_request, sizeof(c->bytes)))
+	if (n == sizeof(bytes) && !memcmp(bytes, attach_request, sizeof(bytes)))
 		r = connection_add_member(c);
 	drop_connection(c);
 	return r;
@@ -454,7 +449,7 @@ static int family_watch(struct family *f, int pidfd)
 	return r < 0 ? r : 0;
 }
 
-int family_serve(struct family *f, pid_t pid, int *ret_status)
+int family_serve(struct family *f, pid_t pid, int *ret_status, struct family_totals *ret_totals)
 {
 	cleanup(closep) int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	int r;
@@ -468,6 +463,7 @@ int family_serve(struct family *f, pid_t pid, int *ret_status)
 	if (r < 0)
 		return error_origin(r);
 	*ret_status = f->status;
+	*ret_totals = f->totals;
 	return 0;
 }
 
@@ -515,9 +511,4 @@ void family_free(struct family *f)
 const char *family_socket(const struct family *f)
 {
 	return f->socket;
-}
-
-void family_get_totals(const struct family *f, struct family_totals *ret)
-{
-	*ret = f->totals;
 }

@@ -29,13 +29,6 @@ DEFINE_CLEANUP(struct family *, family_free)
 /* The socket's path; borrowed. */
 const char *family_socket(const struct family *f);
 
-/*
- * Serves until the child @pid has ended, and reads all rings to their ends. Signals that are meant
- * for @pid are passed on to it: the caller has blocked them, launch_signals(). *ret_status as of
- * waitpid(2). Returns 0 or negative errno.
- */
-int family_serve(struct family *f, pid_t pid, int *ret_status);
-
 struct family_totals {
 	uint64_t n_attached; /* processes, and programs that one executed after the other */
 	uint64_t n_refused;  /* that asked in vain: too many at once */
@@ -43,6 +36,11 @@ struct family_totals {
 	uint64_t n_left;     /* that lived on when the command ended */
 };
 
-void family_get_totals(const struct family *f, struct family_totals *ret);
+/*
+ * Serves until the child @pid has ended, and reads all rings to their ends. Signals that are meant
+ * for @pid are passed on to it: the caller has blocked them, launch_signals(). *ret_status as of
+ * waitpid(2). Returns 0 or negative errno.
+ */
+int family_serve(struct family *f, pid_t pid, int *ret_status, struct family_totals *ret_totals);
 
 #endif

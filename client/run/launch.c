@@ -98,13 +98,3 @@ void launch_signals(sigset_t *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		sigaddset(ret, numbers[i]);
 }
-
-int launch_command(const struct launch *l, pid_t *ret_pid, int *ret_error)
-{
-	struct launched launched;
-	int r = launch_begin(l, &launched) ?: launch_go(&launched, ret_error);
-
-	if (!r)
-		*ret_pid = launched.pid;
-	return r;
-}

@@ -41,7 +41,4 @@ void launch_cancel(struct launched *launched);
 /* Those that are meant for a command when we get them: to be blocked before it starts. */
 void launch_signals(sigset_t *ret);
 
-/* Both at once. Returns LAUNCH_E_* or negative errno. */
-int launch_command(const struct launch *l, pid_t *ret_pid, int *ret_error);
-
 #endif

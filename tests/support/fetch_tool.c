@@ -56,11 +56,11 @@ static int report(int r, int fd, const struct fetcher_message *message, const ch
 		fprintf(stderr, "fetch_tool: %s\n", error_describe(r));
 		return EXIT_FAILURE;
 	}
-	if (r == FETCHER_E_NONE) {
+	if (r == FETCH_NONE) {
 		printf("none\n");
 		return EXIT_SUCCESS;
 	}
-	if (r != FETCHER_E_OK) {
+	if (r != FETCH_DONE) {
 		printf("failed: %s\n", message->text);
 		return EXIT_SUCCESS;
 	}
@@ -101,14 +101,12 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	r = fetcher_new(&fetcher, &how);
-	if (!r && tell) {
+	if (!r)
 		r = fetcher_send(fetcher, id, length, &message);
+	if (fetcher && tell)
 		printf("pid %d\n", fetcher_pid(fetcher));
-		fflush(stdout);
-		if (!r)
-			r = fetcher_receive(fetcher, &fd, &message);
-	} else if (!r) {
-		r = fetcher_get(fetcher, id, length, &fd, &message);
-	}
+	fflush(stdout);
+	if (!r)
+		r = fetcher_receive(fetcher, &fd, &message);
 	return report(r, fd, &message, argv[optind + 1]);
 }

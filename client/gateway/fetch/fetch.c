@@ -155,11 +155,6 @@ static void fetch_answer_failure(struct fetch *f, struct fetch_answer *answer, i
 		answer->outcome = FETCH_NONE;
 	else if (r == -ENOSYS)
 		fetch_answer_set(answer, FETCH_FAILED, "no debuginfod server is named");
-	else if (r == -ETIME)
-		fetch_answer_set(answer, FETCH_FAILED,
-				 "the debuginfod server does not answer in time");
-	else if (r == -EHOSTUNREACH)
-		fetch_answer_set(answer, FETCH_FAILED, "there is no such debuginfod server");
 	else
 		fetch_answer_set(answer, FETCH_FAILED, "the debuginfod server does not answer: %s",
 				 strerrordesc_np(-r) ? strerrordesc_np(-r) : "an unknown error");

@@ -26,7 +26,6 @@
 #define HEADER_MAX       ((size_t)256 << 10) /* bytes, those of redirections among them */
 #define REDIRECTIONS_MAX 10L
 #define WAIT_MS          1000
-#define MS_PER_S         1000
 #define PROTOCOLS        "http,https"
 
 struct transfer {
@@ -103,12 +102,12 @@ static bool is_loopback_url(const char *url)
 	return here;
 }
 
-/* Of a file that we hold, which may be nobody's here to open by another name. */
+/* Of a file that we hold, which may be nobody's here to open by another name. Empty: none. */
 static CURLcode curl_set_file(CURL *easy, CURLoption option, int fd)
 {
 	char path[32];
 
-	if (fd < 0)
+	if (lseek(fd, 0, SEEK_END) == 0)
 		return CURLE_OK;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return curl_easy_setopt(easy, option, path);
@@ -116,12 +115,10 @@ static CURLcode curl_set_file(CURL *easy, CURLoption option, int fd)
 
 static CURLcode curl_set_body(CURL *easy, int fd, struct curl_slist *headers)
 {
-	off_t length = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	off_t length = lseek(fd, 0, SEEK_END);
 	void *body;
 	CURLcode r;
 
-	if (fd < 0)
-		return CURLE_OK;
 	if (length < 0)
 		return CURLE_READ_ERROR;
 	body = length ? mmap(NULL, (size_t)length, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
@@ -172,6 +169,7 @@ static CURLcode transfer_set_rules(struct transfer *t, const struct http_request
 static CURLcode transfer_prepare(struct transfer *t, const struct http_request_packet *request,
 				 const int parts[N_HTTP_PARTS], struct curl_slist *headers)
 {
+	bool is_post = request->flags & HTTP_FLAG_POST;
 	CURL *easy = t->easy;
 
 	return curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->trouble) ?:
@@ -180,7 +178,7 @@ static CURLcode transfer_prepare(struct transfer *t, const struct http_request_p
 	       curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header) ?:
 	       curl_easy_setopt(easy, CURLOPT_HEADERDATA, t) ?:
 	       transfer_set_rules(t, request) ?:
-	       curl_set_body(easy, parts[HTTP_PART_BODY], headers) ?:
+	       (is_post ? curl_set_body(easy, parts[HTTP_PART_BODY], headers) : CURLE_OK) ?:
 	       curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE]) ?:
 	       curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY]) ?:
 	       curl_set_file(easy, CURLOPT_CAINFO, parts[HTTP_PART_AUTHORITIES]);
@@ -210,9 +208,7 @@ static int transfer_run(CURLM *multi, int socket, CURLcode *ret)
 }
 
 /* What libcurl returns, for people. */
-static void http_answer_fail_curl(const struct transfer *t,
-				  const struct http_request_packet *request, CURLcode r,
-				  struct fetch_answer *answer)
+static void http_answer_fail_curl(const struct transfer *t, CURLcode r, struct fetch_answer *answer)
 {
 	long error = 0;
 
@@ -224,19 +220,10 @@ static void http_answer_fail_curl(const struct transfer *t,
 		fetch_answer_set(answer, FETCH_FAILED,
 				 "the header of the server's answer is larger than %zu KiB",
 				 HEADER_MAX >> 10);
-	else if (r == CURLE_OPERATION_TIMEDOUT)
-		fetch_answer_set(answer, FETCH_FAILED, "no answer, or no whole one, within %llu s",
-				 (unsigned long long)request->timeout_ms / MS_PER_S);
 	else if (r == CURLE_COULDNT_CONNECT && error)
 		fetch_answer_set(answer, FETCH_FAILED, "%s",
 				 strerrordesc_np((int)error) ? strerrordesc_np((int)error)
 							     : "cannot connect");
-	else if (r == CURLE_UNSUPPORTED_PROTOCOL)
-		fetch_answer_set(answer, FETCH_FAILED, "only http and https are spoken: %s",
-				 t->trouble);
-	else if (r == CURLE_TOO_MANY_REDIRECTS)
-		fetch_answer_set(answer, FETCH_FAILED, "the server redirects more than %ld times",
-				 REDIRECTIONS_MAX);
 	else
 		fetch_answer_set(answer, FETCH_FAILED, "%s",
 				 *t->trouble ? t->trouble : curl_easy_strerror(r));
@@ -267,7 +254,7 @@ static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
 			return r;
 	}
 	if (result) {
-		http_answer_fail_curl(t, request, result, answer);
+		http_answer_fail_curl(t, result, answer);
 		return 0;
 	}
 	if (fcntl(t->body, F_ADD_SEALS, MEMORY_FILE_SEALS) < 0)
@@ -275,23 +262,6 @@ static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	answer->status = (uint32_t)status;
 	return 0;
-}
-
-/* Which of the files is which; false: they are not as many as were announced. */
-static bool requests_assign_parts(const struct http_request_packet *request,
-				  const struct fd_packet *packet, int ret[N_HTTP_PARTS])
-{
-	size_t n = 0;
-
-	for (int part = 0; part < N_HTTP_PARTS; part++) {
-		ret[part] = -1;
-		if (!(request->parts & 1u << part))
-			continue;
-		if (n == packet->n_fds)
-			return false;
-		ret[part] = packet->fds[n++];
-	}
-	return n == packet->n_fds && !packet->is_cut && !(request->parts >> N_HTTP_PARTS);
 }
 
 /* As transfer_perform(), answered. */
@@ -320,16 +290,16 @@ static int requests_serve_one(CURLM *multi, int socket)
 {
 	cleanup(fd_packet_deinit) struct fd_packet packet;
 	struct http_request_packet request;
-	int parts[N_HTTP_PARTS], r;
+	int r;
 
 	r = fd_packet_receive(socket, &request, sizeof(request), 0, &packet);
 	if (r)
 		return r < 0 ? error_origin(r) : r;
 	if (packet.length != sizeof(request) || request.magic != FETCH_MAGIC || !request.length ||
 	    request.length > HTTP_URL_MAX || request.url[request.length] ||
-	    request.timeout_ms > INT32_MAX || !requests_assign_parts(&request, &packet, parts))
+	    request.timeout_ms > INT32_MAX || packet.n_fds != N_HTTP_PARTS || packet.is_cut)
 		return error_origin(-EPROTO);
-	return requests_answer(multi, socket, &request, parts);
+	return requests_answer(multi, socket, &request, packet.fds);
 }
 
 int requests_serve(int socket)

@@ -26,13 +26,21 @@ static struct fetcher *new_fetcher(const char *mode, const char *dir)
 	return f;
 }
 
+static int get_file(struct fetcher *f, const uint8_t *build_id, size_t length, int *ret_fd,
+		    struct fetcher_message *message)
+{
+	int r = fetcher_send(f, build_id, length, message);
+
+	return r ? r : fetcher_receive(f, ret_fd, message);
+}
+
 static void assert_get(const char *mode, int outcome, const char *says)
 {
 	struct fetcher *f = new_fetcher(mode, NULL);
 	struct fetcher_message message = {{0}};
 	int fd = -1, r;
 
-	r = fetcher_get(f, id, sizeof(id), &fd, &message);
+	r = get_file(f, id, sizeof(id), &fd, &message);
 	if (r != outcome)
 		fail_msg("%s: %d, %s", mode, r, message.text);
 	assert_int_equal(fd, -1);
@@ -49,7 +57,7 @@ static void test_file(void **state)
 	int fd = -1, pid;
 
 	(void)state;
-	assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_OK);
+	assert_int_equal(get_file(f, id, sizeof(id), &fd, &message), FETCH_DONE);
 	assert_int_equal(pread(fd, text, sizeof(text), 0), strlen(FAKE_ELF));
 	assert_string_equal(text, FAKE_ELF);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -57,7 +65,7 @@ static void test_file(void **state)
 	close(fd);
 	/* The same process answers the next one. */
 	pid = fetcher_pid(f);
-	assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_OK);
+	assert_int_equal(get_file(f, id, sizeof(id), &fd, &message), FETCH_DONE);
 	assert_int_equal(fetcher_pid(f), pid);
 	close(fd);
 	fetcher_free(f);
@@ -66,25 +74,25 @@ static void test_file(void **state)
 static void test_other_outcomes(void **state)
 {
 	(void)state;
-	assert_get("none", FETCHER_E_NONE, NULL);
-	assert_get("failed", FETCHER_E_FAILED, "no answer");
-	assert_get("refused", FETCHER_E_FAILED, "too large");
-	assert_get("garbage", FETCHER_E_FAILED, "no ELF file");
-	assert_get("empty", FETCHER_E_FAILED, "no ELF file");
-	assert_get("large", FETCHER_E_FAILED, "larger than");
+	assert_get("none", FETCH_NONE, NULL);
+	assert_get("failed", FETCH_FAILED, "no answer");
+	assert_get("refused", FETCH_REFUSED, "too large");
+	assert_get("garbage", FETCH_REFUSED, "no ELF file");
+	assert_get("empty", FETCH_REFUSED, "no ELF file");
+	assert_get("large", FETCH_REFUSED, "larger than");
 }
 
 static void test_nonsense(void **state)
 {
 	(void)state;
-	assert_get("short", FETCHER_E_FAILED, "malformed answer");
-	assert_get("magic", FETCHER_E_FAILED, "malformed answer");
-	assert_get("outcome", FETCHER_E_FAILED, "malformed answer");
-	assert_get("no file", FETCHER_E_FAILED, "no file");
-	assert_get("two", FETCHER_E_FAILED, "no file");
-	assert_get("writable", FETCHER_E_FAILED, "no file");
-	assert_get("folder", FETCHER_E_FAILED, "no file");
-	assert_get("text", FETCHER_E_FAILED, "a?[1m?bxxx");
+	assert_get("short", FETCH_FAILED, "malformed answer");
+	assert_get("magic", FETCH_FAILED, "malformed answer");
+	assert_get("outcome", FETCH_FAILED, "malformed answer");
+	assert_get("no file", FETCH_FAILED, "no file");
+	assert_get("two", FETCH_FAILED, "no file");
+	assert_get("writable", FETCH_FAILED, "no file");
+	assert_get("folder", FETCH_FAILED, "no file");
+	assert_get("text", FETCH_FAILED, "a?[1m?bxxx");
 }
 
 static void test_death(void **state)
@@ -94,9 +102,9 @@ static void test_death(void **state)
 	int fd = -1;
 
 	(void)state;
-	assert_get("killed", FETCHER_E_FAILED, "killed by signal 9");
+	assert_get("killed", FETCH_FAILED, "killed by signal 9");
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_FAILED);
+		assert_int_equal(get_file(f, id, sizeof(id), &fd, &message), FETCH_FAILED);
 		assert_says(message.text, "status 7");
 		assert_int_equal(fetcher_pid(f), 0);
 	}
@@ -113,7 +121,7 @@ static void test_restart(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_OK);
+		assert_int_equal(get_file(f, id, sizeof(id), &fd, &message), FETCH_DONE);
 		close(fd);
 		assert_int_equal(waitid(P_PID, (id_t)fetcher_pid(f), &info, WEXITED | WNOWAIT), 0);
 	}
@@ -129,10 +137,10 @@ static void test_no_program(void **state)
 
 	(void)state;
 	assert_int_equal(fetcher_new(&f, &options), 0);
-	assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_FAILED);
+	assert_int_equal(get_file(f, id, sizeof(id), &fd, &message), FETCH_FAILED);
 	assert_says(message.text, "cannot start /nowhere/profd-gateway");
-	assert_int_equal(fetcher_get(f, id, 0, &fd, &message), FETCHER_E_FAILED);
-	assert_int_equal(fetcher_get(f, id, FETCH_ID_MAX + 1, &fd, &message), FETCHER_E_FAILED);
+	assert_int_equal(get_file(f, id, 0, &fd, &message), FETCH_FAILED);
+	assert_int_equal(get_file(f, id, FETCH_ID_MAX + 1, &fd, &message), FETCH_FAILED);
 	fetcher_free(f);
 }
 
@@ -144,20 +152,20 @@ static void test_two_steps(void **state)
 
 	(void)state;
 	assert_int_equal(fetcher_fd(f), -1);
-	assert_int_equal(fetcher_receive(f, &fd, &message), FETCHER_E_FAILED);
-	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), FETCHER_E_OK);
+	assert_int_equal(fetcher_receive(f, &fd, &message), FETCH_FAILED);
+	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), FETCH_DONE);
 	assert_true(fetcher_fd(f) >= 0);
 	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), -EBUSY);
-	assert_int_equal(fetcher_receive(f, &fd, &message), FETCHER_E_REFUSED);
+	assert_int_equal(fetcher_receive(f, &fd, &message), FETCH_REFUSED);
 	assert_int_equal(fetcher_fd(f), -1);
 	fetcher_free(f);
 	/* One that never answers is stopped. */
 	f = new_fetcher("hang", NULL);
-	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), FETCHER_E_OK);
+	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), FETCH_DONE);
 	fetcher_stop(f);
 	assert_int_equal(fetcher_fd(f), -1);
 	assert_int_equal(fetcher_pid(f), 0);
-	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), FETCHER_E_OK);
+	assert_int_equal(fetcher_send(f, id, sizeof(id), &message), FETCH_DONE);
 	fetcher_free(f);
 }
 
@@ -173,9 +181,9 @@ static void test_environment(void **state)
 	assert_non_null(mkdtemp(dir));
 	setenv("FAKE_VARIABLE", "is set", 1);
 	setenv("DEBUGINFOD_URLS", "http://none", 1);
-	assert_get("environment", FETCHER_E_FAILED, "is set");
+	assert_get("environment", FETCH_FAILED, "is set");
 	f = new_fetcher("environment", dir);
-	assert_int_equal(fetcher_get(f, id, sizeof(id), &fd, &message), FETCHER_E_FAILED);
+	assert_int_equal(get_file(f, id, sizeof(id), &fd, &message), FETCH_FAILED);
 	assert_string_equal(message.text, "unset");
 	fetcher_free(f);
 	unsetenv("FAKE_VARIABLE");

@@ -16,8 +16,7 @@
 
 #include <cmocka.h>
 
-#include "client/fetch/fetch_protocol.h"
-#include "client/fetch/http.h"
+#include "client/fetch/fetcher.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
 #include "tests/support/leftovers.h"
@@ -37,12 +36,12 @@ static int make_body(const char *mode)
 	return fd;
 }
 
-/* What came with the request, for the test to see: bits, URL, body. */
+/* What came with the request, for the test to see: flags, files. */
 static void echo(const struct http_request_packet *request, const struct fd_packet *packet,
 		 struct fetch_answer *answer)
 {
-	int n = snprintf(answer->text, sizeof(answer->text), "%x %x %llu ", request->parts,
-			 request->flags, (unsigned long long)request->timeout_ms);
+	int n = snprintf(answer->text, sizeof(answer->text), "%x %llu ", request->flags,
+			 (unsigned long long)request->timeout_ms);
 
 	for (size_t i = 0; i < packet->n_fds; i++) {
 		n += (int)pread(packet->fds[i], answer->text + n, 20, 0);
@@ -101,30 +100,32 @@ static void be_gateway(void)
 
 /* --- tests ------------------------------------------------------------------------------------ */
 
-static struct http *new_http(void)
+static struct fetcher *new_http(void)
 {
-	struct http *h = NULL;
+	struct fetcher *h = NULL;
 
-	assert_int_equal(http_new(&h, "/proc/self/exe"), 0);
+	assert_int_equal(fetcher_new(&h, &(struct fetcher_options){.path = "/proc/self/exe",
+								   .is_http = true}),
+			 0);
 	return h;
 }
 
-static int ask(struct http *h, const struct http_request *request, struct http_answer *ret,
-	       struct http_message *message)
+static int ask(struct fetcher *h, const struct http_request *request, struct http_answer *ret,
+	       struct fetcher_message *message)
 {
 	int r = http_send(h, request, message);
 
 	return r ? r : http_receive(h, ret, message);
 }
 
-static void assert_answer(struct http *h, const char *mode, unsigned status)
+static void assert_answer(struct fetcher *h, const char *mode, unsigned status)
 {
 	const struct http_request request = {.url = mode, .timeout_ms = 1000, .max_bytes = 100};
-	struct http_message message = {{0}};
+	struct fetcher_message message = {{0}};
 	struct http_answer answer;
 	char text[8] = "";
 
-	if (ask(h, &request, &answer, &message) != HTTP_E_OK)
+	if (ask(h, &request, &answer, &message) != FETCH_DONE)
 		fail_msg("%s: %s", mode, message.text);
 	assert_int_equal(answer.status, status);
 	assert_int_equal(read(answer.fd, text, sizeof(text)), 5);
@@ -135,11 +136,11 @@ static void assert_answer(struct http *h, const char *mode, unsigned status)
 
 static void assert_failure(const struct http_request *request, const char *says)
 {
-	cleanup(http_freep) struct http *h = new_http();
-	struct http_message message = {{0}};
+	cleanup(fetcher_freep) struct fetcher *h = new_http();
+	struct fetcher_message message = {{0}};
 	struct http_answer answer;
 
-	if (ask(h, request, &answer, &message) != HTTP_E_FAILED)
+	if (ask(h, request, &answer, &message) != FETCH_FAILED)
 		fail_msg("%s: no failure", request->url);
 	assert_says(message.text, says);
 }
@@ -153,7 +154,7 @@ static void assert_fails(const char *mode, const char *says)
 
 static void test_answers(void **state)
 {
-	cleanup(http_freep) struct http *h = new_http();
+	cleanup(fetcher_freep) struct fetcher *h = new_http();
 	siginfo_t ended;
 
 	(void)state;
@@ -207,47 +208,50 @@ static void test_parts(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "secret", 6), 6);
 	close(fd);
-	assert_failure(&request, "5 1 77 0x1+0x2;secret;");
+	assert_failure(&request, "3 77 0x1+0x2;;secret;;");
 	unlink(key);
 	assert_failure(&request, "No such file");
 	request = (struct http_request){.url = "echo", .timeout_ms = 77, .authorities = "/"};
 	assert_failure(&request, "/: Is a directory");
 	request = (struct http_request){.url = "echo", .timeout_ms = 77, .authorities = ""};
-	assert_failure(&request, "0 0 77 ");
+	assert_failure(&request, "0 77 ;;;;");
 }
 
 static void test_limits(void **state)
 {
-	cleanup(http_freep) struct http *h = new_http();
+	cleanup(fetcher_freep) struct fetcher *h = new_http();
 	cleanup(freep) char *url = malloc(HTTP_URL_MAX + 2);
 	struct http_request request = {.url = url};
-	struct http_message message = {{0}};
+	struct fetcher_message message = {{0}};
 	struct http_answer answer;
 
 	(void)state;
 	assert_non_null(url);
 	memset(url, 'x', HTTP_URL_MAX + 1);
 	url[HTTP_URL_MAX + 1] = '\0';
-	assert_int_equal(http_send(h, &request, &message), HTTP_E_FAILED);
+	assert_int_equal(http_send(h, &request, &message), FETCH_FAILED);
 	assert_says(message.text, "longer than 4095");
-	assert_int_equal(http_receive(h, &answer, &message), HTTP_E_FAILED);
+	assert_int_equal(http_receive(h, &answer, &message), FETCH_FAILED);
 	request.url = "hang";
-	assert_int_equal(http_send(h, &request, &message), HTTP_E_OK);
+	assert_int_equal(http_send(h, &request, &message), FETCH_DONE);
 	assert_int_equal(http_send(h, &request, &message), -EBUSY);
 }
 
 static void test_no_gateway(void **state)
 {
 	const struct http_request request = {.url = "file"};
-	struct http_message message = {{0}};
-	struct http *h = NULL;
+	struct fetcher_message message = {{0}};
+	struct fetcher *h = NULL;
 
 	(void)state;
-	assert_int_equal(http_new(&h, "/nonexistent/profd-gateway"), 0);
-	assert_int_equal(http_send(h, &request, &message), HTTP_E_FAILED);
+	assert_int_equal(fetcher_new(&h,
+				     &(struct fetcher_options){.path = "/nonexistent/profd-gateway",
+							       .is_http = true}),
+			 0);
+	assert_int_equal(http_send(h, &request, &message), FETCH_FAILED);
 	assert_says(message.text, "cannot start /nonexistent/profd-gateway: No such file");
-	http_free(h);
-	http_free(NULL);
+	fetcher_free(h);
+	fetcher_free(NULL);
 }
 
 int main(int argc, char **argv)

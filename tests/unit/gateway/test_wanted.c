@@ -5,7 +5,8 @@
 #include "client/gateway/debuginfo.h"
 #include "tests/support/says.h"
 
-static int ask(struct fake_profd *profd, struct wanted *ret, struct wanted_message *message)
+static int ask(struct fake_profd *profd, Profd__Control__Response **ret,
+	       struct wanted_message *message)
 {
 	memset(message, 0, sizeof(*message));
 	return wanted_query(profd->path, ret, message);
@@ -13,52 +14,33 @@ static int ask(struct fake_profd *profd, struct wanted *ret, struct wanted_messa
 
 static void test_ids(void **state)
 {
-	static const uint8_t id[] = {0xab, 0xcd, 0xef, 0x00, 0x01}, other[WANTED_ID_MAX] = {7};
+	static const uint8_t id[] = {0xab, 0xcd, 0xef, 0x00, 0x01}, other[100] = {7};
 	struct fake_profd *profd = fake_profd_new();
 	struct wanted_message message;
-	struct wanted wanted;
+	Profd__Control__Response *wanted;
 
 	(void)state;
 	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_OK);
-	assert_int_equal(wanted.n, 0);
+	assert_int_equal(wanted->build_ids->n_build_ids, 0);
+	profd__control__response__free_unpacked(wanted, NULL);
 	fake_profd_want(profd, id, sizeof(id));
 	fake_profd_want(profd, id, 0);
 	fake_profd_want(profd, other, sizeof(other));
 	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_OK);
-	assert_int_equal(wanted.n, 2);
-	assert_int_equal(wanted.ids[0].length, sizeof(id));
-	assert_memory_equal(wanted.ids[0].bytes, id, sizeof(id));
-	assert_int_equal(wanted.ids[1].length, sizeof(other));
-	assert_memory_equal(wanted.ids[1].bytes, other, sizeof(other));
+	assert_int_equal(wanted->build_ids->n_build_ids, 3);
+	assert_int_equal(wanted->build_ids->build_ids[0].len, sizeof(id));
+	assert_memory_equal(wanted->build_ids->build_ids[0].data, id, sizeof(id));
+	assert_int_equal(wanted->build_ids->build_ids[1].len, 0);
+	assert_int_equal(wanted->build_ids->build_ids[2].len, sizeof(other));
+	profd__control__response__free_unpacked(wanted, NULL);
 	assert_int_equal(fake_profd_free(profd), 2);
-}
-
-/* More of them, and longer ones, than are taken. */
-static void test_bounds(void **state)
-{
-	struct fake_profd *profd = fake_profd_new();
-	uint8_t id[WANTED_ID_MAX + 1] = {9};
-	struct wanted_message message;
-	struct wanted wanted;
-
-	(void)state;
-	fake_profd_want(profd, id, sizeof(id));
-	for (unsigned i = 0; i < WANTED_MAX + 10; i++) {
-		id[0] = (uint8_t)i;
-		fake_profd_want(profd, id, 20);
-	}
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_OK);
-	assert_int_equal(wanted.n, WANTED_MAX);
-	assert_int_equal(wanted.ids[0].length, 20);
-	assert_int_equal(wanted.ids[1].bytes[0], 1);
-	fake_profd_free(profd);
 }
 
 static void test_refusals(void **state)
 {
 	struct fake_profd *profd = fake_profd_new();
 	struct wanted_message message;
-	struct wanted wanted;
+	Profd__Control__Response *wanted;
 
 	(void)state;
 	fake_profd_set(profd, FAKE_ERROR);
@@ -77,7 +59,7 @@ static void test_away(void **state)
 {
 	struct fake_profd *profd = fake_profd_new();
 	struct wanted_message message;
-	struct wanted wanted;
+	Profd__Control__Response *wanted;
 
 	(void)state;
 	fake_profd_set(profd, FAKE_CLOSE);
@@ -92,7 +74,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_away),
 	};

@@ -111,8 +111,6 @@ static void test_start_refusals(void **state)
 		{"start 12x", "not a process id"},
 		{"start 2147483648", "not a process id"},
 		{"start --uid 4294967295", "not a user id"},
-		{"start 1 2 01", "1 is named twice"},
-		{"start -s a -s a", "'a' is named twice"},
 		{"start --all --all", "--all is given twice"},
 		{"start 1 -F", "-F needs an argument"},
 		{"start 1 --event", "--event needs an argument"},
@@ -227,20 +225,23 @@ static void test_collect(void **state)
 
 	(void)state;
 	assert_int_equal(collect("collect", &a), 0);
-	assert_true(!*a.service && !a.session && !a.pid && !a.stored && !*a.output);
+	assert_true(!a.request.which_case && !a.request.stored && !*a.output);
 	assert_int_equal(a.format, OUTPUT_PPROF);
 	assert_int_equal(collect("collect -s a.service --since -10m --until -5m -o x --stored", &a),
 			 0);
-	assert_string_equal(a.service, "a.service");
+	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_SERVICE);
+	assert_string_equal(a.request.service, "a.service");
 	assert_string_equal(a.output, "x");
-	assert_true(a.stored);
-	assert_int_equal(a.since_ns, NOW - UINT64_C(600000000000));
-	assert_int_equal(a.until_ns, NOW - UINT64_C(300000000000));
+	assert_true(a.request.stored);
+	assert_int_equal(a.request.since_ns, NOW - UINT64_C(600000000000));
+	assert_int_equal(a.request.until_ns, NOW - UINT64_C(300000000000));
 	assert_int_equal(collect("collect -p12 --format=legacy -o -", &a), 0);
-	assert_int_equal(a.pid, 12);
+	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_PID);
+	assert_int_equal(a.request.pid, 12);
 	assert_int_equal(a.format, OUTPUT_LEGACY);
 	assert_int_equal(collect("collect --session s3 --format collapsed --json", &a), 0);
-	assert_int_equal(a.session, 3);
+	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_SESSION);
+	assert_int_equal(a.request.session, 3);
 	assert_int_equal(a.format, OUTPUT_COLLAPSED);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (collect(bad[i], &a) != OPTIONS_BAD)

@@ -130,7 +130,7 @@ static void test_config(void **state)
 
 	(void)state;
 	text_open(&t);
-	assert_int_equal(config_text_to_json("# x\n[a]\nk = v w\nl = 1,2\nl = 3\nempty =\n\n"
+	assert_int_equal(config_text_to_json("[a]\nk = v w\nl = 1,2\nl = 3\nempty =\n\n"
 					     "[b]\nk = a=b\n",
 					     t.out),
 			 0);

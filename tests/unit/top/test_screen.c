@@ -481,10 +481,10 @@ static void test_arguments(void **state)
 
 	(void)state;
 	assert_int_equal(parse("top", &a, &message), 0);
-	assert_true(a.target == PROFD__CONTROL__TARGET_KIND__ALL && !a.once && !a.json && !a.rows);
+	assert_true(!a.pid && !*a.service && !a.once && !a.json && !a.rows);
 	assert_int_equal(a.interval_ns, 2000000000);
 	assert_int_equal(parse("top -p 12 -d 0.5 --rows 7 --once --json", &a, &message), 0);
-	assert_true(a.target == PROFD__CONTROL__TARGET_KIND__PID && a.pid == 12 && a.rows == 7);
+	assert_true(!*a.service && a.pid == 12 && a.rows == 7);
 	assert_true(a.once && a.json && a.interval_ns == 500000000);
 	assert_int_equal(parse("top -s x.service -d 500ms", &a, &message), 0);
 	assert_string_equal(a.service, "x.service");

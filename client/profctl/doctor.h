@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_PROFCTL_HOST_CHECKS_H
-#define PROFD_PROFCTL_HOST_CHECKS_H
+#ifndef PROFD_PROFCTL_DOCTOR_H
+#define PROFD_PROFCTL_DOCTOR_H
 
 /*
  * What this host offers to a profiler. Each check looks at one thing and says what it found, how
@@ -28,10 +28,6 @@ struct host {
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: no limit */
 	int pmu_error;          /* of opening a cycles counter for ourselves; 0: it works */
 };
-
-/* What was found, and what to do about it: @remedy NULL: nothing. */
-void check_set(struct check *c, enum check_level level, const char *remedy, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
 
 #define HOST_CHECKS_MAX 16
 
