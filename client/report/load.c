@@ -18,7 +18,6 @@
 #include "client/report/reading.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
-#include "client/report/signal_frames.h"
 #include "client/report/sources.h"
 #include "client/report/symbolize_mode.h"
 #include "common/error.h"
@@ -291,8 +290,6 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 				       &l->options.listener);
 	if (!r && load_has_url(l))
 		r = remote_save_profile(l->profile, &l->options.listener);
-	if (!r && in->auto_signal_frames && l->is_legacy)
-		r = signal_frames_drop(l->profile, &l->options.listener);
 	return r;
 }
 
@@ -311,8 +308,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 	int r;
 
 	*ret_stream = false;
-	if (l->options.hold || l->sources.n != 1 || in->n_bases || in->auto_signal_frames ||
-	    *in->service)
+	if (l->options.hold || l->sources.n != 1 || in->n_bases || *in->service)
 		return LOAD_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
@@ -408,8 +404,6 @@ static int load_fetch(struct load *l, struct profile_message *message)
 	const struct report_inputs *in = l->options.inputs;
 	int r;
 
-	if (*in->tools)
-		listener_note(&l->options.listener, "--tools does nothing: no binutils are needed");
 	if ((in->seconds || in->timeout) && !load_has_url(l))
 		listener_note(
 			&l->options.listener,
