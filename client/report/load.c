@@ -15,7 +15,6 @@
 #include "client/report/binaries.h"
 #include "client/report/function_names.h"
 #include "client/report/input.h"
-#include "client/report/reading.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
 #include "client/report/sources.h"
@@ -238,7 +237,7 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	struct gathering g = {.l = l, .message = message};
 	int r;
 
-	reading_begin(&l->reading, &l->bases, &l->options.listener);
+	reading_begin(&l->reading, l->bases.n, &l->options.listener);
 	r = load_gather(&g, &l->bases, &base);
 	l->is_legacy &= g.n_legacy == g.n;
 	l->n_files += g.n;
@@ -426,7 +425,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!r)
 		r = load_fetch(l, message);
 	if (!r)
-		reading_begin(&l->reading, &l->sources, &l->options.listener);
+		reading_begin(&l->reading, l->sources.n, &l->options.listener);
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
 	if (!r && is_stream) {
