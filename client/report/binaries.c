@@ -191,13 +191,13 @@ static bool binaries_find_below(struct binaries_search *s, const char *dir)
 	       (binaries_try_path(s, "%s%s", dir, s->path) || binaries_find_debug(s, dir));
 }
 
-/* Of the @list of directories, with @separator between them. */
-static bool binaries_find_in_list(struct binaries_search *s, const char *list, char separator)
+/* Of the @list of directories, with colons between them. */
+static bool binaries_find_in_list(struct binaries_search *s, const char *list)
 {
 	char dir[PATH_MAX];
 
 	while (*list) {
-		size_t length = strcspn(list, (char[]){separator, '\0'});
+		size_t length = strcspn(list, ":");
 
 		if (length && length < sizeof(dir)) {
 			snprintf(dir, sizeof(dir), "%.*s", (int)length, list);
@@ -209,21 +209,8 @@ static bool binaries_find_in_list(struct binaries_search *s, const char *list, c
 	return false;
 }
 
-/* Whoever names a library means it, whatever it is. */
-static bool binaries_find_library(struct binaries_search *s, const struct report_inputs *in)
-{
-	for (size_t i = 0; i < in->n_libraries; i++) {
-		if (strcmp(basename(in->libraries[i]), basename(s->path)) != 0)
-			continue;
-		snprintf(s->found, sizeof(s->found), "%s", in->libraries[i]);
-		return true;
-	}
-	return false;
-}
-
 static int binaries_find_mapping(struct binaries_work *w, size_t mapping)
 {
-	const struct report_inputs *in = w->options->inputs;
 	const struct profile_mapping *m = &w->p->mappings[mapping];
 	struct binaries_search s = {
 		.w = w,
@@ -240,8 +227,7 @@ static int binaries_find_mapping(struct binaries_work *w, size_t mapping)
 		snprintf(usual, sizeof(usual), "%s/pprof/binaries", home ? home : "");
 		places = usual;
 	}
-	found = binaries_find_library(&s, in) || binaries_find_in_list(&s, in->lib_prefix, ',') ||
-		binaries_find_in_list(&s, places, ':');
+	found = binaries_find_in_list(&s, places);
 	if (s.error)
 		return s.error;
 	return found ? binaries_set_mapping_path(w, mapping, s.found) : 0;

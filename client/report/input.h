@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "client/formats/any_read.h"
+#include "client/report/listener.h"
 #include "client/report/load.h"
-#include "client/report/reading.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 

@@ -15,10 +15,8 @@
 #include "client/report/binaries.h"
 #include "client/report/function_names.h"
 #include "client/report/input.h"
-#include "client/report/reading.h"
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
-#include "client/report/signal_frames.h"
 #include "client/report/sources.h"
 #include "client/report/symbolize_mode.h"
 #include "common/error.h"
@@ -32,7 +30,6 @@ struct load {
 	struct load_options options;
 	struct reading reading;
 	struct sources sources, bases;
-	struct remote_names *names;
 	size_t n_files;
 	bool is_legacy;
 
@@ -51,7 +48,6 @@ void load_free(struct load *l)
 		return;
 	input_free(l->input);
 	profile_free(l->profile);
-	remote_names_free(l->names);
 	sources_deinit(&l->sources);
 	sources_deinit(&l->bases);
 	free(l);
@@ -97,15 +93,22 @@ struct gathering {
 	struct profile_message *message;
 };
 
-/* Opens the file, if it is not open yet, and notes where its mappings are. LOAD_E_* or negative
- * errno. */
+/*
+ * Opens the file, if it is not open yet. What was fetched gets its names before anything is merged:
+ * then it is known whose they are. LOAD_E_* or negative errno.
+ */
 static int gather_open(struct gathering *g, struct source *source, struct input **ret)
 {
+	const struct load_options *o = &g->l->options;
 	int r;
 
 	*ret = steal_ptr(&g->opened);
 	r = *ret ? LOAD_E_OK : open_input(g->l, source, ret, g->message);
-	return r ? r : remote_names_record(g->l->names, *ret, source);
+	if (r || !source->url)
+		return r;
+	return binaries_name(input_profile(*ret), o)
+		       ?: remote_names_fetch(input_profile(*ret),
+					     input_format(*ret) == ANY_CPUPROFILE, source, o);
 }
 
 static int gather_file(struct gathering *g, struct source *source)
@@ -234,7 +237,7 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	struct gathering g = {.l = l, .message = message};
 	int r;
 
-	reading_begin(&l->reading, &l->bases, &l->options.listener);
+	reading_begin(&l->reading, l->bases.n, &l->options.listener);
 	r = load_gather(&g, &l->bases, &base);
 	l->is_legacy &= g.n_legacy == g.n;
 	l->n_files += g.n;
@@ -253,13 +256,14 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	return load_finish_merge(m, &l->profile);
 }
 
-static bool load_has_url(const struct load *l)
+/* Whether any source is a URL, or is none. */
+static bool load_has_source(const struct load *l, bool is_url)
 {
 	const struct sources *const both[] = {&l->sources, &l->bases};
 
 	for (size_t k = 0; k < ARRAY_SIZE(both); k++)
 		for (size_t i = 0; i < both[k]->n; i++)
-			if (both[k]->all[i].url)
+			if ((both[k]->all[i].url != NULL) == is_url)
 				return true;
 	return false;
 }
@@ -280,19 +284,13 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 	l->is_legacy = g.n_legacy == g.n;
 	if (!r && in->n_bases)
 		r = subtract_bases(l, message);
-	if (!r)
-		r = remote_names_look_up(l->names, l->profile);
-	if (!r)
+	if (!r && load_has_source(l, false))
 		r = binaries_name(l->profile, &l->options);
-	if (!r)
-		r = remote_names_fetch(l->names, l->profile);
 	if (!r)
 		r = function_names_set(l->profile, symbolize_mode_of(in->symbolize).names,
 				       &l->options.listener);
-	if (!r && load_has_url(l))
+	if (!r && load_has_source(l, true))
 		r = remote_save_profile(l->profile, &l->options.listener);
-	if (!r && in->auto_signal_frames && l->is_legacy)
-		r = signal_frames_drop(l->profile, &l->options.listener);
 	return r;
 }
 
@@ -311,8 +309,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 	int r;
 
 	*ret_stream = false;
-	if (l->options.hold || l->sources.n != 1 || in->n_bases || in->auto_signal_frames ||
-	    *in->service)
+	if (l->options.hold || l->sources.n != 1 || in->n_bases || *in->service)
 		return LOAD_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
@@ -406,16 +403,12 @@ static int find_sources(struct load *l, struct profile_message *message)
 static int load_fetch(struct load *l, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
-	int r;
 
-	if (*in->tools)
-		listener_note(&l->options.listener, "--tools does nothing: no binutils are needed");
-	if ((in->seconds || in->timeout) && !load_has_url(l))
+	if ((in->seconds || in->timeout) && !load_has_source(l, true))
 		listener_note(
 			&l->options.listener,
 			"--seconds and --timeout do nothing: no profile is fetched from a URL");
-	r = remote_names_new(&l->names, &l->options);
-	return r ? r : remote_fetch(&l->sources, &l->bases, &l->options, message);
+	return remote_fetch(&l->sources, &l->bases, &l->options, message);
 }
 
 int load_new(struct load **ret, const struct load_options *options, struct profile_message *message)
@@ -432,7 +425,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!r)
 		r = load_fetch(l, message);
 	if (!r)
-		reading_begin(&l->reading, &l->sources, &l->options.listener);
+		reading_begin(&l->reading, l->sources.n, &l->options.listener);
 	if (!r)
 		r = open_single(l, &input, &is_stream, message);
 	if (!r && is_stream) {

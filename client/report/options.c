@@ -239,8 +239,6 @@ static int report_parse_list(struct options_line *l, const struct report_option 
 
 	if (!*value)
 		return BAD(l->message, "--%s needs a file", option->name);
-	if (option->offset == offsetof(struct report_inputs, libraries))
-		return report_append_text(&in->libraries, &in->n_libraries, value);
 	r = report_set_exclusive(l, &l->base, option);
 	if (r)
 		return r;
@@ -317,65 +315,15 @@ static const char *report_find_similar_option(const char *name, size_t length)
 	return NULL;
 }
 
-/* What perf-report(1) and the pprofs call otherwise; NULL: none of that. */
-static const char *report_find_foreign_option(const char *name, size_t length)
-{
-	static const struct {
-		const char *theirs, *ours;
-	} options[] = {
-		{"stdio", "--text"},
-		{"stdio2", "--text"},
-		{"gtk", "--flame"},
-		{"tui", "--interactive"},
-		{"children", "--cum"},
-		{"no-children", "--flat"},
-		{"g", "--tree"},
-		{"call-graph", "--tree"},
-		{"percent-limit", "--nodefraction"},
-		{"input", "PROFILE alone"},
-		{"i", "PROFILE alone"},
-		{"n", "--sample_index=samples"},
-		{"show-nr-samples", "--sample_index=samples"},
-		{"sort", "--functions, --lines, --files"},
-		{"comm", "--tagfocus=comm=RE"},
-		{"comms", "--tagfocus=comm=RE"},
-		{"pid", "--tagfocus=pid=PID"},
-		{"dso", "--focus=RE"},
-		{"dsos", "--focus=RE"},
-		{"symbols", "--focus=RE"},
-		{"symbol-filter", "--focus=RE"},
-		{"header", "--comments"},
-		{"header-only", "--comments"},
-		{"D", "--raw"},
-		{"dump-raw-trace", "--raw"},
-		/* pprof */
-		{"eog", "--web"},
-		{"evince", "--web"},
-		{"topproto", "--proto"},
-		/* google-pprof */
-		{"stacks", "--traces"},
-		{"show_bytes", "--unit=B"},
-		{"no-auto-signal-frm", "--auto_signal_frames=false"},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (word_is(name, length, options[i].theirs))
-			return options[i].ours;
-	return NULL;
-}
-
 static int report_refuse_word(struct options_line *l, const char *word, const char *name,
 			      size_t length)
 {
-	const char *like = report_find_similar_option(name, length),
-		   *ours = report_find_foreign_option(name, length);
+	const char *like = report_find_similar_option(name, length);
 	int shown = (int)(name - word) + (int)length;
 
 	if (word_is(name, length, "http") || word_is(name, length, "no_browser"))
 		return BAD(l->message,
 			   "there is no web server: --flame -o FILE.html writes a page");
-	if (ours)
-		return BAD(l->message, "unknown option %.*s (%s?)", shown, word, ours);
 	if (like)
 		return BAD(l->message, "unknown option %.*s (--%s?)", shown, word, like);
 	return BAD(l->message, "unknown option %.*s", shown, word);
@@ -488,8 +436,7 @@ void report_arguments_deinit(struct report_arguments *a)
 {
 	free(a->inputs.profiles);
 	free(a->inputs.bases);
-	free(a->inputs.libraries);
-	a->inputs.profiles = a->inputs.bases = a->inputs.libraries = NULL;
+	a->inputs.profiles = a->inputs.bases = NULL;
 }
 
 /* --- the help text ---------------------------------------------------------------------------- */

@@ -37,11 +37,9 @@ struct report_inputs {
 	size_t n_profiles;
 	const char **bases;
 	size_t n_bases;
-	const char **libraries; /* --add_lib */
-	size_t n_libraries;
 	bool is_diff; /* the bases are those of --diff_base */
-	bool normalize, auto_signal_frames, interactive, all_frames;
-	const char *symbolize, *buildid, *lib_prefix, *tools, *comment;
+	bool normalize, interactive, all_frames;
+	const char *symbolize, *buildid, *comment;
 	int seconds, timeout; /* of what is fetched; 0: as usual */
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *service, *since, *until, *store;

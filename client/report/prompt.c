@@ -16,7 +16,6 @@
 #include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/report/produce.h"
-#include "client/report/prompt_complete.h"
 #include "client/report/prompt_line.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
@@ -70,39 +69,36 @@ static char *prompt_text(EditLine *edit)
 	return text;
 }
 
-/* What Tab has to choose from, below the line. False: there is nothing. */
-static bool prompt_list_candidates(const struct prompt *p, const char *line, size_t length)
+/* What Tab has to choose from, below the line. */
+static void prompt_list_names(const struct prompt_completion *c, FILE *out)
 {
-	cleanup(freep) struct prompt_candidate *names = NULL;
-	FILE *out = p->streams->out;
-	size_t n;
-
-	if (prompt_candidates(load_profile(p->load), line, length, &names, &n) || n < 2)
-		return false;
 	fputc('\n', out);
-	for (size_t i = 0; i < n && i < CANDIDATES; i++) {
+	for (size_t i = 0; i < c->n && i < CANDIDATES; i++) {
 		fputs("  ", out);
-		utf8_write_harmless(out, names[i].name, "");
+		utf8_write_harmless(out, c->all[i].name, "");
 		fputc('\n', out);
 	}
-	if (n > CANDIDATES)
-		fprintf(out, "  and %zu more\n", n - CANDIDATES);
-	return true;
+	if (c->n > CANDIDATES)
+		fprintf(out, "  and %zu more\n", c->n - CANDIDATES);
 }
 
 static unsigned char prompt_key_complete(EditLine *edit, int key)
 {
 	const LineInfo *line = el_line(edit);
-	size_t length = (size_t)(line->cursor - line->buffer);
-	char text[256];
+	cleanup(prompt_completion_deinit) struct prompt_completion c = {0};
 	struct prompt *p;
 
 	(void)key;
 	el_get(edit, EL_CLIENTDATA, &p);
-	if (!prompt_complete(load_profile(p->load), line->buffer, length, text, sizeof(text)))
-		return prompt_list_candidates(p, line->buffer, length) ? CC_REDISPLAY
-								       : CC_REFRESH_BEEP;
-	return el_insertstr(edit, text) == 0 ? CC_REFRESH : CC_REFRESH_BEEP;
+	if (prompt_complete(&c, load_profile(p->load), line->buffer,
+			    (size_t)(line->cursor - line->buffer)))
+		return CC_REFRESH_BEEP;
+	if (*c.text)
+		return el_insertstr(edit, c.text) == 0 ? CC_REFRESH : CC_REFRESH_BEEP;
+	if (c.n < 2)
+		return CC_REFRESH_BEEP;
+	prompt_list_names(&c, p->streams->out);
+	return CC_REDISPLAY;
 }
 
 /* As the terminal would; EL_SIGNAL puts it in order before and after. */

@@ -2,11 +2,15 @@
 /*
  * A line is a setting, a sample type or a command, looked for in this order. A command's words
  * change a copy of the settings, which holds for that report alone.
+ *
+ * To complete a line, every name that the word at the cursor may become is tried.
  */
 #include "client/report/prompt_line.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +18,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
+#include "common/room.h"
 
 #define BLANKS " \t\r\n"
 #define TOP    10 /* rows of text, where nobody says how many */
@@ -292,4 +297,146 @@ int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt
 		return 0;
 	r = prompt_assign(s, own, &done, message);
 	return r || done ? r : prompt_parse_command(s, own, ret, message);
+}
+
+/* --- completion ------------------------------------------------------------------------------- */
+
+static void try_name(struct prompt_completion *c, const char *name, char end)
+{
+	if (c->error || strncmp(name, c->word, c->length) != 0)
+		return;
+	c->error = room_append(&c->all, &c->max, &c->n, (struct prompt_name){name, end});
+}
+
+static void try_commands(struct prompt_completion *c, const struct profile *p)
+{
+	static const char *const others[] = {"help", "options", "quit", "exit"};
+	static const char *const choices[] = {"granularity", "sort"};
+
+	for (const struct report_option *o = report_options_all; o->name; o++) {
+		bool is_text = report_option_is_setting(o) && o->argument;
+
+		if (o->is_input || o->kind == REPORT_OPTION_HELP)
+			continue;
+		try_name(c, o->name, is_text ? '=' : ' ');
+		if (o->alias && o->alias[1])
+			try_name(c, o->alias, ' ');
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		try_name(c, others[i], ' ');
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
+		try_name(c, choices[i], '=');
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		try_name(c, profile_string(p, p->sample_types[i].type), ' ');
+}
+
+static void try_functions(struct prompt_completion *c, const struct profile *p)
+{
+	for (size_t i = 0; i < p->n_functions; i++)
+		try_name(c, profile_string(p, p->functions[i].name), ' ');
+}
+
+/* What setting @name, of @length bytes, may be set to. */
+static void try_values(struct prompt_completion *c, const struct profile *p, const char *name,
+		       size_t length)
+{
+	enum report_option_group group = prompt_choice_group(name, length);
+	const struct report_option *option = report_option_find(name, length);
+
+	for (const struct report_option *o = report_options_all; o->name; o++)
+		if (o->kind == REPORT_OPTION_CHOICE && o->group == group)
+			try_name(c, o->name, ' ');
+	if (!option || option->kind != REPORT_OPTION_TEXT)
+		return;
+	if (option->offset == offsetof(struct report_options, sample_index))
+		for (uint32_t i = 0; i < p->n_sample_types; i++)
+			try_name(c, profile_string(p, p->sample_types[i].type), ' ');
+	else if (option->group == REPORT_GROUP_FILTERS && strncmp(option->name, "tag", 3) != 0 &&
+		 c->length)
+		try_functions(c, p);
+}
+
+/* A setting is more than a sample type of the same name. */
+static int completion_compare(const void *a, const void *b)
+{
+	const struct prompt_name *x = a, *y = b;
+	int r = strcmp(x->name, y->name);
+
+	return r ? r : y->end - x->end;
+}
+
+static void completion_sort(struct prompt_completion *c)
+{
+	size_t n = 0;
+
+	if (c->n)
+		qsort(c->all, c->n, sizeof(*c->all), completion_compare);
+	for (size_t i = 0; i < c->n; i++)
+		if (!n || strcmp(c->all[n - 1].name, c->all[i].name) != 0)
+			c->all[n++] = c->all[i];
+	c->n = n;
+}
+
+/* A word that is longer than any name becomes none. */
+static void completion_find(struct prompt_completion *c, const struct profile *p, const char *line,
+			    size_t length)
+{
+	size_t at = length, first = 0;
+	const char *equals;
+
+	while (at && !isspace((unsigned char)line[at - 1]))
+		at--;
+	while (first < length && isspace((unsigned char)line[first]))
+		first++;
+	equals = at <= first ? memchr(line + first, '=', length - first) : NULL;
+	if (equals)
+		at = (size_t)(equals + 1 - line);
+	else if (at > first && at < length && line[at] == '-')
+		at++;
+	if (length - at >= sizeof(c->word))
+		return;
+	memcpy(c->word, line + at, length - at);
+	c->word[length - at] = '\0';
+	c->length = length - at;
+	if (equals)
+		try_values(c, p, line + first, (size_t)(equals - line) - first);
+	else if (at <= first || (length > first + 5 && memcmp(line + first, "help ", 5) == 0))
+		try_commands(c, p);
+	else if (c->length)
+		try_functions(c, p);
+	completion_sort(c);
+}
+
+/* What all names that the word may be have in common, and the end of the only one. */
+static void completion_set_text(struct prompt_completion *c)
+{
+	const char *first = c->all[0].name, *last = c->all[c->n - 1].name;
+	size_t common = 0, n_name = c->length + strcspn(first + c->length, "(");
+	char end = c->n == 1 ? c->all[0].end : '\0';
+
+	while (first[common] && first[common] == last[common])
+		common++;
+	/* A name is read as an expression, in which arguments would mean something else. */
+	if (n_name < common) {
+		common = n_name;
+		end = ' ';
+	}
+	if (common - c->length + 2 <= sizeof(c->text))
+		snprintf(c->text, sizeof(c->text), "%.*s%c", (int)(common - c->length),
+			 first + c->length, end);
+}
+
+int prompt_complete(struct prompt_completion *ret, const struct profile *p, const char *line,
+		    size_t length)
+{
+	*ret = (struct prompt_completion){0};
+	completion_find(ret, p, line, length);
+	if (ret->n && !ret->error)
+		completion_set_text(ret);
+	return ret->error;
+}
+
+void prompt_completion_deinit(struct prompt_completion *c)
+{
+	free(c->all);
 }

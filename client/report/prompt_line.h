@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "client/report/options.h"
+#include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
 
 enum prompt_kind {
@@ -57,5 +58,33 @@ enum report_option_group prompt_choice_group(const char *name, size_t length);
  */
 int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,
 		      struct profile_message *message);
+
+struct prompt_name {
+	const char *name; /* borrowed */
+	char end;         /* what follows it if it is the only one */
+};
+
+/* How a line goes on. */
+struct prompt_completion {
+	/*
+	 * What is to be inserted: what all names have in common, and behind the only one that is
+	 * left a blank, or = for settings. "": nothing.
+	 */
+	char text[256];
+	struct prompt_name *all; /* in order, each once */
+	size_t n, max;
+	char word[256]; /* at the end of the line */
+	size_t length;
+	int error;
+};
+
+/*
+ * The names that the last word of the @length bytes of @line may be. Commands, settings and sample
+ * types first, behind = what the setting may be, then the profile's functions. *ret is written in
+ * any case, to be freed with prompt_completion_deinit(). 0 or negative errno.
+ */
+int prompt_complete(struct prompt_completion *ret, const struct profile *p, const char *line,
+		    size_t length);
+void prompt_completion_deinit(struct prompt_completion *c);
 
 #endif

@@ -28,7 +28,7 @@
 #define AT_ONCE    32    /* each is a process while it lasts */
 #define LINE_SHOWN 120   /* bytes of what a server says */
 
-enum { STATUS_OK = 200, STATUS_UNAUTHORIZED = 401, STATUS_FORBIDDEN = 403, STATUS_NONE = 404 };
+enum { STATUS_OK = 200, STATUS_UNAUTHORIZED = 401, STATUS_FORBIDDEN = 403 };
 
 /* Pages for browsers say nothing in their first line. */
 static bool is_readable(const char *line)
@@ -102,45 +102,13 @@ static int remote_send_request(struct remote_fetch *f, const struct load_options
 	return r > 0 ? remote_refuse(f, LOAD_E_BAD, why.text, message) : r;
 }
 
-/* The URL that a server may know in place of the usual one. */
-static int remote_use_fallback(struct source *source, const struct report_inputs *in,
-			       struct profile_message *message)
-{
-	const struct source_url_times times = {.seconds = in->seconds, .timeout_s = in->timeout};
-	struct source_url *other;
-	char *path;
-	int r = source_url_parse(source->url->fallback, &times, &other, message);
-
-	if (r)
-		return r < 0 ? r : LOAD_E_BAD;
-	source_url_free(source->url);
-	source->url = other;
-	path = strdup(other->shown);
-	if (!path)
-		return error_origin(-ENOMEM);
-	free(source->path);
-	source->path = path;
-	return LOAD_E_OK;
-}
-
-static int remote_receive_answer(struct remote_fetch *f, const struct load_options *o,
-				 struct profile_message *message)
+static int remote_receive_answer(struct remote_fetch *f, struct profile_message *message)
 {
 	struct http_answer answer = {.fd = -1};
 	struct fetcher_message why;
 	char text[160];
 	int r = http_receive(f->http, &answer, &why);
 
-	if (!r && answer.status == STATUS_NONE && f->source->url->fallback) {
-		close(answer.fd);
-		answer.fd = -1;
-		r = remote_use_fallback(f->source, o->inputs, message);
-		if (!r)
-			r = remote_send_request(f, o, message);
-		if (r)
-			return r;
-		r = http_receive(f->http, &answer, &why);
-	}
 	if (r)
 		return r < 0 ? r : remote_refuse(f, LOAD_E_BAD, why.text, message);
 	if (answer.status == STATUS_OK) {
@@ -200,7 +168,7 @@ static int remote_fetch_batch(struct fetches *fetches, struct profile_message *m
 		struct remote_fetch *f = &fetches->all[i];
 
 		if (!f->source->is_missing)
-			r = remote_handle_outcome(fetches, f, remote_receive_answer(f, o, message),
+			r = remote_handle_outcome(fetches, f, remote_receive_answer(f, message),
 						  message);
 	}
 	fetches_deinit(fetches);

@@ -3,34 +3,44 @@
 #define PROFD_REPORT_REMOTE_NAMES_H
 
 /*
- * Names for what has none, from the servers that profiles were fetched from, as pprof's
- * internal/symbolz asks for them: each server knows the addresses of its own process. A merge moves
- * addresses, so where each mapping of each profile was is noted before it, and looked up after it.
- * At most one question a server; what is answered is a stranger's, and can do no more than to give
+ * Names for what has none, from the server that a profile was fetched from, as pprof's
+ * internal/symbolz asks for them. A server knows the addresses of its own process, so it is asked
+ * before anything is merged. What is answered is a stranger's, and can do no more than to give
  * wrong names to what was asked for.
  */
-#include "client/report/input.h"
-#include "client/report/remote.h"
+#include <stdint.h>
 
-struct remote_names;
-
-/* @options: borrowed. Returns 0 or negative errno. */
-int remote_names_new(struct remote_names **ret, const struct load_options *options);
-void remote_names_free(struct remote_names *n);
-DEFINE_CLEANUP(struct remote_names *, remote_names_free)
+#include "client/formats/text_lines.h"
+#include "client/report/load.h"
+#include "client/report/sources.h"
 
 /*
- * Notes where the mappings of @in are, which came from @source (borrowed); one for all is made
- * where there are none, and those without a name get one, by which the merge keeps them apart.
- * Nothing if it is no URL. Returns 0 or negative errno.
+ * Asks the server of @source for what @p, which came from there, has no names for; of a legacy
+ * profile without a program's name for that as well. Blocks on the server. What does not work is a
+ * note. Nothing if @source is no URL. Returns 0 or negative errno.
  */
-int remote_names_record(struct remote_names *n, struct input *in, const struct source *source);
-/* All is merged to @p: looks up what was noted. Returns 0 or negative errno. */
-int remote_names_look_up(struct remote_names *n, const struct profile *p);
+int remote_names_fetch(struct profile *p, bool is_legacy, const struct source *source,
+		       const struct load_options *options);
+
+#define SYMBOL_ANSWER_NAME_MAX 8192u /* bytes; longer names are cut */
+
 /*
- * Asks for what has no names by now. Mappings may have been added, and got other paths, since the
- * look-up. Blocks on the servers. What does not work is a note. Returns 0 or negative errno.
+ * What a server answers (gperftools' /pprof/symbol, Go's /debug/pprof/symbol, /symbolz): lines with
+ * "0xADDRESS NAME". Others are passed over, but for "num_symbols: N", which tells whether the
+ * program knows any.
  */
-int remote_names_fetch(struct remote_names *n, struct profile *p);
+struct symbol_answer {
+	struct text_lines lines;
+	bool has_none; /* "num_symbols: 0" was seen */
+};
+
+struct symbol_line {
+	uint64_t address;
+	const char *name; /* in the answer; not empty */
+	size_t length;
+};
+
+/* The next line of an address; false: there is none. Pure. */
+bool symbol_answer_next(struct symbol_answer *a, struct symbol_line *ret);
 
 #endif

@@ -19,15 +19,14 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 
-#define GO_PROFILE     "/debug/pprof/profile"
-#define GO_DIR         "/debug/pprof/"
-#define LEGACY_PROFILE "/pprof/profile"
-#define LOCALHOST      "localhost"
-#define SECONDS        "seconds="
-#define USUAL_S        60 /* if nobody says how long */
-#define MORE_S         5  /* for everything but the profile itself, as pprof has it */
-#define MS_PER_S       1000
-#define PORT_DIGITS    5
+#define GO_PROFILE  "/debug/pprof/profile"
+#define GO_DIR      "/debug/pprof/"
+#define LOCALHOST   "localhost"
+#define SECONDS     "seconds="
+#define USUAL_S     60 /* if nobody says how long */
+#define MORE_S      5  /* for everything but the profile itself, as pprof has it */
+#define MS_PER_S    1000
+#define PORT_DIGITS 5
 
 /* A piece of a text. */
 struct piece {
@@ -51,7 +50,6 @@ void source_url_free(struct source_url *url)
 		return;
 	free(url->request);
 	free(url->shown);
-	free(url->fallback);
 	free(url->symbols);
 	free(url->command);
 	free(url);
@@ -202,7 +200,7 @@ static int make_query(struct piece query, int64_t seconds, struct memory_text *r
 
 static bool source_url_is_legacy_page(const struct piece *path)
 {
-	static const char *const pages[] = {"/pprof/heap", "/pprof/growth", LEGACY_PROFILE,
+	static const char *const pages[] = {"/pprof/heap", "/pprof/growth", "/pprof/profile",
 					    "/pprof/pmuprofile", "/pprof/contention"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
@@ -267,12 +265,8 @@ static int make_url(struct source_url *url, struct source_url_parts *p, int64_t 
 
 	if (!r)
 		r = source_url_format(&host, "%s%.*s", here, P(p->host));
-	if (!r && (!p->path.length || piece_equals(&p->path, "/"))) {
+	if (!p->path.length || piece_equals(&p->path, "/"))
 		p->path = (struct piece){GO_PROFILE, strlen(GO_PROFILE)};
-		r = source_url_format(&url->fallback, "%s%s://%.*s%s%s%s", p->scheme,
-				      p->is_insecure ? "+insecure" : "", P(p->user), host,
-				      LEGACY_PROFILE, query.text);
-	}
 	if (!r)
 		r = source_url_format(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user),
 				      host, P(p->path), query.text);

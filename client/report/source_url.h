@@ -5,7 +5,7 @@
 /*
  * What a source is that is a URL, as pprof reads it (cmd/pprof's adjustURL, internal/symbolz):
  * http://..., https://..., https+insecure://..., or HOST:PORT with or without a path. Without one
- * it is Go's /debug/pprof/profile, or else gperftools' /pprof/profile. Pure.
+ * it is Go's /debug/pprof/profile. Pure.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,11 +16,10 @@
 #define SOURCE_URL_SECONDS_MAX (7 * 86400)
 
 struct source_url {
-	char *request;  /* what is fetched */
-	char *shown;    /* the same, without a user's name and password */
-	char *fallback; /* where to look if nothing is there; NULL: nowhere */
-	char *symbols;  /* where addresses are given names (POST) */
-	char *command;  /* where the program's command line is; NULL: nowhere */
+	char *request; /* what is fetched */
+	char *shown;   /* the same, without a user's name and password */
+	char *symbols; /* where addresses are given names (POST) */
+	char *command; /* where the program's command line is; NULL: nowhere */
 	bool is_insecure;
 	unsigned seconds;    /* how long the profile is to be; 0: the server decides */
 	uint64_t timeout_ms; /* for fetching it */

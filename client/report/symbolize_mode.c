@@ -7,44 +7,31 @@
 
 #include "common/cleanup.h"
 
-static bool symbolize_mode_is_word(const char *text, size_t length, const char *word)
+/* A word, and what it sets; a place is instead of the others. */
+static const struct symbolize_mode_word {
+	const char *word;
+	struct symbolize_mode mode;
+	bool is_place, is_none;
+} words[] = {
+	{.word = "none", .is_none = true},
+	{.word = "no", .is_none = true},
+	{.word = "local", .is_place = true, .mode = {.is_local = true}},
+	{.word = "fastlocal", .is_place = true, .mode = {.is_local = true, .is_fast = true}},
+	{.word = "remote", .is_place = true, .mode = {.is_remote = true}},
+	{.word = "force", .mode = {.is_forced = true}},
+	{.word = "demangle=default"},
+	{.word = "demangle=none", .mode = {.is_forced = true, .names = SYMBOLIZE_NAMES_RAW}},
+	{.word = "demangle=full", .mode = {.is_forced = true, .names = SYMBOLIZE_NAMES_FULL}},
+	{.word = "demangle=templates",
+	 .mode = {.is_forced = true, .names = SYMBOLIZE_NAMES_TEMPLATES}},
+};
+
+static const struct symbolize_mode_word *symbolize_mode_find(const char *text, size_t length)
 {
-	return strlen(word) == length && strncasecmp(text, word, length) == 0;
-}
-
-/* False: it is no word for a place. */
-static bool symbolize_mode_parse_place(const char *text, size_t length, struct symbolize_mode *mode)
-{
-	bool is_fast = symbolize_mode_is_word(text, length, "fastlocal");
-	bool is_remote = symbolize_mode_is_word(text, length, "remote");
-
-	if (!is_fast && !is_remote && !symbolize_mode_is_word(text, length, "local"))
-		return false;
-	mode->is_remote = is_remote;
-	mode->is_local = !is_remote;
-	mode->is_fast |= is_fast;
-	return true;
-}
-
-/* The same for how names are demangled. */
-static bool symbolize_mode_parse_names(const char *text, size_t length, struct symbolize_mode *mode)
-{
-	static const struct {
-		const char *word;
-		enum symbolize_names names;
-	} words[] = {
-		{"demangle=none", SYMBOLIZE_NAMES_RAW},
-		{"demangle=full", SYMBOLIZE_NAMES_FULL},
-		{"demangle=templates", SYMBOLIZE_NAMES_TEMPLATES},
-	};
-
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		if (symbolize_mode_is_word(text, length, words[i].word)) {
-			mode->names = words[i].names;
-			mode->is_forced = true;
-			return true;
-		}
-	return symbolize_mode_is_word(text, length, "demangle=default");
+		if (strlen(words[i].word) == length && !strncasecmp(text, words[i].word, length))
+			return &words[i];
+	return NULL;
 }
 
 bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
@@ -54,20 +41,21 @@ bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
 				      .names = SYMBOLIZE_NAMES_DEFAULT};
 	bool is_none = false;
 
-	for (;; text++) {
-		size_t length = strcspn(text, ":");
+	for (size_t length; *text; text += length + (text[length] == ':')) {
+		const struct symbolize_mode_word *w;
 
-		if (symbolize_mode_is_word(text, length, "none") ||
-		    symbolize_mode_is_word(text, length, "no"))
-			is_none = true;
-		else if (symbolize_mode_is_word(text, length, "force"))
-			mode.is_forced = true;
-		else if (length && !symbolize_mode_parse_place(text, length, &mode) &&
-			 !symbolize_mode_parse_names(text, length, &mode))
+		length = strcspn(text, ":");
+		w = symbolize_mode_find(text, length);
+		if (!w && length)
 			return false;
-		text += length;
-		if (!*text)
-			break;
+		if (!w)
+			continue;
+		is_none |= w->is_none;
+		mode.is_local = w->is_place ? w->mode.is_local : mode.is_local;
+		mode.is_remote = w->is_place ? w->mode.is_remote : mode.is_remote;
+		mode.is_fast |= w->mode.is_fast;
+		mode.is_forced |= w->mode.is_forced;
+		mode.names = w->mode.names ? w->mode.names : mode.names;
 	}
 	*ret = is_none ? (struct symbolize_mode){0} : mode;
 	return true;

@@ -3,10 +3,8 @@
  * One table, keys[], says for every key where it is written, what values it takes and what it is
  * by default. Reading, printing and the defaults go by it.
  *
- * The text goes through inih, fed line by line by config_read_line(), which knows the line number
- * for the messages and refuses what inih would read otherwise than the writer of the file meant:
- * lines longer than its buffer (it would split them), text behind " ;" (it would drop it) and NUL
- * bytes. Leading blanks are taken off, so no line continues another.
+ * By the kind of a key: what texts its field takes, with the reason if one is refused, and how the
+ * field is written back. What others take for a comment, text behind " ;", is refused.
  *
  * A list key may be given several times and grows; an empty value empties it. This is how a file
  * in profd.conf.d/ adds to the main one, and how a long list fits into lines.
@@ -16,26 +14,51 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <ini.h>
-
 #include "common/clock.h"
-#include "common/config/config_value.h"
 #include "common/error.h"
 #include "common/read_end.h"
 #include "common/store/contents.h"
 #include "common/text_print.h"
+#include "common/units.h"
 #include "common/user_paths.h"
 
-#define DEFAULT_PATH  "/etc/profd/profd.conf"
-#define NO_GROUP      "none" /* no name of one */
-#define FILE_SIZE_MAX (1024 * 1024)
-#define LINE_MAX_SIZE 190 /* inih's buffer has 200 with line end and NUL */
-#define DAY           (86400 * NS_PER_S)
+#define DEFAULT_PATH    "/etc/profd/profd.conf"
+#define NO_GROUP        "none" /* no name of one */
+#define FILE_SIZE_MAX   (1024 * 1024)
+#define LIST_MAX        1024
+#define BLANKS          " \t\r"
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
+#define DAY             (86400 * NS_PER_S)
+
+enum kind {
+	KIND_TEXT,
+	KIND_PATH, /* absolute */
+	KIND_LIST,
+	KIND_BOOL,
+	KIND_U32,
+	KIND_U64,
+	KIND_MODE,     /* octal */
+	KIND_DURATION, /* ns */
+	KIND_SIZE,     /* bytes */
+	KIND_SHARE,
+	KIND_FORMATS,
+	KIND_SYMBOLIZE,
+	KIND_LABEL, /* bit `min` of an unsigned */
+};
+
+struct key {
+	const char *section, *name;
+	enum kind kind;
+	size_t offset;
+	uint64_t min, max; /* numbers: the value; texts and paths: the length */
+	const char *standard;
+};
 
 #define AT(field) offsetof(struct config, field)
 
@@ -77,11 +100,342 @@ static const struct key keys[] = {
 	{"debuginfod", "urls", KIND_LIST, AT(debuginfod_urls), 0, 0, ""},
 };
 
-/* One text on its way through inih. */
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* One value to be set; `why` is for the message when it is refused. */
+struct value {
+	const struct key *key;
+	const char *text;
+	void *field; /* in struct config */
+	char why[200];
+};
+
+struct named_bit {
+	const char *name;
+	unsigned bit;
+};
+
+static const struct named_bit symbolizes[] = {
+	{"none", SYMBOLIZE_NONE},
+	{"functions", SYMBOLIZE_FUNCTIONS},
+	{"lines", SYMBOLIZE_LINES},
+};
+
+#define value_invalid(v, ...) (snprintf((v)->why, sizeof((v)->why), __VA_ARGS__), CONFIG_E_INVALID)
+
+static int value_set_text(struct value *v)
+{
+	char *copy;
+
+	if (strlen(v->text) < v->key->min)
+		return value_invalid(v, "must not be empty");
+	if (strlen(v->text) > v->key->max)
+		return value_invalid(v, "is longer than %" PRIu64 " bytes", v->key->max);
+	if (v->key->kind == KIND_PATH && v->text[0] != '/')
+		return value_invalid(v, "must be an absolute path, not '%s'", v->text);
+	copy = strdup(v->text);
+	if (!copy)
+		return error_origin(-ENOMEM);
+	free(*(char **)v->field);
+	*(char **)v->field = copy;
+	return 0;
+}
+
+static void list_free(char **list)
+{
+	for (char **item = list; item && *item; item++)
+		free(*item);
+	free(list);
+}
+
+static int list_append(char ***list, const char *text, size_t length)
+{
+	char **grown;
+	size_t n = 0;
+
+	while (*list && (*list)[n])
+		n++;
+	if (n >= LIST_MAX)
+		return CONFIG_E_INVALID;
+	grown = reallocarray(*list, n + 2, sizeof(*grown));
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*list = grown;
+	grown[n] = strndup(text, length);
+	grown[n + 1] = NULL;
+	return grown[n] ? 0 : error_origin(-ENOMEM);
+}
+
+/* The next item of a comma-separated text, without blanks around it; false at the end. */
+static bool list_next_item(const char **text, const char **ret_item, size_t *ret_length)
+{
+	const char *start = *text, *end;
+
+	if (!start)
+		return false;
+	end = strchrnul(start, ',');
+	*text = *end ? end + 1 : NULL;
+	start += strspn(start, " \t");
+	while (end > start && (end[-1] == ' ' || end[-1] == '\t'))
+		end--;
+	*ret_item = start;
+	*ret_length = (size_t)(end - start);
+	return true;
+}
+
+static int value_set_list(struct value *v)
+{
+	char ***list = v->field;
+	const char *text = v->text, *item;
+	size_t length;
+	int r;
+
+	if (!*text && *list) {
+		list_free(*list);
+		*list = NULL;
+	}
+	if (!*list) {
+		*list = calloc(1, sizeof(**list));
+		if (!*list)
+			return error_origin(-ENOMEM);
+	}
+	while (*v->text && list_next_item(&text, &item, &length)) {
+		if (length == 0)
+			return value_invalid(v, "has an empty item in '%s'", v->text);
+		r = list_append(list, item, length);
+		if (r)
+			return r < 0 ? r : value_invalid(v, "has more than %d items", LIST_MAX);
+	}
+	return 0;
+}
+
+static int value_parse_bool(struct value *v, bool *ret)
+{
+	static const char *const yes[] = {"yes", "true", "on", "1"};
+	static const char *const no[] = {"no", "false", "off", "0"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(yes); i++) {
+		if (strcmp(v->text, yes[i]) == 0 || strcmp(v->text, no[i]) == 0) {
+			*ret = strcmp(v->text, yes[i]) == 0;
+			return 0;
+		}
+	}
+	return value_invalid(v, "must be yes or no, not '%s'", v->text);
+}
+
+static int value_check_range(struct value *v, uint64_t number)
+{
+	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
+	const char *(*print)(char *, size_t, uint64_t) = units_print_size;
+
+	if (number >= v->key->min && number <= v->key->max)
+		return 0;
+	if (v->key->kind == KIND_DURATION)
+		print = units_print_duration;
+	if (v->key->kind == KIND_SIZE || v->key->kind == KIND_DURATION) {
+		print(min, sizeof(min), v->key->min);
+		print(max, sizeof(max), v->key->max);
+	} else {
+		snprintf(min, sizeof(min), "%" PRIu64, v->key->min);
+		snprintf(max, sizeof(max), "%" PRIu64, v->key->max);
+	}
+	if (v->key->max == UINT64_MAX)
+		return value_invalid(v, "must be at least %s, not '%s'", min, v->text);
+	return value_invalid(v, "must be %s to %s, not '%s'", min, max, v->text);
+}
+
+static int value_set_number(struct value *v)
+{
+	static const struct {
+		int (*parse)(const char *, uint64_t *);
+		const char *form;
+	} kinds[] = {
+		[KIND_U32] = {units_parse_number, "a number"},
+		[KIND_U64] = {units_parse_number, "a number"},
+		[KIND_DURATION] = {units_parse_duration, "a duration such as 500ms, 10s or 7d"},
+		[KIND_SIZE] = {units_parse_size, "a size such as 64K, 512M or 2G"},
+	};
+	uint64_t number;
+	int r = kinds[v->key->kind].parse(v->text, &number);
+
+	if (r == UNITS_E_RANGE)
+		return value_invalid(v, "is too large: '%s'", v->text);
+	if (r)
+		return value_invalid(v, "must be %s, not '%s'", kinds[v->key->kind].form, v->text);
+	r = value_check_range(v, number);
+	if (r)
+		return r;
+	if (v->key->kind == KIND_U32)
+		*(uint32_t *)v->field = (uint32_t)number;
+	else
+		*(uint64_t *)v->field = number;
+	return 0;
+}
+
+static int value_set_mode(struct value *v)
+{
+	size_t length = strlen(v->text);
+
+	if (length < 3 || length > 4 || strspn(v->text, "01234567") != length ||
+	    (length == 4 && v->text[0] != '0'))
+		return value_invalid(v, "must be an octal mode such as 0666, not '%s'", v->text);
+	*(uint32_t *)v->field = (uint32_t)strtoul(v->text, NULL, 8);
+	return 0;
+}
+
+static int value_set_share(struct value *v)
+{
+	double share;
+
+	if (units_parse_share(v->text, &share) || share <= 0)
+		return value_invalid(v, "must be a percentage above 0%% such as 1%%, not '%s'",
+				     v->text);
+	*(double *)v->field = share;
+	return 0;
+}
+
+static int value_set_formats(struct value *v)
+{
+	const char *text = v->text, *item;
+	unsigned mask = 0;
+	size_t length;
+
+	while (list_next_item(&text, &item, &length)) {
+		unsigned format = contents_find(item, length);
+
+		if (format == N_CONTENTS_FORMATS)
+			return value_invalid(v, "must be pprof, legacy or images, not '%.*s'",
+					     (int)length, item);
+		mask |= 1u << format;
+	}
+	*(unsigned *)v->field = mask;
+	return 0;
+}
+
+static int value_set_symbolize(struct value *v)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(symbolizes); i++) {
+		if (strcmp(v->text, symbolizes[i].name) == 0) {
+			*(int *)v->field = (int)symbolizes[i].bit;
+			return 0;
+		}
+	}
+	return value_invalid(v, "must be none, functions or lines, not '%s'", v->text);
+}
+
+static int value_set_label(struct value *v)
+{
+	unsigned *mask = v->field;
+	bool on = false;
+	int r = value_parse_bool(v, &on);
+
+	if (r)
+		return r;
+	*mask = on ? *mask | (unsigned)v->key->min : *mask & ~(unsigned)v->key->min;
+	return 0;
+}
+
+static int value_set_bool(struct value *v)
+{
+	return value_parse_bool(v, v->field);
+}
+
+/*
+ * Sets the field; lists grow, or are emptied by an empty text. Returns 0, CONFIG_E_INVALID with
+ * `why` (to be read after the key's name), or negative errno.
+ */
+static int value_set(struct config *c, struct value *v)
+{
+	static int (*const set[])(struct value * v) = {
+		[KIND_TEXT] = value_set_text,       [KIND_PATH] = value_set_text,
+		[KIND_LIST] = value_set_list,       [KIND_BOOL] = value_set_bool,
+		[KIND_U32] = value_set_number,      [KIND_U64] = value_set_number,
+		[KIND_MODE] = value_set_mode,       [KIND_DURATION] = value_set_number,
+		[KIND_SIZE] = value_set_number,     [KIND_SHARE] = value_set_share,
+		[KIND_FORMATS] = value_set_formats, [KIND_SYMBOLIZE] = value_set_symbolize,
+		[KIND_LABEL] = value_set_label,
+	};
+
+	v->field = (char *)c + v->key->offset;
+	return set[v->key->kind](v);
+}
+
+/* A field of zeros holds nothing. */
+static void value_clear(struct config *c, const struct key *key)
+{
+	void *field = (char *)c + key->offset;
+
+	if (key->kind == KIND_TEXT || key->kind == KIND_PATH)
+		free(*(char **)field);
+	else if (key->kind == KIND_LIST)
+		list_free(*(char ***)field);
+}
+
+static void value_print_formats(unsigned mask, FILE *out)
+{
+	const char *separator = "";
+
+	for (unsigned i = 0; i < N_CONTENTS_FORMATS; i++) {
+		if (!(mask & 1u << i))
+			continue;
+		fprintf(out, "%s%s", separator, contents_formats[i].name);
+		separator = ",";
+	}
+}
+
+static void value_print(const struct key *key, const void *field, FILE *out)
+{
+	char buffer[UNITS_TEXT_MAX];
+
+	switch (key->kind) {
+	case KIND_TEXT:
+	case KIND_PATH:
+		fputs(*(char *const *)field, out);
+		break;
+	case KIND_BOOL:
+		fputs(*(const bool *)field ? "yes" : "no", out);
+		break;
+	case KIND_U32:
+		fprintf(out, "%" PRIu32, *(const uint32_t *)field);
+		break;
+	case KIND_U64:
+		fprintf(out, "%" PRIu64, *(const uint64_t *)field);
+		break;
+	case KIND_MODE:
+		fprintf(out, "%04" PRIo32, *(const uint32_t *)field);
+		break;
+	case KIND_DURATION:
+		fputs(units_print_duration(buffer, sizeof(buffer), *(const uint64_t *)field), out);
+		break;
+	case KIND_SIZE:
+		fputs(units_print_size(buffer, sizeof(buffer), *(const uint64_t *)field), out);
+		break;
+	case KIND_SHARE:
+		fputs(units_print_share(buffer, sizeof(buffer), *(const double *)field), out);
+		break;
+	case KIND_FORMATS:
+		value_print_formats(*(const unsigned *)field, out);
+		break;
+	case KIND_SYMBOLIZE:
+		fputs(symbolizes[*(const int *)field].name, out);
+		break;
+	case KIND_LABEL:
+		fputs(*(const unsigned *)field & key->min ? "yes" : "no", out);
+		break;
+	case KIND_LIST:
+		for (char *const *item = *(char **const *)field; *item; item++)
+			fprintf(out, "%s%s", *item, item[1] ? "," : "");
+		break;
+	}
+}
+
+/* --- a text ----------------------------------------------------------------------------------- */
+
+/* One text that is being read. */
 struct config_reading {
 	struct config *config;
 	struct config_message *message;
-	const char *name, *next;
+	const char *name, *section;
 	unsigned line;
 	int result; /* 0, CONFIG_E_INVALID or negative errno; the first one stays */
 };
@@ -107,63 +461,23 @@ static void config_reject(struct config_reading *reading, const char *format, ..
 	va_end(args);
 }
 
-/* inih's reader: one line, without leading blanks; NULL at the end or after an error. */
-static char *config_read_line(char *buffer, int size, void *stream)
+/* Cuts off the blanks at both ends of @text. */
+static char *config_trim(char *text)
 {
-	struct config_reading *reading = stream;
-	const char *start = reading->next, *comment;
 	size_t length;
 
-	if (reading->result || !*start)
-		return NULL;
-	length = strcspn(start, "\n");
-	reading->next = start + length + (start[length] == '\n');
-	reading->line++;
-	if (reading->line == 1 && length >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0) {
-		start += 3;
-		length -= 3;
-	}
-	while (length && (*start == ' ' || *start == '\t')) {
-		start++;
+	text += strspn(text, BLANKS);
+	for (length = strlen(text); length && strchr(BLANKS, text[length - 1]);)
 		length--;
-	}
-	if (length && (*start == '#' || *start == ';'))
-		length = 0;
-	if (length > LINE_MAX_SIZE || length + 2 > (size_t)size) {
-		config_reject(reading,
-			      "lines are limited to %d bytes; a list may be given on several lines",
-			      LINE_MAX_SIZE);
-		return NULL;
-	}
-	memcpy(buffer, start, length);
-	buffer[length] = '\0';
-	comment = strpbrk(buffer, ";");
-	if (comment && (comment == buffer || comment[-1] == ' ' || comment[-1] == '\t')) {
-		config_reject(reading, "a comment needs a line of its own");
-		return NULL;
-	}
-	/* What inih cannot read is told here, where the line is known. */
-	if (length && buffer[0] != '[' && !strpbrk(buffer, "=:")) {
-		config_reject(reading, "'%s' is neither a [section] nor key = value", buffer);
-		return NULL;
-	}
-	if (buffer[0] == '[' && !strchr(buffer, ']')) {
-		config_reject(reading, "'%s' lacks its ]", buffer);
-		return NULL;
-	}
-	buffer[length] = '\n';
-	buffer[length + 1] = '\0';
-	return buffer;
+	text[length] = '\0';
+	return text;
 }
 
-/* inih's handler; 1: go on. */
-static int handle_key(void *userdata, const char *section, const char *name, const char *text)
+static void config_set_key(struct config_reading *reading, const char *name, const char *text)
 {
-	struct config_reading *reading = userdata;
+	const char *section = reading->section;
 	bool section_known = false;
 
-	if (reading->result)
-		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		struct value v = {.key = &keys[i], .text = text};
 		int r;
@@ -176,9 +490,9 @@ static int handle_key(void *userdata, const char *section, const char *name, con
 		r = value_set(reading->config, &v);
 		if (r > 0)
 			config_reject(reading, "%s %s", name, v.why);
-		else if (r < 0)
+		else
 			reading->result = r;
-		return r == 0;
+		return;
 	}
 	if (!*section)
 		config_reject(reading, "'%s' is before any [section]", name);
@@ -186,25 +500,50 @@ static int handle_key(void *userdata, const char *section, const char *name, con
 		config_reject(reading, "unknown key '%s' in [%s]", name, section);
 	else
 		config_reject(reading, "unknown section [%s]", section);
-	return 0;
+}
+
+static void config_read_line(struct config_reading *reading, char *line)
+{
+	char *end;
+
+	line = config_trim(line);
+	if (!*line || *line == '#' || *line == ';')
+		return;
+	if (strstr(line, " ;") || strstr(line, "\t;")) {
+		config_reject(reading, "a comment needs a line of its own");
+		return;
+	}
+	end = *line == '[' ? strchr(line, ']') : strpbrk(line, "=:");
+	if (!end && *line == '[') {
+		config_reject(reading, "'%s' lacks its ]", line);
+	} else if (!end) {
+		config_reject(reading, "'%s' is neither a [section] nor key = value", line);
+	} else {
+		*end = '\0';
+		if (*line == '[')
+			reading->section = line + 1;
+		else
+			config_set_key(reading, config_trim(line), config_trim(end + 1));
+	}
 }
 
 static int config_apply_text(struct config *c, const char *text, const char *name,
 			     struct config_message *message)
 {
 	struct config_reading reading = {
-		.config = c, .message = message, .name = name, .next = text};
-	int r = ini_parse_stream(config_read_line, &reading, handle_key, &reading);
+		.config = c, .message = message, .name = name, .section = ""};
+	cleanup(freep) char *copy = NULL;
+	int r = text_copy(&copy, text);
+	char *rest = copy;
 
-	if (reading.result)
-		return reading.result;
-	if (r < 0)
-		return error_origin(-ENOMEM);
-	if (r > 0) {
-		reading.line = (unsigned)r;
-		config_reject(&reading, "neither a [section] nor key = value");
+	if (!r && strncmp(rest, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
+		rest += strlen(BYTE_ORDER_MARK);
+	while (!r && rest) {
+		reading.line++;
+		config_read_line(&reading, strsep(&rest, "\n"));
+		r = reading.result;
 	}
-	return reading.result;
+	return r;
 }
 
 static int config_new(struct config **ret)
@@ -405,7 +744,9 @@ int config_print(const struct config *c, FILE *out)
 		if (strcmp(section, keys[i].section) != 0)
 			fprintf(out, "%s[%s]\n", *section ? "\n" : "", keys[i].section);
 		section = keys[i].section;
-		value_print(c, &keys[i], out);
+		fprintf(out, "%s = ", keys[i].name);
+		value_print(&keys[i], (const char *)c + keys[i].offset, out);
+		fputc('\n', out);
 	}
 	return fflush(out) == 0 && !ferror(out) ? 0 : error_origin(-EIO);
 }

@@ -363,6 +363,7 @@ int pprof_reading_location(struct pprof_reading *r, const struct wire_field *f)
 	return pprof_add_id(r, &r->locations, m[0], index, "location");
 }
 
+/* There is room for it. */
 static int add_sample_location(struct pprof_reading *r, uint64_t id)
 {
 	uint32_t index = pprof_ids_find(&r->locations, id);
@@ -372,8 +373,8 @@ static int add_sample_location(struct pprof_reading *r, uint64_t id)
 				    "sample %" PRIu64 " names location %" PRIu64
 				    ", which does not exist",
 				    r->n_samples, id);
-	return room_append(&r->sample_locations, &r->max_sample_locations, &r->n_sample_locations,
-			   index);
+	r->sample_locations[r->n_sample_locations++] = index;
+	return 0;
 }
 
 static int add_sample_value(struct pprof_reading *r, uint64_t value)
@@ -416,8 +417,14 @@ int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 		if (!wire_next(&w, &field))
 			return PPROF_REFUSE(r, "sample %" PRIu64 " cannot be decoded",
 					    r->n_samples);
+		/* No number has less than a byte. */
 		if (field.number == 1)
-			e = pprof_read_list(r, &field, "sample", r->n_samples, add_sample_location);
+			e = room_make(&r->sample_locations, &r->max_sample_locations,
+				      r->n_sample_locations + 1 +
+					      (size_t)(field.bytes.end - field.bytes.at),
+				      sizeof(*r->sample_locations))
+				    ?: pprof_read_list(r, &field, "sample", r->n_samples,
+						       add_sample_location);
 		else if (field.number == 2)
 			e = pprof_read_list(r, &field, "sample", r->n_samples, add_sample_value);
 		else if (field.number == 3)

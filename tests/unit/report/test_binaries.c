@@ -95,6 +95,11 @@ static const char *at(const struct world *w, const char *name)
 	return temp_dir_at(&w->dir, name);
 }
 
+static void look_below(const char *dirs)
+{
+	assert_int_equal(setenv("PPROF_BINARY_PATH", dirs, 1), 0);
+}
+
 static void put_program(const struct world *w, const char *path)
 {
 	size_t length = 0;
@@ -180,7 +185,7 @@ static void test_order_below_a_dir(void **state)
 	snprintf(by_both, sizeof(by_both), "lib/%s/prog", w->id);
 	w->inputs.symbolize = "none";
 	w->options.want_code = true;
-	w->inputs.lib_prefix = at(w, "lib");
+	look_below(at(w, "lib"));
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		/* No file is a directory, too. */
 		if (i == 2)
@@ -209,7 +214,6 @@ static void test_other_builds(void **state)
 	struct world *w = *state;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length = 0;
-	const char *old = at(w, "old/prog");
 	char dirs[1024];
 
 	data = read_file("/bin/sh", &length);
@@ -217,8 +221,8 @@ static void test_other_builds(void **state)
 	write_file(w->dir.fd, "old/prog", data, length);
 	put_program(w, "new/prog");
 	w->options.want_code = true;
-	snprintf(dirs, sizeof(dirs), "%s,%s", at(w, "old"), at(w, "new"));
-	w->inputs.lib_prefix = dirs;
+	snprintf(dirs, sizeof(dirs), "%s:%s", at(w, "old"), at(w, "new"));
+	look_below(dirs);
 	add(w, GONE, w->id, "named");
 	add(w, GONE, "", "named");
 	name(w);
@@ -228,17 +232,11 @@ static void test_other_builds(void **state)
 	add(w, GONE, OTHER_ID, "named");
 	name(w);
 	expect_path(w, 2, GONE);
-	/* Whoever names one means it. */
-	w->inputs.libraries = &old;
-	w->inputs.n_libraries = 1;
-	name(w);
-	expect_path(w, 2, old);
 }
 
 static void test_order_of_dirs(void **state)
 {
 	struct world *w = *state;
-	const char *library = at(w, "given/prog");
 	char dirs[1024];
 
 	w->inputs.symbolize = "none";
@@ -250,29 +248,13 @@ static void test_order_of_dirs(void **state)
 
 	/* The variable is instead of that, and its directories are in order. */
 	snprintf(dirs, sizeof(dirs), "%s::%s", at(w, "none"), at(w, "b"));
-	assert_int_equal(setenv("PPROF_BINARY_PATH", dirs, 1), 0);
+	look_below(dirs);
 	add(w, GONE, "", "named");
 	name(w);
 	expect_path(w, 1, GONE);
 	put_program(w, "b/prog");
 	name(w);
 	expect_path(w, 1, at(w, "b/prog"));
-
-	snprintf(dirs, sizeof(dirs), "%s,%s", at(w, "none"), at(w, "a"));
-	w->inputs.lib_prefix = dirs;
-	put_program(w, "a/prog");
-	add(w, GONE, "", "named");
-	name(w);
-	expect_path(w, 2, at(w, "a/prog"));
-
-	/* Whoever names a library means it, also where it is none. */
-	w->inputs.libraries = &library;
-	w->inputs.n_libraries = 1;
-	add(w, GONE, "", "named");
-	add(w, "/no/such/folder/progs", "", "named");
-	name(w);
-	expect_path(w, 3, at(w, "given/prog"));
-	expect_path(w, 4, "/no/such/folder/progs");
 }
 
 /* What is no file keeps its name, whatever lies about. */
@@ -282,7 +264,7 @@ static void test_no_files(void **state)
 	struct world *w = *state;
 
 	w->options.want_code = true;
-	w->inputs.lib_prefix = w->dir.path;
+	look_below(w->dir.path);
 	put_program(w, "[vdso]");
 	put_program(w, "anon");
 	put_program(w, "[kernel.kallsyms]");
@@ -298,7 +280,7 @@ static void test_when(void **state)
 {
 	struct world *w = *state;
 
-	w->inputs.lib_prefix = w->dir.path;
+	look_below(w->dir.path);
 	put_program(w, "prog");
 	add(w, GONE, "", "named");
 	w->options.want_lines = true;
@@ -318,7 +300,7 @@ static void test_names(void **state)
 	struct world *w = *state;
 	uint32_t location = add(w, GONE, "", "");
 
-	w->inputs.lib_prefix = w->dir.path;
+	look_below(w->dir.path);
 	put_program(w, "prog");
 	assert_true(binaries_are_wanted(w->p, &w->options));
 	w->inputs.symbolize = "none";
@@ -337,7 +319,7 @@ static void test_force(void **state)
 	struct world *w = *state;
 	uint32_t location = add(w, GONE, "", "wrong");
 
-	w->inputs.lib_prefix = w->dir.path;
+	look_below(w->dir.path);
 	put_program(w, "prog");
 	w->inputs.symbolize = "local";
 	assert_false(binaries_are_wanted(w->p, &w->options));
@@ -355,7 +337,7 @@ static void test_program(void **state)
 	struct world *w = *state;
 	uint32_t location = add(w, GONE, "", "");
 
-	w->inputs.lib_prefix = at(w, "lib");
+	look_below(at(w, "lib"));
 	put_program(w, "lib/prog");
 	put_program(w, "mine");
 	w->options.program = at(w, "mine");

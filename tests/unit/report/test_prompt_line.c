@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "client/analysis/shape.h"
-#include "client/report/prompt_complete.h"
 #include "client/report/prompt_line.h"
 
 static const char *const types[] = {"samples", "cpu"};
@@ -197,13 +196,12 @@ static void test_completion(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char text[64] = "";
-		bool any = prompt_complete(p, cases[i].line, strlen(cases[i].line), text,
-					   sizeof(text));
+		struct prompt_completion c;
 
-		if (any != (cases[i].expected != NULL) ||
-		    (any && strcmp(text, cases[i].expected) != 0))
-			fail_msg("'%s' goes on with '%s'", cases[i].line, any ? text : "nothing");
+		assert_int_equal(prompt_complete(&c, p, cases[i].line, strlen(cases[i].line)), 0);
+		if (strcmp(c.text, cases[i].expected ? cases[i].expected : "") != 0)
+			fail_msg("'%s' goes on with '%s'", cases[i].line, c.text);
+		prompt_completion_deinit(&c);
 	}
 	profile_free(p);
 }
@@ -212,22 +210,21 @@ static void test_candidates(void **state)
 {
 	static const char *const names[] = {"parse_line", "main", "parse_file", "parse_line"};
 	struct profile *p = functions(names, 4);
-	struct prompt_candidate *found;
-	size_t n;
+	struct prompt_completion c;
 
 	(void)state;
-	assert_int_equal(prompt_candidates(p, "peek par", 8, &found, &n), 0);
-	assert_int_equal(n, 2);
-	assert_string_equal(found[0].name, "parse_file");
-	assert_string_equal(found[1].name, "parse_line");
-	free(found);
-	assert_int_equal(prompt_candidates(p, "sort=", 5, &found, &n), 0);
-	assert_int_equal(n, 2);
-	assert_string_equal(found[0].name, "cum");
-	free(found);
-	assert_int_equal(prompt_candidates(p, "peek ", 5, &found, &n), 0);
-	assert_int_equal(n, 0);
-	free(found);
+	assert_int_equal(prompt_complete(&c, p, "peek par", 8), 0);
+	assert_int_equal(c.n, 2);
+	assert_string_equal(c.all[0].name, "parse_file");
+	assert_string_equal(c.all[1].name, "parse_line");
+	prompt_completion_deinit(&c);
+	assert_int_equal(prompt_complete(&c, p, "sort=", 5), 0);
+	assert_int_equal(c.n, 2);
+	assert_string_equal(c.all[0].name, "cum");
+	prompt_completion_deinit(&c);
+	assert_int_equal(prompt_complete(&c, p, "peek ", 5), 0);
+	assert_int_equal(c.n, 0);
+	prompt_completion_deinit(&c);
 	profile_free(p);
 }
 

@@ -129,10 +129,8 @@ static void test_shown(void **state)
 	(void)state;
 	assert_string_equal(url->shown, "https://h:1/a?b=c");
 	assert_string_equal(url->request, "https://u:p@x@h:1/a?b=c");
-	assert_null(url->fallback);
 	assert_false(url->is_insecure);
 	assert_true(plain->is_insecure);
-	assert_string_equal(plain->fallback, "https+insecure://u@h/pprof/profile?seconds=3");
 	assert_string_equal(plain->shown, "https://h/debug/pprof/profile?seconds=3");
 }
 

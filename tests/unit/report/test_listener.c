@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "client/report/reading.h"
+#include "client/report/listener.h"
 #include "tests/support/temp_dir.h"
 
 #define KIB 1024u
@@ -44,9 +44,6 @@ static void test_files(void **state)
 {
 	static const char zeros[3 * KIB];
 	struct temp_dir dir;
-	char a[300], b[300];
-	struct source all[2] = {{.path = a}, {.path = b}};
-	const struct sources sources = {.all = all, .n = 2};
 	struct told told = {0};
 	const struct listener listener = {.progress = tell, .context = &told};
 	struct reading r;
@@ -56,27 +53,25 @@ static void test_files(void **state)
 	temp_dir_make(&dir);
 	write_file(dir.fd, "a", zeros, KIB);
 	write_file(dir.fd, "b", zeros, 3 * KIB);
-	snprintf(a, sizeof(a), "%s/a", dir.path);
-	snprintf(b, sizeof(b), "%s/b", dir.path);
-	reading_begin(&r, &sources, &listener);
-	fd = open(a, O_RDONLY | O_CLOEXEC);
+	reading_begin(&r, 2, &listener);
+	fd = openat(dir.fd, "a", O_RDONLY | O_CLOEXEC);
 	reading_file(&r, fd);
 	close(fd);
-	expect(&told, 0, "read 0 B of 4.0 KiB, 0 of 2 files");
+	expect(&told, 0, "read 0 of 2 files");
 	reading_report_offset(&r, KIB);
-	expect(&told, .125, "read 512 B of 4.0 KiB, 0 of 2 files");
+	expect(&told, .25, "read 0 of 2 files");
 	reading_samples(&r);
 	reading_report_offset(&r, KIB);
-	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 0 of 2 files");
+	expect(&told, .5, "read 0 of 2 files");
 	reading_file_end(&r);
 	/* One whose samples are there at once, and that has grown. */
-	fd = open(b, O_RDONLY | O_CLOEXEC);
+	fd = openat(dir.fd, "b", O_RDONLY | O_CLOEXEC);
 	reading_file(&r, fd);
 	close(fd);
-	expect(&told, .25, "read 1.0 KiB of 4.0 KiB, 1 of 2 files");
+	expect(&told, .5, "read 1 of 2 files");
 	reading_samples(&r);
 	reading_report_offset(&r, 100 * KIB);
-	expect(&told, 1, "read 4.0 KiB of 4.0 KiB, 1 of 2 files");
+	expect(&told, 1, "read 1 of 2 files");
 	reading_file_end(&r);
 	assert_int_equal(told.n_ends, 0);
 	reading_end(&r);
@@ -89,25 +84,48 @@ static void test_files(void **state)
 	temp_dir_remove(&dir);
 }
 
+static void test_file(void **state)
+{
+	static const char zeros[4 * KIB];
+	struct temp_dir dir;
+	struct told told = {0};
+	const struct listener listener = {.progress = tell, .context = &told};
+	struct reading r;
+	int fd;
+
+	(void)state;
+	temp_dir_make(&dir);
+	write_file(dir.fd, "a", zeros, sizeof(zeros));
+	reading_begin(&r, 1, &listener);
+	fd = openat(dir.fd, "a", O_RDONLY | O_CLOEXEC);
+	reading_file(&r, fd);
+	close(fd);
+	expect(&told, 0, "read 0 B of 4.0 KiB");
+	reading_report_offset(&r, KIB);
+	expect(&told, .125, "read 512 B of 4.0 KiB");
+	reading_samples(&r);
+	reading_report_offset(&r, KIB);
+	expect(&told, .625, "read 2.5 KiB of 4.0 KiB");
+	reading_end(&r);
+	temp_dir_remove(&dir);
+}
+
 /* What has no size, or is not there, is as good as nothing. */
 static void test_no_size(void **state)
 {
-	struct source all[2] = {{.path = (char *)(uintptr_t) "-"},
-				{.path = (char *)(uintptr_t) "/dev/null"}};
-	const struct sources sources = {.all = all, .n = 1};
 	struct told told = {0};
 	const struct listener listener = {.progress = tell, .context = &told};
 	struct reading r;
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
-	reading_begin(&r, &sources, &listener);
+	reading_begin(&r, 1, &listener);
 	reading_file(&r, fd);
 	reading_report_offset(&r, 5 * KIB);
 	expect(&told, 0, "read 0 B of 0 B");
 	reading_file_end(&r);
 	reading_end(&r);
-	reading_begin(&r, &sources, &(struct listener){0});
+	reading_begin(&r, 1, &(struct listener){0});
 	reading_file(&r, fd);
 	reading_report_offset(&r, 1);
 	reading_end(&r);
@@ -119,6 +137,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_no_size),
 	};
 

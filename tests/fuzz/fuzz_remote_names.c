@@ -5,17 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/report/symbol_answer.h"
+#include "client/report/remote_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
-	struct symbol_answer answer;
+	struct symbol_answer answer = {.lines = text_lines_of(data, size)};
 	struct symbol_line line;
 
-	symbol_answer_init(&answer, data, size);
 	while (symbol_answer_next(&answer, &line)) {
 		if (!line.length || line.length > SYMBOL_ANSWER_NAME_MAX || line.name < text ||
 		    line.name + line.length > text + size || memchr(line.name, '\n', line.length) ||
