@@ -120,7 +120,7 @@ static int read_old_image_profile(const struct store *store, const char *dir, co
 {
 	cleanup(freep) uint8_t *data = NULL;
 	struct profile_message message;
-	char path[STORE_PATH_SIZE];
+	char path[STORE_PATH_SIZE + NAME_MAX + 1];
 	size_t length;
 	int r;
 

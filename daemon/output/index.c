@@ -116,7 +116,7 @@ int index_add_image(struct index *index, const char *dir, uint64_t blocks, uint6
 {
 	const char *path = dir + strlen("images/");
 	char name[NAMES_EPOCH_SIZE];
-	struct index_epoch *epoch;
+	struct index_epoch *epoch = NULL;
 	uint64_t begin_s;
 	int r;
 

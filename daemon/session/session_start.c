@@ -182,7 +182,7 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 		      const struct session_request *request, struct session **ret,
 		      struct source_message *message)
 {
-	struct session *s;
+	struct session *s = NULL;
 	int r;
 
 	if (session_set_count_running(set) >= set->defaults.max_sessions)
