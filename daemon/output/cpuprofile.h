@@ -2,9 +2,7 @@
 #ifndef PROFD_OUTPUT_CPUPROFILE_H
 #define PROFD_OUTPUT_CPUPROFILE_H
 
-/*
- * The legacy profiles of a service's part of a snapshot: one for each process and generation of
- * its mappings, of user frames only. (A generation is what one set of map lines is true for.)
+/* The legacy profiles of a service's part of a snapshot: one for each process, of user frames only.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -14,15 +12,14 @@
 #include "daemon/output/view.h"
 
 /* One file to be. */
-struct legacy_part {
-	size_t first, n;          /* of the view's entries: one process, one generation */
-	uint64_t samples;         /* with user frames; > 0 */
-	uint64_t process_samples; /* of all parts of the process; where there is a limit */
+struct legacy_process {
+	struct view_group group; /* its entries */
+	uint64_t samples;        /* with user frames; > 0 */
 };
 
 struct legacy_plan {
-	struct legacy_part *parts;
-	size_t n_parts;
+	struct legacy_process *all;
+	size_t n, capacity;
 };
 
 /*
@@ -33,8 +30,8 @@ int legacy_plan(const struct view *view, const struct view_group *group, uint32_
 		struct legacy_plan *ret);
 void legacy_plan_deinit(struct legacy_plan *plan);
 
-/* Encodes one part; *ret malloc'ed, the caller's. Returns 0 or negative errno. */
+/* Encodes one; *ret malloc'ed, the caller's. Returns 0 or negative errno. */
 int output_cpuprofile(const struct context *c, const struct view *view,
-		      const struct legacy_part *part, uint8_t **ret, size_t *ret_length);
+		      const struct legacy_process *process, uint8_t **ret, size_t *ret_length);
 
 #endif

@@ -76,7 +76,7 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_pprof(g->context, g->view, group, &profile);
+	int r = output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile);
 
 	if (!r)
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
@@ -86,20 +86,20 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 				   (uint64_t)profile_total(profile, 0), data, length);
 }
 
-static int writing_add_legacy_part(struct writing *g, const struct legacy_part *part,
-				   const char *dir)
+static int writing_add_process(struct writing *g, const struct legacy_process *process,
+			       const char *dir)
 {
-	const struct snapshot_process *p = g->view->entries[part->first].process;
+	const struct snapshot_process *p = g->view->entries[process->group.first].process;
 	char comm[64], stem[96];
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_cpuprofile(g->context, g->view, part, &data, &length);
+	int r = output_cpuprofile(g->context, g->view, process, &data, &length);
 
 	if (r)
 		return r;
 	names_escape(p->comm, sizeof(comm) - 1, comm);
 	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
-	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem, part->samples, data, length);
+	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem, process->samples, data, length);
 }
 
 static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *dir)
@@ -107,10 +107,8 @@ static int writing_add_legacy(struct writing *g, const struct view_group *group,
 	cleanup(legacy_plan_deinit) struct legacy_plan plan = {0};
 	int r = legacy_plan(g->view, group, g->context->legacy_max_processes, &plan);
 
-	if (r)
-		return r;
-	for (size_t i = 0; i < plan.n_parts && !r; i++)
-		r = writing_add_legacy_part(g, &plan.parts[i], dir);
+	for (size_t i = 0; i < plan.n && !r; i++)
+		r = writing_add_process(g, &plan.all[i], dir);
 	return r;
 }
 

@@ -126,13 +126,6 @@ static int places_find_in_image(struct places *p, const struct view_entry *e, ui
 	return 0;
 }
 
-static const struct mapping *places_find_at(const struct view_entry *e, uint64_t address)
-{
-	if (!e->process->mappings)
-		return NULL;
-	return mappings_find(e->process->mappings, e->entry->generation, address);
-}
-
 /* The mapping of @frame (NULL: none is known), and its address. */
 static int places_find(struct places *p, const struct view_entry *e, uint64_t frame,
 		       const struct mapping **ret, uint64_t *ret_address)
@@ -142,7 +135,9 @@ static int places_find(struct places *p, const struct view_entry *e, uint64_t fr
 	if (frame_kind(frame) != FRAME_IMAGE) {
 		/* [vsyscall] lies in the kernel's half, and is no kernel frame. */
 		*ret_address = frame_kind(frame) == FRAME_KERNEL ? frame : frame & ~KIND_MASK;
-		*ret = places_find_at(e, *ret_address);
+		*ret = e->process->mappings ? mappings_find(e->process->mappings,
+							    e->entry->generation, *ret_address)
+					    : NULL;
 		return 0;
 	}
 	r = places_find_in_image(p, e, frame, ret);
@@ -190,26 +185,6 @@ static int places_native(struct places *p, const struct view_entry *e, uint64_t 
 	return r;
 }
 
-static int places_native_address(struct places *p, const struct view_entry *e, uint64_t frame,
-				 uint64_t *ret)
-{
-	const struct mapping *m, *there;
-	uint64_t address;
-	int r;
-
-	r = places_find(p, e, frame, &m, &address);
-	if (r)
-		return r;
-	if (m && !mapping_is_valid(m, e->entry->generation)) {
-		there = places_find_at(e, address);
-		if (there && (there->image != m->image ||
-			      there->start - there->offset != m->start - m->offset))
-			address = frame;
-	}
-	*ret = address;
-	return PLACES_E_OK;
-}
-
 static void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
 {
 	*ret = (struct place){
@@ -223,7 +198,7 @@ static void places_kernel(const struct kernel_images *kernel, uint64_t address, 
 
 /* --- kinds of frames -------------------------------------------------------------------------- */
 
-static const struct frame_class frame_native = {places_native, places_native_address};
+static const struct frame_class frame_native = {places_native};
 
 /* Another kind is a row. What has none is an address, whatever is in its top bits. */
 static const struct frame_class *const frame_classes[FRAME_KINDS] = {
@@ -248,11 +223,4 @@ int places_frame(struct places *p, const struct view_entry *e, uint32_t i,
 			->place(p, e, e->stack.frames[i], symbols, ret);
 	places_kernel(kernel, e->stack.frames[i], ret);
 	return 0;
-}
-
-int places_address(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret)
-{
-	const struct frame_class *class = frame_class_of(frame);
-
-	return class->address ? class->address(p, e, frame, ret) : PLACES_E_NO_ADDRESS;
 }

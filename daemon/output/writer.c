@@ -423,7 +423,7 @@ static int writer_collect_open(struct writer *w, struct collect *c, const struct
 	for (size_t i = 0; !r && i < view->n_groups; i++) {
 		cleanup(profile_freep) struct profile *profile = NULL;
 
-		r = output_pprof(&w->context, view, &view->groups[i], &profile);
+		r = output_pprof(&w->context, view, &view->groups[i], open->symbolize, &profile);
 		if (!r)
 			r = collect_add(c, profile);
 	}
