@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 
 static void queue_deinit(struct index_queue *queue)
@@ -207,9 +208,7 @@ static int index_file_compare(const void *a, const void *b)
 {
 	const struct index_file *x = a, *y = b;
 
-	if (x->start_s != y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
+	return order_of(x->start_s, y->start_s) ?: order_of(x->seconds, y->seconds);
 }
 
 void index_sort(struct index_shelf *shelf)

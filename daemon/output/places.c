@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/frame.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 
@@ -30,13 +31,10 @@ static int places_compare_range(const void *a, const void *b)
 {
 	const struct places_range *x = a, *y = b;
 
-	if (x->mapping->image->id != y->mapping->image->id)
-		return x->mapping->image->id < y->mapping->image->id ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->mapping->offset != y->mapping->offset)
-		return x->mapping->offset < y->mapping->offset ? -1 : 1;
-	return x->mapping->start > y->mapping->start ? -1 : x->mapping->start < y->mapping->start;
+	return order_of(x->mapping->image->id, y->mapping->image->id)
+		       ?: order_of(x->rank, y->rank)
+		       ?: order_of(x->mapping->offset, y->mapping->offset)
+		       ?: order_of(y->mapping->start, x->mapping->start);
 }
 
 static bool places_same_group(const struct places_range *a, const struct places_range *b)

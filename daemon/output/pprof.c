@@ -47,10 +47,7 @@ static void pprof_builder_deinit(struct pprof_builder *b)
 
 static int pprof_build_frame(struct pprof_builder *b, uint32_t spot)
 {
-	if (room_make(&b->frames, &b->max_frames, b->n_frames + 1, sizeof(*b->frames)))
-		return -ENOMEM;
-	b->frames[b->n_frames++] = spot;
-	return 0;
+	return room_append(&b->frames, &b->max_frames, &b->n_frames, spot);
 }
 
 /* How many frames of @e are written: none of the kernel's if they are hidden. */
