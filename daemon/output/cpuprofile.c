@@ -6,16 +6,32 @@
  */
 #include "daemon/output/cpuprofile.h"
 
-#include <errno.h>
 #include <stdio.h>
 
-#include "common/error.h"
 #include "common/order.h"
 #include "common/profile/cpuprofile.h"
 #include "common/room.h"
 #include "daemon/output/pprof.h"
 
-static int legacy_find_processes(struct legacy_plan *plan, const struct view *view,
+#define READ_MAX ((size_t)16 << 20) /* of a file that is read for its samples' sake */
+
+/* One file to be. */
+struct cpuprofile_process {
+	struct view_group group; /* its entries */
+	uint64_t samples;        /* with user frames; > 0 */
+};
+
+struct cpuprofile_plan {
+	struct cpuprofile_process *all;
+	size_t n, capacity;
+};
+
+static void cpuprofile_plan_deinit(struct cpuprofile_plan *plan)
+{
+	free(plan->all);
+}
+
+static int legacy_find_processes(struct cpuprofile_plan *plan, const struct view *view,
 				 const struct view_group *group)
 {
 	const size_t end = group->first + group->n;
@@ -23,7 +39,7 @@ static int legacy_find_processes(struct legacy_plan *plan, const struct view *vi
 
 	for (size_t i = group->first, first = i; i < end && !r; first = i) {
 		const uint64_t serial = view->entries[first].entry->process;
-		struct legacy_process p = {.group.first = first};
+		struct cpuprofile_process p = {.group.first = first};
 
 		for (; i < end && view->entries[i].entry->process == serial; i++)
 			if (view_n_user(&view->entries[i]))
@@ -38,26 +54,9 @@ static int legacy_find_processes(struct legacy_plan *plan, const struct view *vi
 /* The largest first. */
 static int legacy_compare_process(const void *a, const void *b)
 {
-	const struct legacy_process *x = a, *y = b;
+	const struct cpuprofile_process *x = a, *y = b;
 
 	return order_of(y->samples, x->samples) ?: order_of(x->group.first, y->group.first);
-}
-
-int legacy_plan(const struct view *view, const struct view_group *group, uint32_t max_processes,
-		struct legacy_plan *ret)
-{
-	int r = legacy_find_processes(ret, view, group);
-
-	if (r || !max_processes || ret->n <= max_processes)
-		return r;
-	qsort(ret->all, ret->n, sizeof(*ret->all), legacy_compare_process);
-	ret->n = max_processes;
-	return 0;
-}
-
-void legacy_plan_deinit(struct legacy_plan *plan)
-{
-	free(plan->all);
 }
 
 /* Pointer size of the program; 8 where nothing tells. Returns 0 or negative errno. */
@@ -70,8 +69,9 @@ static int legacy_slot_bytes(const struct context *c, const struct snapshot_proc
 	return r;
 }
 
-int output_cpuprofile(const struct context *c, const struct view *view,
-		      const struct legacy_process *process, uint8_t **ret, size_t *ret_length)
+static int legacy_encode(const struct context *c, const struct view *view,
+			 const struct cpuprofile_process *process, uint8_t **ret,
+			 size_t *ret_length)
 {
 	const struct snapshot_process *p = view->entries[process->group.first].process;
 	cleanup(profile_freep) struct profile *profile = NULL;
@@ -83,4 +83,49 @@ int output_cpuprofile(const struct context *c, const struct view *view,
 		       ?: output_pprof(c, view, &process->group, SYMBOLIZE_NONE, &profile)
 		       ?: profile_add_comment(profile, comment)
 		       ?: cpuprofile_from_profile(profile, slot_bytes, ret, ret_length);
+}
+
+static int legacy_add_process(struct writing *g, const struct cpuprofile_process *process,
+			      const char *dir)
+{
+	const struct snapshot_process *p = g->view->entries[process->group.first].process;
+	char comm[64], stem[96];
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length;
+	int r = legacy_encode(g->context, g->view, process, &data, &length);
+
+	if (r)
+		return r;
+	names_escape(p->comm, sizeof(comm) - 1, comm);
+	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
+	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem, process->samples, data, length);
+}
+
+int legacy_add(struct writing *g, const struct view_group *group, const char *dir)
+{
+	const uint32_t max = g->context->legacy_max_processes;
+	cleanup(cpuprofile_plan_deinit) struct cpuprofile_plan plan = {0};
+	int r = legacy_find_processes(&plan, g->view, group);
+
+	if (!r && max && plan.n > max) {
+		qsort(plan.all, plan.n, sizeof(*plan.all), legacy_compare_process);
+		plan.n = max;
+	}
+	for (size_t i = 0; i < plan.n && !r; i++)
+		r = legacy_add_process(g, &plan.all[i], dir);
+	return r;
+}
+
+int legacy_count(struct store *store, const char *path, uint64_t *ret)
+{
+	cleanup(profile_freep) struct profile *profile = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	struct profile_message message;
+	size_t length;
+	int r = store_read(store->fd, path, READ_MAX, &data, &length)
+			?: cpuprofile_read(data, length, &profile, &message);
+
+	if (!r)
+		*ret = (uint64_t)profile_total(profile, 0);
+	return r;
 }

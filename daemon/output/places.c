@@ -196,29 +196,27 @@ static void places_kernel(const struct kernel_images *kernel, uint64_t address, 
 
 /* --- kinds of frames -------------------------------------------------------------------------- */
 
-static const struct frame_class frame_native = {places_native};
-
 /* Another kind is a row. What has none is an address, whatever is in its top bits. */
-static const struct frame_class *const frame_classes[FRAME_KINDS] = {
-	[FRAME_USER] = &frame_native,
-	[FRAME_IMAGE] = &frame_native,
-	[FRAME_KERNEL] = &frame_native, /* of the process: [vsyscall] */
+static frame_placer *const frame_placers[FRAME_KINDS] = {
+	[FRAME_USER] = places_native,
+	[FRAME_IMAGE] = places_native,
+	[FRAME_KERNEL] = places_native, /* of the process: [vsyscall] */
 };
-
-static const struct frame_class *frame_class_of(uint64_t frame)
-{
-	return frame_classes[frame_kind(frame)] ?: &frame_native;
-}
 
 int places_frame(struct places *p, const struct view_entry *e, uint32_t i,
 		 const struct kernel_images *kernel, struct symbols *symbols, struct place *ret)
 {
+	frame_placer *place;
+	uint64_t frame;
+
 	*ret = (struct place){.kind = PLACE_NOWHERE};
 	if (i >= e->stack.n_frames)
 		return 0;
-	if (i >= e->stack.n_kernel)
-		return frame_class_of(e->stack.frames[i])
-			->place(p, e, e->stack.frames[i], symbols, ret);
-	places_kernel(kernel, e->stack.frames[i], ret);
-	return 0;
+	frame = e->stack.frames[i];
+	if (i < e->stack.n_kernel) {
+		places_kernel(kernel, frame, ret);
+		return 0;
+	}
+	place = frame_placers[frame_kind(frame)] ?: places_native;
+	return place(p, e, frame, symbols, ret);
 }

@@ -50,12 +50,12 @@ struct place {
 	uint64_t vaddr; /* link-time; PLACE_KERNEL: the address itself */
 };
 
-/* What user frames of a kind are to those who write them; a row of places.c. */
-struct frame_class {
-	/* The place, from PLACE_NOWHERE. Returns 0 or negative errno. */
-	int (*place)(struct places *p, const struct view_entry *e, uint64_t frame,
-		     struct symbols *symbols, struct place *ret);
-};
+/*
+ * The place of a user frame of some kind, from PLACE_NOWHERE; a row of places.c. Returns 0 or
+ * negative errno.
+ */
+typedef int frame_placer(struct places *p, const struct view_entry *e, uint64_t frame,
+			 struct symbols *symbols, struct place *ret);
 
 /*
  * The place of frame @i of @e, 0 the leaf; PLACE_NOWHERE also where it has none. Returns 0 or
