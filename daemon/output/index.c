@@ -31,19 +31,6 @@ static void shelf_free(struct index_shelf *shelf)
 	free(shelf);
 }
 
-bool index_file_copy(const struct index_file *file, struct index_file *ret)
-{
-	*ret = *file;
-	ret->tail = file->tail ? strdup(file->tail) : NULL;
-	return ret->tail || !file->tail;
-}
-
-bool index_file_equal(const struct index_file *a, const struct index_file *b)
-{
-	return a->start_s == b->start_s && a->seconds == b->seconds &&
-	       strcmp(index_tail(a), index_tail(b)) == 0;
-}
-
 void index_deinit(struct index *index)
 {
 	struct index_shelf *shelf, *next;
