@@ -94,7 +94,7 @@ int output_make(const struct profile *p, enum output_format format, uint8_t **re
 {
 	switch (format) {
 	case OUTPUT_LEGACY:
-		return cpuprofile_from_profile(p, ret_data, ret_length);
+		return cpuprofile_from_profile(p, 8, ret_data, ret_length);
 	case OUTPUT_COLLAPSED:
 		return collapsed_write(p, (char **)ret_data, ret_length);
 	default:

@@ -43,7 +43,7 @@ static int produce_write_legacy(const struct profile *p, FILE *out)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length = 0;
-	int r = cpuprofile_from_profile(p, &data, &length);
+	int r = cpuprofile_from_profile(p, 8, &data, &length);
 
 	if (!r)
 		fwrite(data, 1, length, out);

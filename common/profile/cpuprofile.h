@@ -50,11 +50,13 @@ struct cpuprofile {
 int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length);
 
 /*
- * The same from a profile of one process: its user frames, samples of one chain in one record.
+ * The same from a profile of one process, whose pointers have @slot_bytes: its user frames, samples
+ * of one chain in one record.
  * Samples without a user frame are left out, and counted in a comment; paths are cut after 16 KiB,
  * and comments of 64 KiB left out. *ret as above. Returns 0 or negative errno.
  */
-int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length);
+int cpuprofile_from_profile(const struct profile *p, unsigned slot_bytes, uint8_t **ret,
+			    size_t *ret_length);
 
 /*
  * Decodes a legacy profile into *ret, with sample types samples/count and cpu/nanoseconds, and the

@@ -265,12 +265,13 @@ static uint64_t cpuprofile_period_us(const struct profile *p)
 	return is_time && p->period > 0 ? ((uint64_t)p->period + 500) / 1000 : 1;
 }
 
-int cpuprofile_from_profile(const struct profile *p, uint8_t **ret, size_t *ret_length)
+int cpuprofile_from_profile(const struct profile *p, unsigned slot_bytes, uint8_t **ret,
+			    size_t *ret_length)
 {
 	cleanup(cpuprofile_chains_deinit) struct cpuprofile_from_chains chains = {0};
 	cleanup(freep) char *maps = NULL, *comments = NULL;
 	cleanup(freep) struct cpuprofile_from_place *places = NULL;
-	struct cpuprofile c = {.slot_bytes = 8, .period_us = cpuprofile_period_us(p)};
+	struct cpuprofile c = {.slot_bytes = slot_bytes, .period_us = cpuprofile_period_us(p)};
 	int r = lay_out_mappings(p, &places) ?:
 		collect_chains(p, places, &chains) ?:
 		print_maps(p, places, &maps) ?:

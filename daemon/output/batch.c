@@ -25,8 +25,8 @@
 enum entry_state { ENTRY_WRITTEN, ENTRY_RENAMED, ENTRY_FAILED };
 
 struct batch_entry {
-	size_t dir; /* into directories */
-	char *name;
+	char *dir, *name;
+	uid_t owner;
 	uint64_t temporary; /* number in the temporary name */
 	uint64_t samples;
 	uint64_t blocks;
@@ -36,22 +36,14 @@ struct batch_entry {
 	uint64_t old_blocks; /* ... which had so many */
 };
 
-struct dir {
-	char *path;
-	uid_t owner;
-	bool renamed_into;
-};
-
 struct batch {
 	struct store *store;
 	struct batch_entry *entries;
 	size_t n_entries, capacity;
-	struct dir *dirs;
-	size_t n_dirs;
 	uint64_t bytes;
 	/* The directory in use: files of one directory come in a row. */
 	int fd;
-	size_t fd_dir;
+	char fd_dir[STORE_PATH_SIZE];
 	bool given;
 	bool committed;
 	bool is_unsynced; /* not each file was waited for on its own */
@@ -76,42 +68,33 @@ static void temporary_name(uint64_t number, char ret[32])
 	snprintf(ret, 32, NAMES_TEMPORARY "%" PRIu64, number);
 }
 
-/* Makes batch->fd the directory @i. */
-static int batch_enter_dir(struct batch *batch, size_t i)
+static void batch_leave_dir(struct batch *batch)
 {
-	struct dir *dir = &batch->dirs[i];
+	closep(&batch->fd);
+	batch->fd = -1;
+}
+
+/* Makes batch->fd the directory @path. */
+static int batch_enter_dir(struct batch *batch, const char *path, uid_t owner)
+{
 	int fd, r;
 
-	if (batch->fd >= 0 && batch->fd_dir == i)
+	if (batch->fd >= 0 && strcmp(batch->fd_dir, path) == 0)
 		return 0;
-	r = store_open_dir(batch->store, dir->path, dir->owner, &fd, &batch->given);
+	r = store_open_dir(batch->store, path, owner, &fd, &batch->given);
 	if (r)
 		return r;
-	closep(&batch->fd);
+	batch_leave_dir(batch);
 	batch->fd = fd;
-	batch->fd_dir = i;
+	snprintf(batch->fd_dir, sizeof(batch->fd_dir), "%s", path);
 	return 0;
 }
 
-static int batch_get_dir(struct batch *batch, const char *path, uid_t owner, size_t *ret)
+/* Removes the directory @path if nothing is in it. */
+static void batch_prune_dir(struct batch *batch, const char *path)
 {
-	struct dir *moved;
-
-	for (size_t i = batch->n_dirs; i; i--) {
-		if (strcmp(batch->dirs[i - 1].path, path) == 0) {
-			*ret = i - 1;
-			return 0;
-		}
-	}
-	moved = reallocarray(batch->dirs, batch->n_dirs + 1, sizeof(*moved));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	batch->dirs = moved;
-	moved[batch->n_dirs] = (struct dir){.path = strdup(path), .owner = owner};
-	if (!moved[batch->n_dirs].path)
-		return error_origin(-ENOMEM);
-	*ret = batch->n_dirs++;
-	return 0;
+	batch_leave_dir(batch);
+	store_prune(batch->store, path);
 }
 
 static int batch_write_all(struct batch *batch, const uint8_t *data, size_t length)
@@ -152,33 +135,33 @@ static int batch_open_file(struct batch *batch, const struct batch_entry *e)
 						 MODE_FILE);
 	if (batch->file_fd < 0 || fchmod(batch->file_fd, MODE_FILE) < 0)
 		return error_origin(-errno);
-	if (batch->given && fchown(batch->file_fd, batch->dirs[e->dir].owner, (gid_t)-1) < 0)
+	if (batch->given && fchown(batch->file_fd, e->owner, (gid_t)-1) < 0)
 		batch->store->acl_refused = true;
 	return 0;
 }
 
 int batch_begin(struct batch *batch, const struct batch_file *file)
 {
-	struct batch_entry *e;
-	int r = room_make(&batch->entries, &batch->capacity, batch->n_entries + 1,
-			  sizeof(*batch->entries));
+	struct batch_entry e = {
+		.dir = strdup(file->dir),
+		.name = strdup(file->name),
+		.owner = file->owner,
+		.samples = file->samples,
+		.replace = file->replace,
+		.temporary = batch->store->n_temporary++,
+	};
+	int r = e.dir && e.name ? batch_enter_dir(batch, e.dir, e.owner) : error_origin(-ENOMEM);
 
-	if (r)
-		return r;
-	e = &batch->entries[batch->n_entries];
-	*e = (struct batch_entry){.samples = file->samples, .replace = file->replace};
-	r = batch_get_dir(batch, file->dir, file->owner, &e->dir);
 	if (!r)
-		r = batch_enter_dir(batch, e->dir);
-	if (r)
+		r = room_append(&batch->entries, &batch->capacity, &batch->n_entries, e);
+	if (r) {
+		free(e.dir);
+		free(e.name);
+		batch_prune_dir(batch, file->dir);
 		return r;
-	e->name = strdup(file->name);
-	if (!e->name)
-		return error_origin(-ENOMEM);
-	e->temporary = batch->store->n_temporary++;
-	batch->n_entries++;
+	}
 	batch->file_bytes = 0;
-	r = batch_open_file(batch, e);
+	r = batch_open_file(batch, &e);
 	return r ? batch_close_file(batch, r) : 0;
 }
 
@@ -244,7 +227,7 @@ static void batch_undo_entry(struct batch *batch, struct batch_entry *e)
 {
 	char temporary[32];
 
-	if (batch_enter_dir(batch, e->dir) < 0)
+	if (batch_enter_dir(batch, e->dir, e->owner) < 0)
 		return; /* the next start removes temporary files */
 	temporary_name(e->temporary, temporary);
 	(void)batch->store->ops->unlink(batch->fd, e->state == ENTRY_RENAMED ? e->name : temporary,
@@ -258,6 +241,8 @@ void batch_rewind(struct batch *batch, size_t mark)
 		struct batch_entry *e = &batch->entries[--batch->n_entries];
 
 		batch_undo_entry(batch, e);
+		batch_prune_dir(batch, e->dir);
+		free(e->dir);
 		free(e->name);
 	}
 }
@@ -303,7 +288,7 @@ static int batch_rename_entry(struct batch *batch, struct batch_entry *e)
 {
 	char temporary[32];
 	struct stat st;
-	int r = batch_enter_dir(batch, e->dir);
+	int r = batch_enter_dir(batch, e->dir, e->owner);
 
 	if (r)
 		return r;
@@ -319,7 +304,6 @@ static int batch_rename_entry(struct batch *batch, struct batch_entry *e)
 	if (r)
 		return r;
 	e->state = ENTRY_RENAMED;
-	batch->dirs[e->dir].renamed_into = true;
 	return 0;
 }
 
@@ -351,16 +335,20 @@ static int batch_rename_all(struct batch *batch, bool replace, size_t *ret_n)
 	return first;
 }
 
+/* Files of one directory come in a row. */
 static int batch_sync_dirs(struct batch *batch)
 {
+	const char *synced = "";
 	int first = 0;
 
-	for (size_t i = 0; i < batch->n_dirs; i++) {
+	for (size_t i = 0; i < batch->n_entries; i++) {
+		const struct batch_entry *e = &batch->entries[i];
 		int r;
 
-		if (!batch->dirs[i].renamed_into)
+		if (e->state != ENTRY_RENAMED || strcmp(e->dir, synced) == 0)
 			continue;
-		r = batch_enter_dir(batch, i);
+		synced = e->dir;
+		r = batch_enter_dir(batch, e->dir, e->owner);
 		if (!r && batch->store->ops->sync_dir(batch->fd) < 0)
 			r = error_origin(-errno);
 		if (r && !first)
@@ -376,12 +364,12 @@ static int batch_index_all(struct batch *batch)
 
 	for (size_t i = 0; i < batch->n_entries && !r; i++) {
 		const struct batch_entry *e = &batch->entries[i];
-		const char *dir = batch->dirs[e->dir].path;
 
 		if (e->state != ENTRY_RENAMED)
 			continue;
-		r = e->replace ? index_add_image(index, dir, e->blocks - e->old_blocks, !e->existed)
-			       : index_add(index, dir, e->name, e->blocks, e->samples);
+		r = e->replace
+			    ? index_add_image(index, e->dir, e->blocks - e->old_blocks, !e->existed)
+			    : index_add(index, e->dir, e->name, e->blocks, e->samples);
 	}
 	return r;
 }
@@ -431,8 +419,7 @@ int batch_paths(const struct batch *batch, char ***ret, uint32_t *ret_n)
 
 		if (e->state != ENTRY_RENAMED)
 			continue;
-		if (asprintf(&paths[n], "%s/%s/%s", batch->store->path, batch->dirs[e->dir].path,
-			     e->name) < 0) {
+		if (asprintf(&paths[n], "%s/%s/%s", batch->store->path, e->dir, e->name) < 0) {
 			paths[n] = NULL;
 			break;
 		}
@@ -450,15 +437,11 @@ void batch_free(struct batch *batch)
 	closep(&batch->file_fd);
 	if (!batch->committed)
 		batch_rewind(batch, 0);
-	for (size_t i = 0; i < batch->n_entries; i++)
+	for (size_t i = 0; i < batch->n_entries; i++) {
+		free(batch->entries[i].dir);
 		free(batch->entries[i].name);
+	}
 	free(batch->entries);
 	closep(&batch->fd);
-	for (size_t i = 0; i < batch->n_dirs; i++) {
-		if (!batch->committed)
-			store_prune(batch->store, batch->dirs[i].path);
-		free(batch->dirs[i].path);
-	}
-	free(batch->dirs);
 	free(batch);
 }

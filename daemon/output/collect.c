@@ -178,15 +178,9 @@ static int collect_put_result(struct collect *c)
 		return r;
 	if (result->bytes + length > c->options.max_result)
 		return collect_refuse(c, "the profile is too big");
-	for (size_t done = 0; done < length;) {
-		ssize_t n = write(result->fd, data + done, length - done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_origin(-errno);
-		done += (size_t)n;
-	}
+	/* Into memory, by a thread without signals: all or nothing. */
+	if (write(result->fd, data, length) != (ssize_t)length)
+		return error_origin(-ENOMEM);
 	result->bytes += length;
 	return COLLECT_E_OK;
 }

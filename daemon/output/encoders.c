@@ -11,7 +11,6 @@
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/windows.h"
 #include "daemon/output/cpuprofile.h"
@@ -22,9 +21,7 @@
 #define GZIP_LEVEL     6
 #define IMAGE_FILE_MAX ((size_t)1 << 30)
 #define EPOCHS_TRIED   3
-/* Of files that are read for their samples' sake. */
-#define LEGACY_MAX ((size_t)16 << 20)
-#define TABLES_MAX ((size_t)32 << 20) /* what samples refer to */
+#define TABLES_MAX     ((size_t)32 << 20) /* what samples refer to in a file that is counted */
 
 static uint64_t snapshot_start_s(const struct snapshot *s)
 {
@@ -76,7 +73,7 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_pprof(g->context, g->view, group, &profile);
+	int r = output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile);
 
 	if (!r)
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
@@ -84,34 +81,6 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 		return r;
 	return encoders_add_window(g, dir, CONTENTS_PPROF, NULL,
 				   (uint64_t)profile_total(profile, 0), data, length);
-}
-
-static int writing_add_legacy_part(struct writing *g, const struct legacy_part *part,
-				   const char *dir)
-{
-	const struct snapshot_process *p = g->view->entries[part->first].process;
-	char comm[64], stem[96];
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length;
-	int r = output_cpuprofile(g->context, g->view, part, &data, &length);
-
-	if (r)
-		return r;
-	names_escape(p->comm, sizeof(comm) - 1, comm);
-	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
-	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem, part->samples, data, length);
-}
-
-static int writing_add_legacy(struct writing *g, const struct view_group *group, const char *dir)
-{
-	cleanup(legacy_plan_deinit) struct legacy_plan plan = {0};
-	int r = legacy_plan(g->view, group, g->context->legacy_max_processes, &plan);
-
-	if (r)
-		return r;
-	for (size_t i = 0; i < plan.n_parts && !r; i++)
-		r = writing_add_legacy_part(g, &plan.parts[i], dir);
-	return r;
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
@@ -195,21 +164,6 @@ static int writing_add_images(struct writing *g, const struct view_group *group,
 
 /* --- reading them ----------------------------------------------------------------------------- */
 
-static int count_legacy(struct store *store, const char *path, uint64_t *ret)
-{
-	cleanup(profile_freep) struct profile *profile = NULL;
-	cleanup(freep) uint8_t *data = NULL;
-	struct profile_message message;
-	size_t length;
-	int r = store_read(store->fd, path, LEGACY_MAX, &data, &length);
-
-	if (!r)
-		r = cpuprofile_read(data, length, &profile, &message);
-	if (!r)
-		*ret = (uint64_t)profile_total(profile, 0);
-	return r;
-}
-
 static int count_pprof(struct store *store, const char *path, uint64_t *ret)
 {
 	cleanup(stored_freep) struct stored *stored = NULL;
@@ -228,7 +182,7 @@ static const struct encoder {
 	int (*count)(struct store *store, const char *path, uint64_t *ret);
 } encoders[N_CONTENTS_FORMATS] = {
 	[CONTENTS_PPROF] = {.add = writing_add_pprof, .count = count_pprof},
-	[CONTENTS_LEGACY] = {.add = writing_add_legacy, .count = count_legacy},
+	[CONTENTS_LEGACY] = {.add = legacy_add, .count = legacy_count},
 	[CONTENTS_IMAGES] = {.add = writing_add_images, .is_whole = true},
 };
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/image_profile.h"
 #include "common/room.h"
 #include "common/store/names.h"
@@ -249,7 +250,7 @@ static int count_compare_offset(const void *a, const void *b)
 {
 	const struct image_profile_count *x = a, *y = b;
 
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
+	return order_of(x->offset, y->offset);
 }
 
 static void image_profile_sort_counts(struct image_profile *p)

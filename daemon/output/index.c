@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 
 static void queue_deinit(struct index_queue *queue)
@@ -28,19 +29,6 @@ static void shelf_free(struct index_shelf *shelf)
 		queue_deinit(&shelf->queues[i]);
 	free(shelf->dir);
 	free(shelf);
-}
-
-bool index_file_copy(const struct index_file *file, struct index_file *ret)
-{
-	*ret = *file;
-	ret->tail = file->tail ? strdup(file->tail) : NULL;
-	return ret->tail || !file->tail;
-}
-
-bool index_file_equal(const struct index_file *a, const struct index_file *b)
-{
-	return a->start_s == b->start_s && a->seconds == b->seconds &&
-	       strcmp(index_tail(a), index_tail(b)) == 0;
 }
 
 void index_deinit(struct index *index)
@@ -207,9 +195,7 @@ static int index_file_compare(const void *a, const void *b)
 {
 	const struct index_file *x = a, *y = b;
 
-	if (x->start_s != y->start_s)
-		return x->start_s < y->start_s ? -1 : 1;
-	return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
+	return order_of(x->start_s, y->start_s) ?: order_of(x->seconds, y->seconds);
 }
 
 void index_sort(struct index_shelf *shelf)

@@ -18,7 +18,7 @@
 
 #define INDEX_SAMPLES_UNKNOWN UINT64_MAX
 #define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */
-#define INDEX_BLOCKS_MAX      0x3fffffffu
+#define INDEX_BLOCKS_MAX      0x0fffffffu
 #define INDEX_HOUR_S          3600u
 #define INDEX_PATH_SIZE       1024 /* of any path below the store */
 
@@ -27,9 +27,11 @@ struct index_file {
 	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN */
 	char *tail;       /* owned; NULL: "pb.gz" */
 	uint32_t seconds;
-	uint32_t blocks : 30;
-	uint32_t stays : 1;  /* roll-ups leave it alone: it cannot be read, or has no company */
-	uint32_t failed : 1; /* its hour could not be rolled up, and waits */
+	uint32_t blocks : 28;
+	/* Of roll-ups. */
+	uint32_t stays : 1;  /* they leave it alone: it cannot be read, or has no company */
+	uint32_t failed : 1; /* its hour could not be written, and waits */
+	uint32_t state : 2;  /* in the hour in work (rollup.c) */
 };
 
 struct index_queue {
@@ -61,10 +63,6 @@ struct index {
 };
 
 void index_deinit(struct index *index);
-/* A copy with a tail of its own, which the caller frees; false without memory. */
-bool index_file_copy(const struct index_file *file, struct index_file *ret);
-/* Whether both are one file by its name. */
-bool index_file_equal(const struct index_file *a, const struct index_file *b);
 
 /*
  * Directories are paths below the store. Finds or makes the shelf that @dir is, or lies in. Returns

@@ -12,6 +12,7 @@
 
 #include "common/error.h"
 #include "common/fnv.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"
 #include "common/room.h"
@@ -117,7 +118,7 @@ static int kernel_image_compare(const void *a, const void *b)
 {
 	const struct kernel_image *x = a, *y = b;
 
-	return x->start < y->start ? -1 : x->start > y->start;
+	return order_of(x->start, y->start);
 }
 
 static bool module_line_is_usable(const struct kernel_module_line *line)

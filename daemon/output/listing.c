@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
 #include "daemon/output/encoders.h"
@@ -158,9 +159,7 @@ static int listing_compare_time(const void *a, const void *b)
 {
 	const struct listing_row *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return strcmp(x->file, y->file);
+	return order_of(x->start_ns, y->start_ns) ?: strcmp(x->file, y->file);
 }
 
 static int listing_compare_service(const void *a, const void *b)

@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "common/frame.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
 
@@ -30,13 +31,10 @@ static int places_compare_range(const void *a, const void *b)
 {
 	const struct places_range *x = a, *y = b;
 
-	if (x->mapping->image->id != y->mapping->image->id)
-		return x->mapping->image->id < y->mapping->image->id ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->mapping->offset != y->mapping->offset)
-		return x->mapping->offset < y->mapping->offset ? -1 : 1;
-	return x->mapping->start > y->mapping->start ? -1 : x->mapping->start < y->mapping->start;
+	return order_of(x->mapping->image->id, y->mapping->image->id)
+		       ?: order_of(x->rank, y->rank)
+		       ?: order_of(x->mapping->offset, y->mapping->offset)
+		       ?: order_of(y->mapping->start, x->mapping->start);
 }
 
 static bool places_same_group(const struct places_range *a, const struct places_range *b)
@@ -126,13 +124,6 @@ static int places_find_in_image(struct places *p, const struct view_entry *e, ui
 	return 0;
 }
 
-static const struct mapping *places_find_at(const struct view_entry *e, uint64_t address)
-{
-	if (!e->process->mappings)
-		return NULL;
-	return mappings_find(e->process->mappings, e->entry->generation, address);
-}
-
 /* The mapping of @frame (NULL: none is known), and its address. */
 static int places_find(struct places *p, const struct view_entry *e, uint64_t frame,
 		       const struct mapping **ret, uint64_t *ret_address)
@@ -142,7 +133,9 @@ static int places_find(struct places *p, const struct view_entry *e, uint64_t fr
 	if (frame_kind(frame) != FRAME_IMAGE) {
 		/* [vsyscall] lies in the kernel's half, and is no kernel frame. */
 		*ret_address = frame_kind(frame) == FRAME_KERNEL ? frame : frame & ~KIND_MASK;
-		*ret = places_find_at(e, *ret_address);
+		*ret = e->process->mappings ? mappings_find(e->process->mappings,
+							    e->entry->generation, *ret_address)
+					    : NULL;
 		return 0;
 	}
 	r = places_find_in_image(p, e, frame, ret);
@@ -190,26 +183,6 @@ static int places_native(struct places *p, const struct view_entry *e, uint64_t 
 	return r;
 }
 
-static int places_native_address(struct places *p, const struct view_entry *e, uint64_t frame,
-				 uint64_t *ret)
-{
-	const struct mapping *m, *there;
-	uint64_t address;
-	int r;
-
-	r = places_find(p, e, frame, &m, &address);
-	if (r)
-		return r;
-	if (m && !mapping_is_valid(m, e->entry->generation)) {
-		there = places_find_at(e, address);
-		if (there && (there->image != m->image ||
-			      there->start - there->offset != m->start - m->offset))
-			address = frame;
-	}
-	*ret = address;
-	return PLACES_E_OK;
-}
-
 static void places_kernel(const struct kernel_images *kernel, uint64_t address, struct place *ret)
 {
 	*ret = (struct place){
@@ -223,36 +196,27 @@ static void places_kernel(const struct kernel_images *kernel, uint64_t address, 
 
 /* --- kinds of frames -------------------------------------------------------------------------- */
 
-static const struct frame_class frame_native = {places_native, places_native_address};
-
 /* Another kind is a row. What has none is an address, whatever is in its top bits. */
-static const struct frame_class *const frame_classes[FRAME_KINDS] = {
-	[FRAME_USER] = &frame_native,
-	[FRAME_IMAGE] = &frame_native,
-	[FRAME_KERNEL] = &frame_native, /* of the process: [vsyscall] */
+static frame_placer *const frame_placers[FRAME_KINDS] = {
+	[FRAME_USER] = places_native,
+	[FRAME_IMAGE] = places_native,
+	[FRAME_KERNEL] = places_native, /* of the process: [vsyscall] */
 };
-
-static const struct frame_class *frame_class_of(uint64_t frame)
-{
-	return frame_classes[frame_kind(frame)] ?: &frame_native;
-}
 
 int places_frame(struct places *p, const struct view_entry *e, uint32_t i,
 		 const struct kernel_images *kernel, struct symbols *symbols, struct place *ret)
 {
+	frame_placer *place;
+	uint64_t frame;
+
 	*ret = (struct place){.kind = PLACE_NOWHERE};
 	if (i >= e->stack.n_frames)
 		return 0;
-	if (i >= e->stack.n_kernel)
-		return frame_class_of(e->stack.frames[i])
-			->place(p, e, e->stack.frames[i], symbols, ret);
-	places_kernel(kernel, e->stack.frames[i], ret);
-	return 0;
-}
-
-int places_address(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret)
-{
-	const struct frame_class *class = frame_class_of(frame);
-
-	return class->address ? class->address(p, e, frame, ret) : PLACES_E_NO_ADDRESS;
+	frame = e->stack.frames[i];
+	if (i < e->stack.n_kernel) {
+		places_kernel(kernel, frame, ret);
+		return 0;
+	}
+	place = frame_placers[frame_kind(frame)] ?: places_native;
+	return place(p, e, frame, symbols, ret);
 }

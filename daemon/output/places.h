@@ -50,14 +50,12 @@ struct place {
 	uint64_t vaddr; /* link-time; PLACE_KERNEL: the address itself */
 };
 
-/* What user frames of a kind are to those who write them; a row of places.c. */
-struct frame_class {
-	/* The place, from PLACE_NOWHERE. Returns 0 or negative errno. */
-	int (*place)(struct places *p, const struct view_entry *e, uint64_t frame,
-		     struct symbols *symbols, struct place *ret);
-	/* As places_address(); NULL: they have none. */
-	int (*address)(struct places *p, const struct view_entry *e, uint64_t frame, uint64_t *ret);
-};
+/*
+ * The place of a user frame of some kind, from PLACE_NOWHERE; a row of places.c. Returns 0 or
+ * negative errno.
+ */
+typedef int frame_placer(struct places *p, const struct view_entry *e, uint64_t frame,
+			 struct symbols *symbols, struct place *ret);
 
 /*
  * The place of frame @i of @e, 0 the leaf; PLACE_NOWHERE also where it has none. Returns 0 or
@@ -65,17 +63,5 @@ struct frame_class {
  */
 int places_frame(struct places *places, const struct view_entry *e, uint32_t i,
 		 const struct kernel_images *kernel, struct symbols *symbols, struct place *ret);
-
-enum {
-	PLACES_E_OK,
-	PLACES_E_NO_ADDRESS, /* frames of this kind have none */
-};
-
-/*
- * The address of the user frame @frame in the address space that the mappings of @e's generation
- * describe: never one that belongs to another image there. Returns PLACES_E_* or negative errno.
- */
-int places_address(struct places *places, const struct view_entry *e, uint64_t frame,
-		   uint64_t *ret);
 
 #endif

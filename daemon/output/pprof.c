@@ -23,6 +23,7 @@ struct pprof_builder {
 	const struct context *c;
 	const struct view *view;
 	const struct view_group *group;
+	enum symbolize symbolize;
 	struct profile *profile;
 	struct spots spots;
 	struct pprof_mappings mappings;
@@ -46,10 +47,7 @@ static void pprof_builder_deinit(struct pprof_builder *b)
 
 static int pprof_build_frame(struct pprof_builder *b, uint32_t spot)
 {
-	if (room_make(&b->frames, &b->max_frames, b->n_frames + 1, sizeof(*b->frames)))
-		return -ENOMEM;
-	b->frames[b->n_frames++] = spot;
-	return 0;
+	return room_append(&b->frames, &b->max_frames, &b->n_frames, spot);
 }
 
 /* How many frames of @e are written: none of the kernel's if they are hidden. */
@@ -235,29 +233,22 @@ static int pprof_build_comments(struct pprof_builder *b)
 
 static int pprof_build(struct pprof_builder *b)
 {
-	int r = profile_new(&b->profile);
+	int r = profile_new(&b->profile) ?: pprof_build_types(b) ?: pprof_build_comments(b);
 
 	spots_init(&b->spots);
-	if (!r)
-		r = pprof_build_types(b);
-	if (!r)
-		r = pprof_build_comments(b);
 	for (size_t i = 0; i < b->group->n && !r; i++)
 		r = pprof_build_frames(b, &b->view->entries[b->group->first + i]);
-	if (!r)
-		r = pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group);
-	if (!r)
-		r = pprof_locate(b->c, b->view->snapshot->symbolize, &b->spots, &b->mappings,
-				 b->profile, &b->locations);
-	return r ? r : pprof_build_samples(b);
+	return r ?: pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group)
+		 ?: pprof_locate(b->c, b->symbolize, &b->spots, &b->mappings, b->profile,
+				 &b->locations)
+		 ?: pprof_build_samples(b);
 }
 
 int output_pprof(const struct context *c, const struct view *view, const struct view_group *group,
-		 struct profile **ret)
+		 enum symbolize symbolize, struct profile **ret)
 {
-	cleanup(pprof_builder_deinit) struct pprof_builder b = {.c = c,
-								.view = view,
-								.group = group};
+	cleanup(pprof_builder_deinit) struct pprof_builder b = {
+		.c = c, .view = view, .group = group, .symbolize = symbolize};
 	int r = pprof_build(&b);
 
 	if (!r)

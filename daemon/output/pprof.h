@@ -3,8 +3,8 @@
 #define PROFD_OUTPUT_PPROF_H
 
 /*
- * A service's part of a snapshot as a struct profile, ready for pprof_write(): every sample with
- * user and kernel frames, named as far as names are known.
+ * A service's or a process's part of a snapshot as a struct profile, ready for pprof_write(): every
+ * sample with user and kernel frames, named as far as names are wanted and known.
  */
 #include "common/profile/profile.h"
 #include "daemon/output/context.h"
@@ -12,6 +12,6 @@
 
 /* Returns 0 or negative errno. */
 int output_pprof(const struct context *c, const struct view *view, const struct view_group *group,
-		 struct profile **ret);
+		 enum symbolize symbolize, struct profile **ret);
 
 #endif

@@ -20,19 +20,19 @@
 /* With the longest texts, a path and the words between them. */
 #define LINE_BYTES (sizeof(struct go_build) + PATH_BYTES + 128)
 
-struct pprof_lines {
+struct pprof_files_lines {
 	char **all;
 	size_t n, capacity;
 };
 
-static void pprof_lines_deinit(struct pprof_lines *l)
+static void pprof_lines_deinit(struct pprof_files_lines *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		free(l->all[i]);
 	free(l->all);
 }
 
-static int pprof_lines_add(struct pprof_lines *l, const char *line)
+static int pprof_lines_add(struct pprof_files_lines *l, const char *line)
 {
 	char *copy = strdup(line);
 	int r = copy ? room_append(&l->all, &l->capacity, &l->n, copy) : error_origin(-ENOMEM);
@@ -59,8 +59,8 @@ static void describe_build(const struct go_build *go, const char *path, char ret
 }
 
 /* @go: NULL if it is no Go program. */
-static int pprof_lines_add_file(struct pprof_lines *l, const char *path, const struct go_build *go,
-				bool is_bad)
+static int pprof_lines_add_file(struct pprof_files_lines *l, const char *path,
+				const struct go_build *go, bool is_bad)
 {
 	char clean[PATH_BYTES + 1], line[LINE_BYTES];
 	int r = 0;
@@ -77,12 +77,12 @@ static int pprof_lines_add_file(struct pprof_lines *l, const char *path, const s
 	return r;
 }
 
-static int pprof_lines_add_jit(struct pprof_lines *l, const struct jit_file *file)
+static int pprof_lines_add_jit(struct pprof_files_lines *l, const struct jit_file *file)
 {
 	return file ? pprof_lines_add_file(l, file->path, NULL, atomic_load(&file->is_bad)) : 0;
 }
 
-static int pprof_lines_add_place(struct pprof_lines *l, const struct place *place)
+static int pprof_lines_add_place(struct pprof_files_lines *l, const struct place *place)
 {
 	const struct image *image = place->kind == PLACE_IMAGE ? place->mapping->image : NULL;
 	int r = image ? pprof_lines_add_file(l, image->path, image_go(image),
@@ -101,7 +101,7 @@ static int pprof_lines_compare(const void *a, const void *b)
 }
 
 /* Those that begin with @beginning, each once, at most @max; *ret_n: how many there are. */
-static int pprof_lines_write(const struct pprof_lines *l, const char *beginning, size_t max,
+static int pprof_lines_write(const struct pprof_files_lines *l, const char *beginning, size_t max,
 			     struct profile *p, size_t *ret_n)
 {
 	int r = 0;
@@ -120,7 +120,7 @@ static int pprof_lines_write(const struct pprof_lines *l, const char *beginning,
 int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t n,
 			struct profile *p)
 {
-	cleanup(pprof_lines_deinit) struct pprof_lines lines = {0};
+	cleanup(pprof_lines_deinit) struct pprof_files_lines lines = {0};
 	size_t n_builds, n_bad;
 	char ledger[64];
 	int r = 0;

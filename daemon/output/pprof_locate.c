@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "daemon/output/pprof_spots.h"
 
 /* Bytes of texts in one profile; names come from untrusted files. */
@@ -52,7 +53,7 @@ static int address_compare(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	return x < y ? -1 : x > y;
+	return order_of(x, y);
 }
 
 /* Addresses of the spots @order[0 .. @n), ascending, each once; malloc'ed. */
@@ -130,14 +131,12 @@ static int locator_add_line(struct locator *l, const struct symbols_frame *frame
 			    struct profile_line *ret)
 {
 	struct profile_function f = {.start_line = frame->start_line};
-	int r = locator_add_text(l, frame->name, &f.name);
 
-	if (!r)
-		r = locator_add_text(l, frame->system_name, &f.system_name);
-	if (!r)
-		r = locator_add_text(l, frame->file, &f.filename);
 	*ret = (struct profile_line){.line = frame->line};
-	return r ? r : profile_add_function(l->profile, &f, &ret->function);
+	return locator_add_text(l, frame->name, &f.name)
+		       ?: locator_add_text(l, frame->system_name, &f.system_name)
+		       ?: locator_add_text(l, frame->file, &f.filename)
+		       ?: profile_add_function(l->profile, &f, &ret->function);
 }
 
 /* *ret_n frames, 0 if nothing is known. */

@@ -102,24 +102,16 @@ static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
 		.offset = segment->offset,
 	};
 	char hex[BUILD_ID_HEX_SIZE];
-	int r;
 
 	if (found) {
 		*segment = *found;
 		return 0;
 	}
 	context_build_id(build_id, build_id_length, hex);
-	r = profile_add_text(p, path, &mapping.path);
-	if (!r)
-		r = profile_add_text(p, hex, &mapping.build_id);
-	if (!r)
-		r = profile_add_mapping(p, &mapping, &segment->mapping);
-	if (!r)
-		r = room_make(&m->segments, &m->capacity, m->n_segments + 1, sizeof(*m->segments));
-	if (r)
-		return r;
-	m->segments[m->n_segments++] = *segment;
-	return 0;
+	return profile_add_text(p, path, &mapping.path)
+		       ?: profile_add_text(p, hex, &mapping.build_id)
+		       ?: profile_add_mapping(p, &mapping, &segment->mapping)
+		       ?: room_append(&m->segments, &m->capacity, &m->n_segments, *segment);
 }
 
 static int pprof_mappings_kernel(struct pprof_mappings *m, struct profile *p,

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 
 void spots_init(struct spots *s)
@@ -48,15 +49,11 @@ static int spots_add(struct spots *s, const struct place *spot, uint32_t *ret)
 	*ret = profile_table_find(&s->table, hash, spots_is_spot, s, spot);
 	if (*ret != PROFILE_NONE)
 		return 0;
-	r = profile_table_reserve(&s->table);
-	if (!r)
-		r = room_make(&s->all, &s->capacity, s->n + 1, sizeof(*s->all));
-	if (r)
-		return r;
 	*ret = (uint32_t)s->n;
-	s->all[s->n++] = *spot;
-	profile_table_insert(&s->table, hash, *ret);
-	return 0;
+	r = profile_table_reserve(&s->table) ?: room_append(&s->all, &s->capacity, &s->n, *spot);
+	if (!r)
+		profile_table_insert(&s->table, hash, *ret);
+	return r;
 }
 
 int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
@@ -91,15 +88,11 @@ static int spots_compare_image(const void *a, const void *b, void *userdata)
 {
 	const struct spots *s = userdata;
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	uint64_t x = spots_image(&s->all[i]), y = spots_image(&s->all[j]);
+	const struct place *x = &s->all[i], *y = &s->all[j];
 
-	if (x == y) {
-		x = place_process_serial(&s->all[i]);
-		y = place_process_serial(&s->all[j]);
-	}
-	if (x != y)
-		return x < y ? -1 : 1;
-	return i < j ? -1 : i > j; /* in order of appearance */
+	return order_of(spots_image(x), spots_image(y))
+		       ?: order_of(place_process_serial(x), place_process_serial(y))
+		       ?: order_of(i, j); /* in order of appearance */
 }
 
 int spots_by_image(const struct spots *s, uint32_t **ret, size_t *ret_n)

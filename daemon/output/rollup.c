@@ -35,11 +35,8 @@ enum phase {
 	PHASE_REMOVE, /* the minutes go */
 };
 
-/* A file by what the index knows it by: where it stands there may change between steps. */
-struct minute {
-	struct index_file file; /* a copy */
-	bool merged;
-};
+/* What became of a small file of the hour in work; the index keeps it. */
+enum { MINUTE_WAITS, MINUTE_BEGUN, MINUTE_MERGED, MINUTE_SKIPPED };
 
 struct rollup {
 	struct store *store;
@@ -49,10 +46,11 @@ struct rollup {
 	uint64_t n_scans; /* of the store, when it was begun */
 	char *dir;        /* the shelf's; NULL: there is none */
 	uint64_t hour_s;
-	struct minute *minutes;
-	size_t n_minutes, n_merged, next;
-	struct stored *file; /* of the minute before next */
+	struct stored *file; /* of the minute that is begun */
 	size_t n_samples;    /* of it: merged */
+	size_t n_merged;     /* minutes */
+	char **merged;       /* their paths, when the hour is written */
+	size_t n_paths, next;
 	struct merge *merge;
 	struct pprof_writer *writer;
 	struct batch *batch;
@@ -76,7 +74,7 @@ int rollup_new(struct rollup **ret, struct store *store, size_t max_bytes)
 	return 0;
 }
 
-/* All of the hour in work but the list of its minutes. */
+/* All of the hour in work but the paths of its minutes. */
 static void rollup_end_merge(struct rollup *r)
 {
 	merge_free(steal_ptr(&r->merge)); /* borrows the minute */
@@ -88,11 +86,11 @@ static void rollup_end_merge(struct rollup *r)
 static void rollup_forget_hour(struct rollup *r)
 {
 	rollup_end_merge(r);
-	for (size_t i = 0; i < r->n_minutes; i++)
-		free(r->minutes[i].file.tail);
-	free(steal_ptr(&r->minutes));
+	for (size_t i = 0; i < r->n_paths; i++)
+		free(r->merged[i]);
+	free(steal_ptr(&r->merged));
 	free(steal_ptr(&r->dir));
-	r->n_minutes = r->n_merged = r->next = 0;
+	r->n_merged = r->n_paths = r->next = 0;
 	r->n_samples = 0;
 	r->samples = 0;
 	r->is_finished = false;
@@ -126,14 +124,19 @@ size_t rollup_bytes(const struct rollup *r)
 	return bytes;
 }
 
-/* @minute in @shelf; NULL: it was collected. */
-static struct index_file *rollup_find_file(struct index_shelf *shelf, const struct minute *minute)
+/* The first minute of the hour in work of which @state holds; NULL: none, or it was collected. */
+static struct index_file *rollup_find(const struct rollup *r, struct index_shelf *shelf,
+				      unsigned state)
 {
 	const struct index_queue *queue = index_pprof(shelf);
 
-	for (size_t i = queue->first; i < queue->end; i++)
-		if (index_file_equal(&queue->files[i], &minute->file))
-			return &queue->files[i];
+	for (size_t i = queue->first; i < queue->end; i++) {
+		struct index_file *file = &queue->files[i];
+
+		if (index_hour_of(file) == r->hour_s && index_is_minute(file) &&
+		    file->state == state)
+			return file;
+	}
 	return NULL;
 }
 
@@ -152,19 +155,11 @@ static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf,
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
 	r->dir = strdup(shelf->dir);
-	r->minutes = calloc(h->n, sizeof(*r->minutes));
-	if (!r->dir || !r->minutes)
+	if (!r->dir)
 		return error_origin(-ENOMEM);
 	r->hour_s = h->start_s;
-	for (size_t i = h->first; i < h->end; i++) {
-		const struct index_file *file = &index_pprof(shelf)->files[i];
-
-		if (!index_is_minute(file))
-			continue;
-		if (!index_file_copy(file, &r->minutes[r->n_minutes].file))
-			return error_origin(-ENOMEM);
-		r->n_minutes++;
-	}
+	for (size_t i = h->first; i < h->end; i++)
+		index_pprof(shelf)->files[i].state = MINUTE_WAITS;
 	return merge_new(&r->merge, MERGE_WINDOWS_SET);
 }
 
@@ -239,29 +234,40 @@ static int rollup_find_hour(struct rollup *r, uint64_t until_s, uint64_t now_s)
 
 /* --- a minute --------------------------------------------------------------------------------- */
 
+static void rollup_end_minute(struct rollup *r, struct index_shelf *shelf, unsigned state)
+{
+	struct index_file *file = rollup_find(r, shelf, MINUTE_BEGUN);
+
+	if (file)
+		file->state = state;
+	stored_free(steal_ptr(&r->file));
+	r->phase = PHASE_NEXT;
+}
+
 /* A minute that cannot be read stays as it is. */
 static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 {
-	struct index_file *file = rollup_find_file(shelf, &r->minutes[r->next - 1]);
+	struct index_file *file = rollup_find(r, shelf, MINUTE_BEGUN);
 
 	if (file)
 		file->stays = true;
-	stored_free(steal_ptr(&r->file));
-	r->phase = PHASE_NEXT;
+	rollup_end_minute(r, shelf, MINUTE_SKIPPED);
 	return ROLLUP_E_DAMAGED;
 }
 
 /* Opens the next minute, if there is one, and memory for what its samples may refer to. */
 static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 {
+	struct index_file *file = rollup_find(r, shelf, MINUTE_WAITS);
 	int e;
 
-	if (r->next == r->n_minutes || merge_bytes(r->merge) > r->max_bytes) {
+	if (!file || merge_bytes(r->merge) > r->max_bytes) {
 		r->phase = PHASE_FINISH;
 		return ROLLUP_E_OK;
 	}
-	if (!index_path(shelf, &r->minutes[r->next++].file, r->path, sizeof(r->path)))
+	if (!index_path(shelf, file, r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
+	file->state = MINUTE_BEGUN;
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
 		return e;
@@ -287,11 +293,8 @@ static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 		return e;
 	r->n_samples = 0;
 	r->phase = PHASE_MERGE;
-	if (e) {
-		/* Of another event than the first one: waits for its own kind. */
-		stored_free(steal_ptr(&r->file));
-		r->phase = PHASE_NEXT;
-	}
+	if (e) /* of another event than the first one: waits for its own kind */
+		rollup_end_minute(r, shelf, MINUTE_SKIPPED);
 	return ROLLUP_E_OK;
 }
 
@@ -340,44 +343,49 @@ static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 	r->n_samples += STEP_SAMPLES;
 	if (r->n_samples >= stored_profile(r->file)->n_samples) {
 		e = merge_end(r->merge);
-		stored_free(steal_ptr(&r->file));
-		r->minutes[r->next - 1].merged = true;
+		rollup_end_minute(r, shelf, MINUTE_MERGED);
 		r->n_merged++;
-		r->phase = PHASE_NEXT;
 	}
 	return e ? e : rollup_put_encoded(r);
 }
 
 /* --- the hour --------------------------------------------------------------------------------- */
 
-/* Nothing that went into the hour may have been collected meanwhile: it would come back. */
-static bool rollup_is_complete(const struct rollup *r, struct index_shelf *shelf)
+/* Fills r->merged with those that are there. */
+static int rollup_list_merged(struct rollup *r, struct index_shelf *shelf)
 {
-	for (size_t i = 0; i < r->n_minutes; i++)
-		if (r->minutes[i].merged && !rollup_find_file(shelf, &r->minutes[i]))
-			return false;
-	return true;
-}
+	const struct index_queue *queue = index_pprof(shelf);
+	char path[INDEX_PATH_SIZE];
 
-/* A window that is alone in its hour is not looked at again. */
-static void rollup_skip_single(const struct rollup *r, struct index_shelf *shelf)
-{
-	for (size_t i = 0; i < r->n_minutes; i++) {
-		struct index_file *file = rollup_find_file(shelf, &r->minutes[i]);
+	r->merged = calloc(r->n_merged, sizeof(*r->merged));
+	if (!r->merged)
+		return error_origin(-ENOMEM);
+	for (size_t i = queue->first; i < queue->end && r->n_paths < r->n_merged; i++) {
+		const struct index_file *file = &queue->files[i];
 
-		if (file && r->minutes[i].merged)
-			file->stays = true;
+		if (index_hour_of(file) != r->hour_s || !index_is_minute(file) ||
+		    file->state != MINUTE_MERGED || !index_path(shelf, file, path, sizeof(path)))
+			continue;
+		r->merged[r->n_paths] = strdup(path);
+		if (!r->merged[r->n_paths])
+			return error_origin(-ENOMEM);
+		r->n_paths++;
 	}
+	return 0;
 }
 
 /* Times and comments are known once, when the first step begins; then there is no way back. */
 static int rollup_finish_file(struct rollup *r, struct index_shelf *shelf)
 {
+	struct index_file *file;
 	bool done;
 	int e = 0;
 
 	if (r->n_merged < 2) {
-		rollup_skip_single(r, shelf);
+		/* A window that is alone in its hour is not looked at again. */
+		file = rollup_find(r, shelf, MINUTE_MERGED);
+		if (file)
+			file->stays = true;
 		rollup_forget_hour(r);
 		return ROLLUP_E_OK;
 	}
@@ -402,25 +410,23 @@ static int rollup_sync_file(struct rollup *r)
 /* For the index it is one step: what it says never counts anything twice. */
 static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 {
+	struct index_queue *queue = index_pprof(shelf);
+	const struct index_file *file;
 	struct batch_outcome outcome;
+	int e = rollup_list_merged(r, shelf);
 
-	if (!rollup_is_complete(r, shelf)) {
+	/* Nothing that went into the hour may have been collected meanwhile: it would come back. */
+	if (!e && r->n_paths < r->n_merged)
 		rollup_forget_hour(r);
-		return ROLLUP_E_OK;
-	}
+	if (e || !r->merged)
+		return e;
 	outcome = batch_commit(r->batch);
 	if (!outcome.is_final)
 		return outcome.error;
-	for (size_t i = 0; i < r->n_minutes; i++) {
-		const struct index_file *file = rollup_find_file(shelf, &r->minutes[i]);
-		struct index_queue *queue = index_pprof(shelf);
-
-		if (file && r->minutes[i].merged)
-			index_remove(&r->store->index, queue, (size_t)(file - queue->files));
-	}
+	while ((file = rollup_find(r, shelf, MINUTE_MERGED)))
+		index_remove(&r->store->index, queue, (size_t)(file - queue->files));
 	shelf->is_behind = false;
 	rollup_end_merge(r);
-	r->next = 0;
 	r->phase = PHASE_REMOVE;
 	/* Without its name on the disk the hour may be gone one day: the next start decides. */
 	if (outcome.error)
@@ -431,18 +437,12 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 /* Removes what went into the hour, at most @max files. One that stays the next start tries. */
 static int rollup_remove_minutes(struct rollup *r, size_t max)
 {
-	const struct index_shelf shelf = {.dir = r->dir};
 	int first = 0;
 
-	for (; r->next < r->n_minutes && max; r->next++, max--) {
-		const struct minute *minute = &r->minutes[r->next];
-		char path[STORE_PATH_SIZE];
-
-		if (!minute->merged || !index_path(&shelf, &minute->file, path, sizeof(path)))
-			continue;
-		if (r->store->ops->unlink(r->store->fd, path, 0) < 0 && errno != ENOENT && !first)
+	for (; r->next < r->n_paths && max; r->next++, max--)
+		if (r->store->ops->unlink(r->store->fd, r->merged[r->next], 0) < 0 &&
+		    errno != ENOENT && !first)
 			first = error_origin(-errno);
-	}
 	return first;
 }
 
@@ -457,7 +457,7 @@ static int rollup_remove_some(struct rollup *r)
 {
 	int e = rollup_remove_minutes(r, STEP_FILES);
 
-	if (r->next == r->n_minutes)
+	if (r->next == r->n_paths)
 		rollup_forget_hour(r);
 	return e;
 }

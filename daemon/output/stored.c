@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/profile/pprof_reader.h"
+#include "common/read_end.h"
 
 #define PIECE ((size_t)8 << 10) /* of a file; unpacked, mostly ten to thirty times as much */
 
@@ -63,11 +64,8 @@ static int stored_read_piece(struct stored *s)
 {
 	struct profile_message message;
 	uint8_t data[PIECE];
-	ssize_t n;
+	ssize_t n = read_range(s->fd, data, sizeof(data), (uint64_t)s->at);
 
-	do
-		n = pread(s->fd, data, sizeof(data), s->at);
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return STORED_E_DAMAGED;
 	s->at += n;

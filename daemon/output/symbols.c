@@ -59,7 +59,6 @@ struct symbols {
 	struct kernel_images *kernel;
 	struct symbols_entry *entries;
 	size_t bytes, max_bytes;
-	uint64_t window;
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options)
@@ -78,7 +77,7 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	s->asker.vdso_fd = s->finder.fetched_fd = -1;
 	s->kernel = options->kernel;
 	s->max_bytes = options->max_bytes;
-	s->window = s->finder.window = 1;
+	s->finder.window = 1;
 	s->finder.asker = &s->asker;
 	s->finder.fetched_path = options->fetched_path;
 	s->finder.opener = options->opener;
@@ -165,7 +164,7 @@ const struct elf_summary *symbols_vdso(struct symbols *s)
 
 void symbols_begin_window(struct symbols *s)
 {
-	s->finder.window = ++s->window;
+	s->finder.window++;
 	s->asker.lost_ns = 0;
 	/* It may have been made since, or made anew. */
 	closep(&s->finder.fetched_fd);
@@ -297,9 +296,9 @@ int symbols_headers(struct symbols *s, struct image *image)
 	if (image->kind != IMAGE_FILE || image_has_headers(image) || atomic_load(&image->is_bad))
 		return 0;
 	r = symbols_get_entry(s, &key, &e);
-	if (r || e->window == s->window)
+	if (r || e->window == s->finder.window)
 		return r;
-	e->window = s->window;
+	e->window = s->finder.window;
 	fd = image_borrow_file(image);
 	if (fd >= 0)
 		r = symbols_read_headers(s, e, image, fd);
@@ -331,8 +330,8 @@ static void question_deinit(struct symbols_question *q)
 /* An image counts as asked for once a window. */
 static void symbols_count_asked(struct symbols *s, struct symbols_entry *e)
 {
-	s->asker.stats.images_asked += e->counted != s->window;
-	e->counted = s->window;
+	s->asker.stats.images_asked += e->counted != s->finder.window;
+	e->counted = s->finder.window;
 }
 
 /* Asks for @addresses, none of which @names knows. Returns ASK_* or negative errno. */

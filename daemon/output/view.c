@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
 
 #define NO_SERVICE "other"
@@ -22,19 +23,15 @@ static int view_compare_process(const void *a, const void *b)
 {
 	const struct view_entry *x = a, *y = b;
 
-	if (x->entry->process != y->entry->process)
-		return x->entry->process < y->entry->process ? -1 : 1;
-	if (x->entry->generation != y->entry->generation)
-		return x->entry->generation < y->entry->generation ? -1 : 1;
 	/* Entries lie in one array: their order is that of first appearance. */
-	return x->entry < y->entry ? -1 : x->entry > y->entry;
+	return order_of(x->entry->process, y->entry->process)
+		       ?: order_of(x->entry->generation, y->entry->generation)
+		       ?: order_of(x->entry, y->entry);
 }
 
 static int view_compare_service(const void *a, const void *b)
 {
-	int r = strcmp(view_entry_service(a), view_entry_service(b));
-
-	return r ? r : view_compare_process(a, b);
+	return strcmp(view_entry_service(a), view_entry_service(b)) ?: view_compare_process(a, b);
 }
 
 static const struct snapshot_process *view_find_process(const struct view *view, uint64_t serial)

@@ -130,12 +130,10 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 
 	if (w->is_read)
 		return 0;
-	r = store_rescan(w->store);
-	if (!r)
-		r = rollup_recover(w->rollup);
-	if (!r)
-		r = epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s,
-				now_ns / NS_PER_S);
+	r = store_rescan(w->store)
+		    ?: rollup_recover(w->rollup)
+		    ?: epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s,
+				   now_ns / NS_PER_S);
 	if (r)
 		return r;
 	index_span(&w->store->index, &oldest, &newest);
@@ -168,13 +166,10 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	if (!r)
 		r = kernel_images_new(&w->context.kernel, w->proc_fd, w->sys_fd);
 	symbols.kernel = w->context.kernel;
-	if (!r)
-		r = symbols_new(&w->context.symbols, &symbols);
-	if (!r)
-		r = store_new(&w->store, options->store_fd, options->store_path,
-			      world->ops ? world->ops : &file_ops_system);
-	if (!r)
-		r = rollup_new(&w->rollup, w->store, options->background_bytes);
+	r = r ?: symbols_new(&w->context.symbols, &symbols)
+	      ?: store_new(&w->store, options->store_fd, options->store_path,
+			   world->ops ? world->ops : &file_ops_system)
+	      ?: rollup_new(&w->rollup, w->store, options->background_bytes);
 	if (r)
 		return r;
 	w->boot_s = (uint64_t)read_proc_number(w->proc_fd, "stat", "btime");
@@ -284,12 +279,10 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 			    .snapshot = snapshot};
 	struct batch_outcome outcome;
 	uint64_t bytes;
-	int r = writer_read_store(w, now_ns);
+	int r = writer_read_store(w, now_ns)
+			?: writer_check_store(w)
+			?: writer_begin_window(w, snapshot, &view);
 
-	if (!r)
-		r = writer_check_store(w);
-	if (!r)
-		r = writer_begin_window(w, snapshot, &view);
 	if (r)
 		return r;
 	g.view = view;
@@ -423,7 +416,7 @@ static int writer_collect_open(struct writer *w, struct collect *c, const struct
 	for (size_t i = 0; !r && i < view->n_groups; i++) {
 		cleanup(profile_freep) struct profile *profile = NULL;
 
-		r = output_pprof(&w->context, view, &view->groups[i], &profile);
+		r = output_pprof(&w->context, view, &view->groups[i], open->symbolize, &profile);
 		if (!r)
 			r = collect_add(c, profile);
 	}

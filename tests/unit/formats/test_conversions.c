@@ -149,7 +149,7 @@ static void test_legacy(void **state)
 	size_t length;
 
 	(void)state;
-	assert_int_equal(cpuprofile_from_profile(p, &data, &length), 0);
+	assert_int_equal(cpuprofile_from_profile(p, 8, &data, &length), 0);
 	assert_int_equal(cpuprofile_read(data, length, &read, &message), 0);
 	assert_int_equal(profile_total(read, 0), 3 + 4 + 5 + 19 + 11 + 17);
 	assert_int_equal(read->period, 10101000);
@@ -206,7 +206,7 @@ static void test_whole_mappings(void **state)
 		location = locate(p, mapping, 0x403010, NULL);
 		assert_int_equal(profile_add_sample(p, &location, 1, &count, NULL, 0), 0);
 	}
-	assert_int_equal(cpuprofile_from_profile(p, &data, &length), 0);
+	assert_int_equal(cpuprofile_from_profile(p, 8, &data, &length), 0);
 	assert_int_equal(cpuprofile_read(data, length, &read, &message), 0);
 	assert_int_equal(profile_total(read, 0), 2 * (5 + 6));
 	assert_int_equal(read->n_mappings, 2);
@@ -241,7 +241,7 @@ static void test_nothing(void **state)
 	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
 	assert_int_equal(collapsed_write(p, &text, &length), 0);
 	assert_int_equal(length, 0);
-	assert_int_equal(cpuprofile_from_profile(p, &data, &length), 0);
+	assert_int_equal(cpuprofile_from_profile(p, 8, &data, &length), 0);
 	assert_int_equal(cpuprofile_read(data, length, &read, &message), 0);
 	assert_int_equal(read->n_samples, 0);
 }
@@ -267,13 +267,13 @@ static void test_extremes(void **state)
 	p->sample_values[2 * (p->n_samples - 2)] = INT64_MAX;
 	map(p, (UINT64_C(1) << 63) - 0x1000, UINT64_C(1) << 63, "/last");
 	map(p, (UINT64_C(1) << 63) - 0x1000, UINT64_C(1) << 63, "/over it");
-	assert_int_equal(cpuprofile_from_profile(p, &data, &length), 0);
+	assert_int_equal(cpuprofile_from_profile(p, 8, &data, &length), 0);
 	assert_int_equal(cpuprofile_read(data, length, &back, &message), 0);
 	assert_true(profile_total(back, 0) == INT64_MAX);
 
 	assert_int_equal(profile_new(&empty), 0);
 	assert_int_equal(profile_add_sample(empty, NULL, 0, NULL, NULL, 0), 0);
-	assert_int_equal(cpuprofile_from_profile(empty, &nothing, &length), 0);
+	assert_int_equal(cpuprofile_from_profile(empty, 8, &nothing, &length), 0);
 }
 
 int main(void)

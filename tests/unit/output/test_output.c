@@ -63,7 +63,7 @@ static void test_order(void **state)
 		if (i < 2)
 			assert_true(r->n_files > 3);
 		if (i == 2)
-			assert_int_equal(r->listing->n_rows, 8);
+			assert_int_equal(r->listing->n_rows, 6);
 		if (i == 3)
 			assert_int_equal(strlen(r->paths[0]), 10);
 		output_result_free(r);

@@ -176,15 +176,6 @@ static struct place place_of(struct world *w, uint32_t generation, uint64_t fram
 	return place;
 }
 
-static uint64_t address_of(struct world *w, uint32_t generation, uint64_t frame)
-{
-	uint64_t address;
-
-	w->entry.generation = generation;
-	assert_int_equal(places_address(&w->places, &w->e, frame, &address), 0);
-	return address;
-}
-
 /* The mapping of the sample's own generation is the one; else any, before or after. */
 static void test_generations(void **state)
 {
@@ -212,27 +203,6 @@ static void test_generations(void **state)
 	assert_true(place.has_vaddr);
 	place = place_of(&w, 2, frame); /* not any more */
 	assert_ptr_equal(place.mapping->image, f->program);
-
-	/* As an address it would be the program's: it must be nobody's. */
-	assert_int_equal(address_of(&w, 2, library), 0x20100);
-	assert_int_equal(address_of(&w, 0, library), library);
-	assert_int_equal(address_of(&w, 0, frame), 0x10100);
-}
-
-/* What nothing replaced has its address, although the generation does not list it. */
-static void test_free_address(void **state)
-{
-	cleanup(world_deinit) struct world w;
-	struct fixture *f = *state;
-
-	world_init(&w, f);
-	map_range(&w, f->program, 0x10000, 0x2000, 0x1000, 1);
-	map_range(&w, f->other, 0x10000, 0x1000, 0x1000, 5);
-	map_range(&w, f->program, 0x10000, 0x2000, 0x1000, 6);
-	assert_int_equal(address_of(&w, 1, frame_in_image((uint32_t)f->program->id, 0x1100)),
-			 frame_in_image((uint32_t)f->program->id, 0x1100));
-	assert_int_equal(address_of(&w, 1, frame_in_image((uint32_t)f->program->id, 0x2100)),
-			 0x11100);
 }
 
 /* One image in several ranges, overlapping ones among them. */
@@ -323,8 +293,8 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_same_files), TEST(test_generations), TEST(test_free_address),
-		TEST(test_ranges),     TEST(test_copies),      TEST(test_strange_image),
+		TEST(test_same_files), TEST(test_generations),   TEST(test_ranges),
+		TEST(test_copies),     TEST(test_strange_image),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

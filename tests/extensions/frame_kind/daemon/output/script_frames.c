@@ -4,8 +4,8 @@
 
 static const char *const names[] = {"script_main", "script_work"};
 
-static int script_frames_place(struct places *p, const struct view_entry *e, uint64_t frame,
-			       struct symbols *symbols, struct place *ret)
+int script_frames_place(struct places *p, const struct view_entry *e, uint64_t frame,
+			struct symbols *symbols, struct place *ret)
 {
 	uint32_t number = (uint32_t)frame;
 
@@ -14,5 +14,3 @@ static int script_frames_place(struct places *p, const struct view_entry *e, uin
 		*ret = (struct place){.kind = PLACE_NAMED, .name = names[number]};
 	return 0;
 }
-
-const struct frame_class script_frames = {.place = script_frames_place};

@@ -4,6 +4,6 @@
 
 #include "daemon/output/places.h"
 
-extern const struct frame_class script_frames;
+frame_placer script_frames_place;
 
 #endif
