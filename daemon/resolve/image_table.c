@@ -534,11 +534,6 @@ uint64_t image_table_avoided(const struct image_table *t)
 	return t->n_avoided;
 }
 
-size_t image_table_count_open(const struct image_table *t)
-{
-	return t->n_open;
-}
-
 size_t image_table_bytes(const struct image_table *t)
 {
 	return t->n_held * (sizeof(struct held) + sizeof(struct image) + 64);

@@ -100,11 +100,6 @@ void jit_files_sweep(struct jit_files *f)
 			jit_files_remove(f, i);
 }
 
-size_t jit_files_count(const struct jit_files *f)
-{
-	return f->n;
-}
-
 uint64_t jit_files_refused(const struct jit_files *f)
 {
 	return f->n_refused;

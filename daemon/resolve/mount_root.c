@@ -86,11 +86,6 @@ void mount_roots_sweep(struct mount_roots *roots)
 			mount_roots_remove(roots, i);
 }
 
-size_t mount_roots_count(const struct mount_roots *roots)
-{
-	return roots->n;
-}
-
 static void mount_root_proc_path(char ret[64], pid_t pid, const char *name)
 {
 	if (pid)

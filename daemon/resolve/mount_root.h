@@ -74,7 +74,6 @@ DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
 /* Closes those that nobody else refers to. */
 void mount_roots_sweep(struct mount_roots *roots);
-size_t mount_roots_count(const struct mount_roots *roots);
 
 /*
  * The text of the mountinfo of @pid, 0 being ourselves, at most as much as is reasonable.

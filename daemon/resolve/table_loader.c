@@ -28,7 +28,7 @@
 #define RANK_BYTES (64u << 10)
 
 struct table_loader_request {
-	uint64_t rank, number;
+	uint64_t rank;
 	struct image *image; /* reference */
 	struct table_loader_request *next;
 };
@@ -58,12 +58,11 @@ void table_result_free(struct table_result *result)
 /* --- the queue ---------------------------------------------------------------------------------
  */
 
-static int table_request_compare(const struct table_loader_request *a,
-				 const struct table_loader_request *b)
+/* Where @queued stands to @added: of equal ones, the first is the one that came first. */
+static int table_request_compare(const struct table_loader_request *queued,
+				 const struct table_loader_request *added)
 {
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return queued->rank <= added->rank ? -1 : 1;
 }
 
 /* The queue is not empty. */
@@ -374,8 +373,7 @@ int table_loader_request(struct table_loader *l, struct image *image)
 
 	if (!request)
 		return error_origin(-ENOMEM);
-	request->number = l->n_requests++;
-	request->rank = request->number + image->size / RANK_BYTES;
+	request->rank = l->n_requests++ + image->size / RANK_BYTES;
 	request->image = image_ref(image);
 	LL_INSERT_INORDER(l->queue, request, table_request_compare);
 	/* A result would have nowhere to go here. */
