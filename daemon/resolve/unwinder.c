@@ -49,7 +49,7 @@ static void unwinder_on_sample(void *userdata, const struct sample *sample)
 {
 	struct unwinder *u = userdata;
 
-	if (!sample->rest || sample->rest->is_witness || !u->is_attached) {
+	if (!sample->rest || sample->rest->is_witness || !u->pool) {
 		walk_pass(u, sample);
 		return;
 	}
@@ -143,7 +143,6 @@ int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t
 
 	u->now_ns = now_ns;
 	u->host = host;
-	u->is_attached = true;
 	r = unwinder_make_parts(u);
 	if (r) {
 		unwinder_detach(u);
@@ -165,8 +164,6 @@ static void held_pop(struct unwinder *u, struct table_result **link)
 
 void unwinder_detach(struct unwinder *u)
 {
-	if (!u->is_attached)
-		return;
 	wait_expire(u, UINT64_MAX);
 	table_loader_free(u->loader);
 	while (u->held)
@@ -184,7 +181,6 @@ void unwinder_detach(struct unwinder *u)
 	u->runs = NULL;
 	u->host = NULL;
 	u->memory = (struct table_memory){};
-	u->is_attached = false;
 }
 
 void unwinder_free(struct unwinder *u)
@@ -281,7 +277,7 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 	int r = 0;
 
 	u->now_ns = now_ns;
-	if (u->is_attached)
+	if (u->pool)
 		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
@@ -299,7 +295,7 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
 {
 	u->now_ns = now_ns;
 	spaces_sweep(u);
-	if (u->is_attached)
+	if (u->pool)
 		table_pool_sweep(u->pool, now_ns);
 	return u->error;
 }
