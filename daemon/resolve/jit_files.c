@@ -358,7 +358,7 @@ static int look_at_proc(struct jit_files *f, struct process *p)
 	struct proc_status status;
 	int r = mount_roots_get(f->roots, p->pid, &root);
 
-	if (!r)
+	if (r >= 0)
 		r = proc_read_status(f->proc_fd, p->pid, &status);
 	if (r)
 		return r < 0 ? r : 0;
@@ -367,6 +367,8 @@ static int look_at_proc(struct jit_files *f, struct process *p)
 		return 0;
 	jit->inner_pid = status.inner_pid;
 	jit->uid = status.uids[1];
+	if (!root)
+		return 0; /* a jitdump needs none */
 	if (!look_at_tmp(f, p->pid, root))
 		jit_files_note_refused(f, &jit->map_refused);
 	mount_root_unref(jit->root);
