@@ -358,7 +358,7 @@ static int look_at_proc(struct jit_files *f, struct process *p)
 	struct proc_status status;
 	int r = mount_roots_get(f->roots, p->pid, &root);
 
-	if (r >= 0)
+	if (!r)
 		r = proc_read_status(f->proc_fd, p->pid, &status);
 	if (r)
 		return r < 0 ? r : 0;

@@ -30,17 +30,13 @@ int memory_reader_new(struct memory_reader **ret, int epoll_fd);
 void memory_reader_free(struct memory_reader *m);
 DEFINE_CLEANUP(struct memory_reader *, memory_reader_free)
 
-enum {
-	MEMORY_READER_E_OK,
-	MEMORY_READER_E_BUSY, /* too many are under way, or the child was lost: do without */
-};
-
 /*
  * Asks for up to @length bytes (at most MEMORY_READ_MAX) at @address of @pid. The answer comes
- * under @cookie, which is greater than the one before. Never blocks. Returns MEMORY_READER_E_*.
+ * under @cookie, which is greater than the one before. Never blocks. False: too many are under way,
+ * or the child was lost: do without.
  */
-int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
-			  size_t length);
+bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
+			   size_t length);
 /*
  * Hands out one answer: cookie, data (borrowed until the next call) and its length, which is
  * shorter than asked for where memory ended, 0 where nothing could be read. False: none is there.

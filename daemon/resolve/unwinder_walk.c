@@ -224,7 +224,6 @@ static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 {
 	const struct unwinding *uw = &w->unwinding;
 	uint64_t from = uw->walk.address & ~(PAGE - 1);
-	int r;
 
 	if (!u->reader || w->n_reads == UNWINDER_READS_MAX ||
 	    uw->walk.memory.n_regions == UNWIND_REGIONS_MAX ||
@@ -236,10 +235,10 @@ static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 	}
 	u->stats.memory_reads++;
 	w->cookie = u->next_cookie++;
-	r = memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES);
-	u->stats.memory_failed += r != MEMORY_READER_E_OK;
-	if (r)
+	if (!memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES)) {
+		u->stats.memory_failed++;
 		return false;
+	}
 	if (!w->n_reads)
 		w->n_certain = uw->walk.n_frames;
 	return true;
