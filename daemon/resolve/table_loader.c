@@ -369,17 +369,13 @@ void table_loader_free(struct table_loader *l)
 int table_loader_request(struct table_loader *l, struct image *image)
 {
 	struct table_loader_request *request = calloc(1, sizeof(*request));
-	enum table_state state;
 
 	if (!request)
 		return error_origin(-ENOMEM);
 	request->rank = l->n_requests++ + image->size / RANK_BYTES;
 	request->image = image_ref(image);
 	LL_INSERT_INORDER(l->queue, request, table_request_compare);
-	/* A result would have nowhere to go here. */
-	if (l->working || l->is_probing || is_settled(l, l->queue->image, &state))
-		return 0;
-	return send_next(l, NULL);
+	return 0;
 }
 
 int table_loader_fd(const struct table_loader *l)

@@ -265,11 +265,10 @@ int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 	int r;
 
 	u->now_ns = now_ns;
-	r = unwinder_receive_tables(u);
-	if (r)
-		return r;
 	unwinder_receive_memory(u);
-	return u->error;
+	/* The worker gets what walks lack by now. */
+	r = unwinder_receive_tables(u);
+	return r ? r : u->error;
 }
 
 int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
