@@ -403,18 +403,12 @@ static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t n
 	return r;
 }
 
-static int jit_process_new(struct jit_process **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : error_origin(-ENOMEM);
-}
-
 int jit_files_see_sample(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
-	int r = p->jit ? 0 : jit_process_new(&p->jit);
-
-	if (r)
-		return r;
+	if (!p->jit)
+		p->jit = calloc(1, sizeof(*p->jit));
+	if (!p->jit)
+		return error_origin(-ENOMEM);
 	p->jit->is_wanted = true;
 	if (has_files(p->jit) ||
 	    (p->jit->looked_ns && now_ns < p->jit->looked_ns + p->jit->pause_ns))
@@ -435,13 +429,12 @@ int jit_files_complete(struct jit_files *f, struct process *p, uint64_t now_ns)
 int jit_files_inherit(struct process *p, const struct process *parent)
 {
 	const struct jit_process *from = parent->jit;
-	int r;
 
 	if (!from || (!from->perf_map && !from->jitdump))
 		return 0;
-	r = jit_process_new(&p->jit);
-	if (r)
-		return r;
+	p->jit = calloc(1, sizeof(*p->jit));
+	if (!p->jit)
+		return error_origin(-ENOMEM);
 	p->jit->perf_map = jit_file_ref(from->perf_map);
 	p->jit->jitdump = jit_file_ref(from->jitdump);
 	p->jit->is_inherited = true;

@@ -21,9 +21,8 @@
 struct memory_reader;
 
 /*
- * Forks: call it before there are threads, and before much is mapped, which the children keep. They
- * have no fds but their sockets, and die with the calling thread. No SIGCHLD comes of them, but for
- * the end of all. @epoll_fd (borrowed) is readable when there is an answer of a child.
+ * Forks, as keeper.h has it: before there are threads, and before much is mapped. @epoll_fd
+ * (borrowed) is readable when there is an answer of a child.
  */
 int memory_reader_new(struct memory_reader **ret, int epoll_fd);
 /* Waits for the children to end, some tenths of a second at most. */

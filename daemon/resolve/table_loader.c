@@ -65,21 +65,14 @@ static int table_request_compare(const struct table_loader_request *queued,
 	return queued->rank <= added->rank ? -1 : 1;
 }
 
-/* The queue is not empty. */
-static struct table_loader_request *table_queue_pop(struct table_loader *l)
+/* Takes the first one out of the queue, which is not empty. Returns its image, a reference. */
+static struct image *table_queue_take(struct table_loader *l)
 {
 	struct table_loader_request *first = l->queue;
+	struct image *image = first->image;
 
 	LL_DELETE(l->queue, first);
-	return first;
-}
-
-/* Returns its image, whose reference it was. NULL is allowed. */
-static struct image *table_request_free(struct table_loader_request *request)
-{
-	struct image *image = request ? request->image : NULL;
-
-	free(request);
+	free(first);
 	return image;
 }
 
@@ -249,7 +242,8 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	}
 	if (!request)
 		return 0;
-	r = result_new(&result, table_request_free(request), TABLE_REFUSED);
+	r = result_new(&result, request->image, TABLE_REFUSED);
+	free(request);
 	if (r)
 		return r;
 	if (outcome == WORKER_E_OK)
@@ -313,7 +307,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		if (is_settled(l, image, &state)) {
 			if (*ret)
 				return 0;
-			r = result_new(ret, table_request_free(table_queue_pop(l)), state);
+			r = result_new(ret, table_queue_take(l), state);
 			if (r)
 				return r;
 			continue;
@@ -323,7 +317,8 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		r = send_image(l, image);
 		if (r)
 			return r < 0 ? r : 0;
-		l->working = table_queue_pop(l);
+		l->working = l->queue;
+		LL_DELETE(l->queue, l->working);
 	}
 	return 0;
 }
@@ -359,9 +354,10 @@ void table_loader_free(struct table_loader *l)
 	if (!l)
 		return;
 	worker_free(l->worker);
-	image_unref(table_request_free(l->working));
+	if (l->working)
+		LL_PREPEND(l->queue, l->working);
 	while (l->queue)
-		image_unref(table_request_free(table_queue_pop(l)));
+		image_unref(table_queue_take(l));
 	closep(&l->vdso_fd);
 	free(l);
 }

@@ -69,13 +69,6 @@ const struct source_sink *unwinder_sink(struct unwinder *u)
 	return &u->sink;
 }
 
-static int unwinder_watch_fd(struct unwinder *u, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? error_origin(-errno) : 0;
-}
-
 int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
 {
 	cleanup(unwinder_freep) struct unwinder *u = calloc(1, sizeof(*u));
@@ -119,6 +112,7 @@ static int use_own_memory(struct unwinder *u)
 
 static int unwinder_make_parts(struct unwinder *u)
 {
+	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
 	if (u->host) {
@@ -134,7 +128,9 @@ static int unwinder_make_parts(struct unwinder *u)
 		r = table_pool_new(&u->pool, &u->memory, &u->stats);
 	if (!r)
 		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
-	return r ? r : unwinder_watch_fd(u, table_loader_fd(u->loader));
+	if (!r && epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, table_loader_fd(u->loader), &event) < 0)
+		r = error_origin(-errno);
+	return r;
 }
 
 int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t now_ns)

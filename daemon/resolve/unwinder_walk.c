@@ -346,10 +346,9 @@ static size_t waiter_max_copy(const struct unwinder *u)
 }
 
 /* Lets the sample wait for what @outcome says it lacks, or delivers it as it is. */
-static void wait_add(struct unwinder *u, const struct unwinding *unwinding,
-		     const struct sample_rest *rest, int outcome)
+static void wait_add(struct unwinder *u, struct unwinding *w, const struct sample_rest *rest,
+		     int outcome)
 {
-	struct unwinding w = *unwinding;
 	struct waiter *waiter = NULL;
 	size_t max_copy = waiter_max_copy(u);
 	int r = 0;
@@ -357,7 +356,7 @@ static void wait_add(struct unwinder *u, const struct unwinding *unwinding,
 	if (!max_copy)
 		u->stats.no_room++;
 	else
-		r = waiter_from_unwinding(u, &w, rest, outcome, max_copy, &waiter);
+		r = waiter_from_unwinding(u, w, rest, outcome, max_copy, &waiter);
 	unwinder_fail(u, r);
 	if (waiter) {
 		DL_APPEND2(u->waiters, waiter, previous, next);
@@ -368,9 +367,9 @@ static void wait_add(struct unwinder *u, const struct unwinding *unwinding,
 		return;
 	}
 	if (outcome == WALK_TABLE)
-		unwinder_want_table(u, w.walk.slot);
-	walk_give_up(&w.walk, outcome);
-	walk_deliver(u, &w);
+		unwinder_want_table(u, w->walk.slot);
+	walk_give_up(&w->walk, outcome);
+	walk_deliver(u, w);
 }
 
 void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there)

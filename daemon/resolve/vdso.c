@@ -8,17 +8,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 
 /* It is some pages. */
 #define BYTES_MAX (1u << 20)
-
-static uint64_t larger_offset(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
 
 /*
  * The whole file is mapped (arch/x86/entry/vdso/vma.c, arch/arm64/kernel/vdso.c). Its section
@@ -32,9 +28,8 @@ static uint64_t file_length(const ElfW(Ehdr) * header)
 	if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
 		return 0;
 	for (unsigned i = 0; i < header->e_phnum; i++)
-		end = larger_offset(end, segments[i].p_offset + segments[i].p_filesz);
-	return larger_offset(end,
-			     header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize);
+		end = MAX(end, segments[i].p_offset + segments[i].p_filesz);
+	return MAX(end, header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize);
 }
 
 int vdso_open(void)
