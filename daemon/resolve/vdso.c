@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/resolve/vdso.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -12,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/worker/debug_files.h"
 
 /* It is some pages. */
 #define BYTES_MAX (1u << 20)
@@ -37,13 +36,11 @@ int vdso_open(void)
 	const void *data = (const void *)getauxval(AT_SYSINFO_EHDR);
 	uint64_t length = data ? file_length(data) : 0;
 	cleanup(closep) int fd = -1;
-	char path[32];
 
 	if (!length || length > BYTES_MAX)
 		return -1;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, length) != (ssize_t)length)
 		return -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return debug_files_reopen(fd);
 }
