@@ -18,6 +18,8 @@
 #define OPEN_MAX        4096
 #define CLOSED_MAX      512
 #define GENERATIONS_MAX 512
+/* For one more: what ends is moved, two parts of it may stay, and there is the new one. */
+#define ADD_ROOM 4
 
 struct mappings {
 	atomic_uint n_references;
@@ -73,7 +75,7 @@ static int mappings_unshare(struct mappings **m)
 	r = mappings_new(&copy);
 	if (r)
 		return r;
-	copy->capacity = old->n_all ? old->n_all : 1;
+	copy->capacity = old->n_all + ADD_ROOM;
 	copy->all = malloc(copy->capacity * sizeof(*copy->all));
 	copy->began_ns = old->n_began ? malloc(GENERATIONS_MAX * sizeof(*copy->began_ns)) : NULL;
 	if (!copy->all || (old->n_began && !copy->began_ns))
@@ -262,8 +264,7 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	if (r)
 		return r;
 	m = *ret;
-	/* Each that ends moves; two parts of them may be left, and there is the new one. */
-	r = room_make(&m->all, &m->capacity, m->n_all + 4, sizeof(*m->all));
+	r = room_make(&m->all, &m->capacity, m->n_all + ADD_ROOM, sizeof(*m->all));
 	if (r)
 		return r;
 	m->version++;
