@@ -101,9 +101,9 @@ static int image_name_by_path(int proc_fd, struct mount_roots *roots, const stru
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
 	pid_t pid = key->pid;
 
-	if (mount_roots_get(roots, pid, &root) != MOUNT_ROOT_E_OK) {
+	if (mount_roots_get(roots, pid, &root) || !root) {
 		pid = 0;
-		if (mount_roots_get(roots, pid, &root) != MOUNT_ROOT_E_OK)
+		if (mount_roots_get(roots, pid, &root) || !root)
 			return -1;
 	}
 	return mount_root_open_path(proc_fd, pid, root->fd, key->path, 0, ret_avoided);
@@ -288,23 +288,12 @@ static void image_table_make_room(struct image_table *t)
 	}
 }
 
-/* The root of the process that maps it: a new reference, or NULL. Returns 0 or negative errno. */
-static int image_table_root(struct image_table *t, const struct image_key *key,
-			    struct mount_root **ret)
-{
-	int r = mount_roots_get(t->roots, key->pid, ret);
-
-	if (r == MOUNT_ROOT_E_GONE)
-		*ret = NULL;
-	return r < 0 ? r : 0;
-}
-
 /* *ret_is_local: what the file is holds for its mount root alone. Returns 0 or negative errno. */
 static int image_table_open_file(struct image_table *t, const struct image_key *key,
 				 struct image *image, bool *ret_is_local, bool *ret_is_avoided)
 {
 	struct image_file file = {.fd = -1};
-	int r = image_table_root(t, key, &image->root);
+	int r = mount_roots_get(t->roots, key->pid, &image->root);
 
 	if (r)
 		return r;
@@ -429,7 +418,7 @@ static int image_table_find_both(struct image_table *t, const struct image_key *
 	ret[1] = NULL;
 	if (kind != IMAGE_FILE || !t->n_local)
 		return 0;
-	r = image_table_root(t, key, &root);
+	r = mount_roots_get(t->roots, key->pid, &root);
 	if (r || !root)
 		return r;
 	set_identity(&identity, key, kind, root->id);
@@ -532,11 +521,6 @@ size_t image_table_count(const struct image_table *t)
 uint64_t image_table_avoided(const struct image_table *t)
 {
 	return t->n_avoided;
-}
-
-size_t image_table_count_open(const struct image_table *t)
-{
-	return t->n_open;
 }
 
 size_t image_table_bytes(const struct image_table *t)

@@ -86,8 +86,6 @@ void image_table_sweep(struct image_table *t);
 size_t image_table_count(const struct image_table *t);
 /* Images without a file because it is on FUSE, since the start. */
 uint64_t image_table_avoided(const struct image_table *t);
-/* Files that are open. */
-size_t image_table_count_open(const struct image_table *t);
 size_t image_table_bytes(const struct image_table *t);
 
 #endif

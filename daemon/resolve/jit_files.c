@@ -100,11 +100,6 @@ void jit_files_sweep(struct jit_files *f)
 			jit_files_remove(f, i);
 }
 
-size_t jit_files_count(const struct jit_files *f)
-{
-	return f->n;
-}
-
 uint64_t jit_files_refused(const struct jit_files *f)
 {
 	return f->n_refused;
@@ -372,6 +367,8 @@ static int look_at_proc(struct jit_files *f, struct process *p)
 		return 0;
 	jit->inner_pid = status.inner_pid;
 	jit->uid = status.uids[1];
+	if (!root)
+		return 0; /* a jitdump needs none */
 	if (!look_at_tmp(f, p->pid, root))
 		jit_files_note_refused(f, &jit->map_refused);
 	mount_root_unref(jit->root);
@@ -406,18 +403,12 @@ static int find_jit_files_now(struct jit_files *f, struct process *p, uint64_t n
 	return r;
 }
 
-static int jit_process_new(struct jit_process **ret)
-{
-	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : error_origin(-ENOMEM);
-}
-
 int jit_files_see_sample(struct jit_files *f, struct process *p, uint64_t now_ns)
 {
-	int r = p->jit ? 0 : jit_process_new(&p->jit);
-
-	if (r)
-		return r;
+	if (!p->jit)
+		p->jit = calloc(1, sizeof(*p->jit));
+	if (!p->jit)
+		return error_origin(-ENOMEM);
 	p->jit->is_wanted = true;
 	if (has_files(p->jit) ||
 	    (p->jit->looked_ns && now_ns < p->jit->looked_ns + p->jit->pause_ns))
@@ -438,13 +429,12 @@ int jit_files_complete(struct jit_files *f, struct process *p, uint64_t now_ns)
 int jit_files_inherit(struct process *p, const struct process *parent)
 {
 	const struct jit_process *from = parent->jit;
-	int r;
 
 	if (!from || (!from->perf_map && !from->jitdump))
 		return 0;
-	r = jit_process_new(&p->jit);
-	if (r)
-		return r;
+	p->jit = calloc(1, sizeof(*p->jit));
+	if (!p->jit)
+		return error_origin(-ENOMEM);
 	p->jit->perf_map = jit_file_ref(from->perf_map);
 	p->jit->jitdump = jit_file_ref(from->jitdump);
 	p->jit->is_inherited = true;

@@ -113,8 +113,6 @@ int jit_files_complete(struct jit_files *files, struct process *p, uint64_t now_
 int jit_files_inherit(struct process *p, const struct process *parent);
 /* Closes what nobody refers to. */
 void jit_files_sweep(struct jit_files *files);
-/* Files that are open. */
-size_t jit_files_count(const struct jit_files *files);
 /*
  * Total: processes with a perf map, and with a jitdump, that bears the right name and was not read,
  * because it is not believed or cannot be opened. Where the directory itself is out of reach there

@@ -13,15 +13,19 @@
 
 #include "common/error.h"
 #include "common/partition_point.h"
+#include "common/room.h"
 
 #define OPEN_MAX        4096
 #define CLOSED_MAX      512
 #define GENERATIONS_MAX 512
+/* For one more: what ends is moved, two parts of it may stay, and there is the new one. */
+#define ADD_ROOM 4
 
 struct mappings {
 	atomic_uint n_references;
 	struct mapping *all;
-	uint32_t n_open, n_all, capacity;
+	uint32_t n_open, n_all;
+	size_t capacity;
 	uint32_t version;
 	/*
 	 * Generation base + 1 + i began at began_ns[i]; base is the oldest that is known, and
@@ -71,7 +75,7 @@ static int mappings_unshare(struct mappings **m)
 	r = mappings_new(&copy);
 	if (r)
 		return r;
-	copy->capacity = old->n_all ? old->n_all : 1;
+	copy->capacity = old->n_all + ADD_ROOM;
 	copy->all = malloc(copy->capacity * sizeof(*copy->all));
 	copy->began_ns = old->n_began ? malloc(GENERATIONS_MAX * sizeof(*copy->began_ns)) : NULL;
 	if (!copy->all || (old->n_began && !copy->began_ns))
@@ -119,22 +123,13 @@ static int next_generation(struct mappings *m, uint64_t time_ns)
 	return 0;
 }
 
-static int mappings_insert(struct mappings *m, uint32_t at, const struct mapping *mapping)
+/* There is room, see mappings_add(). */
+static void mappings_insert(struct mappings *m, uint32_t at, const struct mapping *mapping)
 {
-	if (m->n_all == m->capacity) {
-		uint32_t capacity = m->capacity ? m->capacity * 2 : 8;
-		struct mapping *moved = reallocarray(m->all, capacity, sizeof(*moved));
-
-		if (!moved)
-			return error_origin(-ENOMEM);
-		m->all = moved;
-		m->capacity = capacity;
-	}
 	memmove(&m->all[at + 1], &m->all[at], (m->n_all - at) * sizeof(*m->all));
 	m->all[at] = *mapping;
 	image_ref(m->all[at].image);
 	m->n_all++;
-	return 0;
 }
 
 static void mappings_erase(struct mappings *m, uint32_t at)
@@ -144,19 +139,17 @@ static void mappings_erase(struct mappings *m, uint32_t at)
 	memmove(&m->all[at], &m->all[at + 1], (m->n_all - at) * sizeof(*m->all));
 }
 
-static int insert_open(struct mappings *m, uint32_t at, const struct mapping *mapping)
+static void insert_open(struct mappings *m, uint32_t at, const struct mapping *mapping)
 {
-	int r = mappings_insert(m, at, mapping);
-
-	m->n_open += !r;
-	return r;
+	mappings_insert(m, at, mapping);
+	m->n_open++;
 }
 
-static int push_closed(struct mappings *m, const struct mapping *closed)
+static void push_closed(struct mappings *m, const struct mapping *closed)
 {
 	if (m->n_all - m->n_open == CLOSED_MAX)
 		mappings_erase(m, m->n_open);
-	return mappings_insert(m, m->n_all, closed);
+	mappings_insert(m, m->n_all, closed);
 }
 
 /* Whether @old over the overlap already says what @new says. */
@@ -168,20 +161,16 @@ static bool mapping_agrees(const struct mapping *old, const struct mapping *new)
 }
 
 /*
- * Ends the open mapping @at in favour of [start, end): what it covers outside stays open. The
- * number of open mappings before @at's successor is returned through @ret_next.
+ * Ends the open mapping @at in favour of [start, end): what it covers outside stays open. Returns
+ * the number of open mappings before @at's successor.
  */
-static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64_t end,
-			 uint32_t *ret_next)
+static uint32_t close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64_t end)
 {
 	struct mapping old = m->all[at], closed = old;
 	uint32_t generation = newest_generation(m), next = at;
-	int r;
 
 	closed.until = generation;
-	r = push_closed(m, &closed);
-	if (r)
-		return r;
+	push_closed(m, &closed);
 	mappings_erase(m, at);
 	m->n_open--;
 	if (old.start < start) {
@@ -189,9 +178,7 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 
 		left.end = start;
 		left.from = generation;
-		r = insert_open(m, next++, &left);
-		if (r)
-			return r;
+		insert_open(m, next++, &left);
 	}
 	if (old.end > end && m->n_open < OPEN_MAX) {
 		struct mapping right = old;
@@ -199,12 +186,9 @@ static int close_mapping(struct mappings *m, uint32_t at, uint64_t start, uint64
 		right.start = end;
 		right.offset += end - old.start;
 		right.from = generation;
-		r = insert_open(m, next, &right);
-		if (r)
-			return r;
+		insert_open(m, next, &right);
 	}
-	*ret_next = next;
-	return 0;
+	return next;
 }
 
 /* Ends all that disagrees with @new; *ret_any tells whether there was something. */
@@ -226,9 +210,7 @@ static int close_conflicts(struct mappings *m, const struct mapping *new, uint64
 				return r;
 		}
 		*ret_any = true;
-		r = close_mapping(m, at, new->start, new->end, &at);
-		if (r)
-			return r;
+		at = close_mapping(m, at, new->start, new->end);
 	}
 	return 0;
 }
@@ -242,10 +224,9 @@ static bool both_anonymous(const struct mapping *a, const struct mapping *b)
  * Makes one mapping of @added and the agreeing open mapping @at. What the old one said of earlier
  * generations is kept as a closed mapping.
  */
-static int mappings_merge(struct mappings *m, uint32_t at, struct mapping *added)
+static void mappings_merge(struct mappings *m, uint32_t at, struct mapping *added)
 {
 	struct mapping old = m->all[at];
-	int r = 0;
 
 	if (old.start < added->start) {
 		if (!both_anonymous(&old, added))
@@ -256,13 +237,12 @@ static int mappings_merge(struct mappings *m, uint32_t at, struct mapping *added
 		added->end = old.end;
 	if (old.from < added->from) {
 		old.until = added->from;
-		r = push_closed(m, &old);
+		push_closed(m, &old);
 	} else {
 		added->from = old.from;
 	}
 	mappings_erase(m, at);
 	m->n_open--;
-	return r;
 }
 
 int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time_ns, bool full)
@@ -284,6 +264,9 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	if (r)
 		return r;
 	m = *ret;
+	r = room_make(&m->all, &m->capacity, m->n_all + ADD_ROOM, sizeof(*m->all));
+	if (r)
+		return r;
 	m->version++;
 	r = close_conflicts(m, new, time_ns, &conflict);
 	if (r)
@@ -300,11 +283,10 @@ int mappings_add(struct mappings **ret, const struct mapping *new, uint64_t time
 	while (at < m->n_open &&
 	       (m->all[at].start < added.end ||
 		(m->all[at].start == added.end && both_anonymous(&m->all[at], &added)))) {
-		r = mappings_merge(m, at, &added);
-		if (r)
-			return r;
+		mappings_merge(m, at, &added);
 	}
-	return insert_open(m, at, &added);
+	insert_open(m, at, &added);
+	return MAPPINGS_E_OK;
 }
 
 uint32_t mappings_generation(const struct mappings *m, uint64_t time_ns)

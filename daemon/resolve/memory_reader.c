@@ -144,8 +144,8 @@ static void lose_keeper(struct memory_reader *m)
 	m->n_lost = m->n_asked;
 }
 
-int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
-			  size_t length)
+bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
+			   size_t length)
 {
 	const struct memory_reader_request request = {
 		.id = cookie,
@@ -155,14 +155,14 @@ int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, u
 	};
 
 	if (m->n_asked == MEMORY_READS_MAX || m->keeper.data_fd < 0)
-		return MEMORY_READER_E_BUSY;
+		return false;
 	if (send(m->keeper.data_fd, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			lose_keeper(m);
-		return MEMORY_READER_E_BUSY;
+		return false;
 	}
 	m->newest = m->asked[m->n_asked++] = cookie;
-	return MEMORY_READER_E_OK;
+	return true;
 }
 
 /* The oldest of what is under way has its answer, or will have none. */

@@ -21,26 +21,21 @@
 struct memory_reader;
 
 /*
- * Forks: call it before there are threads, and before much is mapped, which the children keep. They
- * have no fds but their sockets, and die with the calling thread. No SIGCHLD comes of them, but for
- * the end of all. @epoll_fd (borrowed) is readable when there is an answer of a child.
+ * Forks, as keeper.h has it: before there are threads, and before much is mapped. @epoll_fd
+ * (borrowed) is readable when there is an answer of a child.
  */
 int memory_reader_new(struct memory_reader **ret, int epoll_fd);
 /* Waits for the children to end, some tenths of a second at most. */
 void memory_reader_free(struct memory_reader *m);
 DEFINE_CLEANUP(struct memory_reader *, memory_reader_free)
 
-enum {
-	MEMORY_READER_E_OK,
-	MEMORY_READER_E_BUSY, /* too many are under way, or the child was lost: do without */
-};
-
 /*
  * Asks for up to @length bytes (at most MEMORY_READ_MAX) at @address of @pid. The answer comes
- * under @cookie, which is greater than the one before. Never blocks. Returns MEMORY_READER_E_*.
+ * under @cookie, which is greater than the one before. Never blocks. False: too many are under way,
+ * or the child was lost: do without.
  */
-int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
-			  size_t length);
+bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
+			   size_t length);
 /*
  * Hands out one answer: cookie, data (borrowed until the next call) and its length, which is
  * shorter than asked for where memory ended, 0 where nothing could be read. False: none is there.

@@ -86,11 +86,6 @@ void mount_roots_sweep(struct mount_roots *roots)
 			mount_roots_remove(roots, i);
 }
 
-size_t mount_roots_count(const struct mount_roots *roots)
-{
-	return roots->n;
-}
-
 static void mount_root_proc_path(char ret[64], pid_t pid, const char *name)
 {
 	if (pid)
@@ -186,8 +181,8 @@ static bool mount_namespace_is_ours(int proc_fd, pid_t pid)
 }
 
 /*
- * Opens the root of @pid and tells which it is. Numbers of mounts and namespaces are used again,
- * but not as long as the directory is open.
+ * Opens the root of @pid and tells which it is; *ret stays as it is if it cannot be had. Numbers of
+ * mounts and namespaces are used again, but not as long as the directory is open.
  */
 static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
@@ -200,7 +195,7 @@ static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **r
 	mount_root_proc_path(name, pid, "root");
 	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !mount_root_stat(fd, &stx))
-		return MOUNT_ROOT_E_GONE;
+		return 0;
 	root = calloc(1, sizeof(*root));
 	if (!root)
 		return error_origin(-ENOMEM);
@@ -216,7 +211,7 @@ static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **r
 		.tmp_fd = -1,
 	};
 	*ret = root;
-	return MOUNT_ROOT_E_OK;
+	return 0;
 }
 
 static bool mount_root_equal(const struct mount_root *a, const struct mount_root *b)
@@ -256,10 +251,9 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 	struct mount_root *held;
 	int r;
 
-	if (roots->proc_fd < 0)
-		return MOUNT_ROOT_E_GONE;
-	r = open_root(roots, pid, &root);
-	if (r)
+	*ret = NULL;
+	r = roots->proc_fd < 0 ? 0 : open_root(roots, pid, &root);
+	if (r || !root)
 		return r;
 	held = mount_roots_find(roots, root);
 	if (!held) {
@@ -269,5 +263,5 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 	}
 	look_for_fuse(roots, held, pid);
 	*ret = mount_root_ref(held);
-	return MOUNT_ROOT_E_OK;
+	return 0;
 }

@@ -55,11 +55,6 @@ struct mount_root *mount_root_ref(struct mount_root *root);
 void mount_root_unref(struct mount_root *root);
 DEFINE_CLEANUP(struct mount_root *, mount_root_unref)
 
-enum {
-	MOUNT_ROOT_E_OK,
-	MOUNT_ROOT_E_GONE, /* so is the process, or it may not be looked at */
-};
-
 struct mount_roots;
 
 /* @proc_fd: a directory fd of /proc, borrowed; -1: every process is gone. */
@@ -68,13 +63,12 @@ void mount_roots_free(struct mount_roots *roots);
 DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
 
 /*
- * The root of @pid, 0 being ourselves. *ret is a new reference. Asks no file system anything.
- * Returns MOUNT_ROOT_E_* or negative errno.
+ * The root of @pid, 0 being ourselves. *ret is a new reference, or NULL: the process is gone, or
+ * may not be looked at. Asks no file system anything. Returns 0 or negative errno.
  */
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
 /* Closes those that nobody else refers to. */
 void mount_roots_sweep(struct mount_roots *roots);
-size_t mount_roots_count(const struct mount_roots *roots);
 
 /*
  * The text of the mountinfo of @pid, 0 being ourselves, at most as much as is reasonable.

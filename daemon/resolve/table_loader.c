@@ -28,7 +28,7 @@
 #define RANK_BYTES (64u << 10)
 
 struct table_loader_request {
-	uint64_t rank, number;
+	uint64_t rank;
 	struct image *image; /* reference */
 	struct table_loader_request *next;
 };
@@ -58,29 +58,21 @@ void table_result_free(struct table_result *result)
 /* --- the queue ---------------------------------------------------------------------------------
  */
 
-static int table_request_compare(const struct table_loader_request *a,
-				 const struct table_loader_request *b)
+/* Where @queued stands to @added: of equal ones, the first is the one that came first. */
+static int table_request_compare(const struct table_loader_request *queued,
+				 const struct table_loader_request *added)
 {
-	if (a->rank != b->rank)
-		return a->rank < b->rank ? -1 : 1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return queued->rank <= added->rank ? -1 : 1;
 }
 
-/* The queue is not empty. */
-static struct table_loader_request *table_queue_pop(struct table_loader *l)
+/* Takes the first one out of the queue, which is not empty. Returns its image, a reference. */
+static struct image *table_queue_take(struct table_loader *l)
 {
 	struct table_loader_request *first = l->queue;
+	struct image *image = first->image;
 
 	LL_DELETE(l->queue, first);
-	return first;
-}
-
-/* Returns its image, whose reference it was. NULL is allowed. */
-static struct image *table_request_free(struct table_loader_request *request)
-{
-	struct image *image = request ? request->image : NULL;
-
-	free(request);
+	free(first);
 	return image;
 }
 
@@ -250,7 +242,8 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	}
 	if (!request)
 		return 0;
-	r = result_new(&result, table_request_free(request), TABLE_REFUSED);
+	r = result_new(&result, request->image, TABLE_REFUSED);
+	free(request);
 	if (r)
 		return r;
 	if (outcome == WORKER_E_OK)
@@ -314,7 +307,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		if (is_settled(l, image, &state)) {
 			if (*ret)
 				return 0;
-			r = result_new(ret, table_request_free(table_queue_pop(l)), state);
+			r = result_new(ret, table_queue_take(l), state);
 			if (r)
 				return r;
 			continue;
@@ -324,7 +317,8 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		r = send_image(l, image);
 		if (r)
 			return r < 0 ? r : 0;
-		l->working = table_queue_pop(l);
+		l->working = l->queue;
+		LL_DELETE(l->queue, l->working);
 	}
 	return 0;
 }
@@ -360,9 +354,10 @@ void table_loader_free(struct table_loader *l)
 	if (!l)
 		return;
 	worker_free(l->worker);
-	image_unref(table_request_free(l->working));
+	if (l->working)
+		LL_PREPEND(l->queue, l->working);
 	while (l->queue)
-		image_unref(table_request_free(table_queue_pop(l)));
+		image_unref(table_queue_take(l));
 	closep(&l->vdso_fd);
 	free(l);
 }
@@ -370,18 +365,13 @@ void table_loader_free(struct table_loader *l)
 int table_loader_request(struct table_loader *l, struct image *image)
 {
 	struct table_loader_request *request = calloc(1, sizeof(*request));
-	enum table_state state;
 
 	if (!request)
 		return error_origin(-ENOMEM);
-	request->number = l->n_requests++;
-	request->rank = request->number + image->size / RANK_BYTES;
+	request->rank = l->n_requests++ + image->size / RANK_BYTES;
 	request->image = image_ref(image);
 	LL_INSERT_INORDER(l->queue, request, table_request_compare);
-	/* A result would have nowhere to go here. */
-	if (l->working || l->is_probing || is_settled(l, l->queue->image, &state))
-		return 0;
-	return send_next(l, NULL);
+	return 0;
 }
 
 int table_loader_fd(const struct table_loader *l)

@@ -51,7 +51,7 @@ int table_loader_new(struct table_loader **ret, size_t max_words);
 /* Drops what is asked for, and ends the worker. */
 void table_loader_free(struct table_loader *l);
 DEFINE_CLEANUP(struct table_loader *, table_loader_free)
-/* Queues @image (referenced): IMAGE_FILE with an fd, or IMAGE_VDSO. May start the worker. */
+/* Queues @image (referenced): IMAGE_FILE with an fd, or IMAGE_VDSO. */
 int table_loader_request(struct table_loader *l, struct image *image);
 /*
  * Readable when a result may be ready. Those that need no worker, and requests that wait for one

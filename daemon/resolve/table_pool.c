@@ -190,11 +190,8 @@ int table_pool_slot(struct table_pool *p, struct image *image, uint64_t now_ns, 
 
 bool table_pool_is_ready(const struct table_pool *p, const struct image *image)
 {
-	const struct table_pool_entry *e;
+	const struct table_pool_entry *e = table_pool_find(p, image);
 
-	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO)
-		return true;
-	e = table_pool_find(p, image);
 	return (e ? p->memory.slots[e->slot].state : table_state_known(image)) != TABLE_ABSENT;
 }
 

@@ -49,7 +49,7 @@ static void unwinder_on_sample(void *userdata, const struct sample *sample)
 {
 	struct unwinder *u = userdata;
 
-	if (!sample->rest || sample->rest->is_witness || !u->is_attached) {
+	if (!sample->rest || sample->rest->is_witness || !u->pool) {
 		walk_pass(u, sample);
 		return;
 	}
@@ -67,13 +67,6 @@ static void unwinder_on_process_event(void *userdata, const struct process_event
 const struct source_sink *unwinder_sink(struct unwinder *u)
 {
 	return &u->sink;
-}
-
-static int unwinder_watch_fd(struct unwinder *u, int fd)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
-
-	return epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? error_origin(-errno) : 0;
 }
 
 int unwinder_new(struct unwinder **ret, const struct unwinder_options *options)
@@ -119,6 +112,7 @@ static int use_own_memory(struct unwinder *u)
 
 static int unwinder_make_parts(struct unwinder *u)
 {
+	struct epoll_event event = {.events = EPOLLIN};
 	int r;
 
 	if (u->host) {
@@ -134,7 +128,9 @@ static int unwinder_make_parts(struct unwinder *u)
 		r = table_pool_new(&u->pool, &u->memory, &u->stats);
 	if (!r)
 		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
-	return r ? r : unwinder_watch_fd(u, table_loader_fd(u->loader));
+	if (!r && epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, table_loader_fd(u->loader), &event) < 0)
+		r = error_origin(-errno);
+	return r;
 }
 
 int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t now_ns)
@@ -143,7 +139,6 @@ int unwinder_attach(struct unwinder *u, const struct unwind_host *host, uint64_t
 
 	u->now_ns = now_ns;
 	u->host = host;
-	u->is_attached = true;
 	r = unwinder_make_parts(u);
 	if (r) {
 		unwinder_detach(u);
@@ -165,8 +160,6 @@ static void held_pop(struct unwinder *u, struct table_result **link)
 
 void unwinder_detach(struct unwinder *u)
 {
-	if (!u->is_attached)
-		return;
 	wait_expire(u, UINT64_MAX);
 	table_loader_free(u->loader);
 	while (u->held)
@@ -184,7 +177,6 @@ void unwinder_detach(struct unwinder *u)
 	u->runs = NULL;
 	u->host = NULL;
 	u->memory = (struct table_memory){};
-	u->is_attached = false;
 }
 
 void unwinder_free(struct unwinder *u)
@@ -269,11 +261,10 @@ int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 	int r;
 
 	u->now_ns = now_ns;
-	r = unwinder_receive_tables(u);
-	if (r)
-		return r;
 	unwinder_receive_memory(u);
-	return u->error;
+	/* The worker gets what walks lack by now. */
+	r = unwinder_receive_tables(u);
+	return r ? r : u->error;
 }
 
 int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
@@ -281,7 +272,7 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 	int r = 0;
 
 	u->now_ns = now_ns;
-	if (u->is_attached)
+	if (u->pool)
 		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
@@ -299,7 +290,7 @@ int unwinder_sweep(struct unwinder *u, uint64_t now_ns)
 {
 	u->now_ns = now_ns;
 	spaces_sweep(u);
-	if (u->is_attached)
+	if (u->pool)
 		table_pool_sweep(u->pool, now_ns);
 	return u->error;
 }

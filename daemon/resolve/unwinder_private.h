@@ -83,8 +83,7 @@ struct unwinder {
 	struct source_sink sink;
 	const struct unwind_host *host; /* NULL: memory of our own, or not attached */
 	struct table_memory memory;     /* the host's, or our own */
-	bool is_attached;
-	struct table_pool *pool;
+	struct table_pool *pool;        /* NULL: not attached */
 	struct table_loader *loader;
 	struct memory_reader *reader; /* NULL: nothing is read */
 	int epoll_fd;

@@ -208,7 +208,7 @@ static struct space *spaces_find(struct unwinder *u, pid_t pid)
 
 static void space_mark_dirty(struct unwinder *u, struct space *s)
 {
-	if (s->is_dirty || !u->host)
+	if (s->is_dirty)
 		return;
 	s->is_dirty = true;
 	DL_APPEND2(u->dirty, s, previous, next);
@@ -376,11 +376,12 @@ void spaces_begin(struct unwinder *u)
 
 void spaces_see_event(struct unwinder *u, const struct process_event *event)
 {
-	struct process *p = process_table_living(u->options.processes, event->pid);
+	struct process *p;
 	struct space *s;
 
 	if (!u->host || event->kind == PROCESS_EVENT_COMM)
 		return;
+	p = process_table_living(u->options.processes, event->pid);
 	if (event->kind == PROCESS_EVENT_LOST) {
 		u->has_lost = true;
 	} else if (event->kind == PROCESS_EVENT_FORK) {

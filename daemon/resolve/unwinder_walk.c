@@ -224,7 +224,6 @@ static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 {
 	const struct unwinding *uw = &w->unwinding;
 	uint64_t from = uw->walk.address & ~(PAGE - 1);
-	int r;
 
 	if (!u->reader || w->n_reads == UNWINDER_READS_MAX ||
 	    uw->walk.memory.n_regions == UNWIND_REGIONS_MAX ||
@@ -236,10 +235,10 @@ static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 	}
 	u->stats.memory_reads++;
 	w->cookie = u->next_cookie++;
-	r = memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES);
-	u->stats.memory_failed += r != MEMORY_READER_E_OK;
-	if (r)
+	if (!memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES)) {
+		u->stats.memory_failed++;
 		return false;
+	}
 	if (!w->n_reads)
 		w->n_certain = uw->walk.n_frames;
 	return true;
@@ -347,10 +346,9 @@ static size_t waiter_max_copy(const struct unwinder *u)
 }
 
 /* Lets the sample wait for what @outcome says it lacks, or delivers it as it is. */
-static void wait_add(struct unwinder *u, const struct unwinding *unwinding,
-		     const struct sample_rest *rest, int outcome)
+static void wait_add(struct unwinder *u, struct unwinding *w, const struct sample_rest *rest,
+		     int outcome)
 {
-	struct unwinding w = *unwinding;
 	struct waiter *waiter = NULL;
 	size_t max_copy = waiter_max_copy(u);
 	int r = 0;
@@ -358,7 +356,7 @@ static void wait_add(struct unwinder *u, const struct unwinding *unwinding,
 	if (!max_copy)
 		u->stats.no_room++;
 	else
-		r = waiter_from_unwinding(u, &w, rest, outcome, max_copy, &waiter);
+		r = waiter_from_unwinding(u, w, rest, outcome, max_copy, &waiter);
 	unwinder_fail(u, r);
 	if (waiter) {
 		DL_APPEND2(u->waiters, waiter, previous, next);
@@ -369,9 +367,9 @@ static void wait_add(struct unwinder *u, const struct unwinding *unwinding,
 		return;
 	}
 	if (outcome == WALK_TABLE)
-		unwinder_want_table(u, w.walk.slot);
-	walk_give_up(&w.walk, outcome);
-	walk_deliver(u, &w);
+		unwinder_want_table(u, w->walk.slot);
+	walk_give_up(&w->walk, outcome);
+	walk_deliver(u, w);
 }
 
 void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there)

@@ -37,7 +37,8 @@ static struct mount_root *get(struct fixture *f, pid_t pid)
 {
 	struct mount_root *root = NULL;
 
-	assert_int_equal(mount_roots_get(f->roots, pid, &root), MOUNT_ROOT_E_OK);
+	assert_int_equal(mount_roots_get(f->roots, pid, &root), 0);
+	assert_non_null(root);
 	return root;
 }
 
@@ -56,9 +57,8 @@ static void test_one_for_all_who_share_it(void **state)
 	assert_ptr_equal(first, same);
 	assert_ptr_not_equal(first, other);
 	assert_int_not_equal(first->id, other->id);
-	assert_int_equal(mount_roots_count(f->roots), 2);
 	assert_int_equal(faccessat(first->fd, "program", F_OK, 0), 0);
-	assert_int_equal(mount_roots_get(f->roots, 10, &gone), MOUNT_ROOT_E_GONE);
+	assert_int_equal(mount_roots_get(f->roots, 10, &gone), 0);
 	assert_null(gone);
 }
 
@@ -105,7 +105,7 @@ static void test_whose_it_is(void **state)
 	made_up = get(f, 7);
 	assert_false(made_up->is_ours);
 	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
-	assert_int_equal(mount_roots_get(roots, 0, &own), MOUNT_ROOT_E_OK);
+	assert_int_equal(mount_roots_get(roots, 0, &own), 0);
 	assert_true(own->is_ours);
 }
 
@@ -117,11 +117,9 @@ static void test_unused_ones_are_closed(void **state)
 	uint64_t id = root->id;
 
 	mount_roots_sweep(f->roots);
-	assert_int_equal(mount_roots_count(f->roots), 1);
 	assert_int_not_equal(fcntl(fd, F_GETFD), -1);
 	mount_root_unref(root);
 	mount_roots_sweep(f->roots);
-	assert_int_equal(mount_roots_count(f->roots), 0);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	root = get(f, 7);
 	assert_int_not_equal(root->id, id);
@@ -151,7 +149,6 @@ static void test_no_more_than_so_many(void **state)
 	for (unsigned i = 0; i < MANY; i++)
 		n_open += roots[i]->fd >= 0;
 	assert_int_equal(n_open, MOUNT_ROOTS_MAX);
-	assert_int_equal(mount_roots_count(f->roots), MOUNT_ROOTS_MAX);
 	assert_true(roots[0]->fd >= 0);
 	assert_true(roots[1]->fd < 0);
 	assert_int_equal(lent_fd_borrow(&roots[1]->fd), -1);

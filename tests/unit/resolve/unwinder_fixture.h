@@ -114,19 +114,19 @@ void memory_reader_free(struct memory_reader *m)
 	close(reader.pipe[1]);
 }
 
-int memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
-			  size_t length)
+bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
+			   size_t length)
 {
 	(void)m;
 	assert_int_equal(pid, getpid());
 	assert_true(length <= MEMORY_READ_MAX);
 	if (reader.mood == READER_IS_BUSY || reader.n == ANSWERS_MAX)
-		return MEMORY_READER_E_BUSY;
+		return false;
 	reader.asked[reader.n].cookie = cookie;
 	reader.asked[reader.n].address = address;
 	reader.asked[reader.n++].length = length;
 	assert_int_equal(write(reader.pipe[1], "", 1), 1);
-	return MEMORY_READER_E_OK;
+	return true;
 }
 
 bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
