@@ -33,7 +33,8 @@
 
 static const int handled_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
-int daemon_block_signals(void)
+/* For this thread and those it starts. */
+static int daemon_block_signals(void)
 {
 	sigset_t set;
 
@@ -475,7 +476,9 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options)
 	r = sd_event_default(&d->loop);
 	if (r < 0)
 		return error_origin(r);
-	r = daemon_start(d);
+	r = daemon_block_signals();
+	if (!r)
+		r = daemon_start(d);
 	if (!r)
 		r = d->error;
 	if (!r)

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,14 +57,13 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 /* Whether the CPUs asked for are there, or may be plugged in; else *ret_missing is not. */
 static bool has_cpus(const struct session_request *request, unsigned *ret_missing)
 {
-	struct cpus possible, wanted;
+	struct cpus possible;
 
-	if (request->target != TARGET_CPUS || !request->text || cpus_read_possible(&possible) ||
-	    cpus_parse((const uint8_t *)request->text, strlen(request->text), &wanted))
-		return true; /* judged by others */
+	if (request->target != TARGET_CPUS || cpus_read_possible(&possible))
+		return true;
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
 		*ret_missing = cpu;
-		if (cpus_has(&wanted, cpu) && !cpus_has(&possible, cpu))
+		if (cpus_has(&request->cpus, cpu) && !cpus_has(&possible, cpu))
 			return false;
 	}
 	return true;
@@ -80,26 +78,26 @@ static bool is_attached(const struct daemon *d, const struct session_request *re
 
 /* Why profd cannot do it, here and now: 0, or CONTROL_ERROR_* with @why. */
 static int check_start(const struct daemon *d, const struct session_request *request,
-		       struct request_message *why)
+		       struct source_message *why)
 {
 	unsigned cpu;
 
 	if (d->stopping)
-		return request_say(why, CONTROL_ERROR_FAILED, "profd is stopping");
+		return source_refuse(why, CONTROL_ERROR_FAILED, "profd is stopping");
 	if (!is_in_reach(d, request))
-		return request_say(why, CONTROL_ERROR_DENIED,
-				   "%" PRId64
-				   " is not a process of yours; profctl without --user asks "
-				   "the system's profd",
-				   request->number);
+		return source_refuse(why, CONTROL_ERROR_DENIED,
+				     "%" PRId64
+				     " is not a process of yours; profctl without --user asks "
+				     "the system's profd",
+				     request->number);
 	/* A recording is of whatever machine. */
 	if (!d->replay && !has_cpus(request, &cpu))
-		return request_say(why, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
+		return source_refuse(why, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
 	if (!is_attached(d, request))
-		return request_say(why, CONTROL_ERROR_FAILED,
-				   "process %" PRId64 " does not have libprofd; start it with "
-				   "LD_PRELOAD=libprofd.so PROFD_CONNECT=%s",
-				   request->number, d->places.socket_path);
+		return source_refuse(why, CONTROL_ERROR_FAILED,
+				     "process %" PRId64 " does not have libprofd; start it with "
+				     "LD_PRELOAD=libprofd.so PROFD_CONNECT=%s",
+				     request->number, d->places.socket_path);
 	return 0;
 }
 
@@ -125,7 +123,7 @@ static int verb_start(const struct control_call *call)
 {
 	struct session_request request = {.pidfd = -1};
 	struct daemon *d = call->userdata;
-	struct request_message why;
+	struct source_message why;
 	int r = request_read_start(call->message, &request, &why);
 
 	if (!r)
@@ -222,7 +220,7 @@ static int verb_attach_shim(const struct control_call *call)
 	const struct attach_ring *ring;
 	struct source_message message;
 	cleanup(closep) int pidfd = -1;
-	struct request_message why;
+	struct source_message why;
 	int r;
 
 	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);

@@ -317,7 +317,7 @@ int daemon_verb_stop(const struct control_call *call)
 	pid_t pid = has_pid ? (pid_t)stop->pid : 0;
 	cleanup(freep) uint64_t *ids = NULL;
 	struct daemon *d = call->userdata;
-	struct request_message why;
+	struct source_message why;
 	size_t n = 1;
 	int r = request_check_stop(stop, &why);
 
@@ -378,7 +378,7 @@ int daemon_verb_list(const struct control_call *call)
 {
 	Profd__Control__List *list = call->message;
 	struct output_request request = {.task = OUTPUT_LIST};
-	struct request_message why;
+	struct source_message why;
 	int r = request_check_list(list, &why);
 
 	if (r)
@@ -529,7 +529,7 @@ int daemon_verb_collect(const struct control_call *call)
 {
 	struct daemon *d = call->userdata;
 	struct collect_request request;
-	struct request_message why;
+	struct source_message why;
 	struct session *s;
 	int r = request_read_collect(call->message, &request, &why);
 

@@ -26,10 +26,9 @@
 #include "common/packet.h"
 #include "common/shim/attach.h"
 
-#define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
-#define REQUESTS_PER_TURN 4
-#define PIECE_SIZE        ((size_t)64 << 10) /* of a file */
-#define PIECES_PER_TURN   8
+#define QUEUED_MAX      (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
+#define PIECE_SIZE      ((size_t)64 << 10) /* of a file */
+#define PIECES_PER_TURN 8
 /* Files that wait to be read, which are memory; one that is larger has to be the only one. */
 #define ATTACHED_MAX (UINT64_C(32) << 20)
 
@@ -41,7 +40,6 @@ struct connection {
 	struct reply *reply; /* of the request in hand; owned by whoever answers it */
 	bool answered;       /* the request in hand has been */
 	bool closing;        /* nothing more is read; ends when `out` is sent */
-	bool in_turn;        /* connection_run_turn() is running: it will go on by itself */
 	uint8_t header[PACKET_HEADER_SIZE];
 	uint8_t *in; /* header and payload, once the header is known */
 	size_t in_size;
@@ -215,9 +213,7 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size)
 		c->owner->queued += size;
 	}
 	connection_restart_timer(c);
-	if (c->in_turn)
-		return;
-	/* Sent at once, because the loop may end now; whatever comes of it, the turn sees again. */
+	/* Sent at once, because the loop may end now; whatever comes of it, the next turn sees. */
 	if (c->out)
 		connection_write_some(c);
 	if (sd_event_source_set_io_events(c->io, EPOLLOUT) < 0)
@@ -368,37 +364,17 @@ static int connection_read_request(struct connection *c)
 	return STEP_E_OK;
 }
 
-/* Goes on until something must be waited for: epoll(7)'s events; -1: the connection is to end. */
-static int connection_run_steps(struct connection *c)
-{
-	for (int n = 0;; n++) {
-		int r = c->out ? connection_write_some(c) : STEP_E_OK;
-
-		if (r == STEP_E_END || (!c->out && c->closing))
-			return -1;
-		if (r == STEP_E_WAIT)
-			return EPOLLOUT;
-		if (c->reply)
-			return 0;
-		if (n == REQUESTS_PER_TURN)
-			return EPOLLIN;
-		r = connection_read_request(c);
-		if (r)
-			return r == STEP_E_END ? -1 : EPOLLIN;
-	}
-}
-
-/* False: the connection is to end. */
+/* What can be done without waiting, a request at most. False: the connection is to end. */
 static bool connection_run_turn(struct connection *c)
 {
 	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
-	int events, r;
+	int events, r = c->out ? connection_write_some(c) : STEP_E_OK;
 
-	c->in_turn = true;
-	events = connection_run_steps(c);
-	c->in_turn = false;
-	if (events < 0)
+	if (r == STEP_E_OK && !c->closing && !c->reply)
+		r = connection_read_request(c);
+	if (r == STEP_E_END || (!c->out && c->closing))
 		return false;
+	events = c->out ? EPOLLOUT : c->reply ? 0 : EPOLLIN;
 	r = sd_event_source_set_io_events(c->io, (uint32_t)events);
 	if (r >= 0 && events == 0)
 		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);

@@ -18,6 +18,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "control.pb-c.h"
 
 struct reply; /* one request that is to be answered */
@@ -62,6 +63,7 @@ struct session_request {
 	enum target_kind target;
 	int64_t number;   /* PID, TID, UID */
 	const char *text; /* SERVICE, COMM, CGROUP, CPUS (a list such as 0-3,8) */
+	struct cpus cpus; /* CPUS: the list */
 	/* PID: opened and checked against the caller; -1 otherwise. Owned: dup it. */
 	int pidfd;
 	bool children;
@@ -174,12 +176,11 @@ struct listener_options {
 /* What became of connections, since the start. */
 struct listener_stats {
 	uint64_t accepted;
-	uint64_t refused;       /* too many connections */
-	uint64_t accept_failed; /* no fds or memory: tried again 100 ms later */
-	uint64_t garbage;       /* dropped: sent what is no request */
-	uint64_t stalled;       /* dropped: did not go on sending or reading in time */
-	uint64_t failed;        /* dropped: the socket failed, or there was no memory */
-	uint64_t abandoned;     /* gone while a request was still being worked on */
+	uint64_t refused;   /* too many connections */
+	uint64_t garbage;   /* dropped: sent what is no request */
+	uint64_t stalled;   /* dropped: did not go on sending or reading in time */
+	uint64_t failed;    /* dropped: the socket failed, or there was no memory */
+	uint64_t abandoned; /* gone while a request was still being worked on */
 };
 
 /*

@@ -22,7 +22,9 @@
 #define PER_UID_MAX      16
 #define ACCEPTS_PER_TURN 16
 #define STALL_NS         UINT64_C(10000000000)
-#define ACCEPT_RETRY_US  100000
+/* How often it may be readable without an end, which is when there are no fds or no memory. */
+#define TURNS_MAX    200u
+#define TURNS_PER_US 100000u
 
 struct listener {
 	struct connection_owner owner; /* first: connections know the listener by it */
@@ -31,7 +33,7 @@ struct listener {
 	dev_t path_dev;
 	ino_t path_ino;
 	gid_t group;
-	sd_event_source *io, *retry;
+	sd_event_source *io;
 	struct connection *connections[CLIENTS_MAX];
 	unsigned n_connections;
 };
@@ -155,48 +157,21 @@ static void listener_admit(struct listener *l, int accepted)
 	l->owner.stats.accepted++;
 }
 
-/* Whether accept4() failed for this one connection only (accept(2), "Error handling"). */
-static bool is_client_accept_error(int err)
-{
-	return err == ECONNABORTED || err == EINTR || err == EPROTO || err == EPERM;
-}
-
 static int listener_on_connect(sd_event_source *source, int listening, uint32_t events,
 			       void *userdata)
 {
 	struct listener *l = userdata;
-	int r;
 
 	(void)source, (void)events;
 	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0) {
-			listener_admit(l, fd);
-			continue;
-		}
-		if (errno == EAGAIN)
+		/* Nobody more, or no fds or memory for them: then the socket stays readable. */
+		if (fd < 0)
 			return 0;
-		if (is_client_accept_error(errno))
-			continue;
-		/* No fds, no memory: the socket stays readable, so pause instead of spinning. */
-		l->owner.stats.accept_failed++;
-		r = sd_event_source_set_time_relative(l->retry, ACCEPT_RETRY_US);
-		if (r >= 0)
-			r = sd_event_source_set_enabled(l->retry, SD_EVENT_ONESHOT);
-		if (r >= 0)
-			r = sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
-		return r < 0 ? error_origin(r) : 0;
+		listener_admit(l, fd);
 	}
 	return 0;
-}
-
-static int listener_on_retry(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct listener *l = userdata;
-
-	(void)source, (void)usec;
-	return sd_event_source_set_enabled(l->io, SD_EVENT_ON);
 }
 
 /* (gid_t)-1 if there is no such group: then nobody is in it. */
@@ -241,20 +216,6 @@ static int listener_use_passed(struct listener *l, int passed)
 	return 0;
 }
 
-static int listener_add_sources(struct listener *l)
-{
-	int r;
-
-	r = sd_event_add_io(l->owner.loop, &l->io, l->fd, EPOLLIN, listener_on_connect, l);
-	if (r < 0)
-		return error_origin(r);
-	r = sd_event_add_time_relative(l->owner.loop, &l->retry, CLOCK_MONOTONIC, 0, 0,
-				       listener_on_retry, l);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
-	return r < 0 ? error_origin(r) : 0;
-}
-
 int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options)
 {
 	cleanup(listener_freep) struct listener *l = calloc(1, sizeof(*l));
@@ -278,22 +239,19 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 			     : listener_bind_socket(l, options);
 	if (r)
 		return r;
-	r = listener_add_sources(l);
+	r = sd_event_add_io(loop, &l->io, l->fd, EPOLLIN, listener_on_connect, l);
+	if (r >= 0)
+		r = sd_event_source_set_ratelimit(l->io, TURNS_PER_US, TURNS_MAX);
 	if (r < 0)
-		return r;
+		return error_origin(r);
 	*ret = steal_ptr(&l);
 	return 0;
 }
 
 int listener_hand_over(struct listener *l)
 {
-	int r;
+	int r = l->path ? 0 : sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
 
-	if (l->path)
-		return 0;
-	r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
 	return r < 0 ? error_origin(r) : 0;
 }
 
@@ -306,7 +264,6 @@ void listener_free(struct listener *l)
 	for (unsigned i = 0; i < l->n_connections; i++)
 		connection_free(l->connections[i]);
 	sd_event_source_disable_unref(l->io);
-	sd_event_source_disable_unref(l->retry);
 	/* Unless another one has put its own there meanwhile. */
 	if (l->path && lstat(l->path, &st) == 0 && st.st_dev == l->path_dev &&
 	    st.st_ino == l->path_ino)

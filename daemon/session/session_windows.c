@@ -44,11 +44,6 @@ static int open_window(const struct session_set *set, struct session *s,
 	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set), ledger);
 }
 
-static int complete_process(void *userdata, struct process *p)
-{
-	return process_table_complete(userdata, p);
-}
-
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
 static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
 			struct flush *flush)
@@ -59,7 +54,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 
 	if (!s->window)
 		return 0;
-	r = window_each_process(s->window, complete_process, set->processes);
+	r = window_complete(s->window, set->processes);
 	if (r)
 		return r;
 	r = session_close_window(s, &end, ledger, &item.snapshot, &item.closing);
@@ -83,7 +78,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	*ret = NULL;
 	if (!s->window)
 		return 0;
-	r = window_each_process(s->window, complete_process, set->processes);
+	r = window_complete(s->window, set->processes);
 	if (!r)
 		r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
