@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -54,20 +53,17 @@ static int make_state_directory(const struct daemon *d, const char *path)
 	return r ? daemon_refuse("cannot make the state directory %s: %s", path, strerror(-r)) : 0;
 }
 
-/* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
+/* The whole path, as clients run elsewhere. */
 static int choose_socket_path(struct daemon *d, const char *dir)
 {
-	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
-	cleanup(freep) char *here = dir[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
-	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, dir) : 0;
+	cleanup(freep) char *here = dir[0] == '/' ? strdup("") : getcwd(NULL, 0);
 
-	if (n < 0)
-		whole = NULL;
-	else if (n > 0 && (size_t)n < size)
-		d->places.socket_path = steal_ptr(&whole);
-	else if (asprintf(&d->places.socket_path, "%s/control.sock", dir) < 0)
+	if (!here || asprintf(&d->places.socket_path, "%s%s%s/control.sock", here, *here ? "/" : "",
+			      dir) < 0) {
 		d->places.socket_path = NULL;
-	return d->places.socket_path ? 0 : error_origin(-ENOMEM);
+		return error_origin(-ENOMEM);
+	}
+	return 0;
 }
 
 int daemon_choose_paths(struct daemon *d)

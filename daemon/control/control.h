@@ -173,14 +173,10 @@ struct listener_options {
 	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
 };
 
-/* What became of connections, since the start. */
+/* Connections that were dropped, since the start. */
 struct listener_stats {
-	uint64_t accepted;
-	uint64_t refused;   /* too many connections */
-	uint64_t garbage;   /* dropped: sent what is no request */
-	uint64_t stalled;   /* dropped: did not go on sending or reading in time */
-	uint64_t failed;    /* dropped: the socket failed, or there was no memory */
-	uint64_t abandoned; /* gone while a request was still being worked on */
+	uint64_t stalled; /* did not go on sending or reading in time */
+	uint64_t failed;  /* the socket failed, or there was no memory */
 };
 
 /*

@@ -125,7 +125,6 @@ static void listener_refuse(struct listener *l, int fd)
 	cleanup(freep) uint8_t *data = NULL;
 	size_t size = 0;
 
-	l->owner.stats.refused++;
 	data = reply_pack_error(CONTROL_ERROR_FAILED, "too many clients are connected; try again",
 				&size);
 	/* A fresh socket's buffer takes that much; if not, closing says it too. */
@@ -154,7 +153,6 @@ static void listener_admit(struct listener *l, int accepted)
 	}
 	steal_fd(&fd);
 	l->connections[l->n_connections++] = c;
-	l->owner.stats.accepted++;
 }
 
 static int listener_on_connect(sd_event_source *source, int listening, uint32_t events,
