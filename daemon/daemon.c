@@ -300,7 +300,7 @@ static int daemon_on_output(sd_event_source *source, int fd, uint32_t events, vo
 				.n_files = result->n_files,
 				.error = result->error,
 			};
-		r = session_set_take_result(d->sessions, result);
+		r = session_set_take_result(result);
 		if (r)
 			return r;
 	}

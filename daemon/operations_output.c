@@ -233,21 +233,14 @@ static int waiter_new(struct flush **ret_flush, const struct control_call *call,
 static int flush_submit(struct daemon *d, struct flush *flush, struct session *s,
 			struct output_request *request)
 {
-	struct flush_item *item = malloc(sizeof(*item));
-	int r = item ? 0 : -ENOMEM;
+	const struct flush_item item = {.flush = flush, .session = s};
+	int r = flush_item_submit(&item, d->output, request);
 
-	if (item) {
-		*item = (struct flush_item){.flush = flush, .session = s};
-		request->cookie = item;
-		r = output_submit(d->output, request);
-	}
-	if (!r) {
+	if (r)
+		flush->error = r < 0 ? -r : EBUSY;
+	else
 		request->snapshot = NULL;
-		return CONTROL_PENDING;
-	}
-	flush->error = r < 0 ? -r : EBUSY;
 	flush_release(flush);
-	free(item);
 	return CONTROL_PENDING;
 }
 
@@ -427,8 +420,7 @@ static bool collect_is_refused(struct daemon *d, const struct control_call *call
 {
 	if (!request->take && (d->n_collecting >= COLLECTING_MAX ||
 			       (!call->peer->privileged &&
-				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
-			       d->sessions->flusher.first)) {
+				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED))) {
 		reply_error(call->reply, CONTROL_ERROR_FAILED,
 			    "profd is busy collecting; try again");
 		return true;

@@ -49,6 +49,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 			struct flush *flush)
 {
 	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
+	struct output_request request = {.task = OUTPUT_WRITE};
 	struct moment end = moment_now();
 	int r;
 
@@ -57,15 +58,18 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	r = window_complete(s->window, set->processes);
 	if (r)
 		return r;
-	r = session_close_window(s, &end, ledger, &item.snapshot, &item.closing);
+	r = session_close_window(s, &end, ledger, &request.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
-		session_push_snapshot(s, item.snapshot);
+		session_push_snapshot(s, request.snapshot);
 		return 0;
 	}
 	s->n_in_flight++;
-	return flusher_submit(&set->flusher, &item);
+	r = flush_item_submit(&item, set->output, &request);
+	if (r)
+		snapshot_free(request.snapshot);
+	return r;
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,

@@ -195,7 +195,7 @@ static uint64_t take(struct world *w, struct session *s, bool wants_more)
 		window_stack_counts(snapshot->aggregate, &counts);
 		item->session = s;
 		result->request = item;
-		assert_int_equal(session_set_take_result(w->set, steal_ptr(&result)), 0);
+		assert_int_equal(session_set_take_result(steal_ptr(&result)), 0);
 	} else {
 		free(item);
 	}
