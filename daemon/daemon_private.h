@@ -180,9 +180,11 @@ int daemon_add_idle_shim(struct daemon *d, const struct source_options *options)
 int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
 		       struct source_message *message);
 
-/* pace.c: measures profd's own share and lets sampling slow down. Return 0 or negative errno. */
-int daemon_pace_at_window_end(struct daemon *d);
-int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
+/*
+ * pace.c: measures profd's own share and lets sampling slow down; called at windows' ends and once
+ * a second. Returns 0 or negative errno.
+ */
+int daemon_pace(struct daemon *d, bool is_window_end);
 /*
  * @share: of the whole machine, 0 .. 1, as measured since the last call, all of it with the
  * halvings in force. @can_slow: another halving would change something. Returns whether halvings
@@ -216,8 +218,6 @@ void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
  * not been seen waiting for a disk.
  */
 enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns);
-/* The state in the text of /proc/PID/task/TID/stat; '?' if there is none. */
-char watch_parse_state(const char *stat);
 
 /* operations.c: the verbs of the control socket. */
 extern const struct control_verb daemon_verbs[];

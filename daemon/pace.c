@@ -154,23 +154,15 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }
 
-/* A recording has the rate it was made with. */
-static bool pace_may_adjust(const struct daemon *d)
+int daemon_pace(struct daemon *d, bool is_window_end)
 {
-	return !d->replay && !d->stopping;
-}
+	bool by_windows = d->config->interval_ns <= MEASURE_NS;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-int daemon_pace_at_window_end(struct daemon *d)
-{
-	if (!pace_may_adjust(d) || d->config->interval_ns > MEASURE_NS)
+	/* A recording has the rate it was made with. */
+	if (d->replay || d->stopping || by_windows != is_window_end)
 		return 0;
-	return pace_adjust(d, clock_ns(CLOCK_MONOTONIC));
-}
-
-int daemon_pace_tick(struct daemon *d, uint64_t now_ns)
-{
-	if (!pace_may_adjust(d) || d->config->interval_ns <= MEASURE_NS ||
-	    now_ns < d->pace.measured_ns + MEASURE_NS)
+	if (!by_windows && now_ns < d->pace.measured_ns + MEASURE_NS)
 		return 0;
 	return pace_adjust(d, now_ns);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -38,28 +39,20 @@ struct listener {
 	unsigned n_connections;
 };
 
-/* The supplementary groups of the peer; they can be up to 65536 (setgroups(2)). */
+/* The supplementary groups of the peer (setgroups(2)). */
 static int is_in_group(int fd, gid_t group, bool *ret)
 {
-	cleanup(freep) gid_t *groups = NULL;
-	socklen_t size = 64 * sizeof(*groups);
+	socklen_t size = NGROUPS_MAX * sizeof(gid_t);
+	cleanup(freep) gid_t *groups = malloc(size);
 
-	for (int attempt = 0; attempt < 2; attempt++) {
-		free(groups);
-		groups = malloc(size);
-		if (!groups)
-			return error_origin(-ENOMEM);
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0) {
-			*ret = false;
-			for (size_t i = 0; i < size / sizeof(*groups); i++)
-				*ret |= groups[i] == group;
-			return 0;
-		}
-		/* ERANGE: the kernel has written the size that is needed. */
-		if (errno != ERANGE)
-			break;
-	}
-	return error_origin(-errno);
+	if (!groups)
+		return error_origin(-ENOMEM);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return error_origin(-errno);
+	*ret = false;
+	for (size_t i = 0; i < size / sizeof(*groups); i++)
+		*ret |= groups[i] == group;
+	return 0;
 }
 
 /*
