@@ -28,10 +28,6 @@ struct session *daemon_find_session(struct daemon *d, const struct control_call 
 {
 	struct session *s = id ? session_set_find(d->sessions, id) : NULL;
 
-	if (!id) {
-		reply_error(call->reply, CONTROL_ERROR_USAGE, "session ids start at s1");
-		return NULL;
-	}
 	if (s && policy_may_control(call->peer, s->owner))
 		return s;
 	if (s)
@@ -48,7 +44,7 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 	struct stat st;
 	char path[32];
 
-	if (!d->options.user || (request->target != TARGET_PID && request->target != TARGET_TID))
+	if (!d->options.user || !target_is_task(request->target))
 		return true;
 	snprintf(path, sizeof(path), "%" PRId64, request->number);
 	return fstatat(d->places.proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
@@ -101,29 +97,13 @@ static int check_start(const struct daemon *d, const struct session_request *req
 	return 0;
 }
 
-static int start_session(struct daemon *d, const struct control_call *call,
-			 const struct session_request *request)
-{
-	struct source_message message = {};
-	struct session *s;
-	char id[24];
-	int r = session_set_start(d->sessions, call->peer, request, &s, &message);
-
-	if (r < 0)
-		return daemon_answer_fatal(d, call->reply, r);
-	if (r > 0)
-		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-	daemon_use_session_id(d->places.store_fd, s->id);
-	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
-	reply_text(call->reply, id);
-	return CONTROL_DONE;
-}
-
 static int verb_start(const struct control_call *call)
 {
 	struct session_request request = {.pidfd = -1};
 	struct daemon *d = call->userdata;
 	struct source_message why;
+	struct session *s;
+	char id[24];
 	int r = request_read_start(call->message, &request, &why);
 
 	if (!r)
@@ -132,9 +112,20 @@ static int verb_start(const struct control_call *call)
 				       &why);
 	if (!r)
 		r = check_start(d, &request, &why);
-	r = r ? request_refuse(call, r, &why) : start_session(d, call, &request);
+	if (r) {
+		closep(&request.pidfd);
+		return request_refuse(call, r, &why);
+	}
+	r = session_set_start(d->sessions, call->peer, &request, &s, &why);
 	closep(&request.pidfd);
-	return r;
+	if (r < 0)
+		return daemon_answer_fatal(d, call->reply, r);
+	if (r > 0)
+		return request_refuse(call, CONTROL_ERROR_FAILED, &why);
+	daemon_use_session_id(d->places.store_fd, s->id);
+	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
+	reply_text(call->reply, id);
+	return CONTROL_DONE;
 }
 
 static int verb_hold(const struct control_call *call)

@@ -415,28 +415,11 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	return 0;
 }
 
-static bool collect_is_refused(struct daemon *d, const struct control_call *call,
-			       const struct collect_request *request, const struct session *s)
+/* Whether as many collect already as may. */
+static bool is_busy(const struct daemon *d, const struct peer *peer)
 {
-	if (!request->take && (d->n_collecting >= COLLECTING_MAX ||
-			       (!call->peer->privileged &&
-				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED))) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED,
-			    "profd is busy collecting; try again");
-		return true;
-	}
-	if (!request->session || call->peer->privileged ||
-	    (s && policy_may_control(call->peer, s->owner)))
-		return false;
-	if (s)
-		reply_error(call->reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
-			    request->session);
-	else
-		reply_error(call->reply, CONTROL_ERROR_FAILED,
-			    "there is no session s%" PRIu64
-			    " now; you can read the files of your own sessions that have ended",
-			    request->session);
-	return true;
+	return d->n_collecting >= COLLECTING_MAX ||
+	       (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED);
 }
 
 /*
@@ -529,9 +512,14 @@ int daemon_verb_collect(const struct control_call *call)
 		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
 	if (r)
 		return request_refuse(call, r, &why);
-	s = session_set_find(d->sessions, request.session); /* 0: the system's */
-	if (collect_is_refused(d, call, &request, s))
+	if (!request.take && is_busy(d, call->peer))
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   "profd is busy collecting; try again");
+	/* The privileged have those of the store, too. */
+	if (request.session && !call->peer->privileged &&
+	    !daemon_find_session(d, call, request.session))
 		return CONTROL_DONE;
+	s = session_set_find(d->sessions, request.session); /* 0: the system's */
 	return request.take ? collect_live_window(call, s, request.session)
 			    : collect_stored(call, &request, s);
 }

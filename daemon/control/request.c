@@ -119,34 +119,29 @@ static int request_check_service(char **name, struct source_message *message)
 	return request_check_text("the service", *name, SERVICE_MAX_SIZE, message);
 }
 
-_Static_assert((int)TARGET_CPUS == (int)PROFD__CONTROL__TARGET_KIND__CPUS &&
-		       (int)TARGET_COMM == (int)PROFD__CONTROL__TARGET_KIND__COMM &&
-		       (int)TARGET_UID == (int)PROFD__CONTROL__TARGET_KIND__UID,
-	       "targets have the same numbers in both");
-
 static int request_read_target(Profd__Control__Start *start, struct session_request *ret,
 			       struct source_message *message)
 {
 	ret->target = (enum target_kind)start->target;
-	switch (start->target) {
-	case PROFD__CONTROL__TARGET_KIND__ALL:
+	switch (ret->target) {
+	case TARGET_ALL:
 		return 0;
-	case PROFD__CONTROL__TARGET_KIND__PID:
-	case PROFD__CONTROL__TARGET_KIND__TID:
+	case TARGET_PID:
+	case TARGET_TID:
 		return request_check_pid(start->number, message);
-	case PROFD__CONTROL__TARGET_KIND__UID:
+	case TARGET_UID:
 		/* (uid_t)-1 means "no user" (setreuid(2)). */
 		if (start->number < 0 || start->number >= UINT32_MAX)
 			return source_refuse(message, CONTROL_ERROR_USAGE,
 					     "%" PRId64 " is not a user id", start->number);
 		return 0;
-	case PROFD__CONTROL__TARGET_KIND__SERVICE:
+	case TARGET_SERVICE:
 		return request_check_service(&start->text, message);
-	case PROFD__CONTROL__TARGET_KIND__CGROUP:
+	case TARGET_CGROUP:
 		return request_check_cgroup(start->text, message);
-	case PROFD__CONTROL__TARGET_KIND__COMM:
+	case TARGET_COMM:
 		return request_check_text("the program name", start->text, COMM_MAX_SIZE, message);
-	case PROFD__CONTROL__TARGET_KIND__CPUS:
+	case TARGET_CPUS:
 		return request_read_cpus(start->text, &ret->cpus, message);
 	default:
 		return source_refuse(message, CONTROL_ERROR_USAGE,

@@ -49,10 +49,10 @@ void session_set_free(struct session_set *set)
 
 int session_set_add(struct session_set *set, struct session *s)
 {
-	int r = room_make(&set->sessions, &set->capacity, set->n_sessions + 1, sizeof(s));
+	int r = room_append(&set->sessions, &set->capacity, &set->n_sessions, s);
 
-	if (!r)
-		set->sessions[set->n_sessions++] = s;
+	if (r)
+		session_free(s);
 	return r;
 }
 

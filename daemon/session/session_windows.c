@@ -91,24 +91,17 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	return r < 0 ? r : 0;
 }
 
-/* An empty one goes on, so that its time and its losses are the next one's. */
-static int close_live_window(struct session_set *set, struct session *s)
-{
-	int r = session_set_drain(set);
-
-	if (r)
-		return r;
-	/* What came made it full, and there is another one already. */
-	if (s->untaken.n || !window_count(s->window))
-		return 0;
-	return session_windows_next(set, s, NULL);
-}
-
 int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
 			    bool *ret_more)
 {
-	int r = s->window && !s->untaken.n ? close_live_window(set, s) : 0;
+	int r = s->window && !s->untaken.n ? session_set_drain(set) : 0;
 
+	/*
+	 * What came may have made it full, and there is another one already. An empty one goes on,
+	 * so that its time and its losses are the next one's.
+	 */
+	if (!r && s->window && !s->untaken.n && window_count(s->window))
+		r = session_windows_next(set, s, NULL);
 	if (r)
 		return r;
 	*ret = session_pop_snapshot(s);
