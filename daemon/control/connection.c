@@ -343,7 +343,7 @@ static int connection_read_request(struct connection *c)
 static bool connection_run_turn(struct connection *c)
 {
 	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
-	int events, r = c->out ? connection_write_some(c) : STEP_E_OK;
+	int events, r = c->out || c->file >= 0 ? connection_write_some(c) : STEP_E_OK;
 
 	if (r == STEP_E_OK && !c->closing && !c->reply)
 		r = connection_read_request(c);
