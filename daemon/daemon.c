@@ -33,7 +33,8 @@
 
 static const int handled_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
-int daemon_block_signals(void)
+/* For this thread and those it starts. */
+static int daemon_block_signals(void)
 {
 	sigset_t set;
 
@@ -62,16 +63,19 @@ static void daemon_on_stopped(void *userdata, struct flush *flush)
 	sd_event_exit(d->loop, 0);
 }
 
-/* The last windows. */
-static int daemon_stop_sessions(struct daemon *d)
+static void daemon_on_flushed(void *userdata, struct flush *flush);
+
+/* Writes the windows; if they are the last, sampling ends, and then the loop. */
+static int daemon_write_windows(struct daemon *d, bool are_last)
 {
 	struct flush *flush;
-	int r;
+	int r = flush_new(&flush, are_last ? daemon_on_stopped : daemon_on_flushed, d);
 
-	r = flush_new(&flush, daemon_on_stopped, d);
 	if (r)
 		return r;
-	for (size_t i = 0; !r && i < d->sessions->n_sessions; i++)
+	if (!are_last)
+		r = session_set_flush(d->sessions, NULL, flush);
+	for (size_t i = 0; are_last && !r && i < d->sessions->n_sessions; i++)
 		r = session_set_stop(d->sessions, d->sessions->sessions[i], flush);
 	flush_release(flush);
 	return r;
@@ -83,26 +87,9 @@ static void daemon_on_flushed(void *userdata, struct flush *flush)
 	int r;
 
 	(void)flush; /* what could not be written is in the last windows */
-	r = daemon_stop_sessions(d);
+	r = daemon_write_windows(d, true);
 	if (r)
 		daemon_fail(d, r);
-}
-
-/*
- * Where writing takes its time, most is written while sampling goes on, so that a restart misses
- * little: what is left then are the windows of that time.
- */
-static int flush_before_stop(struct daemon *d)
-{
-	struct flush *flush;
-	int r;
-
-	r = flush_new(&flush, daemon_on_flushed, d);
-	if (r)
-		return r;
-	r = session_set_flush(d->sessions, NULL, flush);
-	flush_release(flush);
-	return r;
 }
 
 /* Closes all windows and ends the loop when they are durable. The second time: at once. */
@@ -117,8 +104,11 @@ static int daemon_stop(struct daemon *d)
 	r = d->listener ? listener_hand_over(d->listener) : 0;
 	if (r)
 		return r;
-	return d->last_flush.seconds > LONG_FLUSH_S && !d->replay ? flush_before_stop(d)
-								  : daemon_stop_sessions(d);
+	/*
+	 * Where writing takes its time, most is written while sampling goes on, so that a restart
+	 * misses little: what is left then are the windows of that time.
+	 */
+	return daemon_write_windows(d, d->last_flush.seconds <= LONG_FLUSH_S || d->replay);
 }
 
 static int daemon_drain(struct daemon *d)
@@ -249,7 +239,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 	if (r >= 0)
 		r = follow_wall_clock(d);
 	if (r >= 0)
-		r = daemon_pace_tick(d, now);
+		r = daemon_pace(d, false);
 	if (r < 0)
 		return r;
 	daemon_log_trouble(d);
@@ -272,7 +262,7 @@ static int daemon_on_window_end(sd_event_source *source, uint64_t usec, void *us
 	(void)source, (void)usec;
 	r = session_set_close_windows(d->sessions);
 	if (!r)
-		r = daemon_pace_at_window_end(d);
+		r = daemon_pace(d, true);
 	return r ? r : arm_window_timer(d);
 }
 
@@ -299,7 +289,7 @@ static int daemon_on_output(sd_event_source *source, int fd, uint32_t events, vo
 				.n_files = result->n_files,
 				.error = result->error,
 			};
-		r = session_set_take_result(d->sessions, result);
+		r = session_set_take_result(result);
 		if (r)
 			return r;
 	}
@@ -475,7 +465,9 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options)
 	r = sd_event_default(&d->loop);
 	if (r < 0)
 		return error_origin(r);
-	r = daemon_start(d);
+	r = daemon_block_signals();
+	if (!r)
+		r = daemon_start(d);
 	if (!r)
 		r = d->error;
 	if (!r)

@@ -29,15 +29,12 @@ enum {
 
 struct daemon;
 
-/* Returns DAEMON_E_* or negative errno. Signals must be blocked before (daemon_block_signals). */
+/* Blocks the signals that the loop handles. Returns DAEMON_E_* or negative errno. */
 int daemon_new(struct daemon **ret, const struct daemon_options *options);
 void daemon_free(struct daemon *d);
 DEFINE_CLEANUP(struct daemon *, daemon_free)
 
 /* Serves until told to stop, then flushes. Returns 0 or negative errno. */
 int daemon_run(struct daemon *d);
-
-/* Blocks the signals that the loop handles, for this thread and those it starts. */
-int daemon_block_signals(void);
 
 #endif

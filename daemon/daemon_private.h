@@ -12,7 +12,6 @@
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
-#include "daemon/ledger/lateness.h"
 #include "daemon/output/output.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
@@ -85,6 +84,18 @@ struct daemon_watch {
 	uint64_t patience_ns;  /* with it, see above */
 	uint64_t disk_wait_ns; /* when it was seen waiting for a disk, CLOCK_MONOTONIC */
 	uint64_t stopping_ns;  /* since when profd stops, CLOCK_MONOTONIC */
+};
+
+/*
+ * How late something ran against its timer: a histogram whose steps are an eighth of a power of
+ * two, so that any quantile is known to 13 %.
+ */
+#define LATENESS_BUCKETS 304 /* up to 2^40 ns, 18 minutes */
+
+struct lateness {
+	uint64_t n;
+	uint64_t max_ns;
+	uint32_t buckets[LATENESS_BUCKETS];
 };
 
 struct daemon_last_flush {
@@ -169,9 +180,11 @@ int daemon_add_idle_shim(struct daemon *d, const struct source_options *options)
 int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
 		       struct source_message *message);
 
-/* pace.c: measures profd's own share and lets sampling slow down. Return 0 or negative errno. */
-int daemon_pace_at_window_end(struct daemon *d);
-int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
+/*
+ * pace.c: measures profd's own share and lets sampling slow down; called at windows' ends and once
+ * a second. Returns 0 or negative errno.
+ */
+int daemon_pace(struct daemon *d, bool is_window_end);
 /*
  * @share: of the whole machine, 0 .. 1, as measured since the last call, all of it with the
  * halvings in force. @can_slow: another halving would change something. Returns whether halvings
@@ -180,7 +193,9 @@ int daemon_pace_tick(struct daemon *d, uint64_t now_ns);
 bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow);
 /* The rate in force of what is configured, Hz. */
 uint64_t daemon_rate(const struct daemon *d);
-double status_cpu_seconds(const struct timeval *time);
+/* What profd has used up to now. @workers: its image workers. */
+void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
+		     Profd__Control__Cpu *ret);
 /*
  * Seconds, user and system, of all children that were waited for and of the @n processes in
  * @living, of which 0 and those that do not exist count nothing. One that ended and was not waited
@@ -203,8 +218,6 @@ void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
  * not been seen waiting for a disk.
  */
 enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns);
-/* The state in the text of /proc/PID/task/TID/stat; '?' if there is none. */
-char watch_parse_state(const char *stat);
 
 /* operations.c: the verbs of the control socket. */
 extern const struct control_verb daemon_verbs[];
@@ -213,7 +226,11 @@ int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 /* Session @id if the peer may control it; NULL: there is none such, and that is answered. */
 struct session *daemon_find_session(struct daemon *d, const struct control_call *call, uint64_t id);
 
-/* status.c: a handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
+/* status.c. */
+void lateness_add(struct lateness *l, uint64_t late_ns);
+/* The upper bound of the step that holds quantile @q (0 .. 1), nanoseconds; 0 without values. */
+uint64_t lateness_quantile(const struct lateness *l, double q);
+/* A handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
 int daemon_verb_status(const struct control_call *call);
 
 /* operations_output.c: the same. */

@@ -126,9 +126,7 @@ int main(int argc, char **argv)
 	}
 	if (arguments.check_config)
 		return check_config(&arguments.daemon);
-	r = daemon_block_signals();
-	if (!r)
-		r = daemon_new(&daemon, &arguments.daemon);
+	r = daemon_new(&daemon, &arguments.daemon);
 	if (!r)
 		r = daemon_run(daemon);
 	if (r < 0) {

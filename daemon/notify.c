@@ -7,11 +7,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <systemd/sd-daemon.h>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/proc.h"
 #include "common/units.h"
 #include "daemon/daemon_private.h"
 
@@ -96,19 +96,12 @@ enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns)
 	return own_ns / WATCH_HUNG_TIMES < patience_ns ? WATCH_SLOW : WATCH_HUNG;
 }
 
-char watch_parse_state(const char *stat)
-{
-	/* A name may hold parentheses and blanks. */
-	const char *end = strrchr(stat, ')');
-
-	return end && end[1] == ' ' && end[2] ? end[2] : '?';
-}
-
 /* Without an allocation: where memory has run out, the disk may be what profd waits for, too. */
 static char thread_state(pid_t tid)
 {
 	char path[64], text[512];
 	cleanup(closep) int fd = -1;
+	struct proc_stat stat;
 	ssize_t n = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
@@ -116,7 +109,7 @@ static char thread_state(pid_t tid)
 	if (fd >= 0)
 		n = read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
-	return watch_parse_state(text);
+	return proc_parse_stat(text, &stat) ? '?' : stat.state;
 }
 
 static enum watch look_at_output(struct daemon *d, uint64_t now_ns, uint64_t *ret_busy_ns)

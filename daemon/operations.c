@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +28,6 @@ struct session *daemon_find_session(struct daemon *d, const struct control_call 
 {
 	struct session *s = id ? session_set_find(d->sessions, id) : NULL;
 
-	if (!id) {
-		reply_error(call->reply, CONTROL_ERROR_USAGE, "session ids start at s1");
-		return NULL;
-	}
 	if (s && policy_may_control(call->peer, s->owner))
 		return s;
 	if (s)
@@ -49,7 +44,7 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 	struct stat st;
 	char path[32];
 
-	if (!d->options.user || (request->target != TARGET_PID && request->target != TARGET_TID))
+	if (!d->options.user || !target_is_task(request->target))
 		return true;
 	snprintf(path, sizeof(path), "%" PRId64, request->number);
 	return fstatat(d->places.proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
@@ -58,14 +53,13 @@ static bool is_in_reach(const struct daemon *d, const struct session_request *re
 /* Whether the CPUs asked for are there, or may be plugged in; else *ret_missing is not. */
 static bool has_cpus(const struct session_request *request, unsigned *ret_missing)
 {
-	struct cpus possible, wanted;
+	struct cpus possible;
 
-	if (request->target != TARGET_CPUS || !request->text || cpus_read_possible(&possible) ||
-	    cpus_parse((const uint8_t *)request->text, strlen(request->text), &wanted))
-		return true; /* judged by others */
+	if (request->target != TARGET_CPUS || cpus_read_possible(&possible))
+		return true;
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
 		*ret_missing = cpu;
-		if (cpus_has(&wanted, cpu) && !cpus_has(&possible, cpu))
+		if (cpus_has(&request->cpus, cpu) && !cpus_has(&possible, cpu))
 			return false;
 	}
 	return true;
@@ -80,52 +74,36 @@ static bool is_attached(const struct daemon *d, const struct session_request *re
 
 /* Why profd cannot do it, here and now: 0, or CONTROL_ERROR_* with @why. */
 static int check_start(const struct daemon *d, const struct session_request *request,
-		       struct request_message *why)
+		       struct source_message *why)
 {
 	unsigned cpu;
 
 	if (d->stopping)
-		return request_say(why, CONTROL_ERROR_FAILED, "profd is stopping");
+		return source_refuse(why, CONTROL_ERROR_FAILED, "profd is stopping");
 	if (!is_in_reach(d, request))
-		return request_say(why, CONTROL_ERROR_DENIED,
-				   "%" PRId64
-				   " is not a process of yours; profctl without --user asks "
-				   "the system's profd",
-				   request->number);
+		return source_refuse(why, CONTROL_ERROR_DENIED,
+				     "%" PRId64
+				     " is not a process of yours; profctl without --user asks "
+				     "the system's profd",
+				     request->number);
 	/* A recording is of whatever machine. */
 	if (!d->replay && !has_cpus(request, &cpu))
-		return request_say(why, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
+		return source_refuse(why, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
 	if (!is_attached(d, request))
-		return request_say(why, CONTROL_ERROR_FAILED,
-				   "process %" PRId64 " does not have libprofd; start it with "
-				   "LD_PRELOAD=libprofd.so PROFD_CONNECT=%s",
-				   request->number, d->places.socket_path);
+		return source_refuse(why, CONTROL_ERROR_FAILED,
+				     "process %" PRId64 " does not have libprofd; start it with "
+				     "LD_PRELOAD=libprofd.so PROFD_CONNECT=%s",
+				     request->number, d->places.socket_path);
 	return 0;
-}
-
-static int start_session(struct daemon *d, const struct control_call *call,
-			 const struct session_request *request)
-{
-	struct source_message message = {};
-	struct session *s;
-	char id[24];
-	int r = session_set_start(d->sessions, call->peer, request, &s, &message);
-
-	if (r < 0)
-		return daemon_answer_fatal(d, call->reply, r);
-	if (r > 0)
-		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
-	daemon_use_session_id(d->places.store_fd, s->id);
-	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
-	reply_text(call->reply, id);
-	return CONTROL_DONE;
 }
 
 static int verb_start(const struct control_call *call)
 {
 	struct session_request request = {.pidfd = -1};
 	struct daemon *d = call->userdata;
-	struct request_message why;
+	struct source_message why;
+	struct session *s;
+	char id[24];
 	int r = request_read_start(call->message, &request, &why);
 
 	if (!r)
@@ -134,9 +112,20 @@ static int verb_start(const struct control_call *call)
 				       &why);
 	if (!r)
 		r = check_start(d, &request, &why);
-	r = r ? request_refuse(call, r, &why) : start_session(d, call, &request);
+	if (r) {
+		closep(&request.pidfd);
+		return request_refuse(call, r, &why);
+	}
+	r = session_set_start(d->sessions, call->peer, &request, &s, &why);
 	closep(&request.pidfd);
-	return r;
+	if (r < 0)
+		return daemon_answer_fatal(d, call->reply, r);
+	if (r > 0)
+		return request_refuse(call, CONTROL_ERROR_FAILED, &why);
+	daemon_use_session_id(d->places.store_fd, s->id);
+	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
+	reply_text(call->reply, id);
+	return CONTROL_DONE;
 }
 
 static int verb_hold(const struct control_call *call)
@@ -222,7 +211,7 @@ static int verb_attach_shim(const struct control_call *call)
 	const struct attach_ring *ring;
 	struct source_message message;
 	cleanup(closep) int pidfd = -1;
-	struct request_message why;
+	struct source_message why;
 	int r;
 
 	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);

@@ -229,21 +229,14 @@ static int waiter_new(struct flush **ret_flush, const struct control_call *call,
 static int flush_submit(struct daemon *d, struct flush *flush, struct session *s,
 			struct output_request *request)
 {
-	struct flush_item *item = malloc(sizeof(*item));
-	int r = item ? 0 : -ENOMEM;
+	const struct flush_item item = {.flush = flush, .session = s};
+	int r = flush_item_submit(&item, d->output, request);
 
-	if (item) {
-		*item = (struct flush_item){.flush = flush, .session = s};
-		request->cookie = item;
-		r = output_submit(d->output, request);
-	}
-	if (!r) {
+	if (r)
+		flush->error = r < 0 ? -r : EBUSY;
+	else
 		request->snapshot = NULL;
-		return CONTROL_PENDING;
-	}
-	flush->error = r < 0 ? -r : EBUSY;
 	flush_release(flush);
-	free(item);
 	return CONTROL_PENDING;
 }
 
@@ -313,7 +306,7 @@ int daemon_verb_stop(const struct control_call *call)
 	pid_t pid = has_pid ? (pid_t)stop->pid : 0;
 	cleanup(freep) uint64_t *ids = NULL;
 	struct daemon *d = call->userdata;
-	struct request_message why;
+	struct source_message why;
 	size_t n = 1;
 	int r = request_check_stop(stop, &why);
 
@@ -374,7 +367,7 @@ int daemon_verb_list(const struct control_call *call)
 {
 	Profd__Control__List *list = call->message;
 	struct output_request request = {.task = OUTPUT_LIST};
-	struct request_message why;
+	struct source_message why;
 	int r = request_check_list(list, &why);
 
 	if (r)
@@ -418,29 +411,11 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	return 0;
 }
 
-static bool collect_is_refused(struct daemon *d, const struct control_call *call,
-			       const struct collect_request *request, const struct session *s)
+/* Whether as many collect already as may. */
+static bool is_busy(const struct daemon *d, const struct peer *peer)
 {
-	if (!request->take && (d->n_collecting >= COLLECTING_MAX ||
-			       (!call->peer->privileged &&
-				d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED) ||
-			       d->sessions->flusher.first)) {
-		reply_error(call->reply, CONTROL_ERROR_FAILED,
-			    "profd is busy collecting; try again");
-		return true;
-	}
-	if (!request->session || call->peer->privileged ||
-	    (s && policy_may_control(call->peer, s->owner)))
-		return false;
-	if (s)
-		reply_error(call->reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
-			    request->session);
-	else
-		reply_error(call->reply, CONTROL_ERROR_FAILED,
-			    "there is no session s%" PRIu64
-			    " now; you can read the files of your own sessions that have ended",
-			    request->session);
-	return true;
+	return d->n_collecting >= COLLECTING_MAX ||
+	       (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED);
 }
 
 /*
@@ -525,7 +500,7 @@ int daemon_verb_collect(const struct control_call *call)
 {
 	struct daemon *d = call->userdata;
 	struct collect_request request;
-	struct request_message why;
+	struct source_message why;
 	struct session *s;
 	int r = request_read_collect(call->message, &request, &why);
 
@@ -533,9 +508,14 @@ int daemon_verb_collect(const struct control_call *call)
 		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
 	if (r)
 		return request_refuse(call, r, &why);
-	s = session_set_find(d->sessions, request.session); /* 0: the system's */
-	if (collect_is_refused(d, call, &request, s))
+	if (!request.take && is_busy(d, call->peer))
+		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+				   "profd is busy collecting; try again");
+	/* The privileged have those of the store, too. */
+	if (request.session && !call->peer->privileged &&
+	    !daemon_find_session(d, call, request.session))
 		return CONTROL_DONE;
+	s = session_set_find(d->sessions, request.session); /* 0: the system's */
 	return request.take ? collect_live_window(call, s, request.session)
 			    : collect_stored(call, &request, s);
 }

@@ -16,7 +16,7 @@
 
 #define MEASURE_NS UINT64_C(60000000000)
 
-double status_cpu_seconds(const struct timeval *time)
+static double seconds_of(const struct timeval *time)
 {
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
@@ -44,10 +44,23 @@ double status_cpu_children(const pid_t *living, size_t n)
 
 	/* First those that ended: one that is waited for meanwhile is not counted twice. */
 	getrusage(RUSAGE_CHILDREN, &usage);
-	sum = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime);
+	sum = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
 	for (size_t i = 0; i < n; i++)
 		sum += process_cpu_seconds(living[i]);
 	return sum;
+}
+
+void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
+		     Profd__Control__Cpu *ret)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	profd__control__cpu__init(ret);
+	ret->user_seconds = seconds_of(&usage.ru_utime);
+	ret->system_seconds = seconds_of(&usage.ru_stime);
+	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9;
+	ret->workers_seconds = status_cpu_children(workers, 2);
 }
 
 static int pace_used_seconds(struct daemon *d, double *ret)
@@ -55,19 +68,17 @@ static int pace_used_seconds(struct daemon *d, double *ret)
 	struct unwinder_stats unwinder;
 	struct output_state output;
 	struct source_stats source;
+	Profd__Control__Cpu cpu;
 	struct ledger ledger;
-	struct rusage usage;
-	int r;
+	int r = session_set_total(d->sessions, &ledger, &source);
 
-	r = session_set_total(d->sessions, &ledger, &source);
 	if (r)
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);
 	output_get_state(d->output, &output);
-	getrusage(RUSAGE_SELF, &usage);
-	*ret = status_cpu_seconds(&usage.ru_utime) + status_cpu_seconds(&usage.ru_stime) +
-	       status_cpu_children((pid_t[]){unwinder.loader.worker, output.symbols.worker}, 2) +
-	       (double)source.bpf_run_ns / 1e9 - (double)output.background_ns / 1e9;
+	daemon_used_cpu((pid_t[]){unwinder.loader.worker, output.symbols.worker}, &source, &cpu);
+	*ret = cpu.user_seconds + cpu.system_seconds + cpu.bpf_seconds + cpu.workers_seconds -
+	       (double)output.background_ns / 1e9;
 	return 0;
 }
 
@@ -143,23 +154,15 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }
 
-/* A recording has the rate it was made with. */
-static bool pace_may_adjust(const struct daemon *d)
+int daemon_pace(struct daemon *d, bool is_window_end)
 {
-	return !d->replay && !d->stopping;
-}
+	bool by_windows = d->config->interval_ns <= MEASURE_NS;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-int daemon_pace_at_window_end(struct daemon *d)
-{
-	if (!pace_may_adjust(d) || d->config->interval_ns > MEASURE_NS)
+	/* A recording has the rate it was made with. */
+	if (d->replay || d->stopping || by_windows != is_window_end)
 		return 0;
-	return pace_adjust(d, clock_ns(CLOCK_MONOTONIC));
-}
-
-int daemon_pace_tick(struct daemon *d, uint64_t now_ns)
-{
-	if (!pace_may_adjust(d) || d->config->interval_ns <= MEASURE_NS ||
-	    now_ns < d->pace.measured_ns + MEASURE_NS)
+	if (!by_windows && now_ns < d->pace.measured_ns + MEASURE_NS)
 		return 0;
 	return pace_adjust(d, now_ns);
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -44,34 +43,27 @@ int daemon_find_user_paths(struct daemon *d)
 	return 0;
 }
 
-/* Nobody else looks into what is a user's. 0 or negative errno: it is not there, and why. */
+/* Nobody else looks into what is a user's. */
 static int make_state_directory(const struct daemon *d, const char *path)
 {
-	if (d->options.user)
-		return user_paths_make(path);
-	return mkdir(path, 0751) < 0 && errno != EEXIST ? -errno : 0;
+	int r = d->options.user                            ? user_paths_make(path)
+		: mkdir(path, 0751) < 0 && errno != EEXIST ? -errno
+							   : 0;
+
+	return r ? daemon_refuse("cannot make the state directory %s: %s", path, strerror(-r)) : 0;
 }
 
-/* That what cannot be made is not there says less than why it cannot. */
-static const char *state_dir_error_text(int made, int error)
-{
-	return strerror(made && error == ENOENT ? -made : error);
-}
-
-/* The whole path, as clients run elsewhere, unless it is too long for a socket's address. */
+/* The whole path, as clients run elsewhere. */
 static int choose_socket_path(struct daemon *d, const char *dir)
 {
-	const size_t size = sizeof(((struct sockaddr_un *)NULL)->sun_path);
-	cleanup(freep) char *here = dir[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
-	int n = here ? asprintf(&whole, "%s/%s/control.sock", here, dir) : 0;
+	cleanup(freep) char *here = dir[0] == '/' ? strdup("") : getcwd(NULL, 0);
 
-	if (n < 0)
-		whole = NULL;
-	else if (n > 0 && (size_t)n < size)
-		d->places.socket_path = steal_ptr(&whole);
-	else if (asprintf(&d->places.socket_path, "%s/control.sock", dir) < 0)
+	if (!here || asprintf(&d->places.socket_path, "%s%s%s/control.sock", here, *here ? "/" : "",
+			      dir) < 0) {
 		d->places.socket_path = NULL;
-	return d->places.socket_path ? 0 : error_origin(-ENOMEM);
+		return error_origin(-ENOMEM);
+	}
+	return 0;
 }
 
 int daemon_choose_paths(struct daemon *d)
@@ -79,7 +71,7 @@ int daemon_choose_paths(struct daemon *d)
 	const char *path = d->config->store_path;
 	const char *given = d->options.state_directory;
 	const char *cache = d->options.cache_directory;
-	int made, r = 0;
+	int r = 0;
 
 	if (!cache && d->options.user)
 		cache = d->places.user.cache;
@@ -87,11 +79,13 @@ int daemon_choose_paths(struct daemon *d)
 		return error_origin(-ENOMEM);
 
 	if (given) {
-		made = make_state_directory(d, given);
+		r = make_state_directory(d, given);
+		if (r)
+			return r;
 		d->places.store_path = realpath(given, NULL);
 		if (!d->places.store_path)
 			return daemon_refuse("cannot use the state directory %s: %s", given,
-					     state_dir_error_text(made, errno));
+					     strerror(errno));
 	} else {
 		d->places.store_path = strdup(path);
 	}
@@ -118,12 +112,14 @@ static void give_to_group(struct daemon *d)
 
 int daemon_open_store(struct daemon *d)
 {
-	int made = make_state_directory(d, d->places.store_path);
+	int r = make_state_directory(d, d->places.store_path);
 
+	if (r)
+		return r;
 	d->places.store_fd = open(d->places.store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->places.store_fd < 0)
 		return daemon_refuse("cannot open the state directory %s: %s", d->places.store_path,
-				     state_dir_error_text(made, errno));
+				     strerror(errno));
 	if (flock(d->places.store_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
 			return daemon_refuse("another profd uses the state directory %s; stop it, "

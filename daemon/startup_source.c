@@ -55,33 +55,31 @@ static int tell_mappings(void *userdata, pid_t pid, uint64_t time_ns)
 
 static int make_shim(struct daemon *d, const struct source_options *options, bool is_idle)
 {
-	return source_shim_new(
-		&d->shim,
-		&(struct source_shim_options){
-			.source = *options,
-			.host = {.begin = tell_begin, .look = tell_mappings, .userdata = d},
-			.is_idle = is_idle,
-		});
+	struct source_shim_options made = {
+		.source = *options,
+		.host = {.begin = tell_begin, .look = tell_mappings, .userdata = d},
+		.is_idle = is_idle,
+	};
+
+	/* What the kernel's walks would need is the rings', too: each process has its own. */
+	if (is_idle)
+		made.source.memory_bytes /= IDLE_RINGS_PART;
+	else
+		made.source.memory_bytes += made.source.unwind_bytes;
+	return source_shim_new(&d->shim, &made);
 }
 
-/* What the kernel's walks would need is the rings': each process has its own. */
 static int use_shim(struct daemon *d, const struct source_options *options)
 {
-	struct source_options more = *options;
-	int r;
+	int r = make_shim(d, options, false);
 
-	more.memory_bytes += more.unwind_bytes;
-	r = make_shim(d, &more, false);
 	d->source = d->shim;
 	return r;
 }
 
 int daemon_add_idle_shim(struct daemon *d, const struct source_options *options)
 {
-	struct source_options less = *options;
-
-	less.memory_bytes /= IDLE_RINGS_PART;
-	return make_shim(d, &less, true);
+	return make_shim(d, options, true);
 }
 
 /* Perf events of the user's own processes. Where the kernel withholds them: what has libprofd. */

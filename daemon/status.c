@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -135,14 +134,8 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 		       const struct status_stats *stats)
 {
 	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
-	struct rusage usage;
 
-	profd__control__cpu__init(&m->cpu);
-	getrusage(RUSAGE_SELF, &usage);
-	m->cpu.user_seconds = status_cpu_seconds(&usage.ru_utime);
-	m->cpu.system_seconds = status_cpu_seconds(&usage.ru_stime);
-	m->cpu.bpf_seconds = (double)stats->source.bpf_run_ns / 1e9;
-	m->cpu.workers_seconds = status_cpu_children(workers, ARRAY_SIZE(workers));
+	daemon_used_cpu(workers, &stats->source, &m->cpu);
 	m->status.cpu = &m->cpu;
 	profd__control__memory__init(&m->memory);
 	m->memory.workers_bytes = process_rss_bytes(workers[0]) + process_rss_bytes(workers[1]);
@@ -151,6 +144,48 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 	m->memory.budget_bytes = d->config->memory_budget;
 	m->memory.evicted_images = stats->unwinder.tables_evicted;
 	m->status.memory = &m->memory;
+}
+
+/* Values below 8 have a bucket each; above, three bits follow the leading one. */
+static unsigned lateness_bucket(uint64_t value)
+{
+	unsigned exponent, bucket;
+
+	if (value < 8)
+		return (unsigned)value;
+	exponent = 63 - (unsigned)__builtin_clzll(value);
+	bucket = (exponent - 2) * 8 + (unsigned)(value >> (exponent - 3) & 7);
+	return bucket < LATENESS_BUCKETS ? bucket : LATENESS_BUCKETS - 1;
+}
+
+static uint64_t lateness_bucket_end(unsigned bucket)
+{
+	if (bucket < 8)
+		return bucket;
+	return ((uint64_t)(8 + bucket % 8 + 1) << (bucket / 8 - 1)) - 1;
+}
+
+void lateness_add(struct lateness *l, uint64_t late_ns)
+{
+	l->buckets[lateness_bucket(late_ns)]++;
+	l->n++;
+	if (late_ns > l->max_ns)
+		l->max_ns = late_ns;
+}
+
+uint64_t lateness_quantile(const struct lateness *l, double q)
+{
+	uint64_t wanted = (uint64_t)((double)l->n * q), sum = 0;
+
+	if (!l->n)
+		return 0;
+	for (unsigned i = 0; i < LATENESS_BUCKETS; i++) {
+		sum += l->buckets[i];
+		if (sum > wanted || sum == l->n)
+			return lateness_bucket_end(i) < l->max_ns ? lateness_bucket_end(i)
+								  : l->max_ns;
+	}
+	return l->max_ns;
 }
 
 static void fill_lateness(struct status_message *m, const struct lateness *l)

@@ -26,10 +26,9 @@
 #include "common/packet.h"
 #include "common/shim/attach.h"
 
-#define QUEUED_MAX        (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
-#define REQUESTS_PER_TURN 4
-#define PIECE_SIZE        ((size_t)64 << 10) /* of a file */
-#define PIECES_PER_TURN   8
+#define QUEUED_MAX      (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
+#define PIECE_SIZE      ((size_t)64 << 10) /* of a file */
+#define PIECES_PER_TURN 8
 /* Files that wait to be read, which are memory; one that is larger has to be the only one. */
 #define ATTACHED_MAX (UINT64_C(32) << 20)
 
@@ -39,9 +38,7 @@ struct connection {
 	int fd;
 	sd_event_source *io, *timer;
 	struct reply *reply; /* of the request in hand; owned by whoever answers it */
-	bool answered;       /* the request in hand has been */
 	bool closing;        /* nothing more is read; ends when `out` is sent */
-	bool in_turn;        /* connection_run_turn() is running: it will go on by itself */
 	uint8_t header[PACKET_HEADER_SIZE];
 	uint8_t *in; /* header and payload, once the header is known */
 	size_t in_size;
@@ -92,8 +89,6 @@ void connection_free(struct connection *c)
 
 static void connection_end(struct connection *c)
 {
-	if (c->reply)
-		c->owner->stats.abandoned++;
 	c->owner->gone(c->owner, c);
 	connection_free(c);
 }
@@ -173,18 +168,6 @@ static int connection_write_some(struct connection *c)
 	return STEP_E_WAIT;
 }
 
-void connection_attach(struct connection *c, int fd, uint64_t n_bytes)
-{
-	if (!n_bytes) {
-		close(fd);
-		return;
-	}
-	c->file = fd;
-	c->file_at = 0;
-	c->file_size = n_bytes;
-	c->owner->attached[c->peer.privileged] += n_bytes;
-}
-
 /* Whoever takes an answer reads it at their own pace: strangers keep nobody else from theirs. */
 static bool connection_over_limit(const struct connection *c, size_t size)
 {
@@ -194,10 +177,17 @@ static bool connection_over_limit(const struct connection *c, size_t size)
 	       (c->file >= 0 && attached > ATTACHED_MAX && attached != c->file_size);
 }
 
-void connection_answer(struct connection *c, uint8_t *data, size_t size)
+void connection_answer(struct connection *c, uint8_t *data, size_t size, int file, uint64_t n_bytes)
 {
 	c->reply = NULL;
-	c->answered = true;
+	if (data && n_bytes) {
+		c->file = file;
+		c->file_at = 0;
+		c->file_size = n_bytes;
+		c->owner->attached[c->peer.privileged] += n_bytes;
+	} else {
+		closep(&file);
+	}
 	if (data && connection_over_limit(c, size)) {
 		free(data);
 		connection_drop_file(c);
@@ -207,7 +197,6 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size)
 	if (!data) {
 		c->owner->stats.failed++;
 		c->closing = true;
-		connection_drop_file(c);
 	} else {
 		c->out = data;
 		c->out_size = size;
@@ -215,9 +204,7 @@ void connection_answer(struct connection *c, uint8_t *data, size_t size)
 		c->owner->queued += size;
 	}
 	connection_restart_timer(c);
-	if (c->in_turn)
-		return;
-	/* Sent at once, because the loop may end now; whatever comes of it, the turn sees again. */
+	/* Sent at once, because the loop may end now; whatever comes of it, the next turn sees. */
 	if (c->out)
 		connection_write_some(c);
 	if (sd_event_source_set_io_events(c->io, EPOLLOUT) < 0)
@@ -229,7 +216,6 @@ bool connection_send_ring(struct connection *c, const struct attach_ring *ring)
 	bool is_sent = attach_send(c->fd, ring);
 
 	c->reply = NULL;
-	c->answered = true;
 	c->closing = true;
 	if (!is_sent)
 		c->owner->stats.failed++;
@@ -267,19 +253,6 @@ static int connection_read_packet(struct connection *c, struct packet *ret)
 	}
 }
 
-/* An answer to bytes that are no request: the last one that this client gets. */
-static void answer_protocol_error(struct connection *c)
-{
-	size_t size = 0;
-	uint8_t *data = reply_pack_error(CONTROL_ERROR_USAGE,
-					 "malformed request (more than 64 KiB); use profctl",
-					 &size);
-
-	c->owner->stats.garbage++;
-	c->closing = true;
-	connection_answer(c, data, size);
-}
-
 static void request_freep(Profd__Control__Request **request)
 {
 	if (*request)
@@ -303,7 +276,10 @@ static const struct control_verb *control_find_verb(const struct control_verb *v
 	return NULL;
 }
 
-/* @reply is answered before this returns, or, if the handler has said so, later. */
+/*
+ * @reply is answered before this returns, or, if the handler has said so, later. @packet: NULL if
+ * the client sent none.
+ */
 static void connection_dispatch(struct connection *c, const struct packet *packet,
 				struct reply *reply)
 {
@@ -315,11 +291,11 @@ static void connection_dispatch(struct connection *c, const struct packet *packe
 	const struct control_verb *verb;
 	int r;
 
-	if (packet->size <= PACKET_REQUEST_MAX)
+	if (packet)
 		request = profd__control__request__unpack(NULL, packet->size, packet->payload);
 	if (!request) {
-		reply_error(reply, CONTROL_ERROR_USAGE, "malformed request; use profctl");
-		c->owner->stats.garbage++;
+		reply_error(reply, CONTROL_ERROR_USAGE,
+			    "malformed request (or more than 64 KiB); use profctl");
 		c->closing = true;
 		return;
 	}
@@ -337,7 +313,7 @@ static void connection_dispatch(struct connection *c, const struct packet *packe
 		return;
 	}
 	r = verb->handle(&call);
-	if (r != CONTROL_PENDING && !c->answered)
+	if (r != CONTROL_PENDING && c->reply)
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
 			    r < 0 ? error_describe(r) : "internal error: unanswered request");
 }
@@ -349,56 +325,31 @@ static int connection_read_request(struct connection *c)
 	int r;
 
 	r = connection_read_packet(c, &packet);
-	if (r == STEP_E_GARBAGE) {
-		answer_protocol_error(c);
-		return STEP_E_OK;
-	}
-	if (r)
+	if (r && r != STEP_E_GARBAGE)
 		return r;
 	reply = calloc(1, sizeof(*reply));
 	if (!reply)
 		return STEP_E_END;
 	reply->connection = c;
 	c->reply = reply;
-	c->answered = false;
-	connection_dispatch(c, &packet, reply);
+	connection_dispatch(c, r ? NULL : &packet, reply);
 	free(c->in);
 	c->in = NULL;
 	c->in_size = 0;
 	return STEP_E_OK;
 }
 
-/* Goes on until something must be waited for: epoll(7)'s events; -1: the connection is to end. */
-static int connection_run_steps(struct connection *c)
-{
-	for (int n = 0;; n++) {
-		int r = c->out ? connection_write_some(c) : STEP_E_OK;
-
-		if (r == STEP_E_END || (!c->out && c->closing))
-			return -1;
-		if (r == STEP_E_WAIT)
-			return EPOLLOUT;
-		if (c->reply)
-			return 0;
-		if (n == REQUESTS_PER_TURN)
-			return EPOLLIN;
-		r = connection_read_request(c);
-		if (r)
-			return r == STEP_E_END ? -1 : EPOLLIN;
-	}
-}
-
-/* False: the connection is to end. */
+/* What can be done without waiting, a request at most. False: the connection is to end. */
 static bool connection_run_turn(struct connection *c)
 {
 	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
-	int events, r;
+	int events, r = c->out || c->file >= 0 ? connection_write_some(c) : STEP_E_OK;
 
-	c->in_turn = true;
-	events = connection_run_steps(c);
-	c->in_turn = false;
-	if (events < 0)
+	if (r == STEP_E_OK && !c->closing && !c->reply)
+		r = connection_read_request(c);
+	if (r == STEP_E_END || (!c->out && c->closing))
 		return false;
+	events = c->out ? EPOLLOUT : c->reply ? 0 : EPOLLIN;
 	r = sd_event_source_set_io_events(c->io, (uint32_t)events);
 	if (r >= 0 && events == 0)
 		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);

@@ -18,6 +18,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "control.pb-c.h"
 
 struct reply; /* one request that is to be answered */
@@ -39,16 +40,15 @@ struct peer {
 			  */
 };
 
-/* As in the message. */
 enum target_kind {
-	TARGET_ALL,
-	TARGET_PID,
-	TARGET_TID,
-	TARGET_SERVICE,
-	TARGET_CGROUP,
-	TARGET_UID,
-	TARGET_COMM,
-	TARGET_CPUS,
+	TARGET_ALL = PROFD__CONTROL__TARGET_KIND__ALL,
+	TARGET_PID = PROFD__CONTROL__TARGET_KIND__PID,
+	TARGET_TID = PROFD__CONTROL__TARGET_KIND__TID,
+	TARGET_SERVICE = PROFD__CONTROL__TARGET_KIND__SERVICE,
+	TARGET_CGROUP = PROFD__CONTROL__TARGET_KIND__CGROUP,
+	TARGET_UID = PROFD__CONTROL__TARGET_KIND__UID,
+	TARGET_COMM = PROFD__CONTROL__TARGET_KIND__COMM,
+	TARGET_CPUS = PROFD__CONTROL__TARGET_KIND__CPUS,
 };
 
 /* Whether it is one process, with its children, or a thread. */
@@ -62,6 +62,7 @@ struct session_request {
 	enum target_kind target;
 	int64_t number;   /* PID, TID, UID */
 	const char *text; /* SERVICE, COMM, CGROUP, CPUS (a list such as 0-3,8) */
+	struct cpus cpus; /* CPUS: the list */
 	/* PID: opened and checked against the caller; -1 otherwise. Owned: dup it. */
 	int pidfd;
 	bool children;
@@ -171,15 +172,10 @@ struct listener_options {
 	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
 };
 
-/* What became of connections, since the start. */
+/* Connections that were dropped, since the start. */
 struct listener_stats {
-	uint64_t accepted;
-	uint64_t refused;       /* too many connections */
-	uint64_t accept_failed; /* no fds or memory: tried again 100 ms later */
-	uint64_t garbage;       /* dropped: sent what is no request */
-	uint64_t stalled;       /* dropped: did not go on sending or reading in time */
-	uint64_t failed;        /* dropped: the socket failed, or there was no memory */
-	uint64_t abandoned;     /* gone while a request was still being worked on */
+	uint64_t stalled; /* did not go on sending or reading in time */
+	uint64_t failed;  /* the socket failed, or there was no memory */
 };
 
 /*

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -22,7 +23,9 @@
 #define PER_UID_MAX      16
 #define ACCEPTS_PER_TURN 16
 #define STALL_NS         UINT64_C(10000000000)
-#define ACCEPT_RETRY_US  100000
+/* How often it may be readable without an end, which is when there are no fds or no memory. */
+#define TURNS_MAX    200u
+#define TURNS_PER_US 100000u
 
 struct listener {
 	struct connection_owner owner; /* first: connections know the listener by it */
@@ -31,33 +34,25 @@ struct listener {
 	dev_t path_dev;
 	ino_t path_ino;
 	gid_t group;
-	sd_event_source *io, *retry;
+	sd_event_source *io;
 	struct connection *connections[CLIENTS_MAX];
 	unsigned n_connections;
 };
 
-/* The supplementary groups of the peer; they can be up to 65536 (setgroups(2)). */
+/* The supplementary groups of the peer (setgroups(2)). */
 static int is_in_group(int fd, gid_t group, bool *ret)
 {
-	cleanup(freep) gid_t *groups = NULL;
-	socklen_t size = 64 * sizeof(*groups);
+	socklen_t size = NGROUPS_MAX * sizeof(gid_t);
+	cleanup(freep) gid_t *groups = malloc(size);
 
-	for (int attempt = 0; attempt < 2; attempt++) {
-		free(groups);
-		groups = malloc(size);
-		if (!groups)
-			return error_origin(-ENOMEM);
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) == 0) {
-			*ret = false;
-			for (size_t i = 0; i < size / sizeof(*groups); i++)
-				*ret |= groups[i] == group;
-			return 0;
-		}
-		/* ERANGE: the kernel has written the size that is needed. */
-		if (errno != ERANGE)
-			break;
-	}
-	return error_origin(-errno);
+	if (!groups)
+		return error_origin(-ENOMEM);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return error_origin(-errno);
+	*ret = false;
+	for (size_t i = 0; i < size / sizeof(*groups); i++)
+		*ret |= groups[i] == group;
+	return 0;
 }
 
 /*
@@ -123,7 +118,6 @@ static void listener_refuse(struct listener *l, int fd)
 	cleanup(freep) uint8_t *data = NULL;
 	size_t size = 0;
 
-	l->owner.stats.refused++;
 	data = reply_pack_error(CONTROL_ERROR_FAILED, "too many clients are connected; try again",
 				&size);
 	/* A fresh socket's buffer takes that much; if not, closing says it too. */
@@ -152,51 +146,23 @@ static void listener_admit(struct listener *l, int accepted)
 	}
 	steal_fd(&fd);
 	l->connections[l->n_connections++] = c;
-	l->owner.stats.accepted++;
-}
-
-/* Whether accept4() failed for this one connection only (accept(2), "Error handling"). */
-static bool is_client_accept_error(int err)
-{
-	return err == ECONNABORTED || err == EINTR || err == EPROTO || err == EPERM;
 }
 
 static int listener_on_connect(sd_event_source *source, int listening, uint32_t events,
 			       void *userdata)
 {
 	struct listener *l = userdata;
-	int r;
 
 	(void)source, (void)events;
 	for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
 		int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0) {
-			listener_admit(l, fd);
-			continue;
-		}
-		if (errno == EAGAIN)
+		/* Nobody more, or no fds or memory for them: then the socket stays readable. */
+		if (fd < 0)
 			return 0;
-		if (is_client_accept_error(errno))
-			continue;
-		/* No fds, no memory: the socket stays readable, so pause instead of spinning. */
-		l->owner.stats.accept_failed++;
-		r = sd_event_source_set_time_relative(l->retry, ACCEPT_RETRY_US);
-		if (r >= 0)
-			r = sd_event_source_set_enabled(l->retry, SD_EVENT_ONESHOT);
-		if (r >= 0)
-			r = sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
-		return r < 0 ? error_origin(r) : 0;
+		listener_admit(l, fd);
 	}
 	return 0;
-}
-
-static int listener_on_retry(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct listener *l = userdata;
-
-	(void)source, (void)usec;
-	return sd_event_source_set_enabled(l->io, SD_EVENT_ON);
 }
 
 /* (gid_t)-1 if there is no such group: then nobody is in it. */
@@ -241,20 +207,6 @@ static int listener_use_passed(struct listener *l, int passed)
 	return 0;
 }
 
-static int listener_add_sources(struct listener *l)
-{
-	int r;
-
-	r = sd_event_add_io(l->owner.loop, &l->io, l->fd, EPOLLIN, listener_on_connect, l);
-	if (r < 0)
-		return error_origin(r);
-	r = sd_event_add_time_relative(l->owner.loop, &l->retry, CLOCK_MONOTONIC, 0, 0,
-				       listener_on_retry, l);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
-	return r < 0 ? error_origin(r) : 0;
-}
-
 int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options)
 {
 	cleanup(listener_freep) struct listener *l = calloc(1, sizeof(*l));
@@ -278,22 +230,19 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 			     : listener_bind_socket(l, options);
 	if (r)
 		return r;
-	r = listener_add_sources(l);
+	r = sd_event_add_io(loop, &l->io, l->fd, EPOLLIN, listener_on_connect, l);
+	if (r >= 0)
+		r = sd_event_source_set_ratelimit(l->io, TURNS_PER_US, TURNS_MAX);
 	if (r < 0)
-		return r;
+		return error_origin(r);
 	*ret = steal_ptr(&l);
 	return 0;
 }
 
 int listener_hand_over(struct listener *l)
 {
-	int r;
+	int r = l->path ? 0 : sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
 
-	if (l->path)
-		return 0;
-	r = sd_event_source_set_enabled(l->retry, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(l->io, SD_EVENT_OFF);
 	return r < 0 ? error_origin(r) : 0;
 }
 
@@ -306,7 +255,6 @@ void listener_free(struct listener *l)
 	for (unsigned i = 0; i < l->n_connections; i++)
 		connection_free(l->connections[i]);
 	sd_event_source_disable_unref(l->io);
-	sd_event_source_disable_unref(l->retry);
 	/* Unless another one has put its own there meanwhile. */
 	if (l->path && lstat(l->path, &st) == 0 && st.st_dev == l->path_dev &&
 	    st.st_ino == l->path_ino)

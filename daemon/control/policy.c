@@ -58,7 +58,7 @@ static bool policy_is_owned_by_peer(const struct peer *peer, const struct proc_s
 
 /* *ret_pidfd: the process; as it is for a thread, and on errors. */
 static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, bool is_thread,
-				int *ret_pidfd, struct request_message *message)
+				int *ret_pidfd, struct source_message *message)
 {
 	const char *what = is_thread ? "thread" : "process";
 	pid_t tgid = id;
@@ -72,9 +72,9 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 	if (r == 0 && is_thread)
 		tgid = ids.tgid;
 	if (r == 0 && ids.tgid != tgid)
-		return request_say(message, CONTROL_ERROR_FAILED,
-				   "%d is a thread of process %d, not a process; use -t %d", id,
-				   ids.tgid, id);
+		return source_refuse(message, CONTROL_ERROR_FAILED,
+				     "%d is a thread of process %d, not a process; use -t %d", id,
+				     ids.tgid, id);
 	if (r == 0) {
 		pidfd = (int)syscall(SYS_pidfd_open, tgid, 0);
 		if (pidfd < 0 && errno != ESRCH && errno != EINVAL)
@@ -85,9 +85,9 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 	if (r < 0)
 		return r;
 	if (r || ids.tgid != tgid || !pidfd_is_alive(pidfd))
-		return request_say(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
+		return source_refuse(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
 	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
-		return request_say(
+		return source_refuse(
 			message, CONTROL_ERROR_DENIED,
 			"%s %d does not run as your user only; only root and members of the profd "
 			"group may profile it",
@@ -98,27 +98,27 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 }
 
 /* A period is a rate in disguise: only for clocks it is known how fast the events come. */
-static int policy_check_rate(const struct session_request *request, struct request_message *message)
+static int policy_check_rate(const struct session_request *request, struct source_message *message)
 {
 	bool is_clock = request->event && (strncmp(request->event, "cpu-clock", 9) == 0 ||
 					   strncmp(request->event, "task-clock", 10) == 0);
 
 	if (!request->is_period && request->rate > POLICY_HZ_MAX)
-		return request_say(message, CONTROL_ERROR_DENIED,
-				   "without privileges, at most %d Hz", POLICY_HZ_MAX);
+		return source_refuse(message, CONTROL_ERROR_DENIED,
+				     "without privileges, at most %d Hz", POLICY_HZ_MAX);
 	if (request->is_period && !is_clock)
-		return request_say(message, CONTROL_ERROR_DENIED,
-				   "without privileges, only cpu-clock and task-clock can have a "
-				   "period; use -F");
+		return source_refuse(message, CONTROL_ERROR_DENIED,
+				     "without privileges, only cpu-clock and task-clock can have a "
+				     "period; use -F");
 	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
-		return request_say(message, CONTROL_ERROR_DENIED,
-				   "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
-				   1000000000 / POLICY_HZ_MAX);
+		return source_refuse(message, CONTROL_ERROR_DENIED,
+				     "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
+				     1000000000 / POLICY_HZ_MAX);
 	return 0;
 }
 
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
-		       struct session_request *request, struct request_message *message)
+		       struct session_request *request, struct source_message *message)
 {
 	bool is_process = request->target == TARGET_PID || request->target == TARGET_TID;
 	int r;
@@ -126,13 +126,13 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 	request->owner = peer->uid;
 	if (!peer->privileged) {
 		if (!is_process)
-			return request_say(
+			return source_refuse(
 				message, CONTROL_ERROR_DENIED,
 				"without privileges, only your own processes and threads");
 		if (n_sessions >= POLICY_SESSIONS_MAX)
-			return request_say(message, CONTROL_ERROR_DENIED,
-					   "you have %u sessions of at most %d; stop one first",
-					   n_sessions, POLICY_SESSIONS_MAX);
+			return source_refuse(message, CONTROL_ERROR_DENIED,
+					     "you have %u sessions of at most %d; stop one first",
+					     n_sessions, POLICY_SESSIONS_MAX);
 		r = policy_check_rate(request, message);
 		if (r)
 			return r;
@@ -145,26 +145,26 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 }
 
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
-			struct request_message *message)
+			struct source_message *message)
 {
 	const struct peer alone = {.uid = peer->uid, .gid = peer->gid, .pid = peer->pid};
 
 	/* socket(7): a peer of a namespace that is none of ours has no number here. */
 	if (peer->pid <= 0)
-		return request_say(message, CONTROL_ERROR_FAILED,
-				   "the process cannot be seen from here");
+		return source_refuse(message, CONTROL_ERROR_FAILED,
+				     "the process cannot be seen from here");
 	return policy_check_process(&alone, proc_fd, peer->pid, false, ret_pidfd, message);
 }
 
 int policy_check_collect(const struct peer *peer, int proc_fd,
-			 const struct collect_request *request, struct request_message *message)
+			 const struct collect_request *request, struct source_message *message)
 {
 	cleanup(closep) int pidfd = -1;
 
 	if (peer->privileged || request->session)
 		return 0;
 	if (!request->pid)
-		return request_say(
+		return source_refuse(
 			message, CONTROL_ERROR_DENIED,
 			"without privileges, only -p with a process of your own, or --session with "
 			"yours");

@@ -25,14 +25,14 @@ bool pidfd_is_alive(int pidfd);
  * see, sets its owner and, for a PID, its pidfd. @proc_fd: /proc.
  */
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
-		       struct session_request *request, struct request_message *message);
+		       struct session_request *request, struct source_message *message);
 
 /*
  * Whether @peer may ask for this: without privileges for a session, whose owner the operation
  * looks at, or for a living process of its own.
  */
 int policy_check_collect(const struct peer *peer, int proc_fd,
-			 const struct collect_request *request, struct request_message *message);
+			 const struct collect_request *request, struct source_message *message);
 
 /*
  * Whether @peer itself may have a ring: it must run as its uid alone, whoever that is, so that what
@@ -40,6 +40,6 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
  * connection of one that is gone could pass for another of the same user; nobody is betrayed.)
  */
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
-			struct request_message *message);
+			struct source_message *message);
 
 #endif

@@ -58,22 +58,21 @@ uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret
 static void reply_send_file(struct reply *reply, const Profd__Control__Response *response, int fd,
 			    uint64_t n_bytes)
 {
-	cleanup(closep) int file = fd;
 	struct connection *connection = reply->connection;
 	uint8_t *data = NULL;
 	size_t size = 0;
 
 	free(reply);
-	if (!connection)
+	if (!connection) {
+		closep(&fd);
 		return;
+	}
 	if (profd__control__response__get_packed_size(response) > PACKET_RESPONSE_MAX)
 		data = reply_pack_error(CONTROL_ERROR_FAILED,
 					"the reply is too long; use a smaller range", &size);
 	else
 		data = reply_pack(response, &size);
-	if (file >= 0 && data)
-		connection_attach(connection, steal_fd(&file), n_bytes);
-	connection_answer(connection, data, size);
+	connection_answer(connection, data, size, fd, n_bytes);
 }
 
 void reply_send(struct reply *reply, Profd__Control__Response__ResultCase which, const void *result)

@@ -9,7 +9,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,96 +28,85 @@
 #define PERIOD_MIN       100 /* events; less would be nothing but interrupts */
 #define DURATION_MAX_NS  (UINT64_C(36500) * 86400 * 1000000000)
 
-int request_say(struct request_message *why, int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why->text, sizeof(why->text), format, args);
-	va_end(args);
-	return error;
-}
-
 /* Texts come from strangers and go to logs and terminals: no control characters. */
 static int request_check_text(const char *what, const char *text, size_t max,
-			      struct request_message *message)
+			      struct source_message *message)
 {
 	size_t length = strlen(text);
 
 	if (length == 0)
-		return request_say(message, CONTROL_ERROR_USAGE, "%s is missing", what);
+		return source_refuse(message, CONTROL_ERROR_USAGE, "%s is missing", what);
 	if (length > max)
-		return request_say(message, CONTROL_ERROR_USAGE, "%s is longer than %zu bytes",
-				   what, max);
+		return source_refuse(message, CONTROL_ERROR_USAGE, "%s is longer than %zu bytes",
+				     what, max);
 	for (const char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			return request_say(message, CONTROL_ERROR_USAGE,
-					   "%s has a control character", what);
+			return source_refuse(message, CONTROL_ERROR_USAGE,
+					     "%s has a control character", what);
 	return 0;
 }
 
 static int request_check_name(const char *what, const char *text, const char *others, size_t max,
-			      struct request_message *message)
+			      struct source_message *message)
 {
 	int r = request_check_text(what, text, max, message);
 
 	for (const char *c = text; !r && *c; c++)
 		if (!isascii((unsigned char)*c) ||
 		    (!isalnum((unsigned char)*c) && !strchr(others, *c)))
-			r = request_say(message, CONTROL_ERROR_USAGE,
-					"%s may only have letters, digits and %s", what, others);
+			r = source_refuse(message, CONTROL_ERROR_USAGE,
+					  "%s may only have letters, digits and %s", what, others);
 	return r;
 }
 
-static int request_check_cpus(const char *text, struct request_message *message)
+static int request_read_cpus(const char *text, struct cpus *ret, struct source_message *message)
 {
 	int r = request_check_text("the CPU list", text, CPUS_MAX_SIZE, message);
-	struct cpus cpus;
 
-	if (!r && (cpus_parse((const uint8_t *)text, strlen(text), &cpus) || !cpus.n))
-		r = request_say(message, CONTROL_ERROR_USAGE, "the CPU list must be like 0-3,8");
+	if (!r && (cpus_parse((const uint8_t *)text, strlen(text), ret) || !ret->n))
+		r = source_refuse(message, CONTROL_ERROR_USAGE, "the CPU list must be like 0-3,8");
 	return r;
 }
 
-static int request_check_cgroup(const char *text, struct request_message *message)
+static int request_check_cgroup(const char *text, struct source_message *message)
 {
 	int r = request_check_text("the cgroup", text, CGROUP_MAX_SIZE, message);
 
 	if (r)
 		return r;
 	if (text[0] != '/')
-		return request_say(message, CONTROL_ERROR_USAGE,
-				   "the cgroup must begin with /, as in /proc/PID/cgroup");
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the cgroup must begin with /, as in /proc/PID/cgroup");
 	for (const char *c = strstr(text, "/.."); c; c = strstr(c + 1, "/.."))
 		if (c[3] == '/' || c[3] == '\0')
-			return request_say(message, CONTROL_ERROR_USAGE,
-					   "the cgroup may not have .. in it");
+			return source_refuse(message, CONTROL_ERROR_USAGE,
+					     "the cgroup may not have .. in it");
 	return 0;
 }
 
-static int request_check_pid(int64_t pid, struct request_message *message)
+static int request_check_pid(int64_t pid, struct source_message *message)
 {
 	if (pid < 1 || pid > INT32_MAX)
-		return request_say(message, CONTROL_ERROR_USAGE, "%" PRId64 " is not a process id",
-				   pid);
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "%" PRId64 " is not a process id", pid);
 	return 0;
 }
 
-static int request_check_id(uint64_t session, struct request_message *message)
+static int request_check_id(uint64_t session, struct source_message *message)
 {
-	return session ? 0 : request_say(message, CONTROL_ERROR_USAGE, "session ids start at s1");
+	return session ? 0 : source_refuse(message, CONTROL_ERROR_USAGE, "session ids start at s1");
 }
 
-static int request_check_range(uint64_t since_ns, uint64_t until_ns,
-			       struct request_message *message)
+static int request_check_range(uint64_t since_ns, uint64_t until_ns, struct source_message *message)
 {
 	if (until_ns && until_ns < since_ns)
-		return request_say(message, CONTROL_ERROR_USAGE, "the range ends before it begins");
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the range ends before it begins");
 	return 0;
 }
 
 /* nginx is nginx.service. */
-static int request_check_service(char **name, struct request_message *message)
+static int request_check_service(char **name, struct source_message *message)
 {
 	char *unit;
 
@@ -131,64 +119,59 @@ static int request_check_service(char **name, struct request_message *message)
 	return request_check_text("the service", *name, SERVICE_MAX_SIZE, message);
 }
 
-_Static_assert((int)TARGET_CPUS == (int)PROFD__CONTROL__TARGET_KIND__CPUS &&
-		       (int)TARGET_COMM == (int)PROFD__CONTROL__TARGET_KIND__COMM &&
-		       (int)TARGET_UID == (int)PROFD__CONTROL__TARGET_KIND__UID,
-	       "targets have the same numbers in both");
-
 static int request_read_target(Profd__Control__Start *start, struct session_request *ret,
-			       struct request_message *message)
+			       struct source_message *message)
 {
 	ret->target = (enum target_kind)start->target;
-	switch (start->target) {
-	case PROFD__CONTROL__TARGET_KIND__ALL:
+	switch (ret->target) {
+	case TARGET_ALL:
 		return 0;
-	case PROFD__CONTROL__TARGET_KIND__PID:
-	case PROFD__CONTROL__TARGET_KIND__TID:
+	case TARGET_PID:
+	case TARGET_TID:
 		return request_check_pid(start->number, message);
-	case PROFD__CONTROL__TARGET_KIND__UID:
+	case TARGET_UID:
 		/* (uid_t)-1 means "no user" (setreuid(2)). */
 		if (start->number < 0 || start->number >= UINT32_MAX)
-			return request_say(message, CONTROL_ERROR_USAGE,
-					   "%" PRId64 " is not a user id", start->number);
+			return source_refuse(message, CONTROL_ERROR_USAGE,
+					     "%" PRId64 " is not a user id", start->number);
 		return 0;
-	case PROFD__CONTROL__TARGET_KIND__SERVICE:
+	case TARGET_SERVICE:
 		return request_check_service(&start->text, message);
-	case PROFD__CONTROL__TARGET_KIND__CGROUP:
+	case TARGET_CGROUP:
 		return request_check_cgroup(start->text, message);
-	case PROFD__CONTROL__TARGET_KIND__COMM:
+	case TARGET_COMM:
 		return request_check_text("the program name", start->text, COMM_MAX_SIZE, message);
-	case PROFD__CONTROL__TARGET_KIND__CPUS:
-		return request_check_cpus(start->text, message);
+	case TARGET_CPUS:
+		return request_read_cpus(start->text, &ret->cpus, message);
 	default:
-		return request_say(message, CONTROL_ERROR_USAGE,
-				   "this profd does not know that kind of target");
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "this profd does not know that kind of target");
 	}
 }
 
 static int request_read_formats(const Profd__Control__Start *start, unsigned *ret,
-				struct request_message *message)
+				struct source_message *message)
 {
 	*ret = 0;
 	for (size_t i = 0; i < start->n_formats; i++) {
 		if ((unsigned)start->formats[i] >= N_CONTENTS_WINDOWS)
-			return request_say(message, CONTROL_ERROR_USAGE,
-					   "this profd does not know that format");
+			return source_refuse(message, CONTROL_ERROR_USAGE,
+					     "this profd does not know that format");
 		*ret |= 1u << start->formats[i];
 	}
 	return 0;
 }
 
-static int request_check_start(const Profd__Control__Start *start, struct request_message *message)
+static int request_check_start(const Profd__Control__Start *start, struct source_message *message)
 {
 	int r;
 
 	if (!start->is_period && start->rate > RATE_HZ_MAX)
-		return request_say(message, CONTROL_ERROR_USAGE, "the frequency must be 1 to %d Hz",
-				   RATE_HZ_MAX);
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
 	if (start->is_period && (start->rate < PERIOD_MIN || start->rate > INT64_MAX))
-		return request_say(message, CONTROL_ERROR_USAGE,
-				   "the period must be at least %d events", PERIOD_MIN);
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the period must be at least %d events", PERIOD_MIN);
 	r = *start->event
 		    ? request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message)
 		    : 0;
@@ -198,19 +181,19 @@ static int request_check_start(const Profd__Control__Start *start, struct reques
 	if (r)
 		return r;
 	if (*start->name == '-' || *start->name == '.')
-		return request_say(message, CONTROL_ERROR_USAGE,
-				   "the session's name may not begin with - or .");
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the session's name may not begin with - or .");
 	if (start->duration_ns > DURATION_MAX_NS)
-		return request_say(message, CONTROL_ERROR_USAGE,
-				   "the duration is longer than a hundred years");
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the duration is longer than a hundred years");
 	if (start->live && start->n_formats)
-		return request_say(message, CONTROL_ERROR_USAGE,
-				   "a live session writes no files, so it has no formats");
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "a live session writes no files, so it has no formats");
 	return 0;
 }
 
 int request_read_start(Profd__Control__Start *start, struct session_request *ret,
-		       struct request_message *why)
+		       struct source_message *why)
 {
 	struct session_request request = {.pidfd = -1};
 	int r;
@@ -237,7 +220,7 @@ int request_read_start(Profd__Control__Start *start, struct session_request *ret
 	return 0;
 }
 
-int request_check_stop(const Profd__Control__Stop *stop, struct request_message *why)
+int request_check_stop(const Profd__Control__Stop *stop, struct source_message *why)
 {
 	switch (stop->which_case) {
 	case PROFD__CONTROL__STOP__WHICH_ID:
@@ -247,11 +230,11 @@ int request_check_stop(const Profd__Control__Stop *stop, struct request_message 
 	case PROFD__CONTROL__STOP__WHICH_ALL:
 		return 0;
 	default:
-		return request_say(why, CONTROL_ERROR_USAGE, "nothing to stop");
+		return source_refuse(why, CONTROL_ERROR_USAGE, "nothing to stop");
 	}
 }
 
-int request_check_list(Profd__Control__List *list, struct request_message *why)
+int request_check_list(Profd__Control__List *list, struct source_message *why)
 {
 	int r = request_check_range(list->since_ns, list->until_ns, why);
 
@@ -259,7 +242,7 @@ int request_check_list(Profd__Control__List *list, struct request_message *why)
 }
 
 int request_read_collect(Profd__Control__Collect *collect, struct collect_request *ret,
-			 struct request_message *why)
+			 struct source_message *why)
 {
 	struct collect_request request = {
 		.since_ns = collect->since_ns,
@@ -271,8 +254,8 @@ int request_read_collect(Profd__Control__Collect *collect, struct collect_reques
 
 	if (!r && collect->take &&
 	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
-		r = request_say(why, CONTROL_ERROR_USAGE,
-				"only a session's open window can be taken");
+		r = source_refuse(why, CONTROL_ERROR_USAGE,
+				  "only a session's open window can be taken");
 	if (r)
 		return r;
 	switch (collect->which_case) {
@@ -296,7 +279,7 @@ int request_read_collect(Profd__Control__Collect *collect, struct collect_reques
 	return r;
 }
 
-int request_refuse(const struct control_call *call, int error, const struct request_message *why)
+int request_refuse(const struct control_call *call, int error, const struct source_message *why)
 {
 	if (error < 0)
 		return error;

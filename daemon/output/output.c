@@ -2,7 +2,8 @@
 /*
  * Two lists under one lock: requests, which the thread waits for on a condition variable, and
  * results, which the main thread waits for on an eventfd. Requests that are waiting, in work or
- * answered but not taken count together against one bound, so that neither list grows.
+ * answered but not taken count together against one bound, which windows alone may pass: those are
+ * as many as the main thread has memory for.
  */
 #include "daemon/output/output.h"
 
@@ -386,7 +387,7 @@ int output_submit(struct output *o, const struct output_request *request)
 		return error_origin(-ENOMEM);
 	job->result->request = request->cookie;
 	pthread_mutex_lock(&o->lock);
-	if (o->n_jobs < REQUESTS_MAX) {
+	if (o->n_jobs < REQUESTS_MAX || request->task == OUTPUT_WRITE) {
 		job->request = *request;
 		job->request.what.service = job->service;
 		job_queue_push(&o->requests, steal_ptr(&job));

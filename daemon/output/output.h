@@ -4,8 +4,7 @@
 
 /*
  * The output thread: takes snapshots, symbolizes, encodes, writes to the store, and reports back.
- * It shares nothing with the main thread but the two queues behind these functions. The queue is
- * short on purpose: the main thread keeps counting into the open window while output is busy.
+ * It shares nothing with the main thread but the two queues behind these functions.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@
 
 enum {
 	OUTPUT_E_OK,
-	OUTPUT_E_BUSY, /* the queue is full: keep the window open */
+	OUTPUT_E_BUSY, /* too much is asked for at once; never of OUTPUT_WRITE */
 };
 
 struct output_options {

@@ -1,9 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A flush counts what it waits for, and ends when that is nothing any more. Snapshots go to the
- * output thread in order; those it has no room for are a list here, tried again at each result and
- * tick.
- */
 #include "daemon/session/flush.h"
 
 #include <errno.h>
@@ -55,6 +50,25 @@ void flush_release(struct flush *flush)
 	free(flush);
 }
 
+int flush_item_submit(const struct flush_item *item, struct output *output,
+		      struct output_request *request)
+{
+	cleanup(freep) struct flush_item *cookie = malloc(sizeof(*cookie));
+	int r;
+
+	if (!cookie)
+		return error_origin(-ENOMEM);
+	*cookie = *item;
+	request->cookie = cookie;
+	r = output_submit(output, request);
+	if (r)
+		return r;
+	steal_ptr(&cookie);
+	if (item->flush)
+		item->flush->n_pending++;
+	return OUTPUT_E_OK;
+}
+
 int flush_item_finish(struct flush_item *item, struct output_result *result)
 {
 	int r = 0;
@@ -74,49 +88,4 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	}
 	free(item);
 	return r;
-}
-
-void flusher_deinit(struct flusher *f)
-{
-	struct flush_item *item;
-
-	while ((item = f->first)) {
-		f->first = item->next;
-		snapshot_free(item->snapshot);
-		free(item);
-	}
-}
-
-void flusher_retry(struct flusher *f)
-{
-	while (f->first) {
-		const struct output_request request = {.task = OUTPUT_WRITE,
-						       .cookie = f->first,
-						       .snapshot = f->first->snapshot};
-		struct flush_item *next = f->first->next;
-
-		if (output_submit(f->output, &request) != OUTPUT_E_OK)
-			return;
-		f->first = next;
-	}
-}
-
-int flusher_submit(struct flusher *f, const struct flush_item *submitted)
-{
-	struct flush_item *item = malloc(sizeof(*item));
-
-	if (!item) {
-		snapshot_free(submitted->snapshot);
-		return error_origin(-ENOMEM);
-	}
-	*item = *submitted;
-	if (item->flush)
-		item->flush->n_pending++;
-	if (f->first)
-		f->last->next = item;
-	else
-		f->first = item;
-	f->last = item;
-	flusher_retry(f);
-	return 0;
 }

@@ -5,7 +5,6 @@
 /*
  * Between closing a window and its files being durable lies the output thread. A flush stands for
  * somebody who waits for one or several windows: it ends when the last of them is written.
- * Snapshots that the output's short queue has no room for wait here, in order.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,26 +45,19 @@ void flush_release(struct flush *flush);
 
 /* The cookie of a request to the output thread. */
 struct flush_item {
-	struct flush_item *next;   /* in a flusher */
-	struct snapshot *snapshot; /* the same */
-	struct session *session;   /* NULL: an epoch or a listing */
-	struct flush *flush;       /* held, or NULL */
-	unsigned attachment;       /* of the session, when the window was closed */
+	struct session *session; /* NULL: an epoch or a listing */
+	struct flush *flush;     /* held, or NULL */
+	unsigned attachment;     /* of the session, when the window was closed */
 	struct window_closing closing;
 };
 
-struct flusher {
-	struct output *output;           /* borrowed */
-	struct flush_item *first, *last; /* they wait for room in the queue */
-};
-
-void flusher_deinit(struct flusher *f);
-
-/* Hands a copy of @submitted, with its snapshot, to the output thread, now or when there is room.
+/*
+ * Hands @request to the output thread, its cookie being a copy of @item, whose flush it holds.
+ * Returns OUTPUT_E_* or negative errno; unless that is OUTPUT_E_OK, the snapshot stays the
+ * caller's.
  */
-int flusher_submit(struct flusher *f, const struct flush_item *submitted);
-/* Tries again what waits. */
-void flusher_retry(struct flusher *f);
+int flush_item_submit(const struct flush_item *item, struct output *output,
+		      struct output_request *request);
 /* Gives what came of it to the flush that waits for it. The caller still frees @result. */
 int flush_item_finish(struct flush_item *item, struct output_result *result);
 

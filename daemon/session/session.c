@@ -35,16 +35,12 @@ int session_new(struct session **ret, uint64_t id, const struct session_request 
 	s->target.kind = request->target;
 	s->target.number = request->number;
 	s->target.children = request->children;
+	s->target.cpus = request->cpus;
 	if (request->text) {
 		s->target.text = strdup(request->text);
 		if (!s->target.text)
 			return error_origin(-ENOMEM);
 	}
-	if (request->target == TARGET_CPUS &&
-	    (!request->text ||
-	     cpus_parse((const uint8_t *)request->text, strlen(request->text), &s->target.cpus) ||
-	     !s->target.cpus.n))
-		return SESSION_E_TARGET;
 	*ret = steal_ptr(&s);
 	return SESSION_E_OK;
 }

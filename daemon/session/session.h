@@ -117,12 +117,11 @@ struct session {
 
 enum {
 	SESSION_E_OK,
-	SESSION_E_FULL,   /* the window is full: close it, then add again */
-	SESSION_E_EMPTY,  /* no sample since the window was opened */
-	SESSION_E_TARGET, /* the target's text cannot be read */
+	SESSION_E_FULL,  /* the window is full: close it, then add again */
+	SESSION_E_EMPTY, /* no sample since the window was opened */
 };
 
-/* Takes the target from @request; the rest is the caller's to fill. */
+/* Takes the target from @request; the rest is the caller's to fill. 0 or negative errno. */
 int session_new(struct session **ret, uint64_t id, const struct session_request *request);
 void session_free(struct session *s);
 DEFINE_CLEANUP(struct session *, session_free)

@@ -30,7 +30,7 @@ int session_set_new(struct session_set **ret, struct source *source,
 	set->processes = processes;
 	set->proc_fd = proc_fd;
 	set->next_id = next_id;
-	set->flusher.output = output;
+	set->output = output;
 	session_samplers_observe(set);
 	*ret = set;
 	return 0;
@@ -44,16 +44,15 @@ void session_set_free(struct session_set *set)
 	for (size_t i = 0; i < set->n_sessions; i++)
 		session_free(set->sessions[i]);
 	free(set->sessions);
-	flusher_deinit(&set->flusher);
 	free(set);
 }
 
 int session_set_add(struct session_set *set, struct session *s)
 {
-	int r = room_make(&set->sessions, &set->capacity, set->n_sessions + 1, sizeof(s));
+	int r = room_append(&set->sessions, &set->capacity, &set->n_sessions, s);
 
-	if (!r)
-		set->sessions[set->n_sessions++] = s;
+	if (r)
+		session_free(s);
 	return r;
 }
 
@@ -174,7 +173,7 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 	return is_counted ? process_table_see_sample(set->processes, p, sample) : 0;
 }
 
-int session_set_take_result(struct session_set *set, struct output_result *result)
+int session_set_take_result(struct output_result *result)
 {
 	struct flush_item *item = result->request;
 	cleanup(freep) struct flush **waiting = NULL;
@@ -206,7 +205,6 @@ int session_set_take_result(struct session_set *set, struct output_result *resul
 		flush_release(waiting[n_waiting]);
 	}
 	output_result_free(result);
-	flusher_retry(&set->flusher);
 	return r;
 }
 
@@ -256,7 +254,6 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		return r;
 	session_samplers_follow(set);
 	forget_ended(set);
-	flusher_retry(&set->flusher);
 	r = set->error;
 	set->error = 0;
 	return r;

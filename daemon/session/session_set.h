@@ -41,6 +41,7 @@ struct session_set {
 	/* All pointers here are borrowed, and outlive the set. */
 	struct source *source;
 	struct process_table *processes;
+	struct output *output;
 	struct recorder *recorder; /* is told of samplers; or NULL */
 	int proc_fd;
 	/*
@@ -54,7 +55,6 @@ struct session_set {
 
 	struct session **sessions;
 	size_t n_sessions, capacity;
-	struct flusher flusher; /* its list: closed windows that wait for their turn */
 	uint64_t next_id;
 	unsigned halvings; /* of all rates */
 	bool in_trouble;   /* the system session is off, though it is wanted */
@@ -111,8 +111,8 @@ void session_set_remove(struct session_set *set, struct session *s);
 /* One sample from the source. Returns 0 or negative errno. */
 int session_set_route(struct session_set *set, const struct sample *sample);
 /* What the output thread reports. Frees @result. */
-int session_set_take_result(struct session_set *set, struct output_result *result);
-/* Once a second: ends what is due, forgets the dead, tries again what waits or was refused. */
+int session_set_take_result(struct output_result *result);
+/* Once a second: ends what is due, forgets the dead, tries again what was refused. */
 int session_set_tick(struct session_set *set, uint64_t now_ns);
 /* The wall clock reached a window's end. */
 int session_set_close_windows(struct session_set *set);

@@ -45,7 +45,7 @@ static inline void session_end(struct session *s)
 	session_settle(s);
 }
 
-/* @s is the set's from now on, unless there is no memory. Returns 0 or negative errno. */
+/* @s is taken over, also if that fails. Returns 0 or negative errno. */
 int session_set_add(struct session_set *set, struct session *s);
 size_t session_set_count_running(const struct session_set *set);
 

@@ -163,10 +163,6 @@ static int prepare_session(struct session **ret, struct session_set *set, const 
 	cleanup(session_freep) struct session *s = NULL;
 	int r = session_new(&s, set->next_id, request);
 
-	if (r == SESSION_E_TARGET)
-		return source_refuse(message, SESSION_START_E_REFUSED,
-				     "cannot read the CPU list \"%s\"",
-				     request->text ? request->text : "");
 	if (!r)
 		r = apply_start_request(s, &set->defaults, peer, request, message);
 	if (!r)

@@ -44,33 +44,32 @@ static int open_window(const struct session_set *set, struct session *s,
 	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set), ledger);
 }
 
-static int complete_process(void *userdata, struct process *p)
-{
-	return process_table_complete(userdata, p);
-}
-
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
 static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
 			struct flush *flush)
 {
 	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
+	struct output_request request = {.task = OUTPUT_WRITE};
 	struct moment end = moment_now();
 	int r;
 
 	if (!s->window)
 		return 0;
-	r = window_each_process(s->window, complete_process, set->processes);
+	r = window_complete(s->window, set->processes);
 	if (r)
 		return r;
-	r = session_close_window(s, &end, ledger, &item.snapshot, &item.closing);
+	r = session_close_window(s, &end, ledger, &request.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
-		session_push_snapshot(s, item.snapshot);
+		session_push_snapshot(s, request.snapshot);
 		return 0;
 	}
 	s->n_in_flight++;
-	return flusher_submit(&set->flusher, &item);
+	r = flush_item_submit(&item, set->output, &request);
+	if (r)
+		snapshot_free(request.snapshot);
+	return r;
 }
 
 int session_set_copy_window(struct session_set *set, struct session *s,
@@ -83,7 +82,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	*ret = NULL;
 	if (!s->window)
 		return 0;
-	r = window_each_process(s->window, complete_process, set->processes);
+	r = window_complete(s->window, set->processes);
 	if (!r)
 		r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
@@ -92,24 +91,17 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	return r < 0 ? r : 0;
 }
 
-/* An empty one goes on, so that its time and its losses are the next one's. */
-static int close_live_window(struct session_set *set, struct session *s)
-{
-	int r = session_set_drain(set);
-
-	if (r)
-		return r;
-	/* What came made it full, and there is another one already. */
-	if (s->untaken.n || !window_count(s->window))
-		return 0;
-	return session_windows_next(set, s, NULL);
-}
-
 int session_set_take_window(struct session_set *set, struct session *s, struct snapshot **ret,
 			    bool *ret_more)
 {
-	int r = s->window && !s->untaken.n ? close_live_window(set, s) : 0;
+	int r = s->window && !s->untaken.n ? session_set_drain(set) : 0;
 
+	/*
+	 * What came may have made it full, and there is another one already. An empty one goes on,
+	 * so that its time and its losses are the next one's.
+	 */
+	if (!r && s->window && !s->untaken.n && window_count(s->window))
+		r = session_windows_next(set, s, NULL);
 	if (r)
 		return r;
 	*ret = session_pop_snapshot(s);

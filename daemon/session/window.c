@@ -166,19 +166,15 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 	return 0;
 }
 
-int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
-			void *userdata)
+int window_complete(struct window *w, struct process_table *processes)
 {
 	struct window_member *m, *next;
 	int r = 0;
 
-	HASH_ITER (hh, w->members, m, next) {
-		if (m->process)
-			r = fn(userdata, m->process);
-		if (r)
-			return r;
-	}
-	return 0;
+	HASH_ITER (hh, w->members, m, next)
+		if (m->process && !r)
+			r = process_table_complete(processes, m->process);
+	return r;
 }
 
 /* What is known of @m, which keeps it. */

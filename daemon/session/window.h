@@ -54,9 +54,8 @@ void window_stack_counts(const struct aggregate *aggregate, struct stack_counts 
  */
 int window_restore(struct window *w, struct snapshot *snapshot,
 		   const struct window_closing *closing, struct stack_counts *ret_dropped);
-/* Calls @fn for each process that it has samples of; a nonzero return ends that and is returned. */
-int window_each_process(struct window *w, int (*fn)(void *userdata, struct process *p),
-			void *userdata);
+/* Has @processes complete what is known of those that it counts. Returns 0 or negative errno. */
+int window_complete(struct window *w, struct process_table *processes);
 /* Moves aggregate, processes, times and the ledger line into @snapshot. */
 int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
 		struct snapshot *snapshot, struct window_closing *ret_closing);

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct collect_request collect;
 	struct session_request start;
-	struct request_message why;
+	struct source_message why;
 	Profd__Control__Request *request;
 
 	request = profd__control__request__unpack(NULL, size, data);

@@ -289,7 +289,7 @@ static void take_results(struct day *d, unsigned n)
 			must(-result->error, "write");
 			for (char **path = result->paths; path && *path; path++)
 				look_at_file(d, *path);
-			must(session_set_take_result(d->set, result), "result");
+			must(session_set_take_result(result), "result");
 		}
 	}
 }

@@ -56,7 +56,7 @@ static inline int verb_start(const struct control_call *call)
 {
 	struct session_request request = {.pidfd = -1};
 	struct world *w = call->userdata;
-	struct request_message why;
+	struct source_message why;
 	int r = request_read_start(call->message, &request, &why);
 
 	if (!r)
@@ -157,7 +157,7 @@ static inline int verb_collect(const struct control_call *call)
 {
 	struct world *w = call->userdata;
 	struct collect_request request;
-	struct request_message why;
+	struct source_message why;
 	struct collected collected = {.bytes = w->config_size, .samples = 7};
 	int r = request_read_collect(call->message, &request, &why);
 	FILE *out;
@@ -181,7 +181,7 @@ static inline int verb_collect(const struct control_call *call)
 static inline int verb_attach_shim(const struct control_call *call)
 {
 	struct world *w = call->userdata;
-	struct request_message why;
+	struct source_message why;
 	struct ring_reader *reader;
 	int pidfd, r;
 

@@ -89,7 +89,7 @@ static int teardown(void **state)
 
 static int check(struct fake *f, struct session_request *r)
 {
-	struct request_message why = {""};
+	struct source_message why = {""};
 	int outcome = policy_check_start(&f->peer, f->proc.fd, 0, r, &why);
 
 	closep(&r->pidfd);
@@ -129,7 +129,7 @@ static void test_who_may_collect(void **state)
 	struct fake *f = *state;
 	struct collect_request own = {.pid = f->child}, session = {.session = 1}, all = {0},
 			       service = {.service = "a.service"};
-	struct request_message why;
+	struct source_message why;
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why), 0);
@@ -170,7 +170,7 @@ static void test_real_proc(void **state)
 {
 	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct session_request r = {.target = TARGET_PID, .number = getpid(), .pidfd = -1};
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	assert_int_equal(policy_check_start(&root, proc_fd, 1000, &r, &why), 0);

@@ -26,7 +26,7 @@ static void request_free(struct request *r)
 DEFINE_CLEANUP(struct request *, request_free)
 
 static int decode(const Profd__Control__Request *message, struct request **ret,
-		  struct request_message *why)
+		  struct source_message *why)
 {
 	cleanup(request_freep) struct request *request = calloc(1, sizeof(*request));
 	uint8_t data[8192];
@@ -52,7 +52,7 @@ static int decode(const Profd__Control__Request *message, struct request **ret,
 }
 
 static int decode_start(Profd__Control__Start *start, struct request **ret,
-			struct request_message *why)
+			struct source_message *why)
 {
 	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
 
@@ -67,7 +67,7 @@ static void test_start(void **state)
 					    PROFD__CONTROL__FORMAT__PPROF};
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
 	cleanup(request_freep) struct request *request = NULL;
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	start.target = PROFD__CONTROL__TARGET_KIND__CPUS;
@@ -130,7 +130,7 @@ static void test_start_bounds(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		Profd__Control__Start start = PROFD__CONTROL__START__INIT;
 		struct request *request = NULL;
-		struct request_message why = {""};
+		struct source_message why = {""};
 
 		start.target = cases[i].target;
 		start.number = cases[i].number;
@@ -152,7 +152,7 @@ static void test_unknown_formats(void **state)
 	Profd__Control__Format format = (Profd__Control__Format)CONTENTS_IMAGES;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
 	struct request *request = NULL;
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	start.formats = &format;
@@ -169,7 +169,7 @@ static void test_stop_and_list(void **state)
 	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
 	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
 	struct request *request = NULL;
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	message.verb_case = PROFD__CONTROL__REQUEST__VERB_STOP;
@@ -202,7 +202,7 @@ static void test_services_without_suffix(void **state)
 	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	struct request *request = NULL;
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	message.verb_case = PROFD__CONTROL__REQUEST__VERB_START;
@@ -236,7 +236,7 @@ static void test_collect(void **state)
 	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	struct request *request = NULL;
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	message.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
@@ -275,7 +275,7 @@ static void test_live_sessions(void **state)
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
 	struct request *request = NULL;
-	struct request_message why;
+	struct source_message why;
 
 	(void)state;
 	message.verb_case = PROFD__CONTROL__REQUEST__VERB_START;

@@ -69,17 +69,10 @@ static void test_living_and_dead(void **state)
 	assert_true(status_cpu_children((pid_t[]){0, -1}, 2) == dead);
 }
 
-static void test_seconds(void **state)
-{
-	(void)state;
-	assert_true(status_cpu_seconds(&(struct timeval){.tv_sec = 3, .tv_usec = 250000}) == 3.25);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_living_and_dead),
-		cmocka_unit_test(test_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,21 +26,10 @@ static void test_what_is_hung(void **state)
 	assert_int_equal(watch_judge(UINT64_MAX, UINT64_MAX, UINT64_MAX), WATCH_SLOW);
 }
 
-static void test_states(void **state)
-{
-	(void)state;
-	assert_int_equal(watch_parse_state("12 (profd-output) D 1 12 12 0"), 'D');
-	assert_int_equal(watch_parse_state("12 (a) R (b) S 1 12"), 'S');
-	assert_int_equal(watch_parse_state("12 (a)"), '?');
-	assert_int_equal(watch_parse_state("12 (a) "), '?');
-	assert_int_equal(watch_parse_state(""), '?');
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_hung),
-		cmocka_unit_test(test_states),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

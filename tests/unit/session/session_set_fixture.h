@@ -167,7 +167,7 @@ static inline void wait_for_output(struct world *w, unsigned n_results)
 		assert_int_equal(poll(&fd, 1, 10000), 1);
 		while ((result = output_take_result(w->output))) {
 			assert_int_equal(result->error, 0);
-			assert_int_equal(session_set_take_result(w->set, result), 0);
+			assert_int_equal(session_set_take_result(result), 0);
 			n_results--;
 		}
 	}

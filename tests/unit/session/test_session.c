@@ -35,6 +35,10 @@ static struct session *make_session(struct session_request request)
 {
 	struct session *s;
 
+	if (request.target == TARGET_CPUS)
+		assert_int_equal(cpus_parse((const uint8_t *)request.text, strlen(request.text),
+					    &request.cpus),
+				 CPUS_E_OK);
 	assert_int_equal(session_new(&s, 1, &request), SESSION_E_OK);
 	s->privileged = true;
 	s->spec.rate = 100;
