@@ -42,21 +42,18 @@ struct cfi_input {
 	struct cfi_section frame; /* .eh_frame, little-endian */
 	/* Bytes at its beginning that no file has: there CFI_RULE is an instruction. */
 	size_t own_length;
-	struct cfi_section header; /* .eh_frame_hdr; length 0: none, FDEs are sorted instead */
-	uint64_t got_address;      /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
+	uint64_t got_address; /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
 	const struct cfi_segment *segments;
 	size_t n_segments;
 };
 
 /* X(name): one counter each; malformed entries and what a walk will not be able to follow. */
-#define CFI_COUNTERS(X)                                                             \
-	X(fdes)        /* compiled */                                               \
-	X(malformed)   /* CIEs and FDEs that were skipped */                        \
-	X(overlapping) /* FDEs whose code another one had described before */       \
-	X(outside)     /* FDEs of code that no executable segment holds */          \
-	X(expression)  /* rows with an expression that is none of those known */    \
-	X(unfit)       /* rows whose offsets or registers do not fit a rule word */ \
-	X(rows)        /* before equal neighbours were merged */
+#define CFI_COUNTERS(X)                                                            \
+	X(fdes)       /* compiled */                                               \
+	X(malformed)  /* CIEs and FDEs that were skipped */                        \
+	X(expression) /* rows with an expression that is none of those known */    \
+	X(unfit)      /* rows whose offsets or registers do not fit a rule word */ \
+	X(rows)       /* before equal neighbours were merged */
 
 #define CFI_COUNTER_FIELD(n) uint64_t n;
 struct cfi_counters {

@@ -104,7 +104,7 @@ static int cfi_run_set_loc(struct cfi_program_run *run)
 	if (!run->range)
 		return CFI_E_MALFORMED;
 	now = run->range->address + (run->at - run->range->start);
-	if (!cfi_pointer(run->p->input, false, &run->r, run->cie->pointer_encoding, &address) ||
+	if (!cfi_pointer(run->p->input, &run->r, run->cie->pointer_encoding, &address) ||
 	    address < now)
 		return CFI_E_MALFORMED;
 	return cfi_run_advance(run, address - now);

@@ -206,7 +206,7 @@ static bool eh_frame_find_loaded(const struct layout *layout, uint64_t address, 
 /*
  * .eh_frame by the pointer in .eh_frame_hdr: version 1, three encodings, then the pointer, which
  * every linker writes as 0x1b, signed 32 bits relative to itself. It ends where the segment does
- * at the latest: a terminator, or the sorted table, tells before.
+ * at the latest: a terminator tells before.
  */
 static int eh_frame_find_by_header(const struct eh_frame_image *image, struct layout *layout)
 {
@@ -230,27 +230,21 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	return EH_FRAME_E_OK;
 }
 
-/*
- * Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. With records
- * before them the header does not lead to all of .eh_frame.
- */
+/* Copies what @layout found. One piece of memory: segments, records before, .eh_frame. */
 static int eh_frame_copy_sections(const struct eh_frame_image *image, const struct layout *layout,
 				  struct eh_frame *ret)
 {
 	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
-	size_t frame, header, before = layout->before_length;
+	size_t frame = (size_t)layout->frame.length, before = layout->before_length;
 	cleanup(freep) uint8_t *memory = NULL;
 	int r;
 
-	if (layout->frame.length > EH_FRAME_BYTES_MAX ||
-	    layout->header.length > EH_FRAME_BYTES_MAX - layout->frame.length)
+	if (layout->frame.length > EH_FRAME_BYTES_MAX)
 		return EH_FRAME_E_TOO_BIG;
 	/* Before memory is asked for: what the file does not have. */
-	if (layout->frame.length > image->length || layout->header.length > image->length)
+	if (layout->frame.length > image->length)
 		return EH_FRAME_E_MALFORMED;
-	frame = (size_t)layout->frame.length;
-	header = before ? 0 : (size_t)layout->header.length;
-	memory = malloc(segments + before + frame + header);
+	memory = malloc(segments + before + frame);
 	if (!memory)
 		return error_origin(-ENOMEM);
 	memcpy(memory, layout->executable, segments);
@@ -259,18 +253,10 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments + before);
 	if (r)
 		return r;
-	frame += before;
-	/* The header is a help, not a need. */
-	r = eh_frame_fetch(image, layout->header.offset, header, memory + segments + frame);
-	if (r == EH_FRAME_E_UNREADABLE)
-		return r;
-	if (r)
-		header = 0;
 	ret->input = (struct cfi_input){
 		.machine = layout->machine,
-		.frame = {memory + segments, frame, layout->frame.address - before},
+		.frame = {memory + segments, before + frame, layout->frame.address - before},
 		.own_length = before,
-		.header = {memory + segments + frame, header, layout->header.address},
 		.got_address = layout->got_address,
 		.segments = (const struct cfi_segment *)(const void *)memory,
 		.n_segments = layout->n_executable,

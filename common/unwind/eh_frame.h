@@ -3,8 +3,8 @@
 #define PROFD_COMMON_UNWIND_EH_FRAME_H
 
 /*
- * Where an image keeps its call frame information: reads .eh_frame, .eh_frame_hdr and the list of
- * executable segments out of an ELF file, as the compiler of unwind rules wants them. Knows
+ * Where an image keeps its call frame information: reads .eh_frame and the list of executable
+ * segments out of an ELF file, as the compiler of unwind rules wants them. Knows
  * sections and segments, nothing of what is in .eh_frame. By the section headers; where a program
  * was stripped of these, by the segment PT_GNU_EH_FRAME (LSB 5, section 10.6.2), which leads to
  * the beginning of .eh_frame but not to its end.
@@ -16,8 +16,7 @@
 
 #include "common/unwind/cfi.h"
 
-/* Of .eh_frame and .eh_frame_hdr together. A browser's are some 20 MiB. Held while they are
- * compiled. */
+/* Of .eh_frame. A browser's has some 20 MiB. Held while it is compiled. */
 #define EH_FRAME_BYTES_MAX (32u << 20)
 /* The same as daemon/worker/elf/elf_image.h takes. */
 #define EH_FRAME_SEGMENTS_MAX 32
