@@ -120,57 +120,28 @@ bool debuglink_crc_matches(int image, int debug)
 
 /* xz -9, the hungriest of its presets, needs 65 MiB to unpack. */
 #define DECODER_MEMORY_MAX (80u << 20)
-#define STEP_BYTES         (1u << 18)
-
-static int debugdata_decode(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t room = 0, n = 0;
-
-	for (;;) {
-		lzma_ret status;
-
-		if (n == room) {
-			/* Never more than @max, unlike room_make(). */
-			size_t more = room + room / 2 + STEP_BYTES,
-			       wanted = more < max ? more : max;
-			void *moved;
-
-			if (wanted == room)
-				return DEBUGDATA_E_TOO_BIG;
-			moved = realloc(data, wanted);
-			if (!moved)
-				return error_origin(-ENOMEM);
-			data = moved;
-			room = wanted;
-		}
-		stream->next_out = data + n;
-		stream->avail_out = room - n;
-		status = lzma_code(stream, LZMA_FINISH);
-		n = room - stream->avail_out;
-		if (status == LZMA_STREAM_END)
-			break;
-		if (status == LZMA_MEM_ERROR)
-			return error_origin(-ENOMEM);
-		if (status != LZMA_OK)
-			return DEBUGDATA_E_MALFORMED;
-	}
-	*ret = steal_ptr(&data);
-	*ret_length = n;
-	return DEBUGDATA_E_OK;
-}
 
 int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
 		     size_t *ret_length)
 {
-	lzma_stream stream = LZMA_STREAM_INIT;
-	int r;
+	/* What is not needed of it is never touched, and given back. */
+	cleanup(freep) uint8_t *data = malloc(max);
+	uint64_t memory = DECODER_MEMORY_MAX;
+	size_t at = 0, n = 0;
+	lzma_ret status;
+	void *smaller;
 
-	if (lzma_stream_decoder(&stream, DECODER_MEMORY_MAX, 0) != LZMA_OK)
+	if (!data)
 		return error_origin(-ENOMEM);
-	stream.next_in = xz;
-	stream.avail_in = length;
-	r = debugdata_decode(&stream, max, ret, ret_length);
-	lzma_end(&stream);
-	return r;
+	status = lzma_stream_buffer_decode(&memory, 0, NULL, xz, &at, length, data, &n, max);
+	if (status == LZMA_MEM_ERROR)
+		return error_origin(-ENOMEM);
+	if (status != LZMA_OK || !n)
+		return DEBUGDATA_E_MALFORMED;
+	smaller = realloc(data, n);
+	if (smaller)
+		data = smaller;
+	*ret = steal_ptr(&data);
+	*ret_length = n;
+	return DEBUGDATA_E_OK;
 }

@@ -45,9 +45,9 @@ bool debuglink_crc_matches(int image, int debug);
 
 enum {
 	DEBUGDATA_E_OK,
-	DEBUGDATA_E_MALFORMED, /* no whole xz stream; or one whose unpacking takes too much memory
-				*/
-	DEBUGDATA_E_TOO_BIG,   /* @max bytes or more */
+	/* No whole xz stream; more than @max bytes; or one whose unpacking takes too much memory.
+	 */
+	DEBUGDATA_E_MALFORMED,
 };
 
 /*
