@@ -27,13 +27,15 @@
 /* Five times a browser's. */
 #define ITEMS_MAX (4u << 20)
 
-/* An FDE whose code is in the file. */
+/* An FDE, or a run of rules from elsewhere, whose code is in the file. */
 struct item {
 	uint64_t address;
-	uint32_t start, end; /* file offsets */
-	uint32_t program, program_length;
-	uint32_t cie; /* index */
+	uint32_t start, end;              /* file offsets */
+	uint32_t program, program_length; /* OWN_RULES: places of these, and their number */
+	uint32_t cie;                     /* index, or OWN_RULES */
 };
+
+#define OWN_RULES UINT32_MAX
 
 struct compiler {
 	const struct cfi_input *input;
@@ -199,6 +201,28 @@ static int cfi_collect_fdes(struct compiler *c)
 	return CFI_E_OK;
 }
 
+static int cfi_collect_own_rules(struct compiler *c)
+{
+	const struct cfi_own_rule *own = c->input->own;
+	size_t end;
+	int r = CFI_E_OK;
+
+	for (size_t i = 0; !r && i < c->input->n_own; i = end + 1) {
+		for (end = i; end < c->input->n_own - 1 && own[end].rule;)
+			end++;
+		if (end > i)
+			r = cfi_add_fde(c,
+					&(struct cfi_fde){
+						.start = own[i].address,
+						.length = own[end].address - own[i].address,
+						.program = (uint32_t)i,
+						.program_length = (uint32_t)(end - i),
+					},
+					OWN_RULES);
+	}
+	return r;
+}
+
 /* By place; the first described first. */
 static int cfi_item_compare(const void *a, const void *b)
 {
@@ -214,6 +238,25 @@ static void cfi_sort_items(struct compiler *c)
 			qsort(c->items, c->n_items, sizeof(*c->items), cfi_item_compare);
 			return;
 		}
+}
+
+static int cfi_put_own_rules(struct compiler *c, const struct item *item, uint32_t first)
+{
+	const struct cfi_own_rule *own = c->input->own + item->program;
+	struct cfi_counters *counters = &c->builder.rows->counters;
+	int r = CFI_E_OK;
+
+	for (uint32_t i = 0; !r && i < item->program_length; i++) {
+		uint64_t at = item->start + (own[i].address - item->address);
+		uint64_t next = item->start + (own[i + 1].address - item->address);
+
+		counters->rows++;
+		counters->unfit += own[i].rule == RULE_WORD(RULE_ODD);
+		if (at < item->end && next > first)
+			r = cfi_rows_put(&c->builder, at > first ? (uint32_t)at : first,
+					 own[i].rule);
+	}
+	return r;
 }
 
 /*
@@ -242,8 +285,9 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 			return r;
 	}
 	n_rows = c->builder.rows->n_rows;
-	r = cfi_program_run(&c->program, &c->cies[item->cie], item->program, item->program_length,
-			    &range);
+	r = item->cie == OWN_RULES ? cfi_put_own_rules(c, item, range.first)
+				   : cfi_program_run(&c->program, &c->cies[item->cie],
+						     item->program, item->program_length, &range);
 	if (r == CFI_E_MALFORMED) {
 		cfi_rows_cut(&c->builder, n_rows);
 		*counters = before;
@@ -296,7 +340,7 @@ static void cfi_rows_shrink(struct cfi_rows *rows)
 static int cfi_make_rows(struct compiler *c)
 {
 	struct cfi_counters collected;
-	int r = cfi_collect_fdes(c);
+	int r = cfi_collect_own_rules(c) ?: cfi_collect_fdes(c);
 
 	if (r)
 		return r;
@@ -323,9 +367,9 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 
 	if (!machine || input->swapped)
 		return CFI_E_UNSUPPORTED;
-	if (!input->frame.length || !input->n_segments)
+	if (!(input->frame.length || input->n_own) || !input->n_segments)
 		return CFI_E_NONE;
-	if (input->frame.length > UINT32_MAX)
+	if (input->frame.length > UINT32_MAX || input->n_own > UINT32_MAX)
 		return CFI_E_TOO_BIG;
 	r = cfi_compiler_init(&c, input, machine, limits) ?: cfi_make_rows(&c);
 	if (r)

@@ -31,17 +31,19 @@ struct cfi_segment {
 };
 
 /*
- * A call frame instruction of our own (of DW_CFA_lo_user to _hi_user): from here on the rule is the
- * word in the eight bytes behind it, whatever else was said.
+ * A rule from elsewhere: from the link-time address @address up to the next one's, for which
+ * nothing else is asked. RULE_UNKNOWN: here it ends.
  */
-#define CFI_RULE 0x3f
+struct cfi_own_rule {
+	uint64_t address, rule;
+};
 
 struct cfi_input {
-	uint16_t machine;         /* EM_X86_64 or EM_AARCH64 */
-	bool swapped;             /* the image's byte order is not ours: refused */
-	struct cfi_section frame; /* .eh_frame, little-endian */
-	/* Bytes at its beginning that no file has: there CFI_RULE is an instruction. */
-	size_t own_length;
+	uint16_t machine;               /* EM_X86_64 or EM_AARCH64 */
+	bool swapped;                   /* the image's byte order is not ours: refused */
+	struct cfi_section frame;       /* .eh_frame, little-endian */
+	const struct cfi_own_rule *own; /* ascending within each run that RULE_UNKNOWN ends */
+	size_t n_own;
 	uint64_t got_address; /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
 	const struct cfi_segment *segments;
 	size_t n_segments;
@@ -79,7 +81,7 @@ DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free)
 
 enum {
 	CFI_E_OK,
-	CFI_E_NONE,        /* no FDE, or none of use */
+	CFI_E_NONE,        /* no FDE and no rule, or none of use */
 	CFI_E_UNSUPPORTED, /* machine or byte order */
 	CFI_E_TOO_BIG,     /* code past the first 4 GiB of the file, or beyond max_rows/max_rules */
 	CFI_E_MALFORMED,   /* of a record: it is passed over, and cfi_compile() never returns it */

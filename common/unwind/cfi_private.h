@@ -134,8 +134,6 @@ enum { CFI_COLUMN_FP, CFI_COLUMN_RA, CFI_COLUMN_BX, N_CFI_COLUMNS };
  * What call frame information says at one instruction, of the few columns that a rule can hold.
  */
 struct cfi_state {
-	bool has_word;
-	uint64_t word; /* CFI_RULE's */
 	bool cfa_is_expression;
 	struct cfi_block cfa_block;
 	uint64_t cfa_register;

@@ -39,8 +39,6 @@ struct layout {
 	unsigned n_executable, n_loaded;
 	struct part frame, header; /* length 0: there is none */
 	uint64_t got_address;
-	const uint8_t *before; /* records that come before the file's; borrowed */
-	size_t before_length;
 };
 
 /* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
@@ -215,12 +213,12 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	int r;
 
 	if (layout->header.length < sizeof(head))
-		return EH_FRAME_E_NONE;
+		return EH_FRAME_E_OK;
 	r = eh_frame_fetch(image, layout->header.offset, sizeof(head), head);
 	if (r)
 		return r;
 	if (head[0] != 1 || head[1] != 0x1b)
-		return EH_FRAME_E_NONE;
+		return EH_FRAME_E_OK;
 	memcpy(&distance, head + 4, sizeof(distance));
 	if (!eh_frame_find_loaded(layout, layout->header.address + 4 + (uint64_t)(int64_t)distance,
 				  &layout->frame))
@@ -230,12 +228,12 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	return EH_FRAME_E_OK;
 }
 
-/* Copies what @layout found. One piece of memory: segments, records before, .eh_frame. */
+/* Copies what @layout found. One piece of memory: segments, .eh_frame. */
 static int eh_frame_copy_sections(const struct eh_frame_image *image, const struct layout *layout,
 				  struct eh_frame *ret)
 {
 	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
-	size_t frame = (size_t)layout->frame.length, before = layout->before_length;
+	size_t frame = (size_t)layout->frame.length;
 	cleanup(freep) uint8_t *memory = NULL;
 	int r;
 
@@ -244,19 +242,16 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	/* Before memory is asked for: what the file does not have. */
 	if (layout->frame.length > image->length)
 		return EH_FRAME_E_MALFORMED;
-	memory = malloc(segments + before + frame);
+	memory = malloc(segments + frame + 1);
 	if (!memory)
 		return error_origin(-ENOMEM);
 	memcpy(memory, layout->executable, segments);
-	if (before)
-		memcpy(memory + segments, layout->before, before);
-	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments + before);
+	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments);
 	if (r)
 		return r;
 	ret->input = (struct cfi_input){
 		.machine = layout->machine,
-		.frame = {memory + segments, before + frame, layout->frame.address - before},
-		.own_length = before,
+		.frame = {memory + segments, frame, layout->frame.address},
 		.got_address = layout->got_address,
 		.segments = (const struct cfi_segment *)(const void *)memory,
 		.n_segments = layout->n_executable,
@@ -265,10 +260,9 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	return EH_FRAME_E_OK;
 }
 
-static int eh_frame_read_image(const struct eh_frame_image *image, const uint8_t *before,
-			       size_t before_length, struct eh_frame *ret)
+static int eh_frame_read_image(const struct eh_frame_image *image, struct eh_frame *ret)
 {
-	struct layout layout = {.before = before, .before_length = before_length};
+	struct layout layout = {0};
 	Elf64_Ehdr header;
 	int r = eh_frame_fetch_header(image, &header);
 
@@ -281,13 +275,13 @@ static int eh_frame_read_image(const struct eh_frame_image *image, const uint8_t
 		return r;
 	if (!layout.frame.length) {
 		r = eh_frame_find_by_header(image, &layout);
-		if (r && (r != EH_FRAME_E_NONE || !before_length))
+		if (r)
 			return r;
 	}
 	return eh_frame_copy_sections(image, &layout, ret);
 }
 
-int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
+int eh_frame_read(int fd, struct eh_frame *ret)
 {
 	uint8_t head[HEAD_BYTES];
 	struct eh_frame_image image = {.fd = fd, .head = head};
@@ -301,12 +295,7 @@ int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, str
 	if (n < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.head_length = (size_t)n;
-	return eh_frame_read_image(&image, records, length, ret);
-}
-
-int eh_frame_read(int fd, struct eh_frame *ret)
-{
-	return eh_frame_read_with_prefix(fd, NULL, 0, ret);
+	return eh_frame_read_image(&image, ret);
 }
 
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
@@ -314,7 +303,7 @@ int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 	const struct eh_frame_image image = {
 		.fd = -1, .head = data, .head_length = length, .length = length};
 
-	return eh_frame_read_image(&image, NULL, 0, ret);
+	return eh_frame_read_image(&image, ret);
 }
 
 void eh_frame_deinit(struct eh_frame *frame)

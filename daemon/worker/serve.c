@@ -82,22 +82,24 @@ static int serve_table_compile(const struct cfi_input *input, uint64_t max_words
 static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 			    struct worker_table *table, uint64_t **ret_words)
 {
-	cleanup(freep) uint8_t *records = NULL;
+	cleanup(freep) struct cfi_own_rule *own = NULL;
 	struct eh_frame frame;
-	size_t length;
+	size_t n_own;
 	int r;
 
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
 	go_build_read(image, &table->go);
-	r = go_frames_read(image, &records, &length);
+	r = go_frames_read(image, &own, &n_own);
 	if (r)
 		return r;
-	r = eh_frame_read_with_prefix(fd, records, length, &frame);
+	r = eh_frame_read(fd, &frame);
 	if (r < 0)
 		return r;
 	if (r)
 		return r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
+	frame.input.own = own;
+	frame.input.n_own = n_own;
 	r = serve_table_compile(&frame.input, max_words, table, ret_words);
 	eh_frame_deinit(&frame);
 	return r;

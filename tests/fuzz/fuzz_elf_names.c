@@ -101,15 +101,15 @@ static void fuzz_pclntab(const uint8_t *data, size_t size)
 {
 	struct pclntab_function f;
 	struct pclntab table;
-	uint8_t *records;
-	size_t length;
+	struct cfi_own_rule *rules;
+	size_t n;
 
 	if (!pclntab_parse(data, size, &table))
 		return;
-	if (go_frames_make(&table, NULL, &records, &length) || !records != !length ||
-	    length > GO_FRAMES_BYTES_MAX + 64 + 6 * size)
+	if (go_frames_make(&table, NULL, &rules, &n) || (n && !rules) ||
+	    n > GO_FRAMES_RULES_MAX + 1 + size)
 		abort();
-	free(records);
+	free(rules);
 	for (uint64_t i = 0; i < table.n_functions; i++)
 		if (pclntab_function(&table, i, &f) &&
 		    (f.start >= f.end || !f.name_length || f.name < (const char *)data ||
