@@ -5,10 +5,8 @@
 /*
  * The symbol tables of an ELF file, and which of their symbols are functions: STT_FUNC and
  * STT_GNU_IFUNC, and untyped symbols in executable sections, as assembly leaves them, but for the
- * marks that compilers and linkers need for themselves.
- *
- * Programs run without section headers, and some are stripped of them. Then the dynamic segment
- * leads to .dynsym as it leads the runtime linker there, and its hash table tells how long it is.
+ * marks that compilers and linkers need for themselves. Of files with section headers: nothing else
+ * tells where they are.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,8 +36,6 @@ enum {
 
 /* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Returns ELF_TABLE_E_*. */
 int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
-/* .dynsym by way of PT_DYNAMIC. Returns ELF_TABLE_E_*. */
-int elf_table_dynamic(struct elf_image *image, struct elf_table *ret);
 
 /* What names_left was in the beginning: more than the names of honest files take. */
 size_t elf_table_names_max(const struct elf_table *table);
@@ -51,8 +47,6 @@ bool elf_table_name(struct elf_table *table, size_t offset, const char **ret, ui
 
 struct elf_symbols_from {
 	struct elf_table *table;
-	/* Stands in for section headers where there are none. NULL: they are there. */
-	const struct elf_summary *segments;
 	uint64_t distance; /* to add to each address */
 	unsigned source;   /* struct symtab_entry's */
 };

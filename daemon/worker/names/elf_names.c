@@ -153,18 +153,13 @@ static int collect_debug(struct elf_names_reading *reading, const struct elf_nam
 static int collect_dynamic(struct elf_names_reading *reading)
 {
 	struct elf_image *image = &reading->image;
-	struct elf_symbols_from from = {.source = WORKER_SOURCE_DYNSYM};
 	struct elf_table table;
+	const struct elf_symbols_from from = {.table = &table, .source = WORKER_SOURCE_DYNSYM};
 	bool has_table;
 	size_t n;
 	int r = 0;
 
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
-	if (!has_table) {
-		has_table = elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
-		from.segments = &image->summary;
-	}
-	from.table = &table;
 	if (has_table)
 		r = elf_names_collect(reading, image, &from);
 	if (r)
@@ -217,11 +212,9 @@ static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 {
 	struct debugaltlink alternate;
 	struct debuglink link;
-	struct elf_table table;
 
 	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
-	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL) ||
-			  elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
+	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL);
 	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
 	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
 			 has_section(image, SHT_PROGBITS, ".zdebug_line");
