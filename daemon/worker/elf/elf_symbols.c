@@ -99,16 +99,16 @@ static bool is_function_symbol(const GElf_Sym *sym, const struct elf_symbols_pla
 	return type == STT_NOTYPE && place->is_code;
 }
 
-int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_from *from,
-			struct symtab_entries *list)
+int elf_symbols_collect(const struct elf_image *image, struct elf_table *table, uint64_t distance,
+			unsigned source, struct symtab_entries *list)
 {
-	for (size_t i = 0; i < from->table->n; i++) {
+	for (size_t i = 0; i < table->n; i++) {
 		struct symtab_entry entry;
 		struct elf_symbols_place place;
 		GElf_Sym sym;
 		int r;
 
-		if (!gelf_getsym(from->table->symbols, (int)i, &sym))
+		if (!gelf_getsym(table->symbols, (int)i, &sym))
 			continue;
 		place = elf_symbol_place(image, &sym);
 		if (!is_function_symbol(&sym, &place))
@@ -117,15 +117,15 @@ int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_
 		if (image->header.e_machine == EM_ARM)
 			sym.st_value &= ~1ull;
 		entry = (struct symtab_entry){
-			.start = sym.st_value + from->distance,
+			.start = sym.st_value + distance,
 			.size = sym.st_size,
-			.limit = place.end == UINT64_MAX ? UINT64_MAX : place.end + from->distance,
+			.limit = place.end == UINT64_MAX ? UINT64_MAX : place.end + distance,
 			.rank = GELF_ST_BIND(sym.st_info) == STB_LOCAL  ? SYMTAB_LOCAL
 				: GELF_ST_BIND(sym.st_info) == STB_WEAK ? SYMTAB_WEAK
 									: SYMTAB_GLOBAL,
-			.source = from->source & 0x7f,
+			.source = source & 0x7f,
 		};
-		if (!elf_table_name(from->table, sym.st_name, &entry.name, &entry.name_length) ||
+		if (!elf_table_name(table, sym.st_name, &entry.name, &entry.name_length) ||
 		    (GELF_ST_TYPE(sym.st_info) == STT_NOTYPE &&
 		     is_marker_symbol(entry.name, entry.name_length)))
 			continue;

@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/symbols/elf_summary.h"
 #include "common/symbols/symtab.h"
 #include "daemon/worker/elf/elf_image.h"
 
@@ -45,15 +44,12 @@ size_t elf_table_names_max(const struct elf_table *table);
  */
 bool elf_table_name(struct elf_table *table, size_t offset, const char **ret, uint32_t *ret_length);
 
-struct elf_symbols_from {
-	struct elf_table *table;
-	uint64_t distance; /* to add to each address */
-	unsigned source;   /* struct symtab_entry's */
-};
-
-/* Adds the functions to @list; their names are libelf's. Returns 0 or negative errno. */
-int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_from *from,
-			struct symtab_entries *list);
+/*
+ * Adds the functions of @table to @list, each @distance further up; their names are libelf's.
+ * @source: struct symtab_entry's. Returns 0 or negative errno.
+ */
+int elf_symbols_collect(const struct elf_image *image, struct elf_table *table, uint64_t distance,
+			unsigned source, struct symtab_entries *list);
 
 /*
  * The stubs through which a program calls other libraries. No symbol names them, but each jumps to

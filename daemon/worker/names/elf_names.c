@@ -47,10 +47,10 @@ static void reading_deinit(struct elf_names_reading *r)
 }
 
 static int elf_names_collect(struct elf_names_reading *reading, const struct elf_image *image,
-			     const struct elf_symbols_from *from)
+			     struct elf_table *table, uint64_t distance, enum worker_source source)
 {
-	reading->names_max += elf_table_names_max(from->table);
-	return elf_symbols_collect(image, from, &reading->list);
+	reading->names_max += elf_table_names_max(table);
+	return elf_symbols_collect(image, table, distance, source, &reading->list);
 }
 
 /* The functions of @image's .symtab. */
@@ -61,9 +61,7 @@ static int collect_symtab(struct elf_names_reading *reading, struct elf_image *i
 
 	if (elf_table_section(image, SHT_SYMTAB, &table) != ELF_TABLE_E_OK)
 		return 0;
-	return elf_names_collect(reading, image,
-				 &(struct elf_symbols_from){
-					 .table = &table, .distance = distance, .source = source});
+	return elf_names_collect(reading, image, &table, distance, source);
 }
 
 static int collect_debugdata(struct elf_names_reading *reading)
@@ -92,14 +90,11 @@ static int collect_debugdata(struct elf_names_reading *reading)
 static bool is_debug_file_of(struct elf_names_reading *reading, const struct elf_names_files *files)
 {
 	const struct elf_summary *image = &reading->image.summary, *debug = &reading->debug.summary;
-	struct debuglink link;
-	uint32_t crc;
 
 	if (image->build_id_length && image->build_id_length == debug->build_id_length &&
 	    memcmp(image->build_id, debug->build_id, image->build_id_length) == 0)
 		return true;
-	return files->check_crc && debuglink_read(&reading->image, &link) &&
-	       debuglink_crc(files->debug, &crc) && crc == link.crc;
+	return files->check_crc && debuglink_crc_matches(files->image, files->debug);
 }
 
 /*
@@ -154,14 +149,13 @@ static int collect_dynamic(struct elf_names_reading *reading)
 {
 	struct elf_image *image = &reading->image;
 	struct elf_table table;
-	const struct elf_symbols_from from = {.table = &table, .source = WORKER_SOURCE_DYNSYM};
 	bool has_table;
 	size_t n;
 	int r = 0;
 
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
 	if (has_table)
-		r = elf_names_collect(reading, image, &from);
+		r = elf_names_collect(reading, image, &table, 0, WORKER_SOURCE_DYNSYM);
 	if (r)
 		return r;
 	symtab_entries_sort(&reading->list);
