@@ -47,14 +47,14 @@ static void fuzz_image(const uint8_t *data, size_t size)
 
 static void fuzz_links(const uint8_t *data, size_t size)
 {
-	struct debugaltlink alternate;
-	struct debuglink link;
+	struct worker_image image;
 
-	if (debuglink_parse(data, size, size & 1, &link) &&
-	    (!link.name[0] || !memchr(link.name, 0, sizeof(link.name)) || strchr(link.name, '/')))
+	if (debuglink_parse(data, size, size & 1, &image) &&
+	    (!image.debuglink[0] || !memchr(image.debuglink, 0, sizeof(image.debuglink)) ||
+	     strchr(image.debuglink, '/')))
 		abort();
-	if (debugaltlink_parse(data, size, &alternate) &&
-	    (!alternate.path[0] || alternate.id_length > sizeof(alternate.id)))
+	if (debugaltlink_parse(data, size, &image) &&
+	    (!image.alternate[0] || image.alternate_id_length > sizeof(image.alternate_id)))
 		abort();
 }
 

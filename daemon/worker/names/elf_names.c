@@ -204,23 +204,13 @@ static bool has_section(const struct elf_image *image, uint32_t type, const char
 /* Where section headers are missing or say nothing, everything here is a no. */
 static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 {
-	struct debugaltlink alternate;
-	struct debuglink link;
-
 	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
 	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL);
 	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
 	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
 			 has_section(image, SHT_PROGBITS, ".zdebug_line");
-	if (debuglink_read(image, &link)) {
-		memcpy(ret->debuglink, link.name, sizeof(ret->debuglink));
-		ret->debuglink_crc = link.crc;
-	}
-	if (debugaltlink_read(image, &alternate)) {
-		memcpy(ret->alternate, alternate.path, sizeof(ret->alternate));
-		memcpy(ret->alternate_id, alternate.id, sizeof(ret->alternate_id));
-		ret->alternate_id_length = alternate.id_length;
-	}
+	(void)debuglink_read(image, ret);
+	(void)debugaltlink_read(image, ret);
 	go_build_read(image, &ret->go);
 }
 

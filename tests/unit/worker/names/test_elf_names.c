@@ -443,34 +443,33 @@ static void test_links(void **state)
 {
 	static const uint8_t wrong[][12] = {"../x\0\0\0\0aaa", "..\0\0aaaa", "\0\0\0\0aaaa",
 					    "x.debug"};
-	struct debugaltlink alternate;
+	struct worker_image image;
 	uint8_t path[WORKER_LINK_MAX + 8];
-	struct debuglink link;
 
 	(void)state;
-	assert_true(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 8, false, &link));
-	assert_string_equal(link.name, "abc");
-	assert_int_equal(link.crc, 0x04030201);
-	assert_true(debuglink_parse((const uint8_t *)"abcd\0\0\0\0\1\2\3\4", 12, true, &link));
-	assert_int_equal(link.crc, 0x01020304);
-	assert_false(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 7, false, &link));
+	assert_true(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 8, false, &image));
+	assert_string_equal(image.debuglink, "abc");
+	assert_int_equal(image.debuglink_crc, 0x04030201);
+	assert_true(debuglink_parse((const uint8_t *)"abcd\0\0\0\0\1\2\3\4", 12, true, &image));
+	assert_int_equal(image.debuglink_crc, 0x01020304);
+	assert_false(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 7, false, &image));
 	for (unsigned i = 0; i < ARRAY_SIZE(wrong) - 1; i++)
-		assert_false(debuglink_parse(wrong[i], 12, false, &link));
-	assert_false(debuglink_parse(wrong[3], 7, false, &link));
-	assert_false(debuglink_parse(wrong[0], 0, false, &link));
+		assert_false(debuglink_parse(wrong[i], 12, false, &image));
+	assert_false(debuglink_parse(wrong[3], 7, false, &image));
+	assert_false(debuglink_parse(wrong[0], 0, false, &image));
 
 	memset(path, 'a', sizeof(path));
-	assert_false(debugaltlink_parse(path, sizeof(path), &alternate));
+	assert_false(debugaltlink_parse(path, sizeof(path), &image));
 	path[WORKER_LINK_MAX - 1] = '\0';
-	assert_true(debugaltlink_parse(path, sizeof(path), &alternate));
-	assert_int_equal(alternate.id_length, 8);
+	assert_true(debugaltlink_parse(path, sizeof(path), &image));
+	assert_int_equal(image.alternate_id_length, 8);
 	path[WORKER_LINK_MAX - 1] = 'a';
 	path[WORKER_LINK_MAX] = '\0';
-	assert_false(debugaltlink_parse(path, sizeof(path), &alternate));
+	assert_false(debugaltlink_parse(path, sizeof(path), &image));
 	memset(path, 0, sizeof(path));
 	path[0] = 'a';
-	assert_false(debugaltlink_parse(path, 3 + WORKER_ID_MAX, &alternate));
-	assert_true(debugaltlink_parse(path, 2 + WORKER_ID_MAX, &alternate));
+	assert_false(debugaltlink_parse(path, 3 + WORKER_ID_MAX, &image));
+	assert_true(debugaltlink_parse(path, 2 + WORKER_ID_MAX, &image));
 }
 
 int main(void)
