@@ -17,13 +17,11 @@
 #define SECTION_HEADERS_MAX 4096
 /* The longest name of interest is ".eh_frame_hdr". */
 #define SECTION_NAME_BYTES 16
-#define HEAD_BYTES         4096
 
-/* A file or memory, and its first bytes at hand: program headers are among them as a rule. */
+/* A file or memory. */
 struct eh_frame_image {
-	int fd; /* or -1: all of it is in head */
-	const uint8_t *head;
-	size_t head_length;
+	int fd;
+	const uint8_t *data; /* NULL: a file */
 	uint64_t length;
 };
 
@@ -47,12 +45,12 @@ static int eh_frame_fetch(const struct eh_frame_image *image, uint64_t offset, s
 {
 	ssize_t n;
 
-	if (offset <= image->head_length && length <= image->head_length - offset) {
-		memcpy(ret, image->head + offset, length);
-		return EH_FRAME_E_OK;
-	}
 	if (offset > image->length || length > image->length - offset)
 		return EH_FRAME_E_MALFORMED;
+	if (image->data) {
+		memcpy(ret, image->data + offset, length);
+		return EH_FRAME_E_OK;
+	}
 	n = read_range(image->fd, ret, length, offset);
 	if (n < 0)
 		return EH_FRAME_E_UNREADABLE;
@@ -62,10 +60,10 @@ static int eh_frame_fetch(const struct eh_frame_image *image, uint64_t offset, s
 static int eh_frame_fetch_header(const struct eh_frame_image *image, Elf64_Ehdr *ret)
 {
 	bool ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+	int r = eh_frame_fetch(image, 0, sizeof(*ret), ret);
 
-	if (image->length < sizeof(*ret) || image->head_length < sizeof(*ret))
-		return EH_FRAME_E_NONE;
-	memcpy(ret, image->head, sizeof(*ret));
+	if (r)
+		return r == EH_FRAME_E_MALFORMED ? EH_FRAME_E_NONE : r;
 	/* Others have frame pointers or nothing: no walk can follow what they describe. */
 	if (memcmp(ret->e_ident, ELFMAG, SELFMAG) != 0 || ret->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ret->e_ident[EI_DATA] != ELFDATA2LSB || !ours)
@@ -283,25 +281,18 @@ static int eh_frame_read_image(const struct eh_frame_image *image, struct eh_fra
 
 int eh_frame_read(int fd, struct eh_frame *ret)
 {
-	uint8_t head[HEAD_BYTES];
-	struct eh_frame_image image = {.fd = fd, .head = head};
+	struct eh_frame_image image = {.fd = fd};
 	struct stat st;
-	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.length = st.st_size > 0 ? (uint64_t)st.st_size : 0;
-	n = read_range(fd, head, sizeof(head), 0);
-	if (n < 0)
-		return EH_FRAME_E_UNREADABLE;
-	image.head_length = (size_t)n;
 	return eh_frame_read_image(&image, ret);
 }
 
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 {
-	const struct eh_frame_image image = {
-		.fd = -1, .head = data, .head_length = length, .length = length};
+	const struct eh_frame_image image = {.data = data, .length = data ? length : 0};
 
 	return eh_frame_read_image(&image, ret);
 }
