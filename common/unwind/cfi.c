@@ -3,14 +3,14 @@
 /*
  * The compiler's plan:
  *
- *   collect   every FDE, by the table in .eh_frame_hdr or one after the other, with its place in
- *             the file; each CIE is parsed, and its instructions run, when the first FDE names it
- *   sort      by place, where the table has not done it
+ *   collect   every FDE, one after the other, with its place in the file; each CIE is parsed, and
+ *             its instructions run, when the first FDE names it. .eh_frame_hdr has a sorted table
+ *             of them, which is no help: all of them are wanted
+ *   sort      by place, where the linker has not done it
  *   compile   each FDE's instructions, to rows; what lies between FDEs is RULE_UNKNOWN
  *
- * Bounds. FDEs and CIEs can be made to overlap in .eh_frame, so that each of many little ones
- * reads all the rest of it. Honest ones never do: all that is read together must not exceed what
- * is there.
+ * Bounds. CIEs can be made to overlap in .eh_frame, so that each of many little ones reads all the
+ * rest of it. Honest ones never do: all that is read together must not exceed what is there.
  */
 #include "common/unwind/cfi.h"
 
@@ -23,19 +23,19 @@
 #include "common/unwind/cfi_private.h"
 
 /* Linkers merge those that are equal: large libraries have ten. */
-#define CIES_MAX    4096
-#define CIE_BUCKETS (2 * CIES_MAX)
-#define PROBES_MAX  64 /* of these; more only by intent */
+#define CIES_MAX 512
 /* Five times a browser's. */
 #define ITEMS_MAX (4u << 20)
 
-/* An FDE whose code is in the file. */
+/* An FDE, or a run of rules from elsewhere, whose code is in the file. */
 struct item {
 	uint64_t address;
-	uint32_t start, end; /* file offsets */
-	uint32_t program, program_length;
-	uint32_t cie; /* index */
+	uint32_t start, end;              /* file offsets */
+	uint32_t program, program_length; /* OWN_RULES: places of these, and their number */
+	uint32_t cie;                     /* index, or OWN_RULES */
 };
+
+#define OWN_RULES UINT32_MAX
 
 struct compiler {
 	const struct cfi_input *input;
@@ -43,12 +43,11 @@ struct compiler {
 	struct cfi_rows_builder builder;
 	struct cfi_cie *cies;
 	size_t n_cies, cies_size;
-	uint16_t *cie_buckets; /* index of a CIE + 1, 0 free; by position */
 	uint32_t last_cie;
 	struct item *items;
 	size_t n_items, items_size;
 	size_t last_segment;
-	uint64_t budget; /* bytes that may still be read */
+	uint64_t budget; /* bytes of CIEs that may still be read */
 };
 
 void cfi_rows_free(struct cfi_rows *rows)
@@ -64,34 +63,19 @@ static void cfi_compiler_deinit(struct compiler *c)
 {
 	cfi_rows_builder_deinit(&c->builder);
 	free(c->cies);
-	free(c->cie_buckets);
 	free(c->items);
 }
 
 static int cfi_compiler_init(struct compiler *c, const struct cfi_input *input,
 			     const struct cfi_machine *machine, const struct cfi_limits *limits)
 {
-	int r;
-
 	c->input = input;
 	c->program = (struct cfi_program){
 		.input = input,
 		.machine = machine,
 		.builder = &c->builder,
 	};
-	r = cfi_rows_builder_init(&c->builder, limits);
-	if (r)
-		return r;
-	c->cie_buckets = calloc(CIE_BUCKETS, sizeof(*c->cie_buckets));
-	return c->cie_buckets ? 0 : error_origin(-ENOMEM);
-}
-
-static bool cfi_spend_budget(struct compiler *c, uint64_t bytes)
-{
-	if (bytes > c->budget)
-		return false;
-	c->budget -= bytes;
-	return true;
+	return cfi_rows_builder_init(&c->builder, limits);
 }
 
 /* A new one, valid or not: what is wrong with it is found out once. */
@@ -107,42 +91,35 @@ static int cfi_add_cie(struct compiler *c, uint32_t position)
 		return -ENOMEM;
 	cie = &c->cies[c->n_cies - 1];
 	if (cfi_record_next(c->input, position, &body, &unused, &next) == CFI_RECORD_CIE &&
-	    cfi_spend_budget(c, next - position) && !cfi_cie_parse(c->input, position, cie) &&
-	    !cfi_program_begin(&c->program, cie))
-		cie->is_valid = true;
-	else
-		c->builder.rows->counters.malformed++;
+	    next - position <= c->budget) {
+		c->budget -= next - position;
+		cie->is_valid = !cfi_cie_parse(c->input, position, cie) &&
+				!cfi_program_begin(&c->program, cie);
+	}
+	c->builder.rows->counters.malformed += !cie->is_valid;
 	return 0;
 }
 
 /* The CIE at @position. Returns 0, with *ret UINT32_MAX where it is no good, or -ENOMEM. */
 static int cfi_find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
 {
-	size_t at = (position * UINT32_C(0x9e3779b1) >> 16) & (CIE_BUCKETS - 1);
+	uint32_t i = c->last_cie; /* mostly that of the FDE before */
 	int r;
 
 	*ret = UINT32_MAX;
-	if (c->n_cies && c->cies[c->last_cie].position == position) {
-		*ret = c->cies[c->last_cie].is_valid ? c->last_cie : UINT32_MAX;
+	if (i >= c->n_cies || c->cies[i].position != position)
+		for (i = 0; i < c->n_cies && c->cies[i].position != position;)
+			i++;
+	if (i == CIES_MAX)
 		return 0;
-	}
-	for (int i = 0; c->cie_buckets[at]; i++) {
-		if (c->cies[c->cie_buckets[at] - 1].position == position)
-			break;
-		if (i == PROBES_MAX)
-			return 0;
-		at = (at + 1) & (CIE_BUCKETS - 1);
-	}
-	if (!c->cie_buckets[at]) {
-		if (c->n_cies == CIES_MAX)
-			return 0;
+	if (i == c->n_cies) {
 		r = cfi_add_cie(c, position);
 		if (r)
 			return r;
-		c->cie_buckets[at] = (uint16_t)c->n_cies;
 	}
-	c->last_cie = c->cie_buckets[at] - 1u;
-	*ret = c->cies[c->last_cie].is_valid ? c->last_cie : UINT32_MAX;
+	c->last_cie = i;
+	if (c->cies[i].is_valid)
+		*ret = i;
 	return 0;
 }
 
@@ -168,10 +145,8 @@ static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t c
 	uint64_t at, length;
 
 	/* Dropped functions' FDEs stay behind, with a start of 0, or without length. */
-	if (!s || !fde->start || !fde->length) {
-		c->builder.rows->counters.outside++;
+	if (!s || !fde->start || !fde->length)
 		return CFI_E_OK;
-	}
 	at = fde->start - s->address;
 	length = fde->length < s->length - at ? fde->length : s->length - at;
 	if (s->offset > UINT32_MAX || at > UINT32_MAX || length > UINT32_MAX ||
@@ -188,9 +163,8 @@ static int cfi_add_fde(struct compiler *c, const struct cfi_fde *fde, uint32_t c
 			   });
 }
 
-/* The FDE whose record is @body, at @position. */
-static int cfi_collect_fde(struct compiler *c, uint32_t position, struct cfi_reader body,
-			   uint32_t cie_position)
+/* The FDE whose record is @body. */
+static int cfi_collect_fde(struct compiler *c, struct cfi_reader body, uint32_t cie_position)
 {
 	struct cfi_fde fde;
 	uint32_t cie;
@@ -198,51 +172,27 @@ static int cfi_collect_fde(struct compiler *c, uint32_t position, struct cfi_rea
 
 	if (r)
 		return r;
-	if (cie == UINT32_MAX || cfi_fde_parse(c->input, &c->cies[cie], body, &fde) ||
-	    !cfi_spend_budget(c, fde.program - position)) {
+	if (cie == UINT32_MAX || cfi_fde_parse(c->input, &c->cies[cie], body, &fde)) {
 		c->builder.rows->counters.malformed++;
 		return CFI_E_OK;
 	}
 	return cfi_add_fde(c, &fde, cie);
 }
 
-/* By the table in .eh_frame_hdr. *ret: whether it was one to go by. */
-static int cfi_collect_by_index(struct compiler *c, bool *ret)
-{
-	struct cfi_reader body;
-	struct cfi_index index;
-	uint32_t position, cie;
-	size_t next;
-	int r;
-
-	*ret = false;
-	if (!cfi_index_init(&index, c->input))
-		return CFI_E_OK;
-	while (cfi_index_next(&index, c->input, &position)) {
-		if (position == UINT32_MAX ||
-		    cfi_record_next(c->input, position, &body, &cie, &next) != CFI_RECORD_OK)
-			return CFI_E_OK;
-		r = cfi_collect_fde(c, position, body, cie);
-		if (r)
-			return r;
-	}
-	*ret = !index.n;
-	return CFI_E_OK;
-}
-
-static int cfi_collect_in_order(struct compiler *c)
+static int cfi_collect_fdes(struct compiler *c)
 {
 	size_t position = 0, next;
 	struct cfi_reader body;
 	uint32_t cie;
 	int found, r;
 
+	c->budget = c->input->frame.length;
 	do {
 		found = cfi_record_next(c->input, position, &body, &cie, &next);
 		if (found == CFI_RECORD_MALFORMED)
 			c->builder.rows->counters.malformed++;
 		if (found == CFI_RECORD_OK) {
-			r = cfi_collect_fde(c, (uint32_t)position, body, cie);
+			r = cfi_collect_fde(c, body, cie);
 			if (r)
 				return r;
 		}
@@ -251,21 +201,26 @@ static int cfi_collect_in_order(struct compiler *c)
 	return CFI_E_OK;
 }
 
-static int cfi_collect_fdes(struct compiler *c)
+static int cfi_collect_own_rules(struct compiler *c)
 {
-	bool is_done;
-	int r;
+	const struct cfi_own_rule *own = c->input->own;
+	size_t end;
+	int r = CFI_E_OK;
 
-	/* CIEs, and the headers of FDEs. */
-	c->budget = 2 * (uint64_t)c->input->frame.length;
-	r = cfi_collect_by_index(c, &is_done);
-	if (r || is_done)
-		return r;
-	/* CIEs that are known are not read again, so that this is still bounded. */
-	c->budget = 2 * (uint64_t)c->input->frame.length;
-	c->n_items = 0;
-	c->builder.rows->counters = (struct cfi_counters){0};
-	return cfi_collect_in_order(c);
+	for (size_t i = 0; !r && i < c->input->n_own; i = end + 1) {
+		for (end = i; end < c->input->n_own - 1 && own[end].rule;)
+			end++;
+		if (end > i)
+			r = cfi_add_fde(c,
+					&(struct cfi_fde){
+						.start = own[i].address,
+						.length = own[end].address - own[i].address,
+						.program = (uint32_t)i,
+						.program_length = (uint32_t)(end - i),
+					},
+					OWN_RULES);
+	}
+	return r;
 }
 
 /* By place; the first described first. */
@@ -283,6 +238,25 @@ static void cfi_sort_items(struct compiler *c)
 			qsort(c->items, c->n_items, sizeof(*c->items), cfi_item_compare);
 			return;
 		}
+}
+
+static int cfi_put_own_rules(struct compiler *c, const struct item *item, uint32_t first)
+{
+	const struct cfi_own_rule *own = c->input->own + item->program;
+	struct cfi_counters *counters = &c->builder.rows->counters;
+	int r = CFI_E_OK;
+
+	for (uint32_t i = 0; !r && i < item->program_length; i++) {
+		uint64_t at = item->start + (own[i].address - item->address);
+		uint64_t next = item->start + (own[i + 1].address - item->address);
+
+		counters->rows++;
+		counters->unfit += own[i].rule == RULE_WORD(RULE_ODD);
+		if (at < item->end && next > first)
+			r = cfi_rows_put(&c->builder, at > first ? (uint32_t)at : first,
+					 own[i].rule);
+	}
+	return r;
 }
 
 /*
@@ -303,8 +277,6 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 	int r;
 
 	*ret_covered = covered;
-	if (item->start < covered)
-		counters->overlapping++;
 	if (item->end <= covered)
 		return CFI_E_OK;
 	if (item->start > covered) {
@@ -313,10 +285,9 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 			return r;
 	}
 	n_rows = c->builder.rows->n_rows;
-	r = cfi_spend_budget(c, item->program_length)
-		    ? cfi_program_run(&c->program, &c->cies[item->cie], item->program,
-				      item->program_length, &range)
-		    : CFI_E_MALFORMED;
+	r = item->cie == OWN_RULES ? cfi_put_own_rules(c, item, range.first)
+				   : cfi_program_run(&c->program, &c->cies[item->cie],
+						     item->program, item->program_length, &range);
 	if (r == CFI_E_MALFORMED) {
 		cfi_rows_cut(&c->builder, n_rows);
 		*counters = before;
@@ -334,7 +305,6 @@ static int cfi_compile_items(struct compiler *c)
 	uint32_t covered = 0;
 	int r;
 
-	c->budget = c->input->frame.length;
 	for (size_t i = 0; i < c->n_items; i++) {
 		r = cfi_compile_item(c, &c->items[i], covered, &covered);
 		if (r)
@@ -370,7 +340,7 @@ static void cfi_rows_shrink(struct cfi_rows *rows)
 static int cfi_make_rows(struct compiler *c)
 {
 	struct cfi_counters collected;
-	int r = cfi_collect_fdes(c);
+	int r = cfi_collect_own_rules(c) ?: cfi_collect_fdes(c);
 
 	if (r)
 		return r;
@@ -397,9 +367,9 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 
 	if (!machine || input->swapped)
 		return CFI_E_UNSUPPORTED;
-	if (!input->frame.length || !input->n_segments)
+	if (!(input->frame.length || input->n_own) || !input->n_segments)
 		return CFI_E_NONE;
-	if (input->frame.length > UINT32_MAX)
+	if (input->frame.length > UINT32_MAX || input->n_own > UINT32_MAX)
 		return CFI_E_TOO_BIG;
 	r = cfi_compiler_init(&c, input, machine, limits) ?: cfi_make_rows(&c);
 	if (r)

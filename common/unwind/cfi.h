@@ -31,32 +31,31 @@ struct cfi_segment {
 };
 
 /*
- * A call frame instruction of our own (of DW_CFA_lo_user to _hi_user): from here on the rule is the
- * word in the eight bytes behind it, whatever else was said.
+ * A rule from elsewhere: from the link-time address @address up to the next one's, for which
+ * nothing else is asked. RULE_UNKNOWN: here it ends.
  */
-#define CFI_RULE 0x3f
+struct cfi_own_rule {
+	uint64_t address, rule;
+};
 
 struct cfi_input {
-	uint16_t machine;         /* EM_X86_64 or EM_AARCH64 */
-	bool swapped;             /* the image's byte order is not ours: refused */
-	struct cfi_section frame; /* .eh_frame, little-endian */
-	/* Bytes at its beginning that no file has: there CFI_RULE is an instruction. */
-	size_t own_length;
-	struct cfi_section header; /* .eh_frame_hdr; length 0: none, FDEs are sorted instead */
-	uint64_t got_address;      /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
+	uint16_t machine;               /* EM_X86_64 or EM_AARCH64 */
+	bool swapped;                   /* the image's byte order is not ours: refused */
+	struct cfi_section frame;       /* .eh_frame, little-endian */
+	const struct cfi_own_rule *own; /* ascending within each run that RULE_UNKNOWN ends */
+	size_t n_own;
+	uint64_t got_address; /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
 	const struct cfi_segment *segments;
 	size_t n_segments;
 };
 
 /* X(name): one counter each; malformed entries and what a walk will not be able to follow. */
-#define CFI_COUNTERS(X)                                                             \
-	X(fdes)        /* compiled */                                               \
-	X(malformed)   /* CIEs and FDEs that were skipped */                        \
-	X(overlapping) /* FDEs whose code another one had described before */       \
-	X(outside)     /* FDEs of code that no executable segment holds */          \
-	X(expression)  /* rows with an expression that is none of those known */    \
-	X(unfit)       /* rows whose offsets or registers do not fit a rule word */ \
-	X(rows)        /* before equal neighbours were merged */
+#define CFI_COUNTERS(X)                                                            \
+	X(fdes)       /* compiled */                                               \
+	X(malformed)  /* CIEs and FDEs that were skipped */                        \
+	X(expression) /* rows with an expression that is none of those known */    \
+	X(unfit)      /* rows whose offsets or registers do not fit a rule word */ \
+	X(rows)       /* before equal neighbours were merged */
 
 #define CFI_COUNTER_FIELD(n) uint64_t n;
 struct cfi_counters {
@@ -82,7 +81,7 @@ DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free)
 
 enum {
 	CFI_E_OK,
-	CFI_E_NONE,        /* no FDE, or none of use */
+	CFI_E_NONE,        /* no FDE and no rule, or none of use */
 	CFI_E_UNSUPPORTED, /* machine or byte order */
 	CFI_E_TOO_BIG,     /* code past the first 4 GiB of the file, or beyond max_rows/max_rules */
 	CFI_E_MALFORMED,   /* of a record: it is passed over, and cfi_compile() never returns it */

@@ -134,8 +134,6 @@ enum { CFI_COLUMN_FP, CFI_COLUMN_RA, CFI_COLUMN_BX, N_CFI_COLUMNS };
  * What call frame information says at one instruction, of the few columns that a rule can hold.
  */
 struct cfi_state {
-	bool has_word;
-	uint64_t word; /* CFI_RULE's */
 	bool cfa_is_expression;
 	struct cfi_block cfa_block;
 	uint64_t cfa_register;
@@ -157,8 +155,7 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine);
 
 /*
  * The records of .eh_frame (LSB 5, sections 10.6.1 and 10.5): common information entries (CIE),
- * frame description entries (FDE), encoded pointers; and the sorted table in .eh_frame_hdr, a list
- * of FDEs. Knows nothing of the instructions in them.
+ * frame description entries (FDE), encoded pointers. Knows nothing of the instructions in them.
  *
  * Positions are bytes from the beginning of .eh_frame.
  */
@@ -188,11 +185,11 @@ struct cfi_fde {
 };
 
 /*
- * An encoded pointer (DW_EH_PE_*): in @input's .eh_frame, or (@is_header) in .eh_frame_hdr.
- * Indirect ones are given as they stand. False: an encoding that means nothing here.
+ * An encoded pointer (DW_EH_PE_*) in @input's .eh_frame. Indirect ones are given as they stand.
+ * False: an encoding that means nothing here.
  */
-bool cfi_pointer(const struct cfi_input *input, bool is_header, struct cfi_reader *r,
-		 uint8_t encoding, uint64_t *ret);
+bool cfi_pointer(const struct cfi_input *input, struct cfi_reader *r, uint8_t encoding,
+		 uint64_t *ret);
 /*
  * The record at @position, and where the next one is. CFI_RECORD_OK is an FDE: *ret_cie is the
  * position of its CIE, *ret_body what follows. One that is longer than the section is
@@ -205,18 +202,6 @@ int cfi_cie_parse(const struct cfi_input *input, size_t position, struct cfi_cie
 /* @body: of a record of @cie. Returns CFI_RECORD_OK or _MALFORMED. */
 int cfi_fde_parse(const struct cfi_input *input, const struct cfi_cie *cie, struct cfi_reader body,
 		  struct cfi_fde *ret);
-
-/* The table of .eh_frame_hdr: what remains of it. */
-struct cfi_index {
-	struct cfi_reader at;
-	uint8_t encoding;
-	uint64_t n;
-};
-
-/* False: there is none, or none that is to be trusted. */
-bool cfi_index_init(struct cfi_index *index, const struct cfi_input *input);
-/* The position of the next FDE, UINT32_MAX: outside of .eh_frame. False: there are no more. */
-bool cfi_index_next(struct cfi_index *index, const struct cfi_input *input, uint32_t *ret);
 
 /* --- rows and programs, cfi_program.c --------------------------------------------------------- */
 

@@ -104,7 +104,7 @@ static int cfi_run_set_loc(struct cfi_program_run *run)
 	if (!run->range)
 		return CFI_E_MALFORMED;
 	now = run->range->address + (run->at - run->range->start);
-	if (!cfi_pointer(run->p->input, false, &run->r, run->cie->pointer_encoding, &address) ||
+	if (!cfi_pointer(run->p->input, &run->r, run->cie->pointer_encoding, &address) ||
 	    address < now)
 		return CFI_E_MALFORMED;
 	return cfi_run_advance(run, address - now);
@@ -242,17 +242,6 @@ static int cfi_run_register(struct cfi_program_run *run, uint8_t op)
 	return CFI_E_OK;
 }
 
-/* Malformed where it is a file's. */
-static int cfi_run_rule(struct cfi_program_run *run)
-{
-	if ((size_t)(run->r.at - run->p->input->frame.data) > run->p->input->own_length)
-		return CFI_E_MALFORMED;
-	run->state.word = cfi_fixed(&run->r, 8);
-	run->state.has_word = true;
-	run->has_changed = true;
-	return CFI_E_OK;
-}
-
 static int cfi_run_extended(struct cfi_program_run *run, uint8_t op)
 {
 	switch (op) {
@@ -285,8 +274,6 @@ static int cfi_run_extended(struct cfi_program_run *run, uint8_t op)
 	case CFA_NEGATE_RA_STATE_WITH_PC:
 		/* Whether it is signed: a walk drops the signature in any case. */
 		return CFI_E_OK;
-	case CFI_RULE:
-		return cfi_run_rule(run);
 	}
 	return cfi_run_register(run, op);
 }

@@ -27,10 +27,6 @@ enum {
 	OMITTED = 0xff,
 };
 
-#define INDEX_VERSION 1
-/* The shortest FDE: length, CIE pointer, and start and length of two bytes each. */
-#define FDE_BYTES_MIN 12
-
 static bool read_format(struct cfi_reader *r, uint8_t format, uint64_t *ret)
 {
 	switch (format) {
@@ -68,11 +64,10 @@ static bool read_format(struct cfi_reader *r, uint8_t format, uint64_t *ret)
  * A pointer that stands as 0 is no pointer, whatever it is relative to: linkers leave it where the
  * function was dropped, and runtimes read it so.
  */
-bool cfi_pointer(const struct cfi_input *input, bool is_header, struct cfi_reader *r,
-		 uint8_t encoding, uint64_t *ret)
+bool cfi_pointer(const struct cfi_input *input, struct cfi_reader *r, uint8_t encoding,
+		 uint64_t *ret)
 {
-	const struct cfi_section *section = is_header ? &input->header : &input->frame;
-	uint64_t here = section->address + (uint64_t)(r->at - section->data);
+	uint64_t here = input->frame.address + (uint64_t)(r->at - input->frame.data);
 	uint64_t value, base = 0;
 
 	if (encoding == OMITTED)
@@ -84,8 +79,8 @@ bool cfi_pointer(const struct cfi_input *input, bool is_header, struct cfi_reade
 		base = here;
 		break;
 	case RELATIVE_TO_DATA:
-		base = is_header ? section->address : input->got_address;
-		if (!base && !is_header)
+		base = input->got_address;
+		if (!base)
 			return false;
 		break;
 	case ALIGNED:
@@ -163,8 +158,7 @@ static bool parse_augmentation(const struct cfi_input *input, struct cfi_reader 
 		case 'P':
 			encoding = cfi_u8(&data);
 			if (encoding != OMITTED &&
-			    !cfi_pointer(input, false, &data, encoding & (uint8_t)~INDIRECT,
-					 &personality))
+			    !cfi_pointer(input, &data, encoding & (uint8_t)~INDIRECT, &personality))
 				return false;
 			break;
 		case 'S':
@@ -224,7 +218,7 @@ int cfi_fde_parse(const struct cfi_input *input, const struct cfi_cie *cie, stru
 	uint64_t start, length;
 
 	if (cie->pointer_encoding & INDIRECT ||
-	    !cfi_pointer(input, false, &body, cie->pointer_encoding, &start) ||
+	    !cfi_pointer(input, &body, cie->pointer_encoding, &start) ||
 	    !read_format(&body, cie->pointer_encoding & FORMAT_MASK, &length))
 		return CFI_RECORD_MALFORMED;
 	if (cie->has_length)
@@ -238,40 +232,4 @@ int cfi_fde_parse(const struct cfi_input *input, const struct cfi_cie *cie, stru
 		.program_length = (uint32_t)cfi_left(&body),
 	};
 	return CFI_RECORD_OK;
-}
-
-bool cfi_index_init(struct cfi_index *index, const struct cfi_input *input)
-{
-	struct cfi_reader r = cfi_reader_at(&input->header, 0, input->header.length);
-	uint8_t frame_encoding, n_encoding;
-	uint64_t frame, n;
-
-	if (!input->header.length || cfi_u8(&r) != INDEX_VERSION)
-		return false;
-	frame_encoding = cfi_u8(&r);
-	n_encoding = cfi_u8(&r);
-	index->encoding = cfi_u8(&r);
-	if (r.bad || !cfi_pointer(input, true, &r, frame_encoding, &frame) ||
-	    frame != input->frame.address || !cfi_pointer(input, true, &r, n_encoding, &n))
-		return false;
-	/* No more than can be; an empty one says nothing. */
-	if (!n || n > input->frame.length / FDE_BYTES_MIN || index->encoding & INDIRECT ||
-	    index->encoding == OMITTED)
-		return false;
-	index->at = r;
-	index->n = n;
-	return true;
-}
-
-bool cfi_index_next(struct cfi_index *index, const struct cfi_input *input, uint32_t *ret)
-{
-	uint64_t start, fde;
-
-	if (!index->n || !cfi_pointer(input, true, &index->at, index->encoding, &start) ||
-	    !cfi_pointer(input, true, &index->at, index->encoding, &fde))
-		return false;
-	index->n--;
-	fde -= input->frame.address;
-	*ret = fde < input->frame.length ? (uint32_t)fde : UINT32_MAX;
-	return true;
 }

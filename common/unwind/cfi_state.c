@@ -356,8 +356,6 @@ uint64_t cfi_state_rule(const struct cfi_state *state, const struct cfi_program 
 	uint64_t word;
 	int r;
 
-	if (state->has_word)
-		return state->word;
 	if (columns[CFI_COLUMN_RA].how == CFI_UNDEFINED)
 		return RULE_WORD(RULE_ROOT);
 	if (cie->is_signal && is_signal_frame(state, p))

@@ -17,13 +17,11 @@
 #define SECTION_HEADERS_MAX 4096
 /* The longest name of interest is ".eh_frame_hdr". */
 #define SECTION_NAME_BYTES 16
-#define HEAD_BYTES         4096
 
-/* A file or memory, and its first bytes at hand: program headers are among them as a rule. */
+/* A file or memory. */
 struct eh_frame_image {
-	int fd; /* or -1: all of it is in head */
-	const uint8_t *head;
-	size_t head_length;
+	int fd;
+	const uint8_t *data; /* NULL: a file */
 	uint64_t length;
 };
 
@@ -39,8 +37,6 @@ struct layout {
 	unsigned n_executable, n_loaded;
 	struct part frame, header; /* length 0: there is none */
 	uint64_t got_address;
-	const uint8_t *before; /* records that come before the file's; borrowed */
-	size_t before_length;
 };
 
 /* Returns EH_FRAME_E_OK, _MALFORMED (the file ends before) or _UNREADABLE. */
@@ -49,12 +45,12 @@ static int eh_frame_fetch(const struct eh_frame_image *image, uint64_t offset, s
 {
 	ssize_t n;
 
-	if (offset <= image->head_length && length <= image->head_length - offset) {
-		memcpy(ret, image->head + offset, length);
-		return EH_FRAME_E_OK;
-	}
 	if (offset > image->length || length > image->length - offset)
 		return EH_FRAME_E_MALFORMED;
+	if (image->data) {
+		memcpy(ret, image->data + offset, length);
+		return EH_FRAME_E_OK;
+	}
 	n = read_range(image->fd, ret, length, offset);
 	if (n < 0)
 		return EH_FRAME_E_UNREADABLE;
@@ -64,10 +60,10 @@ static int eh_frame_fetch(const struct eh_frame_image *image, uint64_t offset, s
 static int eh_frame_fetch_header(const struct eh_frame_image *image, Elf64_Ehdr *ret)
 {
 	bool ours = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+	int r = eh_frame_fetch(image, 0, sizeof(*ret), ret);
 
-	if (image->length < sizeof(*ret) || image->head_length < sizeof(*ret))
-		return EH_FRAME_E_NONE;
-	memcpy(ret, image->head, sizeof(*ret));
+	if (r)
+		return r == EH_FRAME_E_MALFORMED ? EH_FRAME_E_NONE : r;
 	/* Others have frame pointers or nothing: no walk can follow what they describe. */
 	if (memcmp(ret->e_ident, ELFMAG, SELFMAG) != 0 || ret->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ret->e_ident[EI_DATA] != ELFDATA2LSB || !ours)
@@ -206,7 +202,7 @@ static bool eh_frame_find_loaded(const struct layout *layout, uint64_t address, 
 /*
  * .eh_frame by the pointer in .eh_frame_hdr: version 1, three encodings, then the pointer, which
  * every linker writes as 0x1b, signed 32 bits relative to itself. It ends where the segment does
- * at the latest: a terminator, or the sorted table, tells before.
+ * at the latest: a terminator tells before.
  */
 static int eh_frame_find_by_header(const struct eh_frame_image *image, struct layout *layout)
 {
@@ -215,12 +211,12 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	int r;
 
 	if (layout->header.length < sizeof(head))
-		return EH_FRAME_E_NONE;
+		return EH_FRAME_E_OK;
 	r = eh_frame_fetch(image, layout->header.offset, sizeof(head), head);
 	if (r)
 		return r;
 	if (head[0] != 1 || head[1] != 0x1b)
-		return EH_FRAME_E_NONE;
+		return EH_FRAME_E_OK;
 	memcpy(&distance, head + 4, sizeof(distance));
 	if (!eh_frame_find_loaded(layout, layout->header.address + 4 + (uint64_t)(int64_t)distance,
 				  &layout->frame))
@@ -230,47 +226,30 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	return EH_FRAME_E_OK;
 }
 
-/*
- * Copies what @layout found. One piece of memory: segments, .eh_frame, .eh_frame_hdr. With records
- * before them the header does not lead to all of .eh_frame.
- */
+/* Copies what @layout found. One piece of memory: segments, .eh_frame. */
 static int eh_frame_copy_sections(const struct eh_frame_image *image, const struct layout *layout,
 				  struct eh_frame *ret)
 {
 	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
-	size_t frame, header, before = layout->before_length;
+	size_t frame = (size_t)layout->frame.length;
 	cleanup(freep) uint8_t *memory = NULL;
 	int r;
 
-	if (layout->frame.length > EH_FRAME_BYTES_MAX ||
-	    layout->header.length > EH_FRAME_BYTES_MAX - layout->frame.length)
+	if (layout->frame.length > EH_FRAME_BYTES_MAX)
 		return EH_FRAME_E_TOO_BIG;
 	/* Before memory is asked for: what the file does not have. */
-	if (layout->frame.length > image->length || layout->header.length > image->length)
+	if (layout->frame.length > image->length)
 		return EH_FRAME_E_MALFORMED;
-	frame = (size_t)layout->frame.length;
-	header = before ? 0 : (size_t)layout->header.length;
-	memory = malloc(segments + before + frame + header);
+	memory = malloc(segments + frame + 1);
 	if (!memory)
 		return error_origin(-ENOMEM);
 	memcpy(memory, layout->executable, segments);
-	if (before)
-		memcpy(memory + segments, layout->before, before);
-	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments + before);
+	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments);
 	if (r)
 		return r;
-	frame += before;
-	/* The header is a help, not a need. */
-	r = eh_frame_fetch(image, layout->header.offset, header, memory + segments + frame);
-	if (r == EH_FRAME_E_UNREADABLE)
-		return r;
-	if (r)
-		header = 0;
 	ret->input = (struct cfi_input){
 		.machine = layout->machine,
-		.frame = {memory + segments, frame, layout->frame.address - before},
-		.own_length = before,
-		.header = {memory + segments + frame, header, layout->header.address},
+		.frame = {memory + segments, frame, layout->frame.address},
 		.got_address = layout->got_address,
 		.segments = (const struct cfi_segment *)(const void *)memory,
 		.n_segments = layout->n_executable,
@@ -279,10 +258,9 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	return EH_FRAME_E_OK;
 }
 
-static int eh_frame_read_image(const struct eh_frame_image *image, const uint8_t *before,
-			       size_t before_length, struct eh_frame *ret)
+static int eh_frame_read_image(const struct eh_frame_image *image, struct eh_frame *ret)
 {
-	struct layout layout = {.before = before, .before_length = before_length};
+	struct layout layout = {0};
 	Elf64_Ehdr header;
 	int r = eh_frame_fetch_header(image, &header);
 
@@ -295,40 +273,28 @@ static int eh_frame_read_image(const struct eh_frame_image *image, const uint8_t
 		return r;
 	if (!layout.frame.length) {
 		r = eh_frame_find_by_header(image, &layout);
-		if (r && (r != EH_FRAME_E_NONE || !before_length))
+		if (r)
 			return r;
 	}
 	return eh_frame_copy_sections(image, &layout, ret);
 }
 
-int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, struct eh_frame *ret)
+int eh_frame_read(int fd, struct eh_frame *ret)
 {
-	uint8_t head[HEAD_BYTES];
-	struct eh_frame_image image = {.fd = fd, .head = head};
+	struct eh_frame_image image = {.fd = fd};
 	struct stat st;
-	ssize_t n;
 
 	if (fstat(fd, &st) < 0)
 		return EH_FRAME_E_UNREADABLE;
 	image.length = st.st_size > 0 ? (uint64_t)st.st_size : 0;
-	n = read_range(fd, head, sizeof(head), 0);
-	if (n < 0)
-		return EH_FRAME_E_UNREADABLE;
-	image.head_length = (size_t)n;
-	return eh_frame_read_image(&image, records, length, ret);
-}
-
-int eh_frame_read(int fd, struct eh_frame *ret)
-{
-	return eh_frame_read_with_prefix(fd, NULL, 0, ret);
+	return eh_frame_read_image(&image, ret);
 }
 
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 {
-	const struct eh_frame_image image = {
-		.fd = -1, .head = data, .head_length = length, .length = length};
+	const struct eh_frame_image image = {.data = data, .length = data ? length : 0};
 
-	return eh_frame_read_image(&image, NULL, 0, ret);
+	return eh_frame_read_image(&image, ret);
 }
 
 void eh_frame_deinit(struct eh_frame *frame)

@@ -3,8 +3,8 @@
 #define PROFD_COMMON_UNWIND_EH_FRAME_H
 
 /*
- * Where an image keeps its call frame information: reads .eh_frame, .eh_frame_hdr and the list of
- * executable segments out of an ELF file, as the compiler of unwind rules wants them. Knows
+ * Where an image keeps its call frame information: reads .eh_frame and the list of executable
+ * segments out of an ELF file, as the compiler of unwind rules wants them. Knows
  * sections and segments, nothing of what is in .eh_frame. By the section headers; where a program
  * was stripped of these, by the segment PT_GNU_EH_FRAME (LSB 5, section 10.6.2), which leads to
  * the beginning of .eh_frame but not to its end.
@@ -16,23 +16,23 @@
 
 #include "common/unwind/cfi.h"
 
-/* Of .eh_frame and .eh_frame_hdr together. A browser's are some 20 MiB. Held while they are
- * compiled. */
+/* Of .eh_frame. A browser's has some 20 MiB. Held while it is compiled. */
 #define EH_FRAME_BYTES_MAX (32u << 20)
 /* The same as daemon/worker/elf/elf_image.h takes. */
 #define EH_FRAME_SEGMENTS_MAX 32
 
 enum {
 	EH_FRAME_E_OK,
-	EH_FRAME_E_NONE,      /* no .eh_frame, or no 64-bit ELF program or library at all */
+	EH_FRAME_E_NONE,      /* no 64-bit ELF program or library */
 	EH_FRAME_E_MALFORMED, /* headers that contradict themselves or the file's length */
 	EH_FRAME_E_TOO_BIG,   /* more than EH_FRAME_BYTES_MAX */
 	EH_FRAME_E_UNREADABLE,
 };
 
 struct eh_frame {
-	struct cfi_input input; /* points into memory; valid if struct eh_frame is moved */
-	void *memory;           /* owned */
+	/* Points into memory; valid if struct eh_frame is moved. An empty frame: there is none. */
+	struct cfi_input input;
+	void *memory; /* owned */
 };
 
 /*
@@ -40,11 +40,6 @@ struct eh_frame {
  * -ENOMEM; *ret is written, and to be deinitialized, only when it is EH_FRAME_E_OK.
  */
 int eh_frame_read(int fd, struct eh_frame *ret);
-/*
- * The same with [records, records + length) before those of the file, which may have none: records
- * that stand for themselves, such as go_frames.h makes. They are copied. Length 0: as above.
- */
-int eh_frame_read_with_prefix(int fd, const uint8_t *records, size_t length, struct eh_frame *ret);
 /* The pure part: the same of an image in memory, such as the vdso. It is copied as well. */
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret);
 /* Takes a zeroed one as well. */

@@ -68,18 +68,15 @@ static bool debug_files_is_base_name(const char *name)
 }
 
 int debug_files_path(const char *path, const struct worker_image *image, unsigned n,
-		     char ret[PATH_MAX], enum debug_found *ret_found)
+		     char ret[PATH_MAX])
 {
 	const char *link = image->debuglink;
 	int dir, length;
 
 	if (n >= N_PLACES)
 		return 0;
-	if (n == PLACE_BUILD_ID) {
-		*ret_found = DEBUG_FOUND_BUILD_ID;
+	if (n == PLACE_BUILD_ID)
 		return build_id_path(image->elf.build_id, image->elf.build_id_length, ret) ? 1 : -1;
-	}
-	*ret_found = DEBUG_FOUND_LINK;
 	if (!debug_files_is_base_name(link) || !debug_files_dir_length(path, &dir))
 		return -1;
 	if (n == PLACE_BESIDE)
@@ -93,14 +90,13 @@ int debug_files_path(const char *path, const struct worker_image *image, unsigne
 }
 
 int debug_files_alternate_path(const char *path, const struct worker_image *image, unsigned n,
-			       char ret[PATH_MAX], enum debug_found *ret_found)
+			       char ret[PATH_MAX])
 {
 	const char *link = image->alternate, *rest = strstr(link, "/.dwz/");
 	int dir, length;
 
 	if (n >= N_ALTERNATES || !*link)
 		return 0;
-	*ret_found = n == ALTERNATE_BUILD_ID ? DEBUG_FOUND_BUILD_ID : DEBUG_FOUND_PATH;
 	if (n == ALTERNATE_BUILD_ID)
 		return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
 	/* Without such a directory in it, its name alone. */
@@ -177,17 +173,15 @@ static bool worker_image_has_id(const struct worker_image *file, const uint8_t *
 	       memcmp(file->elf.build_id, id, length) == 0;
 }
 
-/* Whether @found can be the debug file of @image. */
+/* Whether @found, which was found at @place, can be the debug file of @image. */
 static bool is_acceptable_debug_file(const struct worker_image *image,
-				     const struct worker_image *found, enum debug_found how,
+				     const struct worker_image *found, enum place place,
 				     bool *ret_check_crc)
 {
-	*ret_check_crc = false;
-	if (worker_image_has_id(found, image->elf.build_id, image->elf.build_id_length))
-		return true;
-	*ret_check_crc = how == DEBUG_FOUND_LINK;
-	return how == DEBUG_FOUND_LINK &&
-	       (!found->elf.build_id_length || !image->elf.build_id_length);
+	*ret_check_crc = !worker_image_has_id(found, image->elf.build_id,
+					      image->elf.build_id_length);
+	return !*ret_check_crc || (place != PLACE_BUILD_ID &&
+				   (!found->elf.build_id_length || !image->elf.build_id_length));
 }
 
 /* Inspects what was opened. *fd is closed, and -1, unless it is an ELF file. */
@@ -213,12 +207,10 @@ static int debug_choice_find(const struct debug_choice_world *world, struct subj
 {
 	const struct worker_image *image = &subject->facts;
 	char path[PATH_MAX];
-	enum debug_found how;
 	int r;
 
-	for (unsigned n = 0;
-	     (r = (is_alternate ? debug_files_alternate_path
-				: debug_files_path)(subject->path, image, n, path, &how));
+	for (unsigned n = 0; (r = (is_alternate ? debug_files_alternate_path
+						: debug_files_path)(subject->path, image, n, path));
 	     n++) {
 		cleanup(closep) int fd = r > 0 ? world->open(world->context, path) : -1;
 		struct worker_image facts;
@@ -230,7 +222,7 @@ static int debug_choice_find(const struct debug_choice_world *world, struct subj
 		if (fd < 0 ||
 		    !(is_alternate ? worker_image_has_id(&facts, image->alternate_id,
 							 image->alternate_id_length)
-				   : is_acceptable_debug_file(image, &facts, how, &check_crc)))
+				   : is_acceptable_debug_file(image, &facts, n, &check_crc)))
 			continue;
 		ret->check_crc |= check_crc;
 		*(is_alternate ? &ret->alternate : &ret->debug) = steal_fd(&fd);

@@ -23,21 +23,15 @@
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
 
-enum debug_found {
-	DEBUG_FOUND_BUILD_ID, /* by a build id, which has to be the file's */
-	DEBUG_FOUND_LINK,     /* by .gnu_debuglink: WORKER_CHECK_CRC */
-	DEBUG_FOUND_PATH,     /* by .gnu_debugaltlink; has to have the build id that is there */
-};
-
 /*
  * The path number @n, in order, for the file at @path in the root of whoever maps it. Pure. Returns
  * 1, 0 if there is none of that number, or -1 if there is no such path for this image, but more may
  * follow.
  */
 int debug_files_path(const char *path, const struct worker_image *image, unsigned n,
-		     char ret[PATH_MAX], enum debug_found *ret_found);
+		     char ret[PATH_MAX]);
 int debug_files_alternate_path(const char *path, const struct worker_image *image, unsigned n,
-			       char ret[PATH_MAX], enum debug_found *ret_found);
+			       char ret[PATH_MAX]);
 
 /*
  * Opens @path below @root_fd: symbolic links and ".." (and mounts, but for @cross_mounts) do not

@@ -92,7 +92,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647733u
+#define WORKER_MAGIC 0x70647734u
 
 enum worker_outcome {
 	WORKER_DONE,

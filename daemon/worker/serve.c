@@ -22,11 +22,12 @@
 #include "daemon/worker/go/pclntab.h"
 #include "daemon/worker/sources.h"
 
-static int serve_inspect(const struct request *request, struct answer *ret)
+static int serve_inspect(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	struct worker_image *image = calloc(1, sizeof(*image));
 	int r;
 
+	(void)cache;
 	if (!image)
 		return error_origin(-ENOMEM);
 	r = elf_inspect(request->files[WORKER_FILE_IMAGE], image);
@@ -82,29 +83,31 @@ static int serve_table_compile(const struct cfi_input *input, uint64_t max_words
 static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 			    struct worker_table *table, uint64_t **ret_words)
 {
-	cleanup(freep) uint8_t *records = NULL;
+	cleanup(freep) struct cfi_own_rule *own = NULL;
 	struct eh_frame frame;
-	size_t length;
+	size_t n_own;
 	int r;
 
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
 	go_build_read(image, &table->go);
-	r = go_frames_read(image, &records, &length);
+	r = go_frames_read(image, &own, &n_own);
 	if (r)
 		return r;
-	r = eh_frame_read_with_prefix(fd, records, length, &frame);
+	r = eh_frame_read(fd, &frame);
 	if (r < 0)
 		return r;
 	if (r)
 		return r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
+	frame.input.own = own;
+	frame.input.n_own = n_own;
 	r = serve_table_compile(&frame.input, max_words, table, ret_words);
 	eh_frame_deinit(&frame);
 	return r;
 }
 
 /* What is no ELF file has no call frame information; one whose reading fails may have. */
-static int serve_table(const struct request *request, struct answer *ret)
+static int serve_table(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	uint64_t most = (WORKER_ANSWER_MAX - sizeof(struct worker_table)) / sizeof(uint64_t);
 	uint64_t max_words = request->header.max_words;
@@ -114,6 +117,7 @@ static int serve_table(const struct request *request, struct answer *ret)
 	struct worker_table table;
 	uint8_t *data;
 
+	(void)cache;
 	if (r < 0 || r == WORKER_UNREADABLE)
 		return r;
 	memset(&table, 0, sizeof(table));
@@ -147,26 +151,36 @@ static bool request_files_are_regular(const struct request *request)
 	return true;
 }
 
-static int server_dispatch(struct cache *cache, const struct request *request, struct answer *ret)
-{
-	switch ((enum worker_kind)request->header.kind) {
-	case WORKER_INSPECT:
-		return serve_inspect(request, ret);
-	case WORKER_TABLE:
-		return serve_table(request, ret);
-	case WORKER_SYMBOLS:
-		return serve_symbols(cache, request, ret);
-	case WORKER_JIT:
-		return serve_jit(cache, request, ret);
-	case WORKER_DEMANGLE:
-		return serve_demangle(request, ret);
-	case WORKER_INSTRUCTIONS:
-		return serve_instructions(cache, request, ret);
-	case N_WORKER_KINDS:
-		break;
-	}
-	return WORKER_BAD_REQUEST;
-}
+#define BIT(file) (1u << WORKER_FILE_##file)
+
+/* What each kind needs, may have, and brings; and who serves it. */
+static const struct serve_shape {
+	uint32_t needs, may_have, flags;
+	bool has_payload;
+	int (*serve)(struct cache *cache, const struct request *request, struct answer *ret);
+} shapes[] = {
+	[WORKER_INSPECT] = {.needs = BIT(IMAGE), .serve = serve_inspect},
+	[WORKER_TABLE] = {.needs = BIT(IMAGE), .serve = serve_table},
+	[WORKER_SYMBOLS] = {.needs = BIT(IMAGE),
+			    .may_have = BIT(DEBUG) | BIT(ALTERNATE),
+			    .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC,
+			    .has_payload = true,
+			    .serve = serve_symbols},
+	/* One of the two: see below. */
+	[WORKER_JIT] = {.may_have = BIT(PERF_MAP) | BIT(JITDUMP),
+			.has_payload = true,
+			.serve = serve_jit},
+	[WORKER_DEMANGLE] = {.flags = WORKER_NO_CLONES | WORKER_NO_PARAMETERS,
+			     .has_payload = true,
+			     .serve = serve_demangle},
+	[WORKER_INSTRUCTIONS] = {.needs = BIT(IMAGE),
+				 .may_have = BIT(DEBUG) | BIT(ALTERNATE),
+				 .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL,
+				 .has_payload = true,
+				 .serve = serve_instructions},
+};
+
+_Static_assert(ARRAY_SIZE(shapes) == N_WORKER_KINDS, "a shape for each kind");
 
 void server_answer(struct cache *cache, const struct request *request, struct answer *ret)
 {
@@ -175,38 +189,14 @@ void server_answer(struct cache *cache, const struct request *request, struct an
 	*ret = (struct answer){.outcome = WORKER_UNREADABLE};
 	if (!request_files_are_regular(request))
 		return;
-	r = server_dispatch(cache, request, ret);
+	r = shapes[request->header.kind].serve(cache, request, ret);
 	if (r == -ENOMEM) {
 		cache_clear(cache);
-		r = server_dispatch(cache, request, ret);
+		r = shapes[request->header.kind].serve(cache, request, ret);
 	}
 	ret->outcome = r < 0 ? WORKER_NO_MEMORY : (enum worker_outcome)r;
 	cache_settle(cache);
 }
-
-#define BIT(file) (1u << WORKER_FILE_##file)
-
-/* What each kind needs, may have, and brings. */
-static const struct serve_shape {
-	uint32_t needs, may_have, flags;
-	bool has_payload;
-} shapes[] = {
-	[WORKER_INSPECT] = {.needs = BIT(IMAGE)},
-	[WORKER_TABLE] = {.needs = BIT(IMAGE)},
-	[WORKER_SYMBOLS] = {.needs = BIT(IMAGE),
-			    .may_have = BIT(DEBUG) | BIT(ALTERNATE),
-			    .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC,
-			    .has_payload = true},
-	/* One of the two: see below. */
-	[WORKER_JIT] = {.may_have = BIT(PERF_MAP) | BIT(JITDUMP), .has_payload = true},
-	[WORKER_DEMANGLE] = {.flags = WORKER_NO_CLONES | WORKER_NO_PARAMETERS, .has_payload = true},
-	[WORKER_INSTRUCTIONS] = {.needs = BIT(IMAGE),
-				 .may_have = BIT(DEBUG) | BIT(ALTERNATE),
-				 .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL,
-				 .has_payload = true},
-};
-
-_Static_assert(ARRAY_SIZE(shapes) == N_WORKER_KINDS, "a shape for each kind");
 
 static bool are_addresses(const struct request *r)
 {

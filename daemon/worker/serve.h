@@ -39,7 +39,7 @@ void server_answer(struct cache *cache, const struct request *request, struct an
 int serve_symbols(struct cache *cache, const struct request *request,
 		  struct answer *ret); /* _names.c */
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret);
-int serve_demangle(const struct request *request, struct answer *ret);
+int serve_demangle(struct cache *cache, const struct request *request, struct answer *ret);
 int serve_instructions(struct cache *cache, const struct request *request,
 		       struct answer *ret); /* _code.c */
 

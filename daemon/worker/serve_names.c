@@ -138,7 +138,7 @@ static int texts_add(struct texts *texts, const char *text)
 	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
 
-int serve_demangle(const struct request *request, struct answer *ret)
+int serve_demangle(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	const char *at = (const char *)request->payload;
 	const char *end = at + request->header.payload_length;
@@ -149,6 +149,7 @@ int serve_demangle(const struct request *request, struct answer *ret)
 	struct texts texts = {0};
 	int r = 0;
 
+	(void)cache;
 	while (!r && at < end) {
 		cleanup(freep) char *demangled = demangle_name(at, style);
 

@@ -21,11 +21,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Little-endian, no holes. */
 struct head {
-	uint64_t frame_address, header_address, got_address;
-	uint16_t header_length;
+	uint64_t frame_address, got_address;
 	uint8_t machine; /* odd: aarch64 */
 	uint8_t n_segments;
-	uint32_t reserved;
+	uint8_t reserved[6];
 	struct cfi_segment segments[SEGMENTS_MAX];
 };
 
@@ -136,7 +135,7 @@ static uint8_t *copy(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cfi_input input;
-	uint8_t *header, *frame;
+	uint8_t *frame;
 	struct head head;
 
 	if (size >= SELFMAG && !memcmp(data, ELFMAG, SELFMAG)) {
@@ -148,20 +147,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&head, data, sizeof(head));
 	data += sizeof(head);
 	size -= sizeof(head);
-	if (head.header_length > size)
-		return 0;
-	header = copy(data, head.header_length);
-	frame = copy(data + head.header_length, size - head.header_length);
+	frame = copy(data, size);
 	input = (struct cfi_input){
 		.machine = head.machine & 1 ? EM_AARCH64 : EM_X86_64,
-		.frame = {frame, size - head.header_length, head.frame_address},
-		.header = {header, head.header_length, head.header_address},
+		.frame = {frame, size, head.frame_address},
 		.got_address = head.got_address,
 		.segments = head.segments,
 		.n_segments = head.n_segments % (SEGMENTS_MAX + 1),
 	};
 	check(&input);
-	free(header);
 	free(frame);
 	return 0;
 }

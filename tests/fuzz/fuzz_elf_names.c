@@ -47,14 +47,14 @@ static void fuzz_image(const uint8_t *data, size_t size)
 
 static void fuzz_links(const uint8_t *data, size_t size)
 {
-	struct debugaltlink alternate;
-	struct debuglink link;
+	struct worker_image image;
 
-	if (debuglink_parse(data, size, size & 1, &link) &&
-	    (!link.name[0] || !memchr(link.name, 0, sizeof(link.name)) || strchr(link.name, '/')))
+	if (debuglink_parse(data, size, size & 1, &image) &&
+	    (!image.debuglink[0] || !memchr(image.debuglink, 0, sizeof(image.debuglink)) ||
+	     strchr(image.debuglink, '/')))
 		abort();
-	if (debugaltlink_parse(data, size, &alternate) &&
-	    (!alternate.path[0] || alternate.id_length > sizeof(alternate.id)))
+	if (debugaltlink_parse(data, size, &image) &&
+	    (!image.alternate[0] || image.alternate_id_length > sizeof(image.alternate_id)))
 		abort();
 }
 
@@ -101,15 +101,15 @@ static void fuzz_pclntab(const uint8_t *data, size_t size)
 {
 	struct pclntab_function f;
 	struct pclntab table;
-	uint8_t *records;
-	size_t length;
+	struct cfi_own_rule *rules;
+	size_t n;
 
 	if (!pclntab_parse(data, size, &table))
 		return;
-	if (go_frames_make(&table, NULL, &records, &length) || !records != !length ||
-	    length > GO_FRAMES_BYTES_MAX + 64 + 6 * size)
+	if (go_frames_make(&table, NULL, &rules, &n) || (n && !rules) ||
+	    n > GO_FRAMES_RULES_MAX + 1 + size)
 		abort();
-	free(records);
+	free(rules);
 	for (uint64_t i = 0; i < table.n_functions; i++)
 		if (pclntab_function(&table, i, &f) &&
 		    (f.start >= f.end || !f.name_length || f.name < (const char *)data ||

@@ -41,11 +41,11 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 						    "too big", "unreadable"};
 	static const char *const outcomes[] = {"", "no FDEs", "unsupported", "too big"};
 	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	cleanup(freep) uint8_t *records = NULL;
+	cleanup(freep) struct cfi_own_rule *own = NULL;
 	cleanup(elf_image_deinit) struct elf_image image = {0};
 	struct eh_frame frame = {0};
 	uint64_t start;
-	size_t length = 0;
+	size_t n_own = 0;
 	int r = 0;
 
 	if (fd < 0) {
@@ -53,13 +53,15 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 		return 1;
 	}
 	if (elf_image_open(&image, fd, 0) == WORKER_DONE)
-		r = go_frames_read(&image, &records, &length);
+		r = go_frames_read(&image, &own, &n_own);
 	if (!r)
-		r = eh_frame_read_with_prefix(fd, records, length, &frame);
+		r = eh_frame_read(fd, &frame);
 	if (r) {
 		printf("%s: %s\n", path, r < 0 ? "no memory" : read_outcomes[r]);
 		return r;
 	}
+	frame.input.own = own;
+	frame.input.n_own = n_own;
 	start = now_ns();
 	r = cfi_compile(ret, &frame.input, &limits);
 	*ret_ns = now_ns() - start;

@@ -30,7 +30,7 @@ static inline int symtab_from_elf(struct symtab **ret, int fd)
 			continue;
 		if (r)
 			return SYMTAB_E_NONE;
-		r = elf_symbols_collect(&image, &(struct elf_symbols_from){.table = &table}, &list);
+		r = elf_symbols_collect(&image, &table, 0, 0, &list);
 		if (r)
 			return r;
 	}

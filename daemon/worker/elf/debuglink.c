@@ -19,54 +19,43 @@
 #define SECTION_MAX 8192 /* bytes; a path, at most, and something behind it */
 #define CHUNK_BYTES 65536
 
-/* The text that @data begins with. False if it is empty, has no end or does not fit. */
-static bool debuglink_copy_text(const uint8_t *data, size_t length, char ret[WORKER_LINK_MAX],
-				size_t *ret_length)
+/* The length of the text that @data begins with; 0 if it is empty, has no end or does not fit. */
+static size_t debuglink_text_length(const uint8_t *data, size_t length)
 {
 	size_t n = strnlen((const char *)data, length);
 
-	if (n == 0 || n == length || n >= WORKER_LINK_MAX)
-		return false;
-	memcpy(ret, data, n + 1);
-	*ret_length = n;
-	return true;
+	return n < length && n < WORKER_LINK_MAX ? n : 0;
 }
 
-bool debuglink_parse(const uint8_t *data, size_t length, bool swap, struct debuglink *ret)
+bool debuglink_parse(const uint8_t *data, size_t length, bool swap, struct worker_image *ret)
 {
-	struct debuglink link = {0};
-	size_t n;
+	const char *name = (const char *)data;
+	size_t n = debuglink_text_length(data, length), at = (n + 4) & ~(size_t)3;
 
-	if (!debuglink_copy_text(data, length, link.name, &n) || strchr(link.name, '/') ||
-	    strcmp(link.name, ".") == 0 || strcmp(link.name, "..") == 0)
+	/* Behind the name and its NUL, at the next multiple of four. */
+	if (!n || strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+	    at > length || length - at < sizeof(ret->debuglink_crc))
 		return false;
-	n = (n + 4) & ~(size_t)3; /* with its NUL, to the next multiple of four */
-	if (n > length || length - n < sizeof(link.crc))
-		return false;
-	memcpy(&link.crc, data + n, sizeof(link.crc));
+	memcpy(ret->debuglink, name, n + 1);
+	memcpy(&ret->debuglink_crc, data + at, sizeof(ret->debuglink_crc));
 	if (swap)
-		link.crc = __builtin_bswap32(link.crc);
-	*ret = link;
+		ret->debuglink_crc = __builtin_bswap32(ret->debuglink_crc);
 	return true;
 }
 
-bool debugaltlink_parse(const uint8_t *data, size_t length, struct debugaltlink *ret)
+bool debugaltlink_parse(const uint8_t *data, size_t length, struct worker_image *ret)
 {
-	struct debugaltlink link = {0};
-	size_t n;
+	size_t n = debuglink_text_length(data, length), id_length = length - n - 1;
 
-	if (!debuglink_copy_text(data, length, link.path, &n))
+	if (!n || id_length > sizeof(ret->alternate_id))
 		return false;
-	n++;
-	if (length - n > sizeof(link.id))
-		return false;
-	link.id_length = (uint32_t)(length - n);
-	memcpy(link.id, data + n, link.id_length);
-	*ret = link;
+	memcpy(ret->alternate, data, n + 1);
+	memcpy(ret->alternate_id, data + n + 1, id_length);
+	ret->alternate_id_length = (uint32_t)id_length;
 	return true;
 }
 
-bool debuglink_read(struct elf_image *image, struct debuglink *ret)
+bool debuglink_read(struct elf_image *image, struct worker_image *ret)
 {
 	Elf_Data *d = elf_image_data(image, elf_image_find(image, SHT_PROGBITS, ".gnu_debuglink"),
 				     SECTION_MAX);
@@ -74,7 +63,7 @@ bool debuglink_read(struct elf_image *image, struct debuglink *ret)
 	return d && debuglink_parse(d->d_buf, d->d_size, elf_image_swaps(image), ret);
 }
 
-bool debugaltlink_read(struct elf_image *image, struct debugaltlink *ret)
+bool debugaltlink_read(struct elf_image *image, struct worker_image *ret)
 {
 	Elf_Data *d = elf_image_data(image,
 				     elf_image_find(image, SHT_PROGBITS, ".gnu_debugaltlink"),
@@ -111,66 +100,38 @@ bool debuglink_crc(int fd, uint32_t *ret)
 bool debuglink_crc_matches(int image, int debug)
 {
 	cleanup(elf_image_deinit) struct elf_image elf = {0};
-	struct debuglink link;
+	struct worker_image facts;
 	uint32_t crc;
 
 	return elf_image_open(&elf, image, SECTION_MAX) == WORKER_DONE &&
-	       debuglink_read(&elf, &link) && debuglink_crc(debug, &crc) && crc == link.crc;
+	       debuglink_read(&elf, &facts) && debuglink_crc(debug, &crc) &&
+	       crc == facts.debuglink_crc;
 }
 
 /* xz -9, the hungriest of its presets, needs 65 MiB to unpack. */
 #define DECODER_MEMORY_MAX (80u << 20)
-#define STEP_BYTES         (1u << 18)
-
-static int debugdata_decode(lzma_stream *stream, size_t max, uint8_t **ret, size_t *ret_length)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t room = 0, n = 0;
-
-	for (;;) {
-		lzma_ret status;
-
-		if (n == room) {
-			/* Never more than @max, unlike room_make(). */
-			size_t more = room + room / 2 + STEP_BYTES,
-			       wanted = more < max ? more : max;
-			void *moved;
-
-			if (wanted == room)
-				return DEBUGDATA_E_TOO_BIG;
-			moved = realloc(data, wanted);
-			if (!moved)
-				return error_origin(-ENOMEM);
-			data = moved;
-			room = wanted;
-		}
-		stream->next_out = data + n;
-		stream->avail_out = room - n;
-		status = lzma_code(stream, LZMA_FINISH);
-		n = room - stream->avail_out;
-		if (status == LZMA_STREAM_END)
-			break;
-		if (status == LZMA_MEM_ERROR)
-			return error_origin(-ENOMEM);
-		if (status != LZMA_OK)
-			return DEBUGDATA_E_MALFORMED;
-	}
-	*ret = steal_ptr(&data);
-	*ret_length = n;
-	return DEBUGDATA_E_OK;
-}
 
 int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
 		     size_t *ret_length)
 {
-	lzma_stream stream = LZMA_STREAM_INIT;
-	int r;
+	/* What is not needed of it is never touched, and given back. */
+	cleanup(freep) uint8_t *data = malloc(max);
+	uint64_t memory = DECODER_MEMORY_MAX;
+	size_t at = 0, n = 0;
+	lzma_ret status;
+	void *smaller;
 
-	if (lzma_stream_decoder(&stream, DECODER_MEMORY_MAX, 0) != LZMA_OK)
+	if (!data)
 		return error_origin(-ENOMEM);
-	stream.next_in = xz;
-	stream.avail_in = length;
-	r = debugdata_decode(&stream, max, ret, ret_length);
-	lzma_end(&stream);
-	return r;
+	status = lzma_stream_buffer_decode(&memory, 0, NULL, xz, &at, length, data, &n, max);
+	if (status == LZMA_MEM_ERROR)
+		return error_origin(-ENOMEM);
+	if (status != LZMA_OK || !n)
+		return DEBUGDATA_E_MALFORMED;
+	smaller = realloc(data, n);
+	if (smaller)
+		data = smaller;
+	*ret = steal_ptr(&data);
+	*ret_length = n;
+	return DEBUGDATA_E_OK;
 }

@@ -17,23 +17,15 @@
 /* Larger files are not read to the end for a CRC's sake; build ids find those as well. */
 #define DEBUGLINK_FILE_MAX (1u << 30)
 
-struct debuglink {
-	char name[WORKER_LINK_MAX]; /* without directories */
-	uint32_t crc;
-};
-
-struct debugaltlink {
-	char path[WORKER_LINK_MAX];
-	uint8_t id[WORKER_ID_MAX];
-	uint32_t id_length;
-};
-
-/* Pure; @data: the section. False where it is not as above. @swap: of another byte order. */
-bool debuglink_parse(const uint8_t *data, size_t length, bool swap, struct debuglink *ret);
-bool debugaltlink_parse(const uint8_t *data, size_t length, struct debugaltlink *ret);
+/*
+ * Pure; @data: the section. Fill in what *ret says of it; false, and nothing, where it is not as
+ * above. @swap: of another byte order.
+ */
+bool debuglink_parse(const uint8_t *data, size_t length, bool swap, struct worker_image *ret);
+bool debugaltlink_parse(const uint8_t *data, size_t length, struct worker_image *ret);
 /* The same of an image. False: it has none that one can use. */
-bool debuglink_read(struct elf_image *image, struct debuglink *ret);
-bool debugaltlink_read(struct elf_image *image, struct debugaltlink *ret);
+bool debuglink_read(struct elf_image *image, struct worker_image *ret);
+bool debugaltlink_read(struct elf_image *image, struct worker_image *ret);
 /* The CRC of the file @fd, which is read as a whole. False if that fails or it is too long. */
 bool debuglink_crc(int fd, uint32_t *ret);
 
@@ -45,9 +37,9 @@ bool debuglink_crc_matches(int image, int debug);
 
 enum {
 	DEBUGDATA_E_OK,
-	DEBUGDATA_E_MALFORMED, /* no whole xz stream; or one whose unpacking takes too much memory
-				*/
-	DEBUGDATA_E_TOO_BIG,   /* @max bytes or more */
+	/* No whole xz stream; more than @max bytes; or one whose unpacking takes too much memory.
+	 */
+	DEBUGDATA_E_MALFORMED,
 };
 
 /*

@@ -71,12 +71,22 @@ static int elf_summary_add_segment(struct elf_summary *elf, const GElf_Phdr *p)
 	return WORKER_DONE;
 }
 
+/* A range of the file; NULL: none, or it ends before. */
+static Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length)
+{
+	Elf_Data *data;
+
+	if (length == 0 || length > ELF_IMAGE_BYTES_MAX || offset > INT64_MAX)
+		return NULL;
+	data = elf_getdata_rawchunk(image->elf, (int64_t)offset, length, ELF_T_BYTE);
+	return data && data->d_buf && data->d_size ? data : NULL;
+}
+
 /* Returns WORKER_DONE or _MALFORMED: the file ends before. */
 static int elf_image_read_notes(struct elf_image *image, uint64_t offset, uint64_t size)
 {
 	struct elf_summary *elf = &image->summary;
-	Elf_Data *notes = elf_image_chunk(image, offset, size < NOTES_BYTES ? size : NOTES_BYTES,
-					  ELF_T_BYTE);
+	Elf_Data *notes = elf_image_chunk(image, offset, size < NOTES_BYTES ? size : NOTES_BYTES);
 
 	if (!notes)
 		return WORKER_MALFORMED;
@@ -274,36 +284,17 @@ Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max)
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
 
-Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type)
-{
-	Elf_Data *data;
-
-	if (length == 0 || length > ELF_IMAGE_BYTES_MAX || offset > INT64_MAX)
-		return NULL;
-	data = elf_getdata_rawchunk(image->elf, (int64_t)offset, length, type);
-	return data && data->d_buf && data->d_size ? data : NULL;
-}
-
-bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t *ret_offset,
-		      uint64_t *ret_length)
-{
-	const struct elf_segment *segment = elf_summary_find(&image->summary, address, true);
-
-	if (!segment)
-		return false;
-	*ret_offset = segment->offset + (address - segment->vaddr);
-	*ret_length = segment->file_size - (address - segment->vaddr);
-	return true;
-}
-
 size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
 {
-	uint64_t offset, rest;
+	const struct elf_segment *segment = elf_summary_find(&image->summary, address, true);
+	uint64_t at, rest;
 	Elf_Data *data;
 
-	if (!elf_image_locate(image, address, &offset, &rest))
+	if (!segment)
 		return 0;
-	data = elf_image_chunk(image, offset, size < rest ? size : rest, ELF_T_BYTE);
+	at = address - segment->vaddr;
+	rest = segment->file_size - at;
+	data = elf_image_chunk(image, segment->offset + at, size < rest ? size : rest);
 	if (!data)
 		return 0;
 	size = data->d_size < size ? data->d_size : size;

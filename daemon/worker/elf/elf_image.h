@@ -55,14 +55,6 @@ size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *
  * be; owned by libelf. NULL: empty, unreadable, or more than @max bytes.
  */
 Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max);
-/* A range of the file. NULL as above. */
-Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length, Elf_Type type);
-/*
- * Where the file has the link-time address @address, and how many bytes up to the end of the
- * segment's part in the file.
- */
-bool elf_image_locate(const struct elf_image *image, uint64_t address, uint64_t *ret_offset,
-		      uint64_t *ret_length);
 /*
  * Copies up to @size bytes from link-time address @address on, as far as the file has them; returns
  * how many.

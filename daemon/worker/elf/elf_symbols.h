@@ -5,16 +5,13 @@
 /*
  * The symbol tables of an ELF file, and which of their symbols are functions: STT_FUNC and
  * STT_GNU_IFUNC, and untyped symbols in executable sections, as assembly leaves them, but for the
- * marks that compilers and linkers need for themselves.
- *
- * Programs run without section headers, and some are stripped of them. Then the dynamic segment
- * leads to .dynsym as it leads the runtime linker there, and its hash table tells how long it is.
+ * marks that compilers and linkers need for themselves. Of files with section headers: nothing else
+ * tells where they are.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/symbols/elf_summary.h"
 #include "common/symbols/symtab.h"
 #include "daemon/worker/elf/elf_image.h"
 
@@ -38,8 +35,6 @@ enum {
 
 /* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Returns ELF_TABLE_E_*. */
 int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
-/* .dynsym by way of PT_DYNAMIC. Returns ELF_TABLE_E_*. */
-int elf_table_dynamic(struct elf_image *image, struct elf_table *ret);
 
 /* What names_left was in the beginning: more than the names of honest files take. */
 size_t elf_table_names_max(const struct elf_table *table);
@@ -49,17 +44,12 @@ size_t elf_table_names_max(const struct elf_table *table);
  */
 bool elf_table_name(struct elf_table *table, size_t offset, const char **ret, uint32_t *ret_length);
 
-struct elf_symbols_from {
-	struct elf_table *table;
-	/* Stands in for section headers where there are none. NULL: they are there. */
-	const struct elf_summary *segments;
-	uint64_t distance; /* to add to each address */
-	unsigned source;   /* struct symtab_entry's */
-};
-
-/* Adds the functions to @list; their names are libelf's. Returns 0 or negative errno. */
-int elf_symbols_collect(const struct elf_image *image, const struct elf_symbols_from *from,
-			struct symtab_entries *list);
+/*
+ * Adds the functions of @table to @list, each @distance further up; their names are libelf's.
+ * @source: struct symtab_entry's. Returns 0 or negative errno.
+ */
+int elf_symbols_collect(const struct elf_image *image, struct elf_table *table, uint64_t distance,
+			unsigned source, struct symtab_entries *list);
 
 /*
  * The stubs through which a program calls other libraries. No symbol names them, but each jumps to

@@ -14,41 +14,29 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/cleanup.h"
 
 #define HEADER_BYTES 8
 /* The least that is said of a function, with its two numbers. */
 #define FUNCTION_BYTES 40
 
-enum version { GO_1_2, GO_1_16, GO_1_18, GO_1_20 };
-
-/* What is said of a function, bytes from its beginning; of Go 1.16's layout with 8-byte pointers.
+/*
+ * The releases whose format the header names, the newest last. Its fields, and what is said of a
+ * function, bytes from its beginning (Go 1.16: with 8-byte pointers); 0: not there, or not used.
  */
-static const struct {
+static const struct pclntab_version {
+	uint32_t magic;
+	unsigned n_fields, text, names, steps, functions; /* fields */
 	unsigned depths, flags;
-} said_at[] = {
-	[GO_1_2] = {0, 0},
-	[GO_1_16] = {20, 41}, /* flags: since Go 1.17 */
-	[GO_1_18] = {16, 37},
-	[GO_1_20] = {16, 41}, /* the line that it starts in was added */
+} versions[] = {
+	{0xfffffffb, 1, 0, 0, 0, 0, 0, 0},   /* Go 1.2 */
+	{0xfffffffa, 7, 0, 2, 5, 6, 20, 41}, /* Go 1.16; flags: since Go 1.17 */
+	{0xfffffff0, 8, 2, 3, 6, 7, 16, 37}, /* Go 1.18 */
+	{0xfffffff1, 8, 2, 3, 6, 7, 16, 41}, /* Go 1.20: the line that a function starts in */
 };
 
 /* All have had the same upper bytes. */
 #define MAGIC_BITS 0xffffff00u
-
-static bool pclntab_version(uint32_t magic, enum version *ret, bool *ret_known)
-{
-	static const uint32_t magics[] = {
-		[GO_1_2] = 0xfffffffb,
-		[GO_1_16] = 0xfffffffa,
-		[GO_1_18] = 0xfffffff0,
-		[GO_1_20] = 0xfffffff1,
-	};
-
-	for (*ret = GO_1_2; *ret < GO_1_20 && magic != magics[*ret];)
-		++*ret;
-	*ret_known = magic == magics[*ret];
-	return (magic & MAGIC_BITS) == MAGIC_BITS;
-}
 
 /* Of @size bytes, 4 or 8, which are there. */
 static uint64_t pclntab_read_number(const uint8_t *at, unsigned size)
@@ -69,53 +57,48 @@ static uint64_t pclntab_header_field(const struct pclntab *t, unsigned i)
 }
 
 /* All of a version's positions. False: they are not within the table. */
-static bool pclntab_find_parts(struct pclntab *t, enum version version)
+static bool pclntab_find_parts(struct pclntab *t, const struct pclntab_version *v)
 {
-	static const unsigned n_fields[] = {
-		[GO_1_2] = 1, [GO_1_16] = 7, [GO_1_18] = 8, [GO_1_20] = 8};
-	size_t header = HEADER_BYTES + (size_t)n_fields[version] * t->pointer_size;
-	uint64_t names = 0, functions = header, steps = 0;
+	size_t header = HEADER_BYTES + (size_t)v->n_fields * t->pointer_size;
 
 	if (header > t->length)
 		return false;
 	t->n_functions = pclntab_header_field(t, 0);
-	if (version == GO_1_16) {
-		names = pclntab_header_field(t, 2);
-		steps = t->pointer_size == 8 ? pclntab_header_field(t, 5) : 0;
-		functions = pclntab_header_field(t, 6);
-	} else if (version >= GO_1_18) {
-		t->text = pclntab_header_field(t, 2);
-		t->text_at = HEADER_BYTES + (size_t)2 * t->pointer_size;
-		names = pclntab_header_field(t, 3);
-		steps = pclntab_header_field(t, 6);
-		functions = pclntab_header_field(t, 7);
+	t->functions = header;
+	if (v->functions) {
+		t->names = pclntab_header_field(t, v->names);
+		t->functions = t->code_at = pclntab_header_field(t, v->functions);
 	}
-	if (steps) {
-		t->depths_at = said_at[version].depths;
-		t->flags_at = said_at[version].flags;
+	if (v->text) {
+		t->text = pclntab_header_field(t, v->text);
+		t->text_at = HEADER_BYTES + (size_t)v->text * t->pointer_size;
 	}
-	if (names > t->length || functions > t->length || steps > t->length ||
-	    t->n_functions > (t->length - functions) / FUNCTION_BYTES)
-		return false;
-	t->names = names;
-	t->steps = steps;
-	t->functions = functions;
-	t->code_at = version == GO_1_2 ? 0 : functions;
-	return true;
+	if (v->steps && (v->text || t->pointer_size == 8))
+		t->steps = pclntab_header_field(t, v->steps);
+	if (t->steps) {
+		t->depths_at = v->depths;
+		t->flags_at = v->flags;
+	}
+	return t->names <= t->length && t->functions <= t->length && t->steps <= t->length &&
+	       t->n_functions <= (t->length - t->functions) / FUNCTION_BYTES;
 }
 
 bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret)
 {
-	enum version version;
-	bool is_known;
+	const struct pclntab_version *v = versions, *newest = v + ARRAY_SIZE(versions) - 1;
+	uint32_t magic;
 
-	if (length < HEADER_BYTES || !pclntab_version(pclntab_read_32(data), &version, &is_known) ||
-	    data[4] || data[5] || (data[6] != 1 && data[6] != 2 && data[6] != 4) ||
-	    (data[7] != 4 && data[7] != 8))
+	if (length < HEADER_BYTES || data[4] || data[5] ||
+	    (data[6] != 1 && data[6] != 2 && data[6] != 4) || (data[7] != 4 && data[7] != 8))
 		return false;
-	*ret = (struct pclntab){
-		.data = data, .length = length, .pointer_size = data[7], .is_known = is_known};
-	return pclntab_find_parts(ret, version);
+	magic = pclntab_read_32(data);
+	while (v < newest && magic != v->magic)
+		v++;
+	*ret = (struct pclntab){.data = data,
+				.length = length,
+				.pointer_size = data[7],
+				.is_known = magic == v->magic};
+	return (magic & MAGIC_BITS) == MAGIC_BITS && pclntab_find_parts(ret, v);
 }
 
 static bool pclntab_read_name(const struct pclntab *t, uint64_t at, struct pclntab_function *ret)

@@ -47,10 +47,10 @@ static void reading_deinit(struct elf_names_reading *r)
 }
 
 static int elf_names_collect(struct elf_names_reading *reading, const struct elf_image *image,
-			     const struct elf_symbols_from *from)
+			     struct elf_table *table, uint64_t distance, enum worker_source source)
 {
-	reading->names_max += elf_table_names_max(from->table);
-	return elf_symbols_collect(image, from, &reading->list);
+	reading->names_max += elf_table_names_max(table);
+	return elf_symbols_collect(image, table, distance, source, &reading->list);
 }
 
 /* The functions of @image's .symtab. */
@@ -61,9 +61,7 @@ static int collect_symtab(struct elf_names_reading *reading, struct elf_image *i
 
 	if (elf_table_section(image, SHT_SYMTAB, &table) != ELF_TABLE_E_OK)
 		return 0;
-	return elf_names_collect(reading, image,
-				 &(struct elf_symbols_from){
-					 .table = &table, .distance = distance, .source = source});
+	return elf_names_collect(reading, image, &table, distance, source);
 }
 
 static int collect_debugdata(struct elf_names_reading *reading)
@@ -92,14 +90,11 @@ static int collect_debugdata(struct elf_names_reading *reading)
 static bool is_debug_file_of(struct elf_names_reading *reading, const struct elf_names_files *files)
 {
 	const struct elf_summary *image = &reading->image.summary, *debug = &reading->debug.summary;
-	struct debuglink link;
-	uint32_t crc;
 
 	if (image->build_id_length && image->build_id_length == debug->build_id_length &&
 	    memcmp(image->build_id, debug->build_id, image->build_id_length) == 0)
 		return true;
-	return files->check_crc && debuglink_read(&reading->image, &link) &&
-	       debuglink_crc(files->debug, &crc) && crc == link.crc;
+	return files->check_crc && debuglink_crc_matches(files->image, files->debug);
 }
 
 /*
@@ -153,20 +148,14 @@ static int collect_debug(struct elf_names_reading *reading, const struct elf_nam
 static int collect_dynamic(struct elf_names_reading *reading)
 {
 	struct elf_image *image = &reading->image;
-	struct elf_symbols_from from = {.source = WORKER_SOURCE_DYNSYM};
 	struct elf_table table;
 	bool has_table;
 	size_t n;
 	int r = 0;
 
 	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
-	if (!has_table) {
-		has_table = elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
-		from.segments = &image->summary;
-	}
-	from.table = &table;
 	if (has_table)
-		r = elf_names_collect(reading, image, &from);
+		r = elf_names_collect(reading, image, &table, 0, WORKER_SOURCE_DYNSYM);
 	if (r)
 		return r;
 	symtab_entries_sort(&reading->list);
@@ -215,25 +204,13 @@ static bool has_section(const struct elf_image *image, uint32_t type, const char
 /* Where section headers are missing or say nothing, everything here is a no. */
 static void look_at_sections(struct elf_image *image, struct worker_image *ret)
 {
-	struct debugaltlink alternate;
-	struct debuglink link;
-	struct elf_table table;
-
 	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
-	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL) ||
-			  elf_table_dynamic(image, &table) == ELF_TABLE_E_OK;
+	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL);
 	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
 	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
 			 has_section(image, SHT_PROGBITS, ".zdebug_line");
-	if (debuglink_read(image, &link)) {
-		memcpy(ret->debuglink, link.name, sizeof(ret->debuglink));
-		ret->debuglink_crc = link.crc;
-	}
-	if (debugaltlink_read(image, &alternate)) {
-		memcpy(ret->alternate, alternate.path, sizeof(ret->alternate));
-		memcpy(ret->alternate_id, alternate.id, sizeof(ret->alternate_id));
-		ret->alternate_id_length = alternate.id_length;
-	}
+	(void)debuglink_read(image, ret);
+	(void)debugaltlink_read(image, ret);
 	go_build_read(image, &ret->go);
 }
 

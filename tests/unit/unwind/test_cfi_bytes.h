@@ -17,7 +17,6 @@
 #define TEXT_OFFSET 0x1000
 #define TEXT_BYTES  0x1000
 #define FRAME       UINT64_C(0x500000)
-#define HEADER      UINT64_C(0x4f0000)
 
 struct bytes {
 	uint8_t data[16384];
@@ -25,7 +24,7 @@ struct bytes {
 };
 
 struct section {
-	struct bytes frame, header;
+	struct bytes frame;
 	size_t cie; /* position of the last one */
 	uint8_t encoding;
 	struct cfi_segment segment;
@@ -127,7 +126,6 @@ static inline struct cfi_input section_input(const struct section *s)
 	return (struct cfi_input){
 		.machine = s->machine,
 		.frame = {s->frame.data, s->frame.n, FRAME},
-		.header = {s->header.data, s->header.n, HEADER},
 		.segments = &s->segment,
 		.n_segments = 1,
 	};

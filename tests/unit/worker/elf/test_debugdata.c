@@ -38,8 +38,9 @@ static void test_round_trip_and_bound(void **state)
 		data[i] = (uint8_t)(i * i >> 7);
 	xz = pack(data, LENGTH, &packed);
 	assert_int_equal(debugdata_unpack(xz, packed, LENGTH - 1, &unpacked, &length),
-			 DEBUGDATA_E_TOO_BIG);
-	assert_int_equal(debugdata_unpack(xz, packed, 0, &unpacked, &length), DEBUGDATA_E_TOO_BIG);
+			 DEBUGDATA_E_MALFORMED);
+	assert_int_equal(debugdata_unpack(xz, packed, 0, &unpacked, &length),
+			 DEBUGDATA_E_MALFORMED);
 	assert_null(unpacked);
 	assert_int_equal(debugdata_unpack(xz, packed, LENGTH + 1, &unpacked, &length),
 			 DEBUGDATA_E_OK);

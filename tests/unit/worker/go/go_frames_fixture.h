@@ -2,7 +2,7 @@
 #ifndef PROFD_TESTS_UNIT_WORKER_GO_GO_FRAMES_FIXTURE_H
 #define PROFD_TESTS_UNIT_WORKER_GO_GO_FRAMES_FIXTURE_H
 
-/* Records made of Go's table, and the rules that come of them. */
+/* Rules made of Go's table, and what becomes of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 #define AT BUILDER_FIRST
 
-/* The rules of all that the records say, by the address. */
+/* The rules of all that is said, by the address. */
 static inline uint64_t rule_at(const struct eh_frame *frame, uint64_t address)
 {
 	static const struct cfi_limits limits = {.max_rows = 10000, .max_rules = 1000};
@@ -48,23 +48,25 @@ static inline uint64_t cfa_rule(int depth)
 	return rule_pack(&rule);
 }
 
-/* A program with code, and with @own of its own as .eh_frame. */
-static inline void read_behind(const uint8_t *records, size_t length, const uint8_t *own,
-			       size_t own_length, struct eh_frame *ret)
+/* A program with code, with @records as .eh_frame, and the rules @own. */
+static inline void read_behind(const struct cfi_own_rule *own, size_t n_own, const uint8_t *records,
+			       size_t length, struct eh_frame *ret)
 {
 	struct builder b;
 	int fd;
 
 	builder_init(&b);
 	builder_text(&b, 0x1000);
-	if (own)
+	if (records)
 		builder_section(&b, ".eh_frame",
-				&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, own,
-				own_length);
+				&(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC},
+				records, length);
 	builder_finish(&b);
 	fd = builder_memfd(&b);
 	builder_deinit(&b);
-	assert_int_equal(eh_frame_read_with_prefix(fd, records, length, ret), EH_FRAME_E_OK);
+	assert_int_equal(eh_frame_read(fd, ret), EH_FRAME_E_OK);
+	ret->input.own = own;
+	ret->input.n_own = n_own;
 	close(fd);
 }
 

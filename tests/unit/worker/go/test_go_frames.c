@@ -11,12 +11,12 @@ static const uint8_t negative[] = {2, 4, 1, 16, 0};
 static const uint8_t deep[] = {2, 4, 0x80, 0x80, 0x80, 1, 16, 0};
 static const uint8_t cut[] = {2, 4, 48};
 
-/* The records of @spec's table, in memory that ends where they do; NULL: none. */
-static uint8_t *make(const struct pclntab_spec *spec, size_t *ret_length)
+/* The rules of @spec's table; NULL: none. */
+static struct cfi_own_rule *make(const struct pclntab_spec *spec, size_t *ret_length)
 {
 	struct pclntab_bytes bytes;
 	struct pclntab table;
-	uint8_t *data = NULL;
+	struct cfi_own_rule *data = NULL;
 
 	pclntab_make(spec, &bytes);
 	assert_true(pclntab_parse(bytes.data, bytes.length, &table));
@@ -47,13 +47,13 @@ static void test_depths(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < ARRAY_SIZE(magics); i++) {
-		cleanup(freep) uint8_t *records = NULL;
+		cleanup(freep) struct cfi_own_rule *rules = NULL;
 		struct eh_frame frame;
 		size_t length;
 
 		spec.magic = magics[i];
-		records = make(&spec, &length);
-		read_behind(records, length, NULL, 0, &frame);
+		rules = make(&spec, &length);
+		read_behind(rules, length, NULL, 0, &frame);
 		check_ordinary(&frame, AT);
 		assert_true(rule_at(&frame, AT + 0x44) == RULE_WORD(RULE_ODD));
 		eh_frame_deinit(&frame);
@@ -66,13 +66,13 @@ static uint64_t rule_of(const char *name, uint8_t flags, const uint8_t *steps, s
 	const uint64_t start = AT;
 	const struct pclntab_frame function = {flags, steps, n_steps};
 	struct pclntab_spec spec = spec_of(&start, &name, &function, 1);
-	cleanup(freep) uint8_t *records = NULL;
+	cleanup(freep) struct cfi_own_rule *rules = NULL;
 	struct eh_frame frame;
 	size_t length;
 	uint64_t rule;
 
-	records = make(&spec, &length);
-	read_behind(records, length, NULL, 0, &frame);
+	rules = make(&spec, &length);
+	read_behind(rules, length, NULL, 0, &frame);
 	rule = rule_at(&frame, AT + 8);
 	eh_frame_deinit(&frame);
 	return rule;
@@ -111,13 +111,13 @@ static void test_before_restorer(void **state)
 						      {0, ordinary, sizeof(ordinary)},
 						      {0, ordinary, sizeof(ordinary)}};
 	const struct pclntab_spec spec = spec_of(starts, names, frames, 3);
-	cleanup(freep) uint8_t *records = NULL;
+	cleanup(freep) struct cfi_own_rule *rules = NULL;
 	struct eh_frame frame;
 	size_t length;
 
 	(void)state;
-	records = make(&spec, &length);
-	read_behind(records, length, NULL, 0, &frame);
+	rules = make(&spec, &length);
+	read_behind(rules, length, NULL, 0, &frame);
 	assert_true(rule_at(&frame, AT + 22) == cfa_rule(0));
 	assert_true(rule_at(&frame, AT + 23) == RULE_WORD(RULE_UNKNOWN));
 	assert_true(rule_at(&frame, AT + 32) == RULE_WORD(RULE_UNKNOWN));
@@ -125,7 +125,7 @@ static void test_before_restorer(void **state)
 	eh_frame_deinit(&frame);
 }
 
-static void test_no_records(void **state)
+static void test_no_rules(void **state)
 {
 	static const uint64_t start = AT;
 	static const char *const name = "f", *const goexit = "runtime.goexit";
@@ -133,7 +133,7 @@ static void test_no_records(void **state)
 	struct pclntab_spec spec = spec_of(&start, &name, &function, 1);
 	struct pclntab_bytes bytes;
 	struct pclntab table;
-	uint8_t *records;
+	struct cfi_own_rule *rules;
 	size_t length;
 	cleanup(elf_image_deinit) struct elf_image image = {0};
 	cleanup(closep) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -155,30 +155,35 @@ static void test_no_records(void **state)
 	pclntab_put(bytes.data + 8 + 6 * 8, bytes.length + 1, 8);
 	assert_false(pclntab_parse(bytes.data, bytes.length, &table));
 	assert_int_equal(elf_image_open(&image, fd, 0), WORKER_DONE);
-	assert_int_equal(go_frames_read(&image, &records, &length), 0);
-	assert_null(records);
+	assert_int_equal(go_frames_read(&image, &rules, &length), 0);
+	assert_null(rules);
 }
 
 /* C's functions have theirs in .eh_frame, Go's in the table. */
 static void test_beside_eh_frame(void **state)
 {
-	static const uint64_t of_go = AT + 0x200, of_c = AT + 0x100;
+	static const uint64_t of_go = AT + 0x200, of_c = AT + 0x100, length_of_c = 24;
+	/* A CIE, and an FDE with pointers of eight bytes whose depths are as those of @ordinary. */
+	uint8_t of_file[] = {20, 0, 0,  0, 0,    0,    0,  0,    1, 'z',  'R',  0, 1,    0x78, 16,
+			     1,  4, 12, 7, 8,    0x90, 1,  0,    0, 32,   0,    0, 0,    28,   0,
+			     0,  0, 0,  0, 0,    0,    0,  0,    0, 0,    0,    0, 0,    0,    0,
+			     0,  0, 0,  0, 0x44, 0x0e, 32, 0x86, 2, 0x50, 0x0e, 8, 0xc6, 0,    0};
 	static const char *const name = "f";
 	static const struct pclntab_frame function = {0, ordinary, sizeof(ordinary)};
-	const struct pclntab_spec go = spec_of(&of_go, &name, &function, 1),
-				  c = spec_of(&of_c, &name, &function, 1);
-	cleanup(freep) uint8_t *records = NULL, *own = NULL;
+	const struct pclntab_spec go = spec_of(&of_go, &name, &function, 1);
+	cleanup(freep) struct cfi_own_rule *rules = NULL;
 	struct eh_frame frame;
-	size_t length, own_length;
+	size_t length;
 
 	(void)state;
-	records = make(&go, &length);
-	own = make(&c, &own_length);
-	read_behind(records, length, own, own_length, &frame);
+	rules = make(&go, &length);
+	memcpy(of_file + 32, &of_c, 8);
+	memcpy(of_file + 40, &length_of_c, 8);
+	read_behind(rules, length, of_file, sizeof(of_file), &frame);
 	check_ordinary(&frame, of_go);
 	check_ordinary(&frame, of_c);
 	eh_frame_deinit(&frame);
-	read_behind(NULL, 0, own, own_length, &frame);
+	read_behind(NULL, 0, of_file, sizeof(of_file), &frame);
 	assert_true(rule_at(&frame, of_go) == RULE_WORD(RULE_UNKNOWN));
 	check_ordinary(&frame, of_c);
 	eh_frame_deinit(&frame);
@@ -218,7 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_depths),       cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_no_records),   cmocka_unit_test(test_beside_eh_frame),
+		cmocka_unit_test(test_no_rules),     cmocka_unit_test(test_beside_eh_frame),
 		cmocka_unit_test(test_shared_steps), cmocka_unit_test(test_before_restorer),
 	};
 

@@ -285,39 +285,6 @@ static void test_crc(void **state)
 	close(debug);
 }
 
-/* --- .dynsym without section headers ------------------------------------------------------------
- */
-
-static void check_dynamic(struct builder *b, unsigned n)
-{
-	cleanup(symtab_freep) struct symtab *names = names_of_builder(b);
-	struct symtab_symbol name;
-
-	check_name(names, AT, "first", WORKER_SOURCE_DYNSYM, AT, 0x40);
-	assert_int_equal(symtab_find(names, AT + 0x40, &name), n >= 2);
-	assert_int_equal(symtab_find(names, AT + 0x80, &name), n >= 3);
-	/* Unsized: up to the end of the executable segment. */
-	if (n >= 3)
-		check_name(names, AT + 0xff, "third", WORKER_SOURCE_DYNSYM, AT + 0x80, 0x80);
-}
-
-static void test_dynamic(void **state)
-{
-	/* Buckets, symbols; and: buckets, first symbol, filter, shift, filter, buckets, chains. */
-	static const uint32_t hash[] = {1, 3};
-	static const uint32_t gnu[] = {2, 1, 1, 6, 0, 0, 1, 2, 5, 4, 7};
-	static const uint32_t gnu_of_one[] = {2, 1, 1, 6, 0, 0, 1, 0, 5};
-	struct builder b;
-
-	(void)state;
-	hostile_dynamic_with(&b, DT_HASH, hash, sizeof(hash));
-	check_dynamic(&b, 2);
-	hostile_dynamic_with(&b, DT_GNU_HASH, gnu, sizeof(gnu));
-	check_dynamic(&b, 3);
-	hostile_dynamic_with(&b, DT_GNU_HASH, gnu_of_one, sizeof(gnu_of_one));
-	check_dynamic(&b, 1);
-}
-
 /* --- compressed sections ------------------------------------------------------------------------
  */
 
@@ -476,34 +443,33 @@ static void test_links(void **state)
 {
 	static const uint8_t wrong[][12] = {"../x\0\0\0\0aaa", "..\0\0aaaa", "\0\0\0\0aaaa",
 					    "x.debug"};
-	struct debugaltlink alternate;
+	struct worker_image image;
 	uint8_t path[WORKER_LINK_MAX + 8];
-	struct debuglink link;
 
 	(void)state;
-	assert_true(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 8, false, &link));
-	assert_string_equal(link.name, "abc");
-	assert_int_equal(link.crc, 0x04030201);
-	assert_true(debuglink_parse((const uint8_t *)"abcd\0\0\0\0\1\2\3\4", 12, true, &link));
-	assert_int_equal(link.crc, 0x01020304);
-	assert_false(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 7, false, &link));
+	assert_true(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 8, false, &image));
+	assert_string_equal(image.debuglink, "abc");
+	assert_int_equal(image.debuglink_crc, 0x04030201);
+	assert_true(debuglink_parse((const uint8_t *)"abcd\0\0\0\0\1\2\3\4", 12, true, &image));
+	assert_int_equal(image.debuglink_crc, 0x01020304);
+	assert_false(debuglink_parse((const uint8_t *)"abc\0\1\2\3\4", 7, false, &image));
 	for (unsigned i = 0; i < ARRAY_SIZE(wrong) - 1; i++)
-		assert_false(debuglink_parse(wrong[i], 12, false, &link));
-	assert_false(debuglink_parse(wrong[3], 7, false, &link));
-	assert_false(debuglink_parse(wrong[0], 0, false, &link));
+		assert_false(debuglink_parse(wrong[i], 12, false, &image));
+	assert_false(debuglink_parse(wrong[3], 7, false, &image));
+	assert_false(debuglink_parse(wrong[0], 0, false, &image));
 
 	memset(path, 'a', sizeof(path));
-	assert_false(debugaltlink_parse(path, sizeof(path), &alternate));
+	assert_false(debugaltlink_parse(path, sizeof(path), &image));
 	path[WORKER_LINK_MAX - 1] = '\0';
-	assert_true(debugaltlink_parse(path, sizeof(path), &alternate));
-	assert_int_equal(alternate.id_length, 8);
+	assert_true(debugaltlink_parse(path, sizeof(path), &image));
+	assert_int_equal(image.alternate_id_length, 8);
 	path[WORKER_LINK_MAX - 1] = 'a';
 	path[WORKER_LINK_MAX] = '\0';
-	assert_false(debugaltlink_parse(path, sizeof(path), &alternate));
+	assert_false(debugaltlink_parse(path, sizeof(path), &image));
 	memset(path, 0, sizeof(path));
 	path[0] = 'a';
-	assert_false(debugaltlink_parse(path, 3 + WORKER_ID_MAX, &alternate));
-	assert_true(debugaltlink_parse(path, 2 + WORKER_ID_MAX, &alternate));
+	assert_false(debugaltlink_parse(path, 3 + WORKER_ID_MAX, &image));
+	assert_true(debugaltlink_parse(path, 2 + WORKER_ID_MAX, &image));
 }
 
 int main(void)
@@ -514,7 +480,6 @@ int main(void)
 		cmocka_unit_test(test_unsized_across_sources),
 		cmocka_unit_test(test_separate_file_counts),
 		cmocka_unit_test(test_crc),
-		cmocka_unit_test(test_dynamic),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_cut),
