@@ -64,12 +64,13 @@ static const char *find_fault(const char *url)
 int urls_join(char *const *list, char **ret, struct urls_message *message)
 {
 	cleanup(freep) char *joined = NULL;
-	size_t size = 1;
-	char *at;
 
-	if (!list[0])
-		return URLS_E_NONE;
+	if (!list[0]) {
+		snprintf(message->text, sizeof(message->text), "the list names no server");
+		return URLS_E_BAD;
+	}
 	for (size_t i = 0; list[i]; i++) {
+		cleanup(freep) char *before = steal_ptr(&joined);
 		const char *fault = find_fault(list[i]);
 
 		if (fault) {
@@ -77,13 +78,9 @@ int urls_join(char *const *list, char **ret, struct urls_message *message)
 				 "'%.200s' is no debuginfod server: %s", list[i], fault);
 			return URLS_E_BAD;
 		}
-		size += strlen(list[i]) + 1;
+		if (text_print(&joined, "%s%s%s", before ? before : "", before ? " " : "", list[i]))
+			return -ENOMEM;
 	}
-	at = joined = malloc(size);
-	if (!joined)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; list[i]; i++)
-		at += sprintf(at, "%s%s", i ? " " : "", list[i]);
 	*ret = steal_ptr(&joined);
 	return URLS_E_OK;
 }

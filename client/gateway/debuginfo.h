@@ -40,8 +40,7 @@ DEFINE_CLEANUP(struct debuginfo *, debuginfo_free)
 /* The servers that the configuration names. */
 enum {
 	URLS_E_OK,
-	URLS_E_NONE, /* the list is empty */
-	URLS_E_BAD,  /* the message says which one, and why */
+	URLS_E_BAD, /* the message says which one, and why */
 };
 
 struct urls_message {

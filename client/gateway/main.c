@@ -218,12 +218,10 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 	r = urls_join(config->debuginfod_urls, ret_urls, &fault);
 	if (r < 0)
 		return gateway_fail(r);
-	if (r == URLS_E_NONE)
-		log_error("debuginfod is enabled, but names no server: set urls in [debuginfod]");
-	else if (r == URLS_E_BAD)
+	if (r) {
 		log_error("urls in [debuginfod]: %s", fault.text);
-	if (r)
 		return SETUP_FAILED;
+	}
 	*ret = steal_ptr(&config);
 	return SETUP_DONE;
 }
@@ -233,19 +231,15 @@ static int open_cache(struct gateway *g)
 	const char *directory = g->cache_directory;
 	int r = debug_cache_open(&g->cache, directory, DEBUG_CACHE_MAX_BYTES);
 
-	switch (r) {
-	case DEBUG_CACHE_E_OK:
-		return SETUP_DONE;
-	case DEBUG_CACHE_E_IN_USE:
+	if (r < 0)
+		return gateway_fail(r);
+	if (r == DEBUG_CACHE_E_IN_USE)
 		log_error("%s is another profd-gateway's", directory);
-		return SETUP_FAILED;
-	case DEBUG_CACHE_E_UNUSABLE:
+	else if (r)
 		log_error("%s cannot be written: %s; it must be a directory of the user that this "
 			  "runs as",
 			  directory, strerrordesc_np(errno));
-		return SETUP_FAILED;
-	}
-	return gateway_fail(r);
+	return r ? SETUP_FAILED : SETUP_DONE;
 }
 
 /* In place of what there is, if the configuration is good. */

@@ -45,7 +45,8 @@ static void test_bad(void **state)
 	char *none[] = {NULL}, *joined, long_url[3000];
 
 	(void)state;
-	assert_int_equal(urls_join(none, &joined, &message), URLS_E_NONE);
+	assert_int_equal(urls_join(none, &joined, &message), URLS_E_BAD);
+	assert_says(message.text, "names no server");
 	assert_bad("file:///etc", "neither with http");
 	assert_bad("ftp://a", "neither with http");
 	assert_bad("HTTP://a", "neither with http");
