@@ -24,13 +24,11 @@
 #include "common/error.h"
 #include "common/helper/child.h"
 #include "common/program_path.h"
-#include "common/read_end.h"
 #include "common/unixsock.h"
 
 #define START_MS 60000 /* a busy machine with thousands of processes */
 #define ASK_MS   10
 #define END_MS   10000
-#define LOG_MAX  ((size_t)1 << 20)
 
 /* What is asked for is what is to be had: there is nobody whom it could slow down but who asked. */
 static const char config[] = "[sampling]\nmax_cpu = 100%\n"
@@ -222,26 +220,19 @@ static int start_keeper(struct private_profd *p, const char *program)
 /* The last line of its log that tells something, without what stands before the message. */
 static void read_last_log_line(const struct private_profd *p, struct private_profd_message *message)
 {
-	cleanup(closep) int fd = open_at(p->dir, "log", O_RDONLY);
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	const char *line;
+	int fd = open_at(p->dir, "log", O_RDONLY);
+	cleanup(fclosep) FILE *log = fd < 0 ? NULL : fdopen(fd, "r");
+	cleanup(freep) char *line = NULL;
+	size_t size = 0;
 
 	snprintf(message->text, sizeof(message->text), "it has said nothing");
-	if (fd < 0 || read_end(fd, LOG_MAX, &data, &length))
-		return;
-	while (length && data[length - 1] == '\n')
-		length--;
-	if (!length)
-		return;
-	line = memrchr(data, '\n', length);
-	line = line ? line + 1 : (const char *)data;
-	length -= (size_t)(line - (const char *)data);
-	if (length > 7 && !memcmp(line, "profd: ", 7)) {
-		line += 7;
-		length -= 7;
+	while (log && getline(&line, &size, log) > 0) {
+		const char *said = strncmp(line, "profd: ", 7) ? line : line + 7;
+
+		if (*line != '\n')
+			snprintf(message->text, sizeof(message->text), "%.*s",
+				 (int)strcspn(said, "\n"), said);
 	}
-	snprintf(message->text, sizeof(message->text), "%.*s", (int)length, line);
 }
 
 static int private_profd_wait_ready(const struct private_profd *p,
