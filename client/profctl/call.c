@@ -24,7 +24,32 @@
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
 #define PIECE_MS      200 /* of waiting */
-#define UNPACKED_MAX  ((size_t)1 << 30)
+/* How long a request may take: answers from memory, and those that wait for a disk. */
+#define SHORT_MS     (30 * 1000)
+#define LONG_MS      (600 * 1000)
+#define UNPACKED_MAX ((size_t)1 << 30)
+
+/* What is answered to each request. */
+static const struct {
+	Profd__Control__Response__ResultCase result;
+	int timeout_ms;
+} answers[] = {
+	[PROFD__CONTROL__REQUEST__VERB_START] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, SHORT_MS},
+	[PROFD__CONTROL__REQUEST__VERB_HOLD] = {PROFD__CONTROL__RESPONSE__RESULT_OK, SHORT_MS},
+	[PROFD__CONTROL__REQUEST__VERB_STOP] = {PROFD__CONTROL__RESPONSE__RESULT_PATHS, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_PAUSE] = {PROFD__CONTROL__RESPONSE__RESULT_OK, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_RESUME] = {PROFD__CONTROL__RESPONSE__RESULT_OK, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_STATUS] = {PROFD__CONTROL__RESPONSE__RESULT_STATUS,
+						  SHORT_MS},
+	[PROFD__CONTROL__REQUEST__VERB_FLUSH] = {PROFD__CONTROL__RESPONSE__RESULT_PATHS, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_EPOCH] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_LIST] = {PROFD__CONTROL__RESPONSE__RESULT_LISTING, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_COLLECT] = {PROFD__CONTROL__RESPONSE__RESULT_COLLECTED,
+						   LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_VACUUM] = {PROFD__CONTROL__RESPONSE__RESULT_VACUUMED,
+						  LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_CONFIG] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, SHORT_MS},
+};
 
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
@@ -97,7 +122,12 @@ static int complain_exchange(const struct context *context, int r)
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
 }
 
-int call_send(const struct context *context, const struct call *call, int *ret_fd)
+/*
+ * Sends a request whose answer is to come much later, or never: *ret_fd, the caller's, becomes
+ * readable with it, or when profd has gone. Returns STATUS_DONE, or as call_daemon().
+ */
+static int call_send(const struct context *context, Profd__Control__Request__VerbCase verb,
+		     const void *message, int *ret_fd)
 {
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
@@ -107,8 +137,8 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 	int r;
 
 	/* The members of the union are pointers to messages, all of them: one stands for all. */
-	request.verb_case = call->verb;
-	request.status = call->message ? (void *)call->message : &empty;
+	request.verb_case = verb;
+	request.status = message ? (void *)message : &empty;
 	size = profd__control__request__get_packed_size(&request);
 	if (size > PACKET_REQUEST_MAX)
 		return profctl_complain(context, STATUS_USAGE, "the request is too long");
@@ -119,7 +149,7 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 	r = connect_to_daemon(context, &fd);
 	if (r)
 		return r;
-	r = unixsock_send(fd, data, size, call->timeout_ms);
+	r = unixsock_send(fd, data, size, SHORT_MS);
 	/* Where profd has closed it without reading, it may have said why. */
 	if (r && r != UNIXSOCK_E_CLOSED)
 		return complain_exchange(context, r);
@@ -128,18 +158,19 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 }
 
 /* *ret_fd is the connection, on which more may come. */
-static int call_begin(const struct context *context, const struct call *call,
-		      Profd__Control__Response **ret, int *ret_fd)
+static int call_begin(const struct context *context, Profd__Control__Request__VerbCase verb,
+		      const void *message, int timeout_ms, Profd__Control__Response **ret,
+		      int *ret_fd)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(freep) uint8_t *answer = NULL;
 	cleanup(closep) int fd = -1;
 	size_t size;
-	int r = call_send(context, call, &fd);
+	int r = call_send(context, verb, message, &fd);
 
 	if (r)
 		return r;
-	r = call_receive(context, fd, call->timeout_ms, &answer, &size);
+	r = call_receive(context, fd, timeout_ms, &answer, &size);
 	if (r)
 		return complain_exchange(context, r);
 	response = profd__control__response__unpack(NULL, size, answer);
@@ -152,7 +183,7 @@ static int call_begin(const struct context *context, const struct call *call,
 				? (int)response->error->code
 				: STATUS_FAILED,
 			"%s", response->error->message);
-	if (!response || response->result_case != call->result)
+	if (!response || response->result_case != answers[verb].result)
 		return profctl_complain(context, STATUS_FAILED,
 					"profctl " PROFD_VERSION
 					" received a malformed reply from profd "
@@ -163,20 +194,12 @@ static int call_begin(const struct context *context, const struct call *call,
 	return STATUS_DONE;
 }
 
-int call_daemon(const struct context *context, const struct call *call,
-		Profd__Control__Response **ret)
+int call_daemon(const struct context *context, Profd__Control__Request__VerbCase verb,
+		const void *message, Profd__Control__Response **ret)
 {
 	cleanup(closep) int fd = -1;
 
-	return call_begin(context, call, ret, &fd);
-}
-
-int call_status(const struct context *context, Profd__Control__Response **ret)
-{
-	return call_daemon(context,
-			   &(struct call){PROFD__CONTROL__REQUEST__VERB_STATUS, NULL,
-					  PROFD__CONTROL__RESPONSE__RESULT_STATUS, CALL_SHORT_MS},
-			   ret);
+	return call_begin(context, verb, message, answers[verb].timeout_ms, ret, &fd);
 }
 
 /* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call_daemon(). */
@@ -212,13 +235,13 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 }
 
 int call_collect(const struct context *context, const Profd__Control__Collect *collect,
-		 int timeout_ms, Profd__Control__Response **ret, uint8_t **ret_data)
+		 Profd__Control__Response **ret, uint8_t **ret_data)
 {
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_COLLECT, collect,
-				  PROFD__CONTROL__RESPONSE__RESULT_COLLECTED, timeout_ms};
+	int timeout_ms = collect->take ? SHORT_MS : LONG_MS;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
-	int r = call_begin(context, &call, &response, &fd);
+	int r = call_begin(context, PROFD__CONTROL__REQUEST__VERB_COLLECT, collect, timeout_ms,
+			   &response, &fd);
 
 	if (!r)
 		r = receive_file(context, fd, response->collected->bytes, timeout_ms, ret_data);
@@ -233,20 +256,16 @@ int held_start(const struct context *context, Profd__Control__Start *start, stru
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Hold hold = PROFD__CONTROL__HOLD__INIT;
-	const struct call begin = {PROFD__CONTROL__REQUEST__VERB_START, start,
-				   PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
-	const struct call keep = {PROFD__CONTROL__REQUEST__VERB_HOLD, &hold,
-				  PROFD__CONTROL__RESPONSE__RESULT_OK, CALL_SHORT_MS};
 	struct usage_message message;
 	int fd, r;
 
 	start->held = true;
-	r = call_daemon(context, &begin, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_START, start, &response);
 	if (r)
 		return r;
 	if (option_session("", response->text, &hold.id, &message))
 		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
-	r = call_send(context, &keep, &fd);
+	r = call_send(context, PROFD__CONTROL__REQUEST__VERB_HOLD, &hold, &fd);
 	if (r)
 		return r;
 	*ret = (struct held){hold.id, fd};
@@ -257,15 +276,13 @@ void held_stop(const struct context *context, const struct held *held)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_STOP, &stop,
-				  PROFD__CONTROL__RESPONSE__RESULT_PATHS, CALL_LONG_MS};
 	struct context quiet = *context;
 	char complaint[COMPLAINT_SIZE];
 
 	quiet.kept = complaint;
 	stop.which_case = PROFD__CONTROL__STOP__WHICH_ID;
 	stop.id = held->id;
-	call_daemon(&quiet, &call, &response);
+	call_daemon(&quiet, PROFD__CONTROL__REQUEST__VERB_STOP, &stop, &response);
 }
 
 bool held_has_ended(const struct held *held)
@@ -273,7 +290,7 @@ bool held_has_ended(const struct held *held)
 	cleanup(freep) uint8_t *answer = NULL;
 	size_t size;
 
-	return !unixsock_receive(held->fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size);
+	return !unixsock_receive(held->fd, PACKET_RESPONSE_MAX, SHORT_MS, &answer, &size);
 }
 
 void held_deinit(struct held *held)
@@ -297,7 +314,7 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 	collect.take = true;
 	quiet.progress = false;
 	quiet.kept = ret->trouble;
-	r = call_collect(&quiet, &collect, CALL_SHORT_MS, &response, &data);
+	r = call_collect(&quiet, &collect, &response, &data);
 	if (r)
 		return r == STATUS_NO_DAEMON ? TAKE_E_GONE : TAKE_E_LATER;
 	ret->lost = response->collected->dropped + response->collected->lost;

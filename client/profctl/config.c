@@ -56,8 +56,6 @@ int config_text_to_json(const char *text, FILE *out)
 
 int config_run(struct context *context, int argc, char **argv)
 {
-	static const struct call call = {PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL,
-					 PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	bool json;
 	struct usage_message message;
@@ -65,7 +63,7 @@ int config_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL, &response);
 	if (r)
 		return r;
 	if (!json) {

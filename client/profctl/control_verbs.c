@@ -12,14 +12,18 @@
 
 /* --- without arguments ------------------------------------------------------------------------ */
 
+int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message)
+{
+	const struct option_row rows[] = {{0, "json", option_flag, ret_json, NULL}, {0}};
+
+	*ret_json = false;
+	return options_parse(rows, argc, argv, message);
+}
+
 /* @key: what the text that is answered is called in JSON; NULL: there is none. */
 static int run_plain_verb(struct context *context, int argc, char **argv,
 			  Profd__Control__Request__VerbCase verb, const char *key)
 {
-	const struct call call = {verb, NULL,
-				  key ? PROFD__CONTROL__RESPONSE__RESULT_TEXT
-				      : PROFD__CONTROL__RESPONSE__RESULT_OK,
-				  CALL_LONG_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	bool json;
 	struct json j = {.out = context->out};
@@ -28,7 +32,7 @@ static int run_plain_verb(struct context *context, int argc, char **argv,
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, verb, NULL, &response);
 	if (r || !key)
 		return r;
 	if (!json) {
@@ -63,12 +67,10 @@ int epoch_run(struct context *context, int argc, char **argv)
 static int call_for_paths(const struct context *context, Profd__Control__Request__VerbCase verb,
 			  const void *message, bool json, const char *none)
 {
-	const struct call call = {verb, message, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
-				  CALL_LONG_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	const Profd__Control__Paths *paths;
 	struct json j = {.out = context->out};
-	int r = call_daemon(context, &call, &response);
+	int r = call_daemon(context, verb, message, &response);
 
 	if (r)
 		return r;
@@ -188,8 +190,6 @@ int vacuum_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Vacuum request;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_VACUUM, &request,
-				  PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, CALL_LONG_MS};
 	struct json j = {.out = context->out};
 	const Profd__Control__Vacuumed *freed;
 	struct usage_message message;
@@ -198,7 +198,7 @@ int vacuum_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_VACUUM, &request, &response);
 	if (r)
 		return r;
 	freed = response->vacuumed;

@@ -160,7 +160,8 @@ static int open_session_at_socket(struct recording *r)
 	const struct record_arguments *a = r->arguments;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	int status = call_status(&r->context, &response);
+	int status = call_daemon(&r->context, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL,
+				 &response);
 
 	if (status)
 		return status;

@@ -148,14 +148,12 @@ static int start_one_session(const struct context *context, struct start_argumen
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Start *start = &arguments->request;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_START, start,
-				  PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
 	int r;
 
 	start->target = target->kind;
 	start->number = target->number;
 	start->text = (char *)target->text;
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_START, start, &response);
 	if (r)
 		return r;
 	if (!arguments->json) {

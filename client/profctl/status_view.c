@@ -434,7 +434,7 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 static int status_show(const struct context *context, const struct status_arguments *arguments)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	int r = call_status(context, &response);
+	int r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL, &response);
 
 	if (r)
 		return r;
