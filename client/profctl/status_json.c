@@ -105,7 +105,7 @@ static void put_repeated(struct json *j, const ProtobufCFieldDescriptor *field, 
 static void put_message(struct json *j, const char *key, const ProtobufCMessage *message)
 {
 	if (!message) {
-		json_null(j, key);
+		json_text(j, key, NULL);
 		return;
 	}
 	json_begin_object(j, key);
