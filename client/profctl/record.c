@@ -449,8 +449,7 @@ static int record_write_file(struct recording *r, const char *why)
 					why, output, r->count, r->lost);
 	if (!r->count)
 		profctl_complain(context, 0,
-				 "no samples: too little CPU time was used; increase -F "
-				 "second");
+				 "no samples: too little CPU time was used; increase -F");
 	return profctl_complain(context, STATUS_DONE,
 				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->count, r->lost,
 				strcmp(output, "-") ? output : "standard output");
