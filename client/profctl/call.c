@@ -207,18 +207,15 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 			uint8_t **ret)
 {
 	cleanup(freep) uint8_t *data = size <= FILE_SIZE_MAX ? malloc((size_t)size + 1) : NULL;
-	struct progress progress;
 	int r = 0;
 
 	if (!data)
 		return profctl_complain(context, STATUS_FAILED,
 					"out of memory: the profile has %" PRIu64 " bytes", size);
-	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size && !r;) {
 		cleanup(freep) uint8_t *piece = NULL;
 		size_t n;
 
-		progress_update(&progress, (double)at / (double)size, "of what profd collected");
 		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &n);
 		if (!r && (!n || n > size - at))
 			r = UNIXSOCK_E_TOO_LARGE;
@@ -227,7 +224,6 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 		memcpy(data + at, piece, n);
 		at += n;
 	}
-	progress_clear(&progress);
 	if (r)
 		return complain_exchange(context, r);
 	*ret = steal_ptr(&data);

@@ -36,7 +36,7 @@ void json_moment(struct json *j, const char *key, uint64_t ns);
 /* Ends all that is open, and the outermost value: a newline. */
 void json_end(struct json *j);
 
-/* Writes what config_print() has written as JSON (config.c). Returns 0 or negative errno. */
+/* Writes what config_print() has written as JSON (control_verbs.c). Returns 0 or negative errno. */
 int config_text_to_json(const char *text, FILE *out);
 
 #endif
