@@ -204,7 +204,7 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct config_message message;
-	struct urls_message fault;
+	struct debuginfo_message fault;
 	int r = config_load(&config, path, NULL, &message);
 
 	if (r == CONFIG_E_INVALID) {
