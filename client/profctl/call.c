@@ -54,21 +54,18 @@ static const struct {
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
 	int r = unixsock_connect(context->socket, ret_fd);
+	const char *hint;
 
 	switch (r) {
 	case UNIXSOCK_E_OK:
 		return STATUS_DONE;
 	case UNIXSOCK_E_NOBODY:
-		if (!context->user && strcmp(context->socket, SYSTEM_SOCKET) != 0)
-			return profctl_complain(
-				context, STATUS_NO_DAEMON,
-				"no profd answers at %s, which --socket or PROFD_SOCKET "
-				"names",
-				context->socket);
-		return profctl_complain(
-			context, STATUS_NO_DAEMON,
-			"no profd answers at %s; start one: systemctl %sstart profd",
-			context->socket, context->user ? "--user " : "");
+		hint = context->user ? "; start one: systemctl --user start profd"
+		       : strcmp(context->socket, SYSTEM_SOCKET)
+			       ? ", which --socket or PROFD_SOCKET names"
+			       : "; start one: systemctl start profd";
+		return profctl_complain(context, STATUS_NO_DAEMON, "no profd answers at %s%s",
+					context->socket, hint);
 	case UNIXSOCK_E_DENIED:
 		return profctl_complain(
 			context, STATUS_DENIED,

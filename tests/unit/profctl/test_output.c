@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "client/profctl/json.h"
-#include "client/profctl/status_view.h"
+#include "client/profctl/status.h"
 #include "client/profctl/table.h"
 
 struct text {
