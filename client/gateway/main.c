@@ -283,27 +283,17 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 	return sd_event_exit(g->loop, 0);
 }
 
-/* Signals that end the loop have no handler: sd_event_add_signal(3). */
-static int gateway_add_signals(struct gateway *g)
-{
-	int r = sd_event_add_signal(g->loop, NULL, SIGHUP, handle_reload, g);
-
-	if (r >= 0)
-		r = sd_event_add_signal(g->loop, NULL, SIGTERM, NULL, NULL);
-	if (r >= 0)
-		r = sd_event_add_signal(g->loop, NULL, SIGINT, NULL, NULL);
-	return r < 0 ? error_origin(r) : 0;
-}
-
 static int gateway_run_loop(struct gateway *g)
 {
 	int r = sd_event_new(&g->loop);
 
+	if (r >= 0)
+		r = sd_event_set_signal_exit(g->loop, true);
+	if (r >= 0)
+		r = sd_event_add_signal(g->loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK,
+					handle_reload, g);
 	if (r < 0)
 		return gateway_fail(error_origin(r));
-	r = gateway_add_signals(g);
-	if (r)
-		return gateway_fail(r);
 	r = gateway_set_up(g);
 	if (r == SETUP_NOTHING) {
 		sd_notify(0, "READY=1\nSTATUS=" NOTHING_TO_DO);
@@ -327,14 +317,8 @@ static int gateway_run_loop(struct gateway *g)
 static int gateway_run(const char *config_path, const char *cache_directory)
 {
 	struct gateway g = {.config_path = config_path, .cache_directory = cache_directory};
-	sigset_t mask;
 	int r;
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGHUP);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	r = gateway_run_loop(&g);
 	debuginfo_free(g.debuginfo);
