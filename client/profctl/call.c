@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request is packed, sent over a connection of its own, and answered by one packet; what
- * `collect` answers is followed by a file, in packets of its own. While profd works on it, a line
- * on the terminal says since when.
+ * `collect` answers is followed by a file, in packets of its own.
  *
  * A session is started, and then held by a request of its own that stays unanswered. A window is
  * what `collect` answers that takes it; what profd complains of then is for the caller to tell.
@@ -10,11 +9,8 @@
 #include "client/profctl/call.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 
-#include "client/profctl/progress.h"
-#include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/options.h"
@@ -23,7 +19,6 @@
 #include "common/unixsock.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
-#define PIECE_MS      200 /* of waiting */
 /* How long a request may take: answers from memory, and those that wait for a disk. */
 #define SHORT_MS     (30 * 1000)
 #define LONG_MS      (600 * 1000)
@@ -79,30 +74,6 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 	}
 	return profctl_complain(context, STATUS_FAILED, "cannot connect to %s: %s", context->socket,
 				error_describe(r));
-}
-
-/* While it waits, it tells for how long. UNIXSOCK_E_* or negative errno. */
-static int call_receive(const struct context *context, int fd, int timeout_ms, uint8_t **ret,
-			size_t *ret_size)
-{
-	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-	struct progress progress;
-	int waited_ms = 0, r;
-
-	progress_init(&progress, context);
-	for (; progress.out && waited_ms < timeout_ms && !poll(&pollfd, 1, PIECE_MS);
-	     waited_ms += PIECE_MS) {
-		char text[128];
-
-		snprintf(text, sizeof(text), "profd has been working on it for %s",
-			 TEXT_OF_SPAN(waited_ms / 1000.));
-		progress_update(&progress, PROGRESS_UNKNOWN, text);
-	}
-	/* It is there by now, or late. */
-	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, waited_ms < timeout_ms ? timeout_ms : 1, ret,
-			     ret_size);
-	progress_clear(&progress);
-	return r;
 }
 
 static int complain_exchange(const struct context *context, int r)
@@ -167,7 +138,7 @@ static int call_begin(const struct context *context, Profd__Control__Request__Ve
 
 	if (r)
 		return r;
-	r = call_receive(context, fd, timeout_ms, &answer, &size);
+	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &answer, &size);
 	if (r)
 		return complain_exchange(context, r);
 	response = profd__control__response__unpack(NULL, size, answer);
@@ -305,7 +276,6 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
 	collect.session = session;
 	collect.take = true;
-	quiet.progress = false;
 	quiet.kept = ret->trouble;
 	r = call_collect(&quiet, &collect, &response, &data);
 	if (r)
