@@ -109,21 +109,6 @@ struct target_option {
 	Profd__Control__TargetKind kind;
 };
 
-static int option_number_target(const char *name, const char *text, void *to,
-				struct usage_message *message)
-{
-	const struct target_option *target = to;
-	bool is_uid = target->kind == PROFD__CONTROL__TARGET_KIND__UID;
-	uint64_t number;
-
-	(void)name;
-	if (units_parse_number(text, &number) || number > (is_uid ? UINT32_MAX - 1 : INT32_MAX) ||
-	    (!is_uid && number == 0))
-		return usage_error(message, "'%s' is not a %s id", text,
-				   is_uid ? "user" : "process");
-	return add_target(target->arguments, target->kind, (int64_t)number, "", message);
-}
-
 /* People copy the directory's path; the daemon knows cgroups as /proc/PID/cgroup names them. */
 static const char *strip_cgroup_mount(const char *path)
 {
@@ -136,15 +121,24 @@ static const char *strip_cgroup_mount(const char *path)
 	return path;
 }
 
-static int option_text_target(const char *name, const char *text, void *to,
-			      struct usage_message *message)
+static int option_target(const char *name, const char *text, void *to,
+			 struct usage_message *message)
 {
 	const struct target_option *target = to;
+	bool is_uid = target->kind == PROFD__CONTROL__TARGET_KIND__UID;
+	bool is_number = is_uid || target->kind == PROFD__CONTROL__TARGET_KIND__PID ||
+			 target->kind == PROFD__CONTROL__TARGET_KIND__TID;
+	uint64_t number = 0;
 
 	(void)name;
+	if (is_number && (units_parse_number(text, &number) ||
+			  number > (is_uid ? UINT32_MAX - 1 : INT32_MAX) || (!is_uid && !number)))
+		return usage_error(message, "'%s' is not a %s id", text,
+				   is_uid ? "user" : "process");
 	if (target->kind == PROFD__CONTROL__TARGET_KIND__CGROUP)
 		text = strip_cgroup_mount(text);
-	return add_target(target->arguments, target->kind, 0, text, message);
+	return add_target(target->arguments, target->kind, (int64_t)number, is_number ? "" : text,
+			  message);
 }
 
 #define TARGET(name)                                     \
@@ -170,13 +164,13 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		{0, "formats", option_formats, ret, NULL},
 		{0, "children", option_flag, &children, NULL},
 		{0, "no-kernel", option_flag, &no_kernel, NULL},
-		{0, NULL, option_number_target, TARGET(PID), NULL},
-		{'t', "tid", option_number_target, TARGET(TID), NULL},
-		{'s', "service", option_text_target, TARGET(SERVICE), NULL},
-		{0, "cgroup", option_text_target, TARGET(CGROUP), NULL},
-		{0, "uid", option_number_target, TARGET(UID), NULL},
-		{0, "comm", option_text_target, TARGET(COMM), NULL},
-		{'C', "cpus", option_text_target, TARGET(CPUS), NULL},
+		{0, NULL, option_target, TARGET(PID), NULL},
+		{'t', "tid", option_target, TARGET(TID), NULL},
+		{'s', "service", option_target, TARGET(SERVICE), NULL},
+		{0, "cgroup", option_target, TARGET(CGROUP), NULL},
+		{0, "uid", option_target, TARGET(UID), NULL},
+		{0, "comm", option_target, TARGET(COMM), NULL},
+		{'C', "cpus", option_target, TARGET(CPUS), NULL},
 		{0, "all", option_flag, &all, one_all},
 		{0},
 	};
