@@ -35,6 +35,8 @@
 #define LENGTH_MAX \
 	2000 /* of a URL: with a build id behind it, it fits into libdebuginfod's PATH_MAX */
 
+_Static_assert(FETCH_FILE_MAX <= DEBUG_CACHE_MAX_BYTES, "room for any file");
+
 /* --- servers ---------------------------------------------------------------------------------- */
 
 static const char *const schemes[] = {"http://", "https://"};
@@ -218,10 +220,6 @@ static int debuginfo_store(struct debuginfo *d, const ProtobufCBinaryData *id, i
 		return 0;
 	}
 	note_answer(d, id);
-	if (r == DEBUG_CACHE_E_TOO_LARGE) {
-		log_warning("debug file %s: larger than the whole cache may be", id_text(id).text);
-		return 0;
-	}
 	log_info("debug file %s: fetched", id_text(id).text);
 	return 0;
 }
