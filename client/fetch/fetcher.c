@@ -268,14 +268,14 @@ int fetcher_receive(struct fetcher *f, int *ret_fd, struct fetcher_message *mess
 
 /* The files of a request: ours. */
 struct fetcher_parts {
-	int all[N_HTTP_PARTS];
+	int fds[N_HTTP_PARTS];
 	size_t n;
 };
 
 static void parts_deinit(struct fetcher_parts *parts)
 {
 	for (size_t i = 0; i < parts->n; i++)
-		close(parts->all[i]);
+		close(parts->fds[i]);
 }
 
 static int http_add_part(struct fetcher_parts *parts, const uint8_t *data, size_t length)
@@ -284,7 +284,7 @@ static int http_add_part(struct fetcher_parts *parts, const uint8_t *data, size_
 
 	if (fd < 0)
 		return error_origin(fd);
-	parts->all[parts->n++] = fd;
+	parts->fds[parts->n++] = fd;
 	return FETCH_DONE;
 }
 
@@ -338,7 +338,7 @@ int http_send(struct fetcher *f, const struct http_request *request,
 		return r;
 	f->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
 	f->max_bytes = request->max_bytes;
-	return fetcher_ask(f, &packet, sizeof(packet), parts.all, parts.n, message);
+	return fetcher_ask(f, &packet, sizeof(packet), parts.fds, parts.n, message);
 }
 
 int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_message *message)

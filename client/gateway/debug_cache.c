@@ -243,8 +243,6 @@ int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, i
 	if (!debug_cache_make_name(name, id, length) || futimens(fd, NULL) < 0 ||
 	    fchmod(fd, 0644) < 0 || fstat(fd, &st) < 0)
 		return DEBUG_CACHE_E_UNUSABLE;
-	if ((uint64_t)st.st_blocks * 512 > c->max_bytes)
-		return DEBUG_CACHE_E_TOO_LARGE;
 	r = debug_cache_make_room(c, (uint64_t)st.st_blocks * 512);
 	if (r)
 		return r;

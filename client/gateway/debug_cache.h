@@ -26,9 +26,8 @@ struct debug_cache;
 
 enum {
 	DEBUG_CACHE_E_OK,
-	DEBUG_CACHE_E_IN_USE,    /* another gateway has it */
-	DEBUG_CACHE_E_UNUSABLE,  /* cannot be written; errno says why */
-	DEBUG_CACHE_E_TOO_LARGE, /* the file alone is more than there may be */
+	DEBUG_CACHE_E_IN_USE,   /* another gateway has it */
+	DEBUG_CACHE_E_UNUSABLE, /* cannot be written; errno says why */
 };
 
 /*
@@ -44,7 +43,7 @@ bool debug_cache_has(const struct debug_cache *c, const uint8_t *id, size_t leng
 /*
  * Makes the file @fd, which is ours and lies on the disk somewhere below the directory, the one of
  * build id @id: it appears there whole, as a second name of itself. Blocks on the disk. Returns
- * DEBUG_CACHE_E_OK, _UNUSABLE, _TOO_LARGE or negative errno.
+ * DEBUG_CACHE_E_OK, _UNUSABLE or negative errno. No file is larger than @max_bytes.
  */
 int debug_cache_store(struct debug_cache *c, const uint8_t *id, size_t length, int fd);
 /* Removes what fetchers left that were killed. There must be none at work. */

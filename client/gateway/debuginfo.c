@@ -14,8 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <systemd/sd-daemon.h>
-
 #include "client/fetch/fetcher.h"
 #include "client/gateway/attempts.h"
 #include "client/gateway/debug_cache.h"
@@ -36,6 +34,8 @@
 #define TIMEOUT_MS  1000 /* of profd, to send, and to receive */
 #define LENGTH_MAX \
 	2000 /* of a URL: with a build id behind it, it fits into libdebuginfod's PATH_MAX */
+
+_Static_assert(FETCH_FILE_MAX <= DEBUG_CACHE_MAX_BYTES, "room for any file");
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
@@ -61,15 +61,16 @@ static const char *find_fault(const char *url)
 	return NULL;
 }
 
-int urls_join(char *const *list, char **ret, struct urls_message *message)
+int urls_join(char *const *list, char **ret, struct debuginfo_message *message)
 {
 	cleanup(freep) char *joined = NULL;
-	size_t size = 1;
-	char *at;
 
-	if (!list[0])
-		return URLS_E_NONE;
+	if (!list[0]) {
+		snprintf(message->text, sizeof(message->text), "the list names no server");
+		return URLS_E_BAD;
+	}
 	for (size_t i = 0; list[i]; i++) {
+		cleanup(freep) char *before = steal_ptr(&joined);
 		const char *fault = find_fault(list[i]);
 
 		if (fault) {
@@ -77,13 +78,9 @@ int urls_join(char *const *list, char **ret, struct urls_message *message)
 				 "'%.200s' is no debuginfod server: %s", list[i], fault);
 			return URLS_E_BAD;
 		}
-		size += strlen(list[i]) + 1;
+		if (text_print(&joined, "%s%s%s", before ? before : "", before ? " " : "", list[i]))
+			return -ENOMEM;
 	}
-	at = joined = malloc(size);
-	if (!joined)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; list[i]; i++)
-		at += sprintf(at, "%s%s", i ? " " : "", list[i]);
 	*ret = steal_ptr(&joined);
 	return URLS_E_OK;
 }
@@ -110,7 +107,7 @@ static int wanted_send_request(int fd)
 }
 
 static int wanted_parse_response(const uint8_t *data, size_t size, Profd__Control__Response **ret,
-				 struct wanted_message *message)
+				 struct debuginfo_message *message)
 {
 	cleanup(response_freep) Profd__Control__Response *response =
 		profd__control__response__unpack(NULL, size, data);
@@ -126,7 +123,8 @@ static int wanted_parse_response(const uint8_t *data, size_t size, Profd__Contro
 	return WANTED_E_REFUSED;
 }
 
-int wanted_query(const char *socket, Profd__Control__Response **ret, struct wanted_message *message)
+int wanted_query(const char *socket, Profd__Control__Response **ret,
+		 struct debuginfo_message *message)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(closep) int fd = -1;
@@ -161,7 +159,6 @@ struct debuginfo {
 	Profd__Control__Response *wanted; /* its build ids; NULL: nothing was answered yet */
 	size_t next;                      /* of them */
 	int profd;                        /* WANTED_E_* as it was told last; -1: nothing yet */
-	uint64_t n_files, n_none, n_failed;
 };
 
 struct id_text {
@@ -194,14 +191,6 @@ static int debuginfo_end_handler(struct debuginfo *d, int r)
 	return r < 0 ? sd_event_exit(d->loop, r) : 0;
 }
 
-static void debuginfo_notify_status(const struct debuginfo *d)
-{
-	sd_notifyf(0,
-		   "STATUS=debug files fetched: %" PRIu64 ", not there: %" PRIu64
-		   ", failed: %" PRIu64,
-		   d->n_files, d->n_none, d->n_failed);
-}
-
 /* --- one fetch -------------------------------------------------------------------------------- */
 
 static int begin_fetch(struct debuginfo *d);
@@ -211,7 +200,6 @@ static void note_failure(struct debuginfo *d, const ProtobufCBinaryData *id, con
 	uint64_t rest_ns = attempts_failed(&d->attempts, id->data, id->len,
 					   clock_ns(CLOCK_MONOTONIC));
 
-	d->n_failed++;
 	log_warning("debug file %s: %s; servers are asked again in %" PRIu64 " s", id_text(id).text,
 		    why, rest_ns / NS_PER_S);
 }
@@ -232,11 +220,6 @@ static int debuginfo_store(struct debuginfo *d, const ProtobufCBinaryData *id, i
 		return 0;
 	}
 	note_answer(d, id);
-	if (r == DEBUG_CACHE_E_TOO_LARGE) {
-		log_warning("debug file %s: larger than the whole cache may be", id_text(id).text);
-		return 0;
-	}
-	d->n_files++;
 	log_info("debug file %s: fetched", id_text(id).text);
 	return 0;
 }
@@ -257,11 +240,9 @@ static int debuginfo_receive(struct debuginfo *d)
 		r = debuginfo_store(d, id, fd);
 		break;
 	case FETCH_NONE:
-		d->n_none++;
 		note_answer(d, id);
 		break;
 	case FETCH_REFUSED:
-		d->n_none++;
 		log_warning("debug file %s: not used: %s", id_text(id).text, why.text);
 		note_answer(d, id);
 		break;
@@ -269,7 +250,6 @@ static int debuginfo_receive(struct debuginfo *d)
 		note_failure(d, id, why.text);
 		break;
 	}
-	debuginfo_notify_status(d);
 	return r < 0 ? r : 0;
 }
 
@@ -293,7 +273,6 @@ static int handle_deadline(sd_event_source *source, uint64_t usec, void *userdat
 	debuginfo_drop_source(&d->deadline);
 	fetcher_stop(d->fetcher);
 	note_failure(d, debuginfo_current(d), "it takes too long");
-	debuginfo_notify_status(d);
 	return 0;
 }
 
@@ -341,7 +320,7 @@ static int begin_fetch(struct debuginfo *d)
 
 /* A line when it changes, not every ten seconds. */
 static void debuginfo_log_profd(struct debuginfo *d, int outcome,
-				const struct wanted_message *message)
+				const struct debuginfo_message *message)
 {
 	if (outcome == d->profd)
 		return;
@@ -356,7 +335,7 @@ static void debuginfo_log_profd(struct debuginfo *d, int outcome,
 
 static int debuginfo_query_profd(struct debuginfo *d)
 {
-	struct wanted_message message;
+	struct debuginfo_message message;
 	int r;
 
 	if (d->answer || !attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC)))

@@ -37,28 +37,23 @@ int debuginfo_new(struct debuginfo **ret, sd_event *loop, struct debug_cache *ca
 void debuginfo_free(struct debuginfo *d);
 DEFINE_CLEANUP(struct debuginfo *, debuginfo_free)
 
+struct debuginfo_message {
+	char text[400]; /* one line */
+};
+
 /* The servers that the configuration names. */
 enum {
 	URLS_E_OK,
-	URLS_E_NONE, /* the list is empty */
-	URLS_E_BAD,  /* the message says which one, and why */
-};
-
-struct urls_message {
-	char text[400]; /* one line */
+	URLS_E_BAD, /* the message says which one, and why */
 };
 
 /*
  * The texts of @list, which ends with NULL, with blanks between them, malloc'ed: as libdebuginfod
  * takes them. Only http:// and https:// are servers. Returns URLS_E_* or negative errno.
  */
-int urls_join(char *const *list, char **ret, struct urls_message *message);
+int urls_join(char *const *list, char **ret, struct debuginfo_message *message);
 
 /* What profd is asked for over its control socket: which debug files it wants. */
-struct wanted_message {
-	char text[200]; /* one line */
-};
-
 enum {
 	WANTED_E_OK,
 	WANTED_E_AWAY,    /* no profd answers at the socket */
@@ -70,6 +65,6 @@ enum {
  * lengths. Returns WANTED_E_* or negative errno.
  */
 int wanted_query(const char *socket, Profd__Control__Response **ret,
-		 struct wanted_message *message);
+		 struct debuginfo_message *message);
 
 #endif

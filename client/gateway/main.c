@@ -204,7 +204,7 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct config_message message;
-	struct urls_message fault;
+	struct debuginfo_message fault;
 	int r = config_load(&config, path, NULL, &message);
 
 	if (r == CONFIG_E_INVALID) {
@@ -218,12 +218,10 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 	r = urls_join(config->debuginfod_urls, ret_urls, &fault);
 	if (r < 0)
 		return gateway_fail(r);
-	if (r == URLS_E_NONE)
-		log_error("debuginfod is enabled, but names no server: set urls in [debuginfod]");
-	else if (r == URLS_E_BAD)
+	if (r) {
 		log_error("urls in [debuginfod]: %s", fault.text);
-	if (r)
 		return SETUP_FAILED;
+	}
 	*ret = steal_ptr(&config);
 	return SETUP_DONE;
 }
@@ -233,19 +231,15 @@ static int open_cache(struct gateway *g)
 	const char *directory = g->cache_directory;
 	int r = debug_cache_open(&g->cache, directory, DEBUG_CACHE_MAX_BYTES);
 
-	switch (r) {
-	case DEBUG_CACHE_E_OK:
-		return SETUP_DONE;
-	case DEBUG_CACHE_E_IN_USE:
+	if (r < 0)
+		return gateway_fail(r);
+	if (r == DEBUG_CACHE_E_IN_USE)
 		log_error("%s is another profd-gateway's", directory);
-		return SETUP_FAILED;
-	case DEBUG_CACHE_E_UNUSABLE:
+	else if (r)
 		log_error("%s cannot be written: %s; it must be a directory of the user that this "
 			  "runs as",
 			  directory, strerrordesc_np(errno));
-		return SETUP_FAILED;
-	}
-	return gateway_fail(r);
+	return r ? SETUP_FAILED : SETUP_DONE;
 }
 
 /* In place of what there is, if the configuration is good. */
@@ -289,27 +283,17 @@ static int handle_reload(sd_event_source *source, const struct signalfd_siginfo 
 	return sd_event_exit(g->loop, 0);
 }
 
-/* Signals that end the loop have no handler: sd_event_add_signal(3). */
-static int gateway_add_signals(struct gateway *g)
-{
-	int r = sd_event_add_signal(g->loop, NULL, SIGHUP, handle_reload, g);
-
-	if (r >= 0)
-		r = sd_event_add_signal(g->loop, NULL, SIGTERM, NULL, NULL);
-	if (r >= 0)
-		r = sd_event_add_signal(g->loop, NULL, SIGINT, NULL, NULL);
-	return r < 0 ? error_origin(r) : 0;
-}
-
 static int gateway_run_loop(struct gateway *g)
 {
 	int r = sd_event_new(&g->loop);
 
+	if (r >= 0)
+		r = sd_event_set_signal_exit(g->loop, true);
+	if (r >= 0)
+		r = sd_event_add_signal(g->loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK,
+					handle_reload, g);
 	if (r < 0)
 		return gateway_fail(error_origin(r));
-	r = gateway_add_signals(g);
-	if (r)
-		return gateway_fail(r);
 	r = gateway_set_up(g);
 	if (r == SETUP_NOTHING) {
 		sd_notify(0, "READY=1\nSTATUS=" NOTHING_TO_DO);
@@ -333,14 +317,8 @@ static int gateway_run_loop(struct gateway *g)
 static int gateway_run(const char *config_path, const char *cache_directory)
 {
 	struct gateway g = {.config_path = config_path, .cache_directory = cache_directory};
-	sigset_t mask;
 	int r;
 
-	sigemptyset(&mask);
-	sigaddset(&mask, SIGHUP);
-	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGINT);
-	sigprocmask(SIG_BLOCK, &mask, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	r = gateway_run_loop(&g);
 	debuginfo_free(g.debuginfo);

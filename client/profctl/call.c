@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request is packed, sent over a connection of its own, and answered by one packet; what
- * `collect` answers is followed by a file, in packets of its own. While profd works on it, a line
- * on the terminal says since when.
+ * `collect` answers is followed by a file, in packets of its own.
  *
  * A session is started, and then held by a request of its own that stays unanswered. A window is
  * what `collect` answers that takes it; what profd complains of then is for the caller to tell.
@@ -10,11 +9,8 @@
 #include "client/profctl/call.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 
-#include "client/profctl/progress.h"
-#include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/options.h"
@@ -23,27 +19,48 @@
 #include "common/unixsock.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
-#define PIECE_MS      200 /* of waiting */
-#define UNPACKED_MAX  ((size_t)1 << 30)
+/* How long a request may take: answers from memory, and those that wait for a disk. */
+#define SHORT_MS     (30 * 1000)
+#define LONG_MS      (600 * 1000)
+#define UNPACKED_MAX ((size_t)1 << 30)
+
+/* What is answered to each request. */
+static const struct {
+	Profd__Control__Response__ResultCase result;
+	int timeout_ms;
+} answers[] = {
+	[PROFD__CONTROL__REQUEST__VERB_START] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, SHORT_MS},
+	[PROFD__CONTROL__REQUEST__VERB_HOLD] = {PROFD__CONTROL__RESPONSE__RESULT_OK, SHORT_MS},
+	[PROFD__CONTROL__REQUEST__VERB_STOP] = {PROFD__CONTROL__RESPONSE__RESULT_PATHS, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_PAUSE] = {PROFD__CONTROL__RESPONSE__RESULT_OK, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_RESUME] = {PROFD__CONTROL__RESPONSE__RESULT_OK, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_STATUS] = {PROFD__CONTROL__RESPONSE__RESULT_STATUS,
+						  SHORT_MS},
+	[PROFD__CONTROL__REQUEST__VERB_FLUSH] = {PROFD__CONTROL__RESPONSE__RESULT_PATHS, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_EPOCH] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_LIST] = {PROFD__CONTROL__RESPONSE__RESULT_LISTING, LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_COLLECT] = {PROFD__CONTROL__RESPONSE__RESULT_COLLECTED,
+						   LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_VACUUM] = {PROFD__CONTROL__RESPONSE__RESULT_VACUUMED,
+						  LONG_MS},
+	[PROFD__CONTROL__REQUEST__VERB_CONFIG] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, SHORT_MS},
+};
 
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
 	int r = unixsock_connect(context->socket, ret_fd);
+	const char *hint;
 
 	switch (r) {
 	case UNIXSOCK_E_OK:
 		return STATUS_DONE;
 	case UNIXSOCK_E_NOBODY:
-		if (!context->user && strcmp(context->socket, SYSTEM_SOCKET) != 0)
-			return profctl_complain(
-				context, STATUS_NO_DAEMON,
-				"no profd answers at %s, which --socket or PROFD_SOCKET "
-				"names",
-				context->socket);
-		return profctl_complain(
-			context, STATUS_NO_DAEMON,
-			"no profd answers at %s; start one: systemctl %sstart profd",
-			context->socket, context->user ? "--user " : "");
+		hint = context->user ? "; start one: systemctl --user start profd"
+		       : strcmp(context->socket, SYSTEM_SOCKET)
+			       ? ", which --socket or PROFD_SOCKET names"
+			       : "; start one: systemctl start profd";
+		return profctl_complain(context, STATUS_NO_DAEMON, "no profd answers at %s%s",
+					context->socket, hint);
 	case UNIXSOCK_E_DENIED:
 		return profctl_complain(
 			context, STATUS_DENIED,
@@ -57,30 +74,6 @@ static int connect_to_daemon(const struct context *context, int *ret_fd)
 	}
 	return profctl_complain(context, STATUS_FAILED, "cannot connect to %s: %s", context->socket,
 				error_describe(r));
-}
-
-/* While it waits, it tells for how long. UNIXSOCK_E_* or negative errno. */
-static int call_receive(const struct context *context, int fd, int timeout_ms, uint8_t **ret,
-			size_t *ret_size)
-{
-	struct pollfd pollfd = {.fd = fd, .events = POLLIN};
-	struct progress progress;
-	int waited_ms = 0, r;
-
-	progress_init(&progress, context);
-	for (; progress.out && waited_ms < timeout_ms && !poll(&pollfd, 1, PIECE_MS);
-	     waited_ms += PIECE_MS) {
-		char text[128];
-
-		snprintf(text, sizeof(text), "profd has been working on it for %s",
-			 TEXT_OF_SPAN(waited_ms / 1000.));
-		progress_update(&progress, PROGRESS_UNKNOWN, text);
-	}
-	/* It is there by now, or late. */
-	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, waited_ms < timeout_ms ? timeout_ms : 1, ret,
-			     ret_size);
-	progress_clear(&progress);
-	return r;
 }
 
 static int complain_exchange(const struct context *context, int r)
@@ -97,7 +90,12 @@ static int complain_exchange(const struct context *context, int r)
 	return profctl_complain(context, STATUS_FAILED, "talking to profd: %s", error_describe(r));
 }
 
-int call_send(const struct context *context, const struct call *call, int *ret_fd)
+/*
+ * Sends a request whose answer is to come much later, or never: *ret_fd, the caller's, becomes
+ * readable with it, or when profd has gone. Returns STATUS_DONE, or as call_daemon().
+ */
+static int call_send(const struct context *context, Profd__Control__Request__VerbCase verb,
+		     const void *message, int *ret_fd)
 {
 	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
 	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
@@ -107,8 +105,8 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 	int r;
 
 	/* The members of the union are pointers to messages, all of them: one stands for all. */
-	request.verb_case = call->verb;
-	request.status = call->message ? (void *)call->message : &empty;
+	request.verb_case = verb;
+	request.status = message ? (void *)message : &empty;
 	size = profd__control__request__get_packed_size(&request);
 	if (size > PACKET_REQUEST_MAX)
 		return profctl_complain(context, STATUS_USAGE, "the request is too long");
@@ -119,7 +117,7 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 	r = connect_to_daemon(context, &fd);
 	if (r)
 		return r;
-	r = unixsock_send(fd, data, size, call->timeout_ms);
+	r = unixsock_send(fd, data, size, SHORT_MS);
 	/* Where profd has closed it without reading, it may have said why. */
 	if (r && r != UNIXSOCK_E_CLOSED)
 		return complain_exchange(context, r);
@@ -128,18 +126,19 @@ int call_send(const struct context *context, const struct call *call, int *ret_f
 }
 
 /* *ret_fd is the connection, on which more may come. */
-static int call_begin(const struct context *context, const struct call *call,
-		      Profd__Control__Response **ret, int *ret_fd)
+static int call_begin(const struct context *context, Profd__Control__Request__VerbCase verb,
+		      const void *message, int timeout_ms, Profd__Control__Response **ret,
+		      int *ret_fd)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(freep) uint8_t *answer = NULL;
 	cleanup(closep) int fd = -1;
 	size_t size;
-	int r = call_send(context, call, &fd);
+	int r = call_send(context, verb, message, &fd);
 
 	if (r)
 		return r;
-	r = call_receive(context, fd, call->timeout_ms, &answer, &size);
+	r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &answer, &size);
 	if (r)
 		return complain_exchange(context, r);
 	response = profd__control__response__unpack(NULL, size, answer);
@@ -152,7 +151,7 @@ static int call_begin(const struct context *context, const struct call *call,
 				? (int)response->error->code
 				: STATUS_FAILED,
 			"%s", response->error->message);
-	if (!response || response->result_case != call->result)
+	if (!response || response->result_case != answers[verb].result)
 		return profctl_complain(context, STATUS_FAILED,
 					"profctl " PROFD_VERSION
 					" received a malformed reply from profd "
@@ -163,20 +162,12 @@ static int call_begin(const struct context *context, const struct call *call,
 	return STATUS_DONE;
 }
 
-int call_daemon(const struct context *context, const struct call *call,
-		Profd__Control__Response **ret)
+int call_daemon(const struct context *context, Profd__Control__Request__VerbCase verb,
+		const void *message, Profd__Control__Response **ret)
 {
 	cleanup(closep) int fd = -1;
 
-	return call_begin(context, call, ret, &fd);
-}
-
-int call_status(const struct context *context, Profd__Control__Response **ret)
-{
-	return call_daemon(context,
-			   &(struct call){PROFD__CONTROL__REQUEST__VERB_STATUS, NULL,
-					  PROFD__CONTROL__RESPONSE__RESULT_STATUS, CALL_SHORT_MS},
-			   ret);
+	return call_begin(context, verb, message, answers[verb].timeout_ms, ret, &fd);
 }
 
 /* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call_daemon(). */
@@ -184,18 +175,15 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 			uint8_t **ret)
 {
 	cleanup(freep) uint8_t *data = size <= FILE_SIZE_MAX ? malloc((size_t)size + 1) : NULL;
-	struct progress progress;
 	int r = 0;
 
 	if (!data)
 		return profctl_complain(context, STATUS_FAILED,
 					"out of memory: the profile has %" PRIu64 " bytes", size);
-	progress_init(&progress, context);
 	for (uint64_t at = 0; at < size && !r;) {
 		cleanup(freep) uint8_t *piece = NULL;
 		size_t n;
 
-		progress_update(&progress, (double)at / (double)size, "of what profd collected");
 		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, timeout_ms, &piece, &n);
 		if (!r && (!n || n > size - at))
 			r = UNIXSOCK_E_TOO_LARGE;
@@ -204,7 +192,6 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 		memcpy(data + at, piece, n);
 		at += n;
 	}
-	progress_clear(&progress);
 	if (r)
 		return complain_exchange(context, r);
 	*ret = steal_ptr(&data);
@@ -212,13 +199,13 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 }
 
 int call_collect(const struct context *context, const Profd__Control__Collect *collect,
-		 int timeout_ms, Profd__Control__Response **ret, uint8_t **ret_data)
+		 Profd__Control__Response **ret, uint8_t **ret_data)
 {
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_COLLECT, collect,
-				  PROFD__CONTROL__RESPONSE__RESULT_COLLECTED, timeout_ms};
+	int timeout_ms = collect->take ? SHORT_MS : LONG_MS;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
-	int r = call_begin(context, &call, &response, &fd);
+	int r = call_begin(context, PROFD__CONTROL__REQUEST__VERB_COLLECT, collect, timeout_ms,
+			   &response, &fd);
 
 	if (!r)
 		r = receive_file(context, fd, response->collected->bytes, timeout_ms, ret_data);
@@ -233,20 +220,16 @@ int held_start(const struct context *context, Profd__Control__Start *start, stru
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Hold hold = PROFD__CONTROL__HOLD__INIT;
-	const struct call begin = {PROFD__CONTROL__REQUEST__VERB_START, start,
-				   PROFD__CONTROL__RESPONSE__RESULT_TEXT, CALL_SHORT_MS};
-	const struct call keep = {PROFD__CONTROL__REQUEST__VERB_HOLD, &hold,
-				  PROFD__CONTROL__RESPONSE__RESULT_OK, CALL_SHORT_MS};
 	struct usage_message message;
 	int fd, r;
 
 	start->held = true;
-	r = call_daemon(context, &begin, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_START, start, &response);
 	if (r)
 		return r;
 	if (option_session("", response->text, &hold.id, &message))
 		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
-	r = call_send(context, &keep, &fd);
+	r = call_send(context, PROFD__CONTROL__REQUEST__VERB_HOLD, &hold, &fd);
 	if (r)
 		return r;
 	*ret = (struct held){hold.id, fd};
@@ -257,15 +240,13 @@ void held_stop(const struct context *context, const struct held *held)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Stop stop = PROFD__CONTROL__STOP__INIT;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_STOP, &stop,
-				  PROFD__CONTROL__RESPONSE__RESULT_PATHS, CALL_LONG_MS};
 	struct context quiet = *context;
 	char complaint[COMPLAINT_SIZE];
 
 	quiet.kept = complaint;
 	stop.which_case = PROFD__CONTROL__STOP__WHICH_ID;
 	stop.id = held->id;
-	call_daemon(&quiet, &call, &response);
+	call_daemon(&quiet, PROFD__CONTROL__REQUEST__VERB_STOP, &stop, &response);
 }
 
 bool held_has_ended(const struct held *held)
@@ -273,7 +254,7 @@ bool held_has_ended(const struct held *held)
 	cleanup(freep) uint8_t *answer = NULL;
 	size_t size;
 
-	return !unixsock_receive(held->fd, PACKET_RESPONSE_MAX, CALL_SHORT_MS, &answer, &size);
+	return !unixsock_receive(held->fd, PACKET_RESPONSE_MAX, SHORT_MS, &answer, &size);
 }
 
 void held_deinit(struct held *held)
@@ -295,9 +276,8 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
 	collect.session = session;
 	collect.take = true;
-	quiet.progress = false;
 	quiet.kept = ret->trouble;
-	r = call_collect(&quiet, &collect, CALL_SHORT_MS, &response, &data);
+	r = call_collect(&quiet, &collect, &response, &data);
 	if (r)
 		return r == STATUS_NO_DAEMON ? TAKE_E_GONE : TAKE_E_LATER;
 	ret->lost = response->collected->dropped + response->collected->lost;

@@ -133,7 +133,7 @@ int collect_run(struct context *context, int argc, char **argv)
 	r = output_check(context, STATUS_FAILED, path, output_kinds[arguments.format].is_text);
 	if (r)
 		return r;
-	r = call_collect(context, &arguments.request, CALL_LONG_MS, &response, &data);
+	r = call_collect(context, &arguments.request, &response, &data);
 	if (r)
 		return r;
 	length = (size_t)response->collected->bytes;

@@ -1,25 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The verbs that ask profd to do something, once: each sends one request, and prints what came of
- * it.
+ * it. But `start` sends one for each target of its command line, with the same options; those that
+ * were started before one is refused stay.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
+#include "common/cleanup.h"
+#include "common/error.h"
+#include "common/store/contents.h"
+#include "common/units.h"
 
 /* --- without arguments ------------------------------------------------------------------------ */
+
+int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message)
+{
+	const struct option_row rows[] = {{0, "json", option_flag, ret_json, NULL}, {0}};
+
+	*ret_json = false;
+	return options_parse(rows, argc, argv, message);
+}
 
 /* @key: what the text that is answered is called in JSON; NULL: there is none. */
 static int run_plain_verb(struct context *context, int argc, char **argv,
 			  Profd__Control__Request__VerbCase verb, const char *key)
 {
-	const struct call call = {verb, NULL,
-				  key ? PROFD__CONTROL__RESPONSE__RESULT_TEXT
-				      : PROFD__CONTROL__RESPONSE__RESULT_OK,
-				  CALL_LONG_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	bool json;
 	struct json j = {.out = context->out};
@@ -28,7 +39,7 @@ static int run_plain_verb(struct context *context, int argc, char **argv,
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, verb, NULL, &response);
 	if (r || !key)
 		return r;
 	if (!json) {
@@ -56,6 +67,175 @@ int epoch_run(struct context *context, int argc, char **argv)
 	return run_plain_verb(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_EPOCH, "epoch");
 }
 
+/* --- that starts sessions ------------------------------------------------------------------- */
+
+static int option_formats(const char *name, const char *text, void *to,
+			  struct usage_message *message)
+{
+	struct start_arguments *ret = to;
+
+	ret->request.formats = ret->formats;
+	ret->request.n_formats = 0;
+	while (*text) {
+		size_t length = strcspn(text, ",");
+		unsigned format = contents_find(text, length);
+
+		if (format >= N_CONTENTS_WINDOWS)
+			return usage_error(message,
+					   "%s takes pprof and legacy, not '%.*s' (image "
+					   "profiles are made by the system session)",
+					   name, (int)length, text);
+		if (ret->request.n_formats == ARRAY_SIZE(ret->formats))
+			return usage_error(message, "%s has a format twice", name);
+		ret->formats[ret->request.n_formats++] = (Profd__Control__Format)format;
+		text += length + (text[length] == ',');
+	}
+	return ret->request.n_formats ? 0 : usage_error(message, "%s is empty", name);
+}
+
+static int add_target(struct start_arguments *ret, Profd__Control__TargetKind kind, int64_t number,
+		      const char *text, struct usage_message *message)
+{
+	if (ret->n_targets == TARGETS_MAX)
+		return usage_error(message, "more than %d targets", TARGETS_MAX);
+	ret->targets[ret->n_targets++] =
+		(struct start_target){.kind = kind, .number = number, .text = text};
+	return 0;
+}
+
+/* What a row of the options adds a target to. */
+struct target_option {
+	struct start_arguments *arguments;
+	Profd__Control__TargetKind kind;
+};
+
+/* People copy the directory's path; the daemon knows cgroups as /proc/PID/cgroup names them. */
+static const char *strip_cgroup_mount(const char *path)
+{
+	static const char *const mounts[] = {"/sys/fs/cgroup/unified/", "/sys/fs/cgroup/systemd/",
+					     "/sys/fs/cgroup/"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(mounts); i++)
+		if (strncmp(path, mounts[i], strlen(mounts[i])) == 0)
+			return path + strlen(mounts[i]) - 1;
+	return path;
+}
+
+static int option_target(const char *name, const char *text, void *to,
+			 struct usage_message *message)
+{
+	const struct target_option *target = to;
+	bool is_uid = target->kind == PROFD__CONTROL__TARGET_KIND__UID;
+	bool is_number = is_uid || target->kind == PROFD__CONTROL__TARGET_KIND__PID ||
+			 target->kind == PROFD__CONTROL__TARGET_KIND__TID;
+	uint64_t number = 0;
+
+	(void)name;
+	if (is_number && (units_parse_number(text, &number) ||
+			  number > (is_uid ? UINT32_MAX - 1 : INT32_MAX) || (!is_uid && !number)))
+		return usage_error(message, "'%s' is not a %s id", text,
+				   is_uid ? "user" : "process");
+	if (target->kind == PROFD__CONTROL__TARGET_KIND__CGROUP)
+		text = strip_cgroup_mount(text);
+	return add_target(target->arguments, target->kind, (int64_t)number, is_number ? "" : text,
+			  message);
+}
+
+#define TARGET(name)                                     \
+	&(struct target_option)                          \
+	{                                                \
+		ret, PROFD__CONTROL__TARGET_KIND__##name \
+	}
+
+int start_parse(int argc, char *const *argv, struct start_arguments *ret,
+		struct usage_message *message)
+{
+	static const char one_rate[] = "only one of -F and -c, once",
+			  one_all[] = "--all is given twice";
+	uint64_t period = 0;
+	bool all = false, children = false, no_kernel = false;
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &ret->json, NULL},
+		{'F', "frequency", option_number, &ret->request.rate, one_rate},
+		{'c', "period", option_number, &period, one_rate},
+		{'e', "event", option_text, &ret->request.event, NULL},
+		{'d', "duration", option_duration, &ret->request.duration_ns, NULL},
+		{0, "name", option_text, &ret->request.name, NULL},
+		{0, "formats", option_formats, ret, NULL},
+		{0, "children", option_flag, &children, NULL},
+		{0, "no-kernel", option_flag, &no_kernel, NULL},
+		{0, NULL, option_target, TARGET(PID), NULL},
+		{'t', "tid", option_target, TARGET(TID), NULL},
+		{'s', "service", option_target, TARGET(SERVICE), NULL},
+		{0, "cgroup", option_target, TARGET(CGROUP), NULL},
+		{0, "uid", option_target, TARGET(UID), NULL},
+		{0, "comm", option_target, TARGET(COMM), NULL},
+		{'C', "cpus", option_target, TARGET(CPUS), NULL},
+		{0, "all", option_flag, &all, one_all},
+		{0},
+	};
+	int r;
+
+	*ret = (struct start_arguments){.request = PROFD__CONTROL__START__INIT};
+	r = options_parse(rows, argc, argv, message);
+	if (!r && all)
+		r = add_target(ret, PROFD__CONTROL__TARGET_KIND__ALL, 0, "", message);
+	if (r)
+		return r;
+	ret->request.children = children;
+	ret->request.no_kernel = no_kernel;
+	ret->request.is_period = period != 0;
+	ret->request.rate = period ? period : ret->request.rate;
+	if (ret->n_targets == 0)
+		return usage_error(message, "no target: use a pid, -s SERVICE, --all");
+	if (ret->n_targets > 1 && *ret->request.name)
+		return usage_error(message, "--name needs a single target");
+	return 0;
+}
+
+static int start_one_session(const struct context *context, struct start_arguments *arguments,
+			     const struct start_target *target, struct json *j)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Start *start = &arguments->request;
+	int r;
+
+	start->target = target->kind;
+	start->number = target->number;
+	start->text = (char *)target->text;
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_START, start, &response);
+	if (r)
+		return r;
+	if (!arguments->json) {
+		fprintf(context->out, "%s\n", response->text);
+		return STATUS_DONE;
+	}
+	json_begin_object(j, NULL);
+	json_text(j, "id", response->text);
+	json_close(j);
+	return STATUS_DONE;
+}
+
+int start_run(struct context *context, int argc, char **argv)
+{
+	struct start_arguments arguments;
+	struct usage_message message;
+	struct json j = {.out = context->out};
+	int r = start_parse(argc, argv, &arguments, &message);
+	bool is_array = !r && arguments.json && arguments.n_targets > 1;
+
+	if (r)
+		return parse_ended(context, r, &message);
+	if (is_array)
+		json_begin_array(&j, NULL);
+	for (size_t i = 0; i < arguments.n_targets && !r; i++)
+		r = start_one_session(context, &arguments, &arguments.targets[i], &j);
+	/* Those before one that was refused have begun. */
+	if (is_array || (arguments.json && !r))
+		json_end(&j);
+	return r;
+}
+
 /* --- that write files ------------------------------------------------------------------------- */
 
 /* Sends @message, and prints the paths that are answered; tells @none to people if there are none.
@@ -63,12 +243,10 @@ int epoch_run(struct context *context, int argc, char **argv)
 static int call_for_paths(const struct context *context, Profd__Control__Request__VerbCase verb,
 			  const void *message, bool json, const char *none)
 {
-	const struct call call = {verb, message, PROFD__CONTROL__RESPONSE__RESULT_PATHS,
-				  CALL_LONG_MS};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	const Profd__Control__Paths *paths;
 	struct json j = {.out = context->out};
-	int r = call_daemon(context, &call, &response);
+	int r = call_daemon(context, verb, message, &response);
 
 	if (r)
 		return r;
@@ -188,8 +366,6 @@ int vacuum_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Vacuum request;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_VACUUM, &request,
-				  PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, CALL_LONG_MS};
 	struct json j = {.out = context->out};
 	const Profd__Control__Vacuumed *freed;
 	struct usage_message message;
@@ -198,7 +374,7 @@ int vacuum_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_VACUUM, &request, &response);
 	if (r)
 		return r;
 	freed = response->vacuumed;
@@ -213,4 +389,71 @@ int vacuum_run(struct context *context, int argc, char **argv)
 	fprintf(context->out, "freed %s: %" PRIu64 " files\n", TEXT_OF_SIZE(freed->bytes),
 		freed->files);
 	return STATUS_DONE;
+}
+
+/* --- that tells the configuration ------------------------------------------------------------- */
+
+/*
+ * The configuration as a file, as config_print() writes it: sections, and "key = value" in them. As
+ * JSON that is {"section": {"key": "value"}}; a list that the file gives in several lines is joined
+ * again.
+ */
+int config_text_to_json(const char *text, FILE *out)
+{
+	cleanup(freep) char *copy = strdup(text);
+	cleanup(freep) char *joined = malloc(strlen(text) + 1); /* room for all values at once */
+	struct json j = {.out = out};
+	const char *key = NULL; /* that was read last: its value may go on in the next line */
+	char *rest = NULL;
+
+	if (!copy || !joined)
+		return error_origin(-ENOMEM);
+	json_begin_object(&j, NULL);
+	for (char *line = strtok_r(copy, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *value = *line == '[' ? NULL : strstr(line, " =");
+
+		if (value) {
+			*value = '\0';
+			value += strspn(value + 1, "= ") + 1;
+			if (key && strcmp(key, line) == 0) {
+				strcat(strcat(joined, ","), value);
+				continue;
+			}
+		}
+		if (key)
+			json_text(&j, key, joined);
+		key = value ? line : NULL;
+		if (value) {
+			strcpy(joined, value);
+			continue;
+		}
+		if (j.depth > 1)
+			json_close(&j);
+		line[strcspn(line, "]")] = '\0';
+		json_begin_object(&j, line + 1);
+	}
+	if (key)
+		json_text(&j, key, joined);
+	json_end(&j);
+	return 0;
+}
+
+int config_run(struct context *context, int argc, char **argv)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	bool json;
+	struct usage_message message;
+	int r = plain_parse(argc, argv, &json, &message);
+
+	if (r)
+		return parse_ended(context, r, &message);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL, &response);
+	if (r)
+		return r;
+	if (!json) {
+		fputs(response->text, context->out);
+		return STATUS_DONE;
+	}
+	r = config_text_to_json(response->text, context->out);
+	return r ? profctl_complain(context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
 }

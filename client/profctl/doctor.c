@@ -140,21 +140,6 @@ static void check_faults(const struct host *host, struct check *c)
 			  "this kernel can lock up when BPF reads user memory in a perf interrupt");
 }
 
-static void check_btf(const struct host *host, struct check *c)
-{
-	cleanup(closep) int fd = openat(host->sys_fd, "kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		check_set(c, CHECK_OK, NULL,
-			  "the kernel describes its types (/sys/kernel/btf/vmlinux)");
-		return;
-	}
-	check_set(c, CHECK_WARN,
-		  "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain perf "
-		  "events",
-		  "no /sys/kernel/btf/vmlinux: %s", strerrordesc_np(errno));
-}
-
 /* What distributions brought to an older kernel counts, its version does not. */
 static void check_bpf(const struct host *host, struct check *c)
 {
@@ -164,8 +149,10 @@ static void check_bpf(const struct host *host, struct check *c)
 	char missing[BPF_FEATURES_TEXT_MAX];
 
 	if (bpf_features_read_missing(host->sys_fd, missing) < 0)
-		check_set(c, CHECK_WARN, poorer,
-			  "without BTF, BPF programs cannot be adapted to this kernel");
+		check_set(c, CHECK_WARN,
+			  "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain "
+			  "perf events",
+			  "no /sys/kernel/btf/vmlinux: BPF programs cannot be adapted");
 	else if (*missing)
 		check_set(c, CHECK_WARN, poorer, "BPF of this kernel lacks %s", missing);
 	else
@@ -386,7 +373,6 @@ size_t host_checks(const struct host *host, struct check *ret)
 	} checks[] = {
 		{"kernel", check_kernel},
 		{"known faults", check_faults},
-		{"BTF", check_btf},
 		{"BPF", check_bpf},
 		{"PMU", check_pmu},
 		{"lockdown", check_lockdown},

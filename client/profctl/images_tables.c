@@ -74,7 +74,7 @@ static void images_begin_json(const struct images_job *job, struct json *j,
 	json_text(j, "platform", set->platforms);
 	json_text(j, "event", set->event);
 	if (set->has_other_periods)
-		json_null(j, "period");
+		json_text(j, "period", NULL);
 	else
 		json_number(j, "period", set->period);
 	json_number(j, "samples", set->total);

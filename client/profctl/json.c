@@ -79,7 +79,7 @@ void json_number(struct json *j, const char *key, uint64_t number)
 void json_real(struct json *j, const char *key, double number)
 {
 	if (!isfinite(number)) {
-		json_null(j, key);
+		json_text(j, key, NULL);
 		return;
 	}
 	begin_value(j, key);
@@ -90,11 +90,6 @@ void json_bool(struct json *j, const char *key, bool value)
 {
 	begin_value(j, key);
 	fputs(value ? "true" : "false", j->out);
-}
-
-void json_null(struct json *j, const char *key)
-{
-	json_text(j, key, NULL);
 }
 
 void json_moment(struct json *j, const char *key, uint64_t ns)

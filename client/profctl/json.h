@@ -31,13 +31,12 @@ void json_number(struct json *j, const char *key, uint64_t number);
 /* Not a number and infinity become null. */
 void json_real(struct json *j, const char *key, double number);
 void json_bool(struct json *j, const char *key, bool value);
-void json_null(struct json *j, const char *key);
 /* A moment of Unix time, ns, as RFC 3339 has it; 0: null. */
 void json_moment(struct json *j, const char *key, uint64_t ns);
 /* Ends all that is open, and the outermost value: a newline. */
 void json_end(struct json *j);
 
-/* Writes what config_print() has written as JSON (config.c). Returns 0 or negative errno. */
+/* Writes what config_print() has written as JSON (control_verbs.c). Returns 0 or negative errno. */
 int config_text_to_json(const char *text, FILE *out);
 
 #endif

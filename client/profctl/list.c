@@ -12,6 +12,25 @@
 #include "client/profctl/table.h"
 #include "common/units.h"
 
+int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message)
+{
+	if (until_ns && until_ns < since_ns)
+		return usage_error(message, "--until is before --since");
+	return 0;
+}
+
+int option_moment(const char *name, const char *argument, void *to, struct usage_message *message)
+{
+	const struct option_moment *moment = to;
+
+	if (units_parse_moment(argument, moment->now_ns, moment->to_ns))
+		return usage_error(message,
+				   "%s takes a moment such as -10m, 14:30, today or "
+				   "2026-11-21T14:30:00Z, not '%s'",
+				   name, argument);
+	return 0;
+}
+
 int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
 	       bool *ret_json, struct usage_message *message)
 {
@@ -142,25 +161,23 @@ static void list_report_empty(const struct context *context, const Profd__Contro
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
 	if (*a->service)
-		fprintf(context->err, "profctl list: no windows for %s%s; see profctl list\n",
-			a->service, range);
+		profctl_complain(context, 0, "no windows for %s%s; see profctl list", a->service,
+				 range);
 	else
-		fprintf(context->err, "profctl list: the store has no windows%s\n", range);
+		profctl_complain(context, 0, "the store has no windows%s", range);
 }
 
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__List request;
-	const struct call call = {PROFD__CONTROL__REQUEST__VERB_LIST, &request,
-				  PROFD__CONTROL__RESPONSE__RESULT_LISTING, CALL_LONG_MS};
 	struct usage_message message;
 	bool json;
 	int r = list_parse(argc, argv, context->now_ns, &request, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, &call, &response);
+	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_LIST, &request, &response);
 	if (r)
 		return r;
 	if (json)

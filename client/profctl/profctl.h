@@ -46,37 +46,23 @@ struct context {
 	bool progress; /* err is a terminal, and nobody minds what moves there */
 };
 
+/* @argv from the verb on. Returns the exit status. */
+typedef int verb_run(struct context *context, int argc, char **argv);
+
 struct verb {
 	const char *name;
 	const char *synopsis; /* behind "profctl VERB " */
 	const char *summary;  /* one line, for the list of verbs */
 	const char *help;     /* the rest, with an example */
-	int (*run)(struct context *context, int argc, char **argv);
+	verb_run *run;
 };
 
 /* All of them, in the order of the help text; the last has no name. */
 extern const struct verb verbs[];
 
-int start_run(struct context *context, int argc, char **argv);
-int stop_run(struct context *context, int argc, char **argv);
-int pause_run(struct context *context, int argc, char **argv);
-int resume_run(struct context *context, int argc, char **argv);
-int status_run(struct context *context, int argc, char **argv);
-int flush_run(struct context *context, int argc, char **argv);
-int epoch_run(struct context *context, int argc, char **argv);
-int list_run(struct context *context, int argc, char **argv);
-int collect_run(struct context *context, int argc, char **argv);
-int vacuum_run(struct context *context, int argc, char **argv);
-int config_run(struct context *context, int argc, char **argv);
-int doctor_run(struct context *context, int argc, char **argv);
-int symbolize_run(struct context *context, int argc, char **argv);
-int report_run(struct context *context, int argc, char **argv);
-int diff_run(struct context *context, int argc, char **argv);
-int convert_run(struct context *context, int argc, char **argv);
-int images_run(struct context *context, int argc, char **argv);
-int run_run(struct context *context, int argc, char **argv);
-int record_run(struct context *context, int argc, char **argv);
-int top_run(struct context *context, int argc, char **argv);
+verb_run start_run, stop_run, pause_run, resume_run, flush_run, epoch_run, vacuum_run;
+verb_run status_run, list_run, collect_run, config_run, doctor_run, symbolize_run, images_run;
+verb_run report_run, diff_run, convert_run, run_run, record_run, top_run;
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {

@@ -160,7 +160,8 @@ static int open_session_at_socket(struct recording *r)
 	const struct record_arguments *a = r->arguments;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
-	int status = call_status(&r->context, &response);
+	int status = call_daemon(&r->context, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL,
+				 &response);
 
 	if (status)
 		return status;
@@ -448,8 +449,7 @@ static int record_write_file(struct recording *r, const char *why)
 					why, output, r->count, r->lost);
 	if (!r->count)
 		profctl_complain(context, 0,
-				 "no samples: too little CPU time was used; increase -F "
-				 "second");
+				 "no samples: too little CPU time was used; increase -F");
 	return profctl_complain(context, STATUS_DONE,
 				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->count, r->lost,
 				strcmp(output, "-") ? output : "standard output");

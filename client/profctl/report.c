@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
@@ -263,25 +262,12 @@ static int convert_parse(int argc, char *const *argv, struct convert_arguments *
 	return r;
 }
 
-static int make_speedscope(struct load *l, struct memory_text *ret, struct profile_message *message)
-{
-	const struct listener nobody = {0};
-	struct report_options o;
-	int r = memory_text_open(ret);
-
-	report_options_init(&o);
-	o.view = REPORT_SPEEDSCOPE;
-	if (!r)
-		r = produce_report(l, &o, &nobody, ret->out, message);
-	return r ? r : memory_text_close(ret);
-}
-
 static int convert_profiles(struct context *context, const struct convert_arguments *a)
 {
 	cleanup(memory_unboundp) struct rlimit bound;
-	cleanup(memory_text_deinit) struct memory_text made = {0};
+	cleanup(freep) uint8_t *data = NULL;
 	cleanup(load_freep) struct load *l = NULL;
-	struct profile_message message;
+	struct report_options o;
 	struct report_inputs inputs;
 	struct telling telling;
 	struct load_options options = {
@@ -289,6 +275,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 		.store = context->store,
 		.hold = true, /* so that nothing is told later */
 	};
+	size_t length;
 	int r;
 
 	options.listener = telling_init(&telling, context);
@@ -300,14 +287,15 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	r = report_load_inputs(context, &options, &l);
 	if (r)
 		return r;
-	r = a->speedscope
-		    ? make_speedscope(l, &made, &message)
-		    : output_make(load_profile(l), a->format, (uint8_t **)&made.text, &made.length);
-	if (r < 0)
-		return memory_complain(context, r);
-	if (r)
-		return profctl_complain(context, STATUS_FAILED, "%s", message.text);
-	return output_write(context, STATUS_FAILED, a->output, (uint8_t *)made.text, made.length);
+	if (a->speedscope) {
+		report_options_init(&o);
+		o.view = REPORT_SPEEDSCOPE;
+		o.output = a->output;
+		return report_once(context, &options.listener, l, &o);
+	}
+	r = output_make(load_profile(l), a->format, &data, &length);
+	return r ? memory_complain(context, r)
+		 : output_write(context, STATUS_FAILED, a->output, data, length);
 }
 
 int convert_run(struct context *context, int argc, char **argv)

@@ -59,14 +59,12 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 
 struct world {
 	struct build_ids *ids;
-	struct perf_maps *perf_maps;
-	const struct gather *gather; /* borrowed */
+	uint64_t start_ns; /* Unix time */
 };
 
 static void world_deinit(struct world *w)
 {
 	build_ids_free(w->ids);
-	perf_maps_free(w->perf_maps);
 }
 
 static int world_find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
@@ -78,37 +76,28 @@ static int world_find_id(void *userdata, const char *path, uint64_t device, uint
 	return build_ids_find(w->ids, path, device, inode, ret);
 }
 
-static bool world_open_perf_map(void *userdata, int pid)
+static int world_open_perf_map(void *userdata, int pid)
 {
 	const struct world *w = userdata;
 
-	return perf_maps_open(w->perf_maps, pid);
-}
-
-static int world_add_perf_map(void *userdata, uint32_t mapping)
-{
-	const struct world *w = userdata;
-
-	return perf_maps_add(w->perf_maps, mapping);
-}
-
-static int world_find_perf_map(void *context, uint32_t mapping)
-{
-	const struct world *w = context;
-
-	return perf_maps_find(w->perf_maps, gather_original_mapping(w->gather, mapping));
+	return perf_map_open("/tmp", pid, w->start_ns);
 }
 
 /* --- after ------------------------------------------------------------------------------------ */
 
-static void run_symbolize(const struct context *context, struct profile *p, struct world *world)
+static int run_find_perf_map(void *gather, uint32_t mapping)
+{
+	return gather_find_names(gather, mapping);
+}
+
+static void run_symbolize(const struct context *context, struct profile *p, struct gather *g)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	const struct symbolize_options options = {
 		.root_fd = root_fd,
-		.perf_map = world_find_perf_map,
-		.context = world,
+		.perf_map = run_find_perf_map,
+		.context = g,
 	};
 	int r = symbolize_profile(p, &options, &result);
 
@@ -194,7 +183,7 @@ static int run_command(const struct context *context, const struct run_arguments
 		       enum program_kind kind, struct launch *l, int *ret_status)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(world_deinit) struct world world = {0};
+	cleanup(world_deinit) struct world world = {.start_ns = clock_ns(CLOCK_REALTIME)};
 	cleanup(gather_freep) struct gather *g = NULL;
 	cleanup(family_freep) struct family *f = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
@@ -202,18 +191,12 @@ static int run_command(const struct context *context, const struct run_arguments
 	int r, error = 0;
 	struct launched launched;
 
-	r = build_ids_new(&world.ids, root_fd, NULL);
-	if (!r)
-		r = perf_maps_new(&world.perf_maps, "/tmp", clock_ns(CLOCK_REALTIME));
-	if (!r)
-		r = gather_new(&g, (uint32_t)a->frequency, clock_ns(CLOCK_REALTIME));
-	if (!r)
-		r = family_new(&f, g, (uint32_t)a->frequency);
+	r = build_ids_new(&world.ids, root_fd, NULL) ?:
+	    gather_new(&g, (uint32_t)a->frequency, world.start_ns) ?:
+	    family_new(&f, g, (uint32_t)a->frequency);
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	world.gather = g;
-	gather_set_world(g, &(struct gather_world){world_find_id, world_open_perf_map,
-						   world_add_perf_map, &world});
+	gather_set_world(g, &(struct gather_world){world_find_id, world_open_perf_map, &world});
 	l->socket = family_socket(f);
 	r = launch_begin(l, &launched) ?: launch_go(&launched, &error);
 	if (r == LAUNCH_E_FAILED)
@@ -229,7 +212,7 @@ static int run_command(const struct context *context, const struct run_arguments
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	if (a->format != OUTPUT_LEGACY)
-		run_symbolize(context, p, &world);
+		run_symbolize(context, p, g);
 	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
 	gather_get_totals(g, &ended.gather);
 	if (!r)

@@ -119,12 +119,8 @@ static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
 {
 	struct profile_message message;
-	struct rlimit bound;
-	int r;
+	int r = profile_file_read(path, ret, &message);
 
-	memory_bound(&bound);
-	r = profile_file_read(path, ret, &message);
-	memory_unboundp(&bound);
 	if (r < 0)
 		return memory_complain(context, r);
 	if (r)
@@ -138,14 +134,9 @@ static int symbolize_write_output(const struct context *context, const char *pat
 				  const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	struct rlimit bound;
 	size_t length;
-	int r;
+	int r = output_make(p, OUTPUT_PPROF, &data, &length);
 
-	/* The image worker, which was started in between, has limits of its own. */
-	memory_bound(&bound);
-	r = output_make(p, OUTPUT_PPROF, &data, &length);
-	memory_unboundp(&bound);
 	if (r)
 		return memory_complain(context, r);
 	return output_write(context, STATUS_FAILED, path, data, length);
@@ -195,10 +186,12 @@ int symbolize_run(struct context *context, int argc, char **argv)
 {
 	cleanup(symbolize_result_deinit) struct symbolize_result result = {0};
 	cleanup(profile_freep) struct profile *p = NULL;
+	cleanup(memory_unboundp) struct rlimit bound;
 	struct symbolize_arguments arguments;
 	struct usage_message message;
 	int status, r = symbolize_parse(argc, argv, &arguments, &message);
 
+	memory_bound(&bound);
 	if (r)
 		return parse_ended(context, r, &message);
 	status = output_check(context, STATUS_FAILED, arguments.output, false);

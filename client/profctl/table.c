@@ -41,22 +41,12 @@ void table_cell(struct table *t, const char *format, ...)
 	t->cells[t->n_cells++] = text;
 }
 
-/* Characters, as far as UTF-8's lead bytes tell. */
-static int width_of(const char *text)
-{
-	int width = 0;
-
-	for (; *text; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
-}
-
 static int column_width(const struct table *t, size_t n_columns, size_t column)
 {
-	int width = width_of(t->columns[column] + (*t->columns[column] == '>'));
+	int width = (int)utf8_length(t->columns[column] + (*t->columns[column] == '>'));
 
 	for (size_t i = column; i < t->n_cells; i += n_columns) {
-		int w = width_of(t->cells[i]);
+		int w = (int)utf8_length(t->cells[i]);
 
 		width = w > width ? w : width;
 	}
@@ -66,7 +56,7 @@ static int column_width(const struct table *t, size_t n_columns, size_t column)
 static void print_cell(const struct table *t, size_t column, int width, const char *text, FILE *out)
 {
 	bool right = *t->columns[column] == '>', last = !t->columns[column + 1];
-	int blanks = width - width_of(text);
+	int blanks = width - (int)utf8_length(text);
 
 	if (right)
 		fprintf(out, "%*s", blanks, "");

@@ -115,48 +115,42 @@ static int top_sort(struct top *t)
 		 : STATUS_DONE;
 }
 
-/*
- * All that waits, as one interval; *ret_n: how many windows that was. As take_window(), whose
- * @taken is of the last one.
- */
-static int top_take_windows(struct top *t, struct taken *taken, unsigned *ret_n)
+/* Adds what was @taken to the interval. Returns 0 or negative errno. */
+static int top_add_window(struct top *t, const struct taken *taken)
 {
+	struct profile *p = taken->profile;
 	const struct profile_value_type *type;
-	struct profile *p;
-	unsigned n = 0;
-	int r;
 
-	do {
-		r = take_window(t->context, t->held.id, taken);
-		if (r)
-			break;
-		if (n++ == 0)
-			top_functions_next(t->functions);
-		t->facts.n_lost = taken->lost;
-		p = taken->profile;
-		if (p && p->n_sample_types) {
-			type = &p->sample_types[profile_default_type(p)];
-			t->facts.is_time = !strcmp(profile_string(p, type->unit), "nanoseconds");
-			r = top_functions_add(t->functions, p);
-		}
-		profile_free(p);
-	} while (!r && taken->more && n < WINDOWS_MAX);
-	*ret_n = n;
-	return r;
+	t->facts.n_lost = taken->lost;
+	if (!p || !p->n_sample_types)
+		return 0;
+	type = &p->sample_types[profile_default_type(p)];
+	t->facts.is_time = !strcmp(profile_string(p, type->unit), "nanoseconds");
+	return top_functions_add(t->functions, p);
 }
 
 /*
- * What happened since the last time; is_new: something came. A profd that has gone is the end;
- * where it refuses, because it is busy, the next time may be better. What has ended is let go:
- * there is no next time. Returns an exit status.
+ * What happened since the last time: all that waits, as one interval; is_new: something came. A
+ * profd that has gone is the end; where it refuses, because it is busy, the next time may be
+ * better. What has ended is let go: there is no next time. Returns an exit status.
  */
 static int top_take_interval(struct top *t)
 {
 	struct taken taken;
-	unsigned n;
-	int r = top_take_windows(t, &taken, &n);
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	unsigned n = 0;
+	uint64_t now_ns;
+	int r;
 
+	do {
+		r = take_window(t->context, t->held.id, &taken);
+		if (r)
+			break;
+		if (n++ == 0)
+			top_functions_next(t->functions);
+		r = top_add_window(t, &taken);
+		profile_free(taken.profile);
+	} while (!r && taken.more && n < WINDOWS_MAX);
+	now_ns = clock_ns(CLOCK_MONOTONIC);
 	t->is_new = n;
 	if (r < 0)
 		return profctl_complain(t->context, STATUS_FAILED, "%s", error_describe(r));

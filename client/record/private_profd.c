@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Three processes: profctl, profd, and a keeper between the two, which survives profctl however
- * that ends. It starts profd, waits for its end or for profctl's (the pipe `life`), stops profd,
- * reports that (the pipe `ended`), and removes the directory when profctl is gone as well.
+ * that ends. It starts profd, waits for its end or for profctl's, whose end of a socket is closed
+ * then, stops profd, reports that by shutting its own end down, and removes the directory when
+ * profctl is gone as well.
  */
 #include "client/record/private_profd.h"
 
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,13 +26,11 @@
 #include "common/error.h"
 #include "common/helper/child.h"
 #include "common/program_path.h"
-#include "common/read_end.h"
 #include "common/unixsock.h"
 
 #define START_MS 60000 /* a busy machine with thousands of processes */
 #define ASK_MS   10
 #define END_MS   10000
-#define LOG_MAX  ((size_t)1 << 20)
 
 /* What is asked for is what is to be had: there is nobody whom it could slow down but who asked. */
 static const char config[] = "[sampling]\nmax_cpu = 100%\n"
@@ -45,8 +45,7 @@ static const char *const names[] = {"profd.conf", "state", "run", "cache"};
 struct private_profd {
 	char dir[64], socket[96];
 	pid_t keeper;
-	int life;  /* closed when we end */
-	int ended; /* readable when profd has */
+	int life; /* closed when we end; readable when profd has ended */
 };
 
 /* --- the keeper ------------------------------------------------------------------------------- */
@@ -54,8 +53,8 @@ struct private_profd {
 /* What the keeper needs; it shares nothing else with whoever made it. */
 struct charge {
 	const char *program, *dir;
-	int life, ended; /* the other ends */
-	sigset_t mask;   /* of signals, as it was */
+	int life;      /* the other end */
+	sigset_t mask; /* of signals, as it was */
 };
 
 static int remove_tree_entry(const char *path, const struct stat *st, int flag, struct FTW *ftw)
@@ -114,10 +113,9 @@ static _Noreturn void private_keeper_main(const struct charge *c)
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
-	for (int fd = STDERR_FILENO + 1; fd < c->life || fd < c->ended; fd++)
-		if (fd != c->life && fd != c->ended)
-			close(fd);
-	syscall(SYS_close_range, (c->life > c->ended ? c->life : c->ended) + 1, ~0u, 0);
+	for (int fd = STDERR_FILENO + 1; fd < c->life; fd++)
+		close(fd);
+	syscall(SYS_close_range, c->life + 1, ~0u, 0);
 	pid = fork();
 	if (pid == 0)
 		become_profd(c, self);
@@ -132,7 +130,7 @@ static _Noreturn void private_keeper_main(const struct charge *c)
 		kill(pid, SIGKILL);
 		child_reap(&profd, INT_MAX, &status);
 	}
-	close(c->ended);
+	shutdown(c->life, SHUT_WR);
 	/* The log is still to be read. */
 	while (!fds[0].revents && poll(fds, 1, -1) < 0 && errno == EINTR)
 		;
@@ -194,17 +192,13 @@ static int make_directories(struct private_profd *p)
 static int start_keeper(struct private_profd *p, const char *program)
 {
 	struct charge charge = {.program = program, .dir = p->dir};
-	int life[2] = {-1, -1}, ended[2], error;
+	int ends[2], error;
 	sigset_t all;
 
-	if (pipe2(life, O_CLOEXEC) < 0 || pipe2(ended, O_CLOEXEC) < 0) {
-		error = errno;
-		closep(&life[0]);
-		closep(&life[1]);
-		return error_origin(-error);
-	}
-	charge.life = life[0];
-	charge.ended = ended[1];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_origin(-errno);
+	p->life = ends[0];
+	charge.life = ends[1];
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &charge.mask);
 	p->keeper = fork();
@@ -212,42 +206,32 @@ static int start_keeper(struct private_profd *p, const char *program)
 	if (p->keeper == 0)
 		private_keeper_main(&charge);
 	sigprocmask(SIG_SETMASK, &charge.mask, NULL);
-	close(life[0]);
-	close(ended[1]);
-	p->life = life[1];
-	p->ended = ended[0];
+	close(charge.life);
 	return p->keeper < 0 ? error_origin(-error) : 0;
 }
 
 /* The last line of its log that tells something, without what stands before the message. */
 static void read_last_log_line(const struct private_profd *p, struct private_profd_message *message)
 {
-	cleanup(closep) int fd = open_at(p->dir, "log", O_RDONLY);
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	const char *line;
+	int fd = open_at(p->dir, "log", O_RDONLY);
+	cleanup(fclosep) FILE *log = fd < 0 ? NULL : fdopen(fd, "r");
+	cleanup(freep) char *line = NULL;
+	size_t size = 0;
 
 	snprintf(message->text, sizeof(message->text), "it has said nothing");
-	if (fd < 0 || read_end(fd, LOG_MAX, &data, &length))
-		return;
-	while (length && data[length - 1] == '\n')
-		length--;
-	if (!length)
-		return;
-	line = memrchr(data, '\n', length);
-	line = line ? line + 1 : (const char *)data;
-	length -= (size_t)(line - (const char *)data);
-	if (length > 7 && !memcmp(line, "profd: ", 7)) {
-		line += 7;
-		length -= 7;
+	while (log && getline(&line, &size, log) > 0) {
+		const char *said = strncmp(line, "profd: ", 7) ? line : line + 7;
+
+		if (*line != '\n')
+			snprintf(message->text, sizeof(message->text), "%.*s",
+				 (int)strcspn(said, "\n"), said);
 	}
-	snprintf(message->text, sizeof(message->text), "%.*s", (int)length, line);
 }
 
 static int private_profd_wait_ready(const struct private_profd *p,
 				    struct private_profd_message *message)
 {
-	struct pollfd fd = {.fd = p->ended, .events = POLLIN};
+	struct pollfd fd = {.fd = p->life, .events = POLLIN};
 	int connection;
 
 	for (int ms = 0; ms < START_MS; ms += ASK_MS) {
@@ -273,7 +257,7 @@ int private_profd_new(struct private_profd **ret, struct private_profd_message *
 
 	if (!p)
 		return error_origin(-ENOMEM);
-	p->life = p->ended = -1;
+	p->life = -1;
 	r = find_program(&program);
 	if (!r)
 		r = make_directories(p);
@@ -297,7 +281,6 @@ void private_profd_free(struct private_profd *p)
 			;
 	else if (*p->dir)
 		nftw(p->dir, remove_tree_entry, 8, FTW_DEPTH | FTW_PHYS);
-	closep(&p->ended);
 	free(p);
 }
 

@@ -39,11 +39,6 @@
 /* Drains that a connection may take to say what it wants. */
 #define PATIENCE 20
 
-/* Linux 6.5; older ones refuse it. */
-#ifndef SO_PEERPIDFD
-#define SO_PEERPIDFD 77
-#endif
-
 struct family {
 	struct gather *gather;
 	uint32_t frequency;
@@ -258,16 +253,6 @@ static int family_finish_members(struct family *f)
 	return r;
 }
 
-static void family_drop_members(struct family *f)
-{
-	struct family_member *m;
-
-	while ((m = f->members)) {
-		LL_DELETE(f->members, m);
-		member_free(m);
-	}
-}
-
 /* --- connections ----------------------------------------------------------------------------- */
 
 struct family_connection {
@@ -298,9 +283,6 @@ static int open_peer(int fd, pid_t *ret_pid)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0)
 		return -1;
 	*ret_pid = peer.pid;
-	size = sizeof(pidfd);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) == 0)
-		return pidfd;
 	/* It still holds its end afterwards: so the number was not given to another one. */
 	pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
 	if (pidfd >= 0 && poll(&pollfd, 1, 0) > 0 && pollfd.revents & (POLLHUP | POLLERR)) {
@@ -384,12 +366,6 @@ static void family_age_connections(struct family *f)
 		if (++c->age > PATIENCE)
 			drop_connection(c);
 	}
-}
-
-static void family_drop_connections(struct family *f)
-{
-	while (f->connections)
-		drop_connection(f->connections);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
@@ -498,10 +474,16 @@ int family_new(struct family **ret, struct gather *gather, uint32_t frequency)
 
 void family_free(struct family *f)
 {
+	struct family_member *m;
+
 	if (!f)
 		return;
-	family_drop_connections(f);
-	family_drop_members(f);
+	while (f->connections)
+		drop_connection(f->connections);
+	while ((m = f->members)) {
+		LL_DELETE(f->members, m);
+		member_free(m);
+	}
 	closep(&f->listener);
 	sd_event_unref(f->loop);
 	run_dir_remove(&f->dir);

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -37,6 +38,8 @@
 /* Of mappings that lay at one address one after the other, this many are looked at. */
 #define OVERLAPS_MAX 64
 #define LABELS_MAX   5
+/* Files; further processes that generate code have no names in it. */
+#define NAMES_MAX 64
 
 struct mapping {
 	uint64_t start, end, offset, device, inode;
@@ -53,7 +56,8 @@ struct mapping {
 struct segment {
 	uint64_t device, inode, offset, length;
 	size_t owner;
-	uint32_t path, mapping;
+	uint32_t path, mapping; /* the latter ascends */
+	int names;              /* fd of the file that names what is there, or -1 */
 };
 
 struct gather {
@@ -63,6 +67,8 @@ struct gather {
 	struct gather_world world;
 	struct segment *segments;
 	size_t n_segments, max_segments;
+	int names[NAMES_MAX];
+	unsigned n_names;
 	struct ring_ledger ledger; /* of all */
 	uint64_t dropped;          /* no memory was left for them */
 	size_t n_processes, n_sampled;
@@ -86,7 +92,8 @@ struct gather_process {
 	size_t n_mappings, max_mappings;
 	uint32_t generation;
 	bool wants_look;
-	bool is_asked, knows_memory; /* as the world says */
+	bool is_asked;
+	int names; /* as the world has opened it, or -1 */
 };
 
 /* The first failure is kept for the end. Returns @r. */
@@ -126,6 +133,8 @@ void gather_free(struct gather *g)
 {
 	if (!g)
 		return;
+	for (unsigned i = 0; i < g->n_names; i++)
+		close(g->names[i]);
 	profile_free(g->profile);
 	free(g->segments);
 	free(g->program);
@@ -142,6 +151,7 @@ int gather_process_new(struct gather_process **ret, struct gather *g, int pid, c
 		return error_origin(-ENOMEM);
 	p->gather = g;
 	p->pid = pid;
+	p->names = -1;
 	snprintf(p->comm, sizeof(p->comm), "%s", comm);
 	r = text_copy(&p->program, program) ?: gather_new_profile(&p->raw);
 	if (!r)
@@ -333,15 +343,16 @@ static int add_mapping_build_id(struct gather *g, const struct mapping *m, const
 	return r ?: profile_add_text(g->profile, id, ret);
 }
 
-static bool gather_knows_memory(struct gather_process *p)
+static bool gather_open_names(struct gather_process *p)
 {
-	const struct gather_world *world = &p->gather->world;
+	struct gather *g = p->gather;
 
-	if (!p->is_asked)
-		p->knows_memory = world->knows_memory &&
-				  world->knows_memory(world->userdata, p->pid);
+	if (!p->is_asked && g->world.open_names && g->n_names < NAMES_MAX)
+		p->names = g->world.open_names(g->world.userdata, p->pid);
+	if (!p->is_asked && p->names >= 0)
+		g->names[g->n_names++] = p->names;
 	p->is_asked = true;
-	return p->knows_memory;
+	return p->names >= 0;
 }
 
 /*
@@ -356,13 +367,14 @@ static int place_mapping(struct gather_process *p, struct mapping *m)
 		.limit = m->end,
 		.offset = m->inode ? m->offset : m->start,
 	};
-	bool is_own = !m->inode && gather_knows_memory(p);
+	bool is_own = !m->inode && gather_open_names(p);
 	struct segment segment = {
 		.device = m->device,
 		.inode = m->inode,
 		.offset = made.offset,
 		.length = m->end - m->start,
 		.owner = is_own ? g->n_processes : 0,
+		.names = is_own ? p->names : -1,
 	};
 	int r = profile_add_text(g->profile, profile_string(p->raw, m->path), &made.path);
 
@@ -378,8 +390,6 @@ static int place_mapping(struct gather_process *p, struct mapping *m)
 	}
 	r = add_mapping_build_id(g, m, profile_string(p->raw, m->path), &made.build_id)
 		    ?: profile_append_mapping(g->profile, &made, &m->placed);
-	if (!r && is_own)
-		r = g->world.tell_memory(g->world.userdata, m->placed);
 	if (r)
 		return r;
 	m->is_placed = true;
@@ -566,9 +576,12 @@ static void set_main_mapping(struct gather *g)
 	}
 }
 
-uint32_t gather_original_mapping(const struct gather *g, uint32_t mapping)
+int gather_find_names(const struct gather *g, uint32_t mapping)
 {
-	return mapping == 0 ? g->main : mapping == g->main ? 0 : mapping;
+	uint32_t placed = mapping == 0 ? g->main : mapping == g->main ? 0 : mapping;
+	size_t at = partition_point(g->n_segments, i, g->segments[i].mapping < placed);
+
+	return at < g->n_segments && g->segments[at].mapping == placed ? g->segments[at].names : -1;
 }
 
 int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret)

@@ -41,12 +41,11 @@ struct gather_world {
 	int (*find_id)(void *userdata, const char *path, uint64_t device, uint64_t inode,
 		       char ret[GATHER_ID_SIZE]);
 	/*
-	 * Asked at most once of each process: whether it has told what its memory that is no file's
-	 * holds. Only then such memory has a mapping of the process's own, and
+	 * Asked at most once of each process: opens the file that names what its memory holds that
+	 * is no file's, which gather_free() closes; or returns -1. Only where there is one such
+	 * memory has a mapping of the process's own.
 	 */
-	bool (*knows_memory)(void *userdata, int pid);
-	/* it is @mapping of the profile: of the process last asked about; ascending. */
-	int (*tell_memory)(void *userdata, uint32_t mapping);
+	int (*open_names)(void *userdata, int pid);
 	void *userdata;
 };
 
@@ -84,7 +83,7 @@ struct gather_totals {
 void gather_get_totals(const struct gather *g, struct gather_totals *ret);
 /* Ends it. *ret is the caller's. Returns 0 or negative errno. */
 int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret);
-/* As which world->tell_memory() was told of @mapping of that profile: the main one comes first. */
-uint32_t gather_original_mapping(const struct gather *g, uint32_t mapping);
+/* The file that names what @mapping of that profile holds, borrowed, or -1. */
+int gather_find_names(const struct gather *g, uint32_t mapping);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The process is forked before the command is executed, and waits at the gate, a socket, so that
- * its pid is known in time. A pipe that execve(2) closes reports whether that has worked.
+ * its pid is known in time. Through the gate comes back why the command cannot be executed; where
+ * it can, execve(2) has closed it.
  */
 #include "client/run/launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ int launch_begin(const struct launch *l, struct launched *ret)
 {
 	const char *others = getenv("LD_PRELOAD");
 	cleanup(freep) char *preload = NULL;
-	cleanup(closep) int gate = -1, gate_peer = -1, outcome = -1, outcome_peer = -1;
+	cleanup(closep) int gate = -1, gate_peer = -1;
 	int ends[2], error;
 	ssize_t n;
 	pid_t pid;
@@ -44,11 +44,6 @@ int launch_begin(const struct launch *l, struct launched *ret)
 		return error_origin(-errno);
 	gate_peer = ends[0];
 	gate = ends[1];
-	/* It is ended by a successful execve(2). */
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_origin(-errno);
-	outcome = ends[0];
-	outcome_peer = ends[1];
 	pid = fork();
 	if (pid < 0)
 		return error_origin(-errno);
@@ -56,10 +51,10 @@ int launch_begin(const struct launch *l, struct launched *ret)
 		close(gate);
 		launch_exec(l, preload, gate_peer);
 		error = errno;
-		n = write(outcome_peer, &error, sizeof(error));
+		n = send(gate_peer, &error, sizeof(error), MSG_NOSIGNAL);
 		_exit(n == sizeof(error) ? 0 : 1);
 	}
-	*ret = (struct launched){pid, steal_fd(&gate), steal_fd(&outcome)};
+	*ret = (struct launched){pid, steal_fd(&gate)};
 	return 0;
 }
 
@@ -69,11 +64,10 @@ int launch_go(struct launched *launched, int *ret_error)
 	/* Somebody may have killed it. */
 	ssize_t n = send(launched->gate, "", 1, MSG_NOSIGNAL);
 
-	close(steal_fd(&launched->gate));
 	do
-		n = read(launched->outcome, &error, sizeof(error));
+		n = read(launched->gate, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
-	close(steal_fd(&launched->outcome));
+	close(steal_fd(&launched->gate));
 	if (n != sizeof(error))
 		return LAUNCH_E_OK;
 	waitpid(launched->pid, NULL, 0);
@@ -86,7 +80,6 @@ void launch_cancel(struct launched *launched)
 	if (launched->gate < 0)
 		return;
 	close(steal_fd(&launched->gate));
-	close(steal_fd(&launched->outcome));
 	waitpid(launched->pid, NULL, 0);
 }
 

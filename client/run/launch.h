@@ -23,10 +23,10 @@ enum {
 /* A process that has not executed the command yet. */
 struct launched {
 	pid_t pid;
-	int gate, outcome;
+	int gate;
 };
 
-#define LAUNCHED_NONE ((struct launched){.gate = -1, .outcome = -1})
+#define LAUNCHED_NONE ((struct launched){.gate = -1})
 
 /*
  * Makes the process, which waits for a word of ours, and ends if we do before that. @l is copied

@@ -8,9 +8,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -19,19 +19,15 @@
 #include "common/cleanup.h"
 
 #define PREFIX    "profd-run-"
-#define RANDOM    "XXXXXX"
 #define TRIES_MAX 4
 #define YOUNG_S   10 /* whoever made it may not hold it yet */
 
 /* As mkdtemp(3) makes them. */
 static bool is_run_dir_name(const char *name)
 {
-	size_t n = strlen(PREFIX);
-
-	return strncmp(name, PREFIX, n) == 0 &&
-	       strspn(name + n, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789") ==
-		       strlen(RANDOM) &&
-	       strlen(name + n) == strlen(RANDOM);
+#define ANY "[A-Za-z0-9]"
+	return fnmatch(PREFIX ANY ANY ANY ANY ANY ANY, name, 0) == 0;
+#undef ANY
 }
 
 /* Removes @name if it is a directory of ours that nobody holds. What else lies in it keeps it
@@ -88,7 +84,7 @@ bool run_dir_make(struct run_dir *ret, const char *dir)
 	*ret = (struct run_dir){.fd = -1};
 	remove_stale_dirs(dir);
 	for (unsigned i = 0; i < TRIES_MAX && r > 0; i++) {
-		if (snprintf(ret->path, sizeof(ret->path), "%s/" PREFIX RANDOM, dir) >=
+		if (snprintf(ret->path, sizeof(ret->path), "%s/" PREFIX "XXXXXX", dir) >=
 		    (int)sizeof(ret->path))
 			r = -ENAMETOOLONG;
 		else

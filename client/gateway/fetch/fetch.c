@@ -160,26 +160,13 @@ static void fetch_answer_failure(struct fetch *f, struct fetch_answer *answer, i
 				 strerrordesc_np(-r) ? strerrordesc_np(-r) : "an unknown error");
 }
 
-/*
- * What libdebuginfod returns may be open for writing. Returns the fd, read-only, or -1; with
- * is_durable, the file is on the disk.
- */
-static int fetch_reopen_file(const struct fetch *f, int found, const char *path)
-{
-	cleanup(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-
-	if (fd < 0 || (f->is_durable && fsync(found) < 0))
-		return -1;
-	return steal_fd(&fd);
-}
-
 /* Returns the fd for an answer with FETCH_DONE, else -1. */
 static int fetch_find_debuginfo(struct fetch *f, const struct fetch_request *request,
 				struct fetch_answer *answer)
 {
 	cleanup(freep) char *path = NULL;
-	cleanup(closep) int found = -1;
-	int fd, r;
+	cleanup(closep) int found = -1, fd = -1;
+	int r;
 
 	r = fetch_prepare_dir(f);
 	if (r) {
@@ -194,12 +181,14 @@ static int fetch_find_debuginfo(struct fetch *f, const struct fetch_request *req
 		return -1;
 	}
 	found = r;
-	fd = fetch_reopen_file(f, found, path);
-	if (fd < 0)
+	/* That may be open for writing. What is to last is on the disk before it is sent. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || (f->is_durable && fsync(found) < 0)) {
 		fetch_answer_set(answer, FETCH_FAILED, "%s: %s", path, strerrordesc_np(errno));
-	else
-		answer->outcome = FETCH_DONE;
-	return fd;
+		return -1;
+	}
+	answer->outcome = FETCH_DONE;
+	return steal_fd(&fd);
 }
 
 /* Returns 0, 1: the other end is closed, or negative errno. */

@@ -133,37 +133,22 @@ static CURLcode curl_set_body(CURL *easy, int fd, struct curl_slist *headers)
 }
 
 /* One that uses no other protocol than HTTP. */
-static CURLcode transfer_set_rules(struct transfer *t, const struct http_request_packet *request)
+static CURLcode curl_set_rules(CURL *easy, const struct http_request_packet *request)
 {
-	const bool is_checked = !(request->flags & HTTP_FLAG_INSECURE);
-	const struct {
-		CURLoption option;
-		long value;
-	} numbers[] = {
-		{CURLOPT_FOLLOWLOCATION, 1},
-		{CURLOPT_MAXREDIRS, REDIRECTIONS_MAX},
-		{CURLOPT_NOSIGNAL, 1},
-		{CURLOPT_TIMEOUT_MS, (long)request->timeout_ms},
-		{CURLOPT_SSL_VERIFYPEER, is_checked ? 1 : 0},
-		{CURLOPT_SSL_VERIFYHOST, is_checked ? 2 : 0},
-	};
-	const struct {
-		CURLoption option;
-		const char *value;
-	} texts[] = {
-		{CURLOPT_URL, request->url},
-		{CURLOPT_PROTOCOLS_STR, PROTOCOLS},
-		{CURLOPT_REDIR_PROTOCOLS_STR, PROTOCOLS},
-		{CURLOPT_USERAGENT, "profctl/" PROFD_VERSION},
-		{CURLOPT_NOPROXY, is_loopback_url(request->url) ? "*" : NULL},
-	};
-	CURLcode r = CURLE_OK;
+	const long check = request->flags & HTTP_FLAG_INSECURE ? 0 : 2;
 
-	for (size_t i = 0; !r && i < ARRAY_SIZE(numbers); i++)
-		r = curl_easy_setopt(t->easy, numbers[i].option, numbers[i].value);
-	for (size_t i = 0; !r && i < ARRAY_SIZE(texts); i++)
-		r = curl_easy_setopt(t->easy, texts[i].option, texts[i].value);
-	return r;
+	return curl_easy_setopt(easy, CURLOPT_URL, request->url) ?:
+	       curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, PROTOCOLS) ?:
+	       curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, PROTOCOLS) ?:
+	       curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L) ?:
+	       curl_easy_setopt(easy, CURLOPT_MAXREDIRS, REDIRECTIONS_MAX) ?:
+	       curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) ?:
+	       curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms) ?:
+	       curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, check ? 1L : 0L) ?:
+	       curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, check) ?:
+	       curl_easy_setopt(easy, CURLOPT_USERAGENT, "profctl/" PROFD_VERSION) ?:
+	       curl_easy_setopt(easy, CURLOPT_NOPROXY,
+				is_loopback_url(request->url) ? "*" : NULL);
 }
 
 static CURLcode transfer_prepare(struct transfer *t, const struct http_request_packet *request,
@@ -177,7 +162,7 @@ static CURLcode transfer_prepare(struct transfer *t, const struct http_request_p
 	       curl_easy_setopt(easy, CURLOPT_WRITEDATA, t) ?:
 	       curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, transfer_on_header) ?:
 	       curl_easy_setopt(easy, CURLOPT_HEADERDATA, t) ?:
-	       transfer_set_rules(t, request) ?:
+	       curl_set_rules(easy, request) ?:
 	       (is_post ? curl_set_body(easy, parts[HTTP_PART_BODY], headers) : CURLE_OK) ?:
 	       curl_set_file(easy, CURLOPT_SSLCERT, parts[HTTP_PART_CERTIFICATE]) ?:
 	       curl_set_file(easy, CURLOPT_SSLKEY, parts[HTTP_PART_KEY]) ?:

@@ -175,10 +175,6 @@ static void test_bound(void **state)
 	assert_int_equal(store(w, 5, 2 * third), DEBUG_CACHE_E_OK);
 	assert_true(has(w, 4) && has(w, 5));
 	assert_false(has(w, 1) || has(w, 3));
-	/* For one that never fits, nothing goes. */
-	assert_int_equal(store(w, 6, MAX_BYTES + 1), DEBUG_CACHE_E_TOO_LARGE);
-	assert_true(has(w, 4) && has(w, 5));
-	assert_false(has(w, 6));
 }
 
 static void make_strange_file(struct world *w, const char *name)

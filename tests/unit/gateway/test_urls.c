@@ -8,14 +8,14 @@
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static int join(const char *const *list, char **ret, struct urls_message *message)
+static int join(const char *const *list, char **ret, struct debuginfo_message *message)
 {
 	return urls_join((char *const *)(uintptr_t)list, ret, message);
 }
 
 static void test_good(void **state)
 {
-	struct urls_message message;
+	struct debuginfo_message message;
 	char *joined;
 
 	(void)state;
@@ -31,7 +31,7 @@ static void test_good(void **state)
 
 static void assert_bad(const char *url, const char *says)
 {
-	struct urls_message message = {{0}};
+	struct debuginfo_message message = {{0}};
 	char *joined = NULL;
 
 	assert_int_equal(join(LIST("http://a", url), &joined, &message), URLS_E_BAD);
@@ -41,11 +41,12 @@ static void assert_bad(const char *url, const char *says)
 
 static void test_bad(void **state)
 {
-	struct urls_message message;
+	struct debuginfo_message message;
 	char *none[] = {NULL}, *joined, long_url[3000];
 
 	(void)state;
-	assert_int_equal(urls_join(none, &joined, &message), URLS_E_NONE);
+	assert_int_equal(urls_join(none, &joined, &message), URLS_E_BAD);
+	assert_says(message.text, "names no server");
 	assert_bad("file:///etc", "neither with http");
 	assert_bad("ftp://a", "neither with http");
 	assert_bad("HTTP://a", "neither with http");

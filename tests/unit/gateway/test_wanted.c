@@ -6,7 +6,7 @@
 #include "tests/support/says.h"
 
 static int ask(struct fake_profd *profd, Profd__Control__Response **ret,
-	       struct wanted_message *message)
+	       struct debuginfo_message *message)
 {
 	memset(message, 0, sizeof(*message));
 	return wanted_query(profd->path, ret, message);
@@ -16,7 +16,7 @@ static void test_ids(void **state)
 {
 	static const uint8_t id[] = {0xab, 0xcd, 0xef, 0x00, 0x01}, other[100] = {7};
 	struct fake_profd *profd = fake_profd_new();
-	struct wanted_message message;
+	struct debuginfo_message message;
 	Profd__Control__Response *wanted;
 
 	(void)state;
@@ -39,7 +39,7 @@ static void test_ids(void **state)
 static void test_refusals(void **state)
 {
 	struct fake_profd *profd = fake_profd_new();
-	struct wanted_message message;
+	struct debuginfo_message message;
 	Profd__Control__Response *wanted;
 
 	(void)state;
@@ -58,7 +58,7 @@ static void test_refusals(void **state)
 static void test_away(void **state)
 {
 	struct fake_profd *profd = fake_profd_new();
-	struct wanted_message message;
+	struct debuginfo_message message;
 	Profd__Control__Response *wanted;
 
 	(void)state;

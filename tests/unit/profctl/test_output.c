@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "client/profctl/json.h"
-#include "client/profctl/status_view.h"
+#include "client/profctl/status.h"
 #include "client/profctl/table.h"
 
 struct text {
@@ -82,7 +82,7 @@ static void put_sample(struct json *j)
 	json_close(j);
 	json_begin_object(j, "empty");
 	json_close(j);
-	json_null(j, "z");
+	json_text(j, "z", NULL);
 	json_end(j);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples that were taken here and there, and what one profile makes of them. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -255,31 +257,45 @@ static void test_nothing(void **state)
 	gather_free(g);
 }
 
-/* Who was asked about last, and the mappings that were told of. */
+/* The processes that were asked about; of those below 90 there is a file. */
 struct told {
-	int pid, pids[8];
-	uint32_t mappings[8];
+	int pids[8];
 	size_t n;
 };
 
-static bool knows_memory(void *userdata, int pid)
-{
-	struct told *told = userdata;
-
-	assert_int_not_equal(pid, told->pid);
-	told->pid = pid;
-	return pid < 90;
-}
-
-static int tell_memory(void *userdata, uint32_t mapping)
+static int open_names(void *userdata, int pid)
 {
 	struct told *told = userdata;
 
 	assert_true(told->n < 8);
-	assert_true(!told->n || told->mappings[told->n - 1] < mapping);
-	told->pids[told->n] = told->pid;
-	told->mappings[told->n++] = mapping;
-	return 0;
+	for (size_t i = 0; i < told->n; i++)
+		assert_int_not_equal(pid, told->pids[i]);
+	told->pids[told->n++] = pid;
+	return pid < 90 ? dup(0) : -1;
+}
+
+/* How many of the mappings have a file with names, and whether each file is of two of them. */
+static size_t count_named(const struct gather *g, const struct profile *p, bool in_pairs)
+{
+	int fds[16];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < p->n_mappings; i++) {
+		int fd = gather_find_names(g, i);
+		size_t n_same = 0;
+
+		if (fd < 0)
+			continue;
+		assert_string_equal(profile_string(p, p->mappings[i].path), "[anon]");
+		assert_true(n < 16);
+		fds[n++] = fd;
+		for (uint32_t k = 0; k < p->n_mappings; k++)
+			n_same += gather_find_names(g, k) == fd;
+		assert_int_equal(n_same, in_pairs ? 2 : 1);
+		assert_true(fcntl(fds[n - 1], F_GETFD) >= 0);
+	}
+	assert_int_equal(gather_find_names(g, p->n_mappings), -1);
+	return n;
 }
 
 /* What libprofd did not tell of the kernel does, while the process runs. */
@@ -288,11 +304,10 @@ static void test_look(void **state)
 	static const char later[] = LIBRARY_A PROGRAM
 		"7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n";
 	struct told told = {0};
-	const struct gather_world world = {NULL, knows_memory, tell_memory, &told};
+	const struct gather_world world = {NULL, open_names, &told};
 	struct gather *g = begin();
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
-	uint32_t n = 0;
 
 	(void)state;
 	gather_set_world(g, &world);
@@ -318,13 +333,7 @@ static void test_look(void **state)
 	assert_int_equal(p->n_mappings, 3);
 	/* The program's took the place of another. */
 	assert_string_equal(path_of(p, 0, 1), profile_string(p, p->mappings[0].path));
-	for (uint32_t i = 0; i < p->n_mappings; i++) {
-		if (gather_original_mapping(g, i) != told.mappings[0])
-			continue;
-		n++;
-		assert_string_equal(profile_string(p, p->mappings[i].path), "[anon]");
-	}
-	assert_int_equal(n, 1);
+	assert_int_equal(count_named(g, p, false), 1);
 	assert_int_equal(told.n, 1);
 	profile_free(p);
 	gather_free(g);
@@ -337,7 +346,7 @@ static void test_look(void **state)
 static void test_generated_twice(void **state)
 {
 	struct told told = {0};
-	const struct gather_world world = {NULL, knows_memory, tell_memory, &told};
+	const struct gather_world world = {NULL, open_names, &told};
 	struct gather *g = begin();
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
@@ -354,7 +363,8 @@ static void test_generated_twice(void **state)
 	finish(process, 3, 3);
 	p = end(g);
 	assert_int_equal(p->n_mappings, 3);
-	assert_int_equal(told.n, 2);
+	assert_int_equal(count_named(g, p, true), 2);
+	assert_int_equal(told.n, 1);
 	profile_free(p);
 	gather_free(g);
 }
@@ -364,7 +374,7 @@ static void test_generated_at_one_place(void **state)
 {
 	static const int pids[] = {10, 11, 90, 91, 12};
 	struct told told = {0};
-	const struct gather_world world = {NULL, knows_memory, tell_memory, &told};
+	const struct gather_world world = {NULL, open_names, &told};
 	struct gather *g = begin();
 	struct profile *p;
 
@@ -381,9 +391,39 @@ static void test_generated_at_one_place(void **state)
 	p = end(g);
 	/* The program, two of each that tells, two of the others together. */
 	assert_int_equal(p->n_mappings, 1 + 3 * 2 + 2);
-	assert_int_equal(told.n, 6);
-	for (size_t i = 0; i < 6; i++)
-		assert_int_equal(told.pids[i], 10 + i / 2);
+	assert_int_equal(count_named(g, p, true), 6);
+	assert_int_equal(told.n, 5);
+	profile_free(p);
+	gather_free(g);
+}
+
+static int open_any(void *userdata, int pid)
+{
+	(void)pid;
+	++*(unsigned *)userdata;
+	return dup(0);
+}
+
+/* Descriptors are not for files alone. */
+static void test_generated_by_many(void **state)
+{
+	unsigned n = 0;
+	const struct gather_world world = {NULL, open_any, &n};
+	struct gather *g = begin();
+	struct profile *p;
+
+	(void)state;
+	gather_set_world(g, &world);
+	for (int pid = 100; pid < 180; pid++) {
+		struct gather_process *process = add_process(g, pid);
+
+		give_maps(process, 1, PROGRAM FIRST_CODE);
+		give(process, (uint32_t)pid, 1, 1, 0x7f0000009010);
+		finish(process, 1, 1);
+	}
+	p = end(g);
+	assert_int_equal(n, 64);
+	assert_int_equal(p->n_mappings, 1 + 64 + 1);
 	profile_free(p);
 	gather_free(g);
 }
@@ -447,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_generated_twice),
 		cmocka_unit_test(test_generated_at_one_place),
+		cmocka_unit_test(test_generated_by_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,65 +60,43 @@ static ino_t inode_of(int fd)
 	return st.st_ino;
 }
 
-static void test_find(void **state)
+static bool is_opened(int pid)
 {
-	struct perf_maps *p;
+	int fd = perf_map_open(dir, pid, START_S * UINT64_C(1000000000));
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void test_open(void **state)
+{
 	struct stat st;
+	int fd;
 
 	(void)state;
-	assert_int_equal(perf_maps_new(&p, dir, START_S * UINT64_C(1000000000)), 0);
 	make(7, START_S + 5);
 	make(8, START_S - 5);
 	assert_int_equal(stat(path_of(7), &st), 0);
-	assert_true(perf_maps_open(p, 7));
-	assert_int_equal(perf_maps_add(p, 3), 0);
-	assert_int_equal(perf_maps_add(p, 5), 0);
-	/* Gone as soon as it was told of, one of an older process, none, and somebody else's. */
-	unlink(path_of(7));
-	assert_false(perf_maps_open(p, 8));
-	assert_false(perf_maps_open(p, 9));
+	fd = perf_map_open(dir, 7, START_S * UINT64_C(1000000000));
+	assert_true(fd >= 0 && fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(inode_of(fd), st.st_ino);
+	close(fd);
+	/* One of an older process, none, and what is no file, or somebody else's. */
+	assert_false(is_opened(8));
+	assert_false(is_opened(9));
 	assert_int_equal(symlink("/etc/passwd", path_of(10)), 0);
-	assert_false(perf_maps_open(p, 10));
+	assert_false(is_opened(10));
 	assert_int_equal(mkfifo(path_of(11), 0600), 0);
-	assert_false(perf_maps_open(p, 11));
-	assert_int_equal(inode_of(perf_maps_find(p, 3)), st.st_ino);
-	assert_int_equal(inode_of(perf_maps_find(p, 5)), st.st_ino);
-	for (uint32_t mapping = 0; mapping < 12; mapping++)
-		if (mapping != 3 && mapping != 5)
-			assert_int_equal(perf_maps_find(p, mapping), -1);
-	perf_maps_free(p);
-	perf_maps_free(NULL);
-}
-
-/* Descriptors are not for files alone. */
-static void test_many(void **state)
-{
-	struct perf_maps *p;
-	unsigned n = 0;
-
-	(void)state;
-	assert_int_equal(perf_maps_new(&p, dir, START_S * UINT64_C(1000000000)), 0);
-	for (int pid = 100; pid < 180; pid++) {
-		make(pid, START_S);
-		if (!perf_maps_open(p, pid))
-			continue;
-		n++;
-		for (uint32_t i = 0; i < 2; i++)
-			assert_int_equal(perf_maps_add(p, (uint32_t)pid * 2 + i), 0);
-		assert_int_equal(perf_maps_find(p, (uint32_t)pid * 2),
-				 perf_maps_find(p, (uint32_t)pid * 2 + 1));
-	}
-	assert_int_equal(n, 64);
-	assert_true(perf_maps_find(p, 200) >= 0);
-	assert_int_equal(perf_maps_find(p, 200 + 2 * 64), -1);
-	perf_maps_free(p);
+	assert_false(is_opened(11));
+	make(12, START_S);
+	assert_true(is_opened(12));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_open, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ledger is shown as the sum that it is: every tick that was due, then what became of it, and
- * whether the parts add up. Percentages are of the line that the indentation makes them part of.
+ * For people, the ledger is shown as the sum that it is: every tick that was due, then what became
+ * of it, and whether the parts add up. Percentages are of the line that the indentation makes them
+ * part of.
+ *
+ * As JSON, every field of the message stands by its own name, as common/control.proto describes it,
+ * so that a new one takes no line here. But: what is a moment (its name ends in _ns) is a text, and
+ * named without that; counters with names are members of an object; a session's id is the one that
+ * people write; and where there is nothing to tell of an error or a fault, null.
  */
-#include "client/profctl/status_view.h"
+#include "client/profctl/status.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,6 +17,7 @@
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
+#include "client/profctl/json.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/utf8.h"
@@ -24,17 +31,26 @@ struct view {
 	const char *bold, *red, *yellow, *green, *plain;
 };
 
+/* Where the values of a field of @message are: an array of *ret_n, or the one. */
+static void *const *status_field(const ProtobufCMessage *message,
+				 const ProtobufCFieldDescriptor *field, size_t *ret_n)
+{
+	const char *at = (const char *)message + field->offset;
+
+	*ret_n = 1;
+	if (field->label != PROTOBUF_C_LABEL_REPEATED)
+		return (void *const *)at;
+	*ret_n = *(const size_t *)((const char *)message + field->quantifier_offset);
+	return *(void *const *const *)at;
+}
+
 /* A text in it may hold whatever its process, its file or its host was named. */
 static void status_make_harmless(const ProtobufCMessage *message)
 {
 	for (unsigned i = 0; message && i < message->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-		const char *at = (const char *)message + field->offset;
-		bool is_repeated = field->label == PROTOBUF_C_LABEL_REPEATED;
-		size_t n = is_repeated ? *(const size_t *)((const char *)message +
-							   field->quantifier_offset)
-				       : 1;
-		void *const *items = is_repeated ? *(void *const *const *)at : (void *const *)at;
+		size_t n;
+		void *const *items = status_field(message, field, &n);
 
 		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_MESSAGE; k++)
 			status_make_harmless(items[k]);
@@ -416,6 +432,127 @@ int status_print(const Profd__Control__Status *s, bool color, FILE *out)
 	return print_sessions(v, s);
 }
 
+/* --- as JSON ---------------------------------------------------------------------------------- */
+
+static void put_message(struct json *j, const char *key, const ProtobufCMessage *message);
+
+static bool status_name_is(const ProtobufCFieldDescriptor *field, const char *name)
+{
+	return strcmp(field->name, name) == 0;
+}
+
+static void put_text(struct json *j, const ProtobufCFieldDescriptor *field, const char *key,
+		     const char *text)
+{
+	bool may_be_null = status_name_is(field, "error") || status_name_is(field, "trouble") ||
+			   status_name_is(field, "last_bad_image");
+
+	json_text(j, key, may_be_null && !*text ? NULL : text);
+}
+
+static void put_number(struct json *j, const ProtobufCFieldDescriptor *field, const char *key,
+		       uint64_t number)
+{
+	size_t length = strlen(field->name);
+	char name[64];
+
+	if (length > 3 && strcmp(field->name + length - 3, "_ns") == 0) {
+		snprintf(name, sizeof(name), "%.*s", (int)length - 3, field->name);
+		json_moment(j, name, number);
+	} else if (status_name_is(field, "id")) {
+		snprintf(name, sizeof(name), number ? "s%" PRIu64 : "system", number);
+		json_text(j, key, name);
+	} else {
+		json_number(j, key, number);
+	}
+}
+
+/* One value of @field, which is stored at @at. */
+static void put_value(struct json *j, const ProtobufCFieldDescriptor *field, const char *key,
+		      const void *at)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_UINT64:
+		put_number(j, field, key, *(const uint64_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+		json_number(j, key, *(const uint32_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_INT32:
+		json_number(j, key, (uint64_t) * (const int32_t *)at);
+		break;
+	case PROTOBUF_C_TYPE_DOUBLE:
+		json_real(j, key, *(const double *)at);
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		json_bool(j, key, *(const protobuf_c_boolean *)at);
+		break;
+	case PROTOBUF_C_TYPE_STRING:
+		put_text(j, field, key, *(char *const *)at);
+		break;
+	case PROTOBUF_C_TYPE_MESSAGE:
+		put_message(j, key, *(const ProtobufCMessage *const *)at);
+		break;
+	default: /* there are no others in Status */
+		break;
+	}
+}
+
+/* Those of the unwinder stand among its numbers. */
+static void put_reasons(struct json *j, const ProtobufCFieldDescriptor *field,
+			Profd__Control__Reason *const *reasons, size_t n)
+{
+	bool is_inline = status_name_is(field, "counters");
+
+	if (!is_inline)
+		json_begin_object(j, field->name);
+	for (size_t i = 0; i < n; i++)
+		json_number(j, reasons[i]->name, reasons[i]->count);
+	if (!is_inline)
+		json_close(j);
+}
+
+static void put_repeated(struct json *j, const ProtobufCFieldDescriptor *field, void *const *items,
+			 size_t n)
+{
+	if (field->descriptor == &profd__control__reason__descriptor) {
+		put_reasons(j, field, (Profd__Control__Reason *const *)items, n);
+		return;
+	}
+	json_begin_array(j, field->name);
+	for (size_t i = 0; i < n; i++)
+		put_value(j, field, NULL, &items[i]);
+	json_close(j);
+}
+
+static void put_message(struct json *j, const char *key, const ProtobufCMessage *message)
+{
+	if (!message) {
+		json_text(j, key, NULL);
+		return;
+	}
+	json_begin_object(j, key);
+	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		size_t n;
+		void *const *items = status_field(message, field, &n);
+
+		if (field->label == PROTOBUF_C_LABEL_REPEATED)
+			put_repeated(j, field, items, n);
+		else
+			put_value(j, field, field->name, items);
+	}
+	json_close(j);
+}
+
+void status_print_json(const Profd__Control__Status *s, bool compact, FILE *out)
+{
+	struct json j = {.out = out, .compact = compact};
+
+	put_message(&j, NULL, &s->base);
+	json_end(&j);
+}
+
 /* --- the verb --------------------------------------------------------------------------------- */
 
 int status_parse(int argc, char *const *argv, struct status_arguments *ret,
@@ -434,7 +571,7 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 static int status_show(const struct context *context, const struct status_arguments *arguments)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	int r = call_status(context, &response);
+	int r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL, &response);
 
 	if (r)
 		return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_PROFCTL_STATUS_VIEW_H
-#define PROFD_PROFCTL_STATUS_VIEW_H
+#ifndef PROFD_PROFCTL_STATUS_H
+#define PROFD_PROFCTL_STATUS_H
 
 /* The daemon's status, for people and as JSON. Only writes to the stream it is given. */
 #include <stdbool.h>
