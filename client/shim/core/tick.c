@@ -130,8 +130,7 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 
 	tick.leaf =
 		(struct unwind_mapping){.start = tick.pc, .end = tick.pc + 1, .slot = SLOT_NONE};
-	maps.slots = images_slots(images, &maps.n_slots);
-	maps.words = images_words(images, &maps.n_words);
+	images_tables(images, &maps);
 	use_stack(&walk, thread);
 	while ((outcome = walk_run(&walk, &maps)) == WALK_MEMORY &&
 	       tick_fetch_chunk(&walk, thread, n_fetched, walk.address))
