@@ -117,8 +117,9 @@ struct source_ops {
 	int (*remove_sampler)(struct source *source, unsigned sampler);
 	/* Its spec says so already. */
 	void (*set_all)(struct source *source, unsigned sampler);
-	int (*add_pid)(struct source *source, unsigned sampler, pid_t pid, bool children);
-	int (*remove_pid)(struct source *source, unsigned sampler, pid_t pid);
+	/* Adds @pid to the filter, or removes it. */
+	int (*filter_pid)(struct source *source, unsigned sampler, pid_t pid, bool adds,
+			  bool children);
 	int (*follow_cpus)(struct source *source);
 	/* Brings samplers[sampler].stats up to date but for expected; it may be one that was
 	 * removed. */

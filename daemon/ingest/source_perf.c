@@ -456,16 +456,15 @@ static bool perf_pid_is_alive(pid_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
+static int perf_filter_pid(struct source *source, unsigned index, pid_t pid, bool adds,
+			   bool children)
 {
-	if (!perf_pid_is_alive(pid))
-		return SOURCE_E_GONE;
-	return members_add(&((struct perf_source *)source)->members, index, pid, children);
-}
+	struct perf_source *s = (struct perf_source *)source;
 
-static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
-{
-	members_remove(&((struct perf_source *)source)->members, index, pid);
+	if (adds)
+		return perf_pid_is_alive(pid) ? members_add(&s->members, index, pid, children)
+					      : SOURCE_E_GONE;
+	members_remove(&s->members, index, pid);
 	return SOURCE_E_OK;
 }
 
@@ -550,8 +549,7 @@ static const struct source_ops perf_ops = {
 	.drain = perf_drain,
 	.add_sampler = perf_add_sampler,
 	.remove_sampler = perf_remove_sampler,
-	.add_pid = perf_add_pid,
-	.remove_pid = perf_remove_pid,
+	.filter_pid = perf_filter_pid,
 	.follow_cpus = perf_follow_cpus,
 	.update_stats = perf_update_stats,
 	.memory_bytes = perf_memory_bytes,
