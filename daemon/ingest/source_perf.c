@@ -92,13 +92,6 @@ static int perf_own_ring_fd(void *userdata, unsigned kind, unsigned cpu)
 					 : ticker_fd(&s->samplers[kind].ticker, cpu);
 }
 
-static void perf_own_forward_event(void *userdata, const struct process_event *event)
-{
-	struct perf_source *s = userdata;
-
-	s->source.options.sink->process_event(s->source.options.sink->userdata, event);
-}
-
 /* Half of the file descriptors: images stay open, too. */
 static unsigned perf_own_max_events(void)
 {
@@ -132,8 +125,8 @@ static int perf_own_begin(struct perf_source *s)
 		.self = &s->members,
 		.max_events = perf_own_max_events(),
 		.ring = perf_own_ring_fd,
-		.tell = perf_own_forward_event,
 		.userdata = s,
+		.sink = s->source.options.sink,
 	};
 	struct perf_event_attr attr;
 	struct cpus cpus;
