@@ -60,9 +60,8 @@ void shim_exec_failed(void);
 /* --- inside ----------------------------------------------------------------------------------- */
 
 /*
- * A handler of signals has no argument of ours, and
- * the functions of libprofiler's interface have no handle: so here is the one object of static
- * storage that the library has.
+ * A handler of signals has no argument of ours, and the functions of libprofiler's interface have
+ * no handle: so here is the one object of static storage that the library has.
  *
  * What may be touched where: `is_on`, the counters, tally, images and link are the handler's as
  * well as everybody's, and atomic or made for it; the rest belongs to the thread that holds the
