@@ -109,31 +109,11 @@ struct abi_root {
 
 #define ABI_CHANGED_BITS 16
 
-/* What a part of a tick cost; per CPU. daemon/ingest/source_bpf_cost.h says what it means. */
-#define ABI_COST_STEP_NS 128u
-#define ABI_COST_BUCKETS 512u
-#define ABI_COST_FRAMES  32u
-
-enum abi_cost_part {
-	ABI_COST_KERNEL_STACK,
-	ABI_COST_USER_WALK,
-	ABI_COST_USER_COPY,
-	ABI_COST_TICK,
-	N_ABI_COST_PARTS,
-};
-
-struct abi_cost {
-	__u64 n, sum_ns;
-	__u32 buckets[ABI_COST_BUCKETS];
-	__u64 frames_n[ABI_COST_FRAMES], frames_ns[ABI_COST_FRAMES];
-};
-
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
-_Static_assert(sizeof(struct abi_cost) == 16 + 4 * 512 + 16 * 32, "struct abi_cost");
 
 #endif

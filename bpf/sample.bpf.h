@@ -10,7 +10,6 @@
  */
 #include "bpf/abi.h"
 
-#include "bpf/cost.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/rest.bpf.h"
 #include "bpf/stats.bpf.h"
@@ -113,7 +112,6 @@ static __always_inline __u64 sample_append_rest(struct scratch *s, struct task_s
 {
 	struct unwind *u = &s->unwind;
 	__u8 flags = 0;
-	__u64 length, began;
 	__u32 room;
 
 	if (!u->unfinished) {
@@ -128,10 +126,7 @@ static __always_inline __u64 sample_append_rest(struct scratch *s, struct task_s
 			return 0;
 		s->record.reason = BROKEN_NO_COPY;
 	}
-	began = cost_begin();
-	length = rest_take(s, flags, room);
-	cost_end(began, ABI_COST_USER_COPY, u->n);
-	return length;
+	return rest_take(s, flags, room);
 }
 
 static __always_inline void sample_send(struct scratch *s, void *ring, __u64 n_bytes, __u64 flags,
@@ -152,7 +147,7 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 	const volatile struct abi_sampler *config = config_of(sampler);
 	struct unwind *u = &s->unwind;
 	void *ring = bpf_map_lookup_elem(&rings, &sampler);
-	__u64 ring_bytes = config->ring_bytes, used, began, length;
+	__u64 ring_bytes = config->ring_bytes, used, length;
 	__u32 max_depth = config->max_depth;
 	__u64 flags = BPF_RB_NO_WAKEUP;
 
@@ -161,9 +156,7 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 		return;
 	}
 	u->now_s = s->record.time_ns / 1000000000;
-	began = cost_begin();
 	unwind_user(s, task, cause->user_regs, cause->user, s->record.n_kernel, max_depth);
-	cost_end(began, ABI_COST_USER_WALK, u->n);
 	s->record.n_user = u->n;
 	s->record.quality = u->quality;
 	s->record.reason = u->reason;
@@ -180,7 +173,6 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 static __always_inline void sample_take(const struct cause *cause)
 {
 	__u32 sampler = cause->sampler, cpu = bpf_get_smp_processor_id();
-	__u64 began = cost_begin(), kernel_began;
 	struct abi_counters *c;
 	struct task_struct *task;
 	struct scratch *s;
@@ -200,14 +192,10 @@ static __always_inline void sample_take(const struct cause *cause)
 	task = bpf_get_current_task_btf();
 	sample_fill_header(&s->record, task, cause);
 	s->record.n_kernel = 0;
-	if (!cause->user && config_of(sampler)->kernel_stacks) {
-		kernel_began = cost_begin();
+	if (!cause->user && config_of(sampler)->kernel_stacks)
 		s->record.n_kernel = copy_kernel_stack(cause, s);
-		cost_end(kernel_began, ABI_COST_KERNEL_STACK, s->record.n_kernel);
-	}
 	walk_and_send(s, task, cause, c);
 	c->run_ns += bpf_ktime_get_ns() - s->record.time_ns;
-	cost_end(began, ABI_COST_TICK, s->record.n_kernel + s->record.n_user);
 }
 
 #endif

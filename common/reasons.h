@@ -61,4 +61,10 @@ enum stack_quality {
 	N_STACK_QUALITY,
 };
 
+/* How many reasons there are; 0: there is no such quality. */
+#define N_STACK_REASONS(quality)                              \
+	((quality) == STACK_TRUNCATED ? (unsigned)N_TRUNCATED \
+	 : (quality) == STACK_BROKEN  ? (unsigned)N_BROKEN    \
+				      : (quality) < N_STACK_QUALITY)
+
 #endif

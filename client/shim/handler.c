@@ -67,22 +67,15 @@ static void shim_retime(struct thread *thread, uint32_t frequency)
 		threads_retime(thread, frequency);
 }
 
-static void shim_count_lost_ticks(const struct uses *uses, uint32_t weight)
+static void shim_count_not_walked(const struct uses *uses, uint32_t weight, bool is_filtered)
 {
 	if (uses->own) {
 		shim_counter_add(&shim.counters.seen, weight);
-		shim_counter_add(&shim.counters.lost, weight);
+		shim_counter_add(is_filtered ? &shim.counters.filtered : &shim.counters.lost,
+				 weight);
 	}
 	if (uses->link)
-		link_lost(&shim.link, weight);
-}
-
-static void shim_count_filtered(const struct uses *uses, uint32_t weight)
-{
-	shim_counter_add(&shim.counters.seen, weight);
-	shim_counter_add(&shim.counters.filtered, weight);
-	if (uses->link)
-		link_filtered(&shim.link, weight);
+		link_not_walked(&shim.link, weight, is_filtered);
 }
 
 /* The stack in @thread. */
@@ -134,7 +127,7 @@ static bool shim_sample(const struct images_view *view, struct thread *thread, c
 	struct tick_stack stack;
 
 	if (filter && !filter(atomic_load(&shim.filter_argument))) {
-		shim_count_filtered(uses, weight);
+		shim_count_not_walked(uses, weight, true);
 		return false;
 	}
 	tick_registers(ucontext, &registers);
@@ -285,7 +278,7 @@ static void shim_handle_tick(struct thread *thread, const void *ucontext, uint32
 	}
 	uses = uses_of(thread, has_server);
 	if (!view)
-		shim_count_lost_ticks(&uses, weight);
+		shim_count_not_walked(&uses, weight, false);
 	else if (uses.own || uses.link)
 		wants_look = shim_sample(view, thread, ucontext, &uses, weight);
 	if (view)
@@ -335,7 +328,7 @@ static void send_missed_ticks(const struct thread *thread, uint32_t n)
 		send_stack(view, thread, shim_frequency_of(thread), n);
 		images_leave(view);
 	} else {
-		link_lost(&shim.link, n);
+		link_not_walked(&shim.link, n, false);
 	}
 }
 

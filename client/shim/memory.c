@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* What common/ asks of a program, for the shared object alone: memory, and where errors arise. */
 #include <errno.h>
 #include <stdalign.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+
+#include "common/error.h"
 
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t n, size_t size);
@@ -81,4 +84,12 @@ void __wrap_free(void *memory)
 		return;
 	head = (struct memory_head *)memory - 1;
 	munmap(head, head->length);
+}
+
+/* That is not reported, and the program's threads are not to hold memory for it. */
+int error_origin_at(int err, const char *file, int line)
+{
+	(void)file;
+	(void)line;
+	return err;
 }

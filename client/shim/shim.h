@@ -60,9 +60,8 @@ void shim_exec_failed(void);
 /* --- inside ----------------------------------------------------------------------------------- */
 
 /*
- * A handler of signals has no argument of ours, and
- * the functions of libprofiler's interface have no handle: so here is the one object of static
- * storage that the library has.
+ * A handler of signals has no argument of ours, and the functions of libprofiler's interface have
+ * no handle: so here is the one object of static storage that the library has.
  *
  * What may be touched where: `is_on`, the counters, tally, images and link are the handler's as
  * well as everybody's, and atomic or made for it; the rest belongs to the thread that holds the
@@ -112,20 +111,10 @@ struct shim {
 
 extern struct shim shim;
 
-/* A line on standard error. */
-__attribute__((format(printf, 1, 2))) void shim_print(const char *format, ...);
-
 /* With the lock held, all of these. */
-bool shim_start_locked(const char *name, const struct ProfilerOptions *options);
 void shim_stop_locked(void);
-/* Room for threads and images, once. */
-bool shim_reserve(void);
-/* Has the server ask for samples from now on; says why not if somebody is there to read it. */
-void shim_start_link(const char *socket);
 /* Whether threads are to have timers: for a profile, or a server, be it to hear what that wants. */
 bool shim_wants_ticks(void);
-/* Nothing has been seen yet. */
-void shim_reset(void);
 /*
  * What the timer of a thread that ends, or whose timer has ended, had still to tell counts for the
  * stack that it had last; for the function that it began with if there was none. In our own profile
@@ -143,12 +132,6 @@ uint32_t shim_wanted_frequency(void);
 void shim_on_tick(int number, siginfo_t *info, void *ucontext);
 /* Calls @work on a stack that is large enough, whatever the handler that wants it runs on. */
 void shim_run_on_stack(void (*work)(void));
-/* This thread gets a timer, or the process does if it has had none. */
-void shim_start_thread(struct thread *thread);
-/* Gives all threads timers. */
-void shim_start_threads(void);
 struct threads_timing shim_timing(void);
-/* Sets the handler of a signal that has none. False: it has one. */
-bool shim_install_handler(int number, void (*handler)(int, siginfo_t *, void *), int flags);
 
 #endif

@@ -96,41 +96,31 @@ static int attach_connect_socket(int fd, const char *path, uint64_t deadline_ns)
 	return ATTACH_E_OK;
 }
 
-struct attach_answer {
-	uint8_t bytes[ATTACH_ANSWER_MAX];
-	size_t size;
-	struct fd_packet first; /* its descriptors come beside the first byte */
-};
-
-static void answer_deinit(struct attach_answer *answer)
-{
-	fd_packet_deinit(&answer->first);
-}
-
-/* Receives all of it. Returns ATTACH_E_*. */
-static int attach_receive_answer(int fd, uint64_t deadline_ns, struct attach_answer *answer,
+/* Receives all of it; its descriptors come beside the first byte. Returns ATTACH_E_*. */
+static int attach_receive_answer(int fd, uint64_t deadline_ns, struct fd_packet *first,
 				 struct attach_reason *reason)
 {
+	uint8_t bytes[ATTACH_ANSWER_MAX];
+	size_t size = 0;
 	int r, parsed = ATTACH_ANSWER_PARTIAL;
 
 	while (parsed == ATTACH_ANSWER_PARTIAL) {
 		cleanup(fd_packet_deinit) struct fd_packet later = {0};
-		struct fd_packet *piece = answer->size ? &later : &answer->first;
+		struct fd_packet *piece = size ? &later : first;
 
-		if (answer->size == sizeof(answer->bytes))
+		if (size == sizeof(bytes))
 			return ATTACH_E_NOBODY;
 		if (!fd_packet_await(fd, deadline_ns))
 			return ATTACH_E_TIMEOUT;
-		r = fd_packet_receive(fd, answer->bytes + answer->size,
-				      sizeof(answer->bytes) - answer->size, MSG_DONTWAIT, piece);
+		r = fd_packet_receive(fd, bytes + size, sizeof(bytes) - size, MSG_DONTWAIT, piece);
 		if (r == FD_PACKET_E_LATER)
 			continue;
 		if (r)
 			return ATTACH_E_NOBODY;
-		answer->size += piece->length;
-		parsed = attach_parse_answer(answer->bytes, answer->size, reason);
+		size += piece->length;
+		parsed = attach_parse_answer(bytes, size, reason);
 	}
-	return parsed == ATTACH_E_OK && answer->first.n_fds != 2 ? ATTACH_E_NOBODY : parsed;
+	return parsed == ATTACH_E_OK && first->n_fds != 2 ? ATTACH_E_NOBODY : parsed;
 }
 
 int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *ret_bell_fd,
@@ -138,7 +128,7 @@ int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *re
 {
 	uint64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * NS_PER_MS;
 	cleanup(closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	cleanup(answer_deinit) struct attach_answer answer = {.size = 0};
+	cleanup(fd_packet_deinit) struct fd_packet first = {0};
 	int r;
 
 	if (fd < 0)
@@ -150,10 +140,10 @@ int attach_connect(const char *path, int timeout_ms, int *ret_memory_fd, int *re
 	if (send(fd, attach_request, ATTACH_REQUEST_SIZE, MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    ATTACH_REQUEST_SIZE)
 		return ATTACH_E_NOBODY;
-	r = attach_receive_answer(fd, deadline_ns, &answer, ret_reason);
+	r = attach_receive_answer(fd, deadline_ns, &first, ret_reason);
 	if (r)
 		return r;
-	*ret_memory_fd = steal_fd(&answer.first.fds[0]);
-	*ret_bell_fd = steal_fd(&answer.first.fds[1]);
+	*ret_memory_fd = steal_fd(&first.fds[0]);
+	*ret_bell_fd = steal_fd(&first.fds[1]);
 	return ATTACH_E_OK;
 }

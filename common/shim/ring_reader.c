@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/frame.h"
 #include "common/reasons.h"
@@ -89,17 +88,6 @@ static void ring_reader_copy_record(struct ring_reader *r, uint32_t n)
 	atomic_store_explicit(&r->page->tail, r->tail, memory_order_release);
 }
 
-static bool is_valid_stack_end(uint8_t quality, uint8_t reason)
-{
-	static const uint8_t n_reasons[] = {
-		[STACK_COMPLETE] = 1,
-		[STACK_TRUNCATED] = N_TRUNCATED,
-		[STACK_BROKEN] = N_BROKEN,
-	};
-
-	return quality < ARRAY_SIZE(n_reasons) && reason < n_reasons[quality];
-}
-
 static bool ring_parse_sample(uint64_t *record, uint32_t n, struct ring_sample *ret)
 {
 	if (n <= RING_SAMPLE_FIXED)
@@ -121,8 +109,8 @@ static bool ring_parse_sample(uint64_t *record, uint32_t n, struct ring_sample *
 		if (frame_kind(record[i]) != FRAME_USER)
 			record[i] = 0;
 	return ret->weight && ret->weight <= WEIGHT_MAX && ret->frequency &&
-	       ret->frequency <= RING_FREQUENCY_MAX &&
-	       is_valid_stack_end(ret->quality, ret->reason);
+	       ret->frequency <= RING_FREQUENCY_MAX && ret->quality != STACK_NO_USER &&
+	       ret->reason < N_STACK_REASONS(ret->quality);
 }
 
 static void drop_parts(struct ring_reader *r)

@@ -14,12 +14,8 @@ struct kernel_version {
 
 static bool parse_kernel_version(const char *text, struct kernel_version *ret)
 {
-	struct kernel_version v = {0};
-
-	if (sscanf(text, "%u.%u.%u", &v.major, &v.minor, &v.patch) < 2)
-		return false;
-	*ret = v;
-	return true;
+	*ret = (struct kernel_version){0};
+	return sscanf(text, "%u.%u.%u", &ret->major, &ret->minor, &ret->patch) >= 2;
 }
 
 /* The version of the stable kernel below the distribution's own numbers. */

@@ -2,7 +2,6 @@
 #include "daemon/ingest/members.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/proc.h"
 
 struct member {
 	pid_t pid;
@@ -146,23 +146,22 @@ size_t members_count(const struct members *m)
 }
 
 #define GENERATIONS 3
-/* proc_pid_children(5): some numbers. */
-#define TEXT_BYTES 4096
 
 static int own_processes_add_tree(struct members *m, int proc_fd, pid_t pid, unsigned generations)
 {
-	char path[64], text[TEXT_BYTES], *rest = text, *end;
-	cleanup(closep) int fd = -1;
-	ssize_t n = 0;
+	cleanup(freep) char *text = NULL;
+	char name[32], *rest, *end;
+	size_t length;
 	int r = members_add(m, OWN_SAMPLER, pid, true);
 
 	if (r || !generations)
 		return r;
-	snprintf(path, sizeof(path), "%d/task/%d/children", pid, pid);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		n = read(fd, text, sizeof(text) - 1);
-	text[n > 0 ? n : 0] = '\0';
+	/* proc_pid_children(5): some numbers. */
+	snprintf(name, sizeof(name), "task/%d/children", pid);
+	r = proc_read_file(proc_fd, pid, name, &text, &length);
+	if (r)
+		return r == PROC_E_GONE ? 0 : r;
+	rest = text;
 	for (long child; !r && (child = strtol(rest, &end, 10)) > 0; rest = end)
 		r = own_processes_add_tree(m, proc_fd, (pid_t)child, generations - 1);
 	return r;

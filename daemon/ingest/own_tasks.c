@@ -589,7 +589,7 @@ static void forget_gone(struct own_tasks *t)
 		if (p->generation == t->generation)
 			continue;
 		own_process_drop(t, p);
-		t->options.tell(t->options.userdata, &event);
+		t->options.sink->process_event(t->options.sink->userdata, &event);
 	}
 }
 
@@ -652,7 +652,7 @@ int own_tasks_look(struct own_tasks *t, uint64_t now_ns)
 	forget_gone(t);
 	r = attach_found(t);
 	if (!r && t->found && !t->is_first)
-		t->options.tell(t->options.userdata, &event);
+		t->options.sink->process_event(t->options.sink->userdata, &event);
 	return r;
 }
 

@@ -42,12 +42,12 @@ struct own_tasks_options {
 	unsigned max_events;  /* that may be open */
 	/* An event on @cpu into whose ring those of @kind are to write; -1: there is none. */
 	int (*ring)(void *userdata, unsigned kind, unsigned cpu);
-	/*
-	 * An event that no record tells: LOST after a process was found in /proc, EXIT when one
-	 * has gone that was not sampled.
-	 */
-	void (*tell)(void *userdata, const struct process_event *event);
 	void *userdata;
+	/*
+	 * Borrowed: is told of events that no record tells, LOST after a process was found in
+	 * /proc, EXIT when one has gone that was not sampled.
+	 */
+	const struct source_sink *sink;
 };
 
 /* Returns 0 or negative errno. */

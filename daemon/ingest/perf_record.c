@@ -9,6 +9,8 @@
 #define SAMPLE_ID_BYTES 24
 #define SAMPLE_ID_TIME  8
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied as they are");
+
 struct perf_record_reader {
 	const uint8_t *data;
 	size_t left;
@@ -17,21 +19,16 @@ struct perf_record_reader {
 
 static uint64_t perf_record_read_uint(struct perf_record_reader *r, size_t bytes)
 {
-	uint64_t u64;
-	uint32_t u32;
+	uint64_t value = 0;
 
 	if (r->left < bytes) {
 		r->failed = true;
 		return 0;
 	}
+	memcpy(&value, r->data, bytes); /* the lower bytes come first, here as there */
 	r->data += bytes;
 	r->left -= bytes;
-	if (bytes == 8) {
-		memcpy(&u64, r->data - 8, 8);
-		return u64;
-	}
-	memcpy(&u32, r->data - 4, 4);
-	return u32;
+	return value;
 }
 
 static uint32_t perf_record_read_u32(struct perf_record_reader *r)

@@ -148,22 +148,10 @@ size_t replay_encode_sample(const struct sample *sample, uint8_t ret[REPLAY_RECO
 	return replay_end_record(&c, ret, REPLAY_SAMPLE);
 }
 
-static uint16_t quality_reason_count(uint16_t quality)
-{
-	switch (quality) {
-	case STACK_TRUNCATED:
-		return N_TRUNCATED;
-	case STACK_BROKEN:
-		return N_BROKEN;
-	default:
-		return 1;
-	}
-}
-
 /* What only a later profd knows is still a sample whose stack ended somehow. */
 static void normalize_reason(struct sample *s)
 {
-	if (s->quality < N_STACK_QUALITY && s->reason < quality_reason_count(s->quality))
+	if (s->reason < N_STACK_REASONS(s->quality))
 		return;
 	s->quality = STACK_BROKEN;
 	s->reason = BROKEN_UNKNOWN;

@@ -108,13 +108,14 @@ int source_set_all(struct source *source, unsigned sampler, bool all)
 
 int source_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
 {
-	return source->ops->add_pid ? source->ops->add_pid(source, sampler, pid, children)
-				    : SOURCE_E_OK;
+	return source->ops->filter_pid
+		       ? source->ops->filter_pid(source, sampler, pid, true, children)
+		       : SOURCE_E_OK;
 }
 
 int source_remove_pid(struct source *source, unsigned sampler, pid_t pid)
 {
-	return source->ops->remove_pid ? source->ops->remove_pid(source, sampler, pid)
+	return source->ops->filter_pid ? source->ops->filter_pid(source, sampler, pid, false, false)
 				       : SOURCE_E_OK;
 }
 

@@ -97,9 +97,8 @@ struct source_options {
 	uint64_t memory_bytes; /* upper bound for all rings together; 0: 32 MiB */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
 	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */
-	/* BPF, for tests and measurements only: */
-	uint32_t witness_one_in; /* every so many complete walks carry what repeats them; 0: none */
-	bool measure_cost;       /* see source_bpf_cost.h */
+	/* BPF, for tests: every so many complete walks carry what repeats them; 0: none. */
+	uint32_t witness_one_in;
 };
 
 struct unwind_host;
@@ -118,8 +117,9 @@ struct source_ops {
 	int (*remove_sampler)(struct source *source, unsigned sampler);
 	/* Its spec says so already. */
 	void (*set_all)(struct source *source, unsigned sampler);
-	int (*add_pid)(struct source *source, unsigned sampler, pid_t pid, bool children);
-	int (*remove_pid)(struct source *source, unsigned sampler, pid_t pid);
+	/* Adds @pid to the filter, or removes it. */
+	int (*filter_pid)(struct source *source, unsigned sampler, pid_t pid, bool adds,
+			  bool children);
 	int (*follow_cpus)(struct source *source);
 	/* Brings samplers[sampler].stats up to date but for expected; it may be one that was
 	 * removed. */

@@ -26,7 +26,6 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "daemon/ingest/source_bpf_cost.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
@@ -375,8 +374,7 @@ static const struct source_ops bpf_ops = {
 	.add_sampler = bpf_add_sampler,
 	.remove_sampler = bpf_remove_sampler,
 	.set_all = bpf_set_all,
-	.add_pid = bpf_add_pid,
-	.remove_pid = bpf_remove_pid,
+	.filter_pid = bpf_filter_pid,
 	.follow_cpus = bpf_follow_cpus,
 	.update_stats = bpf_update_stats,
 	.memory_bytes = bpf_memory_bytes,
@@ -411,10 +409,7 @@ static void configure_skeleton(const struct bpf_source *s, struct profile_bpf *s
 	skeleton->rodata->self_pid = options->exclude_self ? (__u32)getpid() : 0;
 	skeleton->rodata->exclude_children = options->exclude_children;
 	skeleton->rodata->witness_one_in = options->witness_one_in;
-	skeleton->rodata->measure_cost = options->measure_cost;
 	bpf_map__set_max_entries(skeleton->maps.scratches, s->n_possible_cpus);
-	if (!options->measure_cost)
-		bpf_map__set_max_entries(skeleton->maps.costs, 1);
 	bpf_unwind_size(skeleton, options->unwind_bytes);
 }
 
@@ -510,36 +505,4 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 		return r;
 	*ret = steal_ptr(&owner);
 	return SOURCE_E_OK;
-}
-
-static void source_cost_add(struct abi_cost *sum, const struct abi_cost *cost)
-{
-	sum->n += cost->n;
-	sum->sum_ns += cost->sum_ns;
-	for (unsigned i = 0; i < ABI_COST_BUCKETS; i++)
-		sum->buckets[i] += cost->buckets[i];
-	for (unsigned i = 0; i < ABI_COST_FRAMES; i++) {
-		sum->frames_n[i] += cost->frames_n[i];
-		sum->frames_ns[i] += cost->frames_ns[i];
-	}
-}
-
-int source_bpf_get_cost(struct source *source, enum abi_cost_part part, struct abi_cost *ret)
-{
-	const struct bpf_source *s = (struct bpf_source *)source;
-	cleanup(freep) struct abi_cost *costs = NULL;
-	struct abi_cost sum = {0};
-	__u32 key = part;
-
-	if (source->ops != &bpf_ops || !source->options.measure_cost)
-		return SOURCE_E_UNSUPPORTED;
-	costs = calloc(s->n_possible_cpus, sizeof(*costs));
-	if (!costs)
-		return error_origin(-ENOMEM);
-	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.costs), &key, costs) < 0)
-		return error_origin(-errno);
-	for (unsigned i = 0; i < s->n_possible_cpus; i++)
-		source_cost_add(&sum, &costs[i]);
-	*ret = sum;
-	return 0;
 }

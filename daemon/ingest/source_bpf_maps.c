@@ -47,7 +47,25 @@ static int put_member(int map, uint32_t pid, const struct abi_member *member, ui
 	return r == -ENOENT && !member->samplers ? 0 : r;
 }
 
-int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
+static int bpf_member_clear_sampler(const struct bpf_source *s, unsigned sampler, uint32_t key)
+{
+	int map = bpf_map__fd(s->skeleton->maps.members);
+	uint16_t bit = (uint16_t)(1u << sampler);
+	struct abi_member member;
+	int r;
+
+	if (bpf_map_lookup_elem(map, &key, &member) < 0)
+		return 0; /* it ended */
+	if (!((member.samplers | member.inheriting) & bit))
+		return 0;
+	member.samplers &= (uint16_t)~bit;
+	member.inheriting &= (uint16_t)~bit;
+	r = put_member(map, key, &member, BPF_EXIST);
+	/* One that stays lets through too much, which does no harm. */
+	return r == -ENOENT || r == -EAGAIN ? 0 : r;
+}
+
+int bpf_filter_pid(struct source *source, unsigned sampler, pid_t pid, bool adds, bool children)
 {
 	const struct bpf_source *s = (struct bpf_source *)source;
 	int map = bpf_map__fd(s->skeleton->maps.members);
@@ -56,6 +74,10 @@ int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool childre
 	uint32_t key = (uint32_t)pid;
 	int r;
 
+	if (!adds) {
+		r = bpf_member_clear_sampler(s, sampler, key);
+		return r < 0 ? error_origin(r) : SOURCE_E_OK;
+	}
 	if (children && !s->follows_children)
 		return SOURCE_E_UNSUPPORTED;
 	if (bpf_map_lookup_elem(map, &key, &member) < 0)
@@ -75,31 +97,6 @@ int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool childre
 		return r < 0 && r != -EAGAIN ? error_origin(r) : SOURCE_E_GONE;
 	}
 	return SOURCE_E_OK;
-}
-
-static int bpf_member_clear_sampler(const struct bpf_source *s, unsigned sampler, uint32_t key)
-{
-	int map = bpf_map__fd(s->skeleton->maps.members);
-	uint16_t bit = (uint16_t)(1u << sampler);
-	struct abi_member member;
-	int r;
-
-	if (bpf_map_lookup_elem(map, &key, &member) < 0)
-		return 0; /* it ended */
-	if (!((member.samplers | member.inheriting) & bit))
-		return 0;
-	member.samplers &= (uint16_t)~bit;
-	member.inheriting &= (uint16_t)~bit;
-	r = put_member(map, key, &member, BPF_EXIST);
-	/* One that stays lets through too much, which does no harm. */
-	return r == -ENOENT || r == -EAGAIN ? 0 : r;
-}
-
-int bpf_remove_pid(struct source *source, unsigned sampler, pid_t pid)
-{
-	int r = bpf_member_clear_sampler((struct bpf_source *)source, sampler, (uint32_t)pid);
-
-	return r < 0 ? error_origin(r) : SOURCE_E_OK;
 }
 
 void bpf_members_remove_sampler(const struct bpf_source *s, unsigned sampler)

@@ -76,8 +76,7 @@ struct bpf_source {
  * The filter: the hash of member processes (bpf/filter.bpf.h), which the tracepoints change at the
  * same time.
  */
-int bpf_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children);
-int bpf_remove_pid(struct source *source, unsigned sampler, pid_t pid);
+int bpf_filter_pid(struct source *source, unsigned sampler, pid_t pid, bool adds, bool children);
 /* Takes all of @sampler's members out. */
 void bpf_members_remove_sampler(const struct bpf_source *s, unsigned sampler);
 

@@ -92,13 +92,6 @@ static int perf_own_ring_fd(void *userdata, unsigned kind, unsigned cpu)
 					 : ticker_fd(&s->samplers[kind].ticker, cpu);
 }
 
-static void perf_own_forward_event(void *userdata, const struct process_event *event)
-{
-	struct perf_source *s = userdata;
-
-	s->source.options.sink->process_event(s->source.options.sink->userdata, event);
-}
-
 /* Half of the file descriptors: images stay open, too. */
 static unsigned perf_own_max_events(void)
 {
@@ -132,8 +125,8 @@ static int perf_own_begin(struct perf_source *s)
 		.self = &s->members,
 		.max_events = perf_own_max_events(),
 		.ring = perf_own_ring_fd,
-		.tell = perf_own_forward_event,
 		.userdata = s,
+		.sink = s->source.options.sink,
 	};
 	struct perf_event_attr attr;
 	struct cpus cpus;
@@ -456,16 +449,15 @@ static bool perf_pid_is_alive(pid_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-static int perf_add_pid(struct source *source, unsigned index, pid_t pid, bool children)
+static int perf_filter_pid(struct source *source, unsigned index, pid_t pid, bool adds,
+			   bool children)
 {
-	if (!perf_pid_is_alive(pid))
-		return SOURCE_E_GONE;
-	return members_add(&((struct perf_source *)source)->members, index, pid, children);
-}
+	struct perf_source *s = (struct perf_source *)source;
 
-static int perf_remove_pid(struct source *source, unsigned index, pid_t pid)
-{
-	members_remove(&((struct perf_source *)source)->members, index, pid);
+	if (adds)
+		return perf_pid_is_alive(pid) ? members_add(&s->members, index, pid, children)
+					      : SOURCE_E_GONE;
+	members_remove(&s->members, index, pid);
 	return SOURCE_E_OK;
 }
 
@@ -550,8 +542,7 @@ static const struct source_ops perf_ops = {
 	.drain = perf_drain,
 	.add_sampler = perf_add_sampler,
 	.remove_sampler = perf_remove_sampler,
-	.add_pid = perf_add_pid,
-	.remove_pid = perf_remove_pid,
+	.filter_pid = perf_filter_pid,
 	.follow_cpus = perf_follow_cpus,
 	.update_stats = perf_update_stats,
 	.memory_bytes = perf_memory_bytes,

@@ -496,28 +496,21 @@ static void shim_set_all(struct source *source, unsigned sampler)
 	set_frequencies((struct shim_source *)source);
 }
 
-/* Of processes that are not attached there is nothing to sample; their children may be. */
-static int shim_add_pid(struct source *source, unsigned sampler, pid_t pid, bool children)
+/*
+ * Of processes that are not attached there is nothing to sample; their children may be: each is
+ * told to the sessions when it is attached.
+ */
+static int shim_filter_pid(struct source *source, unsigned sampler, pid_t pid, bool adds,
+			   bool children)
 {
 	struct shim_source *s = (struct shim_source *)source;
 	struct shim_target *t = find_target_by_pid(s, pid);
+	uint16_t bit = (uint16_t)(1u << sampler);
 
-	(void)children; /* each is told to the sessions when it is attached */
+	(void)children;
 	if (!t)
-		return SOURCE_E_GONE;
-	t->wanted |= (uint16_t)(1u << sampler);
-	set_frequency(s, t);
-	return SOURCE_E_OK;
-}
-
-static int shim_remove_pid(struct source *source, unsigned sampler, pid_t pid)
-{
-	struct shim_source *s = (struct shim_source *)source;
-	struct shim_target *t = find_target_by_pid(s, pid);
-
-	if (!t)
-		return SOURCE_E_OK;
-	t->wanted &= (uint16_t) ~(1u << sampler);
+		return adds ? SOURCE_E_GONE : SOURCE_E_OK;
+	t->wanted = (uint16_t)(adds ? t->wanted | bit : t->wanted & ~bit);
 	set_frequency(s, t);
 	return SOURCE_E_OK;
 }
@@ -554,8 +547,7 @@ static const struct source_ops shim_ops = {
 	.add_sampler = shim_add_sampler,
 	.remove_sampler = shim_remove_sampler,
 	.set_all = shim_set_all,
-	.add_pid = shim_add_pid,
-	.remove_pid = shim_remove_pid,
+	.filter_pid = shim_filter_pid,
 	.update_stats = shim_update_stats,
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -243,16 +244,6 @@ void ticker_read(struct ticker *t)
 	read_idle(t, false);
 }
 
-static uint64_t square_root(uint64_t value)
-{
-	uint64_t root = 0;
-
-	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
-		if ((root + bit) * (root + bit) <= value)
-			root += bit;
-	return root;
-}
-
 /* The most idle ticks that can be among the missing ones. */
 static uint64_t idle_owed(const struct tick *tick, uint64_t period)
 {
@@ -262,7 +253,7 @@ static uint64_t idle_owed(const struct tick *tick, uint64_t period)
 		idle = due;
 	if (!idle)
 		return 0;
-	idle += square_root((uint64_t)(4.0 * (double)idle * (double)(due - idle) / (double)due));
+	idle += (uint64_t)sqrt(4.0 * (double)idle * (double)(due - idle) / (double)due);
 	return idle > tick->idle ? idle - tick->idle : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_unwind [-F HZ] [-d SECONDS]: what the parts of a tick cost under the load that runs at the
- * moment, and beside it, at the same time and rate, what two programs cost that only call
+ * bench_unwind [-F HZ] [-d SECONDS]: what a tick costs under the load that runs at the moment, and
+ * beside it, at the same time and rate, what two programs cost that only call
  * bpf_get_stack(): one for user stacks (which follows frame pointers), one for the kernel's.
  *
  * The machine should be busy: a tick that meets an idle CPU costs profd's program little and would
@@ -15,7 +15,6 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "daemon/ingest/source_bpf_cost.h"
 #include "tests/support/witness_pipeline.h"
 
 #define CPUS_MAX    1024
@@ -34,13 +33,6 @@ struct bench {
 	int stats_fd; /* kernel.bpf_stats_enabled is on as long as it is open */
 	uint64_t n_quality[N_STACK_QUALITY];
 	double seconds;
-};
-
-static const char *const part_names[N_ABI_COST_PARTS] = {
-	[ABI_COST_KERNEL_STACK] = "kernel_stack",
-	[ABI_COST_USER_WALK] = "user_walk",
-	[ABI_COST_USER_COPY] = "user_copy",
-	[ABI_COST_TICK] = "tick",
 };
 
 /* --- the plain programs ----------------------------------------------------------------------- */
@@ -105,39 +97,6 @@ static void plain_deinit(struct plain *p)
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-/* The middle of the bucket below which @share of the times lie. */
-static double quantile(const struct abi_cost *cost, double share)
-{
-	double wanted = (double)cost->n * share, sum = 0;
-
-	for (unsigned i = 0; i < ABI_COST_BUCKETS; i++) {
-		sum += cost->buckets[i];
-		if (sum >= wanted)
-			return (i + 0.5) * ABI_COST_STEP_NS;
-	}
-	return (double)ABI_COST_BUCKETS * ABI_COST_STEP_NS;
-}
-
-static int print_part(struct source *source, enum abi_cost_part part)
-{
-	cleanup(freep) struct abi_cost *cost = calloc(1, sizeof(*cost));
-	int r;
-
-	if (!cost)
-		return error_origin(-ENOMEM);
-	r = source_bpf_get_cost(source, part, cost);
-	if (r)
-		return r;
-	printf(" \"%s\": {\"n\": %llu, \"mean\": %.0f, \"median\": %.0f, \"p90\": %.0f, "
-	       "\"p99\": %.0f, \"by_frames\": [",
-	       part_names[part], cost->n, cost->n ? (double)cost->sum_ns / (double)cost->n : 0,
-	       quantile(cost, 0.5), quantile(cost, 0.9), quantile(cost, 0.99));
-	for (unsigned i = 0; i < ABI_COST_FRAMES; i++)
-		printf("%s[%llu, %llu]", i ? ", " : "", cost->frames_n[i], cost->frames_ns[i]);
-	printf("]},\n");
-	return 0;
-}
-
 static int print_plain(const struct plain *p, const char *name)
 {
 	struct bpf_prog_info info = {};
@@ -188,13 +147,10 @@ static void print_tables(const struct bench *b)
 
 static int print_results(struct bench *b)
 {
-	int r = 0;
+	int r;
 
 	printf("{\n");
-	for (int part = 0; part < N_ABI_COST_PARTS && !r; part++)
-		r = print_part(b->pipeline.source, (enum abi_cost_part)part);
-	if (!r)
-		r = print_program(b);
+	r = print_program(b);
 	if (!r)
 		r = print_plain(&b->user, "plain_user");
 	if (!r)
@@ -247,8 +203,7 @@ int main(int argc, char **argv)
 		.pipeline = {.hz = 99,
 			     .source_options = {.exclude_self = true,
 						.drain_ms = PIPELINE_DRAIN_MS,
-						.memory_bytes = (uint64_t)16 << 20,
-						.measure_cost = true},
+						.memory_bytes = (uint64_t)16 << 20},
 			     .finished = on_finished,
 			     .userdata = &b,
 			     .proc_fd = -1},

@@ -309,16 +309,12 @@ uint32_t images_view_lines(const struct images_view *view, const char **ret, siz
 	return view->number;
 }
 
-struct table_slot *images_slots(struct images *images, size_t *ret_n)
+void images_tables(struct images *images, struct walk_maps *ret)
 {
-	*ret_n = IMAGES_MAX;
-	return images->slots;
-}
-
-const uint64_t *images_words(const struct images *images, size_t *ret_n)
-{
-	*ret_n = WORDS_MAX;
-	return images->words;
+	ret->slots = images->slots;
+	ret->n_slots = IMAGES_MAX;
+	ret->words = images->words;
+	ret->n_words = WORDS_MAX;
 }
 
 struct images_lines {

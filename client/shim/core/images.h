@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/unwind/layout.h"
+#include "common/unwind/walk.h"
 
 struct images;
 struct images_view;
@@ -51,9 +51,8 @@ const struct unwind_mapping *images_find(const struct images_view *view, uint64_
  * 1 on. Async-signal-safe.
  */
 uint32_t images_view_lines(const struct images_view *view, const char **ret, size_t *ret_length);
-/* The tables of all views (walk.h). */
-struct table_slot *images_slots(struct images *images, size_t *ret_n);
-const uint64_t *images_words(const struct images *images, size_t *ret_n);
+/* Fills in the tables of all views. */
+void images_tables(struct images *images, struct walk_maps *ret);
 
 /*
  * The lines of all executable mappings, the main program's first, then those that were there

@@ -194,16 +194,12 @@ void link_sample(struct link *link, const struct images_view *view, struct ring_
 			 sample->weight);
 }
 
-void link_lost(struct link *link, uint32_t weight)
+void link_not_walked(struct link *link, uint32_t weight, bool is_filtered)
 {
-	shim_counter_add(&link->ring.page->counters.seen, weight);
-	shim_counter_add(&link->ring.page->counters.lost, weight);
-}
+	struct ring_counters *counters = &link->ring.page->counters;
 
-void link_filtered(struct link *link, uint32_t weight)
-{
-	shim_counter_add(&link->ring.page->counters.seen, weight);
-	shim_counter_add(&link->ring.page->counters.filtered, weight);
+	shim_counter_add(&counters->seen, weight);
+	shim_counter_add(is_filtered ? &counters->filtered : &counters->lost, weight);
 }
 
 bool link_has_samples(const struct link *link)

@@ -85,10 +85,8 @@ static inline void shim_counter_add(_Atomic uint64_t *counter, uint32_t weight)
 void link_maps(struct link *link, const struct images_view *view);
 /* Fills in @sample's time, its thread's name and its generation; the caller has set the rest. */
 void link_sample(struct link *link, const struct images_view *view, struct ring_sample *sample);
-/* Counts @weight ticks that were lost before they were walked. */
-void link_lost(struct link *link, uint32_t weight);
-/* Counts @weight ticks that the program's filter would not have. */
-void link_filtered(struct link *link, uint32_t weight);
+/* Counts @weight ticks that were not walked: lost, or the program's filter would not have them. */
+void link_not_walked(struct link *link, uint32_t weight, bool is_filtered);
 /* Whether the server has been given any. */
 bool link_has_samples(const struct link *link);
 

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -104,13 +105,13 @@ static uint64_t period_of(uint32_t frequency)
 }
 
 /* Above 0 and up to @period_ns: any. */
-static uint64_t random_phase_ns(uint64_t period_ns, int tid)
+static uint64_t random_phase_ns(uint64_t period_ns)
 {
-	uint64_t seed = (clock_ns(CLOCK_MONOTONIC) << 20) + (uint64_t)tid;
+	uint64_t number = clock_ns(CLOCK_MONOTONIC);
 
-	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9u;
-	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebu;
-	return 1 + (seed ^ seed >> 31) % period_ns;
+	/* Where it may not be asked, the clock's will do. */
+	syscall(SYS_getrandom, &number, sizeof(number), GRND_NONBLOCK);
+	return 1 + number % period_ns;
 }
 
 /* The kernel's own calls: its library takes a lock to make a timer. */
@@ -120,7 +121,7 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	int tid = atomic_load(&thread->tid), timer;
 	uint64_t period_ns = period_of(timing->frequency);
 	clockid_t clock = timing->is_realtime ? CLOCK_MONOTONIC : CLOCK_OF_THREAD(tid);
-	uint64_t first_ns = clock_ns(clock) + random_phase_ns(period_ns, tid);
+	uint64_t first_ns = clock_ns(clock) + random_phase_ns(period_ns);
 	const struct itimerspec when = {
 		.it_interval = clock_timespec(period_ns),
 		.it_value = clock_timespec(first_ns),

@@ -27,35 +27,22 @@ struct tick {
 };
 
 #if defined(__x86_64__)
-static uint64_t ucontext_register(const ucontext_t *uc, int number)
-{
-	return (uint64_t)uc->uc_mcontext.gregs[number];
-}
-
 void tick_registers(const void *ucontext, struct unwind_registers *ret)
 {
-	const ucontext_t *uc = ucontext;
-	static const struct {
-		int number;
-		unsigned base;
-	} others[] = {
-		{REG_RAX, RULE_BASE_AX}, {REG_RBX, RULE_BASE_BX},  {REG_RCX, RULE_BASE_CX},
-		{REG_RDX, RULE_BASE_DX}, {REG_R10, RULE_BASE_R10}, {REG_R11, RULE_BASE_R11},
-		{REG_RDI, RULE_BASE_DI},
-	};
+	/* In the order of RULE_BASE_OTHER and those behind it. */
+	static const int others[UNWIND_OTHERS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX,
+						  REG_R10, REG_R11, REG_RDI};
+	const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->pc = ucontext_register(uc, REG_RIP);
-	ret->sp = ucontext_register(uc, REG_RSP);
-	ret->fp = ucontext_register(uc, REG_RBP);
+	ret->pc = (uint64_t)registers[REG_RIP];
+	ret->sp = (uint64_t)registers[REG_RSP];
+	ret->fp = (uint64_t)registers[REG_RBP];
 	/* The thread's own descriptor begins with its address (System V ABI, TLS variant II). */
 	__asm__("mov %%fs:0, %0" : "=r"(ret->thread));
-	ret->known = UNWIND_KNOWN_FP;
-	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		ret->others[others[i].base - RULE_BASE_OTHER] = ucontext_register(uc,
-										  others[i].number);
-		ret->known |= UNWIND_KNOWN(others[i].base);
-	}
+	for (unsigned i = 0; i < UNWIND_OTHERS; i++)
+		ret->others[i] = (uint64_t)registers[others[i]];
+	ret->known = UNWIND_KNOWN_FP | ((1u << UNWIND_OTHERS) - 1);
 }
 #elif defined(__aarch64__)
 void tick_registers(const void *ucontext, struct unwind_registers *ret)
@@ -130,8 +117,7 @@ void tick_walk(struct images *images, const struct images_view *view, struct thr
 
 	tick.leaf =
 		(struct unwind_mapping){.start = tick.pc, .end = tick.pc + 1, .slot = SLOT_NONE};
-	maps.slots = images_slots(images, &maps.n_slots);
-	maps.words = images_words(images, &maps.n_words);
+	images_tables(images, &maps);
 	use_stack(&walk, thread);
 	while ((outcome = walk_run(&walk, &maps)) == WALK_MEMORY &&
 	       tick_fetch_chunk(&walk, thread, n_fetched, walk.address))

@@ -25,6 +25,7 @@
 struct world {
 	struct temp_dir proc;
 	struct members self;
+	struct source_sink sink;
 	struct own_tasks *tasks;
 	uint64_t now;
 	unsigned n_ended, n_lost;
@@ -83,7 +84,7 @@ static void begin(struct world *w, unsigned max_events)
 		.self = &w->self,
 		.max_events = max_events,
 		.ring = no_ring,
-		.tell = tell,
+		.sink = &w->sink,
 		.userdata = w,
 	};
 	const struct perf_event_attr attr = {.size = sizeof(attr)};
@@ -128,6 +129,7 @@ static int setup(void **state)
 	struct world *w = calloc(1, sizeof(*w));
 
 	assert_non_null(w);
+	w->sink = (struct source_sink){.process_event = tell, .userdata = w};
 	temp_dir_make(&w->proc);
 	w->now = SECOND;
 	*state = w;
@@ -357,7 +359,7 @@ static void test_others_are_left_out(void **state)
 					    .uid = getuid() + 1,
 					    .max_events = 9,
 					    .ring = no_ring,
-					    .tell = tell,
+					    .sink = &w->sink,
 					    .userdata = w};
 	const struct perf_event_attr attr = {.size = sizeof(attr)};
 
