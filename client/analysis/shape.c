@@ -48,7 +48,6 @@ void shape_free(struct shape *s)
 	free(s->stack_inlined);
 	free(s->labels);
 	free(s->lines);
-	free(s->text);
 	free(s);
 }
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/memory_text.h"
 #include "client/analysis/shape_private.h"
 #include "client/analysis/source_path.h"
 #include "common/error.h"
@@ -316,20 +317,6 @@ static int find_label_frame(struct shape *s, struct profile *p, const struct lab
 	return r ?: shape_add_place(s, &s->label_places, &spot, &line, 1);
 }
 
-static int put_value(struct shape *s, size_t *length, const char *value)
-{
-	size_t n = strlen(value), separator = *length ? 1 : 0;
-	int r = room_make(&s->text, &s->max_text, *length + separator + n + 1, 1);
-
-	if (r)
-		return r;
-	if (separator)
-		s->text[(*length)++] = ',';
-	memcpy(s->text + *length, value, n);
-	*length += n;
-	return 0;
-}
-
 /*
  * What the labels of @key say; 0: there is none. Texts first, then numbers: in the unit that
  * reports are in, if one of them has a unit.
@@ -337,31 +324,36 @@ static int put_value(struct shape *s, size_t *length, const char *value)
 static int join_values(struct shape *s, struct profile *p, const struct stack *stack, uint32_t key,
 		       uint32_t *ret)
 {
+	cleanup(memory_text_deinit) struct memory_text text = {0};
 	char number[MEASURE_TEXT_MAX];
-	const char *to = "";
-	size_t length = 0;
-	int r = 0;
+	const char *to = "", *separator = "";
+	int r = memory_text_open(&text);
 
-	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+	if (r)
+		return r;
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
 
 		if (l->key != key)
 			continue;
-		if (l->str)
-			r = put_value(s, &length, profile_string(p, l->str));
-		else if (l->num_unit)
+		if (l->str) {
+			fprintf(text.out, "%s%s", separator, profile_string(p, l->str));
+			separator = ",";
+		} else if (l->num_unit) {
 			to = shape_option_is_set(s->options.unit) ? s->options.unit : "minimum";
+		}
 	}
-	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
 		const struct profile_label *l = &stack->labels[i];
 
-		if (l->key == key && tag_is_number(l))
-			r = put_value(s, &length,
-				      measure_print(number, sizeof(number), l->num,
-						    profile_string(p, l->num_unit), to));
+		if (l->key != key || !tag_is_number(l))
+			continue;
+		fprintf(text.out, "%s%s", separator,
+			measure_print(number, sizeof(number), l->num,
+				      profile_string(p, l->num_unit), to));
+		separator = ",";
 	}
-	*ret = 0;
-	return r || !length ? r : profile_add_string(p, s->text, length, ret);
+	return memory_text_close(&text) ?: profile_add_string(p, text.text, text.length, ret);
 }
 
 /* Finds the keys in @p, or adds them. 0 or negative errno. */

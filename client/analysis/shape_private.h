@@ -118,8 +118,6 @@ struct shape {
 	size_t max_stack;
 	struct profile_label *labels;
 	size_t max_labels;
-	char *text; /* of one frame made of labels */
-	size_t max_text;
 	struct shape_line *lines; /* of one location */
 	size_t max_lines;
 

@@ -29,7 +29,6 @@
 #define PLACES_MAX 200000 /* more is nothing for a browser */
 #define CHAIN_MAX  1024
 #define MARGIN     5 /* lines around those that have instructions */
-#define TAB        8
 
 /* An instruction at a line of a function; or an address without one. */
 struct weblist_place {
@@ -107,26 +106,21 @@ static void weblist_page_deinit(struct weblist_page *page)
 	profile_arena_deinit(&page->texts);
 }
 
-/* For text and attributes; harmful characters (utf8.h) but newlines become "?", tabs blanks. */
+/* For text and attributes; harmful characters (utf8.h) but newlines and tabs become "?". */
 static void weblist_put_text(FILE *out, const char *text)
 {
-	static const char special[] = "<>&\"\n";
-	static const char *const escaped[] = {"&lt;", "&gt;", "&amp;", "&quot;", "\n"};
-	size_t column = 0;
+	static const char special[] = "<>&\"\n\t";
+	static const char *const escaped[] = {"&lt;", "&gt;", "&amp;", "&quot;", "\n", "\t"};
 	bool is_harmless;
 
-	for (size_t n; text && *text; text += n, column++) {
+	for (size_t n; text && *text; text += n) {
 		const char *found = strchr(special, *text);
 
 		n = utf8_next(text, &is_harmless);
-		if (found) {
+		if (found)
 			fputs(escaped[found - special], out);
-		} else if (*text == '\t') {
-			fprintf(out, "%*s", (int)(TAB - column % TAB), "");
-			column += TAB - 1 - column % TAB;
-		} else {
+		else
 			fwrite(is_harmless ? text : "?", 1, is_harmless ? n : 1, out);
-		}
 	}
 }
 
