@@ -396,7 +396,7 @@ int stack_tree_shrink(struct stack_tree *t, size_t max_nodes)
 
 struct ranking {
 	const struct stack_tree_node *nodes;
-	const uint64_t *weights; /* NULL: they do not matter */
+	const uint64_t *weights;
 	const char *const *texts;
 	bool has_groups;
 };
@@ -409,7 +409,7 @@ static int compare_siblings(const void *a, const void *b, void *context)
 
 	if (x_frame == STACK_TREE_CUT || y_frame == STACK_TREE_CUT)
 		return (x_frame == STACK_TREE_CUT) - (y_frame == STACK_TREE_CUT);
-	if (r->weights && r->weights[x] != r->weights[y])
+	if (r->weights[x] != r->weights[y])
 		return r->weights[x] < r->weights[y] ? 1 : -1;
 	if (r->has_groups && r->nodes[x].parent == ROOT)
 		return order_of(x_frame, y_frame);
@@ -458,18 +458,18 @@ static int list_depth_first(const struct stack_tree_node *nodes, const uint32_t 
 	}
 }
 
-int stack_tree_order(const struct stack_tree *t, const char *const *texts, bool by_text,
+int stack_tree_order(const struct stack_tree *t, const char *const *texts,
 		     struct stack_tree_order *ret)
 {
 	size_t n = t->n_nodes;
-	cleanup(freep) uint64_t *weights = by_text ? NULL : stack_tree_weigh_nodes(t);
+	cleanup(freep) uint64_t *weights = stack_tree_weigh_nodes(t);
 	cleanup(freep) uint32_t *starts = calloc(n + 2, sizeof(*starts));
 	cleanup(freep) uint32_t *children = calloc(n, sizeof(*children));
 	struct ranking ranking = {t->nodes, weights, texts, t->has_groups};
 	cleanup(stack_tree_order_deinit) struct stack_tree_order order = {0};
 	int r;
 
-	if ((!by_text && !weights) || !starts || !children)
+	if (!weights || !starts || !children)
 		return error_origin(-ENOMEM);
 	list_children(t, starts, children);
 	for (size_t i = 0; i < n; i++)
@@ -528,7 +528,7 @@ int frame_names_init(struct frame_names *names, const struct view_input *input,
 	memset(names->numbers, 0xff, names->n * sizeof(*names->numbers));
 	for (size_t i = 1; i < n && !r; i++)
 		r = frame_names_add(names, input, nodes[i].frame);
-	return r ?: stack_tree_order(tree, (const char *const *)names->texts, false, &names->order);
+	return r ?: stack_tree_order(tree, (const char *const *)names->texts, &names->order);
 }
 
 void frame_names_deinit(struct frame_names *names)

@@ -4,8 +4,8 @@
 
 /*
  * The calling-context tree: stacks folded from their roots, so that a way to a function is one node
- * however many samples went it. What flame graphs, speedscope's files and collapsed stacks are
- * written from.
+ * however many samples went it. What flame graphs and speedscope's files are written
+ * from.
  *
  * A node has values of its own: of the stacks that end there. How many, and of what, is the
  * caller's to say; the first two, in a tree of one value the first, are what a node weighs, the sum
@@ -67,8 +67,8 @@ int64_t stack_tree_value(const struct stack_tree *tree, const struct stack_tree_
 /*
  * The nodes as they are written: each before its children, one subtree after the other, the root
  * left out. Valid until the next change of the tree. Children are in order of what they weigh, the
- * heaviest first, and of @texts[frame] where that is equal or @by_text (groups: of their numbers);
- * what was cut is last.
+ * heaviest first, and of @texts[frame] where that is equal (groups: of their numbers); what was cut
+ * is last.
  */
 struct stack_tree_order {
 	struct stack_tree_step {
@@ -78,7 +78,7 @@ struct stack_tree_order {
 	size_t n;
 };
 
-int stack_tree_order(const struct stack_tree *tree, const char *const *texts, bool by_text,
+int stack_tree_order(const struct stack_tree *tree, const char *const *texts,
 		     struct stack_tree_order *ret);
 void stack_tree_order_deinit(struct stack_tree_order *order);
 

@@ -128,7 +128,6 @@ extern const struct view_class view_tags;
 extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
-extern const struct view_class view_collapsed;
 extern const struct view_class view_flame;
 extern const struct view_class view_speedscope;
 

@@ -16,6 +16,7 @@
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
+#include "client/formats/text_formats.h"
 #include "client/report/picture.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
@@ -46,6 +47,17 @@ static int produce_write_legacy(const struct profile *p, FILE *out)
 
 	if (!r)
 		fwrite(data, 1, length, out);
+	return r;
+}
+
+static int produce_write_collapsed(const struct profile *p, FILE *out)
+{
+	cleanup(freep) char *text = NULL;
+	size_t length = 0;
+	int r = collapsed_write(p, &text, &length);
+
+	if (!r)
+		fwrite(text, 1, length, out);
 	return r;
 }
 
@@ -421,7 +433,7 @@ static int run_conversion(struct produce_work *w, FILE *out)
 	cleanup(profile_freep) struct profile *p = NULL;
 	int r;
 
-	if (produce_is_unfiltered(w, load_profile(w->load)))
+	if (!w->maker->one_type && produce_is_unfiltered(w, load_profile(w->load)))
 		return w->maker->convert(load_profile(w->load), out);
 	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
 	if (!r)
@@ -432,6 +444,8 @@ static int run_conversion(struct produce_work *w, FILE *out)
 		return r;
 	if (w->o->print.divide_by != 1 && w->o->view != REPORT_RAW)
 		produce_divide_values(p, w->o->print.divide_by);
+	if (w->maker->one_type)
+		profile_keep_types(p, &w->input.type, 1);
 	return w->maker->convert(p, out);
 }
 

@@ -66,7 +66,7 @@
 	  .convert = produce_write_legacy, .binary = true), \
 	X(COLLAPSED, "collapsed", NULL, VIEW, CONVERSIONS, \
 	  "one line per stack, for flame graph programs", \
-	  .class = &view_collapsed, .adds_up = true), \
+	  .convert = produce_write_collapsed, .adds_up = true, .one_type = true), \
 	X(SPEEDSCOPE, "speedscope", NULL, VIEW, CONVERSIONS, "JSON for speedscope", \
 	  .class = &view_speedscope, .objects = true, .adds_up = true)
 /* clang-format on */
@@ -91,6 +91,7 @@ struct maker {
 	bool inlined;   /* inlined functions, whatever the user asked for */
 	bool outermost; /* no inlined functions: what is inlined lies at the same address */
 	bool adds_up;   /* what a function calls is part of it, which means are not */
+	bool one_type;  /* of a conversion: to a format of one value */
 };
 
 #endif

@@ -151,8 +151,7 @@ static int read_all(struct tool *t)
 
 int main(int argc, char **argv)
 {
-	static const struct view_class *const classes[] = {&view_flame, &view_speedscope,
-							   &view_collapsed};
+	static const struct view_class *const classes[] = {&view_flame, &view_speedscope};
 	struct tool t = {0};
 	struct view_options options;
 	int r = -EINVAL;
