@@ -16,8 +16,8 @@ extern const size_t flame_page_head_length, flame_page_tail_length;
 /*
  * What a profile says of itself, for people: which program, when, on which host, what was lost. It
  * is made of the profile's own fields and of the comments that profd writes, "# profd name: value",
- * whose names become headings; one that several files say differently has all their values. What
- * others wrote stands as it is, but for a '#' in front.
+ * whose names become headings, once for each value that files have. What others wrote stands as it
+ * is, but for a '#' in front.
  *
  * Writes "notes":[["Heading","text"],...], "" for no heading. 0 or negative errno.
  */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Lines of reports and comments of profd's both have the form "heading: text". The values of one
- * name are looked for in all later comments, so that a heading is there once.
- */
+/* Lines of reports and comments of profd's both have the form "heading: text". */
 #include "client/analysis/flame.h"
 
 #include <ctype.h>
@@ -20,7 +17,7 @@
 
 #define PREFIX         "# profd "
 #define NAME_MAX_BYTES 24
-#define COMMENTS_MAX   1000 /* that are looked at: more are not for people to read */
+#define COMMENTS_MAX   1000 /* that are told: more are not for people to read */
 
 struct notes {
 	FILE *out;
@@ -90,76 +87,28 @@ static int flame_notes_put_windows(struct notes *n, const struct profile *p)
 
 /* --- comments --------------------------------------------------------------------------------- */
 
-/* "# profd name: value", of which @ret_length bytes from @ret_name on are the name. */
-static const char *flame_notes_parse_comment(const char *comment, const char **ret_name,
-					     size_t *ret_length)
+/* "# profd name: value": the name, with a capital, is the heading. */
+static void flame_notes_put_comment(struct notes *n, const char *comment)
 {
-	const char *name = comment + strlen(PREFIX), *end;
-
-	if (strncmp(comment, PREFIX, strlen(PREFIX)) != 0)
-		return NULL;
-	/* No further: each comment is held against all others. */
-	end = memmem(name, strnlen(name, NAME_MAX_BYTES + 2), ": ", 2);
-	if (!end || end == name)
-		return NULL;
-	*ret_name = name;
-	*ret_length = (size_t)(end - name);
-	return end + 2;
-}
-
-static const char *flame_notes_value_if_named(const char *comment, const char *name, size_t length)
-{
-	const char *other;
-	size_t other_length;
-	const char *value = flame_notes_parse_comment(comment, &other, &other_length);
-
-	return value && other_length == length && memcmp(other, name, length) == 0 ? value : NULL;
-}
-
-/* All values of the name that the comment at @first has, if it is the first one of it. */
-static int flame_notes_put_values(struct notes *n, const struct profile *p, size_t first,
-				  const char *name, size_t length)
-{
-	cleanup(memory_text_deinit) struct memory_text values = {0};
 	char heading[NAME_MAX_BYTES + 1] = "";
-	int r = memory_text_open(&values);
-
-	if (r)
-		return r;
-	memcpy(heading, name, length);
-	if (strcmp(heading, "version") == 0) /* not the program's */
-		strcpy(heading, "profd");
-	else
-		heading[0] = (char)toupper((unsigned char)heading[0]);
-	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX; i++) {
-		const char *value = flame_notes_value_if_named(profile_string(p, p->comments[i]),
-							       name, length);
-
-		if (value && i < first)
-			return 0;
-		if (value)
-			fprintf(values.out, "%s%s", ftell(values.out) > 0 ? ", " : "", value);
-	}
-	r = memory_text_close(&values);
-	if (!r)
-		flame_notes_put(n, heading, values.text);
-	return r;
-}
-
-static int flame_notes_put_comment(struct notes *n, const struct profile *p, size_t i)
-{
-	const char *comment = profile_string(p, p->comments[i]);
-	const char *name;
-	size_t length;
+	bool is_ours = strncmp(comment, PREFIX, strlen(PREFIX)) == 0;
+	const char *name = is_ours ? comment + strlen(PREFIX) : NULL;
+	const char *colon = is_ours ? strstr(name, ": ") : NULL;
 
 	if (profile_windows_is_line(comment))
-		return 0; /* told as a whole */
-	if (flame_notes_parse_comment(comment, &name, &length))
-		return flame_notes_put_values(n, p, i, name, length);
-	comment += strspn(comment, "# \t");
+		return; /* told as a whole */
+	if (colon && colon > name && colon <= name + NAME_MAX_BYTES) {
+		memcpy(heading, name, (size_t)(colon - name));
+		if (strcmp(heading, "version") == 0) /* not the program's */
+			strcpy(heading, "profd");
+		else
+			heading[0] = (char)toupper((unsigned char)heading[0]);
+		comment = colon + 2;
+	} else {
+		comment += strspn(comment, "# \t");
+	}
 	if (*comment)
-		flame_notes_put(n, "", comment);
-	return 0;
+		flame_notes_put(n, heading, comment);
 }
 
 static int flame_notes_put_losses(struct notes *n, const struct profile *p)
@@ -188,8 +137,8 @@ int flame_notes_write(const struct view_input *input, FILE *out)
 	flame_notes_put_program(&n, p);
 	flame_notes_put_times(&n, p);
 	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, p);
-	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX && !r; i++)
-		r = flame_notes_put_comment(&n, p, i);
+	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX; i++)
+		flame_notes_put_comment(&n, profile_string(p, p->comments[i]));
 	fputc(']', out);
 	return r;
 }
