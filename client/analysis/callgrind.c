@@ -32,11 +32,6 @@ struct callgrind_writer {
 	struct profile *objects, *files, *functions;
 };
 
-static const struct frame *callgrind_frame(const struct callgrind_writer *w, uint32_t node)
-{
-	return &w->g->infos.all[w->g->nodes[node].info];
-}
-
 /* "(1) name" the first time that it is written, then "(1)". */
 static int callgrind_put_text(const struct callgrind_writer *w, struct profile *written,
 			      const char *text)
@@ -59,7 +54,7 @@ static int callgrind_put_text(const struct callgrind_writer *w, struct profile *
 
 static int callgrind_put_function(const struct callgrind_writer *w, uint32_t node)
 {
-	const struct frame *info = callgrind_frame(w, node);
+	const struct frame *info = graph_frame(w->g, node);
 	const char *object = node_name_base(profile_string(w->p, info->object));
 	cleanup(freep) char *text = NULL;
 	int r;
@@ -73,7 +68,7 @@ static int callgrind_put_function(const struct callgrind_writer *w, uint32_t nod
 /* What a line is about; @prefix: "", or "c" for who is called. */
 static int callgrind_put_place(const struct callgrind_writer *w, uint32_t node, const char *prefix)
 {
-	const struct frame *info = callgrind_frame(w, node);
+	const struct frame *info = graph_frame(w->g, node);
 	int r;
 
 	fprintf(w->out, "%sob=", prefix);
@@ -106,11 +101,11 @@ static bool callgrind_is_same(const struct frame *a, const struct frame *b)
 static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uint32_t before)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	const struct frame *info = callgrind_frame(w, id);
+	const struct frame *info = graph_frame(w->g, id);
 	const uint32_t *calls;
 	size_t n;
 
-	if (before == GRAPH_NONE || !callgrind_is_same(info, callgrind_frame(w, before))) {
+	if (before == GRAPH_NONE || !callgrind_is_same(info, graph_frame(w->g, before))) {
 		int r;
 
 		fputc('\n', w->out);
@@ -123,7 +118,7 @@ static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uin
 	calls = graph_callees(w->g, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
-		const struct frame *callee = callgrind_frame(w, call->callee);
+		const struct frame *callee = graph_frame(w->g, call->callee);
 		int r = callgrind_put_place(w, call->callee, "c");
 
 		if (r)
@@ -188,6 +183,6 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 const struct view_class view_callgrind = {
 	.name = "callgrind",
 	.wants_addresses = true,
-	.graph = {.is_wanted = true, .is_whole = true, .wants_calls = true, .tells_objects = true},
+	.graph = {.is_wanted = true, .is_whole = true, .wants_calls = true},
 	.end = callgrind_end,
 };
