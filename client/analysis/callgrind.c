@@ -6,8 +6,8 @@
  * How often something was called nobody counted. It is said to be once, and not 0 times as pprof
  * says, of which callgrind_annotate makes no calls, and of what they weigh the caller's own weight.
  *
- * Callgrind takes functions of one name and file for one; where they are not (of other objects, or
- * with call_tree on other ways), their names end in [1/2].
+ * Callgrind tells functions apart by object, file and name: what else differs is one function to
+ * it, also the ways to a function that call_tree tells apart elsewhere.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,13 +23,6 @@
 #include "common/text_print.h"
 #include "common/utf8.h"
 
-/* Which of its namesakes a function is. */
-struct namesake {
-	uint32_t caller;      /* with call_tree; else GRAPH_NONE */
-	uint32_t whole, name; /* into whole, names */
-	uint32_t which;       /* from 1 on */
-};
-
 struct callgrind_writer {
 	FILE *out;
 	const struct graph *g;
@@ -37,41 +30,7 @@ struct callgrind_writer {
 	struct values values;
 	/* Texts that were written, by the number that they have: a profile's strings. */
 	struct profile *objects, *files, *functions;
-	struct frames whole;        /* functions, without address and line */
-	struct frames names;        /* without object, too */
-	uint32_t *n_namesakes;      /* by names */
-	struct namesake *namesakes; /* by caller and whole */
-	struct intern namesakes_in;
-	uint32_t *function_of; /* by node, into namesakes[] */
 };
-
-/* Finds out which function @node is a part of. */
-static int callgrind_find_function(struct callgrind_writer *w, uint32_t node)
-{
-	const struct graph_node *n = &w->g->nodes[node];
-	const struct frame *info = &w->g->infos.all[n->info];
-	struct frame key = {.name = info->name, .filename = info->filename};
-	struct namesake function = {.caller = n->parent};
-	size_t n_before = w->namesakes_in.n;
-	int r;
-
-	/* What has no name is called by its object. */
-	if (!info->name)
-		key.object = info->object;
-	r = frames_intern(&w->names, &key, &function.name);
-	if (r)
-		return r;
-	key.object = info->object;
-	key.start_line = info->name ? info->start_line : 0;
-	r = frames_intern(&w->whole, &key, &function.whole);
-	if (r)
-		return r;
-	r = intern_add(&w->namesakes_in, &w->namesakes, &function, sizeof(function),
-		       offsetof(struct namesake, name), &w->function_of[node]);
-	if (!r && w->namesakes_in.n > n_before)
-		w->namesakes[n_before].which = ++w->n_namesakes[function.name];
-	return r;
-}
 
 /* "(1) name" the first time that it is written, then "(1)". */
 static int callgrind_put_text(const struct callgrind_writer *w, struct profile *written,
@@ -95,30 +54,21 @@ static int callgrind_put_text(const struct callgrind_writer *w, struct profile *
 
 static int callgrind_put_function(const struct callgrind_writer *w, uint32_t node)
 {
-	const struct frame *info = &w->g->infos.all[w->g->nodes[node].info];
-	const struct namesake *namesake = &w->namesakes[w->function_of[node]];
-	uint32_t n = w->n_namesakes[namesake->name];
-	const char *name = profile_string(w->p, info->name);
+	const struct frame *info = graph_frame(w->g, node);
 	const char *object = node_name_base(profile_string(w->p, info->object));
 	cleanup(freep) char *text = NULL;
-	char which[32] = "";
 	int r;
 
-	if (n > 1)
-		snprintf(which, sizeof(which), " [%" PRIu32 "/%" PRIu32 "]", namesake->which, n);
-	if (*name)
-		r = text_print(&text, "%s%s", name, which);
-	else if (*object)
-		r = text_print(&text, "[%s]%s", object, which);
-	else
-		r = text_print(&text, "<unknown>%s", which);
+	if (info->name)
+		return callgrind_put_text(w, w->functions, profile_string(w->p, info->name));
+	r = *object ? text_print(&text, "[%s]", object) : text_copy(&text, "<unknown>");
 	return r ?: callgrind_put_text(w, w->functions, text);
 }
 
 /* What a line is about; @prefix: "", or "c" for who is called. */
 static int callgrind_put_place(const struct callgrind_writer *w, uint32_t node, const char *prefix)
 {
-	const struct frame *info = &w->g->infos.all[w->g->nodes[node].info];
+	const struct frame *info = graph_frame(w->g, node);
 	int r;
 
 	fprintf(w->out, "%sob=", prefix);
@@ -143,14 +93,19 @@ static int64_t callgrind_scale_value(const struct callgrind_writer *w, int64_t v
 					  w->values.to, &unit));
 }
 
+static bool callgrind_is_same(const struct frame *a, const struct frame *b)
+{
+	return a->object == b->object && a->filename == b->filename && a->name == b->name;
+}
+
 static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uint32_t before)
 {
 	const struct graph_node *node = &w->g->nodes[id];
-	const struct frame *info = &w->g->infos.all[node->info];
+	const struct frame *info = graph_frame(w->g, id);
 	const uint32_t *calls;
 	size_t n;
 
-	if (before == GRAPH_NONE || w->function_of[before] != w->function_of[id]) {
+	if (before == GRAPH_NONE || !callgrind_is_same(info, graph_frame(w->g, before))) {
 		int r;
 
 		fputc('\n', w->out);
@@ -163,7 +118,7 @@ static int callgrind_put_node(const struct callgrind_writer *w, uint32_t id, uin
 	calls = graph_callees(w->g, id, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct graph_call *call = &w->g->calls[calls[i]];
-		const struct frame *callee = &w->g->infos.all[w->g->nodes[call->callee].info];
+		const struct frame *callee = graph_frame(w->g, call->callee);
 		int r = callgrind_put_place(w, call->callee, "c");
 
 		if (r)
@@ -193,19 +148,12 @@ static int callgrind_put_event(const struct callgrind_writer *w, const struct vi
 static int callgrind_put_graph(struct callgrind_writer *w, const struct view_input *input)
 {
 	const struct graph *g = w->g;
-	int r = 0;
+	int r;
 
-	/* Calls may lead to what is not listed, where negative values are left out. */
-	for (uint32_t i = 0; i < g->nodes_in.n && !r; i++)
-		if (g->nodes[i].is_listed)
-			r = callgrind_find_function(w, i);
-	for (size_t i = 0; i < g->calls_in.n && !r; i++)
-		r = callgrind_find_function(w, g->calls[i].callee);
 	fputs("# callgrind format\nversion: 1\ncreator: profctl " PROFD_VERSION
 	      "\npositions: instr line\n",
 	      w->out);
-	if (!r)
-		r = callgrind_put_event(w, input);
+	r = callgrind_put_event(w, input);
 	for (size_t i = 0; i < g->n_order && !r; i++)
 		r = callgrind_put_node(w, g->order[i], i ? g->order[i - 1] : GRAPH_NONE);
 	return r;
@@ -216,12 +164,6 @@ static void callgrind_writer_deinit(struct callgrind_writer *w)
 	profile_free(w->objects);
 	profile_free(w->files);
 	profile_free(w->functions);
-	frames_deinit(&w->whole);
-	frames_deinit(&w->names);
-	intern_deinit(&w->namesakes_in);
-	free(w->n_namesakes);
-	free(w->namesakes);
-	free(w->function_of);
 }
 
 static int callgrind_end(struct view *view, const struct view_input *input, FILE *out)
@@ -230,14 +172,9 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 								      .g = view->graph,
 								      .p = input->profile};
 	struct profile **const texts[] = {&w.objects, &w.files, &w.functions};
-	size_t n = view->graph->nodes_in.n + 1;
 	int r = 0;
 
 	values_init_for(&w.values, view, input, true);
-	w.n_namesakes = calloc(n, sizeof(*w.n_namesakes));
-	w.function_of = calloc(n, sizeof(*w.function_of));
-	if (!w.n_namesakes || !w.function_of)
-		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < ARRAY_SIZE(texts) && !r; i++)
 		r = profile_new(texts[i]);
 	return r ?: callgrind_put_graph(&w, input);
@@ -246,10 +183,6 @@ static int callgrind_end(struct view *view, const struct view_input *input, FILE
 const struct view_class view_callgrind = {
 	.name = "callgrind",
 	.wants_addresses = true,
-	.graph = {.is_wanted = true,
-		  .is_whole = true,
-		  .wants_calls = true,
-		  .tells_objects = true,
-		  .is_tree = true},
+	.graph = {.is_wanted = true, .is_whole = true, .wants_calls = true},
 	.end = callgrind_end,
 };

@@ -135,7 +135,7 @@ static int dot_put_box(const struct dot_writer *w, uint32_t id)
 	char share[MEASURE_TEXT_MAX];
 	cleanup(freep) char *name = NULL;
 	int64_t total = w->input->total;
-	int r = node_name_lines(w->input->profile, &w->g->infos.all[node->info], &name);
+	int r = node_name_lines(w->input->profile, graph_frame(w->g, id), &name);
 
 	if (r)
 		return r;

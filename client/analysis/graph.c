@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folding. A stack is gone through from its root. Each frame is looked up once in its life, in a
- * table of what it is to the report (infos), since frames may differ in what the report does not
- * tell; from then on an array knows it. "Already counted in this stack" is a serial number on nodes
- * and calls, not a set that is emptied.
+ * Folding. A stack is gone through from its root. "Already counted in this stack" is a serial
+ * number on nodes and calls, not a set that is emptied.
  *
- * As a graph, there is a node for each info, of the same index. As a tree, there is one for each
- * info below another node, and calls are made at the end.
+ * As a graph, there is a node for each frame, which an array knows. As a tree, there is one for
+ * each frame below another node, and calls are made at the end.
  */
 #include "client/analysis/graph.h"
 
@@ -74,8 +72,7 @@ void graph_free(struct graph *g)
 	free(g->order);
 	free(g->nodes);
 	free(g->calls);
-	frames_deinit(&g->infos);
-	free(g->info_of);
+	free(g->node_of);
 	free(g->names);
 	free(g->callers);
 	free(g->callees);
@@ -84,53 +81,33 @@ void graph_free(struct graph *g)
 	free(g);
 }
 
-static int graph_find_node(struct graph *g, uint32_t info, uint32_t parent, uint32_t *ret)
+static int graph_find_node(struct graph *g, uint32_t frame, uint32_t parent, uint32_t *ret)
 {
 	const struct graph_node new = {
-		.info = info, .parent = parent, .is_kept = true, .calls_inline = true};
+		.frame = frame, .parent = parent, .is_kept = true, .calls_inline = true};
 
 	return intern_add(&g->nodes_in, &g->nodes, &new, sizeof(new),
 			  offsetof(struct graph_node, flat), ret);
 }
 
-/* Looks up what @frame is to this report. */
-static int find_info(struct graph *g, const struct frame *frame, uint32_t *ret)
-{
-	struct frame info = *frame;
-	uint32_t node;
-	int r;
-
-	info.system_name = info.build_id = 0;
-	if (!g->options.tells_objects && frame->name) {
-		info.object = 0;
-		info.start_line = 0;
-	}
-	r = frames_intern(&g->infos, &info, ret);
-	return r || g->options.is_tree ? r : graph_find_node(g, *ret, GRAPH_NONE, &node);
-}
-
 /* Frames come as stacks do: there may be more of them than the last time. */
 static int graph_reserve_frames(struct graph *g, size_t n_frames)
 {
-	size_t n = g->n_info_of;
-	int r = room_make(&g->info_of, &g->n_info_of, n_frames, sizeof(*g->info_of));
+	size_t n = g->n_node_of;
+	int r = room_make(&g->node_of, &g->n_node_of, n_frames, sizeof(*g->node_of));
 
-	if (!r && g->n_info_of > n)
-		memset(g->info_of + n, 0xff, (g->n_info_of - n) * sizeof(*g->info_of));
+	if (!r && g->n_node_of > n)
+		memset(g->node_of + n, 0xff, (g->n_node_of - n) * sizeof(*g->node_of));
 	return r;
 }
 
-static inline int graph_info_of_frame(struct graph *g, const struct view_input *input,
-				      uint32_t frame, uint32_t *ret)
+static inline int graph_node_of_frame(struct graph *g, uint32_t frame, uint32_t *ret)
 {
-	int r;
+	int r = 0;
 
-	*ret = g->info_of[frame];
-	if (*ret != GRAPH_NONE)
-		return 0;
-	r = find_info(g, &input->frames[frame], ret);
-	if (!r)
-		g->info_of[frame] = *ret;
+	if (g->node_of[frame] == GRAPH_NONE)
+		r = graph_find_node(g, frame, GRAPH_NONE, &g->node_of[frame]);
+	*ret = g->node_of[frame];
 	return r;
 }
 
@@ -173,8 +150,7 @@ static inline int count_call(struct graph *g, uint32_t caller, uint32_t callee,
 }
 
 /* @worth: what the stack is. */
-static int add_to_graph(struct graph *g, const struct view_input *input, const struct stack *stack,
-			const struct graph_sum *worth)
+static int add_to_graph(struct graph *g, const struct stack *stack, const struct graph_sum *worth)
 {
 	bool counts_tags = g->tags && g->counts_calls, is_residual = false;
 	uint32_t caller = GRAPH_NONE, id;
@@ -183,7 +159,7 @@ static int add_to_graph(struct graph *g, const struct view_input *input, const s
 	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
 		bool is_inlined = stack->is_inlined[i];
 
-		r = graph_info_of_frame(g, input, stack->frames[i], &id);
+		r = graph_node_of_frame(g, stack->frames[i], &id);
 		if (r)
 			return r;
 		g->has_inlined |= is_inlined;
@@ -211,15 +187,13 @@ static int add_to_graph(struct graph *g, const struct view_input *input, const s
 	return counts_tags ? graph_tags_count(g->tags, caller, worth, true) : 0;
 }
 
-static int add_to_tree(struct graph *g, const struct view_input *input, const struct stack *stack,
-		       const struct graph_sum *worth)
+static int add_to_tree(struct graph *g, const struct stack *stack, const struct graph_sum *worth)
 {
-	uint32_t caller = GRAPH_NONE, info;
+	uint32_t caller = GRAPH_NONE;
 	int r = 0;
 
 	for (uint32_t i = stack->n_frames; i-- > 0 && !r;) {
-		r = graph_info_of_frame(g, input, stack->frames[i], &info)
-			    ?: graph_find_node(g, info, caller, &caller);
+		r = graph_find_node(g, stack->frames[i], caller, &caller);
 		if (r)
 			return r;
 		graph_sum_add(&g->nodes[caller].cum, worth);
@@ -249,8 +223,7 @@ int graph_add(struct graph *g, const struct view_input *input, const struct stac
 		r = graph_tags_begin(g->tags, input, stack);
 	if (r)
 		return r;
-	return g->options.is_tree ? add_to_tree(g, input, stack, &worth)
-				  : add_to_graph(g, input, stack, &worth);
+	return g->options.is_tree ? add_to_tree(g, stack, &worth) : add_to_graph(g, stack, &worth);
 }
 
 /* A tree's calls are its nodes: from each to the next one above that is still there. */
@@ -419,6 +392,7 @@ int graph_end(struct graph *g, const struct view_input *input, bool *ret_again)
 
 	*ret_again = false;
 	g->profile = input->profile;
+	g->frames = input->frames;
 	if (g->pass == GRAPH_PASS_ALL) {
 		r = graph_end_nodes(g, ret_again);
 		return r || *ret_again || g->options.is_tree ? r : graph_finish(g);

@@ -39,7 +39,7 @@ struct graph_sum {
 };
 
 struct graph_node {
-	uint32_t info;   /* into infos: what it is */
+	uint32_t frame;  /* what it is: the number of that of stacks */
 	uint32_t parent; /* is_tree: the node that calls it, or GRAPH_NONE */
 	struct graph_sum flat, cum;
 	uint64_t seen;     /* private: the last stack that it was in */
@@ -66,12 +66,11 @@ struct graph {
 	size_t n_order;
 	size_t n_before; /* that passed the fraction */
 	size_t n_dropped, n_dropped_calls;
-	struct graph_node *nodes; /* by info and parent */
+	struct graph_node *nodes; /* by frame and parent */
 	struct graph_call *calls; /* by caller and callee */
 	struct intern nodes_in, calls_in;
 	uint32_t recent_calls[GRAPH_RECENT_CALLS]; /* of calls; private */
-	struct frames infos;     /* names and places; what is not told apart is 0 */
-	struct graph_tags *tags; /* is_picture; see graph_tags.h */
+	struct graph_tags *tags;                   /* is_picture; see graph_tags.h */
 
 	/* Private. */
 	struct graph_options options;
@@ -80,9 +79,10 @@ struct graph {
 	bool has_inlined, counts_calls;
 	int64_t node_cutoff, call_cutoff;
 	const struct profile *profile; /* during graph_end() and what reads its result */
-	uint32_t *info_of;             /* by a stack's frame */
-	size_t n_info_of;
-	const char **names; /* by info, of texts; NULL: not yet */
+	const struct frame *frames;    /* the same */
+	uint32_t *node_of;             /* by frame, unless it is a tree */
+	size_t n_node_of;
+	const char **names; /* by frame, of texts; NULL: not yet */
 	size_t n_names;
 	struct profile_arena texts;
 	uint32_t *callers, *callees; /* calls by node, heaviest first */
@@ -106,6 +106,11 @@ const uint32_t *graph_callees(const struct graph *g, uint32_t node, size_t *ret_
 void graph_sort_calls(const struct graph *g, uint32_t *calls, size_t n);
 /* The node's name as reports print it. The graph's. */
 const char *graph_name(const struct graph *g, uint32_t node);
+/* What the node is; once graph_end() is done. */
+static inline const struct frame *graph_frame(const struct graph *g, uint32_t node)
+{
+	return &g->frames[g->nodes[node].frame];
+}
 /* What of the options is the graph's business. */
 struct graph_options graph_options_from(const struct view_options *options,
 					const struct graph_options *wanted);

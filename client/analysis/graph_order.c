@@ -57,26 +57,26 @@ size_t graph_drop_below(struct graph *g)
 /* Names are made once each, in an arena. */
 static int graph_make_name(struct graph *g, uint32_t node)
 {
-	uint32_t info = g->nodes[node].info;
+	uint32_t frame = g->nodes[node].frame;
 	cleanup(freep) char *name = NULL;
 	size_t n = g->n_names;
-	int r = room_make(&g->names, &g->n_names, g->infos.in.n, sizeof(*g->names));
+	int r = room_make(&g->names, &g->n_names, (size_t)frame + 1, sizeof(*g->names));
 
 	if (r)
 		return r;
 	memset(g->names + n, 0, (g->n_names - n) * sizeof(*g->names));
-	if (g->names[info])
+	if (g->names[frame])
 		return 0;
-	r = node_name(g->profile, &g->infos.all[info], &name);
+	r = node_name(g->profile, &g->frames[frame], &name);
 	if (r)
 		return r;
-	g->names[info] = profile_arena_copy(&g->texts, name, strlen(name));
-	return g->names[info] ? 0 : error_origin(-ENOMEM);
+	g->names[frame] = profile_arena_copy(&g->texts, name, strlen(name));
+	return g->names[frame] ? 0 : error_origin(-ENOMEM);
 }
 
 const char *graph_name(const struct graph *g, uint32_t node)
 {
-	return g->names[g->nodes[node].info];
+	return g->names[g->nodes[node].frame];
 }
 
 /*
@@ -139,10 +139,9 @@ static int compare_magnitudes(int64_t a, int64_t b)
 }
 
 /* Nodes of one name and equal weights: by what else tells them apart. */
-static int compare_infos(const struct graph *g, uint32_t a, uint32_t b)
+static int compare_frames(const struct graph *g, uint32_t a, uint32_t b)
 {
-	const struct frame *x = &g->infos.all[g->nodes[a].info];
-	const struct frame *y = &g->infos.all[g->nodes[b].info];
+	const struct frame *x = graph_frame(g, a), *y = graph_frame(g, b);
 	const struct profile *p = g->profile;
 
 	return strcmp(profile_string(p, x->filename), profile_string(p, y->filename)) ?:
@@ -162,7 +161,7 @@ static int compare_nodes(const void *a, const void *b, void *userdata)
 		strcmp(graph_name(o->g, x), graph_name(o->g, y)) ?:
 		compare_magnitudes(by_flat ? nx->cum.value : nx->flat.value,
 				   by_flat ? ny->cum.value : ny->flat.value) ?:
-		compare_infos(o->g, x, y);
+		compare_frames(o->g, x, y);
 }
 
 int graph_sort(struct graph *g)

@@ -8,7 +8,6 @@
  */
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "common/profile/profile_table.h"
 
@@ -41,32 +40,12 @@ int intern_add(struct intern *in, void *array, const void *thing, size_t size, s
 
 /* Without padding: frames are compared as bytes. */
 struct frame {
-	uint32_t name, system_name; /* strings of the profile; 0: none */
-	uint32_t filename;          /* cleaned, see source_path.h */
-	uint32_t object, build_id;  /* the mapping's path, and what tells its file apart */
-	int32_t column;             /* in the line; 0: unknown, or columns do not count */
-	int64_t line, start_line;   /* start_line: of the function */
+	uint32_t name;            /* strings of the profile; 0: none */
+	uint32_t filename;        /* cleaned, see source_path.h */
+	uint32_t object;          /* the mapping's path */
+	int32_t column;           /* in the line; 0: unknown, or columns do not count */
+	int64_t line, start_line; /* start_line: of the function */
 	uint64_t address;
 };
-
-/* All zero has no frames. */
-struct frames {
-	struct frame *all;
-	struct intern in;
-};
-
-static inline void frames_deinit(struct frames *f)
-{
-	intern_deinit(&f->in);
-	free(f->all);
-}
-
-/* The index of the frame equal to @key, which is added if need be. 0 or negative errno. */
-static inline int frames_intern(struct frames *f, const struct frame *key, uint32_t *ret)
-{
-	_Static_assert(sizeof(*key) == 6 * sizeof(uint32_t) + 3 * sizeof(uint64_t), "no padding");
-
-	return intern_add(&f->in, &f->all, key, sizeof(*key), sizeof(*key), ret);
-}
 
 #endif

@@ -36,7 +36,8 @@ void shape_free(struct shape *s)
 	free(s->label_keys);
 	free(s->roots.strings);
 	free(s->leaves.strings);
-	frames_deinit(&s->frames);
+	intern_deinit(&s->frames_in);
+	free(s->frames);
 	shape_places_deinit(&s->places);
 	shape_places_deinit(&s->label_places);
 	intern_deinit(&s->label_frames_in);
@@ -127,8 +128,8 @@ int shape_new(struct shape **ret, const struct shape_options *o, struct profile_
 
 const struct frame *shape_frames(const struct shape *s, size_t *ret_n)
 {
-	*ret_n = s->frames.in.n;
-	return s->frames.all;
+	*ret_n = s->frames_in.n;
+	return s->frames;
 }
 
 static const struct place *shape_place(const struct shape *s, uint32_t link,

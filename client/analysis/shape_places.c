@@ -200,10 +200,6 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 		frame.object = spot->object;
 		frame.start_line = f->start_line;
 	}
-	if (s->options.with_objects)
-		frame.build_id = spot->build_id;
-	if (s->options.with_objects && granularity == SHAPE_ADDRESSES)
-		frame.system_name = f->system_name;
 	return frame;
 }
 
@@ -216,9 +212,11 @@ static int shape_place_add_frame(struct shape *s, struct places *places,
 	struct place_frame new = {.line = line ? line->number : PROFILE_NONE,
 				  .is_inlined = is_inlined};
 
+	_Static_assert(sizeof(frame) == 4 * sizeof(uint32_t) + 3 * sizeof(uint64_t), "no padding");
 	if (places->n_frames >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	return frames_intern(&s->frames, &frame, &new.frame)
+	return intern_add(&s->frames_in, &s->frames, &frame, sizeof(frame), sizeof(frame),
+			  &new.frame)
 		       ?: room_append(&places->frames, &places->max_frames, &places->n_frames, new);
 }
 
@@ -429,7 +427,6 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 		return r;
 	if (l->mapping != PROFILE_NONE) {
 		spot.object = p->mappings[l->mapping].path;
-		spot.build_id = p->mappings[l->mapping].build_id;
 		spot.bits = s->mapping_bits[l->mapping];
 	}
 	for (uint32_t i = 0; i < l->n_lines; i++) {

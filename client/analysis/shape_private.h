@@ -70,7 +70,7 @@ struct shape_line {
 /* Where lines are: what frames without a name are told by. */
 struct shape_spot {
 	uint64_t address;
-	uint32_t object, build_id; /* strings */
+	uint32_t object; /* a string */
 	uint8_t bits;
 	bool is_label; /* a frame made of a label */
 };
@@ -95,7 +95,8 @@ struct shape {
 	struct tag_filter *tagfocus, *tagignore;
 	struct shape_keys roots, leaves;
 
-	struct frames frames;
+	struct frame *frames;
+	struct intern frames_in;
 	struct places places; /* one per location */
 	struct shape_function {
 		uint32_t file; /* a string */

@@ -85,12 +85,11 @@ struct view_input {
 /* The graph of a view. Its class has what is the same for all; the user's options do the rest. */
 struct graph_options {
 	bool is_wanted;
-	bool is_whole;      /* not trimmed, whatever the options say */
-	bool wants_calls;   /* else only flat and cum, and calls where something is inlined */
-	bool is_picture;    /* keeps what makes a good picture, counts labels, has loops */
-	bool is_tree;       /* call_tree; in a class: if the user says so */
-	bool tells_objects; /* functions of different objects are different */
-	bool by_cum;        /* else by flat */
+	bool is_whole;    /* not trimmed, whatever the options say */
+	bool wants_calls; /* else only flat and cum, and calls where something is inlined */
+	bool is_picture;  /* keeps what makes a good picture, counts labels, has loops */
+	bool is_tree;     /* call_tree; in a class: if the user says so */
+	bool by_cum;      /* else by flat */
 	bool drop_negative;
 	const char *unit; /* of numbers that are printed; borrowed */
 	size_t nodecount; /* 0: all */

@@ -37,7 +37,7 @@ void code_symbols_deinit(struct code_symbols *s)
 static bool is_name_wanted(const struct code_view *v, const struct view_input *input, uint32_t node)
 {
 	const struct graph *g = v->view.graph;
-	const struct frame *info = &g->infos.all[g->nodes[node].info];
+	const struct frame *info = graph_frame(g, node);
 
 	return regex_matches(v->regex, graph_name(g, node)) ||
 	       (info->name && regex_matches(v->regex, profile_string(input->profile, info->name)));
@@ -47,7 +47,7 @@ bool code_symbols_wants_node(const struct code_view *v, const struct view_input 
 			     uint32_t node)
 {
 	const struct graph *g = v->view.graph;
-	const struct frame *info = &g->infos.all[g->nodes[node].info];
+	const struct frame *info = graph_frame(g, node);
 
 	return is_name_wanted(v, input, node) ||
 	       (info->filename &&
@@ -139,7 +139,7 @@ static int code_symbols_collect_spots(struct code_symbols_work *w)
 			    w->v->address < p->mappings[i].limit;
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		const struct frame *info = &g->infos.all[node->info];
+		const struct frame *info = graph_frame(g, g->order[i]);
 		struct code_spot spot = {
 			.mapping = objects_mapping(w->v->objects, info->object, info->address),
 			.lay = info->address,

@@ -33,10 +33,8 @@ struct code_view_place {
 struct objects {
 	const struct profile *p;
 	int root_fd;
-	struct files *files;
-	struct asker *asker;
 	struct notes notes;
-	struct object_source source;
+	struct object_source source; /* owns its files and asker */
 	struct code_view_place *places;
 	size_t n_places;
 	struct objects_file *all;
@@ -81,8 +79,8 @@ static void objects_free(struct objects *o)
 		free(f);
 	}
 	free(o->places);
-	asker_free(o->asker);
-	files_free(o->files);
+	asker_free(o->source.asker);
+	files_free(o->source.files);
 	notes_deinit(&o->notes);
 	closep(&o->root_fd);
 	free(o);
@@ -99,11 +97,12 @@ int objects_new(struct objects **ret, const struct profile *p)
 		return error_origin(-ENOMEM);
 	o->p = p;
 	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = make_places(o) ?: files_new(&o->files, o->root_fd) ?: asker_new(&o->asker, NULL, 0);
+	o->source = (struct object_source){.notes = &o->notes, .want_lines = true};
+	r = make_places(o) ?:
+		files_new(&o->source.files, o->root_fd) ?:
+		asker_new(&o->source.asker, NULL, 0);
 	if (r)
 		return r;
-	o->source = (struct object_source){
-		.files = o->files, .asker = o->asker, .notes = &o->notes, .want_lines = true};
 	*ret = steal_ptr(&o);
 	return 0;
 }
@@ -141,7 +140,7 @@ static int objects_open_file(struct objects *o, const struct objects_file_id *id
 	r = object_init(&f->object, &o->source, path, profile_string(o->p, id->build_id));
 	if (r == OBJECT_E_NO_WORKER)
 		notes_add(&o->notes, "profd-image-worker, which reads programs, does not run: %s",
-			  asker_error_text(o->asker));
+			  asker_error_text(o->source.asker));
 	f->is_usable = r == OBJECT_E_OK;
 	return r < 0 ? r : 0;
 }
@@ -201,7 +200,7 @@ int code_view_init(struct view *view)
 
 int code_view_sources(struct code_view *v, struct source_files **ret)
 {
-	return source_files_new(ret, v->objects->files, v->view.options.source_path,
+	return source_files_new(ret, v->objects->source.files, v->view.options.source_path,
 				v->view.options.trim_path);
 }
 

@@ -35,9 +35,9 @@ extern const struct view_class view_disasm;
 extern const struct view_class view_weblist;
 
 /* What struct view_class wants. */
-#define CODE_VIEW_GRAPH                                                    \
-	{                                                                  \
-		.is_wanted = true, .is_whole = true, .tells_objects = true \
+#define CODE_VIEW_GRAPH                             \
+	{                                           \
+		.is_wanted = true, .is_whole = true \
 	}
 int code_view_init(struct view *view);
 void code_view_deinit(struct view *view);

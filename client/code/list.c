@@ -47,7 +47,7 @@ static int list_collect_spots(const struct code_view *v, const struct view_input
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < g->n_order; i++) {
 		const struct graph_node *node = &g->nodes[g->order[i]];
-		const struct frame *info = &g->infos.all[node->info];
+		const struct frame *info = graph_frame(g, g->order[i]);
 		const char *name = profile_string(input->profile, info->name);
 
 		if (!regex_matches(v->regex, name))

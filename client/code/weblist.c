@@ -479,7 +479,7 @@ static int weblist_add_node(struct weblist_page *w, uint32_t id)
 {
 	const struct graph *g = w->v->view.graph;
 	const struct graph_node *node = &g->nodes[id];
-	const struct frame *info = &g->infos.all[node->info];
+	const struct frame *info = graph_frame(g, id);
 	const struct profile *p = w->input->profile;
 	uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
 	struct objects_file *file = NULL;

@@ -17,22 +17,17 @@
 
 int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
 {
-	int r;
-
-	*ret = (struct image_world){.notes = notes};
-	r = files_new(&ret->files, root_fd) ?:
-		kernel_new(&ret->kernel, ret->files) ?:
-		asker_new(&ret->asker, NULL, 0);
-	ret->source = (struct object_source){
-		.files = ret->files, .asker = ret->asker, .notes = notes, .want_lines = true};
-	return r;
+	*ret = (struct image_world){.source = {.notes = notes, .want_lines = true}};
+	return files_new(&ret->source.files, root_fd) ?:
+		kernel_new(&ret->kernel, ret->source.files) ?:
+		asker_new(&ret->source.asker, NULL, 0);
 }
 
 void image_world_deinit(struct image_world *w)
 {
-	asker_free(w->asker);
+	asker_free(w->source.asker);
 	kernel_free(w->kernel);
-	files_free(w->files);
+	files_free(w->source.files);
 }
 
 void image_code_close(struct image_code *c)
@@ -48,7 +43,7 @@ static int image_code_open_kernel(struct image_code *c, const char *path)
 
 	if (r <= 0)
 		return r;
-	notes_add(c->world->notes, "%s: %s", path,
+	notes_add(c->world->source.notes, "%s: %s", path,
 		  kernel_is_path(path) ? kernel_error_text(r) : "is no file that could be read");
 	return OBJECT_E_NONE;
 }
@@ -59,8 +54,8 @@ static int image_code_open_file(struct image_code *c)
 
 	if (r || c->object.is_identified)
 		return r;
-	notes_add(c->world->notes, "%s: the file here is not the one with the id %s", c->path,
-		  c->image->id);
+	notes_add(c->world->source.notes, "%s: the file here is not the one with the id %s",
+		  c->path, c->image->id);
 	return OBJECT_E_NONE;
 }
 
@@ -71,7 +66,8 @@ int image_code_open(struct image_code *ret, struct image_world *w, const struct 
 
 	*ret = (struct image_code){.world = w, .image = image, .object = OBJECT_NONE};
 	if (!at)
-		notes_add(w->notes, "%s: which file it is, the profile does not say", image->name);
+		notes_add(w->source.notes, "%s: which file it is, the profile does not say",
+			  image->name);
 	else if (at[0] == '[')
 		return image_code_open_kernel(ret, at);
 	while (at && *at && r == OBJECT_E_NONE) {

@@ -17,11 +17,8 @@
 
 /* What all images are read with. */
 struct image_world {
-	struct files *files;
-	struct asker *asker;
+	struct object_source source; /* its files and asker are the world's; notes are borrowed */
 	struct kernel *kernel;
-	struct notes *notes; /* borrowed: what could not be used, and why */
-	struct object_source source;
 };
 
 /* @root_fd: "/"; borrowed. To be deinitialized in any case. Returns 0 or negative errno. */

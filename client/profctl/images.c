@@ -242,7 +242,7 @@ static int images_job_status(const struct images_job *job, int r)
 		return profctl_complain(
 			job->context, STATUS_FAILED,
 			"profd-image-worker, which reads programs, cannot be run: %s",
-			asker_error_text(job->world->asker));
+			asker_error_text(job->world->source.asker));
 	return r ? STATUS_FAILED : STATUS_DONE;
 }
 

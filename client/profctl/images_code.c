@@ -353,7 +353,7 @@ int images_print_list(struct images_job *job, const struct image *image)
 		return OBJECT_E_NONE;
 	}
 	r = r ?:
-		source_files_new(&w.sources, job->world->files, job->arguments->source_path,
+		source_files_new(&w.sources, job->world->source.files, job->arguments->source_path,
 				 job->arguments->trim_path) ?:
 		image_code_open(&w.code, job->world, image) ?:
 		procedures_init(&w.procedures, &w.code, image);

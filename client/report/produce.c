@@ -246,16 +246,6 @@ static int check_options(struct produce_work *w)
 	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
 }
 
-/* Before any filter: what a number means does not depend on which of them are shown. */
-static int produce_learn_units(struct produce_work *w, const struct profile *p, size_t sample)
-{
-	const struct profile_sample *s = &p->samples[sample];
-
-	if (!w->maker->units || w->has_totals || !s->n_labels)
-		return 0;
-	return label_units_learn(&w->label_units, &p->sample_labels[s->first_label], s->n_labels);
-}
-
 static void produce_count_sample(struct produce_work *w, struct compare_total *t,
 				 const struct profile *p, size_t sample)
 {
@@ -271,14 +261,15 @@ static int produce_process_batch(struct produce_work *w, struct profile *p)
 {
 	int r = shape_bind(w->shape, p);
 
+	/* Before any filter: what a number means does not depend on which of them are shown. */
+	if (!r && w->maker->units && !w->has_totals)
+		r = label_units_learn(&w->label_units, p->sample_labels, p->n_sample_labels);
 	w->input.profile = p;
 	for (size_t i = 0; i < p->n_samples && !r; i++) {
 		struct stack stack;
 
 		produce_count_sample(w, &w->all, p, i);
-		r = produce_learn_units(w, p, i);
-		if (!r)
-			r = shape_stack(w->shape, p, i, &stack);
+		r = shape_stack(w->shape, p, i, &stack);
 		if (r == SHAPE_E_DROPPED) {
 			r = 0;
 			continue;

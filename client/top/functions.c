@@ -14,6 +14,7 @@
 #include "client/analysis/shape.h"
 #include "client/top/characters.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/room.h"
 
 struct functions_entry {
@@ -202,11 +203,6 @@ void top_functions_sums(const struct top_functions *f, struct top_sums *ret)
 	*ret = f->sums;
 }
 
-static int compare_costs(int64_t a, int64_t b)
-{
-	return a > b ? -1 : a < b;
-}
-
 /* @context: the enum top_order. */
 static int top_compare_functions(const void *a, const void *b, void *context)
 {
@@ -217,7 +213,7 @@ static int top_compare_functions(const void *a, const void *b, void *context)
 
 	for (int i = 0; i < 2; i++) {
 		const struct top_cost *p = costs[i][0], *q = costs[i][1];
-		int flat = compare_costs(p->flat, q->flat), cum = compare_costs(p->cum, q->cum);
+		int flat = order_of(q->flat, p->flat), cum = order_of(q->cum, p->cum);
 
 		if (flat || cum)
 			return by_cum ? (cum ? cum : flat) : (flat ? flat : cum);

@@ -113,8 +113,6 @@ static inline void put_frame(FILE *out, const struct profile *p, const struct fr
 		fprintf(out, "[%s]", profile_string(p, f->object));
 	if (f->start_line)
 		fprintf(out, "#%" PRId64, f->start_line);
-	if (f->build_id)
-		fprintf(out, "{%s}", profile_string(p, f->build_id));
 }
 
 static inline void put_stack(FILE *out, const struct shape *s, const struct profile *p,

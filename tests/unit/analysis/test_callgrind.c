@@ -51,19 +51,10 @@ static void test_namesakes(void **state)
 					      .object = fixture_text(f, i ? "/b.so" : "/a.so")};
 		fixture_push(f, 1, 5 - (int64_t)i)->frames[0] = i;
 	}
-	f->frames[2] = (struct frame){.object = fixture_text(f, "/c.so")};
-	fixture_push(f, 1, 1)->frames[0] = 2;
-	f->frames[3] = (struct frame){.name = fixture_text(f, "twice"), .start_line = 1};
-	f->frames[4] = (struct frame){.name = fixture_text(f, "twice"), .start_line = 2};
-	for (uint32_t i = 3; i < 5; i++)
-		fixture_push(f, 1, 1)->frames[0] = i;
-	f->n_frames = 5;
+	f->n_frames = 2;
 	text = fixture_view(f, &view_callgrind, NULL);
-	assert_contains(text, " twice [1/2]\n");
-	assert_contains(text, " twice [2/2]\n");
-	assert_contains(text, "ob=(1) /a.so\nfl=\nfn=(1) same [1/2]\n");
-	assert_contains(text, "ob=(2) /b.so\nfl=\nfn=(2) same [2/2]\n");
-	assert_contains(text, "fn=(3) [c.so]\n");
+	assert_contains(text, "ob=(1) /a.so\nfl=\nfn=(1) same\n");
+	assert_contains(text, "ob=(2) /b.so\nfl=\nfn=(1)\n");
 }
 
 /* What has no name is called by its object, one function of each. */
@@ -83,39 +74,6 @@ static void test_nameless(void **state)
 	text = fixture_view(f, &view_callgrind, NULL);
 	assert_contains(text, "fn=(1) [c.so]\n0x1000 0 5\n0x1001 0 4\n");
 	assert_contains(text, "fn=(2) [d.so]\n0x1002 0 3\n");
-}
-
-/* On each way to it a function is one by itself; nothing is left out, however little it is. */
-static void test_callgrind_tree(void **state)
-{
-	struct view_options options = fixture_options();
-	struct fixture *f = *state;
-	cleanup(freep) char *text = NULL;
-
-	options.call_tree = true;
-	fixture_stack(f, "main;a;x", 5000);
-	fixture_stack(f, "main;b;x", 1);
-	text = fixture_view(f, &view_callgrind, &options);
-	assert_contains(text, " x [1/2]\n");
-	assert_contains(text, " x [2/2]\n");
-	assert_contains(text, " b\n");
-}
-
-/* What is not there has no namesakes. */
-static void test_callgrind_negative(void **state)
-{
-	struct view_options options = fixture_options();
-	struct fixture *f = *state;
-	cleanup(freep) char *text = NULL;
-
-	options.drop_negative = true;
-	f->n_frames = 2;
-	for (uint32_t i = 0; i < 2; i++) {
-		f->frames[i] = (struct frame){.name = fixture_text(f, "same"), .start_line = i};
-		fixture_push(f, 1, i ? -7 : 7)->frames[0] = i;
-	}
-	text = fixture_view(f, &view_callgrind, &options);
-	assert_contains(text, "fn=(1) same\n");
 }
 
 /* Means, in the unit that suits the least of them. */
@@ -151,9 +109,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_callgrind),          TEST(test_namesakes),
-		TEST(test_nameless),           TEST(test_callgrind_tree),
-		TEST(test_callgrind_negative), TEST(test_callgrind_means),
+		TEST(test_callgrind),
+		TEST(test_namesakes),
+		TEST(test_nameless),
+		TEST(test_callgrind_means),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,32 +137,6 @@ static void test_mean(void **state)
 	graph_free(g);
 }
 
-/* Frames may tell more than the report does. */
-static void test_objects(void **state)
-{
-	struct graph_options options = {.wants_calls = true};
-	struct fixture *f = *state;
-	struct fixture_stack *s = fixture_push(f, 3, 1);
-	struct graph *g;
-
-	for (uint32_t i = 0; i < 3; i++) {
-		f->frames[i] = (struct frame){.name = fixture_text(f, "same"),
-					      .object = fixture_text(f, i ? "libx.so" : "liby.so"),
-					      .start_line = i,
-					      .build_id = i};
-		s->frames[i] = i;
-	}
-	f->n_frames = 3;
-	g = fold(f, &options);
-	assert_int_equal(g->n_order, 1);
-	assert_node(g, "same", 1, 1);
-	graph_free(g);
-	options.tells_objects = true;
-	g = fold(f, &options);
-	assert_int_equal(g->n_order, 3);
-	graph_free(g);
-}
-
 static void test_inlined(void **state)
 {
 	struct graph_options options = {0};
@@ -334,7 +308,6 @@ int main(void)
 		TEST(test_overflow),
 		TEST(test_nothing_is_left),
 		TEST(test_mean),
-		TEST(test_objects),
 		TEST(test_inlined),
 		TEST(test_fraction),
 		TEST(test_count),

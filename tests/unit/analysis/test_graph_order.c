@@ -39,7 +39,7 @@ static void test_order(void **state)
 /* Of one name and weight: by their objects. */
 static void test_namesakes_in_order(void **state)
 {
-	struct graph_options options = {.wants_calls = true, .tells_objects = true};
+	struct graph_options options = {.wants_calls = true};
 	static const char *const objects[] = {"libz.so", "liba.so", ""};
 	struct fixture *f = *state;
 	struct graph *g;
@@ -53,8 +53,7 @@ static void test_namesakes_in_order(void **state)
 	g = fold(f, &options);
 	assert_int_equal(g->n_order, 3);
 	for (size_t i = 0; i < 3; i++)
-		assert_string_equal(profile_string(f->p,
-						   g->infos.all[g->nodes[g->order[i]].info].object),
+		assert_string_equal(profile_string(f->p, graph_frame(g, g->order[i])->object),
 				    objects[2 - i]);
 	graph_free(g);
 }
@@ -63,7 +62,7 @@ static void test_namesakes_in_order(void **state)
 static void test_namesakes_by_line(void **state)
 {
 	static const uint32_t lines[] = {9, 10, 7}, sorted[] = {7, 9, 10};
-	struct graph_options options = {.wants_calls = true, .tells_objects = true};
+	struct graph_options options = {.wants_calls = true};
 	struct fixture *f = *state;
 	uint32_t callee = fixture_frame(f, "callee");
 	struct fixture_stack *s;
@@ -81,15 +80,14 @@ static void test_namesakes_by_line(void **state)
 	g = fold(f, &options);
 	assert_int_equal(g->n_order, 4);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(g->infos.all[g->nodes[g->order[i + 1]].info].start_line,
-				 sorted[i]);
+		assert_int_equal(graph_frame(g, g->order[i + 1])->start_line, sorted[i]);
 	graph_free(g);
 }
 
 /* Of one name and cum: by flat, before all else. */
 static void test_namesakes_by_flat(void **state)
 {
-	struct graph_options options = {.tells_objects = true, .by_cum = true};
+	struct graph_options options = {.by_cum = true};
 	struct fixture *f = *state;
 	uint32_t callee = fixture_frame(f, "callee");
 	struct fixture_stack *s;
@@ -105,8 +103,8 @@ static void test_namesakes_by_flat(void **state)
 	fixture_push(f, 1, 10)->frames[0] = callee + 2;
 	g = fold(f, &options);
 	assert_int_equal(g->n_order, 3);
-	assert_int_equal(g->infos.all[g->nodes[g->order[1]].info].start_line, 2);
-	assert_int_equal(g->infos.all[g->nodes[g->order[2]].info].start_line, 1);
+	assert_int_equal(graph_frame(g, g->order[1])->start_line, 2);
+	assert_int_equal(graph_frame(g, g->order[2])->start_line, 1);
 	graph_free(g);
 }
 
