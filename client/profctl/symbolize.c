@@ -19,7 +19,7 @@
 #include "client/profctl/output.h"
 #include "client/profctl/profctl.h"
 #include "client/profctl/progress.h"
-#include "client/symbolize/profile_file.h"
+#include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
@@ -146,18 +146,19 @@ static int complain_memory(const struct context *context, const char *path, int 
 static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
 {
+	cleanup(input_freep) struct input *in = NULL;
+	struct reading reading = {0};
 	struct profile_message message;
 	struct rlimit bound;
 	int r;
 
 	memory_bound(&bound);
-	r = profile_file_read(path, ret, &message);
+	r = input_open(&in, path, &reading, &message) ?: input_hold(in, ret, &message);
 	memory_unboundp(&bound);
 	if (r < 0)
 		return complain_memory(context, path, r);
 	if (r)
-		return profctl_complain(context,
-					r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
 					"%s: %s", path, message.text);
 	return STATUS_DONE;
 }
