@@ -460,11 +460,6 @@ bool load_is_legacy(const struct load *l)
 	return l->is_legacy;
 }
 
-bool load_is_held(const struct load *l)
-{
-	return !l->input;
-}
-
 size_t load_n_files(const struct load *l)
 {
 	return l->n_files;
