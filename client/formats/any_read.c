@@ -5,16 +5,22 @@
  */
 #include "client/formats/any_read.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "client/formats/text_formats.h"
 #include "common/cleanup.h"
+#include "common/error.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/image_profile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/profile/value_types.h"
+#include "common/room.h"
+
+#define STEP_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
 
 /* --- which one -------------------------------------------------------------------------------- */
 
@@ -79,27 +85,75 @@ enum any_format any_format_of(const uint8_t *data, size_t length)
 	return perf_script_detect(data, head) ? ANY_PERF_SCRIPT : ANY_COLLAPSED;
 }
 
+/* --- unpacking -------------------------------------------------------------------------------- */
+
+static bool any_is_gzip(const uint8_t *data, size_t length)
+{
+	return length >= 2 && data[0] == 0x1f && data[1] == 0x8b;
+}
+
+static void any_inflate_end(z_stream *z)
+{
+	inflateEnd(z);
+}
+
+struct any_unpacked {
+	uint8_t *data;
+	size_t n;
+	size_t at; /* in the packed bytes, where it ended */
+	bool is_whole;
+};
+
+static void any_unpacked_deinit(struct any_unpacked *u)
+{
+	free(u->data);
+}
+
+/*
+ * Gzip data (RFC 1952) of one or several members, whose contents follow each other: @max bytes of
+ * them at most. @ret: all zero before. Returns 0 or -ENOMEM.
+ */
+static int any_unpack(const uint8_t *data, size_t length, size_t max, struct any_unpacked *ret)
+{
+	cleanup(any_inflate_end) z_stream z = {0};
+	size_t size = 0;
+	int outcome = Z_OK, r;
+
+	/* 15 bits of window; 16 asks for gzip's framing instead of zlib's. */
+	if (inflateInit2(&z, 15 + 16) != Z_OK)
+		return error_origin(-ENOMEM);
+	while (outcome == Z_OK && ret->n < max) {
+		size_t step = length - ret->at, room;
+
+		r = room_make(&ret->data, &size, ret->n + 4096, 1);
+		if (r)
+			return r;
+		room = size < max ? size - ret->n : max - ret->n;
+		z.next_in = (z_const Bytef *)(uintptr_t)(data + ret->at);
+		z.avail_in = (uInt)(step < STEP_MAX ? step : STEP_MAX);
+		z.next_out = ret->data + ret->n;
+		z.avail_out = (uInt)(room < STEP_MAX ? room : STEP_MAX);
+		outcome = inflate(&z, Z_NO_FLUSH);
+		ret->at = (size_t)(z.next_in - data);
+		ret->n = (size_t)(z.next_out - ret->data);
+		ret->is_whole = outcome == Z_STREAM_END && ret->at == length;
+		if (outcome != Z_STREAM_END || !any_is_gzip(data + ret->at, length - ret->at))
+			continue;
+		inflateReset(&z);
+		outcome = Z_OK;
+	}
+	return outcome == Z_MEM_ERROR ? error_origin(-ENOMEM) : 0;
+}
+
 enum any_format any_format_of_file(const uint8_t *data, size_t length)
 {
-	uint8_t head[ANY_HEAD_BYTES];
-	enum any_format format = ANY_PPROF;
-	z_stream z = {0};
+	cleanup(any_unpacked_deinit) struct any_unpacked head = {0};
 
-	if (!gunzip_is_gzip(data, length))
+	if (!any_is_gzip(data, length))
 		return any_format_of(data, length);
-	if (inflateInit2(&z, 15 + 16) != Z_OK)
+	if (any_unpack(data, length, ANY_HEAD_BYTES, &head) || !head.n)
 		return ANY_PPROF;
-	z.next_in = (z_const Bytef *)(uintptr_t)data;
-	z.avail_in = (uInt)(length < UINT32_MAX ? length : UINT32_MAX);
-	z.next_out = head;
-	z.avail_out = sizeof(head);
-	/* Each of its members may be shorter than that. */
-	while (inflate(&z, Z_SYNC_FLUSH) == Z_STREAM_END && z.avail_in && z.avail_out)
-		inflateReset(&z);
-	if (z.avail_out < sizeof(head))
-		format = any_format_of(head, sizeof(head) - z.avail_out);
-	inflateEnd(&z);
-	return format;
+	return any_format_of(head.data, head.n);
 }
 
 /* --- image profiles --------------------------------------------------------------------------- */
@@ -211,22 +265,23 @@ static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, stru
 int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 	     enum any_format *ret_format, struct profile_message *message)
 {
-	cleanup(freep) uint8_t *unpacked = NULL;
-	size_t n, offset;
+	cleanup(any_unpacked_deinit) struct any_unpacked unpacked = {0};
 	int r;
 
 	*ret_format = any_format_of_file(data, length);
 	if (!length)
 		return profile_refuse(message, ANY_E_MALFORMED, "the file is empty");
 	/* That reader unpacks by itself. */
-	if (!gunzip_is_gzip(data, length) || *ret_format == ANY_PPROF)
+	if (!any_is_gzip(data, length) || *ret_format == ANY_PPROF)
 		return read_plain(data, length, max_bytes, ret, *ret_format, message);
-	r = gunzip_buffer(data, length, max_bytes, &unpacked, &n, &offset);
-	if (r == GUNZIP_E_TOO_BIG)
+	r = any_unpack(data, length, max_bytes + 1, &unpacked);
+	if (r)
+		return r;
+	if (unpacked.n > max_bytes)
 		return profile_refuse(message, ANY_E_TOO_BIG, "unpacks to more than %zu MiB",
 				      max_bytes >> 20);
-	if (r == GUNZIP_E_MALFORMED)
+	if (!unpacked.is_whole)
 		return profile_refuse(message, ANY_E_MALFORMED, "broken gzip data at byte %zu",
-				      offset);
-	return r ?: read_plain(unpacked, n, max_bytes, ret, *ret_format, message);
+				      unpacked.at);
+	return read_plain(unpacked.data, unpacked.n, max_bytes, ret, *ret_format, message);
 }

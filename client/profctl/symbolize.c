@@ -19,7 +19,7 @@
 #include "client/profctl/output.h"
 #include "client/profctl/profctl.h"
 #include "client/profctl/progress.h"
-#include "client/symbolize/profile_file.h"
+#include "client/report/input.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 
@@ -118,14 +118,15 @@ static int open_debuginfod(struct source *s, const struct symbolize_arguments *a
 static int symbolize_read_input(const struct context *context, const char *path,
 				struct profile **ret)
 {
+	cleanup(input_freep) struct input *in = NULL;
+	struct reading reading = {0};
 	struct profile_message message;
-	int r = profile_file_read(path, ret, &message);
+	int r = input_open(&in, path, &reading, &message) ?: input_hold(in, ret, &message);
 
 	if (r < 0)
 		return memory_complain(context, r);
 	if (r)
-		return profctl_complain(context,
-					r == PROFILE_FILE_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
 					"%s: %s", path, message.text);
 	return STATUS_DONE;
 }

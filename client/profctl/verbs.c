@@ -95,8 +95,7 @@ const struct verb verbs[] = {
 	 doctor_run},
 	{"symbolize", "[--lines] [--debuginfod URL]... -o FILE PROFILE",
 	 "add names to the addresses of a profile",
-	 "Reads PROFILE (profile.proto, or a legacy CPU profile; - is standard input) and writes "
-	 "it\n"
+	 "Reads PROFILE (of any format that report reads; - is standard input) and writes it\n"
 	 "as gzip'ed profile.proto, with names from the programs and libraries on this host.\n"
 	 "Files whose build ids differ from the profile's are not used. Does not need profd.\n"
 	 "      --lines            also source lines and inlined functions\n"

@@ -201,31 +201,22 @@ static int load_gather(struct gathering *g, struct sources *sources, struct prof
 
 /* --- held ------------------------------------------------------------------------------------- */
 
-static void load_get_totals(const struct profile *p, int64_t ret[PROFILE_TYPES_MAX])
-{
-	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		ret[i] = profile_total(p, i);
-}
-
 /* Scales both so that they can be merged. LOAD_E_* or negative errno. */
 static int load_scale_for_diff(struct profile *p, struct profile *base,
 			       const struct report_inputs *in, struct profile_message *message)
 {
-	int64_t of_p[PROFILE_TYPES_MAX], of_base[PROFILE_TYPES_MAX];
 	double ratios[PROFILE_TYPES_MAX], negated[PROFILE_TYPES_MAX];
 	int r = value_types_share(p, base, message);
 
 	if (r)
 		return r < 0 ? r : LOAD_E_BAD;
 	if (in->normalize) {
-		load_get_totals(p, of_p);
-		load_get_totals(base, of_base);
-		compare_normalize(of_p, of_base, p->n_sample_types, ratios);
-		compare_scale(p, 0, p->n_samples, ratios);
+		compare_normalize(p, base, ratios);
+		compare_scale(p, ratios);
 	}
 	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
 		negated[i] = -1;
-	compare_scale(base, 0, base->n_samples, negated);
+	compare_scale(base, negated);
 	return in->is_diff ? compare_label_base(base) : 0;
 }
 
@@ -458,11 +449,6 @@ struct profile *load_profile(struct load *l)
 bool load_is_legacy(const struct load *l)
 {
 	return l->is_legacy;
-}
-
-bool load_is_held(const struct load *l)
-{
-	return !l->input;
 }
 
 size_t load_n_files(const struct load *l)

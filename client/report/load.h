@@ -48,8 +48,6 @@ DEFINE_CLEANUP(struct load *, load_free)
 struct profile *load_profile(struct load *l);
 /* Whether all inputs were legacy CPU profiles. */
 bool load_is_legacy(const struct load *l);
-/* Whether all samples stay in the profile, from the first load_next() on. */
-bool load_is_held(const struct load *l);
 /* How many files. */
 size_t load_n_files(const struct load *l);
 /*

@@ -87,7 +87,7 @@ static bool report_parse_flag(const char *text, bool *ret)
 	return false;
 }
 
-static bool report_parse_integer(const char *text, int *ret)
+bool report_parse_integer(const char *text, int *ret)
 {
 	char *end;
 	long long value;

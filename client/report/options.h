@@ -114,6 +114,8 @@ int report_option_set(void *object, const struct report_option *option, const ch
 void report_option_print(const struct report_options *o, const struct report_option *option,
 			 FILE *out);
 const char *report_view_name(int view);
+/* The whole of @text, in decimal digits, perhaps with a minus. */
+bool report_parse_integer(const char *text, int *ret);
 
 /*
  * A command line as pprof's users type it: one dash or two, `-name`, `-name=value`, `-name value`

@@ -138,19 +138,6 @@ struct words {
 	const char *focus, *ignore, *pipe;
 };
 
-static bool parse_count(const char *word, int *ret)
-{
-	char *end;
-	long value;
-
-	errno = 0;
-	value = strtol(word, &end, 10);
-	if (end == word || *end || errno || value < INT32_MIN || value > INT32_MAX)
-		return false;
-	*ret = (int)value;
-	return true;
-}
-
 /* All that follows the bar, as it was typed. */
 static int prompt_parse_pipe(struct prompt_settings *s, struct words *w, const char *word,
 			     struct profile_message *message)
@@ -174,7 +161,7 @@ static int prompt_parse_pipe(struct prompt_settings *s, struct words *w, const c
 static int prompt_parse_word(struct prompt_settings *s, struct words *w, const char *word,
 			     struct report_options *o, struct profile_message *message)
 {
-	if (parse_count(word, &o->print.nodecount))
+	if (report_parse_integer(word, &o->print.nodecount))
 		return 0;
 	if (*word == '>') {
 		word = word[1] ? word + 1 : strtok_r(NULL, BLANKS, &w->rest);
@@ -231,7 +218,8 @@ static const struct report_option *prompt_find_view(const char *word, int *ret_c
 	while (length && isdigit((unsigned char)word[length - 1]))
 		length--;
 	option = report_option_find(word, length);
-	if (!option || !report_option_is_view(option) || !parse_count(word + length, ret_count))
+	if (!option || !report_option_is_view(option) ||
+	    !report_parse_integer(word + length, ret_count))
 		return NULL;
 	return option;
 }

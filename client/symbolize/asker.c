@@ -6,6 +6,7 @@
 #include "client/symbolize/asker.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <time.h>
 
@@ -88,7 +89,7 @@ static int asker_probe_worker(struct asker *a)
 }
 
 static int asker_request(struct asker *a, const struct worker_request *request,
-			 struct worker_reply *ret)
+			 struct worker_reply *ret, enum worker_outcome *ret_outcome)
 {
 	int r = asker_probe_worker(a);
 
@@ -99,12 +100,16 @@ static int asker_request(struct asker *a, const struct worker_request *request,
 	}
 	if (r)
 		worker_get_stats(a->worker, &a->stats);
+	else
+		*ret_outcome = ret->outcome;
 	return r;
 }
 
-/* The answer is none that protocol.h describes. */
-static int asker_reject_answer(struct asker *a)
+/* @is_good: the answer is one that protocol.h describes. */
+static int asker_check(struct asker *a, bool is_good)
 {
+	if (is_good)
+		return ASKER_E_OK;
 	worker_reject_answer(a->worker);
 	worker_get_stats(a->worker, &a->stats);
 	return ASKER_E_DIED;
@@ -113,68 +118,54 @@ static int asker_reject_answer(struct asker *a)
 int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
 		  enum worker_outcome *ret_outcome)
 {
-	struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
+	const struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
 	struct worker_reply reply;
-	int r = asker_request(a, &request, &reply);
 
-	if (r)
-		return r;
-	*ret_outcome = reply.outcome;
-	return reply.outcome != WORKER_DONE || answer_image(reply.data, reply.length, ret)
-		       ? ASKER_E_OK
-		       : asker_reject_answer(a);
+	return asker_request(a, &request, &reply, ret_outcome)
+		       ?: asker_check(a, reply.outcome != WORKER_DONE ||
+						 answer_image(reply.data, reply.length, ret));
 }
 
 int asker_names(struct asker *a, struct worker_request *request, const uint64_t *addresses,
 		size_t n, enum worker_outcome *ret_outcome, struct answer_names *ret)
 {
 	struct worker_reply reply;
-	int r;
 
 	request->payload = addresses;
 	request->payload_length = n * sizeof(*addresses);
-	r = asker_request(a, request, &reply);
-	if (r)
-		return r;
-	*ret_outcome = reply.outcome;
-	return reply.outcome != WORKER_DONE ||
-			       answer_names(reply.data, reply.length, addresses, n, ret)
-		       ? ASKER_E_OK
-		       : asker_reject_answer(a);
+	return asker_request(a, request, &reply, ret_outcome)
+		       ?: asker_check(a, reply.outcome != WORKER_DONE ||
+						 answer_names(reply.data, reply.length, addresses,
+							      n, ret));
 }
 
 int asker_code(struct asker *a, struct worker_request *request, const struct worker_range *range,
 	       enum worker_outcome *ret_outcome, struct answer_code *ret)
 {
 	struct worker_reply reply;
-	int r;
 
 	request->payload = range;
 	request->payload_length = sizeof(*range);
-	r = asker_request(a, request, &reply);
-	if (r)
-		return r;
-	*ret_outcome = reply.outcome;
-	return reply.outcome != WORKER_DONE || answer_code(reply.data, reply.length, range, ret)
-		       ? ASKER_E_OK
-		       : asker_reject_answer(a);
+	return asker_request(a, request, &reply, ret_outcome)
+		       ?: asker_check(a, reply.outcome != WORKER_DONE ||
+						 answer_code(reply.data, reply.length, range, ret));
 }
 
 int asker_demangle(struct asker *a, uint32_t flags, const char *names, size_t length, size_t n,
 		   const char **ret)
 {
 	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
+	enum worker_outcome outcome;
 	struct worker_reply reply;
 	int r;
 
 	request.flags = flags;
 	request.payload = names;
 	request.payload_length = length;
-	r = asker_request(a, &request, &reply);
-	if (r)
-		return r;
-	if (reply.outcome == WORKER_DONE && !answer_texts(reply.data, reply.length, n))
-		return asker_reject_answer(a);
-	*ret = reply.outcome == WORKER_DONE ? (const char *)reply.data : NULL;
-	return ASKER_E_OK;
+	r = asker_request(a, &request, &reply, &outcome)
+		    ?: asker_check(a, reply.outcome != WORKER_DONE ||
+					      answer_texts(reply.data, reply.length, n));
+	if (!r)
+		*ret = outcome == WORKER_DONE ? (const char *)reply.data : NULL;
+	return r;
 }

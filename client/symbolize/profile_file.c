@@ -15,49 +15,16 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "common/error.h"
+#include "common/cleanup.h"
 #include "common/helper/memory_file.h"
-#include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
-#include "common/read_end.h"
 
-/* Of a file, and of what one unpacks to. */
-#define BYTES_MAX ((size_t)384 << 20)
 #define TRIES_MAX 8 /* temporary names */
 
 static int profile_file_fail_errno(struct profile_message *message)
 {
 	return profile_refuse(message, PROFILE_FILE_E_FAILED, "%s", strerrordesc_np(errno));
 }
-
-int profile_file_read(const char *path, struct profile **ret, struct profile_message *message)
-{
-	cleanup(closep) int fd = strcmp(path, "-") == 0
-					 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	int r;
-
-	if (fd < 0)
-		return profile_refuse(message,
-				      errno == EACCES ? PROFILE_FILE_E_DENIED
-						      : PROFILE_FILE_E_FAILED,
-				      "%s", strerrordesc_np(errno));
-	r = read_end(fd, BYTES_MAX, &data, &length);
-	if (r == -EFBIG)
-		return profile_refuse(message, PROFILE_FILE_E_FAILED, "larger than %zu MiB",
-				      BYTES_MAX >> 20);
-	errno = -r;
-	if (r)
-		return r == -ENOMEM ? r : profile_file_fail_errno(message);
-	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
-	r = length && !data[0] ? cpuprofile_read(data, length, ret, message)
-			       : pprof_read(data, length, BYTES_MAX, ret, message);
-	return r > 0 ? PROFILE_FILE_E_FAILED : r;
-}
-
-/* --- saving ----------------------------------------------------------------------------------- */
 
 static int directory_length(const char *path)
 {

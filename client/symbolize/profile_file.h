@@ -2,27 +2,17 @@
 #ifndef PROFD_SYMBOLIZE_PROFILE_FILE_H
 #define PROFD_SYMBOLIZE_PROFILE_FILE_H
 
-/*
- * Profiles in files of the user's: read whatever format they have, written whole or not at all.
- */
+/* Files of the user's, written whole or not at all. */
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "common/profile/pprof.h" /* struct profile_message */
-#include "common/profile/profile.h"
 
 enum {
 	PROFILE_FILE_E_OK,
 	PROFILE_FILE_E_FAILED, /* the message says why */
-	PROFILE_FILE_E_DENIED, /* of reading: it may not be read, as the message says */
 };
-
-/*
- * profile.proto, gzip'ed or not, or a legacy CPU profile, as its first bytes tell; "-" is standard
- * input. Refuses what is larger than some hundred MiB. Returns PROFILE_FILE_E_* or negative errno.
- */
-int profile_file_read(const char *path, struct profile **ret, struct profile_message *message);
 
 /*
  * Writes @data to @path: under a temporary name beside it, then renamed, with the mode that the

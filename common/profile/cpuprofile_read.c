@@ -12,13 +12,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/maps.h"
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
@@ -164,45 +165,21 @@ static int expand_build(struct cpuprofile_reader *r, struct cpuprofile_read_text
 	return 0;
 }
 
-/*
- * What comes before the path of a line "start-limit perms offset device inode [path]", of an
- * executable mapping; NULL: it is another line.
- */
-static const char *cpuprofile_parse_map(const char *line, struct profile_mapping *ret)
-{
-	char start[17], limit[17], perms[17], offset[17], device[33];
-	int n = 0;
-
-	if (sscanf(line,
-		   "%16[0-9a-fA-F]-%16[0-9a-fA-F]%*[ \t]%16[^ \t]%*[ \t]%16[0-9a-fA-F]%*[ \t]"
-		   "%32[^ \t]%*[ \t]%*[^ \t]%n",
-		   start, limit, perms, offset, device, &n) != 5)
-		return NULL;
-	ret->start = strtoull(start, NULL, 16);
-	ret->limit = strtoull(limit, NULL, 16);
-	ret->offset = strtoull(offset, NULL, 16);
-	if (ret->start >= ret->limit || strlen(perms) < 4 || !strchr(perms, 'x') ||
-	    !strchr(device, ':'))
-		return NULL;
-	return n ? line + n : "";
-}
-
+/* Lines of mappings that can be executed; others are passed over. */
 static int read_map_line(struct cpuprofile_reader *r, struct cpuprofile_read_text line,
 			 const struct cpuprofile_read_text *build)
 {
-	cleanup(freep) char *copy = strndup(line.at, (size_t)(line.end - line.at));
-	struct profile_mapping m = {0};
 	struct cpuprofile_read_text path;
-	const char *rest;
+	struct profile_mapping m = {0};
+	struct maps_line map;
 	uint32_t index;
 
-	if (!copy)
-		return error_origin(-ENOMEM);
-	rest = cpuprofile_parse_map(copy, &m);
-	if (!rest)
+	if (!maps_parse(line.at, line.end, &map) || !(map.prot & PROT_EXEC))
 		return 0;
-	path.end = rest + strlen(rest);
-	path.at = cpuprofile_skip_blanks(rest, path.end);
+	m.start = map.start;
+	m.limit = map.end;
+	m.offset = map.offset;
+	path = (struct cpuprofile_read_text){map.path, map.path + map.path_length};
 	return expand_build(r, &path, build) ?:
 	       profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path) ?:
 	       profile_add_mapping(r->p, &m, &index);

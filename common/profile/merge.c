@@ -2,8 +2,8 @@
 /*
  * A source is begun: its types agree with those that are there (value_types.h), and its windows are
  * listed, of which some are selected. Its samples follow, whose things are translated as they come
- * (translate.h), with their labels sorted. At its end windows and metadata are added up; what a
- * merge says of itself is written when it is finished.
+ * (struct translation), with their labels sorted. At its end windows and metadata are added up;
+ * what a merge says of itself is written when it is finished.
  */
 #include "common/profile/merge.h"
 
@@ -15,12 +15,189 @@
 #include "common/clamped.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/order.h"
 #include "common/partition_point.h"
-#include "common/profile/translate.h"
+#include "common/profile/profile_table.h"
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
 #include "common/text_print.h"
+
+#define SIZE_ROUND UINT64_C(0x1000) /* pprof's: mapped sizes differ in the last page */
+
+/* --- translating ------------------------------------------------------------------------------ */
+
+/*
+ * Things of one profile as things of another, which several are added to: each is translated when
+ * the first one asks, so that only what samples refer to is taken over. Mappings of one build id
+ * (without one: of one path), equal in offset and size but for what pages round, are one mapping,
+ * and addresses move with it, as in pprof. What mappings are equal by is not what struct profile
+ * compares: they have a table of their own, which outlives a source.
+ */
+struct translation {
+	struct profile *to; /* borrowed, both */
+	const struct profile *from;
+	uint32_t *strings, *mappings, *functions, *locations; /* by index in @from; PROFILE_NONE */
+	struct profile_hash_key hash_key;
+	struct profile_table known; /* mappings of @to, by what they are equal by */
+	struct profile_line *lines;
+	size_t max_lines;
+};
+
+/* What mappings are equal by: size in pages, offset, build id or else path. */
+struct mapping_key {
+	uint64_t words[3];
+};
+
+static int translation_new_map(uint32_t **ret, size_t n)
+{
+	*ret = malloc((n + 1) * sizeof(**ret));
+	if (!*ret)
+		return error_origin(-ENOMEM);
+	memset(*ret, 0xff, (n + 1) * sizeof(**ret)); /* PROFILE_NONE */
+	return 0;
+}
+
+/* From now on of @from, until translation_end(); @to is always the same. 0 or negative errno. */
+static int translation_begin(struct translation *t, struct profile *to, const struct profile *from)
+{
+	int r = translation_new_map(&t->strings, profile_n_strings(from)) ?:
+		translation_new_map(&t->mappings, from->n_mappings) ?:
+		translation_new_map(&t->functions, from->n_functions) ?:
+		translation_new_map(&t->locations, from->n_locations);
+
+	if (!t->to)
+		profile_hash_key_init(&t->hash_key);
+	t->to = to;
+	t->from = from;
+	return r;
+}
+
+static void translation_end(struct translation *t)
+{
+	free(t->strings);
+	free(t->mappings);
+	free(t->functions);
+	free(t->locations);
+	t->strings = t->mappings = t->functions = t->locations = NULL;
+}
+
+static void translation_deinit(struct translation *t)
+{
+	translation_end(t);
+	profile_table_deinit(&t->known);
+	free(t->lines);
+}
+
+/* From an index in @from to that in @to, where it is added if need be. 0 or negative errno. */
+static int translate_string(struct translation *t, uint32_t string, uint32_t *ret)
+{
+	uint32_t *to = &t->strings[string];
+	int r = *to == PROFILE_NONE ? profile_add_text(t->to, profile_string(t->from, string), to)
+				    : 0;
+
+	if (!r)
+		*ret = *to;
+	return r;
+}
+
+static struct mapping_key translate_mapping_key(const struct profile_mapping *m)
+{
+	const uint64_t size = m->limit - m->start;
+
+	return (struct mapping_key){{size / SIZE_ROUND + (size % SIZE_ROUND != 0), m->offset,
+				     m->build_id ? m->build_id : m->path}};
+}
+
+static int translate_same_mapping(const void *owner, uint32_t index, const void *key)
+{
+	const struct profile *p = owner;
+	const struct mapping_key other = translate_mapping_key(&p->mappings[index]);
+
+	return !memcmp(&other, key, sizeof(other));
+}
+
+static int translate_mapping(struct translation *t, uint32_t mapping, uint32_t *ret)
+{
+	struct profile_mapping copy = t->from->mappings[mapping];
+	uint32_t *to = &t->mappings[mapping], hash;
+	struct mapping_key key;
+	int r = 0;
+
+	if (*to != PROFILE_NONE) {
+		*ret = *to;
+		return 0;
+	}
+	r = translate_string(t, copy.path, &copy.path) ?:
+	    translate_string(t, copy.build_id, &copy.build_id) ?:
+	    profile_table_reserve(&t->known);
+	if (r)
+		return r;
+	key = translate_mapping_key(&copy);
+	hash = profile_hash(&t->hash_key, &key, sizeof(key));
+	*to = profile_table_find(&t->known, hash, translate_same_mapping, t->to, &key);
+	if (*to == PROFILE_NONE) {
+		r = profile_add_mapping(t->to, &copy, to);
+		if (r)
+			return r;
+		profile_table_insert(&t->known, hash, *to);
+	}
+	*ret = *to;
+	return 0;
+}
+
+static int translate_function(struct translation *t, uint32_t function, uint32_t *ret)
+{
+	struct profile_function copy = t->from->functions[function];
+	uint32_t *to = &t->functions[function];
+	int r = 0;
+
+	if (*to == PROFILE_NONE) {
+		r = translate_string(t, copy.name, &copy.name) ?:
+		    translate_string(t, copy.system_name, &copy.system_name) ?:
+		    translate_string(t, copy.filename, &copy.filename) ?:
+		    profile_add_function(t->to, &copy, to);
+	}
+	if (!r)
+		*ret = *to;
+	return r;
+}
+
+static int translate_location(struct translation *t, uint32_t location, uint32_t *ret)
+{
+	const struct profile_location *l = &t->from->locations[location];
+	uint32_t *to = &t->locations[location], mapping = PROFILE_NONE;
+	uint64_t address = l->address;
+	int r = 0;
+
+	if (*to != PROFILE_NONE) {
+		*ret = *to;
+		return 0;
+	}
+	if (l->mapping != PROFILE_NONE) {
+		r = translate_mapping(t, l->mapping, &mapping);
+		if (r)
+			return r;
+		/* Address 0 is no address: the profile was stripped of them. */
+		if (address)
+			address += t->to->mappings[mapping].start -
+				   t->from->mappings[l->mapping].start;
+	}
+	r = room_make(&t->lines, &t->max_lines, l->n_lines, sizeof(*t->lines));
+	for (uint32_t i = 0; i < l->n_lines && !r; i++) {
+		t->lines[i] = t->from->lines[l->first_line + i];
+		r = translate_function(t, t->lines[i].function, &t->lines[i].function);
+	}
+	if (!r)
+		r = profile_add_location(t->to, mapping, address, t->lines, l->n_lines, to);
+	if (r)
+		return r;
+	t->to->locations[*to].is_folded |= l->is_folded;
+	*ret = *to;
+	return 0;
+}
+
+/* --- the merge -------------------------------------------------------------------------------- */
 
 struct merge {
 	struct profile *p;
@@ -199,41 +376,35 @@ static bool labels_are_sorted(const struct profile_label *labels, uint32_t n)
 	return true;
 }
 
-/* Each two runs of @width labels become one. */
-static void merge_runs(const struct profile_label *from, struct profile_label *to, size_t width,
-		       size_t n)
+/* By key; of one key as they are in @labels. */
+static int compare_labels(const void *a, const void *b, void *labels)
 {
-	for (size_t left = 0; left < n; left += 2 * width) {
-		size_t middle = left + width < n ? left + width : n;
-		size_t end = middle + width < n ? middle + width : n;
-		size_t a = left, b = middle;
+	const struct profile_label *all = labels;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-		for (size_t i = left; i < end; i++) {
-			bool is_a = a < middle && (b == end || from[a].key <= from[b].key);
-
-			to[i] = from[is_a ? a++ : b++];
-		}
-	}
+	return order_of(all[x].key, all[y].key) ?: order_of(x, y);
 }
 
 /*
- * By key, so that the order in a file makes no difference. Equal keys keep theirs. There is
- * as much room again behind the @n labels. A stranger's samples may have 10^5 of them.
+ * So that the order in a file makes no difference. There is as much room again behind the @n
+ * labels. A stranger's samples may have 10^5 of them.
  */
-static void sort_labels(struct profile_label *labels, uint32_t n)
+static int sort_labels(struct profile_label *labels, uint32_t n)
 {
-	struct profile_label *from = labels, *to = labels + n, *swap;
+	cleanup(freep) uint32_t *order = NULL;
 
 	if (labels_are_sorted(labels, n))
-		return;
-	for (size_t width = 1; width < n; width *= 2) {
-		merge_runs(from, to, width, n);
-		swap = from;
-		from = to;
-		to = swap;
-	}
-	if (from != labels)
-		memcpy(labels, from, n * sizeof(*labels));
+		return 0;
+	order = calloc(n, sizeof(*order));
+	if (!order)
+		return error_origin(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), compare_labels, labels);
+	for (uint32_t i = 0; i < n; i++)
+		labels[n + i] = labels[order[i]];
+	memcpy(labels, labels + n, n * sizeof(*labels));
+	return 0;
 }
 
 static int merge_copy_labels(struct merge *m, const struct profile_sample *s, uint32_t *ret_n)
@@ -263,9 +434,8 @@ static int merge_copy_labels(struct merge *m, const struct profile_sample *s, ui
 		m->labels[n++] = (struct profile_label){.key = m->window_key,
 							.num_unit = m->window_unit,
 							.num = m->label_now};
-	sort_labels(m->labels, n);
 	*ret_n = n;
-	return 0;
+	return sort_labels(m->labels, n);
 }
 
 static bool merge_wants_sample(const struct merge *m, const struct profile_sample *s)

@@ -235,9 +235,13 @@ static int read_function(struct pprof_reading *r, const struct wire_field *f)
 	return e ? pprof_added(r, e) : pprof_add_id(r, &r->functions, m[0], index, "function");
 }
 
-/* A repeated number, packed or not; @what: of which thing. */
-static int pprof_read_list(struct pprof_reading *r, const struct wire_field *f, const char *what,
-			   uint64_t which, int (*add)(struct pprof_reading *r, uint64_t number))
+/*
+ * A repeated number, packed or not; @what: of which thing. In line, so that nothing is called for
+ * each of millions of numbers.
+ */
+static inline __attribute__((always_inline)) int
+pprof_read_list(struct pprof_reading *r, const struct wire_field *f, const char *what,
+		uint64_t which, int (*add)(struct pprof_reading *r, uint64_t number))
 {
 	struct wire w = f->bytes;
 	uint64_t number;

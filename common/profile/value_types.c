@@ -161,7 +161,7 @@ int value_types_agree(struct profile *p, const struct profile *from, const uint3
 		if (r)
 			return r;
 	}
-	compare_scale(p, 0, p->n_samples, own);
+	compare_scale(p, own);
 	p->period = compare_scaled(p->period, own[n]);
 	return VALUE_TYPES_E_OK;
 }
@@ -185,7 +185,7 @@ int value_types_share(struct profile *a, struct profile *b, struct profile_messa
 			i < n ? &b->sample_types[i].unit : &b->period_type.unit);
 	if (r)
 		return r;
-	compare_scale(b, 0, b->n_samples, ratios);
+	compare_scale(b, ratios);
 	b->period = compare_scaled(b->period, ratios[n]);
 	return VALUE_TYPES_E_OK;
 }
@@ -209,21 +209,23 @@ int64_t compare_scaled(int64_t value, double ratio)
 	return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-void compare_scale(struct profile *p, size_t first, size_t n, const double *ratios)
+void compare_scale(struct profile *p, const double *ratios)
 {
 	uint32_t n_types = p->n_sample_types;
-	size_t end = n < p->n_samples - first ? first + n : p->n_samples;
 
 	for (uint32_t type = 0; type < n_types; type++)
-		for (size_t i = first; i < end && ratios[type] != 1; i++)
+		for (size_t i = 0; i < p->n_samples && ratios[type] != 1; i++)
 			p->sample_values[i * n_types + type] =
 				compare_scaled(p->sample_values[i * n_types + type], ratios[type]);
 }
 
-void compare_normalize(const int64_t *source, const int64_t *base, uint32_t n, double *ret)
+void compare_normalize(const struct profile *source, const struct profile *base, double *ret)
 {
-	for (uint32_t i = 0; i < n; i++)
-		ret[i] = source[i] ? (double)base[i] / (double)source[i] : 0;
+	for (uint32_t i = 0; i < source->n_sample_types; i++) {
+		int64_t total = profile_total(source, i);
+
+		ret[i] = total ? (double)profile_total(base, i) / (double)total : 0;
+	}
 }
 
 /* --- the base's label ------------------------------------------------------------------------- */

@@ -75,16 +75,10 @@ int value_types_share(struct profile *a, struct profile *b, struct profile_messa
 
 /* Rounded, and clamped to int64_t's range. */
 int64_t compare_scaled(int64_t value, double ratio);
-/*
- * Multiplies the values of the samples from the @first on, at most @n of them, by @ratios, one per
- * sample type.
- */
-void compare_scale(struct profile *p, size_t first, size_t n, const double *ratios);
-/*
- * Ratios that give a source of these totals (profile_total(), one per sample type) the totals of
- * the base; 0 where the source has nothing.
- */
-void compare_normalize(const int64_t *source, const int64_t *base, uint32_t n, double *ret);
+/* Multiplies the values of the samples by @ratios, one per sample type. */
+void compare_scale(struct profile *p, const double *ratios);
+/* Ratios that give @source the totals of @base, of the same types; 0 where it has nothing. */
+void compare_normalize(const struct profile *source, const struct profile *base, double *ret);
 /*
  * Gives each sample of @p the label pprof::base, `true`, instead of any that it has of that key.
  * Samples that become equal become one, those of 0 go. 0 or negative errno, after which samples are

@@ -243,15 +243,6 @@ bool names_parse_window(const char *name, struct names_window *ret)
 	return true;
 }
 
-uint32_t names_seconds(uint64_t duration_ns)
-{
-	uint64_t seconds = duration_ns / 1000000000u + (duration_ns % 1000000000u >= 500000000u);
-
-	if (seconds > UINT32_MAX)
-		return UINT32_MAX;
-	return seconds ? (uint32_t)seconds : 1;
-}
-
 void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE])
 {
 	struct tm tm = names_utc_time(begin_s);

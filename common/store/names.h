@@ -54,8 +54,6 @@ bool names_parse_day(const char *name);
 /* The file's name without directory; false if it does not fit. */
 bool names_window(const struct names_window *window, char *ret, size_t size);
 bool names_parse_window(const char *name, struct names_window *ret);
-/* Whole seconds for a name: rounded, at least 1. */
-uint32_t names_seconds(uint64_t duration_ns);
 
 void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE]);
 bool names_parse_epoch(const char *name, uint64_t *ret_begin_s);

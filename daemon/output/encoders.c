@@ -51,7 +51,7 @@ int encoders_add_window(struct writing *g, const char *dir, enum contents_format
 	char name[NAMES_ESCAPED_MAX], tail[128];
 	const struct names_window window = {
 		.start_s = snapshot_start_s(g->snapshot),
-		.seconds = names_seconds(g->snapshot->duration_ns),
+		.seconds = (uint32_t)profile_window_seconds(g->snapshot->duration_ns),
 		.tail = tail,
 	};
 	const struct batch_file file = {

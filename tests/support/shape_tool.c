@@ -80,17 +80,10 @@ static struct profile *read_profile(const char *path)
 	return p;
 }
 
-static void totals(const struct profile *p, int64_t *ret)
-{
-	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		ret[i] = profile_total(p, i);
-}
-
 /* The profiles of @source and @base as one, the way that compare.h says; one alone stays so. */
 static struct profile *join(const struct settings *o, struct profile *source, struct profile *base)
 {
 	double ratios[PROFILE_TYPES_MAX], base_ratios[PROFILE_TYPES_MAX];
-	int64_t source_totals[PROFILE_TYPES_MAX], base_totals[PROFILE_TYPES_MAX];
 	struct profile_message message = {""};
 	struct profile *p;
 	struct merge *m;
@@ -100,16 +93,14 @@ static struct profile *join(const struct settings *o, struct profile *source, st
 	if (value_types_share(source, base, &message))
 		fail("types", message.text);
 	check(merge_new(&m, MERGE_WINDOWS_KEPT), "merge");
-	totals(source, source_totals);
-	totals(base, base_totals);
 	for (uint32_t i = 0; i < base->n_sample_types; i++)
 		base_ratios[i] = -1;
-	compare_normalize(source_totals, base_totals, source->n_sample_types, ratios);
+	compare_normalize(source, base, ratios);
 	if (o->normalize)
-		compare_scale(source, 0, SIZE_MAX, ratios);
+		compare_scale(source, ratios);
 	if (o->diff_base)
 		check(compare_label_base(base), "label");
-	compare_scale(base, 0, SIZE_MAX, base_ratios);
+	compare_scale(base, base_ratios);
 	if (merge_add(m, source, NULL, NULL, &message) || merge_add(m, base, NULL, NULL, &message))
 		fail("merge", message.text);
 	check(merge_finish(m), "merge");

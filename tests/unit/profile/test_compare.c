@@ -52,26 +52,31 @@ static void test_scale(void **state)
 	sample(p, "a", 3, 100, NULL, 0);
 	sample(p, "b", INT64_MAX, INT64_MIN, NULL, 0);
 	sample(p, "c", 1, 1, NULL, 0);
-	compare_scale(p, 0, 2, (const double[]){.5, -1});
+	compare_scale(p, (const double[]){.5, -1});
 	check_values(p, 0, 2, -100); /* 1.5 is rounded away from zero */
 	check_values(p, 1, INT64_C(1) << 62, INT64_MAX);
-	check_values(p, 2, 1, 1);
-	compare_scale(p, 1, SIZE_MAX, (const double[]){-8, 0});
-	check_values(p, 0, 2, -100);
-	check_values(p, 1, INT64_MIN, 0);
-	check_values(p, 2, -8, 0);
-	compare_scale(p, 0, 1, (const double[]){1, 1e300});
-	check_values(p, 0, 2, INT64_MIN);
+	check_values(p, 2, 1, -1);
+	compare_scale(p, (const double[]){-8, 1e300});
+	check_values(p, 0, -16, INT64_MIN);
+	check_values(p, 1, INT64_MIN, INT64_MAX);
+	check_values(p, 2, -8, INT64_MIN);
+	compare_scale(p, (const double[]){1, 0});
+	check_values(p, 0, -16, 0);
 }
 
 static void test_normalize(void **state)
 {
-	const int64_t source[] = {10, 0, -4}, base[] = {5, 7, 8};
-	double ratios[3];
+	cleanup(profile_freep) struct profile *source = begin("ns"), *base = begin("ns"),
+					      *nothing = begin("ns");
+	double ratios[2];
 
 	(void)state;
-	compare_normalize(source, base, 3, ratios);
-	assert_true(ratios[0] == .5 && ratios[1] == 0 && ratios[2] == -2);
+	sample(source, "a", 10, -4, NULL, 0);
+	sample(base, "a", 5, 8, NULL, 0);
+	compare_normalize(source, base, ratios);
+	assert_true(ratios[0] == .5 && ratios[1] == -2);
+	compare_normalize(nothing, base, ratios);
+	assert_true(ratios[0] == 0 && ratios[1] == 0);
 }
 
 /* Both get the finer one, whichever has it. */
@@ -191,7 +196,7 @@ static void test_difference(void **state)
 		sample(base, "c", 4, 40, NULL, 0);
 		if (labelled)
 			assert_int_equal(compare_label_base(base), 0);
-		compare_scale(base, 0, SIZE_MAX, (const double[]){-1, -1});
+		compare_scale(base, (const double[]){-1, -1});
 		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
 		assert_int_equal(merge_add(m, source, NULL, NULL, &message), 0);
 		assert_int_equal(merge_add(m, base, NULL, NULL, &message), 0);

@@ -102,9 +102,20 @@ static void test_window_lines(void **state)
 	assert_string_equal(w.all[1].ledger, "b=2");
 }
 
+static void test_seconds_of_a_window(void **state)
+{
+	const uint64_t second = UINT64_C(1000000000);
+
+	(void)state;
+	assert_int_equal(profile_window_seconds(60 * second), 60);
+	assert_int_equal(profile_window_seconds(60 * second - 1), 60);
+	assert_int_equal(profile_window_seconds(0), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_seconds_of_a_window),
 		cmocka_unit_test_setup_teardown(test_hours_can_be_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_window_counts_once, setup, teardown),
 		cmocka_unit_test(test_window_lines),

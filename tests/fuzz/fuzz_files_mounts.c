@@ -10,16 +10,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *path = (const char *)data, *text = memchr(data, '\0', size), *point;
-	cleanup(mount_list_freep) struct mount_list *m = NULL;
+	const char *path = (const char *)data, *text = memchr(data, '\0', size);
+	size_t length, n;
 	bool is_slow;
 
-	if (!text || mount_list_new(&m, text + 1, size - (size_t)(text + 1 - path)))
+	if (!text++)
 		return 0;
-	point = mount_list_find(m, path, &is_slow);
-	if (strcmp(point, "/") != 0 && strncmp(point, path, strlen(point)) != 0)
+	length = size - (size_t)(text - path);
+	n = files_mount_of(text, length, path, &is_slow);
+	if (n > strlen(path) || (n && path[n] && path[n] != '/'))
 		abort();
-	if (is_slow && !mount_list_has_slow(m))
+	if (is_slow && !files_has_slow_mount(text, length))
 		abort();
 	return 0;
 }
