@@ -37,14 +37,18 @@
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
 
+static uint64_t bpf_sampler_cause_bytes(const struct bpf_sampler *sampler)
+{
+	return sampler->cause->bytes ? sampler->cause->bytes(sampler) : 0;
+}
+
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 {
 	uint64_t sum = process_events_bytes(s->events);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].ring_bytes +
-			       s->samplers[i].cause->bytes(&s->samplers[i]);
+			sum += s->samplers[i].ring_bytes + bpf_sampler_cause_bytes(&s->samplers[i]);
 	return sum;
 }
 
@@ -106,7 +110,8 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 			return s->error;
 		if (r < 0 && r != -EAGAIN)
 			return error_origin(r);
-		s->samplers[i].cause->drain(&s->samplers[i]);
+		if (s->samplers[i].cause->drain)
+			s->samplers[i].cause->drain(&s->samplers[i]);
 	}
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
@@ -128,10 +133,12 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 	struct source_stats stats = {0};
 	__u32 key = sampler->index;
 
-	sampler->cause->read(sampler);
+	if (sampler->cause->read)
+		sampler->cause->read(sampler);
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
 		return error_origin(-errno);
-	sampler->cause->judge(sampler, exact, &stats);
+	if (sampler->cause->judge)
+		sampler->cause->judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
@@ -208,11 +215,8 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	};
 }
 
-static const struct bpf_cause *bpf_cause_of(const struct event *event)
-{
-	(void)event; /* each of today's is a perf event */
-	return &bpf_ticks;
-}
+#define BPF_CAUSE_ROW(name, of_bpf) [name] = &(of_bpf),
+const struct bpf_cause *const bpf_causes[] = {SAMPLE_CAUSES(BPF_CAUSE_ROW)};
 
 static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
@@ -226,7 +230,7 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	if (r < 0)
 		return r;
 	*sampler = (struct bpf_sampler){
-		.owner = s, .index = index, .cause = bpf_cause_of(&spec->event), .ring_fd = -1};
+		.owner = s, .index = index, .cause = bpf_causes[spec->event.cause], .ring_fd = -1};
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes)
 		return source_refuse(message, SOURCE_E_FULL,
@@ -283,7 +287,8 @@ static int bpf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
 		struct bpf_sampler *sampler = &s->samplers[i];
 
-		if (!source->samplers[i].used || !sampler->cause->differs(sampler, &cpus))
+		if (!source->samplers[i].used || !sampler->cause->differs ||
+		    !sampler->cause->differs(sampler, &cpus))
 			continue;
 		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
@@ -335,7 +340,7 @@ static uint64_t bpf_memory_bytes(struct source *source)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].cause->bytes(&s->samplers[i]);
+			sum += bpf_sampler_cause_bytes(&s->samplers[i]);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
@@ -368,6 +373,7 @@ static void bpf_free(struct source *source)
 
 static const struct source_ops bpf_ops = {
 	.name = "bpf",
+	.has_all_causes = true,
 	.free = bpf_free,
 	.drain = bpf_drain,
 	.add_sampler = bpf_add_sampler,

@@ -85,6 +85,15 @@ static void configure_skeleton(struct profile_bpf *skeleton, const struct source
 	bpf_unwind_size(skeleton, options->unwind_bytes);
 }
 
+/* Programs of causes are attached when a sampler begins. */
+static bool is_of_cause(const struct bpf_program *program)
+{
+	for (size_t i = 0; i < N_CAUSES; i++)
+		if (!strcmp(bpf_program__name(program), bpf_causes[i]->program))
+			return true;
+	return false;
+}
+
 static int load_skeleton(struct profile_bpf **ret, const struct source_options *options,
 			 unsigned n_cpus, bool with_tracepoints)
 {
@@ -101,6 +110,7 @@ static int load_skeleton(struct profile_bpf **ret, const struct source_options *
 	{
 		if (program != skeleton->progs.profile_tick)
 			bpf_program__set_autoload(program, with_tracepoints);
+		bpf_program__set_autoattach(program, !is_of_cause(program));
 	}
 	verifier_attach_logs(says, skeleton);
 	began = clock_ns(CLOCK_MONOTONIC) / 1000;
