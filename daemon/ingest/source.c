@@ -63,6 +63,10 @@ int source_drain(struct source *source, unsigned budget)
 int source_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 		       struct source_message *message)
 {
+	if (spec->event.cause != CAUSE_PERF_EVENT && !source->ops->has_all_causes)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "the %s source cannot sample %s: it needs BPF",
+				     source->ops->name, spec->event.name);
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
 		unsigned index = (source->next_index + i) % SAMPLERS_MAX;
 		struct source_sampler *sampler = &source->samplers[index];

@@ -41,10 +41,20 @@ struct source_message {
 __attribute__((format(printf, 3, 4))) int source_refuse(struct source_message *message, int outcome,
 							const char *format, ...);
 
-/* What to sample. @event is one of INTERFACE.md's names, resolved by event.c. */
+/*
+ * What calls for a sample: the name in enum sample_cause, and the BPF source's (source_bpf.c),
+ * which alone has any but the first.
+ */
+#define SAMPLE_CAUSES(X) X(CAUSE_PERF_EVENT, bpf_ticks)
+
+#define SAMPLE_CAUSE(name, of_bpf) name,
+enum sample_cause { SAMPLE_CAUSES(SAMPLE_CAUSE) N_CAUSES };
+
+/* What to sample; event.c knows their names. */
 struct event {
 	char name[32]; /* canonical: "cpu-clock", "cycles", "r01c2" ... */
-	uint32_t type; /* perf_event_attr.type */
+	enum sample_cause cause;
+	uint32_t type; /* perf_event_attr.type, of a perf event */
 	uint64_t config;
 	bool is_clock;                     /* a sample's weight is nanoseconds */
 	bool exclude_user, exclude_kernel; /* :k and :u */
@@ -108,6 +118,7 @@ struct source;
 /* What an implementation does; what it leaves out is nothing to do, or nothing there. */
 struct source_ops {
 	const char *name;
+	bool has_all_causes; /* else it has perf events only */
 	/* Frees the source, whose fd is closed already; takes half-built ones. */
 	void (*free)(struct source *source);
 	int (*drain)(struct source *source, unsigned budget);

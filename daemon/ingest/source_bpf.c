@@ -38,14 +38,21 @@
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
 
+#define BPF_CAUSE_ROW(name, of_bpf) [name] = &(of_bpf),
+static const struct bpf_cause *const bpf_causes[] = {SAMPLE_CAUSES(BPF_CAUSE_ROW)};
+
+static uint64_t bpf_sampler_cause_bytes(const struct bpf_sampler *sampler)
+{
+	return sampler->cause->bytes ? sampler->cause->bytes(sampler) : 0;
+}
+
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 {
 	uint64_t sum = process_events_bytes(s->events);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].ring_bytes +
-			       s->samplers[i].cause->bytes(&s->samplers[i]);
+			sum += s->samplers[i].ring_bytes + bpf_sampler_cause_bytes(&s->samplers[i]);
 	return sum;
 }
 
@@ -107,7 +114,8 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 			return s->error;
 		if (r < 0 && r != -EAGAIN)
 			return error_origin(r);
-		s->samplers[i].cause->drain(&s->samplers[i]);
+		if (s->samplers[i].cause->drain)
+			s->samplers[i].cause->drain(&s->samplers[i]);
 	}
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
@@ -129,10 +137,12 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 	struct source_stats stats = {0};
 	__u32 key = sampler->index;
 
-	sampler->cause->read(sampler);
+	if (sampler->cause->read)
+		sampler->cause->read(sampler);
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
 		return error_origin(-errno);
-	sampler->cause->judge(sampler, exact, &stats);
+	if (sampler->cause->judge)
+		sampler->cause->judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
@@ -209,12 +219,6 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	};
 }
 
-static const struct bpf_cause *bpf_cause_of(const struct event *event)
-{
-	(void)event; /* each of today's is a perf event */
-	return &bpf_ticks;
-}
-
 static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
@@ -227,7 +231,7 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	if (r < 0)
 		return r;
 	*sampler = (struct bpf_sampler){
-		.owner = s, .index = index, .cause = bpf_cause_of(&spec->event), .ring_fd = -1};
+		.owner = s, .index = index, .cause = bpf_causes[spec->event.cause], .ring_fd = -1};
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes)
 		return source_refuse(message, SOURCE_E_FULL,
@@ -284,7 +288,8 @@ static int bpf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
 		struct bpf_sampler *sampler = &s->samplers[i];
 
-		if (!source->samplers[i].used || !sampler->cause->differs(sampler, &cpus))
+		if (!source->samplers[i].used || !sampler->cause->differs ||
+		    !sampler->cause->differs(sampler, &cpus))
 			continue;
 		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
@@ -336,7 +341,7 @@ static uint64_t bpf_memory_bytes(struct source *source)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].cause->bytes(&s->samplers[i]);
+			sum += bpf_sampler_cause_bytes(&s->samplers[i]);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
@@ -369,6 +374,7 @@ static void bpf_free(struct source *source)
 
 static const struct source_ops bpf_ops = {
 	.name = "bpf",
+	.has_all_causes = true,
 	.free = bpf_free,
 	.drain = bpf_drain,
 	.add_sampler = bpf_add_sampler,
@@ -413,6 +419,15 @@ static void configure_skeleton(const struct bpf_source *s, struct profile_bpf *s
 	bpf_unwind_size(skeleton, options->unwind_bytes);
 }
 
+/* Programs of causes are attached when a sampler begins. */
+static bool is_of_cause(const struct bpf_program *program)
+{
+	for (size_t i = 0; i < N_CAUSES; i++)
+		if (!strcmp(bpf_program__name(program), bpf_causes[i]->program))
+			return true;
+	return false;
+}
+
 static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
@@ -427,6 +442,7 @@ static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
 	{
 		if (program != skeleton->progs.profile_tick)
 			bpf_program__set_autoload(program, with_tracepoints);
+		bpf_program__set_autoattach(program, !is_of_cause(program));
 	}
 	r = profile_bpf__load(skeleton);
 	/* The tracepoints. Whatever the reason, it does without them. */

@@ -21,14 +21,18 @@ struct bpf_sampler;
 
 /*
  * What makes the kernel call a program of bpf/profile.bpf.c for a sampler: one row each, which
- * bpf_cause_of() chooses by the event. Those that return int return 0 or negative errno.
+ * SAMPLE_CAUSES (source.h) names. Those that return int return 0 or negative errno.
  */
 struct bpf_cause {
+	const char *program; /* its name; start() attaches it */
 	/* Begins, on the CPUs of @cpus. An error is what event_explain() explains. */
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
 	/* When it returns, the last call has come. */
 	void (*stop)(struct bpf_sampler *sampler);
-	/* Whether follow() would do anything; it comes right after update(). */
+	/* Takes one that was not started. */
+	void (*close)(struct bpf_sampler *sampler);
+	/* The rest may be NULL. Whether follow() would do anything; it comes right after update().
+	 */
 	bool (*differs)(const struct bpf_sampler *sampler, const struct cpus *cpus);
 	int (*follow)(struct bpf_sampler *sampler, const struct cpus *cpus);
 	void (*drain)(struct bpf_sampler *sampler);
@@ -37,17 +41,17 @@ struct bpf_cause {
 	/* After that: fills in what calls were due and did not come. @exact: it was stopped. */
 	void (*judge)(struct bpf_sampler *sampler, bool exact, struct source_stats *stats);
 	uint64_t (*bytes)(const struct bpf_sampler *sampler);
-	/* Takes one that was not started. */
-	void (*close)(struct bpf_sampler *sampler);
 };
 
-extern const struct bpf_cause bpf_ticks; /* source_bpf_ticks.c: perf events */
+#define BPF_CAUSE(name, of_bpf) extern const struct bpf_cause of_bpf;
+SAMPLE_CAUSES(BPF_CAUSE)
 
 struct bpf_sampler {
 	struct bpf_source *owner;
 	unsigned index;
 	const struct bpf_cause *cause;
-	struct ticker ticker; /* bpf_ticks' */
+	struct ticker ticker;  /* of bpf_ticks */
+	struct bpf_link *link; /* of causes that have one */
 	int ring_fd;
 	struct ring_buffer *ring;
 	size_t ring_bytes;

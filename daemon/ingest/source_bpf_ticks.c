@@ -92,6 +92,7 @@ static void bpf_ticks_close(struct bpf_sampler *sampler)
 }
 
 const struct bpf_cause bpf_ticks = {
+	.program = "profile_tick",
 	.start = bpf_ticks_start,
 	.stop = bpf_ticks_stop,
 	.differs = bpf_ticks_differ,

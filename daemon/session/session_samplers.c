@@ -15,7 +15,8 @@
 
 static bool same_spec(const struct sampler_spec *a, const struct sampler_spec *b)
 {
-	return a->event.type == b->event.type && a->event.config == b->event.config &&
+	return a->event.cause == b->event.cause && a->event.type == b->event.type &&
+	       a->event.config == b->event.config &&
 	       a->event.exclude_user == b->event.exclude_user &&
 	       a->event.exclude_kernel == b->event.exclude_kernel && a->is_period == b->is_period &&
 	       a->rate == b->rate && a->kernel_stacks == b->kernel_stacks &&
