@@ -7,9 +7,9 @@
  *   flat: alpha 45, beta 25, gamma 30
  *
  * All three leaves run the same loop, so that time is in proportion to turns. Rounds are of random
- * lengths, about 0.2 ms: with equal ones the shares would be off wherever a CPU is just so fast that
- * a sampling period is a multiple of a round. Built with frame pointers.
- * Runs until it is killed, or for the seconds that are given.
+ * lengths, about 0.2 ms: with equal ones the shares would be off wherever a CPU is just so fast
+ * that a sampling period is a multiple of a round. Built with frame pointers. Runs until it is
+ * killed, or for the seconds that are given.
  */
 #include <stdint.h>
 #include <stdlib.h>
