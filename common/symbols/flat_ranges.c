@@ -125,6 +125,17 @@ static int flat_sweep_interval(struct heap *h, uint64_t from, uint64_t to, struc
 	return 0;
 }
 
+/* Symbols come sorted by their addresses, a million of them. */
+static void flat_sort(struct flat_ranges *f)
+{
+	size_t i = 1;
+
+	while (i < f->n && flat_range_compare(&f->items[i - 1], &f->items[i]) <= 0)
+		i++;
+	if (i < f->n)
+		qsort(f->items, f->n, sizeof(*f->items), flat_range_compare);
+}
+
 int flat_build(struct flat_ranges *f)
 {
 	cleanup(flat_deinit) struct flat_ranges out = {0};
@@ -137,8 +148,7 @@ int flat_build(struct flat_ranges *f)
 	items = calloc(f->n ? f->n : 1, sizeof(*items));
 	if (!items)
 		return error_origin(-ENOMEM);
-	if (f->n > 0)
-		qsort(f->items, f->n, sizeof(*f->items), flat_range_compare);
+	flat_sort(f);
 	h = (struct heap){.items = items};
 	for (size_t i = 0; i < f->n; i++) {
 		const struct flat_range *range = &f->items[i];
