@@ -63,7 +63,7 @@ bool files_has_slow_mount(const char *text, size_t length)
  */
 size_t files_mount_of(const char *text, size_t length, const char *path, bool *ret_slow)
 {
-	const char *end = text + length;
+	const char *end = length ? text + length : text;
 	size_t found = 0, fuse = 0;
 	struct mounts_mount m;
 	bool good, is_autofs = false;

@@ -14,8 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t length, n;
 	bool is_slow;
 
-	if (!text++)
+	if (!text)
 		return 0;
+	text++;
 	length = size - (size_t)(text - path);
 	n = files_mount_of(text, length, path, &is_slow);
 	if (n > strlen(path) || (n && path[n] && path[n] != '/'))
