@@ -110,20 +110,31 @@ bool debuglink_crc_matches(int image, int debug)
 
 /* xz -9, the hungriest of its presets, needs 65 MiB to unpack. */
 #define DECODER_MEMORY_MAX (80u << 20)
+#define UNPACKED_GUESS     16u /* times as long, at first */
 
 int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
 		     size_t *ret_length)
 {
-	/* What is not needed of it is never touched, and given back. */
-	cleanup(freep) uint8_t *data = malloc(max);
-	uint64_t memory = DECODER_MEMORY_MAX;
-	size_t at = 0, n = 0;
+	cleanup(freep) uint8_t *data = NULL;
+	size_t room = 0, n;
 	lzma_ret status;
 	void *smaller;
 
-	if (!data)
-		return error_origin(-ENOMEM);
-	status = lzma_stream_buffer_decode(&memory, 0, NULL, xz, &at, length, data, &n, max);
+	do {
+		uint64_t memory = DECODER_MEMORY_MAX;
+		size_t at = 0;
+
+		room = room ? 4 * room : UNPACKED_GUESS * length + 1;
+		if (room > max)
+			room = max;
+		free(data);
+		data = malloc(room);
+		if (!data)
+			return error_origin(-ENOMEM);
+		n = 0;
+		status = lzma_stream_buffer_decode(&memory, 0, NULL, xz, &at, length, data, &n,
+						   room);
+	} while (status == LZMA_BUF_ERROR && room < max);
 	if (status == LZMA_MEM_ERROR)
 		return error_origin(-ENOMEM);
 	if (status != LZMA_OK || !n)
