@@ -2,11 +2,6 @@
 /*
  * A list of requests by rank, one of them at the worker. Everything moves on in
  * table_loader_receive(): the answer becomes a result, the next request is sent.
- *
- * Each new worker is asked for the vdso's table first (the probe). One that dies of that is no
- * good for any file, so that no file is blamed for it; and one that did it and dies then was
- * killed by a file, so that its successor begins at once (worker.h rests only after workers that
- * never answered): many crafted files in a row hold up the others by some ms each.
  */
 #include "daemon/resolve/table_loader.h"
 
@@ -19,8 +14,8 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/worker/answer.h"
+#include "common/worker/vdso.h"
 #include "common/worker/worker.h"
-#include "daemon/resolve/vdso.h"
 
 /* Of a worker that keeps nothing: the rest is its heap's gaps. */
 #define KEEP_BYTES (UINT64_C(8) << 20)
@@ -36,13 +31,10 @@ struct table_loader_request {
 struct table_loader {
 	size_t max_words;
 	struct worker *worker;
-	int vdso_fd;                        /* -1: there is none, and no probe */
+	int vdso_fd;                        /* -1: there is none */
 	struct table_loader_request *queue; /* list: the lowest rank is the first */
 	uint64_t n_requests;
-	struct table_loader_request
-		*working; /* what the worker is at; NULL: nothing, or the probe */
-	bool is_probing;
-	int proven; /* process of the worker that has answered the probe */
+	struct table_loader_request *working; /* what the worker is at, or NULL */
 	struct table_loader_stats stats;
 };
 
@@ -221,7 +213,6 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
 	struct table_loader_request *request = l->working;
-	bool was_probing = l->is_probing;
 	struct worker_reply reply;
 	int outcome, r;
 
@@ -229,19 +220,12 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	if (outcome == WORKER_E_NONE)
 		return 0;
 	l->working = NULL;
-	l->is_probing = false;
-	if (outcome == WORKER_E_OK) {
-		l->stats.trouble[0] = '\0';
-		if (was_probing)
-			l->proven = worker_pid(l->worker);
-	} else if (outcome == WORKER_E_REST || was_probing) {
+	if (outcome == WORKER_E_REST) {
 		table_loader_log_trouble(l);
-		if (request)
-			LL_INSERT_INORDER(l->queue, request, table_request_compare);
+		LL_INSERT_INORDER(l->queue, request, table_request_compare);
 		return 0;
 	}
-	if (!request)
-		return 0;
+	l->stats.trouble[0] = '\0';
 	r = result_new(&result, request->image, TABLE_REFUSED);
 	free(request);
 	if (r)
@@ -253,13 +237,6 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	if (!r)
 		*ret = steal_ptr(&result);
 	return r;
-}
-
-static bool needs_probe(const struct table_loader *l)
-{
-	int process = worker_pid(l->worker);
-
-	return l->vdso_fd >= 0 && (!process || process != l->proven);
 }
 
 /* Returns WORKER_E_OK, _BUSY, _REST (noted) or negative errno. */
@@ -286,14 +263,6 @@ static int send_image(struct table_loader *l, struct image *image)
 	return send_file(l, fd);
 }
 
-static int send_probe(struct table_loader *l)
-{
-	int r = send_file(l, l->vdso_fd);
-
-	l->is_probing = r == WORKER_E_OK;
-	return r < 0 ? r : 0;
-}
-
 /* Sends what is next, if the worker owes nothing. *ret (NULL at first): a result on the way there.
  */
 static int send_next(struct table_loader *l, struct table_result **ret)
@@ -301,7 +270,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 	enum table_state state;
 	int r;
 
-	while (l->queue && !l->working && !l->is_probing) {
+	while (l->queue && !l->working) {
 		struct image *image = l->queue->image;
 
 		if (is_settled(l, image, &state)) {
@@ -312,8 +281,6 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 				return r;
 			continue;
 		}
-		if (needs_probe(l))
-			return send_probe(l);
 		r = send_image(l, image);
 		if (r)
 			return r < 0 ? r : 0;
@@ -339,12 +306,6 @@ int table_loader_new(struct table_loader **ret, size_t max_words)
 	r = worker_new(&l->worker, &options);
 	if (r)
 		return r;
-	/* The first request is not to wait for the worker's start. */
-	if (l->vdso_fd >= 0) {
-		r = send_probe(l);
-		if (r)
-			return r;
-	}
 	*ret = steal_ptr(&l);
 	return 0;
 }
