@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list of requests by rank, one of them at the worker. Everything moves on in
+ * A list of requests by rank, the first of them at the worker. Everything moves on in
  * table_loader_receive(): the answer becomes a result, the next request is sent.
  */
 #include "daemon/resolve/table_loader.h"
@@ -34,7 +34,7 @@ struct table_loader {
 	int vdso_fd;                        /* -1: there is none */
 	struct table_loader_request *queue; /* list: the lowest rank is the first */
 	uint64_t n_requests;
-	struct table_loader_request *working; /* what the worker is at, or NULL */
+	bool is_working; /* the worker is at the first of the queue, whose rank is 0 by now */
 	struct table_loader_stats stats;
 };
 
@@ -155,7 +155,6 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 {
 	const uint64_t *words;
 	struct worker_table table;
-	uint32_t state;
 	int r;
 
 	if (!answer_table(reply->data, reply->length, l->max_words, &table, &words)) {
@@ -166,11 +165,10 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 	r = publish_headers(result->image, &table);
 	if (r)
 		return r;
-	state = table.state;
-	if (result->image->kind == IMAGE_FILE && state == TABLE_LOADED &&
+	if (result->image->kind == IMAGE_FILE && table.slot.state == TABLE_LOADED &&
 	    table.elf.pointer_bytes != 8)
-		state = TABLE_NO_CFI;
-	if (state == TABLE_LOADED && table.n_words) {
+		table.slot = (struct table_slot){.state = TABLE_NO_CFI};
+	if (table.slot.state == TABLE_LOADED && table.n_words) {
 		result->words = malloc(table.n_words * sizeof(*words));
 		if (!result->words) {
 			result->slot.state = TABLE_ABSENT;
@@ -179,9 +177,7 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 		memcpy(result->words, words, table.n_words * sizeof(*words));
 		result->n_words = (size_t)table.n_words;
 	}
-	if (state == TABLE_LOADED)
-		result->slot = table.slot;
-	result->slot.state = state;
+	result->slot = table.slot;
 	result->over_4g = table.over_4g;
 	result->counters = table.counters;
 	return 0;
@@ -212,22 +208,19 @@ static int use_reply(struct table_loader *l, const struct worker_reply *reply,
 static int receive_table_reply(struct table_loader *l, struct table_result **ret)
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
-	struct table_loader_request *request = l->working;
 	struct worker_reply reply;
 	int outcome, r;
 
 	outcome = worker_receive(l->worker, &reply);
 	if (outcome == WORKER_E_NONE)
 		return 0;
-	l->working = NULL;
+	l->is_working = false;
 	if (outcome == WORKER_E_REST) {
 		table_loader_log_trouble(l);
-		LL_INSERT_INORDER(l->queue, request, table_request_compare);
 		return 0;
 	}
 	l->stats.trouble[0] = '\0';
-	r = result_new(&result, request->image, TABLE_REFUSED);
-	free(request);
+	r = result_new(&result, table_queue_take(l), TABLE_REFUSED);
 	if (r)
 		return r;
 	if (outcome == WORKER_E_OK)
@@ -270,7 +263,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 	enum table_state state;
 	int r;
 
-	while (l->queue && !l->working) {
+	while (l->queue && !l->is_working) {
 		struct image *image = l->queue->image;
 
 		if (is_settled(l, image, &state)) {
@@ -284,8 +277,8 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 		r = send_image(l, image);
 		if (r)
 			return r < 0 ? r : 0;
-		l->working = l->queue;
-		LL_DELETE(l->queue, l->working);
+		l->queue->rank = 0;
+		l->is_working = true;
 	}
 	return 0;
 }
@@ -315,8 +308,6 @@ void table_loader_free(struct table_loader *l)
 	if (!l)
 		return;
 	worker_free(l->worker);
-	if (l->working)
-		LL_PREPEND(l->queue, l->working);
 	while (l->queue)
 		image_unref(table_queue_take(l));
 	closep(&l->vdso_fd);
@@ -329,7 +320,7 @@ int table_loader_request(struct table_loader *l, struct image *image)
 
 	if (!request)
 		return error_origin(-ENOMEM);
-	request->rank = l->n_requests++ + image->size / RANK_BYTES;
+	request->rank = ++l->n_requests + image->size / RANK_BYTES;
 	request->image = image_ref(image);
 	LL_INSERT_INORDER(l->queue, request, table_request_compare);
 	return 0;

@@ -96,7 +96,7 @@ static _Noreturn void be_worker(const char *mode)
 		char text[8];
 
 		memset(&table, 0, sizeof(table));
-		table.state = TABLE_NO_CFI;
+		table.slot.state = TABLE_NO_CFI;
 		answer = (struct worker_answer_header){.magic = WORKER_MAGIC,
 						       .id = listen_to(text)};
 		if (strcmp(text, "dies") == 0)
