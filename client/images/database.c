@@ -186,7 +186,7 @@ struct database_place {
 };
 
 static int database_read_entry(const struct database_place *place, const char *name,
-			       struct image_gather *g, struct notes *notes)
+			       struct image_set *set, struct notes *notes)
 {
 	cleanup(closep) int fd = openat(place->fd, name,
 					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -200,14 +200,14 @@ static int database_read_entry(const struct database_place *place, const char *n
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = database_read_profile(fd, &p, &message);
 	if (!r)
-		return image_gather_add(g, name, p);
+		return image_set_add(set, name, p);
 	if (r > 0)
 		notes_add(notes, "%s/%s/%s/%s: left out: %s", place->db->path, place->epoch,
 			  place->platform, name, message.text);
 	return r < 0 ? r : 0;
 }
 
-static int read_platform(struct database_place *place, int epoch_fd, struct image_gather *g,
+static int read_platform(struct database_place *place, int epoch_fd, struct image_set *set,
 			 struct notes *notes)
 {
 	cleanup(closep) int fd = openat(epoch_fd, place->platform,
@@ -223,11 +223,11 @@ static int read_platform(struct database_place *place, int epoch_fd, struct imag
 			  place->platform, strerrordesc_np(-r));
 	r = 0;
 	for (int i = 0; !r && i < names.n; i++)
-		r = database_read_entry(place, names.all[i]->d_name, g, notes);
+		r = database_read_entry(place, names.all[i]->d_name, set, notes);
 	return r;
 }
 
-static int database_read_epoch(const struct database *db, const char *epoch, struct image_gather *g,
+static int database_read_epoch(const struct database *db, const char *epoch, struct image_set *set,
 			       struct notes *notes, struct profile_message *message)
 {
 	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -246,20 +246,20 @@ static int database_read_epoch(const struct database *db, const char *epoch, str
 	}
 	for (int i = 0; !r && i < platforms.n; i++) {
 		place.platform = platforms.all[i]->d_name;
-		r = read_platform(&place, fd, g, notes);
+		r = read_platform(&place, fd, set, notes);
 	}
 	return r;
 }
 
-int database_read(const struct database *db, const char *epoch, struct image_gather *g,
+int database_read(const struct database *db, const char *epoch, struct image_set *set,
 		  struct notes *notes, struct profile_message *message)
 {
 	int r = 0;
 
 	if (strcmp(epoch, DATABASE_ALL) != 0)
-		return database_read_epoch(db, epoch, g, notes, message);
+		return database_read_epoch(db, epoch, set, notes, message);
 	for (int i = 0; !r && i < db->epochs.n; i++) {
-		r = database_read_epoch(db, db->epochs.all[i]->d_name, g, notes, message);
+		r = database_read_epoch(db, db->epochs.all[i]->d_name, set, notes, message);
 		/* profd has deleted it meanwhile. */
 		if (r == DATABASE_E_GONE)
 			r = 0;

@@ -162,13 +162,12 @@ static int images_cat_file(struct context *context, const char *path)
 static int read_set(const struct images_job *job, const struct database *db, const char *epoch,
 		    bool keep_counts, struct image_set *ret)
 {
-	cleanup(image_gather_freep) struct image_gather *g = NULL;
 	const char *event = job->arguments->event;
 	struct profile_message message;
-	int r = image_gather_new(&g, event, keep_counts) ?:
-		database_read(db, epoch, g, job->notes, &message) ?:
-		image_gather_finish(g, ret, &message);
+	int r;
 
+	*ret = (struct image_set){.wanted_event = event, .keeps_counts = keep_counts};
+	r = database_read(db, epoch, ret, job->notes, &message) ?: image_set_finish(ret, &message);
 	if (r)
 		return images_complain(job->context, "", r, &message);
 	if (ret->n)
