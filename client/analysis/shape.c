@@ -18,12 +18,6 @@
 
 #define ANY_DROP (PLACE_DROP | PLACE_DROP_BENEATH)
 
-static void shape_places_deinit(struct places *places)
-{
-	free(places->all);
-	free(places->frames);
-}
-
 void shape_free(struct shape *s)
 {
 	if (!s)
@@ -38,10 +32,8 @@ void shape_free(struct shape *s)
 	free(s->leaves.strings);
 	intern_deinit(&s->frames_in);
 	free(s->frames);
-	shape_places_deinit(&s->places);
-	shape_places_deinit(&s->label_places);
-	intern_deinit(&s->label_frames_in);
-	free(s->label_frames);
+	free(s->places.all);
+	free(s->places.frames);
 	free(s->functions);
 	free(s->mapping_bits);
 	free(s->chain);
@@ -132,20 +124,9 @@ const struct frame *shape_frames(const struct shape *s, size_t *ret_n)
 	return s->frames;
 }
 
-static const struct place *shape_place(const struct shape *s, uint32_t link,
-				       const struct places **ret_places)
+static uint32_t flags_of(const struct shape *s, uint32_t place)
 {
-	bool is_label = link & SHAPE_LABEL_BIT;
-
-	*ret_places = is_label ? &s->label_places : &s->places;
-	return &(*ret_places)->all[link & ~SHAPE_LABEL_BIT];
-}
-
-static uint32_t flags_of(const struct shape *s, uint32_t link)
-{
-	const struct places *places;
-
-	return shape_place(s, link, &places)->flags;
+	return s->places.all[place].flags;
 }
 
 /* --- the chain -------------------------------------------------------------------------------- */
@@ -188,13 +169,13 @@ static int make_chain(struct shape *s, struct profile *p, const struct profile_s
 		if (locations[i] >= s->places.n)
 			return error_origin(-EINVAL); /* nobody has called shape_bind() */
 		s->chain[s->chain_start + i] = locations[i];
-		seen |= s->places.all[locations[i]].flags;
+		seen |= flags_of(s, locations[i]);
 	}
 	if (seen & ANY_DROP)
 		shape_chain_drop_frames(s);
 	s->chain_start -= s->leaves.n;
-	r = shape_label_frames(s, p, stack, &s->leaves, &s->chain[s->chain_start])
-		    ?: shape_label_frames(s, p, stack, &s->roots, &s->chain[s->n_chain]);
+	r = shape_label_locations(s, p, stack, &s->leaves, &s->chain[s->chain_start])
+		    ?: shape_label_locations(s, p, stack, &s->roots, &s->chain[s->n_chain]);
 	if (r)
 		return r;
 	s->n_chain += s->roots.n;
@@ -340,8 +321,8 @@ static int shape_write_frames(struct shape *s, struct stack *stack)
 	int r;
 
 	for (size_t i = s->chain_start; i < s->n_chain; i++) {
-		const struct places *places;
-		const struct place *place = shape_place(s, s->chain[i], &places);
+		const struct place *place = &s->places.all[s->chain[i]];
+		const struct place_frame *frames = &s->places.frames[place->first];
 
 		if (place->n > SHAPE_FRAMES_MAX - n) {
 			s->is_cut_off = true;
@@ -354,8 +335,8 @@ static int shape_write_frames(struct shape *s, struct stack *stack)
 				return r;
 		}
 		for (uint32_t j = 0; j < place->n; j++, n++) {
-			s->stack_frames[n] = places->frames[place->first + j].frame;
-			s->stack_inlined[n] = places->frames[place->first + j].is_inlined;
+			s->stack_frames[n] = frames[j].frame;
+			s->stack_inlined[n] = frames[j].is_inlined;
 		}
 	}
 	stack->frames = s->stack_frames;

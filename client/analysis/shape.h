@@ -102,7 +102,10 @@ DEFINE_CLEANUP(struct shape *, shape_free)
  * profile, and what it had keeps its content. Strings are added to @p. 0 or negative errno.
  */
 int shape_bind(struct shape *s, struct profile *p);
-/* SHAPE_E_OK, SHAPE_E_DROPPED, or negative errno. With tagroot and tagleaf adds strings to @p. */
+/*
+ * SHAPE_E_OK, SHAPE_E_DROPPED, or negative errno. With tagroot and tagleaf adds functions and
+ * locations to @p.
+ */
 int shape_stack(struct shape *s, struct profile *p, size_t sample, struct stack *ret);
 /* All frames by now; until the next call that may add some. */
 const struct frame *shape_frames(const struct shape *s, size_t *ret_n);

@@ -4,8 +4,8 @@
  * mapping; of a location's lines, the filters then take away one after the other, in pprof's order:
  * each sees what the ones before it have left.
  *
- * A key of tagroot or tagleaf makes a frame in every stack: its function is called as the values
- * that the sample has of this key, its file as the key. Equal ones are one place.
+ * A key of tagroot or tagleaf makes a location in every stack, which the profile gets like others:
+ * its function is called as the values that the sample has of this key, its file as the key.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -228,10 +228,7 @@ static int shape_add_place(struct shape *s, struct places *places, const struct 
 	struct place place = {.first = (uint32_t)places->n_frames};
 	int r = 0;
 
-	if (places->n >= SHAPE_LABEL_BIT)
-		return error_origin(-E2BIG);
-	if (!spot->is_label)
-		shape_place_drop_frames(&left);
+	shape_place_drop_frames(&left);
 	focus_and_hide(s, &left);
 	shape_place_cut_lines(s, &left);
 	if (!left.n && !(left.flags & PLACE_HIDDEN))
@@ -292,67 +289,7 @@ static int shape_clean_file(const struct shape *s, struct profile *p, uint32_t f
 	return profile_add_text(p, clean, ret);
 }
 
-/* --- frames made of labels -------------------------------------------------------------------- */
-
-static int find_label_frame(struct shape *s, struct profile *p, const struct label_frame *f,
-			    uint32_t *ret)
-{
-	struct shape_line line = {.function = {.name = f->name, .filename = f->key}};
-	const struct shape_spot spot = {.is_label = true};
-	uint32_t index;
-	int r = intern_add(&s->label_frames_in, &s->label_frames, f, sizeof(*f), sizeof(*f),
-			   &index);
-
-	if (r)
-		return r;
-	*ret = index | SHAPE_LABEL_BIT;
-	if (index < s->label_places.n)
-		return 0;
-	r = shape_match_function(s, profile_string(p, f->name), profile_string(p, f->key),
-				 &line.bits);
-	if (!r && s->options.granularity != SHAPE_FUNCTIONS)
-		r = shape_clean_file(s, p, f->key, &line.function.filename);
-	return r ?: shape_add_place(s, &s->label_places, &spot, &line, 1);
-}
-
-/*
- * What the labels of @key say; 0: there is none. Texts first, then numbers: in the unit that
- * reports are in, if one of them has a unit.
- */
-static int join_values(struct shape *s, struct profile *p, const struct stack *stack, uint32_t key,
-		       uint32_t *ret)
-{
-	cleanup(memory_text_deinit) struct memory_text text = {0};
-	char number[MEASURE_TEXT_MAX];
-	const char *to = "", *separator = "";
-	int r = memory_text_open(&text);
-
-	if (r)
-		return r;
-	for (uint32_t i = 0; i < stack->n_labels; i++) {
-		const struct profile_label *l = &stack->labels[i];
-
-		if (l->key != key)
-			continue;
-		if (l->str) {
-			fprintf(text.out, "%s%s", separator, profile_string(p, l->str));
-			separator = ",";
-		} else if (l->num_unit) {
-			to = shape_option_is_set(s->options.unit) ? s->options.unit : "minimum";
-		}
-	}
-	for (uint32_t i = 0; i < stack->n_labels; i++) {
-		const struct profile_label *l = &stack->labels[i];
-
-		if (l->key != key || !tag_is_number(l))
-			continue;
-		fprintf(text.out, "%s%s", separator,
-			measure_print(number, sizeof(number), l->num,
-				      profile_string(p, l->num_unit), to));
-		separator = ",";
-	}
-	return memory_text_close(&text) ?: profile_add_string(p, text.text, text.length, ret);
-}
+/* --- binding ---------------------------------------------------------------------------------- */
 
 /* Finds the keys in @p, or adds them. 0 or negative errno. */
 static int shape_bind_keys(struct shape_keys *keys, struct profile *p)
@@ -370,25 +307,6 @@ static int shape_bind_keys(struct shape_keys *keys, struct profile *p)
 	}
 	return r;
 }
-
-int shape_label_frames(struct shape *s, struct profile *p, const struct stack *stack,
-		       struct shape_keys *keys, uint32_t *chain)
-{
-	/* The first key comes next to the root. */
-	for (uint32_t j = 0; j < keys->n; j++) {
-		struct label_frame f = {.key = keys->strings[keys->n - 1 - j]};
-		int r = join_values(s, p, stack, f.key, &f.name);
-
-		keys->matched |= f.name != 0;
-		if (!r)
-			r = find_label_frame(s, p, &f, &chain[j]);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* --- binding ---------------------------------------------------------------------------------- */
 
 static int bind_functions(struct shape *s, struct profile *p)
 {
@@ -442,19 +360,88 @@ static int bind_location(struct shape *s, const struct profile *p, const struct 
 	return shape_add_place(s, &s->places, &spot, s->lines, l->n_lines);
 }
 
+/* Locations, and what they are made of. */
+static int bind_locations(struct shape *s, struct profile *p)
+{
+	int r = bind_functions(s, p);
+
+	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
+		r = bind_location(s, p, &p->locations[i]);
+	return r;
+}
+
 int shape_bind(struct shape *s, struct profile *p)
 {
 	int r = (s->is_bound ? 0 : bind_drop_frames(s, p)) ?:
 		shape_bind_keys(&s->roots, p) ?:
 		shape_bind_keys(&s->leaves, p) ?:
-		bind_functions(s, p) ?:
-		bind_mappings(s, p);
+		bind_mappings(s, p) ?:
+		bind_locations(s, p);
 
-	for (size_t i = s->places.n; i < p->n_locations && !r; i++)
-		r = bind_location(s, p, &p->locations[i]);
 	if (!r && s->tagfocus)
 		r = tag_filter_learn_units(s->tagfocus, p);
 	if (!r && s->tagignore)
 		r = tag_filter_learn_units(s->tagignore, p);
 	return r;
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+/*
+ * What the labels of @key say; 0: there is none. Texts first, then numbers: in the unit that
+ * reports are in, if one of them has a unit.
+ */
+static int join_values(struct shape *s, struct profile *p, const struct stack *stack, uint32_t key,
+		       uint32_t *ret)
+{
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	char number[MEASURE_TEXT_MAX];
+	const char *to = "", *separator = "";
+	int r = memory_text_open(&text);
+
+	if (r)
+		return r;
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
+		const struct profile_label *l = &stack->labels[i];
+
+		if (l->key != key)
+			continue;
+		if (l->str) {
+			fprintf(text.out, "%s%s", separator, profile_string(p, l->str));
+			separator = ",";
+		} else if (l->num_unit) {
+			to = shape_option_is_set(s->options.unit) ? s->options.unit : "minimum";
+		}
+	}
+	for (uint32_t i = 0; i < stack->n_labels; i++) {
+		const struct profile_label *l = &stack->labels[i];
+
+		if (l->key != key || !tag_is_number(l))
+			continue;
+		fprintf(text.out, "%s%s", separator,
+			measure_print(number, sizeof(number), l->num,
+				      profile_string(p, l->num_unit), to));
+		separator = ",";
+	}
+	return memory_text_close(&text) ?: profile_add_string(p, text.text, text.length, ret);
+}
+
+int shape_label_locations(struct shape *s, struct profile *p, const struct stack *stack,
+			  struct shape_keys *keys, uint32_t *chain)
+{
+	/* The first key comes next to the root. */
+	for (uint32_t j = 0; j < keys->n; j++) {
+		struct profile_function f = {.filename = keys->strings[keys->n - 1 - j]};
+		struct profile_line line = {0};
+		int r = join_values(s, p, stack, f.filename, &f.name);
+
+		keys->matched |= f.name != 0;
+		r = r ?:
+			profile_add_function(p, &f, &line.function) ?:
+			profile_add_location(p, PROFILE_NONE, 0, &line, 1, &chain[j]) ?:
+			bind_locations(s, p);
+		if (r)
+			return r;
+	}
+	return 0;
 }

@@ -4,7 +4,7 @@
 
 /*
  * What the parts of shape share: shape.c has the options and takes samples through the filters,
- * shape_places.c finds out about locations and makes frames of labels, shape_profile.c makes
+ * shape_places.c finds out about locations and makes such of labels, shape_profile.c makes
  * profiles of what is left.
  *
  * A place is what a location is after all filters: some frames, and flags that tell the sample
@@ -72,7 +72,6 @@ struct shape_spot {
 	uint64_t address;
 	uint32_t object; /* a string */
 	uint8_t bits;
-	bool is_label; /* a frame made of a label */
 };
 
 /* The keys of tagroot or tagleaf. */
@@ -81,11 +80,6 @@ struct shape_keys {
 	uint32_t *strings; /* of the profile */
 	uint32_t n;
 	bool matched;
-};
-
-/* A frame made of labels; its place is at the same index. */
-struct label_frame {
-	uint32_t name, key; /* strings */
 };
 
 struct shape {
@@ -107,12 +101,7 @@ struct shape {
 	bool is_bound, drop_frames_invalid;
 	bool filters_names; /* focus, ignore, hide or show */
 
-	struct label_frame *label_frames;
-	struct intern label_frames_in;
-	struct places label_places;
-
-	/* Of one sample: places, leaf first; SHAPE_LABEL_BIT marks those of labels. */
-	uint32_t *chain;
+	uint32_t *chain; /* of one sample: places, leaf first */
 	size_t chain_start, n_chain, max_chain;
 	uint32_t *stack_frames;
 	uint8_t *stack_inlined;
@@ -132,14 +121,12 @@ struct shape {
 	bool is_cut_off; /* a stack was: views may ask for one more than once */
 };
 
-#define SHAPE_LABEL_BIT (UINT32_C(1) << 31)
-
 /*
- * Puts the frames that the labels of @stack are to @chain, leaf first, one per key; @keys is told
- * whether there was one. 0 or negative errno.
+ * Puts the locations that the labels of @stack are to @chain, leaf first, one per key; @keys is
+ * told whether there was one. 0 or negative errno.
  */
-int shape_label_frames(struct shape *s, struct profile *p, const struct stack *stack,
-		       struct shape_keys *keys, uint32_t *chain);
+int shape_label_locations(struct shape *s, struct profile *p, const struct stack *stack,
+			  struct shape_keys *keys, uint32_t *chain);
 
 static inline bool shape_option_is_set(const char *text)
 {

@@ -21,7 +21,7 @@ struct shape_profile {
 	const struct shape *s;
 	const struct profile *from;
 	struct profile *p;
-	struct index_map strings, places, label_places;
+	struct index_map strings, places;
 	uint32_t *chain;
 	size_t max_chain;
 	struct profile_line *lines;
@@ -37,7 +37,6 @@ void shape_profile_free(struct shape_profile *to)
 	profile_free(to->p);
 	free(to->strings.to);
 	free(to->places.to);
-	free(to->label_places.to);
 	free(to->chain);
 	free(to->lines);
 	free(to->labels);
@@ -128,17 +127,6 @@ static int shape_add_location(struct shape_profile *to, uint32_t location, uint3
 	return r;
 }
 
-static int add_label_location(struct shape_profile *to, uint32_t index, uint32_t *ret)
-{
-	const struct label_frame *f = &to->s->label_frames[index];
-	struct profile_line line = {0};
-	int r = shape_copy_function(to,
-				    (struct profile_function){.name = f->name, .filename = f->key},
-				    &line.function);
-
-	return r ?: profile_add_location(to->p, PROFILE_NONE, 0, &line, 1, ret);
-}
-
 static int shape_translate_labels(struct shape_profile *to, const struct stack *stack)
 {
 	int r = room_make(&to->labels, &to->max_labels, stack->n_labels, sizeof(*to->labels));
@@ -158,15 +146,9 @@ int shape_profile_add(struct shape_profile *to, const struct stack *stack)
 	uint32_t n = (uint32_t)(s->n_chain - s->chain_start);
 	int r = room_make(&to->chain, &to->max_chain, n, sizeof(*to->chain));
 
-	for (uint32_t i = 0; i < n && !r; i++) {
-		uint32_t link = s->chain[s->chain_start + i];
-		bool is_label = link & SHAPE_LABEL_BIT;
-
-		r = index_map_translate(is_label ? &to->label_places : &to->places, to,
-					link & ~SHAPE_LABEL_BIT,
-					is_label ? add_label_location : shape_add_location,
-					&to->chain[i]);
-	}
+	for (uint32_t i = 0; i < n && !r; i++)
+		r = index_map_translate(&to->places, to, s->chain[s->chain_start + i],
+					shape_add_location, &to->chain[i]);
 	return r ?:
 		shape_translate_labels(to, stack) ?:
 		profile_append_sample(to->p, to->chain, n, stack->values, to->labels,

@@ -34,7 +34,7 @@ struct objects {
 	const struct profile *p;
 	int root_fd;
 	struct notes notes;
-	struct object_source source; /* owns its files and asker */
+	struct object_source source;
 	struct code_view_place *places;
 	size_t n_places;
 	struct objects_file *all;
@@ -79,8 +79,7 @@ static void objects_free(struct objects *o)
 		free(f);
 	}
 	free(o->places);
-	asker_free(o->source.asker);
-	files_free(o->source.files);
+	object_source_deinit(&o->source);
 	notes_deinit(&o->notes);
 	closep(&o->root_fd);
 	free(o);
@@ -98,9 +97,7 @@ int objects_new(struct objects **ret, const struct profile *p)
 	o->p = p;
 	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	o->source = (struct object_source){.notes = &o->notes, .want_lines = true};
-	r = make_places(o) ?:
-		files_new(&o->source.files, o->root_fd) ?:
-		asker_new(&o->source.asker, NULL, 0);
+	r = make_places(o) ?: object_source_init(&o->source, o->root_fd, NULL, 0);
 	if (r)
 		return r;
 	*ret = steal_ptr(&o);

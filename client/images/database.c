@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/read_end.h"
+#include "common/text_print.h"
 
 #define BYTES_MAX ((size_t)256 << 20) /* of a profile */
 #define DAY_S     86400
@@ -27,7 +28,6 @@ struct database_names {
 
 struct database {
 	char *path;
-	int fd;
 	struct database_names epochs;
 };
 
@@ -44,7 +44,6 @@ void database_free(struct database *db)
 {
 	if (!db)
 		return;
-	closep(&db->fd);
 	database_names_deinit(&db->epochs);
 	free(db->path);
 	free(db);
@@ -86,11 +85,11 @@ static int database_is_visible(const struct dirent *entry)
 }
 
 /* Returns 0 or negative errno. */
-static int read_names(int fd, int (*is_wanted)(const struct dirent *),
+static int read_names(const char *path, int (*is_wanted)(const struct dirent *),
 		      int (*compare)(const struct dirent **, const struct dirent **),
 		      struct database_names *ret)
 {
-	int n = fd < 0 ? -1 : scandirat(fd, ".", &ret->all, is_wanted, compare);
+	int n = scandir(path, &ret->all, is_wanted, compare);
 
 	if (n < 0)
 		return errno == ENOMEM ? error_origin(-ENOMEM) : -errno;
@@ -119,13 +118,10 @@ int database_open(struct database **ret, const char *path, struct profile_messag
 
 	if (!db)
 		return error_origin(-ENOMEM);
-	db->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (db->fd < 0)
-		return database_refuse_errno(message, path, -errno);
 	db->path = strdup(path);
 	if (!db->path)
 		return error_origin(-ENOMEM);
-	r = read_names(db->fd, database_is_epoch, database_compare_epochs, &db->epochs);
+	r = read_names(path, database_is_epoch, database_compare_epochs, &db->epochs);
 	if (r)
 		return database_refuse_errno(message, path, r);
 	*ret = steal_ptr(&db);
@@ -178,88 +174,76 @@ int database_read_file(const char *path, struct image_profile **ret,
 	return database_read_profile(fd, ret, message);
 }
 
-/* A file of one platform. */
-struct database_place {
-	const struct database *db;
-	const char *epoch, *platform;
-	int fd;
-};
-
-static int database_read_entry(const struct database_place *place, const char *name,
-			       struct image_gather *g, struct notes *notes)
+static int database_read_entry(const char *platform, const char *name, struct image_set *set,
+			       struct notes *notes)
 {
-	cleanup(closep) int fd = openat(place->fd, name,
-					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	struct profile_message message = {.text = "not a regular file"};
+	cleanup(freep) char *path = NULL;
+	cleanup(closep) int fd = -1;
 	struct stat st;
 	int r = DATABASE_E_FAILED;
 
+	if (text_print(&path, "%s/%s", platform, name))
+		return -ENOMEM;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		r = profile_refuse(&message, r, "%s", strerrordesc_np(errno));
 	else if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		r = database_read_profile(fd, &p, &message);
 	if (!r)
-		return image_gather_add(g, name, p);
+		return image_set_add(set, name, p);
 	if (r > 0)
-		notes_add(notes, "%s/%s/%s/%s: left out: %s", place->db->path, place->epoch,
-			  place->platform, name, message.text);
+		notes_add(notes, "%s: left out: %s", path, message.text);
 	return r < 0 ? r : 0;
 }
 
-static int read_platform(struct database_place *place, int epoch_fd, struct image_gather *g,
+static int read_platform(const char *epoch, const char *name, struct image_set *set,
 			 struct notes *notes)
 {
-	cleanup(closep) int fd = openat(epoch_fd, place->platform,
-					O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(database_names_deinit) struct database_names names = {0};
-	int r = read_names(fd, database_is_visible, database_compare_names, &names);
+	cleanup(freep) char *path = NULL;
+	int r = text_print(&path, "%s/%s", epoch, name)
+			?: read_names(path, database_is_visible, database_compare_names, &names);
 
-	place->fd = fd;
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		notes_add(notes, "%s/%s/%s: left out: %s", place->db->path, place->epoch,
-			  place->platform, strerrordesc_np(-r));
+		notes_add(notes, "%s: left out: %s", path, strerrordesc_np(-r));
 	r = 0;
 	for (int i = 0; !r && i < names.n; i++)
-		r = database_read_entry(place, names.all[i]->d_name, g, notes);
+		r = database_read_entry(path, names.all[i]->d_name, set, notes);
 	return r;
 }
 
-static int database_read_epoch(const struct database *db, const char *epoch, struct image_gather *g,
+static int database_read_epoch(const struct database *db, const char *epoch, struct image_set *set,
 			       struct notes *notes, struct profile_message *message)
 {
-	cleanup(closep) int fd = openat(db->fd, epoch, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cleanup(database_names_deinit) struct database_names platforms = {0};
-	struct database_place place = {.db = db, .epoch = epoch};
-	int r = read_names(fd, database_is_visible, database_compare_names, &platforms);
+	cleanup(freep) char *path = NULL;
+	int r = text_print(&path, "%s/%s", db->path, epoch)
+			?: read_names(path, database_is_visible, database_compare_names,
+				      &platforms);
 
 	if (r == -ENOENT)
 		return profile_refuse(message, DATABASE_E_GONE, "%s has no epoch %s", db->path,
 				      epoch);
-	if (r) {
-		char path[4096];
-
-		snprintf(path, sizeof(path), "%s/%s", db->path, epoch);
+	if (r)
 		return database_refuse_errno(message, path, r);
-	}
-	for (int i = 0; !r && i < platforms.n; i++) {
-		place.platform = platforms.all[i]->d_name;
-		r = read_platform(&place, fd, g, notes);
-	}
+	for (int i = 0; !r && i < platforms.n; i++)
+		r = read_platform(path, platforms.all[i]->d_name, set, notes);
 	return r;
 }
 
-int database_read(const struct database *db, const char *epoch, struct image_gather *g,
+int database_read(const struct database *db, const char *epoch, struct image_set *set,
 		  struct notes *notes, struct profile_message *message)
 {
 	int r = 0;
 
 	if (strcmp(epoch, DATABASE_ALL) != 0)
-		return database_read_epoch(db, epoch, g, notes, message);
+		return database_read_epoch(db, epoch, set, notes, message);
 	for (int i = 0; !r && i < db->epochs.n; i++) {
-		r = database_read_epoch(db, db->epochs.all[i]->d_name, g, notes, message);
+		r = database_read_epoch(db, db->epochs.all[i]->d_name, set, notes, message);
 		/* profd has deleted it meanwhile. */
 		if (r == DATABASE_E_GONE)
 			r = 0;

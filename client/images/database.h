@@ -44,7 +44,7 @@ const char *database_newest(const struct database *db, uint64_t now_s);
  * Gathers all profiles of @epoch, or of DATABASE_ALL, the oldest first, one after the other, in the
  * order of their names. What is none is noted and left out. Returns DATABASE_E_* or negative errno.
  */
-int database_read(const struct database *db, const char *epoch, struct image_gather *g,
+int database_read(const struct database *db, const char *epoch, struct image_set *set,
 		  struct notes *notes, struct profile_message *message);
 
 /* One profile: of the file @path, "-" is standard input. DATABASE_E_* or negative errno. */

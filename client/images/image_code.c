@@ -15,21 +15,6 @@
 #include "common/room.h"
 #include "common/text_print.h"
 
-int image_world_init(struct image_world *ret, int root_fd, struct notes *notes)
-{
-	*ret = (struct image_world){.source = {.notes = notes, .want_lines = true}};
-	return files_new(&ret->source.files, root_fd) ?:
-		kernel_new(&ret->kernel, ret->source.files) ?:
-		asker_new(&ret->source.asker, NULL, 0);
-}
-
-void image_world_deinit(struct image_world *w)
-{
-	asker_free(w->source.asker);
-	kernel_free(w->kernel);
-	files_free(w->source.files);
-}
-
 void image_code_close(struct image_code *c)
 {
 	object_deinit(&c->object);
@@ -39,34 +24,34 @@ void image_code_close(struct image_code *c)
 
 static int image_code_open_kernel(struct image_code *c, const char *path)
 {
-	int r = kernel_get(c->world->kernel, path, c->image->id, &c->kernel);
+	int r = kernel_get(c->source->kernel, path, c->image->id, &c->kernel);
 
 	if (r <= 0)
 		return r;
-	notes_add(c->world->source.notes, "%s: %s", path,
+	notes_add(c->source->notes, "%s: %s", path,
 		  kernel_is_path(path) ? kernel_error_text(r) : "is no file that could be read");
 	return OBJECT_E_NONE;
 }
 
 static int image_code_open_file(struct image_code *c)
 {
-	int r = object_init(&c->object, &c->world->source, c->path, c->image->id);
+	int r = object_init(&c->object, c->source, c->path, c->image->id);
 
 	if (r || c->object.is_identified)
 		return r;
-	notes_add(c->world->source.notes, "%s: the file here is not the one with the id %s",
-		  c->path, c->image->id);
+	notes_add(c->source->notes, "%s: the file here is not the one with the id %s", c->path,
+		  c->image->id);
 	return OBJECT_E_NONE;
 }
 
-int image_code_open(struct image_code *ret, struct image_world *w, const struct image *image)
+int image_code_open(struct image_code *ret, struct object_source *source, const struct image *image)
 {
 	const char *at = image->paths;
 	int r = OBJECT_E_NONE;
 
-	*ret = (struct image_code){.world = w, .image = image, .object = OBJECT_NONE};
+	*ret = (struct image_code){.source = source, .image = image, .object = OBJECT_NONE};
 	if (!at)
-		notes_add(w->source.notes, "%s: which file it is, the profile does not say",
+		notes_add(source->notes, "%s: which file it is, the profile does not say",
 			  image->name);
 	else if (at[0] == '[')
 		return image_code_open_kernel(ret, at);

@@ -10,36 +10,24 @@
 #include <stdint.h>
 
 #include "client/images/image_set.h"
-#include "client/symbolize/asker.h"
-#include "client/symbolize/files.h"
-#include "client/symbolize/kernel.h"
 #include "client/symbolize/object.h"
 
-/* What all images are read with. */
-struct image_world {
-	struct object_source source; /* its files and asker are the world's; notes are borrowed */
-	struct kernel *kernel;
-};
-
-/* @root_fd: "/"; borrowed. To be deinitialized in any case. Returns 0 or negative errno. */
-int image_world_init(struct image_world *ret, int root_fd, struct notes *notes);
-void image_world_deinit(struct image_world *w);
-
 struct image_code {
-	struct image_world *world;
+	struct object_source *source;
 	const struct image *image;
 	struct object object;             /* of a file; OBJECT_NONE: it is the kernel's */
 	char *path;                       /* of the file */
-	const struct kernel_part *kernel; /* the world's; NULL: it is a file */
+	const struct kernel_part *kernel; /* the source's; NULL: it is a file */
 };
 
-/* @image: borrowed. To be closed in any case. Returns OBJECT_E_* or negative errno. */
-int image_code_open(struct image_code *ret, struct image_world *w, const struct image *image);
+/* @source, @image: borrowed. To be closed in any case. Returns OBJECT_E_* or negative errno. */
+int image_code_open(struct image_code *ret, struct object_source *source,
+		    const struct image *image);
 void image_code_close(struct image_code *c);
 
 /* What lies at an address: the function as a whole, or a range without a name (""). */
 struct image_place {
-	const char *name; /* demangled; borrowed until the world is asked again */
+	const char *name; /* demangled; borrowed until the source is asked again */
 	uint64_t start, size;
 };
 

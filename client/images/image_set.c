@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles are gathered by image name, id and start in a hash table; in the end the images leave it
- * for an array, and counts of one offset are added up.
+ * Profiles are added to the image of their name, id and start, which a hash table knows; in the end
+ * counts of one offset are added up, and images sorted.
  */
 #include "client/images/image_set.h"
 
@@ -16,6 +16,7 @@
 #include "common/partition_point.h"
 #include "common/profile/pprof.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define ID_PREFIX_MIN 8
 #define ID_DIGITS     12 /* in messages */
@@ -25,64 +26,32 @@
 
 struct image_set_entry {
 	UT_hash_handle hh;
-	struct image image;
-	size_t n_allocated;
+	size_t index; /* of the image */
 	char key[];
 };
 
-struct image_gather {
-	struct image_set_entry *entries;
-	const char *event; /* asked for, or NULL */
-	bool keep_counts;
-	struct image_set set; /* without its images */
-	char *other_event;    /* a second one that was seen; NULL: none */
-};
-
-static void image_set_deinit_image(struct image *image)
-{
-	free(image->name);
-	free(image->id);
-	free(image->paths);
-	free(image->title);
-	free(image->counts);
-}
-
 void image_set_deinit(struct image_set *set)
-{
-	for (size_t i = 0; i < set->n; i++)
-		image_set_deinit_image(&set->images[i]);
-	free(set->images);
-	free(set->event);
-	free(set->platforms);
-	*set = (struct image_set){0};
-}
-
-int image_gather_new(struct image_gather **ret, const char *event, bool keep_counts)
-{
-	struct image_gather *g = calloc(1, sizeof(*g));
-
-	if (!g)
-		return error_origin(-ENOMEM);
-	g->event = event;
-	g->keep_counts = keep_counts;
-	*ret = g;
-	return 0;
-}
-
-void image_gather_free(struct image_gather *g)
 {
 	struct image_set_entry *entry, *next;
 
-	if (!g)
-		return;
-	HASH_ITER (hh, g->entries, entry, next) {
-		HASH_DEL(g->entries, entry);
-		image_set_deinit_image(&entry->image);
+	HASH_ITER (hh, set->entries, entry, next) {
+		HASH_DEL(set->entries, entry);
 		free(entry);
 	}
-	image_set_deinit(&g->set);
-	free(g->other_event);
-	free(g);
+	for (size_t i = 0; i < set->n; i++) {
+		struct image *image = &set->images[i];
+
+		free(image->name);
+		free(image->id);
+		free(image->paths);
+		free(image->title);
+		free(image->counts);
+	}
+	free(set->images);
+	free(set->event);
+	free(set->other_event);
+	free(set->platforms);
+	*set = (struct image_set){0};
 }
 
 /* Whether @text, of @length bytes, ends in ".@end"; then *length is what stands before. */
@@ -140,87 +109,98 @@ static int add_paths(struct image *image, const char *paths)
 	return r;
 }
 
-static int image_gather_get_entry(struct image_gather *g, const char *file,
-				  const struct image_profile *p, struct image_set_entry **ret)
+/* @name: becomes the image's. */
+static int image_set_new_image(struct image_set *set, const char *key, char **name,
+			       const struct image_profile *p, size_t *ret)
 {
-	cleanup(freep) char *name = image_name(file, p), *key = NULL;
-	struct image_set_entry *entry;
+	struct image_set_entry *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
+	struct image image = {.id = strdup(p->image), .tstart = p->tstart};
+	int r = entry && image.id ? 0 : error_origin(-ENOMEM);
 
-	if (!name ||
-	    asprintf(&key, "%s/%s/%llx", name, p->image, (unsigned long long)p->tstart) < 0)
-		return error_origin(-ENOMEM);
-	HASH_FIND_STR(g->entries, key, entry);
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
-		if (!entry)
-			return error_origin(-ENOMEM);
-		strcpy(entry->key, key);
-		entry->image.tstart = p->tstart;
-		HASH_ADD_KEYPTR(hh, g->entries, entry->key, strlen(entry->key), entry);
-		entry->image.name = steal_ptr(&name);
-		entry->image.id = strdup(p->image);
-		if (!entry->image.id)
-			return error_origin(-ENOMEM);
+	r = r ?: room_append(&set->images, &set->n_allocated, &set->n, image);
+	if (r) {
+		free(image.id);
+		free(entry);
+		return r;
 	}
-	*ret = entry;
+	*ret = entry->index = set->n - 1;
+	set->images[*ret].name = steal_ptr(name);
+	strcpy(entry->key, key);
+	HASH_ADD_KEYPTR(hh, set->entries, entry->key, strlen(entry->key), entry);
 	return 0;
 }
 
-static int add_counts(struct image_set_entry *entry, const struct image_profile *p)
+static int image_set_get_image(struct image_set *set, const char *file,
+			       const struct image_profile *p, struct image **ret)
 {
-	struct image *image = &entry->image;
+	cleanup(freep) char *name = image_name(file, p), *key = NULL;
+	struct image_set_entry *entry;
+	size_t index = 0;
+	int r = 0;
 
-	if (room_make(&image->counts, &entry->n_allocated, image->n_counts + p->n_counts,
-		      sizeof(*image->counts)))
-		return -ENOMEM;
-	for (size_t i = 0; i < p->n_counts; i++)
+	if (!name || text_print(&key, "%s/%s/%llx", name, p->image, (unsigned long long)p->tstart))
+		return error_origin(-ENOMEM);
+	HASH_FIND_STR(set->entries, key, entry);
+	if (entry)
+		index = entry->index;
+	else
+		r = image_set_new_image(set, key, &name, p, &index);
+	*ret = r ? NULL : &set->images[index];
+	return r;
+}
+
+static int add_counts(struct image *image, const struct image_profile *p)
+{
+	int r = room_make(&image->counts, &image->n_counts_allocated, image->n_counts + p->n_counts,
+			  sizeof(*image->counts));
+
+	for (size_t i = 0; i < p->n_counts && !r; i++)
 		image->counts[image->n_counts++] = (struct image_count){
 			.offset = p->counts[i].offset,
 			.count = p->counts[i].count,
 		};
-	return 0;
+	return r;
 }
 
 /* Takes what holds for all profiles. *ret: whether this one counts. */
-static int add_header(struct image_gather *g, const struct image_profile *p, bool *ret)
+static int add_header(struct image_set *set, const struct image_profile *p, bool *ret)
 {
 	*ret = false;
-	if (g->event && strcmp(p->event, g->event) != 0)
+	if (set->wanted_event && strcmp(p->event, set->wanted_event) != 0)
 		return 0;
-	if (!g->set.event) {
-		g->set.event = strdup(p->event);
-		g->set.period = p->period;
-	} else if (strcmp(g->set.event, p->event) != 0) {
-		if (!g->other_event)
-			g->other_event = strdup(p->event);
-		return g->other_event ? 0 : error_origin(-ENOMEM);
+	if (!set->event) {
+		set->event = strdup(p->event);
+		set->period = p->period;
+	} else if (strcmp(set->event, p->event) != 0) {
+		if (!set->other_event)
+			set->other_event = strdup(p->event);
+		return set->other_event ? 0 : error_origin(-ENOMEM);
 	}
-	if (!g->set.event)
+	if (!set->event)
 		return error_origin(-ENOMEM);
-	g->set.has_other_periods |= p->period != g->set.period;
+	set->has_other_periods |= p->period != set->period;
 	*ret = true;
-	return image_set_add_line(&g->set.platforms, p->platform, strlen(p->platform),
-				  PLATFORMS_MAX);
+	return image_set_add_line(&set->platforms, p->platform, strlen(p->platform), PLATFORMS_MAX);
 }
 
-int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p)
+int image_set_add(struct image_set *set, const char *name, const struct image_profile *p)
 {
-	struct image_set_entry *entry = NULL;
+	struct image *image = NULL;
 	bool counts;
 	int r;
 
-	r = add_header(g, p, &counts);
+	r = add_header(set, p, &counts);
 	if (r || !counts)
 		return r;
-	r = image_gather_get_entry(g, name, p, &entry) ?: add_paths(&entry->image, p->path);
-	if (!r && g->keep_counts)
-		r = add_counts(entry, p);
+	r = image_set_get_image(set, name, p, &image) ?: add_paths(image, p->path);
+	if (!r && set->keeps_counts)
+		r = add_counts(image, p);
 	if (r)
 		return r;
-	if (p->tsize > entry->image.tsize)
-		entry->image.tsize = p->tsize;
-	entry->image.total += p->total;
-	g->set.total += p->total;
+	if (p->tsize > image->tsize)
+		image->tsize = p->tsize;
+	image->total += p->total;
+	set->total += p->total;
 	return 0;
 }
 
@@ -254,26 +234,17 @@ static int image_compare_totals(const void *a, const void *b)
 	return order_of(y->total, x->total) ?: strcmp(x->name, y->name) ?: strcmp(x->id, y->id);
 }
 
-int image_gather_finish(struct image_gather *g, struct image_set *ret,
-			struct profile_message *message)
+int image_set_finish(struct image_set *set, struct profile_message *message)
 {
-	struct image_set *set = &g->set;
-	struct image_set_entry *entry;
-
-	if (g->other_event)
+	if (set->other_event)
 		return profile_refuse(message, IMAGE_SET_E_EVENTS,
 				      "profiles of %s and of %s: choose with --event", set->event,
-				      g->other_event);
-	set->images = calloc(HASH_COUNT(g->entries) + 1, sizeof(*set->images));
-	if (!set->images)
-		return error_origin(-ENOMEM);
-	for (entry = g->entries; entry; entry = entry->hh.next) {
-		struct image *image = &set->images[set->n++];
-		const char *title = entry->image.paths ? entry->image.paths : entry->image.name;
+				      set->other_event);
+	for (size_t i = 0; i < set->n; i++) {
+		struct image *image = &set->images[i];
+		const char *title = image->paths ? image->paths : image->name;
 
-		fold_counts(&entry->image);
-		*image = entry->image;
-		entry->image = (struct image){0};
+		fold_counts(image);
 		image->title = strndup(title, strcspn(title, "\n"));
 		if (!image->title)
 			return error_origin(-ENOMEM);
@@ -282,8 +253,6 @@ int image_gather_finish(struct image_gather *g, struct image_set *ret,
 		qsort(set->images, set->n, sizeof(*set->images), image_compare_totals);
 	for (char *at = set->platforms; at && (at = strchr(at, '\n'));)
 		*at = ' ';
-	*ret = *set;
-	*set = (struct image_set){0};
 	return IMAGE_SET_E_OK;
 }
 

@@ -27,21 +27,26 @@ struct image {
 	uint64_t tstart, tsize;
 	uint64_t total;
 	struct image_count *counts; /* ascending offsets; NULL unless they are kept */
-	size_t n_counts;
+	size_t n_counts, n_counts_allocated;
 };
 
+/*
+ * Those of the event @wanted_event (borrowed; NULL: that which all have), and their counts if it
+ * @keeps_counts; else zeroes to begin with. Profiles are added, and then it is finished.
+ */
 struct image_set {
+	const char *wanted_event;
+	bool keeps_counts;
 	struct image *images; /* most samples first, then by name and id */
-	size_t n;
-	char *event;     /* of all; NULL: no profile */
-	uint64_t period; /* of the first profile */
+	size_t n, n_allocated;
+	struct image_set_entry *entries; /* private: images by what tells them apart */
+	char *event;                     /* of all; NULL: no profile */
+	uint64_t period;                 /* of the first profile */
 	bool has_other_periods;
 	char *platforms; /* blanks between them; NULL: no profile */
 	uint64_t total;
+	char *other_event; /* private: a second one that was seen */
 };
-
-/* Being put together. */
-struct image_gather;
 
 enum {
 	IMAGE_SET_E_OK,
@@ -49,15 +54,10 @@ enum {
 	IMAGE_SET_E_NONE,   /* no such image, or more than one: see the message */
 };
 
-/* @event: which one, NULL: that which all have. Borrowed. */
-int image_gather_new(struct image_gather **ret, const char *event, bool keep_counts);
-void image_gather_free(struct image_gather *g);
-DEFINE_CLEANUP(struct image_gather *, image_gather_free)
 /* A profile of the file @name; both are borrowed for the call. Returns 0 or negative errno. */
-int image_gather_add(struct image_gather *g, const char *name, const struct image_profile *p);
-/* Ends it: *ret is to be deinitialized. IMAGE_SET_E_OK, _EVENTS or negative errno. */
-int image_gather_finish(struct image_gather *g, struct image_set *ret,
-			struct profile_message *message);
+int image_set_add(struct image_set *set, const char *name, const struct image_profile *p);
+/* Nothing is added any more. IMAGE_SET_E_OK, _EVENTS or negative errno. */
+int image_set_finish(struct image_set *set, struct profile_message *message);
 /* Takes one of zeroes. */
 void image_set_deinit(struct image_set *set);
 

@@ -162,13 +162,13 @@ static int images_cat_file(struct context *context, const char *path)
 static int read_set(const struct images_job *job, const struct database *db, const char *epoch,
 		    bool keep_counts, struct image_set *ret)
 {
-	cleanup(image_gather_freep) struct image_gather *g = NULL;
 	const char *event = job->arguments->event;
 	struct profile_message message;
-	int r = image_gather_new(&g, event, keep_counts) ?:
-		database_read(db, epoch, g, job->notes, &message) ?:
-		image_gather_finish(g, ret, &message);
+	int r;
 
+	*ret = (struct image_set){.wanted_event = event, .keeps_counts = keep_counts};
+	r = database_read(db, epoch, ret, job->source->notes, &message)
+		    ?: image_set_finish(ret, &message);
 	if (r)
 		return images_complain(job->context, "", r, &message);
 	if (ret->n)
@@ -242,7 +242,7 @@ static int images_job_status(const struct images_job *job, int r)
 		return profctl_complain(
 			job->context, STATUS_FAILED,
 			"profd-image-worker, which reads programs, cannot be run: %s",
-			asker_error_text(job->world->source.asker));
+			asker_error_text(job->source->asker));
 	return r ? STATUS_FAILED : STATUS_DONE;
 }
 
@@ -273,12 +273,12 @@ static int images_run_job(struct images_job *job, const struct database *db)
 int images_run(struct context *context, int argc, char **argv)
 {
 	cleanup(closep) int root_fd = -1;
-	cleanup(image_world_deinit) struct image_world world = {0};
-	cleanup(database_freep) struct database *db = NULL;
 	cleanup(notes_deinit) struct notes notes = {0};
+	cleanup(object_source_deinit) struct object_source source = {.notes = &notes,
+								     .want_lines = true};
+	cleanup(database_freep) struct database *db = NULL;
 	struct images_arguments arguments;
-	struct images_job job = {
-		.context = context, .arguments = &arguments, .world = &world, .notes = &notes};
+	struct images_job job = {.context = context, .arguments = &arguments, .source = &source};
 	struct usage_message message;
 	int status, r = images_parse(argc, argv, &arguments, &message);
 
@@ -290,7 +290,7 @@ int images_run(struct context *context, int argc, char **argv)
 	if (status)
 		return status;
 	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = image_world_init(&world, root_fd, &notes);
+	r = object_source_init(&source, root_fd, NULL, 0);
 	status = r ? images_job_status(&job, r) : images_run_job(&job, db);
 	for (size_t i = 0; i < notes.n; i++)
 		profctl_complain(context, 0, "%s", notes.lines[i]);

@@ -35,11 +35,10 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 struct images_job {
 	struct context *context;
 	const struct images_arguments *arguments;
-	const char *epoch;      /* as it is to be named */
-	struct image_set *set;  /* of that epoch */
-	struct image_set *base; /* of the epoch that it is compared with; NULL: none */
-	struct image_world *world;
-	struct notes *notes;
+	const char *epoch;            /* as it is to be named */
+	struct image_set *set;        /* of that epoch */
+	struct image_set *base;       /* of the epoch that it is compared with; NULL: none */
+	struct object_source *source; /* what images are read with */
 };
 
 /* A percentage. */

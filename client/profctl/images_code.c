@@ -334,7 +334,8 @@ static int list_procedures(struct list_work *w)
 		json_end(&j);
 	if (r || n)
 		return r;
-	notes_add(w->job->notes, "no procedure with samples matches '%s'", w->job->arguments->list);
+	notes_add(w->job->source->notes, "no procedure with samples matches '%s'",
+		  w->job->arguments->list);
 	return OBJECT_E_NONE;
 }
 
@@ -349,13 +350,13 @@ int images_print_list(struct images_job *job, const struct image *image)
 	int r = regex_new(&w.regex, "--list", job->arguments->list, &message);
 
 	if (r > 0) {
-		notes_add(job->notes, "%s", message.text);
+		notes_add(job->source->notes, "%s", message.text);
 		return OBJECT_E_NONE;
 	}
 	r = r ?:
-		source_files_new(&w.sources, job->world->source.files, job->arguments->source_path,
+		source_files_new(&w.sources, job->source->files, job->arguments->source_path,
 				 job->arguments->trim_path) ?:
-		image_code_open(&w.code, job->world, image) ?:
+		image_code_open(&w.code, job->source, image) ?:
 		procedures_init(&w.procedures, &w.code, image);
 	return r ? r : list_procedures(&w);
 }

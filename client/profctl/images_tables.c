@@ -173,7 +173,7 @@ static int find_procedures(struct images_job *job, const struct image *image,
 			   struct procedures *ret)
 {
 	cleanup(image_code_close) struct image_code code = {.object = OBJECT_NONE};
-	int r = image_code_open(&code, job->world, image);
+	int r = image_code_open(&code, job->source, image);
 
 	return r ? r : procedures_init(ret, &code, image);
 }

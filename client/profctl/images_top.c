@@ -108,7 +108,7 @@ static int describe_image_hots(const struct images_job *job, struct hot *hots, s
 {
 	cleanup(image_code_close) struct image_code code = {.object = OBJECT_NONE};
 	const struct image *image = hots->image;
-	int r = image_code_open(&code, job->world, image);
+	int r = image_code_open(&code, job->source, image);
 
 	for (*ret_n = 0; *ret_n < n && hots[*ret_n].image == image; ++*ret_n)
 		if (!r)

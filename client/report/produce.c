@@ -73,13 +73,18 @@ static const struct maker *maker_of(const struct report_options *o)
 	return (size_t)o->view < ARRAY_SIZE(makers) ? &makers[o->view] : &none;
 }
 
+static bool has_label_frames(const struct report_options *o)
+{
+	return *o->shape.tagroot || *o->shape.tagleaf;
+}
+
 /* The units of labels are those of all samples together. */
 bool produce_wants_held(const struct report_options *o)
 {
 	const struct maker *maker = maker_of(o);
 
 	return maker->held || maker->convert || *o->shape.tagfocus || *o->shape.tagignore ||
-	       *o->shape.tagroot || *o->shape.tagleaf;
+	       has_label_frames(o);
 }
 
 bool produce_wants_code(const struct report_options *o)
@@ -158,6 +163,7 @@ struct produce_work {
 	struct compare_total *of_types;  /* as either of them, per sample type; NULL: no matter */
 	int64_t *totals;
 	struct label_units label_units;
+	size_t n_functions, n_locations; /* of the profile, without those of labels */
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
@@ -167,6 +173,9 @@ struct produce_work {
 
 static void produce_work_deinit(struct produce_work *w)
 {
+	/* The next command's profile is as it was. */
+	if (w->load && has_label_frames(w->o))
+		profile_cut_locations(load_profile(w->load), w->n_functions, w->n_locations);
 	report_view_free(w->view);
 	shape_profile_free(w->converted);
 	shape_free(w->shape);
@@ -408,9 +417,8 @@ static bool produce_is_unfiltered(const struct produce_work *w, const struct pro
 {
 	const struct report_options *o = w->o;
 
-	if (w->view_options.n_filters || *o->shape.prune_from || *o->shape.tagroot ||
-	    *o->shape.tagleaf || p->drop_frames || *o->print.trim_path || o->shape.no_inlines ||
-	    o->print.divide_by != 1)
+	if (w->view_options.n_filters || *o->shape.prune_from || has_label_frames(o) ||
+	    p->drop_frames || *o->print.trim_path || o->shape.no_inlines || o->print.divide_by != 1)
 		return false;
 	for (size_t i = 0; i < p->n_samples && !w->maker->frameless; i++)
 		if (!p->samples[i].n_locations)
@@ -469,7 +477,14 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 		   FILE *out, struct profile_message *message)
 {
 	cleanup(produce_work_deinit) struct produce_work w = {
-		.load = l, .o = o, .listener = listener, .maker = maker_of(o), .message = message};
+		.load = l,
+		.o = o,
+		.listener = listener,
+		.maker = maker_of(o),
+		.message = message,
+		.n_functions = load_profile(l)->n_functions,
+		.n_locations = load_profile(l)->n_locations,
+	};
 	int r;
 
 	r = produce_sample_type(l, o->sample_index, &w.input.type, message);

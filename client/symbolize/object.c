@@ -17,6 +17,21 @@
 
 #define DELETED " (deleted)"
 
+int object_source_init(struct object_source *s, int root_fd, const char *worker_path,
+		       uint64_t deadline_ns)
+{
+	return files_new(&s->files, root_fd) ?:
+		kernel_new(&s->kernel, s->files) ?:
+		asker_new(&s->asker, worker_path, deadline_ns);
+}
+
+void object_source_deinit(struct object_source *s)
+{
+	asker_free(s->asker);
+	kernel_free(s->kernel);
+	files_free(s->files);
+}
+
 void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE])
 {
 	*ret = '\0';

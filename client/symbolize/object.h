@@ -12,23 +12,34 @@
 
 #include "client/symbolize/asker.h"
 #include "client/symbolize/files.h"
+#include "client/symbolize/kernel.h"
 #include "client/symbolize/notes.h"
 #include "common/profile/profile.h"
 #include "common/worker/debug_files.h"
 
 #define OBJECT_ID_SIZE (2 * ELF_BUILD_ID_MAX + 1) /* of a build id as text */
 
-/* What objects are made with; all borrowed, and one for all that the asker is asked about. */
+/* What objects, and what is in no file, are read with; one for all that the asker is asked about.
+ */
 struct object_source {
 	struct files *files;
 	struct asker *asker;
-	struct notes *notes;
-	bool want_lines; /* debug files are looked for that have lines */
+	struct kernel *kernel;
+	struct notes *notes; /* borrowed, as what follows */
+	bool want_lines;     /* debug files are looked for that have lines */
 	/* Of a build id that nothing here has: the fd of its debug file, or -1. May be NULL. */
 	int (*fetch)(void *context, const uint8_t *id, size_t length, const char *path);
 	void *context;
 	uint64_t n_keys; /* that the worker knows files by */
 };
+
+/*
+ * Makes files, asker and kernel of @s, which has the rest; @root_fd as in files.h, the others as in
+ * asker.h. To be deinitialized in any case. Returns 0 or negative errno.
+ */
+int object_source_init(struct object_source *s, int root_fd, const char *worker_path,
+		       uint64_t deadline_ns);
+void object_source_deinit(struct object_source *s);
 
 struct object {
 	struct object_source *source;

@@ -26,9 +26,6 @@ struct symbolize_work {
 	struct profile *p;
 	const struct symbolize_options *options;
 	struct symbolize_result *result;
-	struct files *files;
-	struct asker *asker;
-	struct kernel *kernel;
 	struct namer *namer;
 	struct object_source source;
 	size_t n_unidentified;    /* files that were used for want of something better */
@@ -41,30 +38,21 @@ struct symbolize_work {
 static void symbolize_work_deinit(struct symbolize_work *w)
 {
 	namer_free(w->namer);
-	kernel_free(w->kernel);
-	asker_free(w->asker);
-	files_free(w->files);
+	object_source_deinit(&w->source);
 }
 
 static int symbolize_work_init(struct symbolize_work *w)
 {
-	int r = files_new(&w->files, w->options->root_fd);
+	const struct symbolize_options *o = w->options;
 
-	if (!r)
-		r = asker_new(&w->asker, w->options->worker_path, w->options->deadline_ns);
-	if (!r)
-		r = kernel_new(&w->kernel, w->files);
-	if (!r)
-		r = namer_new(&w->namer, w->p);
 	w->source = (struct object_source){
-		.files = w->files,
-		.asker = w->asker,
 		.notes = &w->result->notes,
-		.want_lines = w->options->want_lines,
-		.fetch = w->options->fetch,
-		.context = w->options->context,
+		.want_lines = o->want_lines,
+		.fetch = o->fetch,
+		.context = o->context,
 	};
-	return r;
+	return object_source_init(&w->source, o->root_fd, o->worker_path, o->deadline_ns)
+		       ?: namer_new(&w->namer, w->p);
 }
 
 static const struct profile_mapping *symbolize_mapping_of(const struct profile *p,
@@ -164,7 +152,7 @@ static int name_kernel_address(struct symbolize_work *w, const struct kernel_par
 		return 0;
 	/* Rust's; a worker that is not to be had matters to nobody else. */
 	if (strncmp(symbol.name, "_R", 2) == 0)
-		r = asker_demangle(w->asker, 0, symbol.name, strlen(symbol.name) + 1, 1,
+		r = asker_demangle(w->source.asker, 0, symbol.name, strlen(symbol.name) + 1, 1,
 				   &demangled);
 	if (r < 0)
 		return r;
@@ -179,7 +167,7 @@ static int name_kernel_part(struct symbolize_work *w, const struct wanted *run, 
 	const struct profile_mapping *m = symbolize_mapping_of(w->p, run[0].location);
 	const char *path = symbolize_path_of(w->p, run[0].location);
 	const struct kernel_part *part;
-	int r = kernel_get(w->kernel, path, profile_string(w->p, m->build_id), &part);
+	int r = kernel_get(w->source.kernel, path, profile_string(w->p, m->build_id), &part);
 
 	if (r > 0)
 		notes_add(&w->result->notes, "%s: %s", path, kernel_error_text(r));
@@ -246,12 +234,12 @@ static int symbolize_query_perf_map(struct symbolize_work *w, struct worker_requ
 				    const uint64_t *addresses, size_t n, struct answer_names *ret)
 {
 	enum worker_outcome outcome = WORKER_DONE;
-	int r = asker_names(w->asker, request, addresses, n, &outcome, ret);
+	int r = asker_names(w->source.asker, request, addresses, n, &outcome, ret);
 
 	if (r == ASKER_E_DIED)
 		notes_add(&w->result->notes,
 			  "a perf map: skipped, the image worker could not read it: %s",
-			  asker_error_text(w->asker));
+			  asker_error_text(w->source.asker));
 	if (r)
 		return r < 0 ? r : r == ASKER_E_DIED ? OBJECT_E_NONE : OBJECT_E_NO_WORKER;
 	return outcome == WORKER_DONE ? OBJECT_E_OK : OBJECT_E_NONE;
@@ -410,7 +398,7 @@ static void symbolize_finish_result(struct symbolize_work *w, int r)
 		notes_add(notes, "the names take too much memory, some are left out");
 	if (r == OBJECT_E_NO_WORKER)
 		snprintf(w->result->trouble, sizeof(w->result->trouble), "%s",
-			 asker_error_text(w->asker));
+			 asker_error_text(w->source.asker));
 	w->result->n_locations = w->p->n_locations;
 	for (size_t i = 0; i < w->p->n_locations; i++)
 		w->result->n_named += w->p->locations[i].n_lines > 0;

@@ -394,6 +394,14 @@ int profile_set_lines(struct profile *p, uint32_t location, const struct profile
 	return 0;
 }
 
+void profile_cut_locations(struct profile *p, size_t n_functions, size_t n_locations)
+{
+	p->n_functions = n_functions;
+	p->n_locations = n_locations;
+	profile_table_deinit(&p->tables->function_table);
+	profile_table_deinit(&p->tables->location_table);
+}
+
 int profile_drop_unused_functions(struct profile *p)
 {
 	cleanup(freep) uint32_t *indices = malloc((p->n_functions + 1) * sizeof(*indices));

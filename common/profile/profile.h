@@ -157,6 +157,8 @@ int profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
  */
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,
 		      uint32_t n_lines);
+/* Drops the functions and locations behind the first ones; no sample may refer to those. */
+void profile_cut_locations(struct profile *p, size_t n_functions, size_t n_locations);
 /* Drops functions that no location's lines name. The others' indices change. */
 int profile_drop_unused_functions(struct profile *p);
 /*

@@ -21,7 +21,7 @@ struct given {
 	size_t n;
 };
 
-static void add(struct image_gather *g, const struct given *given)
+static void add(struct image_set *set, const struct given *given)
 {
 	struct image_profile p = {
 		.image = (char *)given->image,
@@ -37,7 +37,7 @@ static void add(struct image_gather *g, const struct given *given)
 
 	for (size_t i = 0; i < given->n; i++)
 		p.total += given->counts[i].count;
-	assert_int_equal(image_gather_add(g, given->file, &p), 0);
+	assert_int_equal(image_set_add(set, given->file, &p), 0);
 }
 
 static const struct given all[] = {
@@ -50,14 +50,11 @@ static const struct given all[] = {
 
 static struct image_set gather(const struct given *given, size_t n, const char *event, bool keep)
 {
-	struct image_gather *g = NULL;
-	struct image_set set = {0};
+	struct image_set set = {.wanted_event = event, .keeps_counts = keep};
 
-	assert_int_equal(image_gather_new(&g, event, keep), 0);
 	for (size_t i = 0; i < n; i++)
-		add(g, &given[i]);
-	assert_int_equal(image_gather_finish(g, &set, NULL), IMAGE_SET_E_OK);
-	image_gather_free(g);
+		add(&set, &given[i]);
+	assert_int_equal(image_set_finish(&set, NULL), IMAGE_SET_E_OK);
 	return set;
 }
 
@@ -124,19 +121,17 @@ static void test_events(void **state)
 {
 	struct given two[] = {all[0], all[2]};
 	struct profile_message message = {.text = ""};
-	struct image_gather *g = NULL;
 	struct image_set set = {0};
 
 	(void)state;
 	two[1].event = "other";
 	two[1].period = 6;
-	assert_int_equal(image_gather_new(&g, NULL, false), 0);
-	add(g, &two[0]);
-	add(g, &two[1]);
-	assert_int_equal(image_gather_finish(g, &set, &message), IMAGE_SET_E_EVENTS);
+	add(&set, &two[0]);
+	add(&set, &two[1]);
+	assert_int_equal(image_set_finish(&set, &message), IMAGE_SET_E_EVENTS);
 	assert_non_null(strstr(message.text, "ev"));
 	assert_non_null(strstr(message.text, "other"));
-	image_gather_free(g);
+	image_set_deinit(&set);
 	set = gather(two, 2, "other", false);
 	assert_int_equal(set.total, 3);
 	assert_int_equal(set.period, 6);
