@@ -23,7 +23,7 @@ struct members {
 	UT_hash_handle hh;
 };
 
-int session_new(struct session **ret, uint64_t id, const struct session_request *request)
+int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *start)
 {
 	cleanup(session_freep) struct session *s = calloc(1, sizeof(*s));
 
@@ -31,16 +31,14 @@ int session_new(struct session **ret, uint64_t id, const struct session_request 
 		return error_origin(-ENOMEM);
 	s->id = id;
 	s->sampler = SESSION_NO_SAMPLER;
-	s->owner = request->owner;
-	s->target.kind = request->target;
-	s->target.number = request->number;
-	s->target.children = request->children;
-	s->target.cpus = request->cpus;
-	if (request->text) {
-		s->target.text = strdup(request->text);
-		if (!s->target.text)
-			return error_origin(-ENOMEM);
-	}
+	s->target.kind = start->target;
+	s->target.number = start->number;
+	s->target.children = start->children;
+	if (start->target == TARGET_CPUS)
+		cpus_parse((const uint8_t *)start->text, strlen(start->text), &s->target.cpus);
+	s->target.text = strdup(start->text);
+	if (!s->target.text)
+		return error_origin(-ENOMEM);
 	*ret = steal_ptr(&s);
 	return SESSION_E_OK;
 }
@@ -143,8 +141,9 @@ bool session_wants_process(const struct session *s, const struct process *p)
 		return names_match_service(s->target.text, p->unit->service);
 	case TARGET_CGROUP:
 		return in_cgroup(p->unit->cgroup, s->target.text);
+	default:
+		return false;
 	}
-	return false;
 }
 
 int session_process_born(struct session *s, struct process *p, const struct process *parent)

@@ -29,7 +29,7 @@ struct flush;
 struct members;
 
 struct session_target {
-	enum target_kind kind;
+	Profd__Control__TargetKind kind;
 	int64_t number;   /* PID, TID, UID */
 	char *text;       /* SERVICE, COMM, CGROUP, CPUS; owned */
 	struct cpus cpus; /* CPUS */
@@ -121,8 +121,8 @@ enum {
 	SESSION_E_EMPTY, /* no sample since the window was opened */
 };
 
-/* Takes the target from @request; the rest is the caller's to fill. 0 or negative errno. */
-int session_new(struct session **ret, uint64_t id, const struct session_request *request);
+/* Takes the target from @start; the rest is the caller's to fill. 0 or negative errno. */
+int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *start);
 void session_free(struct session *s);
 DEFINE_CLEANUP(struct session *, session_free)
 
