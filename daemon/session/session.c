@@ -285,22 +285,26 @@ static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 	return 0;
 }
 
-int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			 struct snapshot **ret, struct window_closing *ret_closing)
+int session_snapshot_window(struct session *s, const struct moment *end,
+			    const struct ledger *ledger, const struct window_filter *copied,
+			    struct snapshot **ret, struct window_closing *ret_closing)
 {
-	cleanup(window_freep) struct window *window = steal_ptr(&s->window);
+	cleanup(window_freep) struct window *closed = copied ? NULL : steal_ptr(&s->window);
+	struct window *window = copied ? s->window : closed;
 	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	int r;
 
-	if (window)
-		s->counts.lost += window_lost(window, ledger);
+	if (closed)
+		s->counts.lost += window_lost(closed, ledger);
 	if (!window || !window_count(window))
 		return SESSION_E_EMPTY;
 	r = session_make_snapshot(s, &snapshot);
 	if (!r)
-		r = window_move(window, end, ledger, snapshot, ret_closing);
+		r = window_fill_snapshot(window, end, ledger, copied, snapshot, ret_closing);
 	if (r)
 		return r;
+	if (!aggregate_count(snapshot->aggregate))
+		return SESSION_E_EMPTY;
 	*ret = steal_ptr(&snapshot);
 	return SESSION_E_OK;
 }
@@ -336,25 +340,6 @@ void session_drop_snapshots(struct session *s)
 	while (s->untaken.n)
 		session_drop_oldest(s);
 	s->untaken.is_over = true;
-}
-
-int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			const struct window_filter *filter, struct snapshot **ret)
-{
-	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	int r;
-
-	if (!s->window || !window_count(s->window))
-		return SESSION_E_EMPTY;
-	r = session_make_snapshot(s, &snapshot);
-	if (!r)
-		r = window_copy(s->window, end, ledger, filter, snapshot);
-	if (r)
-		return r;
-	if (!aggregate_count(snapshot->aggregate))
-		return SESSION_E_EMPTY;
-	*ret = steal_ptr(&snapshot);
-	return SESSION_E_OK;
 }
 
 int session_restore_window(struct session *s, struct snapshot *snapshot,

@@ -151,11 +151,13 @@ void session_drop(struct session *s, enum dropped_reason reason);
 void session_count_unwritten(struct session *s, const struct aggregate *aggregate);
 
 /*
- * Closes the window into *ret, with the line for the ledger as it stands now, and leaves the
- * session without a window. SESSION_E_EMPTY (no sample) leaves *ret and *ret_closing alone.
+ * Makes a snapshot of the window, with the line for the ledger as it stands now. @copied: what of
+ * it, and the window goes on; NULL: it is closed, and the session is left without one. Returns
+ * SESSION_E_OK, SESSION_E_EMPTY (there is no sample: *ret is left alone) or negative errno.
  */
-int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			 struct snapshot **ret, struct window_closing *ret_closing);
+int session_snapshot_window(struct session *s, const struct moment *end,
+			    const struct ledger *ledger, const struct window_filter *copied,
+			    struct snapshot **ret, struct window_closing *ret_closing);
 /*
  * Keeps @snapshot, a closed window, for whoever takes it. The oldest is dropped if there are too
  * many of them.
@@ -165,9 +167,6 @@ void session_push_snapshot(struct session *s, struct snapshot *snapshot);
 struct snapshot *session_pop_snapshot(struct session *s);
 /* Nobody is going to take any more: those that there are are dropped. */
 void session_drop_snapshots(struct session *s);
-/* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
-int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			const struct window_filter *filter, struct snapshot **ret);
 /*
  * Counts a snapshot that could not be written into the open window, which then begins where the
  * snapshot began.

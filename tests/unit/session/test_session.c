@@ -191,14 +191,14 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(session_close_window(s, &(struct moment){2000, 2000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){2000, 2000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_EMPTY);
 	assert_int_equal(window_new(&s->window, 2000, 1 << 20, &no_ledger), 0);
 	add(s, p, 10, 0, "a");
 	add(s, p, 11, 0, "b");
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 2000);
 	assert_int_equal(snapshot->duration_ns, 1000);
@@ -215,8 +215,8 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	snapshot_free(snapshot);
 	snapshot = NULL;
 	ledger.stacks.complete = ledger.seen = ledger.expected = 3;
-	assert_int_equal(session_close_window(s, &(struct moment){4000, 4000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){4000, 4000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 2000);
 	assert_int_equal(snapshot->duration_ns, 2000);
@@ -254,8 +254,8 @@ static void test_a_process_that_moves_is_counted_where_it_was(void **state)
 	p->unit = a;
 	p->stay = 1001;
 	add(s, p, 10, 0, "a");
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &no_ledger,
-					      &snapshot, &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &no_ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->n_processes, 3);
 	entries = aggregate_entries(snapshot->aggregate, &n);
@@ -290,8 +290,8 @@ static void test_a_window_of_a_clock_that_was_set_back(void **state)
 
 	(void)state;
 	add(s, p, 10, 0, "a");
-	assert_int_equal(session_close_window(s, &(struct moment){60000, 500}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){60000, 500}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 0);
 	assert_true(snapshot->duration_ns <= 60000);
@@ -343,12 +343,12 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 		add(s, a, 10, 0, "a");
 	add(s, a, 10, 0, "x");
 	add(s, b, 11, 0, "b");
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
-					     &copy),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+						 &copy, &closing),
 			 SESSION_E_EMPTY);
 	filter.pid = 10;
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
-					     &copy),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+						 &copy, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	assert_int_equal(weight_of(copy->aggregate), 40);
@@ -358,8 +358,8 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(copy->duration_ns, 2000);
 	assert_non_null(strstr(copy->ledger, "expected=9"));
 	add(s, a, 10, 0, "a");
-	assert_int_equal(session_close_window(s, &(struct moment){4000, 6000}, &ledger, &whole,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){4000, 6000}, &ledger, NULL,
+						 &whole, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(whole->aggregate), 6);
 	assert_int_equal(whole->n_processes, 2);
@@ -370,8 +370,8 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	snapshot_free(whole);
 	snapshot_free(copy);
 	filter.pid = 11;
-	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, &filter,
-					     &copy),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){5000, 7000}, &ledger, &filter,
+						 &copy, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 1);
 	assert_string_equal(copy->processes[0].service, "b.service");
@@ -396,8 +396,8 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	add_ended(s, p, 2, STACK_BROKEN, BROKEN_RULE);
 	add_ended(s, other, 1, STACK_COMPLETE, 0); /* filtered */
 	check(s, 2, 1);
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	add_ended(s, p, 1, STACK_COMPLETE, 0);
@@ -433,8 +433,8 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	(void)state;
 	add_ended(s, p, 1, STACK_BROKEN, BROKEN_STALE);
 	add_ended(s, p, 1, STACK_BROKEN, BROKEN_STALE);
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
