@@ -184,7 +184,6 @@ static inline int verb_attach_shim(const struct control_call *call)
 {
 	struct world *w = call->userdata;
 	struct source_message why;
-	struct ring_reader *reader;
 	int pidfd, r;
 
 	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
@@ -199,8 +198,6 @@ static inline int verb_attach_shim(const struct control_call *call)
 	}
 	attach_ring_deinit(&w->ring);
 	assert_int_equal(attach_ring_init(&w->ring, RING_WORDS_MIN), 0);
-	assert_int_equal(ring_reader_new(&reader, w->ring.memory, w->ring.length), 0);
-	ring_reader_free(reader);
 	w->attached = call->peer->pid;
 	w->attached_uid = call->peer->uid;
 	w->ring_sent = reply_attached(call->reply, &w->ring);
