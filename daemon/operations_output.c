@@ -97,7 +97,7 @@ static int list_stopped(struct waiter *w, struct texts *ret)
 			continue;
 		if (!r)
 			r = add_session_files(d, s, ret);
-		if (s->state == SESSION_ENDED && !s->waiters.n)
+		if (s->state == SESSION_ENDED && !s->n_waiters)
 			session_set_remove(d->sessions, s);
 	}
 	return r;

@@ -61,7 +61,7 @@ void session_free(struct session *s)
 	window_free(s->window);
 	while (s->untaken.n)
 		snapshot_free(s->untaken.snapshots[--s->untaken.n]);
-	free(s->waiters.flushes);
+	free(s->waiters);
 	if (s->hold.holder)
 		reply_ok(s->hold.holder);
 	free(s->target.text);

@@ -74,12 +74,6 @@ struct session_hold {
 	struct reply *holder; /* answered when the session has ended; owned; or NULL */
 };
 
-/* Stops that came while the last window was being written. */
-struct session_waiters {
-	struct flush **flushes;
-	size_t n;
-};
-
 struct session {
 	uint64_t id; /* 0: the system session */
 	char *name;
@@ -102,7 +96,8 @@ struct session {
 	uint64_t started_ns; /* Unix time */
 	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
 	struct session_hold hold;
-	struct session_waiters waiters;
+	struct flush **waiters; /* stops that came while the last window was being written */
+	size_t n_waiters, waiters_max;
 	struct session_counts counts;
 
 	struct window *window;
