@@ -418,7 +418,7 @@ static int daemon_add_sources(struct daemon *d)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	r = daemon_add_io(d, source_fd(d->source), daemon_on_source, PRIORITY_RINGS);
+	r = daemon_add_io(d, d->source->fd, daemon_on_source, PRIORITY_RINGS);
 	if (r)
 		return r;
 	d->source_io = d->sources[d->n_sources - 1];
@@ -428,7 +428,7 @@ static int daemon_add_sources(struct daemon *d)
 		return r;
 	d->window_timer = d->sources[d->n_sources - 1];
 	if (d->shim && d->shim != d->source)
-		r = daemon_add_io(d, source_fd(d->shim), daemon_on_shim, PRIORITY_TIMERS);
+		r = daemon_add_io(d, d->shim->fd, daemon_on_shim, PRIORITY_TIMERS);
 	if (!r)
 		r = daemon_add_io(d, unwinder_fd(d->unwinder), daemon_on_unwinder, PRIORITY_RINGS);
 	if (!r)

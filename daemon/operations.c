@@ -39,85 +39,84 @@ struct session *daemon_find_session(struct daemon *d, const struct control_call 
 }
 
 /* A user's own profd knows of no others' processes. */
-static bool is_in_reach(const struct daemon *d, const struct session_request *request)
+static bool is_in_reach(const struct daemon *d, const Profd__Control__Start *start)
 {
 	struct stat st;
 	char path[32];
 
-	if (!d->options.user || !target_is_task(request->target))
+	if (!d->options.user || !target_is_task(start->target))
 		return true;
-	snprintf(path, sizeof(path), "%" PRId64, request->number);
+	snprintf(path, sizeof(path), "%" PRId64, start->number);
 	return fstatat(d->places.proc_fd, path, &st, 0) < 0 || st.st_uid == geteuid();
 }
 
 /* Whether the CPUs asked for are there, or may be plugged in; else *ret_missing is not. */
-static bool has_cpus(const struct session_request *request, unsigned *ret_missing)
+static bool has_cpus(const Profd__Control__Start *start, unsigned *ret_missing)
 {
-	struct cpus possible;
+	struct cpus wanted, possible;
 
-	if (request->target != TARGET_CPUS || cpus_read_possible(&possible))
+	if (start->target != TARGET_CPUS || cpus_read_possible(&possible) ||
+	    cpus_parse((const uint8_t *)start->text, strlen(start->text), &wanted))
 		return true;
 	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++) {
 		*ret_missing = cpu;
-		if (cpus_has(&request->cpus, cpu) && !cpus_has(&possible, cpu))
+		if (cpus_has(&wanted, cpu) && !cpus_has(&possible, cpu))
 			return false;
 	}
 	return true;
 }
 
 /* Without another source, only programs with libprofd can be looked at. */
-static bool is_attached(const struct daemon *d, const struct session_request *request)
+static bool is_attached(const struct daemon *d, const Profd__Control__Start *start)
 {
-	return d->source != d->shim || request->target != TARGET_PID ||
-	       source_shim_has(d->shim, (pid_t)request->number);
+	return d->source != d->shim || start->target != TARGET_PID ||
+	       source_shim_has(d->shim, (pid_t)start->number);
 }
 
 /* Why profd cannot do it, here and now: 0, or CONTROL_ERROR_* with @why. */
-static int check_start(const struct daemon *d, const struct session_request *request,
+static int check_start(const struct daemon *d, const Profd__Control__Start *start,
 		       struct source_message *why)
 {
 	unsigned cpu;
 
 	if (d->stopping)
 		return source_refuse(why, CONTROL_ERROR_FAILED, "profd is stopping");
-	if (!is_in_reach(d, request))
+	if (!is_in_reach(d, start))
 		return source_refuse(why, CONTROL_ERROR_DENIED,
 				     "%" PRId64
 				     " is not a process of yours; profctl without --user asks "
 				     "the system's profd",
-				     request->number);
+				     start->number);
 	/* A recording is of whatever machine. */
-	if (!d->replay && !has_cpus(request, &cpu))
+	if (!d->replay && !has_cpus(start, &cpu))
 		return source_refuse(why, CONTROL_ERROR_FAILED, "this machine has no CPU %u", cpu);
-	if (!is_attached(d, request))
+	if (!is_attached(d, start))
 		return source_refuse(why, CONTROL_ERROR_FAILED,
 				     "process %" PRId64 " does not have libprofd; start it with "
 				     "LD_PRELOAD=libprofd.so PROFD_CONNECT=%s",
-				     request->number, d->places.socket_path);
+				     start->number, d->places.socket_path);
 	return 0;
 }
 
 static int verb_start(const struct control_call *call)
 {
-	struct session_request request = {.pidfd = -1};
+	Profd__Control__Start *start = call->message;
 	struct daemon *d = call->userdata;
+	cleanup(closep) int pidfd = -1;
 	struct source_message why;
 	struct session *s;
 	char id[24];
-	int r = request_read_start(call->message, &request, &why);
+	int r = request_check_start(start, &why);
 
 	if (!r)
 		r = policy_check_start(call->peer, call->proc_fd,
-				       session_set_count_of(d->sessions, call->peer->uid), &request,
-				       &why);
+				       session_set_count_of(d->sessions, call->peer->uid), start,
+				       &pidfd, &why);
 	if (!r)
-		r = check_start(d, &request, &why);
-	if (r) {
-		closep(&request.pidfd);
+		r = check_start(d, start, &why);
+	if (r)
 		return request_refuse(call, r, &why);
-	}
-	r = session_set_start(d->sessions, call->peer, &request, &s, &why);
-	closep(&request.pidfd);
+	r = session_set_start(d->sessions, call->peer, start, pidfd, &s, &why);
 	if (r < 0)
 		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0)

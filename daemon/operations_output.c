@@ -97,7 +97,7 @@ static int list_stopped(struct waiter *w, struct texts *ret)
 			continue;
 		if (!r)
 			r = add_session_files(d, s, ret);
-		if (s->state == SESSION_ENDED && !s->waiters.n)
+		if (s->state == SESSION_ENDED && !s->n_waiters)
 			session_set_remove(d->sessions, s);
 	}
 	return r;
@@ -458,19 +458,22 @@ static int collect_live_window(const struct control_call *call, struct session *
 	return CONTROL_PENDING;
 }
 
-static int collect_stored(const struct control_call *call, const struct collect_request *request,
-			  struct session *s)
+static int collect_stored(const struct control_call *call, struct session *s, uint64_t id)
 {
+	const Profd__Control__Collect *collect = call->message;
+	bool by_service = collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE;
+	bool by_pid = collect->which_case == PROFD__CONTROL__COLLECT__WHICH_PID;
 	struct daemon *d = call->userdata;
-	struct window_filter filter = {.service = request->service, .pid = request->pid};
+	struct window_filter filter = {.service = by_service ? collect->service : NULL,
+				       .pid = by_pid ? (pid_t)collect->pid : 0};
 	struct output_request output = {
 		.task = OUTPUT_COLLECT,
-		.what = {.service = request->service,
-			 .session = request->session,
-			 .select = {.since_ns = request->since_ns,
-				    .until_ns = request->until_ns,
-				    .has_pid = request->pid != 0,
-				    .pid = request->pid},
+		.what = {.service = filter.service,
+			 .session = id,
+			 .select = {.since_ns = collect->since_ns,
+				    .until_ns = collect->until_ns,
+				    .has_pid = by_pid,
+				    .pid = filter.pid},
 			 .max_bytes = d->config->memory_budget / MERGED_PART,
 			 .max_result = d->config->memory_budget / RESULT_PART},
 	};
@@ -478,19 +481,19 @@ static int collect_stored(const struct control_call *call, const struct collect_
 	struct flush *flush;
 	int r = 0;
 
-	if (!call->peer->privileged && request->pid)
-		r = restrict_to_program(d, call->peer, request->pid, &output.what, &filter,
+	if (!call->peer->privileged && by_pid)
+		r = restrict_to_program(d, call->peer, filter.pid, &output.what, &filter,
 					&is_known);
 	if (!r && !is_known)
 		return reply_error(call->reply, CONTROL_ERROR_FAILED,
-				   "profd does not know process %d", request->pid);
-	if (!r && s && !request->stored)
+				   "profd does not know process %d", filter.pid);
+	if (!r && s && !collect->stored)
 		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
 	if (!r)
 		r = waiter_new(&flush, call,
 			       (struct waiter){.kind = WAITS_FOR_PROFILE,
-					       .since_ns = request->since_ns,
-					       .session = request->session});
+					       .since_ns = collect->since_ns,
+					       .session = id});
 	r = r ? daemon_answer_fatal(d, call->reply, r) : flush_submit(d, flush, NULL, &output);
 	snapshot_free(output.snapshot);
 	return r;
@@ -498,26 +501,27 @@ static int collect_stored(const struct control_call *call, const struct collect_
 
 int daemon_verb_collect(const struct control_call *call)
 {
+	Profd__Control__Collect *collect = call->message;
 	struct daemon *d = call->userdata;
-	struct collect_request request;
 	struct source_message why;
 	struct session *s;
-	int r = request_read_collect(call->message, &request, &why);
+	uint64_t id = 0; /* the system's */
+	int r = request_check_collect(collect, &why);
 
 	if (!r)
-		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
+		r = policy_check_collect(call->peer, call->proc_fd, collect, &why);
 	if (r)
 		return request_refuse(call, r, &why);
-	if (!request.take && is_busy(d, call->peer))
+	if (!collect->take && is_busy(d, call->peer))
 		return reply_error(call->reply, CONTROL_ERROR_FAILED,
 				   "profd is busy collecting; try again");
+	if (collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SESSION)
+		id = collect->session;
 	/* The privileged have those of the store, too. */
-	if (request.session && !call->peer->privileged &&
-	    !daemon_find_session(d, call, request.session))
+	if (id && !call->peer->privileged && !daemon_find_session(d, call, id))
 		return CONTROL_DONE;
-	s = session_set_find(d->sessions, request.session); /* 0: the system's */
-	return request.take ? collect_live_window(call, s, request.session)
-			    : collect_stored(call, &request, s);
+	s = session_set_find(d->sessions, id);
+	return collect->take ? collect_live_window(call, s, id) : collect_stored(call, s, id);
 }
 
 int daemon_verb_vacuum(const struct control_call *call)

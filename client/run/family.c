@@ -61,7 +61,6 @@ struct family_member {
 	struct family_member *next;
 	int pid, pidfd;
 	struct attach_ring ring;
-	struct ring_reader *reader;
 	struct gather_process *process;
 	sd_event_source *on_bell, *on_end;
 	bool is_broken;
@@ -73,7 +72,6 @@ static void member_free(struct family_member *m)
 		return;
 	sd_event_source_disable_unref(m->on_bell);
 	sd_event_source_disable_unref(m->on_end);
-	ring_reader_free(m->reader);
 	attach_ring_deinit(&m->ring);
 	gather_process_free(m->process);
 	closep(&m->pidfd);
@@ -89,11 +87,11 @@ static bool member_drain(struct family_member *m, size_t budget, bool is_last)
 
 	if (m->is_broken)
 		return false;
-	r = ring_reader_drain(m->reader, budget, is_last, &sink);
+	r = ring_reader_drain(m->ring.reader, budget, is_last, &sink);
 	if (r == RING_READER_E_BROKEN) {
 		m->is_broken = true;
 		m->family->totals.n_broken++;
-		ring_reader_set_frequency(m->reader, 0);
+		ring_reader_set_frequency(m->ring.reader, 0);
 	}
 	return r == RING_READER_E_MORE;
 }
@@ -133,10 +131,10 @@ static int member_finish(struct family_member *m)
 	struct ring_ledger ledger;
 	int r;
 
-	ring_reader_set_frequency(m->reader, 0);
+	ring_reader_set_frequency(m->ring.reader, 0);
 	/* Not for ever: somebody else may have the memory. */
 	member_drain(m, 2 * (size_t)RING_WORDS, true);
-	ring_reader_ledger(m->reader, &ledger);
+	ring_reader_ledger(m->ring.reader, &ledger);
 	r = gather_finish(m->process, &ledger);
 	LL_DELETE(f->members, m);
 	member_free(m);
@@ -196,13 +194,12 @@ static int family_attach_member(struct family *f, pid_t pid, int pidfd, int conn
 	m->pidfd = pidfd;
 	m->ring = ATTACH_RING_NONE;
 	r = attach_ring_init(&m->ring, RING_WORDS) ?:
-	    ring_reader_new(&m->reader, m->ring.memory, m->ring.length) ?:
 	    member_begin_gathering(m) ?:
 	    sd_event_add_io(f->loop, &m->on_bell, m->ring.bell, EPOLLIN, on_bell, m) ?:
 	    sd_event_add_io(f->loop, &m->on_end, m->pidfd, EPOLLIN, on_end, m);
 	if (r)
 		return r;
-	ring_reader_set_frequency(m->reader, f->frequency);
+	ring_reader_set_frequency(m->ring.reader, f->frequency);
 	if (!attach_send(connection, &m->ring))
 		return 0;
 	attach_ring_close_sent(&m->ring);

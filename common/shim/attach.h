@@ -27,10 +27,13 @@ extern const uint8_t attach_answer[ATTACH_ANSWER_SIZE]; /* `ok` */
 
 /* --- the server ------------------------------------------------------------------------------- */
 
+struct ring_reader;
+
 struct attach_ring {
-	void *memory; /* mapped, for ring_reader_new() */
+	void *memory; /* mapped */
 	size_t length;
-	int memory_fd, bell_fd; /* for the process: to be closed when they are sent */
+	struct ring_reader *reader; /* of it; NULL: there is no ring */
+	int memory_fd, bell_fd;     /* for the process: to be closed when they are sent */
 	/*
 	 * Ours, non-blocking: becomes readable when the ring is half full, and at its end when the
 	 * process ends, executes another program or closes its end.
@@ -44,7 +47,7 @@ struct attach_ring {
 int attach_ring_init(struct attach_ring *ret, uint32_t n_words);
 /* The fds that were sent. */
 void attach_ring_close_sent(struct attach_ring *ring);
-/* Closes and unmaps all; takes ATTACH_RING_NONE. */
+/* Closes, frees and unmaps all; takes ATTACH_RING_NONE. */
 void attach_ring_deinit(struct attach_ring *ring);
 
 /*

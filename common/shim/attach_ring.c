@@ -13,6 +13,7 @@
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
 #include "common/shim/ring_layout.h"
+#include "common/shim/ring_reader.h"
 
 static int attach_ring_map(struct attach_ring *ring)
 {
@@ -39,6 +40,8 @@ int attach_ring_init(struct attach_ring *ret, uint32_t n_words)
 
 	ring.length = RING_PAGE + (size_t)n_words * 8;
 	r = attach_ring_map(&ring);
+	if (!r)
+		r = ring_reader_new(&ring.reader, ring.memory, ring.length);
 	if (r)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)
@@ -61,6 +64,7 @@ void attach_ring_deinit(struct attach_ring *ring)
 {
 	attach_ring_close_sent(ring);
 	closep(&ring->bell);
+	ring_reader_free(ring->reader);
 	if (ring->memory)
 		munmap(ring->memory, ring->length);
 	*ring = ATTACH_RING_NONE;

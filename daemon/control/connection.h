@@ -41,21 +41,7 @@ DEFINE_CLEANUP(struct connection *, connection_free)
 
 const struct peer *connection_get_peer(const struct connection *c);
 
-/*
- * For reply.c: the request in hand is answered by @data (taken over; NULL: there was no memory, the
- * client is dropped), then by the first @n_bytes of the file @file (taken over; -1: none), in
- * packets of their own. Never frees @c.
- */
-void connection_answer(struct connection *c, uint8_t *data, size_t size, int file,
-		       uint64_t n_bytes);
-
 /* An error as a packed answer, header included, or NULL without memory; the caller frees it. */
 uint8_t *reply_pack_error(enum control_error error, const char *text, size_t *ret_size);
-
-/*
- * For reply.c: answers the request in hand with @ring's fds, within its operation; the connection
- * ends after that. False: the client did not take them.
- */
-bool connection_send_ring(struct connection *c, const struct attach_ring *ring);
 
 #endif

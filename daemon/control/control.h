@@ -18,7 +18,6 @@
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
 #include "control.pb-c.h"
 
 struct reply; /* one request that is to be answered */
@@ -40,58 +39,20 @@ struct peer {
 			  */
 };
 
-enum target_kind {
-	TARGET_ALL = PROFD__CONTROL__TARGET_KIND__ALL,
-	TARGET_PID = PROFD__CONTROL__TARGET_KIND__PID,
-	TARGET_TID = PROFD__CONTROL__TARGET_KIND__TID,
-	TARGET_SERVICE = PROFD__CONTROL__TARGET_KIND__SERVICE,
-	TARGET_CGROUP = PROFD__CONTROL__TARGET_KIND__CGROUP,
-	TARGET_UID = PROFD__CONTROL__TARGET_KIND__UID,
-	TARGET_COMM = PROFD__CONTROL__TARGET_KIND__COMM,
-	TARGET_CPUS = PROFD__CONTROL__TARGET_KIND__CPUS,
-};
+#define TARGET_ALL     PROFD__CONTROL__TARGET_KIND__ALL
+#define TARGET_PID     PROFD__CONTROL__TARGET_KIND__PID
+#define TARGET_TID     PROFD__CONTROL__TARGET_KIND__TID
+#define TARGET_SERVICE PROFD__CONTROL__TARGET_KIND__SERVICE
+#define TARGET_CGROUP  PROFD__CONTROL__TARGET_KIND__CGROUP
+#define TARGET_UID     PROFD__CONTROL__TARGET_KIND__UID
+#define TARGET_COMM    PROFD__CONTROL__TARGET_KIND__COMM
+#define TARGET_CPUS    PROFD__CONTROL__TARGET_KIND__CPUS
 
 /* Whether it is one process, with its children, or a thread. */
-static inline bool target_is_task(enum target_kind target)
+static inline bool target_is_task(Profd__Control__TargetKind target)
 {
 	return target == TARGET_PID || target == TARGET_TID;
 }
-
-/* What `profctl start` asks for. Texts are the message's. */
-struct session_request {
-	enum target_kind target;
-	int64_t number;   /* PID, TID, UID */
-	const char *text; /* SERVICE, COMM, CGROUP, CPUS (a list such as 0-3,8) */
-	struct cpus cpus; /* CPUS: the list */
-	/* PID: opened and checked against the caller; -1 otherwise. Owned: dup it. */
-	int pidfd;
-	bool children;
-	const char *event; /* NULL: the configured one */
-	bool is_period;
-	/*
-	 * Hz, or events; 0: the configured one, for unprivileged peers at most POLICY_HZ_MAX (what
-	 * was asked for explicitly has been checked).
-	 */
-	uint64_t rate;
-	uint64_t duration_ns; /* 0: until stopped */
-	const char *name;     /* NULL: made from the target */
-	unsigned formats;     /* FORMAT_*; 0: the configured ones */
-	bool no_kernel;       /* also set by policy for unprivileged owners */
-	bool held;            /* ends when nobody holds it */
-	bool live;            /* writes no files */
-	uid_t owner;
-};
-
-/* What `profctl collect` asks for: a service, a session, a process, or (none of them) everything.
- */
-struct collect_request {
-	const char *service;         /* or NULL; the message's */
-	uint64_t session;            /* or 0 */
-	pid_t pid;                   /* or 0; of an unprivileged peer: one that runs as it alone */
-	uint64_t since_ns, until_ns; /* Unix time, 0 for no bound */
-	bool stored;                 /* without the open window */
-	bool take;                   /* of a live session: empties the window */
-};
 
 /* What a client is refused with: the exit statuses of profctl, as in common/control.proto. */
 enum control_error {

@@ -98,19 +98,19 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 }
 
 /* A period is a rate in disguise: only for clocks it is known how fast the events come. */
-static int policy_check_rate(const struct session_request *request, struct source_message *message)
+static int policy_check_rate(const Profd__Control__Start *start, struct source_message *message)
 {
-	bool is_clock = request->event && (strncmp(request->event, "cpu-clock", 9) == 0 ||
-					   strncmp(request->event, "task-clock", 10) == 0);
+	bool is_clock = strncmp(start->event, "cpu-clock", 9) == 0 ||
+			strncmp(start->event, "task-clock", 10) == 0;
 
-	if (!request->is_period && request->rate > POLICY_HZ_MAX)
+	if (!start->is_period && start->rate > POLICY_HZ_MAX)
 		return source_refuse(message, CONTROL_ERROR_DENIED,
 				     "without privileges, at most %d Hz", POLICY_HZ_MAX);
-	if (request->is_period && !is_clock)
+	if (start->is_period && !is_clock)
 		return source_refuse(message, CONTROL_ERROR_DENIED,
 				     "without privileges, only cpu-clock and task-clock can have a "
 				     "period; use -F");
-	if (request->is_period && request->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
+	if (start->is_period && start->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
 		return source_refuse(message, CONTROL_ERROR_DENIED,
 				     "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,
 				     1000000000 / POLICY_HZ_MAX);
@@ -118,12 +118,11 @@ static int policy_check_rate(const struct session_request *request, struct sourc
 }
 
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
-		       struct session_request *request, struct source_message *message)
+		       Profd__Control__Start *start, int *ret_pidfd, struct source_message *message)
 {
-	bool is_process = request->target == TARGET_PID || request->target == TARGET_TID;
+	bool is_process = target_is_task(start->target);
 	int r;
 
-	request->owner = peer->uid;
 	if (!peer->privileged) {
 		if (!is_process)
 			return source_refuse(
@@ -133,14 +132,13 @@ int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions
 			return source_refuse(message, CONTROL_ERROR_DENIED,
 					     "you have %u sessions of at most %d; stop one first",
 					     n_sessions, POLICY_SESSIONS_MAX);
-		r = policy_check_rate(request, message);
+		r = policy_check_rate(start, message);
 		if (r)
 			return r;
-		request->no_kernel = true;
+		start->no_kernel = true;
 	}
-	return is_process ? policy_check_process(peer, proc_fd, (pid_t)request->number,
-						 request->target == TARGET_TID, &request->pidfd,
-						 message)
+	return is_process ? policy_check_process(peer, proc_fd, (pid_t)start->number,
+						 start->target == TARGET_TID, ret_pidfd, message)
 			  : 0;
 }
 
@@ -157,16 +155,16 @@ int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,
 }
 
 int policy_check_collect(const struct peer *peer, int proc_fd,
-			 const struct collect_request *request, struct source_message *message)
+			 const Profd__Control__Collect *collect, struct source_message *message)
 {
 	cleanup(closep) int pidfd = -1;
 
-	if (peer->privileged || request->session)
+	if (peer->privileged || collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SESSION)
 		return 0;
-	if (!request->pid)
+	if (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_PID)
 		return source_refuse(
 			message, CONTROL_ERROR_DENIED,
 			"without privileges, only -p with a process of your own, or --session with "
 			"yours");
-	return policy_check_process(peer, proc_fd, request->pid, false, &pidfd, message);
+	return policy_check_process(peer, proc_fd, (pid_t)collect->pid, false, &pidfd, message);
 }

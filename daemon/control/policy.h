@@ -22,17 +22,19 @@ bool pidfd_is_alive(int pidfd);
 
 /*
  * Whether @peer, who owns @n_sessions now, may have this session; tightens it to what the peer may
- * see, sets its owner and, for a PID, its pidfd. @proc_fd: /proc.
+ * see. *ret_pidfd: for a PID, the process, the caller's; else, and on errors, as it was. @proc_fd:
+ * /proc.
  */
 int policy_check_start(const struct peer *peer, int proc_fd, unsigned n_sessions,
-		       struct session_request *request, struct source_message *message);
+		       Profd__Control__Start *start, int *ret_pidfd,
+		       struct source_message *message);
 
 /*
  * Whether @peer may ask for this: without privileges for a session, whose owner the operation
  * looks at, or for a living process of its own.
  */
 int policy_check_collect(const struct peer *peer, int proc_fd,
-			 const struct collect_request *request, struct source_message *message);
+			 const Profd__Control__Collect *collect, struct source_message *message);
 
 /*
  * Whether @peer itself may have a ring: it must run as its uid alone, whoever that is, so that what

@@ -59,11 +59,12 @@ static int request_check_name(const char *what, const char *text, const char *ot
 	return r;
 }
 
-static int request_read_cpus(const char *text, struct cpus *ret, struct source_message *message)
+static int request_check_cpus(const char *text, struct source_message *message)
 {
+	struct cpus cpus;
 	int r = request_check_text("the CPU list", text, CPUS_MAX_SIZE, message);
 
-	if (!r && (cpus_parse((const uint8_t *)text, strlen(text), ret) || !ret->n))
+	if (!r && (cpus_parse((const uint8_t *)text, strlen(text), &cpus) || !cpus.n))
 		r = source_refuse(message, CONTROL_ERROR_USAGE, "the CPU list must be like 0-3,8");
 	return r;
 }
@@ -119,11 +120,9 @@ static int request_check_service(char **name, struct source_message *message)
 	return request_check_text("the service", *name, SERVICE_MAX_SIZE, message);
 }
 
-static int request_read_target(Profd__Control__Start *start, struct session_request *ret,
-			       struct source_message *message)
+static int request_check_target(Profd__Control__Start *start, struct source_message *message)
 {
-	ret->target = (enum target_kind)start->target;
-	switch (ret->target) {
+	switch (start->target) {
 	case TARGET_ALL:
 		return 0;
 	case TARGET_PID:
@@ -142,81 +141,57 @@ static int request_read_target(Profd__Control__Start *start, struct session_requ
 	case TARGET_COMM:
 		return request_check_text("the program name", start->text, COMM_MAX_SIZE, message);
 	case TARGET_CPUS:
-		return request_read_cpus(start->text, &ret->cpus, message);
+		return request_check_cpus(start->text, message);
 	default:
 		return source_refuse(message, CONTROL_ERROR_USAGE,
 				     "this profd does not know that kind of target");
 	}
 }
 
-static int request_read_formats(const Profd__Control__Start *start, unsigned *ret,
-				struct source_message *message)
+static int request_check_formats(const Profd__Control__Start *start, struct source_message *message)
 {
-	*ret = 0;
-	for (size_t i = 0; i < start->n_formats; i++) {
+	for (size_t i = 0; i < start->n_formats; i++)
 		if ((unsigned)start->formats[i] >= N_CONTENTS_WINDOWS)
 			return source_refuse(message, CONTROL_ERROR_USAGE,
 					     "this profd does not know that format");
-		*ret |= 1u << start->formats[i];
-	}
-	return 0;
-}
-
-static int request_check_start(const Profd__Control__Start *start, struct source_message *message)
-{
-	int r;
-
-	if (!start->is_period && start->rate > RATE_HZ_MAX)
-		return source_refuse(message, CONTROL_ERROR_USAGE,
-				     "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
-	if (start->is_period && (start->rate < PERIOD_MIN || start->rate > INT64_MAX))
-		return source_refuse(message, CONTROL_ERROR_USAGE,
-				     "the period must be at least %d events", PERIOD_MIN);
-	r = *start->event
-		    ? request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, message)
-		    : 0;
-	if (!r && *start->name)
-		r = request_check_name("the session's name", start->name, "@._-", NAME_MAX_SIZE,
-				       message);
-	if (r)
-		return r;
-	if (*start->name == '-' || *start->name == '.')
-		return source_refuse(message, CONTROL_ERROR_USAGE,
-				     "the session's name may not begin with - or .");
-	if (start->duration_ns > DURATION_MAX_NS)
-		return source_refuse(message, CONTROL_ERROR_USAGE,
-				     "the duration is longer than a hundred years");
 	if (start->live && start->n_formats)
 		return source_refuse(message, CONTROL_ERROR_USAGE,
 				     "a live session writes no files, so it has no formats");
 	return 0;
 }
 
-int request_read_start(Profd__Control__Start *start, struct session_request *ret,
-		       struct source_message *why)
+static int request_check_rate(const Profd__Control__Start *start, struct source_message *message)
 {
-	struct session_request request = {.pidfd = -1};
-	int r;
+	if (!start->is_period && start->rate > RATE_HZ_MAX)
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the frequency must be 1 to %d Hz", RATE_HZ_MAX);
+	if (start->is_period && (start->rate < PERIOD_MIN || start->rate > INT64_MAX))
+		return source_refuse(message, CONTROL_ERROR_USAGE,
+				     "the period must be at least %d events", PERIOD_MIN);
+	return 0;
+}
 
-	r = request_read_target(start, &request, why);
+int request_check_start(Profd__Control__Start *start, struct source_message *why)
+{
+	int r = request_check_target(start, why);
+
 	if (!r)
-		r = request_read_formats(start, &request.formats, why);
+		r = request_check_formats(start, why);
 	if (!r)
-		r = request_check_start(start, why);
+		r = request_check_rate(start, why);
+	if (!r && *start->event)
+		r = request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, why);
+	if (!r && *start->name)
+		r = request_check_name("the session's name", start->name, "@._-", NAME_MAX_SIZE,
+				       why);
 	if (r)
 		return r;
-	request.number = start->number;
-	request.text = start->text;
-	request.is_period = start->is_period;
-	request.rate = start->rate;
-	request.children = start->children;
-	request.event = *start->event ? start->event : NULL;
-	request.name = *start->name ? start->name : NULL;
-	request.duration_ns = start->duration_ns;
-	request.no_kernel = start->no_kernel;
-	request.held = start->held;
-	request.live = start->live;
-	*ret = request;
+	if (*start->name == '-' || *start->name == '.')
+		return source_refuse(why, CONTROL_ERROR_USAGE,
+				     "the session's name may not begin with - or .");
+	if (start->duration_ns > DURATION_MAX_NS)
+		return source_refuse(why, CONTROL_ERROR_USAGE,
+				     "the duration is longer than a hundred years");
 	return 0;
 }
 
@@ -241,15 +216,8 @@ int request_check_list(Profd__Control__List *list, struct source_message *why)
 	return r || !*list->service ? r : request_check_service(&list->service, why);
 }
 
-int request_read_collect(Profd__Control__Collect *collect, struct collect_request *ret,
-			 struct source_message *why)
+int request_check_collect(Profd__Control__Collect *collect, struct source_message *why)
 {
-	struct collect_request request = {
-		.since_ns = collect->since_ns,
-		.until_ns = collect->until_ns,
-		.stored = collect->stored,
-		.take = collect->take,
-	};
 	int r = request_check_range(collect->since_ns, collect->until_ns, why);
 
 	if (!r && collect->take &&
@@ -260,23 +228,14 @@ int request_read_collect(Profd__Control__Collect *collect, struct collect_reques
 		return r;
 	switch (collect->which_case) {
 	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
-		r = request_check_service(&collect->service, why);
-		request.service = collect->service;
-		break;
+		return request_check_service(&collect->service, why);
 	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
-		r = request_check_id(collect->session, why);
-		request.session = collect->session;
-		break;
+		return request_check_id(collect->session, why);
 	case PROFD__CONTROL__COLLECT__WHICH_PID:
-		r = request_check_pid(collect->pid, why);
-		request.pid = (pid_t)collect->pid;
-		break;
+		return request_check_pid(collect->pid, why);
 	default:
-		break;
+		return 0;
 	}
-	if (!r)
-		*ret = request;
-	return r;
 }
 
 int request_refuse(const struct control_call *call, int error, const struct source_message *why)

@@ -12,13 +12,10 @@
 #include "daemon/control/control.h"
 #include "daemon/ingest/source.h"
 
-/* @ret: without pidfd and owner, which policy_check_start() sets. */
-int request_read_start(Profd__Control__Start *start, struct session_request *ret,
-		       struct source_message *why);
+int request_check_start(Profd__Control__Start *start, struct source_message *why);
 int request_check_stop(const Profd__Control__Stop *stop, struct source_message *why);
 int request_check_list(Profd__Control__List *list, struct source_message *why);
-int request_read_collect(Profd__Control__Collect *collect, struct collect_request *ret,
-			 struct source_message *why);
+int request_check_collect(Profd__Control__Collect *collect, struct source_message *why);
 
 /* Answers @call with a refusal, its @error and @why; returns CONTROL_DONE. Passes on an errno. */
 int request_refuse(const struct control_call *call, int error, const struct source_message *why);

@@ -50,11 +50,6 @@ void source_free(struct source *source)
 	source->ops->free(source);
 }
 
-int source_fd(struct source *source)
-{
-	return source->fd;
-}
-
 int source_drain(struct source *source, unsigned budget)
 {
 	return source->ops->drain(source, budget);

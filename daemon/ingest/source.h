@@ -143,7 +143,8 @@ struct source_ops {
 struct source {
 	const struct source_ops *ops;
 	struct source_options options;
-	int fd;              /* see source_fd(); the implementation opens it */
+	/* Readable when something is to be drained; the implementation opens it. Replay: always. */
+	int fd;
 	unsigned next_index; /* where the search for a free sampler begins */
 	struct source_sampler {
 		bool used;
@@ -163,8 +164,6 @@ struct source *source_new(size_t size, const struct source_ops *ops,
 void source_free(struct source *source);
 DEFINE_CLEANUP(struct source *, source_free)
 
-/* Readable when something is to be drained; owned by the source. Replay: always readable. */
-int source_fd(struct source *source);
 /*
  * Delivers what is there to the sink, at most about @budget samples. Returns SOURCE_E_OK when
  * drained, SOURCE_E_MORE, SOURCE_E_END, or negative errno. Call it also every drain_ms: wakeups

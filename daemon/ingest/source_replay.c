@@ -19,6 +19,274 @@
 
 #define BUFFER_BYTES (256 * 1024)
 #define NO_SAMPLER   SAMPLERS_MAX
+#define VERSION      1
+
+/* --- the format ------------------------------------------------------------------------------- */
+
+static const char magic[8] = "profdrpl"; /* without its NUL */
+
+/*
+ * What goes through the fields of a record in their order: copies them to @to or, if that is NULL,
+ * from @from. So each record is described once, for both.
+ */
+struct codec {
+	uint8_t *to;
+	const uint8_t *from;
+	size_t left; /* at @from */
+	bool failed; /* there was not enough; fields are as they were */
+};
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "fields are copied as they are");
+
+static void replay_code(struct codec *c, void *field, size_t length)
+{
+	if (c->to) {
+		memcpy(c->to, field, length);
+		c->to += length;
+	} else if (c->left < length) {
+		c->failed = true;
+	} else {
+		memcpy(field, c->from, length);
+		c->from += length;
+		c->left -= length;
+	}
+}
+
+#define CODE(c, field) replay_code(c, &(field), sizeof(field))
+
+void replay_encode_head(uint8_t ret[REPLAY_HEAD_BYTES])
+{
+	static const uint32_t version = VERSION;
+
+	memcpy(ret, magic, sizeof(magic));
+	memcpy(ret + sizeof(magic), &version, sizeof(version));
+}
+
+int replay_decode_head(const uint8_t *data, size_t length)
+{
+	uint8_t head[REPLAY_HEAD_BYTES];
+
+	if (length < REPLAY_HEAD_BYTES)
+		return REPLAY_E_SHORT;
+	replay_encode_head(head);
+	return memcmp(data, head, sizeof(head)) == 0 ? REPLAY_E_OK : REPLAY_E_MALFORMED;
+}
+
+/* Leaves room for type and length, which replay_end_record() fills in. */
+static struct codec replay_begin_record(uint8_t *record)
+{
+	return (struct codec){.to = record + REPLAY_RECORD_HEAD};
+}
+
+static size_t replay_end_record(const struct codec *c, uint8_t *record, uint32_t type)
+{
+	uint32_t length = (uint32_t)(c->to - record) - REPLAY_RECORD_HEAD;
+	struct codec head = {.to = record};
+
+	CODE(&head, type);
+	CODE(&head, length);
+	return length + REPLAY_RECORD_HEAD;
+}
+
+static void code_sampler(struct codec *c, unsigned *sampler, struct sampler_spec *spec)
+{
+	/* From bit 0 on. */
+	bool *const flags[] = {
+		&spec->is_period,      &spec->kernel_stacks,      &spec->all,
+		&spec->event.is_clock, &spec->event.exclude_user, &spec->event.exclude_kernel};
+	uint32_t bits = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
+		bits |= (uint32_t)*flags[i] << i;
+	CODE(c, *sampler);
+	CODE(c, bits);
+	for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
+		*flags[i] = bits >> i & 1;
+	CODE(c, spec->rate);
+	CODE(c, spec->max_depth);
+	CODE(c, spec->event.type);
+	CODE(c, spec->event.config);
+	CODE(c, spec->event.name);
+}
+
+size_t replay_encode_sampler(unsigned sampler, const struct sampler_spec *spec,
+			     uint8_t ret[REPLAY_RECORD_MAX])
+{
+	struct codec c = replay_begin_record(ret);
+	struct sampler_spec copy = *spec;
+
+	code_sampler(&c, &sampler, &copy);
+	return replay_end_record(&c, ret, REPLAY_SAMPLER);
+}
+
+static bool decode_sampler(struct codec *c, struct replay_record *ret)
+{
+	ret->sampler = 0;
+	ret->spec = (struct sampler_spec){0};
+	code_sampler(c, &ret->sampler, &ret->spec);
+	return ret->sampler < SAMPLERS_MAX &&
+	       memchr(ret->spec.event.name, 0, sizeof(ret->spec.event.name));
+}
+
+/* All but the frames. */
+static void code_sample(struct codec *c, struct sample *s)
+{
+	uint16_t kernel_thread = s->kernel_thread;
+
+	CODE(c, s->time_ns);
+	CODE(c, s->weight);
+	CODE(c, s->start_ns);
+	CODE(c, s->cgroup_id);
+	CODE(c, s->pid);
+	CODE(c, s->tid);
+	CODE(c, s->cpu);
+	CODE(c, s->sampler);
+	CODE(c, s->quality);
+	CODE(c, s->reason);
+	CODE(c, kernel_thread);
+	s->kernel_thread = kernel_thread;
+	CODE(c, s->comm);
+	CODE(c, s->n_kernel);
+	CODE(c, s->n_frames);
+}
+
+size_t replay_encode_sample(const struct sample *sample, uint8_t ret[REPLAY_RECORD_MAX])
+{
+	struct codec c = replay_begin_record(ret);
+	struct sample copy = *sample;
+
+	if (copy.n_frames > SAMPLE_FRAMES_MAX)
+		copy.n_frames = SAMPLE_FRAMES_MAX;
+	code_sample(&c, &copy);
+	for (uint32_t i = 0; i < copy.n_frames; i++) {
+		uint64_t frame = copy.frames[i];
+
+		CODE(&c, frame);
+	}
+	return replay_end_record(&c, ret, REPLAY_SAMPLE);
+}
+
+/* What only a later profd knows is still a sample whose stack ended somehow. */
+static void normalize_reason(struct sample *s)
+{
+	if (s->reason < N_STACK_REASONS(s->quality))
+		return;
+	s->quality = STACK_BROKEN;
+	s->reason = BROKEN_UNKNOWN;
+}
+
+static bool decode_sample(struct codec *c, struct replay_record *ret)
+{
+	struct sample *s = &ret->sample;
+
+	*s = (struct sample){.frames = ret->frames};
+	code_sample(c, s);
+	if (s->n_frames > SAMPLE_FRAMES_MAX || s->n_kernel > s->n_frames ||
+	    s->sampler >= SAMPLERS_MAX || !memchr(s->comm, 0, sizeof(s->comm)))
+		return false;
+	normalize_reason(s);
+	replay_code(c, ret->frames, s->n_frames * sizeof(*ret->frames));
+	return true;
+}
+
+/* All but the path. */
+static void code_event(struct codec *c, struct process_event *e, uint32_t *path_length)
+{
+	CODE(c, e->kind);
+	CODE(c, e->time_ns);
+	CODE(c, e->pid);
+	CODE(c, e->tid);
+	CODE(c, e->parent);
+	CODE(c, e->comm);
+	CODE(c, e->lost);
+	CODE(c, e->map.start);
+	CODE(c, e->map.length);
+	CODE(c, e->map.offset);
+	CODE(c, e->map.device_major);
+	CODE(c, e->map.device_minor);
+	CODE(c, e->map.inode);
+	CODE(c, e->map.inode_generation);
+	CODE(c, e->map.prot);
+	CODE(c, e->map.flags);
+	CODE(c, *path_length);
+}
+
+size_t replay_encode_event(const struct process_event *event, uint8_t ret[REPLAY_RECORD_MAX])
+{
+	struct process_event copy = *event;
+	bool has_path = event->kind == PROCESS_EVENT_MMAP && event->map.path;
+	uint32_t length = has_path ? (uint32_t)strnlen(event->map.path, REPLAY_PATH_MAX) : 0;
+	struct codec c = replay_begin_record(ret);
+
+	code_event(&c, &copy, &length);
+	if (length)
+		memcpy(c.to, event->map.path, length);
+	c.to += length;
+	return replay_end_record(&c, ret, REPLAY_EVENT);
+}
+
+static bool decode_event(struct codec *c, struct replay_record *ret)
+{
+	struct process_event *e = &ret->event;
+	uint32_t length = 0;
+
+	*e = (struct process_event){0};
+	code_event(c, e, &length);
+	if (e->kind >= N_PROCESS_EVENTS || length > REPLAY_PATH_MAX ||
+	    !memchr(e->comm, 0, sizeof(e->comm)))
+		return false;
+	replay_code(c, ret->path, length);
+	ret->path[length] = '\0';
+	if (e->kind == PROCESS_EVENT_MMAP)
+		e->map.path = ret->path;
+	return true;
+}
+
+/* How long the record is behind its head, as far as records can be. */
+static size_t replay_body_length(const uint8_t head[REPLAY_RECORD_HEAD])
+{
+	const uint32_t most = REPLAY_RECORD_MAX - REPLAY_RECORD_HEAD;
+	uint32_t length;
+
+	memcpy(&length, head + REPLAY_RECORD_HEAD - sizeof(length), sizeof(length));
+	return length < most ? length : most;
+}
+
+int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret, size_t *ret_used)
+{
+	struct codec c = {.from = data, .left = length};
+	uint32_t used = 0;
+	bool ok;
+
+	CODE(&c, ret->type);
+	CODE(&c, used);
+	if (c.failed)
+		return REPLAY_E_SHORT;
+	if (used > REPLAY_RECORD_MAX - REPLAY_RECORD_HEAD)
+		return REPLAY_E_MALFORMED;
+	if (used > c.left)
+		return REPLAY_E_SHORT;
+	c.left = used;
+	switch (ret->type) {
+	case REPLAY_SAMPLER:
+		ok = decode_sampler(&c, ret);
+		break;
+	case REPLAY_SAMPLE:
+		ok = decode_sample(&c, ret);
+		break;
+	case REPLAY_EVENT:
+		ok = decode_event(&c, ret);
+		break;
+	default:
+		ok = ret->type != 0;
+		c.left = 0;
+		break;
+	}
+	if (!ok || c.failed || c.left)
+		return REPLAY_E_MALFORMED;
+	*ret_used = used + REPLAY_RECORD_HEAD;
+	return REPLAY_E_OK;
+}
 
 /* --- recording -------------------------------------------------------------------------------- */
 

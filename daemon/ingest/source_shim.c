@@ -53,8 +53,6 @@ enum { NUMBER_GATE, NUMBER_BELLS, NUMBER_FIRST };
 /* Frees the ring, which has been drained. */
 static void shim_target_leave(struct shim_target *t)
 {
-	ring_reader_free(t->reader);
-	t->reader = NULL;
 	attach_ring_deinit(&t->ring);
 	t->frequency = 0;
 }
@@ -80,7 +78,6 @@ static int shim_target_new(struct shim_target **ret, const struct source_shim_pr
 {
 	cleanup(shim_target_freep) struct shim_target *t = calloc(1, sizeof(*t));
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns;
-	int r;
 
 	if (!t) {
 		close(pidfd);
@@ -95,9 +92,6 @@ static int shim_target_new(struct shim_target **ret, const struct source_shim_pr
 	t->attached_ns = t->looked_ns = now_ns;
 	if (attach_ring_init(&t->ring, n_words) < 0)
 		return SOURCE_E_FULL;
-	r = ring_reader_new(&t->reader, t->ring.memory, t->ring.length);
-	if (r)
-		return r;
 	*ret = steal_ptr(&t);
 	return 0;
 }
@@ -105,12 +99,12 @@ static int shim_target_new(struct shim_target **ret, const struct source_shim_pr
 /* Tells it another frequency. */
 static void shim_target_set_frequency(struct shim_target *t, uint32_t hz)
 {
-	if (!t->reader || hz == t->frequency)
+	if (!t->ring.reader || hz == t->frequency)
 		return;
 	t->frequency = hz;
 	if (hz)
 		t->last = hz;
-	ring_reader_set_frequency(t->reader, hz);
+	ring_reader_set_frequency(t->ring.reader, hz);
 }
 
 /* Empties the bell's socket, or some of it. False: it is at its end. */
@@ -327,7 +321,7 @@ bool source_shim_has(struct source *source, pid_t pid)
 {
 	const struct shim_target *t = find_target_by_pid((struct shim_source *)source, pid);
 
-	return t && t->reader;
+	return t && t->ring.reader;
 }
 
 unsigned source_shim_count(struct source *source)
@@ -336,7 +330,7 @@ unsigned source_shim_count(struct source *source)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n_targets; i++)
-		n += s->targets[i]->reader != NULL;
+		n += s->targets[i]->ring.reader != NULL;
 	return n;
 }
 
@@ -369,7 +363,7 @@ static int shim_handle_bells(struct shim_source *s)
 	for (int i = 0; !r && i < n; i++) {
 		struct shim_target *t = find_target_by_number(s, events[i].data.u64);
 
-		if (t && t->reader && !shim_target_hear(t))
+		if (t && t->ring.reader && !shim_target_hear(t))
 			r = shim_detach_target(s, t);
 	}
 	return r;

@@ -211,7 +211,7 @@ static void shim_count_ledger(struct draining *d)
 	struct ring_ledger *counted = &d->target->told, now;
 	uint64_t settled;
 
-	ring_reader_ledger(d->target->reader, &now);
+	ring_reader_ledger(d->target->ring.reader, &now);
 	shim_count_lost(d, shim_counter_increase(&counted->lost, now.lost), LOST_RING_FULL);
 	shim_count_lost(d, shim_counter_increase(&counted->malformed, now.malformed + now.torn),
 			LOST_MALFORMED);
@@ -232,9 +232,9 @@ int source_shim_drain_target(struct shim_source *s, struct shim_target *t, bool 
 	const struct ring_sink sink = {.sample = shim_on_ring_sample, .userdata = &d};
 	int r;
 
-	if (!t->reader)
+	if (!t->ring.reader)
 		return 0;
-	r = ring_reader_drain(t->reader, s->n_words, is_last, &sink);
+	r = ring_reader_drain(t->ring.reader, s->n_words, is_last, &sink);
 	if (r < 0 || d.error)
 		return r < 0 ? r : d.error;
 	shim_count_ledger(&d);

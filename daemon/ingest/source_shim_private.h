@@ -19,10 +19,9 @@ struct shim_target {
 	uint64_t number; /* never used again */
 	struct source_shim_process process;
 	int pidfd;
-	uint64_t start_ns;          /* as in struct sample */
-	uint64_t attached_ns;       /* CLOCK_MONOTONIC */
-	struct attach_ring ring;    /* ATTACH_RING_NONE: it has left */
-	struct ring_reader *reader; /* NULL: the same */
+	uint64_t start_ns;       /* as in struct sample */
+	uint64_t attached_ns;    /* CLOCK_MONOTONIC */
+	struct attach_ring ring; /* ATTACH_RING_NONE: it has left */
 
 	uint16_t wanted;    /* by which samplers, a bit each; besides those that want all */
 	uint32_t frequency; /* that it was told; 0: none */

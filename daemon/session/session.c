@@ -23,7 +23,7 @@ struct members {
 	UT_hash_handle hh;
 };
 
-int session_new(struct session **ret, uint64_t id, const struct session_request *request)
+int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *start)
 {
 	cleanup(session_freep) struct session *s = calloc(1, sizeof(*s));
 
@@ -31,16 +31,14 @@ int session_new(struct session **ret, uint64_t id, const struct session_request 
 		return error_origin(-ENOMEM);
 	s->id = id;
 	s->sampler = SESSION_NO_SAMPLER;
-	s->owner = request->owner;
-	s->target.kind = request->target;
-	s->target.number = request->number;
-	s->target.children = request->children;
-	s->target.cpus = request->cpus;
-	if (request->text) {
-		s->target.text = strdup(request->text);
-		if (!s->target.text)
-			return error_origin(-ENOMEM);
-	}
+	s->target.kind = start->target;
+	s->target.number = start->number;
+	s->target.children = start->children;
+	if (start->target == TARGET_CPUS)
+		cpus_parse((const uint8_t *)start->text, strlen(start->text), &s->target.cpus);
+	s->target.text = strdup(start->text);
+	if (!s->target.text)
+		return error_origin(-ENOMEM);
 	*ret = steal_ptr(&s);
 	return SESSION_E_OK;
 }
@@ -63,7 +61,7 @@ void session_free(struct session *s)
 	window_free(s->window);
 	while (s->untaken.n)
 		snapshot_free(s->untaken.snapshots[--s->untaken.n]);
-	free(s->waiters.flushes);
+	free(s->waiters);
 	if (s->hold.holder)
 		reply_ok(s->hold.holder);
 	free(s->target.text);
@@ -143,8 +141,9 @@ bool session_wants_process(const struct session *s, const struct process *p)
 		return names_match_service(s->target.text, p->unit->service);
 	case TARGET_CGROUP:
 		return in_cgroup(p->unit->cgroup, s->target.text);
+	default:
+		return false;
 	}
-	return false;
 }
 
 int session_process_born(struct session *s, struct process *p, const struct process *parent)
@@ -286,22 +285,26 @@ static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 	return 0;
 }
 
-int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			 struct snapshot **ret, struct window_closing *ret_closing)
+int session_snapshot_window(struct session *s, const struct moment *end,
+			    const struct ledger *ledger, const struct window_filter *copied,
+			    struct snapshot **ret, struct window_closing *ret_closing)
 {
-	cleanup(window_freep) struct window *window = steal_ptr(&s->window);
+	cleanup(window_freep) struct window *closed = copied ? NULL : steal_ptr(&s->window);
+	struct window *window = copied ? s->window : closed;
 	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
 	int r;
 
-	if (window)
-		s->counts.lost += window_lost(window, ledger);
+	if (closed)
+		s->counts.lost += window_lost(closed, ledger);
 	if (!window || !window_count(window))
 		return SESSION_E_EMPTY;
 	r = session_make_snapshot(s, &snapshot);
 	if (!r)
-		r = window_move(window, end, ledger, snapshot, ret_closing);
+		r = window_fill_snapshot(window, end, ledger, copied, snapshot, ret_closing);
 	if (r)
 		return r;
+	if (!aggregate_count(snapshot->aggregate))
+		return SESSION_E_EMPTY;
 	*ret = steal_ptr(&snapshot);
 	return SESSION_E_OK;
 }
@@ -337,25 +340,6 @@ void session_drop_snapshots(struct session *s)
 	while (s->untaken.n)
 		session_drop_oldest(s);
 	s->untaken.is_over = true;
-}
-
-int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			const struct window_filter *filter, struct snapshot **ret)
-{
-	cleanup(snapshot_freep) struct snapshot *snapshot = NULL;
-	int r;
-
-	if (!s->window || !window_count(s->window))
-		return SESSION_E_EMPTY;
-	r = session_make_snapshot(s, &snapshot);
-	if (!r)
-		r = window_copy(s->window, end, ledger, filter, snapshot);
-	if (r)
-		return r;
-	if (!aggregate_count(snapshot->aggregate))
-		return SESSION_E_EMPTY;
-	*ret = steal_ptr(&snapshot);
-	return SESSION_E_OK;
 }
 
 int session_restore_window(struct session *s, struct snapshot *snapshot,

@@ -29,7 +29,7 @@ struct flush;
 struct members;
 
 struct session_target {
-	enum target_kind kind;
+	Profd__Control__TargetKind kind;
 	int64_t number;   /* PID, TID, UID */
 	char *text;       /* SERVICE, COMM, CGROUP, CPUS; owned */
 	struct cpus cpus; /* CPUS */
@@ -74,12 +74,6 @@ struct session_hold {
 	struct reply *holder; /* answered when the session has ended; owned; or NULL */
 };
 
-/* Stops that came while the last window was being written. */
-struct session_waiters {
-	struct flush **flushes;
-	size_t n;
-};
-
 struct session {
 	uint64_t id; /* 0: the system session */
 	char *name;
@@ -102,7 +96,8 @@ struct session {
 	uint64_t started_ns; /* Unix time */
 	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
 	struct session_hold hold;
-	struct session_waiters waiters;
+	struct flush **waiters; /* stops that came while the last window was being written */
+	size_t n_waiters, waiters_max;
 	struct session_counts counts;
 
 	struct window *window;
@@ -121,8 +116,8 @@ enum {
 	SESSION_E_EMPTY, /* no sample since the window was opened */
 };
 
-/* Takes the target from @request; the rest is the caller's to fill. 0 or negative errno. */
-int session_new(struct session **ret, uint64_t id, const struct session_request *request);
+/* Takes the target from @start; the rest is the caller's to fill. 0 or negative errno. */
+int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *start);
 void session_free(struct session *s);
 DEFINE_CLEANUP(struct session *, session_free)
 
@@ -151,11 +146,13 @@ void session_drop(struct session *s, enum dropped_reason reason);
 void session_count_unwritten(struct session *s, const struct aggregate *aggregate);
 
 /*
- * Closes the window into *ret, with the line for the ledger as it stands now, and leaves the
- * session without a window. SESSION_E_EMPTY (no sample) leaves *ret and *ret_closing alone.
+ * Makes a snapshot of the window, with the line for the ledger as it stands now. @copied: what of
+ * it, and the window goes on; NULL: it is closed, and the session is left without one. Returns
+ * SESSION_E_OK, SESSION_E_EMPTY (there is no sample: *ret is left alone) or negative errno.
  */
-int session_close_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			 struct snapshot **ret, struct window_closing *ret_closing);
+int session_snapshot_window(struct session *s, const struct moment *end,
+			    const struct ledger *ledger, const struct window_filter *copied,
+			    struct snapshot **ret, struct window_closing *ret_closing);
 /*
  * Keeps @snapshot, a closed window, for whoever takes it. The oldest is dropped if there are too
  * many of them.
@@ -165,9 +162,6 @@ void session_push_snapshot(struct session *s, struct snapshot *snapshot);
 struct snapshot *session_pop_snapshot(struct session *s);
 /* Nobody is going to take any more: those that there are are dropped. */
 void session_drop_snapshots(struct session *s);
-/* A copy of the open window up to @end, see window_copy(). SESSION_E_EMPTY: there is no sample. */
-int session_copy_window(struct session *s, const struct moment *end, const struct ledger *ledger,
-			const struct window_filter *filter, struct snapshot **ret);
 /*
  * Counts a snapshot that could not be written into the open window, which then begins where the
  * snapshot began.

@@ -92,18 +92,15 @@ size_t session_set_count_running(const struct session_set *set)
 /* A stop that comes while the last window is being written waits for it, too. */
 static int wait_with(struct session *s, struct flush *flush)
 {
-	struct flush **moved;
+	int r;
 
 	/* Who stops a live one may be who takes what is left of it. */
 	if (!flush || s->is_live)
 		return 0;
-	moved = reallocarray(s->waiters.flushes, s->waiters.n + 1, sizeof(struct flush *));
-	if (!moved)
-		return error_origin(-ENOMEM);
-	s->waiters.flushes = moved;
-	s->waiters.flushes[s->waiters.n++] = flush;
-	flush->n_pending++;
-	return 0;
+	r = room_append(&s->waiters, &s->waiters_max, &s->n_waiters, flush);
+	if (!r)
+		flush->n_pending++;
+	return r;
 }
 
 int session_set_stop(struct session_set *set, struct session *s, struct flush *flush)
@@ -176,7 +173,6 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 int session_set_take_result(struct output_result *result)
 {
 	struct flush_item *item = result->request;
-	cleanup(freep) struct flush **waiting = NULL;
 	struct session *s = item->session;
 	size_t n_waiting = 0;
 	int r = 0;
@@ -189,21 +185,17 @@ int session_set_take_result(struct output_result *result)
 			s->counts.windows_written++;
 		if (s->state == SESSION_STOPPING)
 			session_settle(s);
-		if (s->state == SESSION_ENDED) {
-			waiting = steal_ptr(&s->waiters.flushes);
-			n_waiting = s->waiters.n;
-		}
+		if (s->state == SESSION_ENDED)
+			n_waiting = s->n_waiters;
 	}
 	for (size_t i = 0; i < n_waiting; i++)
-		if (result->error && !waiting[i]->error)
-			waiting[i]->error = result->error;
+		if (!s->waiters[i]->error)
+			s->waiters[i]->error = result->error;
 	/* Whoever is answered last may have the session removed. */
 	if (!r)
 		r = flush_item_finish(item, result);
-	while (n_waiting) {
-		s->waiters.n = --n_waiting;
-		flush_release(waiting[n_waiting]);
-	}
+	while (n_waiting--)
+		flush_release(s->waiters[--s->n_waiters]);
 	output_result_free(result);
 	return r;
 }

@@ -83,9 +83,12 @@ enum {
 	SESSION_START_E_REFUSED, /* see the message */
 };
 
-/* Returns SESSION_START_E_* with @message, or negative errno. *ret stays the set's. */
+/*
+ * @start has been checked; @pidfd: for a PID, the process that was checked, or -1. Returns
+ * SESSION_START_E_* with @message, or negative errno. *ret stays the set's.
+ */
 int session_set_start(struct session_set *set, const struct peer *peer,
-		      const struct session_request *request, struct session **ret,
+		      const Profd__Control__Start *start, int pidfd, struct session **ret,
 		      struct source_message *message);
 /* Stops ticking, closes the last window; @flush (may be NULL) ends when its files are durable. */
 int session_set_stop(struct session_set *set, struct session *s, struct flush *flush);

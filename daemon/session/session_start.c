@@ -101,39 +101,42 @@ static int resolve_target(struct session_set *set, struct session *s, int pidfd,
 }
 
 static int apply_start_request(struct session *s, const struct session_defaults *defaults,
-			       const struct peer *peer, const struct session_request *request,
+			       const struct peer *peer, const Profd__Control__Start *start,
 			       struct source_message *message)
 {
 	int r;
 
 	s->spec = default_spec(defaults);
-	if (request->event) {
-		r = event_parse(request->event, &s->spec.event, message);
+	if (*start->event) {
+		r = event_parse(start->event, &s->spec.event, message);
 		if (r)
 			return r < 0 ? r : SESSION_START_E_REFUSED;
 	}
-	if (request->rate) {
-		s->spec.is_period = request->is_period;
-		s->spec.rate = request->rate;
+	if (start->rate) {
+		s->spec.is_period = start->is_period;
+		s->spec.rate = start->rate;
 	}
 	/* The configured rate is not what policy has judged. */
 	if (!peer->privileged && !s->spec.is_period && s->spec.rate > POLICY_HZ_MAX)
 		s->spec.rate = POLICY_HZ_MAX;
 	s->wanted_rate = s->spec.rate;
+	s->owner = peer->uid;
 	s->privileged = peer->privileged;
-	s->hide_kernel = request->no_kernel;
-	if (request->no_kernel)
+	s->hide_kernel = start->no_kernel;
+	if (start->no_kernel)
 		s->spec.kernel_stacks = false;
 	s->writing = defaults->writing;
-	if (request->formats)
-		s->writing.formats = request->formats;
+	if (start->n_formats)
+		s->writing.formats = 0;
+	for (size_t i = 0; i < start->n_formats; i++)
+		s->writing.formats |= 1u << start->formats[i];
 	s->writing.formats &= FORMATS_WINDOWS;
 	s->started_ns = clock_ns(CLOCK_REALTIME);
-	s->is_live = request->live;
-	s->hold.is_wanted = request->held;
+	s->is_live = start->live;
+	s->hold.is_wanted = start->held;
 	s->hold.until_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
-	if (request->duration_ns)
-		s->ends_ns = clock_ns(CLOCK_MONOTONIC) + request->duration_ns;
+	if (start->duration_ns)
+		s->ends_ns = clock_ns(CLOCK_MONOTONIC) + start->duration_ns;
 	return SESSION_START_E_OK;
 }
 
@@ -141,7 +144,7 @@ static int name_session(struct session *s, const char *name)
 {
 	char text[256];
 
-	if (name) {
+	if (*name) {
 		s->name = strdup(name);
 	} else {
 		session_describe_target(s, text, sizeof(text));
@@ -158,24 +161,25 @@ static int name_session(struct session *s, const char *name)
 }
 
 static int prepare_session(struct session **ret, struct session_set *set, const struct peer *peer,
-			   const struct session_request *request, struct source_message *message)
+			   const Profd__Control__Start *start, int pidfd,
+			   struct source_message *message)
 {
 	cleanup(session_freep) struct session *s = NULL;
-	int r = session_new(&s, set->next_id, request);
+	int r = session_new(&s, set->next_id, start);
 
 	if (!r)
-		r = apply_start_request(s, &set->defaults, peer, request, message);
+		r = apply_start_request(s, &set->defaults, peer, start, message);
 	if (!r)
-		r = name_session(s, request->name);
-	if (!r && target_is_task(request->target))
-		r = resolve_target(set, s, request->pidfd, message);
+		r = name_session(s, start->name);
+	if (!r && target_is_task(start->target))
+		r = resolve_target(set, s, pidfd, message);
 	if (!r)
 		*ret = steal_ptr(&s);
 	return r;
 }
 
 int session_set_start(struct session_set *set, const struct peer *peer,
-		      const struct session_request *request, struct session **ret,
+		      const Profd__Control__Start *start, int pidfd, struct session **ret,
 		      struct source_message *message)
 {
 	struct session *s = NULL;
@@ -185,11 +189,11 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 		return source_refuse(message, SESSION_START_E_REFUSED,
 				     "%u sessions are running, the maximum (max_sessions)",
 				     set->defaults.max_sessions);
-	r = prepare_session(&s, set, peer, request, message);
+	r = prepare_session(&s, set, peer, start, pidfd, message);
 	if (r)
 		return r;
-	if (request->target == TARGET_SERVICE || request->target == TARGET_CGROUP ||
-	    request->target == TARGET_UID)
+	if (start->target == TARGET_SERVICE || start->target == TARGET_CGROUP ||
+	    start->target == TARGET_UID)
 		session_samplers_confirm(set);
 	r = session_set_add(set, s);
 	if (r)
@@ -212,9 +216,9 @@ static struct session *system_session(const struct session_set *set)
 /* It joins the set, without a sampler yet. */
 static int add_system_session(struct session_set *set, struct session **ret)
 {
-	const struct session_request request = {.target = TARGET_ALL};
+	const Profd__Control__Start everything = PROFD__CONTROL__START__INIT;
 	cleanup(session_freep) struct session *s = NULL;
-	int r = session_new(&s, 0, &request);
+	int r = session_new(&s, 0, &everything);
 
 	if (r)
 		return r;

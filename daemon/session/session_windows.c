@@ -58,7 +58,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	r = window_complete(s->window, set->processes);
 	if (r)
 		return r;
-	r = session_close_window(s, &end, ledger, &request.snapshot, &item.closing);
+	r = session_snapshot_window(s, &end, ledger, NULL, &request.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
@@ -76,6 +76,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 			    const struct window_filter *filter, struct snapshot **ret)
 {
 	struct moment end = moment_now();
+	struct window_closing closing;
 	struct ledger ledger;
 	int r;
 
@@ -87,7 +88,7 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
 		return r;
-	r = session_copy_window(s, &end, &ledger, filter, ret);
+	r = session_snapshot_window(s, &end, &ledger, filter, ret, &closing);
 	return r < 0 ? r : 0;
 }
 

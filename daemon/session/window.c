@@ -2,7 +2,7 @@
 /*
  * Samples are counted in an aggregate by the stay of their process; the members are the processes,
  * each with its unit then. A snapshot gets copies of what the members say, or of what an earlier
- * snapshot said that came back; closing a window also moves the aggregate.
+ * snapshot said that came back, and the aggregate itself when the window is closed.
  */
 #include "daemon/session/window.h"
 
@@ -233,6 +233,8 @@ static int process_compare_serial(const void *a, const void *b)
 
 static bool window_filter_passes(const struct window_filter *f, const struct snapshot_process *p)
 {
+	if (!f)
+		return true;
 	if (f->service)
 		return p->service && names_match_service(f->service, p->service);
 	return !f->pid || (p->pid == f->pid && (!f->serial || p->program_serial == f->serial));
@@ -263,72 +265,56 @@ static int copy_processes(struct window *w, const struct window_filter *filter,
 	return 0;
 }
 
-/* Times, and the ledger of the window up to @end. */
-static int describe_window(const struct window *w, const struct moment *end,
-			   const struct ledger *ledger, struct snapshot *snapshot,
-			   struct ledger *ret_since)
-{
-	ledger_since(ledger, &w->ledger_then, ret_since);
-	ledger_add(ret_since, &w->carried);
-	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
-	/* A wall clock may have been set back to its beginning. */
-	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
-				     ? end->wall_ns - snapshot->duration_ns
-				     : 0;
-	snapshot->ledger = ledger_text(ret_since);
-	return snapshot->ledger ? 0 : error_origin(-ENOMEM);
-}
-
-int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
-		struct snapshot *snapshot, struct window_closing *ret_closing)
-{
-	struct window_closing closing = {.start_ns = w->start_ns};
-	int r = copy_processes(w, &(struct window_filter){0}, snapshot);
-
-	if (!r)
-		r = describe_window(w, end, ledger, snapshot, &closing.since);
-	if (r)
-		return r;
-	snapshot->aggregate = steal_ptr(&w->aggregate);
-	*ret_closing = closing;
-	return 0;
-}
-
-static int copy_entries(const struct window *w, struct aggregate *to)
+/* The samples of those that are marked. */
+static int copy_entries(const struct window *w, struct aggregate **ret)
 {
 	const struct aggregate_entry *entries;
 	size_t n;
+	/* As much again is enough for a part of it. */
+	int r = aggregate_new(ret, 2 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
 
+	if (r)
+		return r;
 	entries = aggregate_entries(w->aggregate, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct aggregate_entry *e = &entries[i];
 		const struct aggregate_key key = key_of_entry(w->aggregate, e);
 		struct window_member *m;
-		int r;
 
 		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
 		if (!m || !m->is_copied)
 			continue;
-		r = aggregate_add(to, &key, e->count, e->weight);
+		r = aggregate_add(*ret, &key, e->count, e->weight);
 		if (r)
 			return r < 0 ? r : error_origin(-ENOMEM);
 	}
 	return 0;
 }
 
-int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
-		const struct window_filter *filter, struct snapshot *snapshot)
+int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledger *ledger,
+			 const struct window_filter *filter, struct snapshot *snapshot,
+			 struct window_closing *ret_closing)
 {
-	struct ledger since;
 	int r = copy_processes(w, filter, snapshot);
 
-	/* As much again is enough for a part of it. */
-	if (!r)
-		r = aggregate_new(&snapshot->aggregate,
-				  2 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
-	if (!r)
-		r = copy_entries(w, snapshot->aggregate);
-	return r ? r : describe_window(w, end, ledger, snapshot, &since);
+	if (!r && filter)
+		r = copy_entries(w, &snapshot->aggregate);
+	if (r)
+		return r;
+	ret_closing->start_ns = w->start_ns;
+	ledger_since(ledger, &w->ledger_then, &ret_closing->since);
+	ledger_add(&ret_closing->since, &w->carried);
+	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
+	/* A wall clock may have been set back to its beginning. */
+	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
+				     ? end->wall_ns - snapshot->duration_ns
+				     : 0;
+	snapshot->ledger = ledger_text(&ret_closing->since);
+	if (!snapshot->ledger)
+		return error_origin(-ENOMEM);
+	if (!filter)
+		snapshot->aggregate = steal_ptr(&w->aggregate);
+	return 0;
 }
 
 uint64_t window_count(const struct window *w)

@@ -56,15 +56,14 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 		   const struct window_closing *closing, struct stack_counts *ret_dropped);
 /* Has @processes complete what is known of those that it counts. Returns 0 or negative errno. */
 int window_complete(struct window *w, struct process_table *processes);
-/* Moves aggregate, processes, times and the ledger line into @snapshot. */
-int window_move(struct window *w, const struct moment *end, const struct ledger *ledger,
-		struct snapshot *snapshot, struct window_closing *ret_closing);
 /*
- * The same as a copy: the window stays as it is. Only processes that @filter lets pass, and their
- * samples; the ledger is of all. Returns 0 or negative errno.
+ * Puts processes, samples, times and the ledger line into @snapshot. With @filter the window stays
+ * as it is, and only processes that @filter lets pass, and their samples, are copied; the ledger is
+ * of all. NULL: all of it, and the samples leave the window. Returns 0 or negative errno.
  */
-int window_copy(struct window *w, const struct moment *end, const struct ledger *ledger,
-		const struct window_filter *filter, struct snapshot *snapshot);
+int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledger *ledger,
+			 const struct window_filter *filter, struct snapshot *snapshot,
+			 struct window_closing *ret_closing);
 uint64_t window_count(const struct window *w);
 /* What was lost since it was opened, with @ledger as it stands now. */
 uint64_t window_lost(const struct window *w, const struct ledger *ledger);

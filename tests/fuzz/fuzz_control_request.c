@@ -7,19 +7,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_start(const struct session_request *s)
+static void check_start(const Profd__Control__Start *s)
 {
 	bool numbered = s->target == TARGET_PID || s->target == TARGET_TID;
 
-	if (s->target > TARGET_CPUS || s->pidfd != -1)
+	if (s->target > TARGET_CPUS)
 		abort();
 	if (numbered && (s->number < 1 || s->number > INT32_MAX))
 		abort();
 	if (s->target == TARGET_CGROUP && (s->text[0] != '/' || strstr(s->text, "/../")))
 		abort();
-	if (s->name && (strchr(s->name, '/') || strlen(s->name) > 64 || *s->name == '.'))
+	if (*s->name && (strchr(s->name, '/') || strlen(s->name) > 64 || *s->name == '.'))
 		abort();
-	if (s->event && strlen(s->event) > 31)
+	if (strlen(s->event) > 31)
 		abort();
 	if (!s->is_period && s->rate > 100000)
 		abort();
@@ -27,8 +27,6 @@ static void check_start(const struct session_request *s)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct collect_request collect;
-	struct session_request start;
 	struct source_message why;
 	Profd__Control__Request *request;
 
@@ -36,11 +34,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!request)
 		return 0;
 	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_START &&
-	    !request_read_start(request->start, &start, &why))
-		check_start(&start);
+	    !request_check_start(request->start, &why))
+		check_start(request->start);
 	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_COLLECT &&
-	    !request_read_collect(request->collect, &collect, &why) &&
-	    (collect.pid < 0 || (collect.take && !collect.session)))
+	    !request_check_collect(request->collect, &why) && request->collect->take &&
+	    (request->collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION ||
+	     !request->collect->session))
 		abort();
 	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_STOP)
 		request_check_stop(request->stop, &why);

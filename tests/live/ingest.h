@@ -365,7 +365,7 @@ static inline void rig_sample(struct rig *rig, uint64_t hz, bool all)
 static inline void rig_run(struct rig *rig, unsigned ms)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + ms * UINT64_C(1000000);
-	struct pollfd p = {.fd = source_fd(rig->source), .events = POLLIN};
+	struct pollfd p = {.fd = rig->source->fd, .events = POLLIN};
 	int r;
 
 	/* A sink that dawdles on a busy machine may never catch up. */

@@ -403,7 +403,7 @@ static void test_throttle(void **state)
 static unsigned count_wakeups(struct rig *rig, unsigned ms)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) + ms * UINT64_C(1000000);
-	struct pollfd p = {.fd = source_fd(rig->source), .events = POLLIN};
+	struct pollfd p = {.fd = rig->source->fd, .events = POLLIN};
 	unsigned n = 0;
 
 	while (clock_ns(CLOCK_MONOTONIC) < end) {

@@ -281,7 +281,7 @@ static int run(struct tool *t)
 	struct pollfd fds[] = {
 		{.fd = t->signal_fd, .events = POLLIN},
 		{.fd = t->exit_fd, .events = POLLIN},
-		{.fd = source_fd(t->source), .events = POLLIN},
+		{.fd = t->source->fd, .events = POLLIN},
 		{.fd = unwinder_fd(t->unwinder), .events = POLLIN},
 	};
 	uint64_t start = clock_ns(CLOCK_MONOTONIC), second = start, now;

@@ -150,7 +150,7 @@ static inline int pipeline_sweep(struct pipeline *p, uint64_t now)
 /* Whatever is there, after waiting for it a little. */
 static inline int pipeline_turn(struct pipeline *p)
 {
-	struct pollfd fds[] = {{.fd = source_fd(p->source), .events = POLLIN},
+	struct pollfd fds[] = {{.fd = p->source->fd, .events = POLLIN},
 			       {.fd = unwinder_fd(p->unwinder), .events = POLLIN}};
 	uint64_t now;
 	int r;

@@ -39,8 +39,9 @@ struct world {
 	char dir[32], path[48];
 	sd_event *loop;
 	struct listener *listener;
-	struct reply *pending; /* of flush and stop */
-	struct session_request started;
+	struct reply *pending;         /* of flush and stop */
+	Profd__Control__Start started; /* without its texts */
+	uid_t started_uid;
 	bool started_pidfd;
 	unsigned n_calls, n_sessions;
 	size_t config_size;
@@ -54,19 +55,21 @@ struct world {
 
 static inline int verb_start(const struct control_call *call)
 {
-	struct session_request request = {.pidfd = -1};
+	Profd__Control__Start *start = call->message;
 	struct world *w = call->userdata;
 	struct source_message why;
-	int r = request_read_start(call->message, &request, &why);
+	int r = request_check_start(start, &why), pidfd = -1;
 
 	if (!r)
-		r = policy_check_start(call->peer, call->proc_fd, w->n_sessions, &request, &why);
+		r = policy_check_start(call->peer, call->proc_fd, w->n_sessions, start, &pidfd,
+				       &why);
 	if (r)
 		return request_refuse(call, r, &why);
 	w->n_calls++;
-	w->started = request;
-	w->started_pidfd = request.pidfd >= 0;
-	closep(&request.pidfd);
+	w->started = *start;
+	w->started_uid = call->peer->uid;
+	w->started_pidfd = pidfd >= 0;
+	closep(&pidfd);
 	reply_text(call->reply, "s1");
 	return CONTROL_DONE;
 }
@@ -156,14 +159,13 @@ static inline int verb_list(const struct control_call *call)
 static inline int verb_collect(const struct control_call *call)
 {
 	struct world *w = call->userdata;
-	struct collect_request request;
 	struct source_message why;
 	struct collected collected = {.bytes = w->config_size, .samples = 7};
-	int r = request_read_collect(call->message, &request, &why);
+	int r = request_check_collect(call->message, &why);
 	FILE *out;
 
 	if (!r)
-		r = policy_check_collect(call->peer, call->proc_fd, &request, &why);
+		r = policy_check_collect(call->peer, call->proc_fd, call->message, &why);
 	if (r)
 		return request_refuse(call, r, &why);
 	collected.fd = memfd_create("collected", MFD_CLOEXEC);
@@ -182,7 +184,6 @@ static inline int verb_attach_shim(const struct control_call *call)
 {
 	struct world *w = call->userdata;
 	struct source_message why;
-	struct ring_reader *reader;
 	int pidfd, r;
 
 	r = policy_check_attach(call->peer, call->proc_fd, &pidfd, &why);
@@ -197,8 +198,6 @@ static inline int verb_attach_shim(const struct control_call *call)
 	}
 	attach_ring_deinit(&w->ring);
 	assert_int_equal(attach_ring_init(&w->ring, RING_WORDS_MIN), 0);
-	assert_int_equal(ring_reader_new(&reader, w->ring.memory, w->ring.length), 0);
-	ring_reader_free(reader);
 	w->attached = call->peer->pid;
 	w->attached_uid = call->peer->uid;
 	w->ring_sent = reply_attached(call->reply, &w->ring);

@@ -14,7 +14,7 @@ static void test_every_verb(void **state)
 	assert_int_equal(w->started.target, TARGET_PID);
 	assert_int_equal(w->started.number, getpid());
 	assert_int_equal(w->started.rate, 4000);
-	assert_int_equal(w->started.owner, getuid());
+	assert_int_equal(w->started_uid, getuid());
 	assert_true(w->started_pidfd);
 	send_stop(fd, 0);
 	run(w, 5);

@@ -148,7 +148,7 @@ static void test_unprivileged(void **state)
 	assert_int_equal(as_user(w, NOBODY, NOBODY, child_unprivileged, getpid()), 0);
 	assert_int_equal(w->n_calls, 2);
 	assert_true(w->started.no_kernel);
-	assert_int_equal(w->started.owner, NOBODY);
+	assert_int_equal(w->started_uid, NOBODY);
 	w->n_sessions = POLICY_SESSIONS_MAX;
 	assert_int_equal(as_user(w, NOBODY, NOBODY, child_over_quota, 0), 0);
 	assert_int_equal(as_user(w, NOBODY, NOBODY, child_many_connections, 0), 0);
@@ -182,7 +182,7 @@ static void test_own_user(void **state)
 	send_start(fd, PROFD__CONTROL__TARGET_KIND__ALL, 0, POLICY_HZ_MAX + 1);
 	run(w, 5);
 	expect_text(fd, "s1");
-	assert_int_equal(w->started.owner, geteuid());
+	assert_int_equal(w->started_uid, geteuid());
 	assert_int_equal(w->started.rate, POLICY_HZ_MAX + 1);
 	assert_false(w->started.no_kernel);
 }

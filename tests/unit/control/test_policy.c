@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "tests/support/start.h"
 #include "tests/support/temp_dir.h"
 
 static const struct peer root = {.uid = 0, .privileged = true};
@@ -87,25 +88,24 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int check(struct fake *f, struct session_request *r)
+static int check(struct fake *f, Profd__Control__Start *start)
 {
+	int pidfd = -1;
 	struct source_message why = {""};
-	int outcome = policy_check_start(&f->peer, f->proc.fd, 0, r, &why);
+	int outcome = policy_check_start(&f->peer, f->proc.fd, 0, start, &pidfd, &why);
 
-	closep(&r->pidfd);
-	r->pidfd = -1;
+	closep(&pidfd);
 	return outcome;
 }
 
 static void test_whose_process(void **state)
 {
 	struct fake *f = *state;
-	struct session_request r = {.target = TARGET_PID, .number = f->child, .pidfd = -1};
+	Profd__Control__Start r = START("", "", .target = TARGET_PID, .number = f->child);
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	assert_int_equal(check(f, &r), 0);
 	assert_true(r.no_kernel);
-	assert_int_equal(r.owner, f->peer.uid);
 	fake_ids(f, "1001\t1001\t1001\t1001", "1000\t1000\t1000\t1000");
 	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	/* Started by the peer, but with another's rights: set-user-ID, set-group-ID. */
@@ -127,8 +127,14 @@ static void test_whose_process(void **state)
 static void test_who_may_collect(void **state)
 {
 	struct fake *f = *state;
-	struct collect_request own = {.pid = f->child}, session = {.session = 1}, all = {0},
-			       service = {.service = "a.service"};
+	Profd__Control__Collect own = {.which_case = PROFD__CONTROL__COLLECT__WHICH_PID,
+				       .pid = f->child};
+	const Profd__Control__Collect session = {
+		.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION, .session = 1};
+	const Profd__Control__Collect service = {.which_case =
+							 PROFD__CONTROL__COLLECT__WHICH_SERVICE,
+						 .service = (char[]){"a.service"}};
+	const Profd__Control__Collect all = PROFD__CONTROL__COLLECT__INIT;
 	struct source_message why;
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
@@ -153,7 +159,7 @@ static void test_who_may_collect(void **state)
 static void test_gone(void **state)
 {
 	struct fake *f = *state;
-	struct session_request r = {.target = TARGET_PID, .number = f->child, .pidfd = -1};
+	Profd__Control__Start r = START("", "", .target = TARGET_PID, .number = f->child);
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	kill(f->child, SIGKILL);
@@ -169,18 +175,19 @@ static void test_gone(void **state)
 static void test_real_proc(void **state)
 {
 	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct session_request r = {.target = TARGET_PID, .number = getpid(), .pidfd = -1};
+	Profd__Control__Start r = START("", "", .target = TARGET_PID, .number = getpid());
+	int pidfd = -1;
 	struct source_message why;
 
 	(void)state;
-	assert_int_equal(policy_check_start(&root, proc_fd, 1000, &r, &why), 0);
-	assert_true(r.pidfd >= 0);
+	assert_int_equal(policy_check_start(&root, proc_fd, 1000, &r, &pidfd, &why), 0);
+	assert_true(pidfd >= 0);
 	assert_false(r.no_kernel);
-	close(r.pidfd);
-	r.pidfd = -1;
+	close(pidfd);
+	pidfd = -1;
 	r.target = TARGET_TID;
-	assert_int_equal(policy_check_start(&root, proc_fd, 0, &r, &why), 0);
-	assert_int_equal(r.pidfd, -1);
+	assert_int_equal(policy_check_start(&root, proc_fd, 0, &r, &pidfd, &why), 0);
+	assert_int_equal(pidfd, -1);
 }
 
 /* A rate may not come in by way of a period. */
@@ -192,10 +199,10 @@ static void test_rates(void **state)
 		uint64_t rate;
 		int outcome;
 	} cases[] = {
-		{NULL, false, 0, 0},
-		{NULL, false, 1000, 0},
-		{NULL, false, 1001, CONTROL_ERROR_DENIED},
-		{NULL, true, 1000000000, CONTROL_ERROR_DENIED},
+		{"", false, 0, 0},
+		{"", false, 1000, 0},
+		{"", false, 1001, CONTROL_ERROR_DENIED},
+		{"", true, 1000000000, CONTROL_ERROR_DENIED},
 		{"cycles", true, 1000000000, CONTROL_ERROR_DENIED},
 		{"cpu-clock", true, 1000000, 0},
 		{"task-clock:u", true, 999999, CONTROL_ERROR_DENIED},
@@ -204,12 +211,9 @@ static void test_rates(void **state)
 
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct session_request r = {.target = TARGET_PID,
-					    .number = f->child,
-					    .pidfd = -1,
-					    .event = cases[i].event,
-					    .is_period = cases[i].is_period,
-					    .rate = cases[i].rate};
+		Profd__Control__Start r = START("", cases[i].event, .target = TARGET_PID,
+						.number = f->child, .is_period = cases[i].is_period,
+						.rate = cases[i].rate);
 
 		assert_int_equal(check(f, &r), cases[i].outcome);
 	}

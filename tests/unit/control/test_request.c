@@ -12,8 +12,6 @@
 /* A request as it arrives, and what is read from it. */
 struct request {
 	Profd__Control__Request *message;
-	struct session_request start;
-	struct collect_request collect;
 };
 
 static void request_free(struct request *r)
@@ -39,13 +37,13 @@ static int decode(const Profd__Control__Request *message, struct request **ret,
 	request->message = profd__control__request__unpack(NULL, size, data);
 	assert_non_null(request->message);
 	if (message->verb_case == PROFD__CONTROL__REQUEST__VERB_START)
-		r = request_read_start(request->message->start, &request->start, why);
+		r = request_check_start(request->message->start, why);
 	if (message->verb_case == PROFD__CONTROL__REQUEST__VERB_STOP)
 		r = request_check_stop(request->message->stop, why);
 	if (message->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST)
 		r = request_check_list(request->message->list, why);
 	if (message->verb_case == PROFD__CONTROL__REQUEST__VERB_COLLECT)
-		r = request_read_collect(request->message->collect, &request->collect, why);
+		r = request_check_collect(request->message->collect, why);
 	if (!r)
 		*ret = steal_ptr(&request);
 	return r;
@@ -81,14 +79,13 @@ static void test_start(void **state)
 	start.n_formats = 2;
 	start.children = start.no_kernel = true;
 	assert_int_equal(decode_start(&start, &request, &why), 0);
-	assert_int_equal(request->start.target, TARGET_CPUS);
-	assert_string_equal(request->start.text, "0-3,8");
-	assert_string_equal(request->start.event, "cycles:u");
-	assert_true(request->start.is_period && request->start.children);
-	assert_true(request->start.no_kernel);
-	assert_int_equal(request->start.rate, 1000000);
-	assert_int_equal(request->start.formats, FORMAT_PPROF | FORMAT_LEGACY);
-	assert_int_equal(request->start.pidfd, -1);
+	assert_int_equal(request->message->start->target, TARGET_CPUS);
+	assert_string_equal(request->message->start->text, "0-3,8");
+	assert_string_equal(request->message->start->event, "cycles:u");
+	assert_true(request->message->start->is_period && request->message->start->children);
+	assert_true(request->message->start->no_kernel);
+	assert_int_equal(request->message->start->rate, 1000000);
+	assert_int_equal(request->message->start->n_formats, 2);
 }
 
 #define KIND(name) PROFD__CONTROL__TARGET_KIND__##name
@@ -210,11 +207,11 @@ static void test_services_without_suffix(void **state)
 	start.target = PROFD__CONTROL__TARGET_KIND__SERVICE;
 	start.text = (char[]){"nginx"};
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_string_equal(request->start.text, "nginx.service");
+	assert_string_equal(request->message->start->text, "nginx.service");
 	request_free(request);
 	start.target = PROFD__CONTROL__TARGET_KIND__COMM;
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_string_equal(request->start.text, "nginx");
+	assert_string_equal(request->message->start->text, "nginx");
 	request_free(request);
 	message.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
 	message.list = &list;
@@ -227,7 +224,7 @@ static void test_services_without_suffix(void **state)
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
 	collect.service = (char[]){"getty@tty1"};
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_string_equal(request->collect.service, "getty@tty1.service");
+	assert_string_equal(request->message->collect->service, "getty@tty1.service");
 	request_free(request);
 }
 
@@ -242,8 +239,7 @@ static void test_collect(void **state)
 	message.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
 	message.collect = &collect;
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_true(!request->collect.service && !request->collect.session &&
-		    !request->collect.pid && !request->collect.stored);
+	assert_false(request->message->collect->stored);
 	request_free(request);
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
 	collect.service = (char[]){"a\nb"};
@@ -263,8 +259,9 @@ static void test_collect(void **state)
 	collect.until_ns = 9;
 	collect.stored = true;
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_true(request->collect.pid == 7 && request->collect.stored);
-	assert_true(request->collect.since_ns == 8 && request->collect.until_ns == 9);
+	assert_true(request->message->collect->pid == 7 && request->message->collect->stored);
+	assert_true(request->message->collect->since_ns == 8 &&
+		    request->message->collect->until_ns == 9);
 	request_free(request);
 }
 
@@ -282,7 +279,7 @@ static void test_live_sessions(void **state)
 	message.start = &start;
 	start.live = start.held = true;
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_true(request->start.live && request->start.held);
+	assert_true(request->message->start->live && request->message->start->held);
 	request_free(request);
 	start.formats = &format;
 	start.n_formats = 1;
@@ -294,7 +291,7 @@ static void test_live_sessions(void **state)
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SESSION;
 	collect.session = 3;
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_true(request->collect.take && request->collect.session == 3);
+	assert_true(request->message->collect->take && request->message->collect->session == 3);
 	request_free(request);
 	collect.stored = true;
 	assert_int_equal(decode(&message, &request, &why), CONTROL_ERROR_USAGE);

@@ -216,7 +216,7 @@ static void test_scribbles(void **state)
 static void test_ringing(void **state)
 {
 	struct world *w = *state;
-	struct pollfd fd = {.fd = source_fd(w->source), .events = POLLIN};
+	struct pollfd fd = {.fd = w->source->fd, .events = POLLIN};
 	uint64_t until = now_ns() + 300 * MS;
 	struct ring_writer writer;
 	unsigned n_wakes = 0;

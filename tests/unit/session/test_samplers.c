@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The totals of samplers, over a scripted source whose own counts the test sets. */
+#include "tests/support/start.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 /* Made anew by each test, one at a time: what the source tells, whichever sampler is asked for. */
@@ -14,7 +15,7 @@ static int tell(struct source *source, unsigned sampler)
 /* What each sampler tells of all of them is no sum, and outlives the samplers. */
 static void test_totals(void **state)
 {
-	struct session_request request = {.target = TARGET_ALL, .rate = 99, .pidfd = -1};
+	Profd__Control__Start request = START("", "", .target = TARGET_ALL, .rate = 99);
 	const struct peer root = {.privileged = true};
 	struct world *w = *state;
 	const struct source_ops *scripted = w->source->ops;
@@ -28,9 +29,9 @@ static void test_totals(void **state)
 		.idle = 10, .unfollowed = 3, .fork_misses = 4, .stale_roots = 5};
 	ops.update_stats = tell;
 	w->source->ops = &ops;
-	assert_int_equal(session_set_start(w->set, &root, &request, &first, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &first, &message), 0);
 	request.rate = 999;
-	assert_int_equal(session_set_start(w->set, &root, &request, &second, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &second, &message), 0);
 	assert_int_not_equal(first->sampler, second->sampler);
 
 	assert_int_equal(session_set_total(w->set, &ledger, &total), 0);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "daemon/session/session.h"
+#include "tests/support/start.h"
 
 static const struct ledger no_ledger;
 
@@ -31,15 +32,11 @@ static struct process *make_process(pid_t pid, uid_t uid, const char *service, c
 	return p;
 }
 
-static struct session *make_session(struct session_request request)
+static struct session *make_session(Profd__Control__Start start)
 {
 	struct session *s;
 
-	if (request.target == TARGET_CPUS)
-		assert_int_equal(cpus_parse((const uint8_t *)request.text, strlen(request.text),
-					    &request.cpus),
-				 CPUS_E_OK);
-	assert_int_equal(session_new(&s, 1, &request), SESSION_E_OK);
+	assert_int_equal(session_new(&s, 1, &start), SESSION_E_OK);
 	s->privileged = true;
 	s->spec.rate = 100;
 	s->spec.event.is_clock = true;
@@ -77,21 +74,21 @@ static void test_targets(void **state)
 	struct process *nginx = make_process(10, 33, "nginx.service", "nginx");
 	struct process *shell = make_process(11, 1000, "user-1000", "sh");
 	struct {
-		struct session_request request;
+		Profd__Control__Start start;
 		uint64_t counted; /* of the four samples below */
 	} cases[] = {
-		{{.target = TARGET_ALL}, 4},
-		{{.target = TARGET_SERVICE, .text = "nginx.service"}, 2},
-		{{.target = TARGET_UID, .number = 1000}, 2},
-		{{.target = TARGET_COMM, .text = "worker"}, 1},
-		{{.target = TARGET_COMM, .text = "sh"}, 2},
-		{{.target = TARGET_CPUS, .text = "0,2-3"}, 3},
-		{{.target = TARGET_CGROUP, .text = "/a"}, 0},
+		{START("", "", .target = TARGET_ALL), 4},
+		{START("nginx.service", "", .target = TARGET_SERVICE), 2},
+		{START("", "", .target = TARGET_UID, .number = 1000), 2},
+		{START("worker", "", .target = TARGET_COMM), 1},
+		{START("sh", "", .target = TARGET_COMM), 2},
+		{START("0,2-3", "", .target = TARGET_CPUS), 3},
+		{START("/a", "", .target = TARGET_CGROUP), 0},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct session *s = make_session(cases[i].request);
+		struct session *s = make_session(cases[i].start);
 
 		assert_int_equal(add(s, nginx, 10, 0, "nginx"), SESSION_E_OK);
 		assert_int_equal(add(s, nginx, 12, 1, "worker"), SESSION_E_OK);
@@ -108,7 +105,7 @@ static void test_cgroups_hold_what_lies_below(void **state)
 {
 	struct process *p = make_process(1, 0, "x", "x");
 	struct session *s = make_session(
-		(struct session_request){.target = TARGET_CGROUP, .text = "/system.slice/"});
+		(Profd__Control__Start)START("/system.slice/", "", .target = TARGET_CGROUP));
 
 	(void)state;
 	p->unit->cgroup = "/system.slice/a.service";
@@ -116,7 +113,7 @@ static void test_cgroups_hold_what_lies_below(void **state)
 	p->unit->cgroup = "/system.slicex";
 	assert_false(session_wants_process(s, p));
 	session_free(s);
-	s = make_session((struct session_request){.target = TARGET_CGROUP, .text = "/"});
+	s = make_session((Profd__Control__Start)START("/", "", .target = TARGET_CGROUP));
 	assert_true(session_wants_process(s, p));
 	session_free(s);
 	process_unref(p);
@@ -131,8 +128,8 @@ static void test_a_pid_is_followed_through_exec_and_fork(void **state)
 
 	(void)state;
 	for (int children = 0; children < 2; children++) {
-		struct session *s = make_session((struct session_request){
-			.target = TARGET_PID, .number = 10, .children = children});
+		struct session *s = make_session((Profd__Control__Start)START(
+			"", "", .target = TARGET_PID, .number = 10, .children = children));
 
 		s->target.process = target->serial;
 		assert_int_equal(session_process_born(s, target, NULL), 0);
@@ -166,9 +163,10 @@ static void test_the_unprivileged_see_their_own(void **state)
 	struct process *own = make_process(1, 1000, "x", "x");
 	struct process *root = make_process(2, 0, "x", "x");
 	struct session *s = make_session(
-		(struct session_request){.target = TARGET_ALL, .owner = 1000});
+		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 
 	(void)state;
+	s->owner = 1000;
 	s->privileged = false;
 	assert_true(session_wants_process(s, own));
 	assert_false(session_wants_process(s, root));
@@ -184,7 +182,8 @@ static void test_the_unprivileged_see_their_own(void **state)
 
 static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 {
-	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct session *s = make_session(
+		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct process *p = make_process(10, 0, "a.service", "a");
 	struct ledger ledger = {.stacks.complete = 2, .seen = 2, .expected = 2};
 	struct window_closing closing;
@@ -192,14 +191,14 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(session_close_window(s, &(struct moment){2000, 2000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){2000, 2000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_EMPTY);
 	assert_int_equal(window_new(&s->window, 2000, 1 << 20, &no_ledger), 0);
 	add(s, p, 10, 0, "a");
 	add(s, p, 11, 0, "b");
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 2000);
 	assert_int_equal(snapshot->duration_ns, 1000);
@@ -216,8 +215,8 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	snapshot_free(snapshot);
 	snapshot = NULL;
 	ledger.stacks.complete = ledger.seen = ledger.expected = 3;
-	assert_int_equal(session_close_window(s, &(struct moment){4000, 4000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){4000, 4000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 2000);
 	assert_int_equal(snapshot->duration_ns, 2000);
@@ -234,7 +233,8 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 /* What was counted in a unit stays there when the process moves; and when it comes back. */
 static void test_a_process_that_moves_is_counted_where_it_was(void **state)
 {
-	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct session *s = make_session(
+		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct process *p = make_process(10, 0, "a.service", "a");
 	struct process_unit *a = process_unit_ref(p->unit);
 	struct window_closing closing;
@@ -254,8 +254,8 @@ static void test_a_process_that_moves_is_counted_where_it_was(void **state)
 	p->unit = a;
 	p->stay = 1001;
 	add(s, p, 10, 0, "a");
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &no_ledger,
-					      &snapshot, &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &no_ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->n_processes, 3);
 	entries = aggregate_entries(snapshot->aggregate, &n);
@@ -281,7 +281,8 @@ static void test_a_process_that_moves_is_counted_where_it_was(void **state)
  */
 static void test_a_window_of_a_clock_that_was_set_back(void **state)
 {
-	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct session *s = make_session(
+		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct process *p = make_process(10, 0, "a.service", "a");
 	struct ledger ledger = {.stacks.complete = 1, .seen = 1, .expected = 1};
 	struct window_closing closing;
@@ -289,8 +290,8 @@ static void test_a_window_of_a_clock_that_was_set_back(void **state)
 
 	(void)state;
 	add(s, p, 10, 0, "a");
-	assert_int_equal(session_close_window(s, &(struct moment){60000, 500}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){60000, 500}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(snapshot->start_ns, 0);
 	assert_true(snapshot->duration_ns <= 60000);
@@ -330,7 +331,8 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 {
 	struct process *a = make_process(10, 0, "a.service", "a");
 	struct process *b = make_process(11, 0, "b.service", "b");
-	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct session *s = make_session(
+		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct snapshot *copy = NULL, *whole = NULL;
 	struct window_closing closing;
 	const struct ledger ledger = {.stacks.complete = 9, .seen = 9, .expected = 9};
@@ -341,12 +343,12 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 		add(s, a, 10, 0, "a");
 	add(s, a, 10, 0, "x");
 	add(s, b, 11, 0, "b");
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
-					     &copy),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+						 &copy, &closing),
 			 SESSION_E_EMPTY);
 	filter.pid = 10;
-	assert_int_equal(session_copy_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
-					     &copy),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
+						 &copy, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	assert_int_equal(weight_of(copy->aggregate), 40);
@@ -356,8 +358,8 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(copy->duration_ns, 2000);
 	assert_non_null(strstr(copy->ledger, "expected=9"));
 	add(s, a, 10, 0, "a");
-	assert_int_equal(session_close_window(s, &(struct moment){4000, 6000}, &ledger, &whole,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){4000, 6000}, &ledger, NULL,
+						 &whole, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(whole->aggregate), 6);
 	assert_int_equal(whole->n_processes, 2);
@@ -368,8 +370,8 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	snapshot_free(whole);
 	snapshot_free(copy);
 	filter.pid = 11;
-	assert_int_equal(session_copy_window(s, &(struct moment){5000, 7000}, &ledger, &filter,
-					     &copy),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){5000, 7000}, &ledger, &filter,
+						 &copy, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(aggregate_count(copy->aggregate), 1);
 	assert_string_equal(copy->processes[0].service, "b.service");
@@ -382,7 +384,8 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 /* How the counted stacks ended, also after some of them are lost with their window. */
 static void test_stacks_are_counted_by_their_end(void **state)
 {
-	struct session *s = make_session((struct session_request){.target = TARGET_UID});
+	struct session *s = make_session(
+		(Profd__Control__Start)START("", "", .target = TARGET_UID));
 	struct process *p = make_process(10, 0, "a", "a"), *other = make_process(11, 7, "b", "b");
 	struct window_closing closing;
 	struct snapshot *snapshot;
@@ -393,8 +396,8 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	add_ended(s, p, 2, STACK_BROKEN, BROKEN_RULE);
 	add_ended(s, other, 1, STACK_COMPLETE, 0); /* filtered */
 	check(s, 2, 1);
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	add_ended(s, p, 1, STACK_COMPLETE, 0);
@@ -419,7 +422,8 @@ static void test_stacks_are_counted_by_their_end(void **state)
 /* A window that comes back into one without room for it: what does not fit is counted no more. */
 static void test_a_window_that_does_not_fit_any_more(void **state)
 {
-	struct session *s = make_session((struct session_request){.target = TARGET_ALL});
+	struct session *s = make_session(
+		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct process *p = make_process(10, 0, "a", "a");
 	struct window_closing closing;
 	struct snapshot *snapshot;
@@ -429,8 +433,8 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	(void)state;
 	add_ended(s, p, 1, STACK_BROKEN, BROKEN_STALE);
 	add_ended(s, p, 1, STACK_BROKEN, BROKEN_STALE);
-	assert_int_equal(session_close_window(s, &(struct moment){3000, 3000}, &ledger, &snapshot,
-					      &closing),
+	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
+						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
 	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
@@ -452,7 +456,7 @@ static void test_a_full_window_refuses_without_routing(void **state)
 	pid_t tid = 0;
 
 	(void)state;
-	s = make_session((struct session_request){.target = TARGET_ALL});
+	s = make_session((Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
 		check(s, (uint64_t)tid, 0);
 	check(s, (uint64_t)tid - 1, 0);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "daemon/session/session_set.h"
+#include "tests/support/start.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 /* Hz are halved down to a floor, which is no more than what was asked for; periods are doubled. */
@@ -26,8 +27,8 @@ static void test_rates(void **state)
 static void test_slower_and_back(void **state)
 {
 	const struct peer root = {.privileged = true};
-	const struct session_request request = {
-		.target = TARGET_PID, .number = 10, .rate = 999, .pidfd = -1};
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10,
+						    .rate = 999);
 	struct source_message message;
 	struct world *w = *state;
 	struct session *s, *system;
@@ -39,7 +40,7 @@ static void test_slower_and_back(void **state)
 	assert_true(session_set_can_slow_down(w->set));
 	assert_int_equal(session_set_slow_down(w->set, 2), 0);
 	assert_int_equal(system->spec.rate, 25);
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	assert_int_equal(s->spec.rate, 249);
 	samples_of(w, system->sampler, 10, 10, 3);
 	samples_of(w, s->sampler, 10, 20, 3);

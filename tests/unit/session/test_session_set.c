@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "daemon/control/connection.h"
 #include "daemon/session/session_set.h"
+#include "tests/support/start.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 static void test_windows_hold_what_was_routed(void **state)
@@ -38,8 +39,8 @@ static void test_windows_hold_what_was_routed(void **state)
 static void test_sessions_take_their_sampler_and_their_target(void **state)
 {
 	const struct peer root = {.privileged = true};
-	const struct session_request request = {
-		.target = TARGET_PID, .number = 10, .rate = 999, .pidfd = -1};
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10,
+						    .rate = 999);
 	struct source_message message;
 	struct world *w = *state;
 	struct session *s;
@@ -47,7 +48,7 @@ static void test_sessions_take_their_sampler_and_their_target(void **state)
 	exec_of(w, 10, "a");
 	exec_of(w, 11, "b");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	assert_int_not_equal(s->sampler, w->set->sessions[0]->sampler);
 	samples_of(w, s->sampler, 10, 40, 2);
 	samples_of(w, s->sampler, 11, 30, 2);
@@ -66,22 +67,26 @@ static void test_sessions_take_their_sampler_and_their_target(void **state)
 
 static void test_refusals(void **state)
 {
+	Profd__Control__Format formats[] = {PROFD__CONTROL__FORMAT__LEGACY,
+					    PROFD__CONTROL__FORMAT__PPROF};
 	const struct peer root = {.privileged = true};
-	struct session_request request = {.target = TARGET_PID, .number = 77, .pidfd = -1};
+	Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 77);
 	struct source_message message;
 	struct world *w = *state;
 	struct session *s;
 
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message),
 			 SESSION_START_E_REFUSED);
 	assert_non_null(strstr(message.text, "77"));
-	request = (struct session_request){.target = TARGET_ALL, .pidfd = -1};
+	request = (Profd__Control__Start)START("", "", .target = TARGET_ALL, .formats = formats,
+					       .n_formats = 2);
 	for (int i = 0; i < 4; i++)
-		assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message),
+		assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message),
 			 SESSION_START_E_REFUSED);
 	assert_non_null(strstr(message.text, "max_sessions"));
 	assert_int_equal(s->id, 4);
+	assert_int_equal(s->writing.formats, FORMAT_LEGACY | FORMAT_PPROF);
 }
 
 /* Near the limit windows close early; no sample is lost as long as the output keeps up. */
@@ -136,7 +141,7 @@ static uint64_t in_flight(struct world *w)
 static void test_samples_that_wait(void **state)
 {
 	const struct peer root = {.privileged = true};
-	const struct session_request request = {.target = TARGET_PID, .number = 10, .pidfd = -1};
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
 	struct source_message message;
 	struct world *w = *state;
 	struct session *s, *system;
@@ -145,7 +150,7 @@ static void test_samples_that_wait(void **state)
 	w->set->settle_userdata = w;
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	system = w->set->sessions[0];
 	assert_int_equal(s->sampler, system->sampler);
 	samples_of(w, 0, 10, 5, 1);
@@ -207,7 +212,7 @@ static uint64_t take(struct world *w, struct session *s, bool wants_more)
 /* Each sample is taken once or dropped when nobody takes it in time; none becomes a file. */
 static void test_live_sessions_write_nothing(void **state)
 {
-	const struct session_request request = {.target = TARGET_ALL, .live = true, .pidfd = -1};
+	const Profd__Control__Start request = START("", "", .target = TARGET_ALL, .live = true);
 	struct session_defaults defaults = make_defaults(2 << 20);
 	const struct peer root = {.privileged = true};
 	struct source_message message;
@@ -217,7 +222,7 @@ static void test_live_sessions_write_nothing(void **state)
 
 	w->set->defaults = defaults;
 	exec_of(w, 10, "a");
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	samples_of(w, s->sampler, 10, 40, 2);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	assert_int_equal(session_set_close_windows(w->set), 0);
@@ -258,7 +263,7 @@ static void test_live_sessions_write_nothing(void **state)
 
 static void test_what_nobody_takes_is_dropped(void **state)
 {
-	const struct session_request request = {.target = TARGET_ALL, .live = true, .pidfd = -1};
+	const Profd__Control__Start request = START("", "", .target = TARGET_ALL, .live = true);
 	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	const struct peer root = {.privileged = true};
 	struct source_message message;
@@ -268,7 +273,7 @@ static void test_what_nobody_takes_is_dropped(void **state)
 	bool more;
 
 	exec_of(w, 10, "a");
-	assert_int_equal(session_set_start(w->set, &root, &request, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	/* More often than there is room, without anybody who takes: the oldest goes. */
 	for (unsigned i = 1; i <= 3; i++) {
 		samples_of(w, s->sampler, 10, 10 * i, 1);
@@ -303,17 +308,17 @@ static struct reply *make_reply(bool is_abandoned)
 
 static void test_held_sessions_end_without_a_holder(void **state)
 {
-	struct session_request request = {.target = TARGET_ALL, .held = true, .pidfd = -1};
+	Profd__Control__Start request = START("", "", .target = TARGET_ALL, .held = true);
 	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	const struct peer root = {.privileged = true};
 	struct source_message message;
 	struct world *w = *state;
 	struct session *held, *never, *plain;
 
-	assert_int_equal(session_set_start(w->set, &root, &request, &held, &message), 0);
-	assert_int_equal(session_set_start(w->set, &root, &request, &never, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &held, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &never, &message), 0);
 	request.held = false;
-	assert_int_equal(session_set_start(w->set, &root, &request, &plain, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &plain, &message), 0);
 	held->hold.holder = make_reply(false);
 	plain->hold.holder = make_reply(true);
 	assert_int_equal(session_set_tick(w->set, now_ns + 1), 0);

@@ -160,7 +160,6 @@ static int ask(struct server *s, int timeout_ms, int fds[2], struct attach_reaso
 static void test_handshake(void **state)
 {
 	struct attach_reason reason;
-	struct ring_reader *reader;
 	struct ring_writer writer;
 	struct server s;
 	char byte;
@@ -169,8 +168,7 @@ static void test_handshake(void **state)
 	(void)state;
 	server_init(&s);
 	assert_int_equal(attach_ring_init(&s.ring, RING_WORDS_MIN), 0);
-	assert_int_equal(ring_reader_new(&reader, s.ring.memory, s.ring.length), 0);
-	ring_reader_set_frequency(reader, 123);
+	ring_reader_set_frequency(s.ring.reader, 123);
 	assert_int_equal(ask(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_OK);
 	assert_true(ring_writer_open(&writer, fds[0], fds[1]));
 	close(fds[0]);
@@ -178,7 +176,6 @@ static void test_handshake(void **state)
 	assert_int_equal(recv(s.ring.bell, &byte, 1, 0), -1);
 	ring_writer_close(&writer);
 	assert_int_equal(recv(s.ring.bell, &byte, 1, 0), 0);
-	ring_reader_free(reader);
 	server_deinit(&s);
 }
 

@@ -27,7 +27,6 @@
 
 struct ends {
 	struct attach_ring ring;
-	struct ring_reader *reader;
 	struct ring_writer writer;
 
 	/* What was handed over. */
@@ -44,7 +43,6 @@ static void begin(struct ends *ends, uint32_t n_words)
 {
 	memset(ends, 0, sizeof(*ends));
 	assert_int_equal(attach_ring_init(&ends->ring, n_words), 0);
-	assert_int_equal(ring_reader_new(&ends->reader, ends->ring.memory, ends->ring.length), 0);
 	assert_true(ring_writer_open(&ends->writer, ends->ring.memory_fd, ends->ring.bell_fd));
 	ends->ring.bell_fd = -1;
 }
@@ -52,7 +50,6 @@ static void begin(struct ends *ends, uint32_t n_words)
 static void end(struct ends *ends)
 {
 	ring_writer_close(&ends->writer);
-	ring_reader_free(ends->reader);
 	attach_ring_deinit(&ends->ring);
 	free(ends->text);
 }
@@ -124,7 +121,7 @@ static int drain(struct ends *ends, size_t budget, bool is_last)
 {
 	const struct ring_sink sink = {on_sample, on_maps, ends};
 
-	return ring_reader_drain(ends->reader, budget, is_last, &sink);
+	return ring_reader_drain(ends->ring.reader, budget, is_last, &sink);
 }
 
 static void test_both_ends(void **state)
@@ -161,9 +158,9 @@ static void test_frequency(void **state)
 	(void)state;
 	begin(&ends, RING_WORDS_MIN);
 	assert_int_equal(ring_writer_frequency(&ends.writer), 0);
-	ring_reader_set_frequency(ends.reader, 99);
+	ring_reader_set_frequency(ends.ring.reader, 99);
 	assert_int_equal(ring_writer_frequency(&ends.writer), 99);
-	ring_reader_set_frequency(ends.reader, UINT32_MAX);
+	ring_reader_set_frequency(ends.ring.reader, UINT32_MAX);
 	assert_int_equal(ring_writer_frequency(&ends.writer), RING_FREQUENCY_MAX);
 	end(&ends);
 }
@@ -337,7 +334,7 @@ static void test_many_producers(void **state)
 	}
 	assert_int_equal(ends.n_samples, N_THREADS * N_SAMPLES - n_lost);
 	assert_true(ends.n_samples > N_SAMPLES / 10);
-	ring_reader_ledger(ends.reader, &ledger);
+	ring_reader_ledger(ends.ring.reader, &ledger);
 	assert_int_equal(ledger.taken, sum);
 	assert_int_equal(ledger.malformed + ledger.torn, 0);
 	end(&ends);
@@ -366,7 +363,7 @@ static void test_torn(void **state)
 	assert_int_equal(ends.n_samples, 1);
 	assert_int_equal(drain(&ends, ALL, true), RING_READER_E_OK);
 	assert_int_equal(ends.n_samples, 2);
-	ring_reader_ledger(ends.reader, &ledger);
+	ring_reader_ledger(ends.ring.reader, &ledger);
 	assert_int_equal(ledger.torn, 1);
 	end(&ends);
 }
@@ -381,13 +378,13 @@ static void test_ledger(void **state)
 	atomic_store(&ends.writer.page->counters.seen, 10);
 	atomic_store(&ends.writer.page->counters.complete, 7);
 	atomic_store(&ends.writer.page->counters.lost, 2);
-	ring_reader_ledger(ends.reader, &ledger);
+	ring_reader_ledger(ends.ring.reader, &ledger);
 	assert_int_equal(ledger.seen, 10);
 	assert_int_equal(ledger.complete, 7);
 	assert_int_equal(ledger.lost, 2);
 	/* One who lies. */
 	atomic_store(&ends.writer.page->counters.filtered, UINT64_MAX);
-	ring_reader_ledger(ends.reader, &ledger);
+	ring_reader_ledger(ends.ring.reader, &ledger);
 	assert_true(ledger.seen >= ledger.filtered);
 	assert_int_equal(ledger.seen, ledger.complete + ledger.lost + ledger.filtered);
 	end(&ends);
@@ -437,7 +434,7 @@ static void test_malformed(void **state)
 	write_raw(&ends, RING_HEAD(77, 7) | RING_COMMITTED, kernel, 7);
 	assert_int_equal(drain(&ends, ALL, false), RING_READER_E_OK);
 	assert_int_equal(ends.n_samples, 0);
-	ring_reader_ledger(ends.reader, &ledger);
+	ring_reader_ledger(ends.ring.reader, &ledger);
 	assert_int_equal(ledger.malformed, n_bad + 3);
 	/* What follows is read; what is no user's address is none. */
 	write_raw(&ends, RING_HEAD(RING_SAMPLE, 7) | RING_COMMITTED, kernel, 7);
@@ -481,7 +478,7 @@ static void test_malformed_maps(void **state)
 	write_raw(&ends, head, same, 4); /* it does not go on there */
 	assert_int_equal(drain(&ends, ALL, false), RING_READER_E_OK);
 	assert_int_equal(ends.n_maps, 1);
-	ring_reader_ledger(ends.reader, &ledger);
+	ring_reader_ledger(ends.ring.reader, &ledger);
 	assert_int_equal(ledger.malformed, n_bad + 3);
 	end(&ends);
 }
@@ -539,14 +536,16 @@ static void test_not_a_ring(void **state)
 	struct attach_ring ring;
 	struct ring_reader *reader;
 	struct ring_writer writer;
+	struct ring_page *page;
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(attach_ring_init(&ring, RING_WORDS_MIN), 0);
-	/* Nobody has written its page yet. */
+	page = ring.memory;
+	page->magic = 0;
 	assert_false(ring_writer_open(&writer, ring.memory_fd, -1));
-	assert_int_equal(ring_reader_new(&reader, ring.memory, ring.length), 0);
+	page->magic = RING_MAGIC;
 	assert_int_equal(ftruncate(ring.memory_fd, RING_PAGE), -1);
 	/* The same, in a memory that could be made shorter; and one of another length. */
 	assert_int_equal(ftruncate(fd, (off_t)ring.length), 0);
@@ -558,7 +557,6 @@ static void test_not_a_ring(void **state)
 	assert_int_equal(ftruncate(fd, (off_t)ring.length + 8), 0);
 	assert_false(ring_writer_open(&writer, fd, -1));
 	assert_false(ring_writer_open(&writer, 0, -1));
-	ring_reader_free(reader);
 	attach_ring_deinit(&ring);
 	close(fd);
 	assert_int_equal(ring_reader_new(&reader, NULL, RING_PAGE + 100), -EINVAL);
