@@ -126,7 +126,8 @@ static int symbolize_read_input(const struct context *context, const char *path,
 	if (r < 0)
 		return memory_complain(context, r);
 	if (r)
-		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+		return profctl_complain(context,
+					r == REPORT_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
 					"%s: %s", path, message.text);
 	return STATUS_DONE;
 }

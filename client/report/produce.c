@@ -110,13 +110,13 @@ static int produce_refuse_type(const struct profile *p, const char *name,
 		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 					   i ? ", " : "",
 					   profile_string(p, p->sample_types[i].type));
-	return profile_refuse(message, PRODUCE_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
+	return profile_refuse(message, REPORT_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
 			      name, names);
 }
 
 /*
  * The number of the sample type that @name means: its name, its number, or "" for the default.
- * PRODUCE_E_OK, _BAD_OPTION or _BAD_INPUT.
+ * REPORT_E_OK, _BAD_OPTION or _BAD_INPUT.
  */
 static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 			       struct profile_message *message)
@@ -124,21 +124,21 @@ static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 	const struct profile *p = load_profile(l);
 
 	if (!p->n_sample_types)
-		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
+		return profile_refuse(message, REPORT_E_BAD, "the profile has no values");
 	if (*name && !name[strspn(name, "0123456789")]) {
 		unsigned long number = strtoul(name, NULL, 10);
 
 		if (number >= p->n_sample_types)
 			return produce_refuse_type(p, name, message);
 		*ret = (unsigned)number;
-		return PRODUCE_E_OK;
+		return REPORT_E_OK;
 	}
 	if (*name)
-		return profile_find_type(p, name, ret) ? PRODUCE_E_OK
+		return profile_find_type(p, name, ret) ? REPORT_E_OK
 						       : produce_refuse_type(p, name, message);
 	/* What google-pprof shows of its own format. */
 	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
-	return PRODUCE_E_OK;
+	return REPORT_E_OK;
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -222,11 +222,11 @@ static int check_options(struct produce_work *w)
 	int r;
 
 	if (!maker->class && !maker->convert)
-		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
+		return profile_refuse(w->message, REPORT_E_BAD_OPTION, "there is no --%s",
 				      report_view_name(o->view));
 	if (o->mean && maker->adds_up)
 		return profile_refuse(
-			w->message, PRODUCE_E_BAD_OPTION,
+			w->message, REPORT_E_BAD_OPTION,
 			"--mean cannot be combined with --%s, whose parts must add up",
 			report_view_name(o->view));
 	options.unit = o->print.unit;
@@ -243,7 +243,7 @@ static int check_options(struct produce_work *w)
 	options.whole_filenames = maker->paths;
 	options.nameless_addresses = w->load && load_is_legacy(w->load);
 	r = shape_new(&w->shape, &options, w->message);
-	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
+	return r > 0 ? REPORT_E_BAD_OPTION : r;
 }
 
 static void produce_count_sample(struct produce_work *w, struct compare_total *t,
@@ -293,23 +293,23 @@ static int produce_process_samples(struct produce_work *w)
 
 	while (!r && any) {
 		r = load_next(w->load, &any, w->message);
-		if (r > 0)
-			return PRODUCE_E_BAD_INPUT;
 		if (!r && any)
 			r = produce_process_batch(w, load_profile(w->load));
 	}
+	if (r)
+		return r;
 	w->has_totals = true;
 	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
 	for (uint32_t i = 0; w->of_types && i < load_profile(w->load)->n_sample_types; i++)
 		w->totals[i] = compare_total(&w->of_types[i]);
 	w->input.profile = load_profile(w->load);
 	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
-	return r;
+	return 0;
 }
 
 static int view_outcome(int r)
 {
-	return r == VIEW_E_NO_MATCH ? PRODUCE_E_NOTHING : r > 0 ? PRODUCE_E_BAD_OPTION : r;
+	return r == VIEW_E_NO_MATCH ? REPORT_E_NOTHING : r > 0 ? REPORT_E_BAD_OPTION : r;
 }
 
 /* Of each type, where the view tells of all of them. */
@@ -345,11 +345,6 @@ static int run_view(struct produce_work *w, FILE *out)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-static int picture_outcome(int r)
-{
-	return r > 0 ? PRODUCE_E_BAD_INPUT : r;
-}
-
 static int produce_draw(struct produce_work *w, FILE *out)
 {
 	cleanup(memory_text_deinit) struct memory_text graph = {0};
@@ -359,10 +354,7 @@ static int produce_draw(struct produce_work *w, FILE *out)
 		r = run_view(w, graph.out);
 	if (!r)
 		r = memory_text_close(&graph);
-	if (!r)
-		r = picture_outcome(
-			picture_draw(w->maker->draws, graph.text, graph.length, out, w->message));
-	return r;
+	return r ? r : picture_draw(w->maker->draws, graph.text, graph.length, out, w->message);
 }
 
 static int produce_render(struct produce_work *w, FILE *out)
@@ -382,8 +374,8 @@ static int produce_show_window(struct produce_work *w)
 	if (!r)
 		r = memory_text_close(&file);
 	if (!r)
-		r = picture_outcome(picture_show(w->maker->window, w->maker->shows, file.text,
-						 file.length, &path, w->message));
+		r = picture_show(w->maker->window, w->maker->shows, file.text, file.length, &path,
+				 w->message);
 	if (!r)
 		listener_note(w->listener, "%s", path);
 	return r;
@@ -483,7 +475,7 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	r = w.maker->convert ? run_conversion(&w, out)
 	    : w.maker->shows ? produce_show_window(&w)
 			     : produce_render(&w, out);
-	if (r > 0 && r != PRODUCE_E_NOTHING)
+	if (r > 0 && r != REPORT_E_NOTHING)
 		return r;
 	if (r >= 0 && produce_note_warnings(&w))
 		return error_origin(-ENOMEM);

@@ -23,7 +23,7 @@
 #define BLANKS " \t\r\n"
 #define TOP    10 /* rows of text, where nobody says how many */
 
-#define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
+#define BAD(message, ...) profile_refuse(message, REPORT_E_BAD_OPTION, __VA_ARGS__)
 
 void prompt_settings_deinit(struct prompt_settings *s)
 {

@@ -99,7 +99,7 @@ static int remote_send_request(struct remote_fetch *f, const struct load_options
 		return r;
 	remote_announce_fetch(o, url);
 	r = http_send(f->http, &request, &why);
-	return r > 0 ? remote_refuse(f, LOAD_E_BAD, why.text, message) : r;
+	return r > 0 ? remote_refuse(f, REPORT_E_BAD, why.text, message) : r;
 }
 
 static int remote_receive_answer(struct remote_fetch *f, struct profile_message *message)
@@ -110,18 +110,18 @@ static int remote_receive_answer(struct remote_fetch *f, struct profile_message 
 	int r = http_receive(f->http, &answer, &why);
 
 	if (r)
-		return r < 0 ? r : remote_refuse(f, LOAD_E_BAD, why.text, message);
+		return r < 0 ? r : remote_refuse(f, REPORT_E_BAD, why.text, message);
 	if (answer.status == STATUS_OK) {
 		f->source->fd = answer.fd;
-		return LOAD_E_OK;
+		return REPORT_E_OK;
 	}
 	remote_describe(answer.status, answer.fd, text, sizeof(text));
 	close(answer.fd);
 	return remote_refuse(f,
 			     answer.status == STATUS_UNAUTHORIZED ||
 					     answer.status == STATUS_FORBIDDEN
-				     ? LOAD_E_DENIED
-				     : LOAD_E_BAD,
+				     ? REPORT_E_DENIED
+				     : REPORT_E_BAD,
 			     text, message);
 }
 
@@ -149,8 +149,8 @@ static int remote_handle_outcome(struct fetches *fetches, struct remote_fetch *f
 		return r;
 	listener_note(&fetches->options->listener, "%s", message->text);
 	f->source->is_missing = true;
-	fetches->outcome = !fetches->outcome || r == LOAD_E_BAD ? r : fetches->outcome;
-	return LOAD_E_OK;
+	fetches->outcome = !fetches->outcome || r == REPORT_E_BAD ? r : fetches->outcome;
+	return REPORT_E_OK;
 }
 
 /* All of @fetches at once. */
