@@ -198,7 +198,7 @@ int diff_run(struct context *context, int argc, char **argv)
 
 /* Profiles of any format, merged, in another one: without filters, without looking for names. */
 struct convert_arguments {
-	enum output_format format; /* if not: */
+	enum any_format format; /* if not: */
 	bool speedscope, has_format;
 	const char *output;
 	const char **profiles; /* room for as many as there are words */
@@ -253,7 +253,6 @@ static int convert_parse(int argc, char *const *argv, struct convert_arguments *
 static int convert_profiles(struct context *context, const struct convert_arguments *a)
 {
 	cleanup(memory_unboundp) struct rlimit bound;
-	cleanup(freep) uint8_t *data = NULL;
 	cleanup(load_freep) struct load *l = NULL;
 	struct report_options o;
 	struct report_inputs inputs;
@@ -264,7 +263,6 @@ static int convert_profiles(struct context *context, const struct convert_argume
 		.store = context->store,
 		.hold = true, /* so that nothing is told later */
 	};
-	size_t length;
 	int r;
 
 	options.listener = telling_init(&telling, context);
@@ -282,9 +280,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 		o.output = a->output;
 		return report_once(context, &options.listener, l, &o);
 	}
-	r = output_make(load_profile(l), a->format, &data, &length);
-	return r ? memory_complain(context, r)
-		 : output_write(context, STATUS_FAILED, a->output, data, length);
+	return output_save(context, STATUS_FAILED, a->output, a->format, load_profile(l));
 }
 
 int convert_run(struct context *context, int argc, char **argv)

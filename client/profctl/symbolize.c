@@ -132,18 +132,6 @@ static int symbolize_read_input(const struct context *context, const char *path,
 	return STATUS_DONE;
 }
 
-static int symbolize_write_output(const struct context *context, const char *path,
-				  const struct profile *p)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length;
-	int r = output_make(p, OUTPUT_PPROF, &data, &length);
-
-	if (r)
-		return memory_complain(context, r);
-	return output_write(context, STATUS_FAILED, path, data, length);
-}
-
 static void print_result(const struct context *context, const struct symbolize_result *result)
 {
 	for (size_t i = 0; i < result->notes.n; i++)
@@ -202,7 +190,7 @@ int symbolize_run(struct context *context, int argc, char **argv)
 	if (!status)
 		status = symbolize_add_names(context, &arguments, p, &result);
 	if (!status)
-		status = symbolize_write_output(context, arguments.output, p);
+		status = output_save(context, STATUS_FAILED, arguments.output, ANY_PPROF, p);
 	/* Where it fails, why is all there is to say: of standard output main() says it. */
 	if (!status && fflush(context->out) == 0 && !ferror(context->out))
 		print_result(context, &result);

@@ -16,50 +16,14 @@
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
-#include "client/formats/text_formats.h"
 #include "client/report/picture.h"
 #include "common/error.h"
-#include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/value_types.h"
 
 #define FILTERS_MAX 16
-#define GZIP_LEVEL  6
 
 /* --- the views -------------------------------------------------------------------------------- */
-
-static int produce_write_proto(const struct profile *p, FILE *out)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	int r = pprof_write(p, GZIP_LEVEL, &data, &length);
-
-	if (!r)
-		fwrite(data, 1, length, out);
-	return r;
-}
-
-static int produce_write_legacy(const struct profile *p, FILE *out)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	int r = cpuprofile_from_profile(p, 8, &data, &length);
-
-	if (!r)
-		fwrite(data, 1, length, out);
-	return r;
-}
-
-static int produce_write_collapsed(const struct profile *p, FILE *out)
-{
-	cleanup(freep) char *text = NULL;
-	size_t length = 0;
-	int r = collapsed_write(p, &text, &length);
-
-	if (!r)
-		fwrite(text, 1, length, out);
-	return r;
-}
 
 #define VIEW_MAKER(number, name, alias, kind, group, summary, ...) [REPORT_##number] = {__VA_ARGS__}
 
@@ -78,7 +42,7 @@ bool produce_wants_held(const struct report_options *o)
 {
 	const struct maker *maker = maker_of(o);
 
-	return maker->held || maker->convert || *o->shape.tagfocus || *o->shape.tagignore ||
+	return maker->held || maker->converts || *o->shape.tagfocus || *o->shape.tagignore ||
 	       *o->shape.tagroot || *o->shape.tagleaf;
 }
 
@@ -210,7 +174,7 @@ static void set_view_options(struct produce_work *w)
 
 static bool wants_addresses(const struct maker *maker)
 {
-	return maker->convert || (maker->class && maker->class->wants_addresses);
+	return maker->converts || (maker->class && maker->class->wants_addresses);
 }
 
 /* What can be told before anything is read. Makes the shape. */
@@ -221,7 +185,7 @@ static int check_options(struct produce_work *w)
 	struct shape_options options = o->shape;
 	int r;
 
-	if (!maker->class && !maker->convert)
+	if (!maker->class && !maker->converts)
 		return profile_refuse(w->message, REPORT_E_BAD_OPTION, "there is no --%s",
 				      report_view_name(o->view));
 	if (o->mean && maker->adds_up)
@@ -410,6 +374,20 @@ static bool produce_is_unfiltered(const struct produce_work *w, const struct pro
 	return true;
 }
 
+static int produce_write(const struct maker *maker, const struct profile *p, FILE *out)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	int r;
+
+	if (maker->print)
+		return maker->print(p, out);
+	r = any_write(p, maker->format, &data, &length);
+	if (!r)
+		fwrite(data, 1, length, out);
+	return r;
+}
+
 /* What the filters leave, as a profile. */
 static int run_conversion(struct produce_work *w, FILE *out)
 {
@@ -417,7 +395,7 @@ static int run_conversion(struct produce_work *w, FILE *out)
 	int r;
 
 	if (!w->maker->one_type && produce_is_unfiltered(w, load_profile(w->load)))
-		return w->maker->convert(load_profile(w->load), out);
+		return produce_write(w->maker, load_profile(w->load), out);
 	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
 	if (!r)
 		r = produce_process_samples(w);
@@ -429,7 +407,7 @@ static int run_conversion(struct produce_work *w, FILE *out)
 		produce_divide_values(p, w->o->print.divide_by);
 	if (w->maker->one_type)
 		profile_keep_types(p, &w->input.type, 1);
-	return w->maker->convert(p, out);
+	return produce_write(w->maker, p, out);
 }
 
 /* --- what is said of it ----------------------------------------------------------------------- */
@@ -472,9 +450,9 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 		return r;
 	set_view_options(&w);
 	w.input.label_units = &w.label_units;
-	r = w.maker->convert ? run_conversion(&w, out)
-	    : w.maker->shows ? produce_show_window(&w)
-			     : produce_render(&w, out);
+	r = w.maker->converts ? run_conversion(&w, out)
+	    : w.maker->shows  ? produce_show_window(&w)
+			      : produce_render(&w, out);
 	if (r > 0 && r != REPORT_E_NOTHING)
 		return r;
 	if (r >= 0 && produce_note_warnings(&w))

@@ -22,7 +22,6 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 
-#define GZIP_LEVEL 6
 #define FILES_MAX  10000 /* that are kept of one program and its types */
 #define WORDS_MAX  120   /* bytes of a file's name, but for its number and suffix */
 #define AT_ONCE    32    /* each is a process while it lasts */
@@ -272,7 +271,7 @@ int remote_save_profile(const struct profile *p, const struct listener *listener
 	char name[WORDS_MAX + 1], dir[PATH_MAX], path[PATH_MAX];
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = pprof_write(p, GZIP_LEVEL, &data, &length), why = -ENOENT;
+	int r = any_write(p, ANY_PPROF, &data, &length), why = -ENOENT;
 
 	if (r)
 		return r;
