@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/helper/memory_file.h"
 #include "common/profile/pprof.h"
 
 #define TRIES_MAX 8 /* temporary names */
@@ -97,23 +97,15 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 /* All of @from under a name beside @path. 0, or -1 with errno. */
 static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 {
-	int to = make_temporary(path, -1, ret), r = to;
+	int to = make_temporary(path, -1, ret);
+	ssize_t n = to < 0 ? -1 : 1;
 	off_t at = 0;
 
-	while (r >= 0) {
-		char data[16384];
-		ssize_t n = pread(from, data, sizeof(data), at);
-
-		at += n;
-		if (n <= 0) {
-			r = (int)n;
-			break;
-		}
-		r = memory_file_write(to, data, (size_t)n);
-	}
+	while (n > 0)
+		n = sendfile(to, from, &at, INT_MAX);
 	if (to >= 0 && close(to) < 0)
-		r = -1;
-	return r < 0 ? -1 : 0;
+		n = -1;
+	return (int)n;
 }
 
 /* 0, or an errno. */
