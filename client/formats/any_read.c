@@ -20,7 +20,8 @@
 #include "common/profile/value_types.h"
 #include "common/room.h"
 
-#define STEP_MAX ((size_t)1 << 30) /* zlib counts in 32 bits */
+#define GZIP_LEVEL 6
+#define STEP_MAX   ((size_t)1 << 30) /* zlib counts in 32 bits */
 
 /* --- which one -------------------------------------------------------------------------------- */
 
@@ -284,4 +285,18 @@ int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profil
 		return profile_refuse(message, ANY_E_MALFORMED, "broken gzip data at byte %zu",
 				      unpacked.at);
 	return read_plain(unpacked.data, unpacked.n, max_bytes, ret, *ret_format, message);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+int any_write(const struct profile *p, enum any_format format, uint8_t **ret, size_t *ret_length)
+{
+	switch (format) {
+	case ANY_CPUPROFILE:
+		return cpuprofile_from_profile(p, 8, ret, ret_length);
+	case ANY_COLLAPSED:
+		return collapsed_write(p, (char **)ret, ret_length);
+	default:
+		return pprof_write(p, GZIP_LEVEL, ret, ret_length);
+	}
 }

@@ -44,4 +44,10 @@ enum any_format any_format_of_file(const uint8_t *data, size_t length);
 int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 	     enum any_format *ret_format, struct profile_message *message);
 
+/*
+ * @p as a file of profile.proto, a legacy CPU profile or collapsed stacks. *ret: malloc'ed. Returns
+ * 0 or negative errno.
+ */
+int any_write(const struct profile *p, enum any_format format, uint8_t **ret, size_t *ret_length);
+
 #endif

@@ -6,7 +6,6 @@
  */
 #include "client/gateway/debug_cache.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -23,6 +22,7 @@
 
 #define FETCH_PREFIX  ".fetch-"
 #define SUFFIX        ".debug"
+#define HEXADECIMAL   "0123456789abcdef"
 #define NAME_SIZE     (sizeof("ab/" SUFFIX) + 2 * DEBUG_CACHE_ID_MAX)
 #define FILE_NAME_MAX ((int)(sizeof(SUFFIX) - 1 + 2 * (DEBUG_CACHE_ID_MAX - 1)))
 
@@ -93,14 +93,6 @@ struct debug_cache_entries {
 	uint64_t bytes;
 };
 
-static bool debug_cache_is_hex(const char *text, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		if (!isdigit((unsigned char)text[i]) && (text[i] < 'a' || text[i] > 'f'))
-			return false;
-	return true;
-}
-
 /* Names of two levels, as they are made here: ab/cdef0123.debug. */
 static bool is_debug_file(const FTSENT *entry)
 {
@@ -108,9 +100,9 @@ static bool is_debug_file(const FTSENT *entry)
 	size_t length = entry->fts_namelen, suffix = strlen(SUFFIX);
 
 	return entry->fts_level == 2 && entry->fts_info == FTS_F && dir->fts_namelen == 2 &&
-	       debug_cache_is_hex(dir->fts_name, 2) && length > suffix && length <= FILE_NAME_MAX &&
-	       strcmp(entry->fts_name + length - suffix, SUFFIX) == 0 &&
-	       debug_cache_is_hex(entry->fts_name, length - suffix);
+	       strspn(dir->fts_name, HEXADECIMAL) == 2 && length > suffix &&
+	       length <= FILE_NAME_MAX && strcmp(entry->fts_name + length - suffix, SUFFIX) == 0 &&
+	       strspn(entry->fts_name, HEXADECIMAL) == length - suffix;
 }
 
 static uint64_t timespec_ns(const struct timespec *t)

@@ -39,16 +39,15 @@ _Static_assert(FETCH_FILE_MAX <= DEBUG_CACHE_MAX_BYTES, "room for any file");
 
 /* --- servers ---------------------------------------------------------------------------------- */
 
-static const char *const schemes[] = {"http://", "https://"};
-
 /* What is wrong with it; NULL: nothing. */
 static const char *find_fault(const char *url)
 {
 	size_t length = strlen(url), scheme = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
-		if (strncmp(url, schemes[i], strlen(schemes[i])) == 0)
-			scheme = strlen(schemes[i]);
+	if (strncmp(url, "http://", 7) == 0)
+		scheme = 7;
+	else if (strncmp(url, "https://", 8) == 0)
+		scheme = 8;
 	if (!scheme)
 		return "it begins neither with http:// nor with https://";
 	if (length == scheme || url[scheme] == '/')

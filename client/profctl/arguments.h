@@ -49,7 +49,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__Lis
 
 struct collect_arguments {
 	Profd__Control__Collect request;
-	enum output_format format;
+	enum any_format format;
 	const char *output; /* "": the default of the format */
 	bool json;
 };
@@ -63,8 +63,8 @@ int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool 
 struct run_arguments {
 	uint64_t frequency; /* Hz */
 	const char *output;
-	enum output_format format; /* as the name of the output ends */
-	char *const *command;      /* up to NULL; not empty */
+	enum any_format format; /* as the name of the output ends */
+	char *const *command;   /* up to NULL; not empty */
 };
 
 /* @argv ends in NULL. */
@@ -78,8 +78,8 @@ struct record_arguments {
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
 	const char *output;
-	enum output_format format; /* as the name of the output ends */
-	char *const *command;      /* up to NULL; NULL: none */
+	enum any_format format; /* as the name of the output ends */
+	char *const *command;   /* up to NULL; NULL: none */
 };
 
 /* @argv ends in NULL. Of what is refused, @ret has the command, where it has come to that. */

@@ -66,7 +66,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		ret->request.pid = pid;
 	}
 	ret->request.stored = stored;
-	if (ret->format == OUTPUT_LEGACY && !pid)
+	if (ret->format == ANY_CPUPROFILE && !pid)
 		return usage_error(message, "a legacy profile has one process: use -p PID");
 	if (ret->json && strcmp(ret->output, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
@@ -76,7 +76,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 /* --- what is made of it ----------------------------------------------------------------------- */
 
 /* From what profd sent to what the user wants; *data is replaced if that is something else. */
-static int collect_convert(const struct context *context, enum output_format format, bool in_pieces,
+static int collect_convert(const struct context *context, enum any_format format, bool in_pieces,
 			   uint8_t **data, size_t *length)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
@@ -85,14 +85,14 @@ static int collect_convert(const struct context *context, enum output_format for
 	size_t n;
 	int r;
 
-	if (format == OUTPUT_PPROF && !in_pieces)
+	if (format == ANY_PPROF && !in_pieces)
 		return STATUS_DONE;
 	r = pprof_read(*data, *length, UNPACKED_MAX, &profile, &message);
 	if (r > 0)
 		return profctl_complain(context, STATUS_FAILED, "profd sent an invalid profile: %s",
 					message.text);
 	if (!r)
-		r = output_make(profile, format, &made, &n);
+		r = any_write(profile, format, &made, &n);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "cannot convert: %s",
 					error_describe(r));

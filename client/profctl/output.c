@@ -13,13 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "client/formats/text_formats.h"
 #include "client/symbolize/profile_file.h"
 #include "common/error.h"
-#include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
-
-#define GZIP_LEVEL 6
 
 static bool ends_in(const char *text, const char *end)
 {
@@ -29,27 +25,27 @@ static bool ends_in(const char *text, const char *end)
 }
 
 const struct output_kind output_kinds[] = {
-	[OUTPUT_PPROF] = {"pprof", OUTPUT_DEFAULT, false},
-	[OUTPUT_LEGACY] = {"legacy", "./profd.prof", false},
-	[OUTPUT_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
+	[ANY_PPROF] = {"pprof", OUTPUT_DEFAULT, false},
+	[ANY_CPUPROFILE] = {"legacy", "./profd.prof", false},
+	[ANY_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
 };
 
-bool output_find_format(const char *text, enum output_format *ret)
+bool output_find_format(const char *text, enum any_format *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(output_kinds); i++) {
-		if (strcmp(text, output_kinds[i].name) != 0)
+		if (!output_kinds[i].name || strcmp(text, output_kinds[i].name) != 0)
 			continue;
-		*ret = (enum output_format)i;
+		*ret = (enum any_format)i;
 		return true;
 	}
 	return false;
 }
 
-enum output_format output_format_of(const char *path)
+enum any_format output_format_of(const char *path)
 {
-	return ends_in(path, ".prof")        ? OUTPUT_LEGACY
-	       : ends_in(path, ".collapsed") ? OUTPUT_COLLAPSED
-					     : OUTPUT_PPROF;
+	return ends_in(path, ".prof")        ? ANY_CPUPROFILE
+	       : ends_in(path, ".collapsed") ? ANY_COLLAPSED
+					     : ANY_PPROF;
 }
 
 /* Whether a file can be made beside @path. */
@@ -89,19 +85,6 @@ int output_check(const struct context *context, int status, const char *path, bo
 	return profctl_complain(context, status, "%s cannot be written: %s", path, strerror(errno));
 }
 
-int output_make(const struct profile *p, enum output_format format, uint8_t **ret_data,
-		size_t *ret_length)
-{
-	switch (format) {
-	case OUTPUT_LEGACY:
-		return cpuprofile_from_profile(p, 8, ret_data, ret_length);
-	case OUTPUT_COLLAPSED:
-		return collapsed_write(p, (char **)ret_data, ret_length);
-	default:
-		return pprof_write(p, GZIP_LEVEL, ret_data, ret_length);
-	}
-}
-
 int output_write(const struct context *context, int status, const char *path, const uint8_t *data,
 		 size_t length)
 {
@@ -114,12 +97,12 @@ int output_write(const struct context *context, int status, const char *path, co
 	return 0;
 }
 
-int output_save(const struct context *context, int status, const char *path,
-		enum output_format format, const struct profile *p)
+int output_save(const struct context *context, int status, const char *path, enum any_format format,
+		const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_make(p, format, &data, &length);
+	int r = any_write(p, format, &data, &length);
 
 	if (r)
 		return profctl_complain(context, status, "%s", error_describe(r));

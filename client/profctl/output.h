@@ -7,19 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/formats/any_read.h"
 #include "client/profctl/profctl.h"
 #include "common/profile/profile.h"
 
 #define OUTPUT_DEFAULT "./profd.pb.gz"
 
-enum output_format { OUTPUT_PPROF, OUTPUT_LEGACY, OUTPUT_COLLAPSED };
-
-/* By its name: whether there is one called @text. */
-bool output_find_format(const char *text, enum output_format *ret);
+/* By its name: whether there is one called @text that can be written. */
+bool output_find_format(const char *text, enum any_format *ret);
 /* As the name of a file ends: .prof, .collapsed; else it is pprof. */
-enum output_format output_format_of(const char *path);
+enum any_format output_format_of(const char *path);
+/* By enum any_format. */
 extern const struct output_kind {
-	const char *name;
+	const char *name; /* NULL: it is not written */
 	const char *file; /* in the working directory, for who says nothing */
 	bool is_text;
 } output_kinds[];
@@ -29,9 +29,6 @@ extern const struct output_kind {
  * terminal. Returns 0, or @status after a complaint (for a terminal STATUS_USAGE).
  */
 int output_check(const struct context *context, int status, const char *path, bool is_text);
-/* @p as the bytes of such a file: @ret_data is for free(). Returns 0 or negative errno. */
-int output_make(const struct profile *p, enum output_format format, uint8_t **ret_data,
-		size_t *ret_length);
 /*
  * Writes @data to @path, whole or not at all; an error of standard output stays in the stream,
  * where main() looks for it. Returns 0, or @status after a complaint.
@@ -39,7 +36,7 @@ int output_make(const struct profile *p, enum output_format format, uint8_t **re
 int output_write(const struct context *context, int status, const char *path, const uint8_t *data,
 		 size_t length);
 /* Both. */
-int output_save(const struct context *context, int status, const char *path,
-		enum output_format format, const struct profile *p);
+int output_save(const struct context *context, int status, const char *path, enum any_format format,
+		const struct profile *p);
 
 #endif

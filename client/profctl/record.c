@@ -53,7 +53,7 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 		return usage_error(message, "nothing to record: use -a, -p PID, -s SERVICE, or a "
 					    "COMMAND");
 	a->format = output_format_of(a->output);
-	if (a->format == OUTPUT_LEGACY && !a->command && !a->pid)
+	if (a->format == ANY_CPUPROFILE && !a->command && !a->pid)
 		return usage_error(message, "a legacy profile (.prof) has one process: use -p PID, "
 					    "or a COMMAND");
 	if (a->frequency > UINT32_MAX)
@@ -149,7 +149,7 @@ static int record_prepare_command(struct recording *r, bool is_shim, Profd__Cont
 	if (error)
 		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
 	start->number = r->launched.pid;
-	start->children = r->arguments->format != OUTPUT_LEGACY;
+	start->children = r->arguments->format != ANY_CPUPROFILE;
 	if (is_shim)
 		start->target = PROFD__CONTROL__TARGET_KIND__ALL;
 	return STATUS_DONE;

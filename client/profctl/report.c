@@ -57,11 +57,13 @@ static int report_exit_status(const struct context *context, int r,
 {
 	if (r < 0)
 		return memory_complain(context, r);
-	if (r)
-		return profctl_complain(context,
-					r == PRODUCE_E_BAD_OPTION ? STATUS_USAGE : STATUS_FAILED,
-					"%s", message->text);
-	return STATUS_DONE;
+	if (!r)
+		return STATUS_DONE;
+	return profctl_complain(context,
+				r == REPORT_E_BAD_OPTION ? STATUS_USAGE
+				: r == REPORT_E_DENIED   ? STATUS_DENIED
+							 : STATUS_FAILED,
+				"%s", message->text);
 }
 
 /* Before anything is read, or fetched. */
@@ -115,20 +117,6 @@ static int report_parse_range(struct context *context, const struct report_argum
 	return r ? parse_ended(context, r, &message) : 0;
 }
 
-static int report_load_inputs(struct context *context, const struct load_options *options,
-			      struct load **ret)
-{
-	struct profile_message message;
-	int r = load_new(ret, options, &message);
-
-	if (r < 0)
-		return memory_complain(context, r);
-	if (r)
-		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
-					"%s", message.text);
-	return STATUS_DONE;
-}
-
 /*
  * Loads what @a names, and reports on it: asks for commands where nothing else is said and somebody
  * sits at a terminal. Returns the exit status, after a line to the user if that is not 0.
@@ -163,7 +151,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	if (!status && !asks)
 		status = check_output(context, &o);
 	if (!status)
-		status = report_load_inputs(context, &options, &l);
+		status = report_exit_status(context, load_new(&l, &options, &message), &message);
 	if (status)
 		return status;
 	if (!asks)
@@ -185,7 +173,7 @@ static int report_run_line(struct context *context, int argc, char **argv, bool 
 
 	if (r < 0)
 		status = memory_complain(context, r);
-	else if (r == REPORT_OPTIONS_HELP)
+	else if (r == REPORT_E_HELP)
 		status = parse_ended(context, VERB_HELP, &usage);
 	else if (r)
 		status = parse_ended(context, usage_error(&usage, "%s", message.text), &usage);
@@ -210,7 +198,7 @@ int diff_run(struct context *context, int argc, char **argv)
 
 /* Profiles of any format, merged, in another one: without filters, without looking for names. */
 struct convert_arguments {
-	enum output_format format; /* if not: */
+	enum any_format format; /* if not: */
 	bool speedscope, has_format;
 	const char *output;
 	const char **profiles; /* room for as many as there are words */
@@ -265,17 +253,16 @@ static int convert_parse(int argc, char *const *argv, struct convert_arguments *
 static int convert_profiles(struct context *context, const struct convert_arguments *a)
 {
 	cleanup(memory_unboundp) struct rlimit bound;
-	cleanup(freep) uint8_t *data = NULL;
 	cleanup(load_freep) struct load *l = NULL;
 	struct report_options o;
 	struct report_inputs inputs;
+	struct profile_message message;
 	struct telling telling;
 	struct load_options options = {
 		.inputs = &inputs,
 		.store = context->store,
 		.hold = true, /* so that nothing is told later */
 	};
-	size_t length;
 	int r;
 
 	options.listener = telling_init(&telling, context);
@@ -284,18 +271,16 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	inputs.n_profiles = a->n_profiles;
 	inputs.symbolize = "none";
 	memory_bound(&bound);
-	r = report_load_inputs(context, &options, &l);
+	r = load_new(&l, &options, &message);
 	if (r)
-		return r;
+		return report_exit_status(context, r, &message);
 	if (a->speedscope) {
 		report_options_init(&o);
 		o.view = REPORT_SPEEDSCOPE;
 		o.output = a->output;
 		return report_once(context, &options.listener, l, &o);
 	}
-	r = output_make(load_profile(l), a->format, &data, &length);
-	return r ? memory_complain(context, r)
-		 : output_write(context, STATUS_FAILED, a->output, data, length);
+	return output_save(context, STATUS_FAILED, a->output, a->format, load_profile(l));
 }
 
 int convert_run(struct context *context, int argc, char **argv)

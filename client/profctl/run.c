@@ -211,7 +211,7 @@ static int run_command(const struct context *context, const struct run_arguments
 		r = gather_profile(g, clock_ns(CLOCK_REALTIME), &p);
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	if (a->format != OUTPUT_LEGACY)
+	if (a->format != ANY_CPUPROFILE)
 		run_symbolize(context, p, g);
 	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
 	gather_get_totals(g, &ended.gather);

@@ -126,21 +126,10 @@ static int symbolize_read_input(const struct context *context, const char *path,
 	if (r < 0)
 		return memory_complain(context, r);
 	if (r)
-		return profctl_complain(context, r == LOAD_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
+		return profctl_complain(context,
+					r == REPORT_E_DENIED ? STATUS_DENIED : STATUS_FAILED,
 					"%s: %s", path, message.text);
 	return STATUS_DONE;
-}
-
-static int symbolize_write_output(const struct context *context, const char *path,
-				  const struct profile *p)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length;
-	int r = output_make(p, OUTPUT_PPROF, &data, &length);
-
-	if (r)
-		return memory_complain(context, r);
-	return output_write(context, STATUS_FAILED, path, data, length);
 }
 
 static void print_result(const struct context *context, const struct symbolize_result *result)
@@ -201,7 +190,7 @@ int symbolize_run(struct context *context, int argc, char **argv)
 	if (!status)
 		status = symbolize_add_names(context, &arguments, p, &result);
 	if (!status)
-		status = symbolize_write_output(context, arguments.output, p);
+		status = output_save(context, STATUS_FAILED, arguments.output, ANY_PPROF, p);
 	/* Where it fails, why is all there is to say: of standard output main() says it. */
 	if (!status && fflush(context->out) == 0 && !ferror(context->out))
 		print_result(context, &result);

@@ -39,7 +39,7 @@ void input_free(struct input *in)
 
 static int input_refuse_errno(struct profile_message *message, int error)
 {
-	return profile_refuse(message, error == EACCES ? LOAD_E_DENIED : LOAD_E_BAD, "%s",
+	return profile_refuse(message, error == EACCES ? REPORT_E_DENIED : REPORT_E_BAD, "%s",
 			      strerrordesc_np(error));
 }
 
@@ -48,7 +48,7 @@ static int input_refuse_errno(struct profile_message *message, int error)
 /* What a reader says of a file. */
 static int input_outcome(int r)
 {
-	return r > 0 ? LOAD_E_BAD : r;
+	return r > 0 ? REPORT_E_BAD : r;
 }
 
 static int input_feed(struct input *in, size_t *ret_n, struct profile_message *message)
@@ -112,7 +112,7 @@ static int read_whole(struct input *in, struct profile_message *message)
 	if (r == -ENOMEM)
 		return r;
 	if (r == -EFBIG)
-		return profile_refuse(message, LOAD_E_BAD, "larger than %zu MiB",
+		return profile_refuse(message, REPORT_E_BAD, "larger than %zu MiB",
 				      INPUT_BYTES_MAX >> 20);
 	if (r)
 		return input_refuse_errno(message, -r);
@@ -163,7 +163,7 @@ int input_open_fd(struct input **ret, int fd, struct reading *reading,
 		return r;
 	reading_samples(reading);
 	*ret = steal_ptr(&in);
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 struct profile *input_profile(struct input *in)
@@ -187,7 +187,7 @@ int input_next(struct input *in, bool *ret_any, struct profile_message *message)
 		return next_batch(in, ret_any, message);
 	*ret_any = !in->is_told && in->profile->n_samples;
 	in->is_told = true;
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 int input_hold(struct input *in, struct profile **ret, struct profile_message *message)
@@ -206,7 +206,7 @@ int input_hold(struct input *in, struct profile **ret, struct profile_message *m
 	if (r)
 		return r;
 	*ret = in->reader ? pprof_reader_steal(in->reader) : steal_ptr(&in->profile);
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 void input_rewind(struct input *in)

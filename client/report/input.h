@@ -22,7 +22,7 @@ struct input;
 
 /*
  * @path "-" is standard input. @reading is told how far it is, as long as the input lives.
- * LOAD_E_* or negative errno, of which only -ENOMEM is ours.
+ * REPORT_E_* or negative errno, of which only -ENOMEM is ours.
  */
 int input_open(struct input **ret, const char *path, struct reading *reading,
 	       struct profile_message *message);

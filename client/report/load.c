@@ -70,9 +70,9 @@ static int merge_input(struct merge *m, struct input *in, const struct merge_sel
 	bool any = true;
 
 	if (r == MERGE_E_NOTHING)
-		return LOAD_E_OK;
+		return REPORT_E_OK;
 	if (r)
-		return r < 0 ? r : LOAD_E_BAD;
+		return r < 0 ? r : REPORT_E_BAD;
 	while (!r && any) {
 		r = input_next(in, &any, message);
 		if (!r && any)
@@ -95,7 +95,7 @@ struct gathering {
 
 /*
  * Opens the file, if it is not open yet. What was fetched gets its names before anything is merged:
- * then it is known whose they are. LOAD_E_* or negative errno.
+ * then it is known whose they are. REPORT_E_* or negative errno.
  */
 static int gather_open(struct gathering *g, struct source *source, struct input **ret)
 {
@@ -103,7 +103,7 @@ static int gather_open(struct gathering *g, struct source *source, struct input 
 	int r;
 
 	*ret = steal_ptr(&g->opened);
-	r = *ret ? LOAD_E_OK : open_input(g->l, source, ret, g->message);
+	r = *ret ? REPORT_E_OK : open_input(g->l, source, ret, g->message);
 	if (r || !source->url)
 		return r;
 	return binaries_name(input_profile(*ret), o)
@@ -121,17 +121,17 @@ static int gather_file(struct gathering *g, struct source *source)
 	reading_file_end(&g->l->reading);
 	if (r > 0) {
 		sources_name_file(source->path, r, g->message);
-		if (!source->is_found || r == LOAD_E_DENIED)
+		if (!source->is_found || r == REPORT_E_DENIED)
 			return r;
 		if (g->n_passed++ < PASSED_SHOWN)
 			listener_note(&g->l->options.listener, "passed over: %s", g->message->text);
-		return LOAD_E_OK;
+		return REPORT_E_OK;
 	}
 	if (r)
 		return r;
 	g->n++;
 	g->n_legacy += input_format(in) == ANY_CPUPROFILE;
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 /* A file that nothing is merged with. */
@@ -152,7 +152,7 @@ static int load_hold_single(struct gathering *g, struct source *source, struct p
 	g->n = 1;
 	g->n_legacy = input_format(in) == ANY_CPUPROFILE;
 	*ret = steal_ptr(&p);
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 /* What adds up to nothing is gone from several, as in pprof. */
@@ -185,7 +185,7 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 		listener_note(&g->l->options.listener, "%zu more passed over",
 			      g->n_passed - PASSED_SHOWN);
 	if (!merge_profile(m))
-		return profile_refuse(g->message, LOAD_E_BAD, "%s: no profile in it",
+		return profile_refuse(g->message, REPORT_E_BAD, "%s: no profile in it",
 				      sources->n ? sources->all[0].path : "");
 	return load_finish_merge(m, ret);
 }
@@ -201,7 +201,7 @@ static int load_gather(struct gathering *g, struct sources *sources, struct prof
 
 /* --- held ------------------------------------------------------------------------------------- */
 
-/* Scales both so that they can be merged. LOAD_E_* or negative errno. */
+/* Scales both so that they can be merged. REPORT_E_* or negative errno. */
 static int load_scale_for_diff(struct profile *p, struct profile *base,
 			       const struct report_inputs *in, struct profile_message *message)
 {
@@ -209,7 +209,7 @@ static int load_scale_for_diff(struct profile *p, struct profile *base,
 	int r = value_types_share(p, base, message);
 
 	if (r)
-		return r < 0 ? r : LOAD_E_BAD;
+		return r < 0 ? r : REPORT_E_BAD;
 	if (in->normalize) {
 		compare_normalize(p, base, ratios);
 		compare_scale(p, ratios);
@@ -241,7 +241,7 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	if (!r)
 		r = merge_add(m, base, NULL, NULL, message);
 	if (r)
-		return r < 0 ? r : LOAD_E_BAD;
+		return r < 0 ? r : REPORT_E_BAD;
 	profile_free(l->profile);
 	l->profile = NULL;
 	return load_finish_merge(m, &l->profile);
@@ -301,7 +301,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 
 	*ret_stream = false;
 	if (l->options.hold || l->sources.n != 1 || in->n_bases || *in->service)
-		return LOAD_E_OK;
+		return REPORT_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
 		return sources_name_file(source->path, r, message);
@@ -311,7 +311,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 		      !function_names_are_wanted(input_profile(input),
 						 symbolize_mode_of(in->symbolize).names);
 	*ret = steal_ptr(&input);
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_message *message)
@@ -331,7 +331,7 @@ static int load_next_of_stream(struct load *l, bool *ret_any, struct profile_mes
 	if (!l->is_known)
 		reading_end(&l->reading);
 	l->is_known = true;
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 /* --- any -------------------------------------------------------------------------------------- */
@@ -438,7 +438,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 		return r;
 	}
 	*ret = steal_ptr(&l);
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 struct profile *load_profile(struct load *l)
@@ -462,5 +462,5 @@ int load_next(struct load *l, bool *ret_any, struct profile_message *message)
 		return load_next_of_stream(l, ret_any, message);
 	*ret_any = !l->is_told && l->profile->n_samples;
 	l->is_told = *ret_any;
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }

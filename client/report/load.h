@@ -12,15 +12,9 @@
 
 #include "client/report/listener.h"
 #include "client/report/options.h"
+#include "client/report/outcome.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
-
-/* Also of what a load is made of: sources.h, remote.h, input.h. */
-enum {
-	LOAD_E_OK,
-	LOAD_E_BAD,    /* the message says what and why */
-	LOAD_E_DENIED, /* by permissions, or a server */
-};
 
 struct load_options {
 	const struct report_inputs *inputs; /* borrowed by load_new() */
@@ -35,7 +29,7 @@ struct load_options {
 
 struct load;
 
-/* Blocks on files and the image worker. LOAD_E_* or negative errno. */
+/* Blocks on files and the image worker. REPORT_E_* or negative errno. */
 int load_new(struct load **ret, const struct load_options *options,
 	     struct profile_message *message);
 void load_free(struct load *l);

@@ -19,7 +19,7 @@
 #include "common/options.h"
 #include "common/profile/pprof.h"
 
-#define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
+#define BAD(message, ...) profile_refuse(message, REPORT_E_BAD_OPTION, __VA_ARGS__)
 #define LIKE_MIN          4 /* bytes that two names of options begin with alike */
 
 static void report_clear_texts(void *object, bool is_input)
@@ -147,7 +147,7 @@ int report_option_set(void *object, const struct report_option *option, const ch
 		else if (flag)
 			*(int *)at = option->value;
 	}
-	return REPORT_OPTIONS_OK;
+	return REPORT_E_OK;
 }
 
 static const char *choice_name(const struct report_options *o, const struct report_option *option)
@@ -254,7 +254,7 @@ static int report_parse_option(struct options_line *l, const struct report_optio
 	int r = 0;
 
 	if (option->kind == REPORT_OPTION_HELP)
-		return REPORT_OPTIONS_HELP;
+		return REPORT_E_HELP;
 	if (report_option_is_view(option))
 		return report_parse_view(l, option, value);
 	if (option->kind == REPORT_OPTION_LIST)
@@ -396,7 +396,7 @@ static int report_parse_base(struct options_line *l)
 		return r;
 	in->profiles[at] = in->profiles[at + 1];
 	in->n_profiles--;
-	return REPORT_OPTIONS_OK;
+	return REPORT_E_OK;
 }
 
 static int report_parse_words(struct options_line *l)

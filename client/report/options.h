@@ -14,6 +14,7 @@
 
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
+#include "client/report/outcome.h"
 #include "client/report/views.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 
@@ -90,12 +91,6 @@ struct report_option {
 /* All of them; the last has no name. */
 extern const struct report_option report_options_all[];
 
-enum {
-	REPORT_OPTIONS_OK,
-	REPORT_OPTIONS_BAD, /* see the message */
-	REPORT_OPTIONS_HELP,
-};
-
 /* As they are where nothing was said; of the inputs, all texts are "". */
 void report_options_init(struct report_options *o);
 void report_inputs_init(struct report_inputs *in);
@@ -105,7 +100,7 @@ bool report_option_is_view(const struct report_option *option);
 bool report_option_is_setting(const struct report_option *option);
 /*
  * Sets what is no view and no list in @object, struct report_options or _inputs. @value NULL is a
- * flag or choice without one: true. The text is kept as it is, not copied. REPORT_OPTIONS_OK or
+ * flag or choice without one: true. The text is kept as it is, not copied. REPORT_E_OK or
  * _BAD.
  */
 int report_option_set(void *object, const struct report_option *option, const char *value,
@@ -121,7 +116,7 @@ bool report_parse_integer(const char *text, int *ret);
  * A command line as pprof's users type it: one dash or two, `-name`, `-name=value`, `-name value`
  * for what takes a text or a number; flags take only `-name=false`. @argv from the verb on. *ret is
  * written in any case, to be freed with report_arguments_deinit(). @is_diff: the last two operands
- * are the base of a comparison and a profile. REPORT_OPTIONS_* or negative errno.
+ * are the base of a comparison and a profile. REPORT_E_* or negative errno.
  */
 int report_parse(int argc, char *const *argv, bool is_diff, struct report_arguments *ret,
 		 struct profile_message *message);

@@ -112,7 +112,7 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 	snprintf(option, sizeof(option), "-T%s", format);
 	r = picture_start_program(argv, in, drawn, false, &pid);
 	if (r == ENOENT || r == EACCES)
-		return profile_refuse(message, PICTURE_E_NO_PROGRAM,
+		return profile_refuse(message, REPORT_E_NO_PROGRAM,
 				      "pictures are drawn by graphviz's `dot`, which is not in "
 				      "$PATH: install the package graphviz, or use --dot");
 	if (r)
@@ -121,7 +121,7 @@ int picture_draw(const char *format, const char *graph, size_t length, FILE *out
 	if (r)
 		return error_origin(-r);
 	if (status)
-		return profile_refuse(message, PICTURE_E_FAILED,
+		return profile_refuse(message, REPORT_E_BAD,
 				      "graphviz's `dot -T%s` failed: its own message says why",
 				      format);
 	return picture_copy_out(drawn, out);
@@ -143,7 +143,7 @@ static int picture_save_file(const char *suffix, const void *data, size_t length
 	if (r && fd >= 0)
 		unlink(path);
 	if (r)
-		return profile_refuse(message, PICTURE_E_FAILED,
+		return profile_refuse(message, REPORT_E_BAD,
 				      "no file can be written in %.150s ($TMPDIR, else /tmp): %s",
 				      dir, strerrordesc_np(-r));
 	*ret_path = steal_ptr(&path);
@@ -174,7 +174,7 @@ int picture_show(enum picture_window window, const char *suffix, const void *dat
 			started = start_window(argv);
 	}
 	if (started) {
-		r = profile_refuse(message, PICTURE_E_NO_PROGRAM,
+		r = profile_refuse(message, REPORT_E_NO_PROGRAM,
 				   "no program to show it is in $PATH (%s): it is in %s",
 				   programs[window][0], path);
 	}

@@ -10,18 +10,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct profile_message;
+#include "client/report/outcome.h"
 
-enum {
-	PICTURE_E_OK,
-	PICTURE_E_NO_PROGRAM, /* the message says which package has it */
-	PICTURE_E_FAILED,     /* it did not do what it should: the message says so */
-};
+struct profile_message;
 
 /*
  * Draws @length bytes of graphviz's language to @out, whose errors are the caller's to look for.
  * @format: "svg", "png", "pdf", "gif" or "ps". Blocks until it is drawn, which may take long for
- * graphs of thousands of boxes. PICTURE_E_* or negative errno.
+ * graphs of thousands of boxes. REPORT_E_* or negative errno.
  */
 int picture_draw(const char *format, const char *graph, size_t length, FILE *out,
 		 struct profile_message *message);
@@ -35,7 +31,7 @@ enum picture_window {
 /*
  * Shows @length bytes in a window. They are written to a file in $TMPDIR or /tmp that the user
  * alone may read, whose path ends in @suffix (".svg"), and that stays: nobody knows when the window
- * has read it. *ret_path: malloc'ed, the caller's. Does not wait for the window. PICTURE_E_* or
+ * has read it. *ret_path: malloc'ed, the caller's. Does not wait for the window. REPORT_E_* or
  * negative errno.
  */
 int picture_show(enum picture_window window, const char *suffix, const void *data, size_t length,

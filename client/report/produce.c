@@ -16,50 +16,14 @@
 #include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
-#include "client/formats/text_formats.h"
 #include "client/report/picture.h"
 #include "common/error.h"
-#include "common/profile/cpuprofile.h"
 #include "common/profile/pprof.h"
 #include "common/profile/value_types.h"
 
 #define FILTERS_MAX 16
-#define GZIP_LEVEL  6
 
 /* --- the views -------------------------------------------------------------------------------- */
-
-static int produce_write_proto(const struct profile *p, FILE *out)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	int r = pprof_write(p, GZIP_LEVEL, &data, &length);
-
-	if (!r)
-		fwrite(data, 1, length, out);
-	return r;
-}
-
-static int produce_write_legacy(const struct profile *p, FILE *out)
-{
-	cleanup(freep) uint8_t *data = NULL;
-	size_t length = 0;
-	int r = cpuprofile_from_profile(p, 8, &data, &length);
-
-	if (!r)
-		fwrite(data, 1, length, out);
-	return r;
-}
-
-static int produce_write_collapsed(const struct profile *p, FILE *out)
-{
-	cleanup(freep) char *text = NULL;
-	size_t length = 0;
-	int r = collapsed_write(p, &text, &length);
-
-	if (!r)
-		fwrite(text, 1, length, out);
-	return r;
-}
 
 #define VIEW_MAKER(number, name, alias, kind, group, summary, ...) [REPORT_##number] = {__VA_ARGS__}
 
@@ -83,7 +47,7 @@ bool produce_wants_held(const struct report_options *o)
 {
 	const struct maker *maker = maker_of(o);
 
-	return maker->held || maker->convert || *o->shape.tagfocus || *o->shape.tagignore ||
+	return maker->held || maker->converts || *o->shape.tagfocus || *o->shape.tagignore ||
 	       has_label_frames(o);
 }
 
@@ -115,13 +79,13 @@ static int produce_refuse_type(const struct profile *p, const char *name,
 		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
 					   i ? ", " : "",
 					   profile_string(p, p->sample_types[i].type));
-	return profile_refuse(message, PRODUCE_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
+	return profile_refuse(message, REPORT_E_BAD_OPTION, "sample_index '%.40s' is none of %s",
 			      name, names);
 }
 
 /*
  * The number of the sample type that @name means: its name, its number, or "" for the default.
- * PRODUCE_E_OK, _BAD_OPTION or _BAD_INPUT.
+ * REPORT_E_OK, _BAD_OPTION or _BAD_INPUT.
  */
 static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 			       struct profile_message *message)
@@ -129,21 +93,21 @@ static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 	const struct profile *p = load_profile(l);
 
 	if (!p->n_sample_types)
-		return profile_refuse(message, PRODUCE_E_BAD_INPUT, "the profile has no values");
+		return profile_refuse(message, REPORT_E_BAD, "the profile has no values");
 	if (*name && !name[strspn(name, "0123456789")]) {
 		unsigned long number = strtoul(name, NULL, 10);
 
 		if (number >= p->n_sample_types)
 			return produce_refuse_type(p, name, message);
 		*ret = (unsigned)number;
-		return PRODUCE_E_OK;
+		return REPORT_E_OK;
 	}
 	if (*name)
-		return profile_find_type(p, name, ret) ? PRODUCE_E_OK
+		return profile_find_type(p, name, ret) ? REPORT_E_OK
 						       : produce_refuse_type(p, name, message);
 	/* What google-pprof shows of its own format. */
 	*ret = load_is_legacy(l) ? 0 : profile_default_type(p);
-	return PRODUCE_E_OK;
+	return REPORT_E_OK;
 }
 
 /* --- the work --------------------------------------------------------------------------------- */
@@ -219,7 +183,7 @@ static void set_view_options(struct produce_work *w)
 
 static bool wants_addresses(const struct maker *maker)
 {
-	return maker->convert || (maker->class && maker->class->wants_addresses);
+	return maker->converts || (maker->class && maker->class->wants_addresses);
 }
 
 /* What can be told before anything is read. Makes the shape. */
@@ -230,12 +194,12 @@ static int check_options(struct produce_work *w)
 	struct shape_options options = o->shape;
 	int r;
 
-	if (!maker->class && !maker->convert)
-		return profile_refuse(w->message, PRODUCE_E_BAD_OPTION, "there is no --%s",
+	if (!maker->class && !maker->converts)
+		return profile_refuse(w->message, REPORT_E_BAD_OPTION, "there is no --%s",
 				      report_view_name(o->view));
 	if (o->mean && maker->adds_up)
 		return profile_refuse(
-			w->message, PRODUCE_E_BAD_OPTION,
+			w->message, REPORT_E_BAD_OPTION,
 			"--mean cannot be combined with --%s, whose parts must add up",
 			report_view_name(o->view));
 	options.unit = o->print.unit;
@@ -252,7 +216,7 @@ static int check_options(struct produce_work *w)
 	options.whole_filenames = maker->paths;
 	options.nameless_addresses = w->load && load_is_legacy(w->load);
 	r = shape_new(&w->shape, &options, w->message);
-	return r > 0 ? PRODUCE_E_BAD_OPTION : r;
+	return r > 0 ? REPORT_E_BAD_OPTION : r;
 }
 
 static void produce_count_sample(struct produce_work *w, struct compare_total *t,
@@ -302,23 +266,23 @@ static int produce_process_samples(struct produce_work *w)
 
 	while (!r && any) {
 		r = load_next(w->load, &any, w->message);
-		if (r > 0)
-			return PRODUCE_E_BAD_INPUT;
 		if (!r && any)
 			r = produce_process_batch(w, load_profile(w->load));
 	}
+	if (r)
+		return r;
 	w->has_totals = true;
 	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
 	for (uint32_t i = 0; w->of_types && i < load_profile(w->load)->n_sample_types; i++)
 		w->totals[i] = compare_total(&w->of_types[i]);
 	w->input.profile = load_profile(w->load);
 	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
-	return r;
+	return 0;
 }
 
 static int view_outcome(int r)
 {
-	return r == VIEW_E_NO_MATCH ? PRODUCE_E_NOTHING : r > 0 ? PRODUCE_E_BAD_OPTION : r;
+	return r == VIEW_E_NO_MATCH ? REPORT_E_NOTHING : r > 0 ? REPORT_E_BAD_OPTION : r;
 }
 
 /* Of each type, where the view tells of all of them. */
@@ -354,11 +318,6 @@ static int run_view(struct produce_work *w, FILE *out)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-static int picture_outcome(int r)
-{
-	return r > 0 ? PRODUCE_E_BAD_INPUT : r;
-}
-
 static int produce_draw(struct produce_work *w, FILE *out)
 {
 	cleanup(memory_text_deinit) struct memory_text graph = {0};
@@ -368,10 +327,7 @@ static int produce_draw(struct produce_work *w, FILE *out)
 		r = run_view(w, graph.out);
 	if (!r)
 		r = memory_text_close(&graph);
-	if (!r)
-		r = picture_outcome(
-			picture_draw(w->maker->draws, graph.text, graph.length, out, w->message));
-	return r;
+	return r ? r : picture_draw(w->maker->draws, graph.text, graph.length, out, w->message);
 }
 
 static int produce_render(struct produce_work *w, FILE *out)
@@ -391,8 +347,8 @@ static int produce_show_window(struct produce_work *w)
 	if (!r)
 		r = memory_text_close(&file);
 	if (!r)
-		r = picture_outcome(picture_show(w->maker->window, w->maker->shows, file.text,
-						 file.length, &path, w->message));
+		r = picture_show(w->maker->window, w->maker->shows, file.text, file.length, &path,
+				 w->message);
 	if (!r)
 		listener_note(w->listener, "%s", path);
 	return r;
@@ -426,6 +382,20 @@ static bool produce_is_unfiltered(const struct produce_work *w, const struct pro
 	return true;
 }
 
+static int produce_write(const struct maker *maker, const struct profile *p, FILE *out)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	size_t length = 0;
+	int r;
+
+	if (maker->print)
+		return maker->print(p, out);
+	r = any_write(p, maker->format, &data, &length);
+	if (!r)
+		fwrite(data, 1, length, out);
+	return r;
+}
+
 /* What the filters leave, as a profile. */
 static int run_conversion(struct produce_work *w, FILE *out)
 {
@@ -433,7 +403,7 @@ static int run_conversion(struct produce_work *w, FILE *out)
 	int r;
 
 	if (!w->maker->one_type && produce_is_unfiltered(w, load_profile(w->load)))
-		return w->maker->convert(load_profile(w->load), out);
+		return produce_write(w->maker, load_profile(w->load), out);
 	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
 	if (!r)
 		r = produce_process_samples(w);
@@ -445,7 +415,7 @@ static int run_conversion(struct produce_work *w, FILE *out)
 		produce_divide_values(p, w->o->print.divide_by);
 	if (w->maker->one_type)
 		profile_keep_types(p, &w->input.type, 1);
-	return w->maker->convert(p, out);
+	return produce_write(w->maker, p, out);
 }
 
 /* --- what is said of it ----------------------------------------------------------------------- */
@@ -495,10 +465,10 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 		return r;
 	set_view_options(&w);
 	w.input.label_units = &w.label_units;
-	r = w.maker->convert ? run_conversion(&w, out)
-	    : w.maker->shows ? produce_show_window(&w)
-			     : produce_render(&w, out);
-	if (r > 0 && r != PRODUCE_E_NOTHING)
+	r = w.maker->converts ? run_conversion(&w, out)
+	    : w.maker->shows  ? produce_show_window(&w)
+			      : produce_render(&w, out);
+	if (r > 0 && r != REPORT_E_NOTHING)
 		return r;
 	if (r >= 0 && produce_note_warnings(&w))
 		return error_origin(-ENOMEM);

@@ -11,13 +11,7 @@
 
 #include "client/report/load.h"
 #include "client/report/options.h"
-
-enum {
-	PRODUCE_E_OK,
-	PRODUCE_E_BAD_OPTION, /* an expression, a sample type ...: the message says which */
-	PRODUCE_E_BAD_INPUT,  /* see the message */
-	PRODUCE_E_NOTHING,    /* nothing matched: see the message */
-};
+#include "client/report/outcome.h"
 
 /* Whether the view needs all samples at once, see load.h. */
 bool produce_wants_held(const struct report_options *o);
@@ -30,11 +24,11 @@ bool produce_is_binary(const struct report_options *o);
 
 /*
  * Looks at what can be wrong with a report before anything was read for it: its expressions.
- * PRODUCE_E_OK, _BAD_OPTION or negative errno.
+ * REPORT_E_OK, _BAD_OPTION or negative errno.
  */
 int produce_check(const struct report_options *o, struct profile_message *message);
 /*
- * Writes the report to @out, whose errors are the caller's to look for. PRODUCE_E_* or negative
+ * Writes the report to @out, whose errors are the caller's to look for. REPORT_E_* or negative
  * errno.
  */
 int produce_report(struct load *l, const struct report_options *o, const struct listener *listener,

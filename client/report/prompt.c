@@ -21,6 +21,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/memory_file.h"
+#include "common/text_print.h"
 #include "common/utf8.h"
 
 #define HISTORY_LINES 500
@@ -184,10 +185,8 @@ static int prompt_pipe_report(const struct prompt *p, const char *command, const
 
 	if (fd < 0)
 		return error_origin(-errno);
-	if (asprintf(&line, "{ %s\n} </dev/fd/%d %d<&-", command, fd, fd) < 0) {
-		line = NULL;
-		return error_origin(-ENOMEM);
-	}
+	if (text_print(&line, "{ %s\n} </dev/fd/%d %d<&-", command, fd, fd))
+		return -ENOMEM;
 	r = memory_file_write(fd, data, length);
 	if (r)
 		return error_origin(r);

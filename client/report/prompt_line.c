@@ -19,11 +19,12 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/room.h"
+#include "common/text_print.h"
 
 #define BLANKS " \t\r\n"
 #define TOP    10 /* rows of text, where nobody says how many */
 
-#define BAD(message, ...) profile_refuse(message, REPORT_OPTIONS_BAD, __VA_ARGS__)
+#define BAD(message, ...) profile_refuse(message, REPORT_E_BAD_OPTION, __VA_ARGS__)
 
 void prompt_settings_deinit(struct prompt_settings *s)
 {
@@ -125,12 +126,9 @@ static bool prompt_parse_type(struct prompt_settings *s, const char *word, size_
 static int prompt_add_alternative(struct prompt_settings *s, const char **to, const char *word)
 {
 	cleanup(freep) char *both = NULL;
+	int r = text_print(&both, "%s%s%s", *to, **to && *word ? "|" : "", word);
 
-	if (asprintf(&both, "%s%s%s", *to, **to && *word ? "|" : "", word) < 0) {
-		both = NULL;
-		return error_origin(-ENOMEM);
-	}
-	return prompt_copy_text(s, both, strlen(both), to);
+	return r ? r : prompt_copy_text(s, both, strlen(both), to);
 }
 
 struct words {
@@ -146,10 +144,8 @@ static int prompt_parse_pipe(struct prompt_settings *s, struct words *w, const c
 	const char *text;
 	size_t length;
 
-	if (asprintf(&command, "%s %s", word + 1, w->rest ? w->rest : "") < 0) {
-		command = NULL;
-		return error_origin(-ENOMEM);
-	}
+	if (text_print(&command, "%s %s", word + 1, w->rest ? w->rest : ""))
+		return -ENOMEM;
 	w->rest = NULL;
 	text = command;
 	length = strlen(command);

@@ -53,7 +53,7 @@ void prompt_settings_deinit(struct prompt_settings *s);
 enum report_option_group prompt_choice_group(const char *name, size_t length);
 
 /*
- * @line changes @s, or is what *ret says; its texts live as long as @s. 0, REPORT_OPTIONS_BAD with
+ * @line changes @s, or is what *ret says; its texts live as long as @s. 0, REPORT_E_BAD_OPTION with
  * a message, or negative errno.
  */
 int prompt_parse_line(struct prompt_settings *s, const char *line, struct prompt_command *ret,

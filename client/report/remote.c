@@ -22,7 +22,6 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 
-#define GZIP_LEVEL 6
 #define FILES_MAX  10000 /* that are kept of one program and its types */
 #define WORDS_MAX  120   /* bytes of a file's name, but for its number and suffix */
 #define AT_ONCE    32    /* each is a process while it lasts */
@@ -99,7 +98,7 @@ static int remote_send_request(struct remote_fetch *f, const struct load_options
 		return r;
 	remote_announce_fetch(o, url);
 	r = http_send(f->http, &request, &why);
-	return r > 0 ? remote_refuse(f, LOAD_E_BAD, why.text, message) : r;
+	return r > 0 ? remote_refuse(f, REPORT_E_BAD, why.text, message) : r;
 }
 
 static int remote_receive_answer(struct remote_fetch *f, struct profile_message *message)
@@ -110,18 +109,18 @@ static int remote_receive_answer(struct remote_fetch *f, struct profile_message 
 	int r = http_receive(f->http, &answer, &why);
 
 	if (r)
-		return r < 0 ? r : remote_refuse(f, LOAD_E_BAD, why.text, message);
+		return r < 0 ? r : remote_refuse(f, REPORT_E_BAD, why.text, message);
 	if (answer.status == STATUS_OK) {
 		f->source->fd = answer.fd;
-		return LOAD_E_OK;
+		return REPORT_E_OK;
 	}
 	remote_describe(answer.status, answer.fd, text, sizeof(text));
 	close(answer.fd);
 	return remote_refuse(f,
 			     answer.status == STATUS_UNAUTHORIZED ||
 					     answer.status == STATUS_FORBIDDEN
-				     ? LOAD_E_DENIED
-				     : LOAD_E_BAD,
+				     ? REPORT_E_DENIED
+				     : REPORT_E_BAD,
 			     text, message);
 }
 
@@ -149,8 +148,8 @@ static int remote_handle_outcome(struct fetches *fetches, struct remote_fetch *f
 		return r;
 	listener_note(&fetches->options->listener, "%s", message->text);
 	f->source->is_missing = true;
-	fetches->outcome = !fetches->outcome || r == LOAD_E_BAD ? r : fetches->outcome;
-	return LOAD_E_OK;
+	fetches->outcome = !fetches->outcome || r == REPORT_E_BAD ? r : fetches->outcome;
+	return REPORT_E_OK;
 }
 
 /* All of @fetches at once. */
@@ -272,7 +271,7 @@ int remote_save_profile(const struct profile *p, const struct listener *listener
 	char name[WORDS_MAX + 1], dir[PATH_MAX], path[PATH_MAX];
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = pprof_write(p, GZIP_LEVEL, &data, &length), why = -ENOENT;
+	int r = any_write(p, ANY_PPROF, &data, &length), why = -ENOENT;
 
 	if (r)
 		return r;

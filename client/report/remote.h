@@ -16,7 +16,7 @@
  * Fetches what is at the URLs of @sources and @more, which may be empty: their fds are open then.
  * Says before what is fetched and how long that takes. Of several, those that fail are left out
  * with a line for each, as pprof does it; it fails where none is left. Blocks until all have ended.
- * LOAD_E_* or negative errno.
+ * REPORT_E_* or negative errno.
  */
 int remote_fetch(struct sources *sources, struct sources *more, const struct load_options *options,
 		 struct profile_message *message);

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "client/fetch/fetch_protocol.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
+#include "common/text_print.h"
 
 #define GO_PROFILE  "/debug/pprof/profile"
 #define GO_DIR      "/debug/pprof/"
@@ -222,23 +222,6 @@ static struct piece source_url_directory(struct piece path)
 	return path;
 }
 
-static int source_url_format(char **ret, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int source_url_format(char **ret, const char *format, ...)
-{
-	va_list args;
-	int length;
-
-	va_start(args, format);
-	length = vasprintf(ret, format, args);
-	va_end(args);
-	if (length >= 0)
-		return 0;
-	*ret = NULL;
-	return error_origin(-ENOMEM);
-}
-
 static int make_pages(struct source_url *url, const struct source_url_parts *p, const char *host)
 {
 	struct piece dir = source_url_directory(p->path);
@@ -246,13 +229,12 @@ static int make_pages(struct source_url *url, const struct source_url_parts *p, 
 
 	if (!memmem(p->path.at, p->path.length, GO_DIR, strlen(GO_DIR)) &&
 	    !source_url_is_legacy_page(&p->path))
-		return source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme,
-					 P(p->user), host, P(dir));
-	r = source_url_format(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host,
-			      P(dir));
+		return text_print(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme, P(p->user),
+				  host, P(dir));
+	r = text_print(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host, P(dir));
 	if (!r)
-		r = source_url_format(&url->command, "%s://%.*s%s%.*scmdline", p->scheme,
-				      P(p->user), host, P(dir));
+		r = text_print(&url->command, "%s://%.*s%s%.*scmdline", p->scheme, P(p->user), host,
+			       P(dir));
 	return r;
 }
 
@@ -264,15 +246,15 @@ static int make_url(struct source_url *url, struct source_url_parts *p, int64_t 
 	int r = make_query(p->query, seconds, &query);
 
 	if (!r)
-		r = source_url_format(&host, "%s%.*s", here, P(p->host));
+		r = text_print(&host, "%s%.*s", here, P(p->host));
 	if (!p->path.length || piece_equals(&p->path, "/"))
 		p->path = (struct piece){GO_PROFILE, strlen(GO_PROFILE)};
 	if (!r)
-		r = source_url_format(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user),
-				      host, P(p->path), query.text);
+		r = text_print(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user), host,
+			       P(p->path), query.text);
 	if (!r)
-		r = source_url_format(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path),
-				      query.text);
+		r = text_print(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path),
+			       query.text);
 	return r ? r : make_pages(url, p, host);
 }
 

@@ -65,7 +65,7 @@ static int sources_append(struct sources *s, const char *path, bool is_found, bo
 	if (!source->path)
 		return error_origin(-ENOMEM);
 	s->n++;
-	return LOAD_E_OK;
+	return REPORT_E_OK;
 }
 
 /* The end of a path tells more than its beginning. */
@@ -87,7 +87,7 @@ int sources_name_file(const char *path, int r, struct profile_message *message)
 
 static int sources_refuse(struct profile_message *message, const char *path, int error)
 {
-	return profile_refuse(message, error == EACCES ? LOAD_E_DENIED : LOAD_E_BAD, "%s: %s",
+	return profile_refuse(message, error == EACCES ? REPORT_E_DENIED : REPORT_E_BAD, "%s: %s",
 			      sources_path_end(path, SHOWN), strerrordesc_np(error));
 }
 
@@ -180,7 +180,7 @@ static int sources_add_url(struct sources *s, const char *text, struct profile_m
 
 	if (r == SOURCE_URL_E_BAD)
 		/* Not with a password. */
-		return sources_name_file(strchr(text, '@') ? "a URL" : text, LOAD_E_BAD, message);
+		return sources_name_file(strchr(text, '@') ? "a URL" : text, REPORT_E_BAD, message);
 	if (r < 0)
 		return r;
 	r = sources_append(s, url ? url->shown : text, false, true);
@@ -203,7 +203,7 @@ int sources_add(struct sources *s, const char *path, struct profile_message *mes
 		return sources_append(s, path, false, true);
 	r = sources_add_directory(s, path, 0, message);
 	if (!r && s->n == before)
-		return profile_refuse(message, LOAD_E_BAD, "%s: no files in this directory",
+		return profile_refuse(message, REPORT_E_BAD, "%s: no files in this directory",
 				      sources_path_end(path, SHOWN));
 	return r;
 }
@@ -281,10 +281,10 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(dir))
 		return sources_refuse(message, store, ENAMETOOLONG);
 	if (stat(store, &st) < 0 && errno == ENOENT)
-		return profile_refuse(message, LOAD_E_BAD,
+		return profile_refuse(message, REPORT_E_BAD,
 				      "there is no store %.80s; --store says where it is", store);
 	if (stat(dir, &st) < 0 && errno == ENOENT)
-		return profile_refuse(message, LOAD_E_BAD,
+		return profile_refuse(message, REPORT_E_BAD,
 				      "the store %.60s has nothing of a service '%.60s'; "
 				      "profctl list names those it has",
 				      store, service);
@@ -295,7 +295,7 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 			r = sources_add_day(s, day, &range, message);
 	}
 	if (!r && s->n == before)
-		return profile_refuse(message, LOAD_E_BAD,
+		return profile_refuse(message, REPORT_E_BAD,
 				      "the store %.60s has no windows of '%.60s' in this range",
 				      store, service);
 	return r;

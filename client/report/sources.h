@@ -39,12 +39,12 @@ void sources_deinit(struct sources *s);
 size_t sources_drop_missing(struct sources *s);
 /*
  * A file, all files below a directory, by name, or a URL, unless there is a file of that name;
- * nothing is fetched. LOAD_E_* or negative errno.
+ * nothing is fetched. REPORT_E_* or negative errno.
  */
 int sources_add(struct sources *s, const char *path, struct profile_message *message);
 /*
  * The windows of @service in the store at @store that overlap the time from @since_ns up to
- * @until_ns (0: no bound). nginx is nginx.service (names_lacks_suffix()). LOAD_E_* or
+ * @until_ns (0: no bound). nginx is nginx.service (names_lacks_suffix()). REPORT_E_* or
  * negative errno.
  */
 int sources_add_service(struct sources *s, const char *store, const char *service,

@@ -9,6 +9,7 @@
  */
 #include "client/analysis/view.h"
 #include "client/code/code_view.h"
+#include "client/formats/any_read.h"
 #include "client/report/picture.h"
 
 #define REPORT_PICTURE(format) .class = &view_dot, .units = true, .draws = (format)
@@ -26,7 +27,7 @@
 	X(TAGS, "tags", NULL, VIEW, VIEWS, "labels and their values", \
 	  .class = &view_tags, .held = true, .units = true, .frameless = true), \
 	X(RAW, "raw", NULL, VIEW, VIEWS, "the whole profile as text", \
-	  .convert = raw_write, .frameless = true), \
+	  .converts = true, .print = raw_write, .frameless = true), \
 	X(COMMENTS, "comments", NULL, VIEW, VIEWS, "the profile's comments", \
 	  .class = &view_comments), \
 	X(LIST, "list", NULL, VIEW_PATTERN, VIEWS, \
@@ -61,12 +62,12 @@
 	X(KCACHEGRIND, "kcachegrind", NULL, VIEW, VIEWS, "the same, opened in kcachegrind", \
 	  .class = &view_callgrind, .shows = ".callgrind", .window = PICTURE_KCACHEGRIND), \
 	X(PROTO, "proto", NULL, VIEW, CONVERSIONS, "gzip'ed profile.proto", \
-	  .convert = produce_write_proto, .frameless = true, .binary = true), \
+	  .converts = true, .format = ANY_PPROF, .frameless = true, .binary = true), \
 	X(LEGACY, "legacy", NULL, VIEW, CONVERSIONS, "a legacy CPU profile", \
-	  .convert = produce_write_legacy, .binary = true), \
+	  .converts = true, .format = ANY_CPUPROFILE, .binary = true), \
 	X(COLLAPSED, "collapsed", NULL, VIEW, CONVERSIONS, \
 	  "one line per stack, for flame graph programs", \
-	  .convert = produce_write_collapsed, .adds_up = true, .one_type = true), \
+	  .converts = true, .format = ANY_COLLAPSED, .adds_up = true, .one_type = true), \
 	X(SPEEDSCOPE, "speedscope", NULL, VIEW, CONVERSIONS, "JSON for speedscope", \
 	  .class = &view_speedscope, .objects = true, .adds_up = true)
 /* clang-format on */
@@ -74,10 +75,10 @@
 /* What a view is made by, and what it asks of its stacks beyond what it says itself. */
 struct maker {
 	const struct view_class *class; /* NULL: what is left becomes a profile */
-	/* Writes the profile as it is, but for the filters: by address, held. 0 or negative errno.
-	 */
-	int (*convert)(const struct profile *p, FILE *out);
-	const char *draws; /* what graphviz makes of it, or NULL */
+	bool converts;          /* the profile as it is, but for the filters: by address, held */
+	enum any_format format; /* to that, unless there is: */
+	int (*print)(const struct profile *p, FILE *out); /* 0 or negative errno */
+	const char *draws;                                /* what graphviz makes of it, or NULL */
 	const char *shows; /* how a file of it is called, which a window shows; or NULL */
 	enum picture_window window;
 	bool binary;    /* nothing for a terminal */

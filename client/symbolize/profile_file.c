@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file is written under no name where the file system has such files, else to one that was
- * unlinked, and gets its name at the end, when it is whole. Signals are held off while it has a
+ * A file is written under no name where the file system has such files, else to one that tmpfile(3)
+ * makes, and gets its name at the end, when it is whole. Signals are held off while it has a
  * temporary one.
  */
 #include "client/symbolize/profile_file.h"
@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/helper/memory_file.h"
 #include "common/profile/pprof.h"
 
 #define TRIES_MAX 8 /* temporary names */
@@ -75,67 +75,37 @@ static int open_nameless(const char *path)
 	return open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
-/*
- * Else one whose name is gone before anybody can interrupt us. It cannot be given one again
- * (linkat(2)): the end copies it.
- */
-static int open_unlinked(const char *path)
-{
-	char name[PATH_MAX];
-	sigset_t all, before;
-	int fd;
-
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before);
-	fd = make_temporary(path, -1, name);
-	if (fd >= 0)
-		unlink(name);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return fd;
-}
-
 int profile_file_begin(struct profile_file_saving *ret, const char *path,
 		       struct profile_message *message)
 {
 	struct stat st;
-	int fd;
+	int fd, r;
 
 	ret->path = path;
 	ret->temporary[0] = '\0';
 	ret->is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 	fd = ret->is_special ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_nameless(path);
-	ret->is_copied = fd < 0 && !ret->is_special;
-	if (ret->is_copied)
-		fd = open_unlinked(path);
-	if (fd < 0)
-		return profile_file_fail_errno(message);
-	ret->out = fdopen(fd, "w");
+	ret->is_copied = fd < 0 && !ret->is_special && errno == EOPNOTSUPP;
+	ret->out = ret->is_copied ? tmpfile() : fd < 0 ? NULL : fdopen(fd, "w");
 	if (ret->out)
 		return PROFILE_FILE_E_OK;
-	close(fd);
-	return profile_file_fail_errno(message);
+	r = profile_file_fail_errno(message);
+	closep(&fd);
+	return r;
 }
 
 /* All of @from under a name beside @path. 0, or -1 with errno. */
 static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 {
-	int to = make_temporary(path, -1, ret), r = to;
+	int to = make_temporary(path, -1, ret);
+	ssize_t n = to < 0 ? -1 : 1;
 	off_t at = 0;
 
-	while (r >= 0) {
-		char data[16384];
-		ssize_t n = pread(from, data, sizeof(data), at);
-
-		at += n;
-		if (n <= 0) {
-			r = (int)n;
-			break;
-		}
-		r = memory_file_write(to, data, (size_t)n);
-	}
+	while (n > 0)
+		n = sendfile(to, from, &at, INT_MAX);
 	if (to >= 0 && close(to) < 0)
-		r = -1;
-	return r < 0 ? -1 : 0;
+		n = -1;
+	return (int)n;
 }
 
 /* 0, or an errno. */

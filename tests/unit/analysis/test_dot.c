@@ -169,7 +169,7 @@ static char *draw(const char *text)
 	assert_non_null(out);
 	r = picture_draw("svg", text, strlen(text), out, &message);
 	assert_int_equal(fclose(out), 0);
-	if (r == PICTURE_E_NO_PROGRAM)
+	if (r == REPORT_E_NO_PROGRAM)
 		return NULL;
 	assert_int_equal(r, 0);
 	return steal_ptr(&picture);

@@ -226,7 +226,7 @@ static void test_collect(void **state)
 	(void)state;
 	assert_int_equal(collect("collect", &a), 0);
 	assert_true(!a.request.which_case && !a.request.stored && !*a.output);
-	assert_int_equal(a.format, OUTPUT_PPROF);
+	assert_int_equal(a.format, ANY_PPROF);
 	assert_int_equal(collect("collect -s a.service --since -10m --until -5m -o x --stored", &a),
 			 0);
 	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_SERVICE);
@@ -238,11 +238,11 @@ static void test_collect(void **state)
 	assert_int_equal(collect("collect -p12 --format=legacy -o -", &a), 0);
 	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_PID);
 	assert_int_equal(a.request.pid, 12);
-	assert_int_equal(a.format, OUTPUT_LEGACY);
+	assert_int_equal(a.format, ANY_CPUPROFILE);
 	assert_int_equal(collect("collect --session s3 --format collapsed --json", &a), 0);
 	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_SESSION);
 	assert_int_equal(a.request.session, 3);
-	assert_int_equal(a.format, OUTPUT_COLLAPSED);
+	assert_int_equal(a.format, ANY_COLLAPSED);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (collect(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);

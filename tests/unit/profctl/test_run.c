@@ -23,14 +23,14 @@ static void test_good(void **state)
 	static const struct {
 		const char *line, *output, *command;
 		uint32_t frequency;
-		enum output_format format;
+		enum any_format format;
 	} cases[] = {
-		{"run ls", "./profd.pb.gz", "ls", 99, OUTPUT_PPROF},
-		{"run -F 1 -o a.prof ls -F 7", "a.prof", "ls", 1, OUTPUT_LEGACY},
+		{"run ls", "./profd.pb.gz", "ls", 99, ANY_PPROF},
+		{"run -F 1 -o a.prof ls -F 7", "a.prof", "ls", 1, ANY_CPUPROFILE},
 		{"run --frequency=4000 --output b.collapsed -- ls -l", "b.collapsed", "ls", 4000,
-		 OUTPUT_COLLAPSED},
-		{"run -o .prof -- -strange", ".prof", "-strange", 99, OUTPUT_PPROF},
-		{"run -oprof -- --help", "prof", "--help", 99, OUTPUT_PPROF},
+		 ANY_COLLAPSED},
+		{"run -o .prof -- -strange", ".prof", "-strange", 99, ANY_PPROF},
+		{"run -oprof -- --help", "prof", "--help", 99, ANY_PPROF},
 	};
 	struct usage_message message;
 	struct run_arguments a;

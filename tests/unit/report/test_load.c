@@ -105,7 +105,7 @@ static int64_t total(struct world *w, size_t *ret_n)
 
 	*ret_n = 0;
 	while (any) {
-		assert_int_equal(load_next(w->l, &any, &w->message), LOAD_E_OK);
+		assert_int_equal(load_next(w->l, &any, &w->message), REPORT_E_OK);
 		if (!any)
 			break;
 		*ret_n += load_profile(w->l)->n_samples;
@@ -121,7 +121,7 @@ static void test_stream_again_and_again(void **state)
 
 	add_input(w, "one.pb.gz");
 	write_profile(w, "one.pb.gz", 1000, (struct stacks){0, 200000, 2});
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(load_profile(w->l)->n_samples, 0);
 	assert_int_equal(total(w, &n), 400000);
 	assert_int_equal(n, 200000);
@@ -158,7 +158,7 @@ static void test_stream_of_two_places(void **state)
 	}
 	assert_int_equal(pprof_write(p, 1, &data, &length), 0);
 	write_bytes(w, "places.pb.gz", data, length);
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(load_profile(w->l)->n_samples, 0);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(total(w, &n), 120000);
@@ -175,7 +175,7 @@ static void test_held_when_asked(void **state)
 	add_input(w, "one.pb.gz");
 	w->options.hold = true;
 	write_profile(w, "one.pb.gz", 1000, (struct stacks){0, 1000, 2});
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_not_equal(load_profile(w->l)->n_samples, 0);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(total(w, &n), 2000);
@@ -194,7 +194,7 @@ static void test_several_and_a_dir(void **state)
 	write_bytes(w, "dir/sub/c.collapsed", "f3 7\n", 5);
 	write_bytes(w, "dir/README", "not a profile", 13);
 	write_bytes(w, "dir/.hidden", "f3 7\n", 5);
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(load_n_files(w->l), 3);
 	assert_int_equal(total(w, &n), 27);
 	/* f3 of the text has no address: another location. */
@@ -215,7 +215,7 @@ static void test_base(void **state)
 	write_profile(w, "base.pb.gz", 1000, (struct stacks){5, 10, 2});
 	for (unsigned diff = 0; diff < 2; diff++) {
 		w->inputs.is_diff = diff;
-		assert_int_equal(load(w), LOAD_E_OK);
+		assert_int_equal(load(w), REPORT_E_OK);
 		assert_int_equal(total(w, &n), 10);
 		/* A label keeps those of the base apart. */
 		assert_int_equal(n, diff ? 20 : 15);
@@ -241,19 +241,19 @@ static void test_store(void **state)
 		    1);
 	w->options.since_ns = (uint64_t)(hour + 60) * ns;
 	w->options.until_ns = (uint64_t)(hour + 120) * ns;
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 10);
 	w->options.until_ns = 0;
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 110);
 	w->options.since_ns = (uint64_t)(hour + 3600) * ns;
-	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "no windows"));
 	w->inputs.service = "other.service";
-	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "nothing of a service"));
 	w->options.store = at(w, "nowhere");
-	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "there is no store"));
 }
 
@@ -268,10 +268,10 @@ static void test_service_without_its_suffix(void **state)
 		      (struct stacks){0, 1, 1});
 	w->inputs.service = "x";
 	w->options.store = at(w, "units");
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 1);
 	w->inputs.service = "x.socket";
-	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_int_equal(load(w), REPORT_E_BAD);
 }
 
 /* Of a directory of the store, windows count and not the same samples by process. */
@@ -282,7 +282,7 @@ static void test_dir_of_the_store(void **state)
 
 	write_profile(w, "day/20261121T090000Z-60s.pb.gz", 1795251600, (struct stacks){0, 1, 1});
 	write_bytes(w, "day/20261121T090000Z-60s.sh-12.prof", "x", 1);
-	assert_int_equal(sources_add(&s, at(w, "day"), &w->message), LOAD_E_OK);
+	assert_int_equal(sources_add(&s, at(w, "day"), &w->message), REPORT_E_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.n_double, 1);
 }
@@ -297,7 +297,7 @@ static void test_too_deep(void **state)
 	w->options.listener.note = note;
 	write_profile(w, "deep/1/2/3/4/5/6/7/8/in.pb.gz", 1000, (struct stacks){0, 3, 1});
 	write_profile(w, "deep/1/2/3/4/5/6/7/8/9/out.pb.gz", 1000, (struct stacks){0, 3, 1});
-	assert_int_equal(load(w), LOAD_E_OK);
+	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 3);
 	assert_int_equal(w->n_notes, 1);
 }
@@ -323,7 +323,7 @@ static void test_too_long_a_path(void **state)
 	memset(name, 'n', NAME_MAX);
 	write_text(fd, name, "f 1\n");
 	write_text(fd, "in", "f 1\n");
-	assert_int_equal(sources_add(&s, path, &w->message), LOAD_E_OK);
+	assert_int_equal(sources_add(&s, path, &w->message), REPORT_E_OK);
 	assert_int_equal(s.n, 1);
 	assert_int_equal(s.n_too_far, 1);
 	assert_int_equal(unlinkat(fd, name, 0), 0);
@@ -334,11 +334,11 @@ static void test_what_is_not_there(void **state)
 	struct world *w = *state;
 
 	add_input(w, "nothing");
-	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "nothing: "));
 	mkdir(at(w, "empty"), 0755);
 	w->profiles[0] = at(w, "empty");
-	assert_int_equal(load(w), LOAD_E_BAD);
+	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "no files"));
 }
 

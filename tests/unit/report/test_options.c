@@ -32,7 +32,7 @@ static void test_dashes_and_arguments(void **state)
 	assert_int_equal(parse("-focus=a --ignore b -nodecount 7 --nodefraction=.25 -trim=false "
 			       "p.pb.gz -tree --cum",
 			       &a, &message),
-			 REPORT_OPTIONS_OK);
+			 REPORT_E_OK);
 	assert_string_equal(a.options.shape.focus, "a");
 	assert_string_equal(a.options.shape.ignore, "b");
 	assert_string_equal(a.options.shape.hide, "");
@@ -51,7 +51,7 @@ static void test_defaults(void **state)
 	struct report_arguments a;
 
 	(void)state;
-	assert_int_equal(parse("-- -text", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(parse("-- -text", &a, &message), REPORT_E_OK);
 	assert_string_equal(a.inputs.profiles[0], "-text");
 	assert_int_equal(a.options.view, REPORT_NO_VIEW);
 	assert_int_equal(a.options.print.nodecount, VIEW_NODECOUNT_DEFAULT);
@@ -68,15 +68,15 @@ static void test_choices(void **state)
 	struct report_arguments a;
 
 	(void)state;
-	assert_int_equal(parse("-lines=f -files -cum=0 -flat p", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(parse("-lines=f -files -cum=0 -flat p", &a, &message), REPORT_E_OK);
 	assert_int_equal(a.options.shape.granularity, SHAPE_FILES);
 	assert_int_equal(a.options.print.by_cum, 0);
 	report_arguments_deinit(&a);
-	assert_int_equal(parse("-files=f -cum=0 p", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(parse("-files=f -cum=0 p", &a, &message), REPORT_E_OK);
 	assert_int_equal(a.options.shape.granularity, SHAPE_FUNCTIONS);
 	assert_int_equal(a.options.print.by_cum, 0);
 	report_arguments_deinit(&a);
-	assert_int_equal(parse("-lines=t -files p", &a, &message), REPORT_OPTIONS_BAD);
+	assert_int_equal(parse("-lines=t -files p", &a, &message), REPORT_E_BAD_OPTION);
 	report_arguments_deinit(&a);
 }
 
@@ -86,7 +86,7 @@ static void test_lists(void **state)
 	struct report_arguments a;
 
 	(void)state;
-	assert_int_equal(parse("--base=a -base b p q -", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(parse("--base=a -base b p q -", &a, &message), REPORT_E_OK);
 	assert_int_equal(a.inputs.n_bases, 2);
 	assert_string_equal(a.inputs.bases[1], "b");
 	assert_false(a.inputs.is_diff);
@@ -113,7 +113,7 @@ static void test_types(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_OPTIONS_OK);
+		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_E_OK);
 		assert_string_equal(a.options.sample_index, cases[i].type);
 		assert_int_equal(a.options.mean, cases[i].mean);
 		report_arguments_deinit(&a);
@@ -156,13 +156,13 @@ static void test_refusals(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (parse(cases[i].line, &a, &message) != REPORT_OPTIONS_BAD)
+		if (parse(cases[i].line, &a, &message) != REPORT_E_BAD_OPTION)
 			fail_msg("'%s' is not refused", cases[i].line);
 		if (!strstr(message.text, cases[i].why))
 			fail_msg("'%s': '%s'", cases[i].line, message.text);
 		report_arguments_deinit(&a);
 	}
-	assert_int_equal(parse("-h", &a, &message), REPORT_OPTIONS_HELP);
+	assert_int_equal(parse("-h", &a, &message), REPORT_E_HELP);
 	report_arguments_deinit(&a);
 }
 
@@ -198,7 +198,7 @@ static void test_unknown(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_OPTIONS_BAD);
+		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_E_BAD_OPTION);
 		assert_string_equal(message.text, cases[i].text);
 		report_arguments_deinit(&a);
 	}
@@ -232,8 +232,7 @@ static void test_table(void **state)
 		       option->kind == REPORT_OPTION_FLAG      ? sizeof(bool)
 		       : option->kind == REPORT_OPTION_INTEGER ? sizeof(int)
 							       : 8);
-		assert_int_equal(report_option_set(&back, option, text, &message),
-				 REPORT_OPTIONS_OK);
+		assert_int_equal(report_option_set(&back, option, text, &message), REPORT_E_OK);
 		if (option->kind != REPORT_OPTION_TEXT)
 			assert_memory_equal(&back, &o, sizeof(o));
 	}

@@ -27,7 +27,7 @@ static void test_operands(void **state)
 	struct report_arguments a;
 
 	(void)state;
-	assert_int_equal(parse("diff --cum old --normalize new", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(parse("diff --cum old --normalize new", &a, &message), REPORT_E_OK);
 	assert_true(a.inputs.is_diff && a.inputs.normalize && a.options.print.by_cum);
 	assert_int_equal(a.inputs.n_bases, 1);
 	assert_string_equal(a.inputs.bases[0], "old");
@@ -35,7 +35,7 @@ static void test_operands(void **state)
 	assert_string_equal(a.inputs.profiles[0], "new");
 	report_arguments_deinit(&a);
 
-	assert_int_equal(parse("diff program old new", &a, &message), REPORT_OPTIONS_OK);
+	assert_int_equal(parse("diff program old new", &a, &message), REPORT_E_OK);
 	assert_string_equal(a.inputs.bases[0], "old");
 	assert_int_equal(a.inputs.n_profiles, 2);
 	assert_string_equal(a.inputs.profiles[0], "program");
@@ -60,7 +60,7 @@ static void test_refusals(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_OPTIONS_BAD);
+		assert_int_equal(parse(cases[i].line, &a, &message), REPORT_E_BAD_OPTION);
 		if (!strstr(message.text, cases[i].why))
 			fail_msg("'%s': '%s'", cases[i].line, message.text);
 		report_arguments_deinit(&a);

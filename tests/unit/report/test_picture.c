@@ -23,17 +23,17 @@ static void test_bad_picture(void **state)
 	(void)state;
 	assert_non_null(out);
 	r = picture_draw("svg", text, strlen(text), out, &message);
-	assert_true(r == PICTURE_E_FAILED || r == PICTURE_E_NO_PROGRAM);
+	assert_true(r == REPORT_E_BAD || r == REPORT_E_NO_PROGRAM);
 	setenv("PATH", "/nonexistent", 1);
 	unsetenv("BROWSER");
 	assert_int_equal(picture_draw("svg", text, strlen(text), out, &message),
-			 PICTURE_E_NO_PROGRAM);
+			 REPORT_E_NO_PROGRAM);
 	assert_contains(message.text, "graphviz");
 	assert_int_equal(fclose(out), 0);
 	assert_string_equal(picture, "");
 	/* Without a program to show it there still is the file. */
 	assert_int_equal(picture_show(PICTURE_GV, ".ps", text, 3, &path, &message),
-			 PICTURE_E_NO_PROGRAM);
+			 REPORT_E_NO_PROGRAM);
 	assert_contains(message.text, path);
 	assert_int_equal(unlink(path), 0);
 	setenv("PATH", programs, 1);

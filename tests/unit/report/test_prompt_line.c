@@ -46,7 +46,7 @@ static enum prompt_kind read_line(struct fixture *f, const char *line)
 static void refuse(struct fixture *f, const char *line, const char *why)
 {
 	assert_int_equal(prompt_parse_line(&f->settings, line, &f->command, &f->message),
-			 REPORT_OPTIONS_BAD);
+			 REPORT_E_BAD_OPTION);
 	if (!strstr(f->message.text, why))
 		fail_msg("'%s': %s", line, f->message.text);
 }
