@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/bpf_features.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/read_end.h"
 
-/* All names in BTF are in one section, and end, as the one before them does, in a NUL. */
-#define NAME_PREFIX "\0BPF_"
-#define BTF_MAX     ((size_t)256 << 20) /* some megabytes */
+#define BTF_MAX ((size_t)256 << 20) /* some megabytes */
 
 static const struct {
 	const char *name, *shown;
@@ -21,39 +20,22 @@ static const struct {
 	{"BPF_FUNC_loop", "bpf_loop (5.17)"},
 };
 
-static unsigned feature_named(const char *name, size_t room)
+/* All names in BTF are in one section, and end, as the one before them does, in a NUL. */
+static bool bpf_features_has(const char *btf, size_t size, const char *name)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(features); i++) {
-		size_t size = strlen(features[i].name) + 1;
+	char wanted[64] = "";
 
-		if (size <= room && memcmp(name, features[i].name, size) == 0)
-			return 1u << i;
-	}
-	return 0;
+	memcpy(wanted + 1, name, strlen(name) + 1);
+	return memmem(btf, size, wanted, strlen(name) + 2);
 }
 
-unsigned bpf_features_find(const uint8_t *btf, size_t size)
-{
-	const uint8_t *at = btf, *end = btf + size;
-	unsigned found = 0;
-
-	while (at && at < end) {
-		at = memmem(at, (size_t)(end - at), NAME_PREFIX, sizeof(NAME_PREFIX) - 1);
-		if (!at)
-			break;
-		at++;
-		found |= feature_named((const char *)at, (size_t)(end - at));
-	}
-	return found;
-}
-
-void bpf_features_list_missing(unsigned found, char ret[BPF_FEATURES_TEXT_MAX])
+void bpf_features_list_missing(const char *btf, size_t size, char ret[BPF_FEATURES_TEXT_MAX])
 {
 	size_t length = 0;
 
 	ret[0] = '\0';
-	for (unsigned i = 0; i < ARRAY_SIZE(features) && length < BPF_FEATURES_TEXT_MAX; i++) {
-		if (found >> i & 1)
+	for (size_t i = 0; i < ARRAY_SIZE(features) && length < BPF_FEATURES_TEXT_MAX; i++) {
+		if (bpf_features_has(btf, size, features[i].name))
 			continue;
 		length += (size_t)snprintf(ret + length, BPF_FEATURES_TEXT_MAX - length, "%s%s",
 					   length ? ", " : "", features[i].shown);
@@ -67,6 +49,6 @@ int bpf_features_read_missing(int sys_fd, char ret[BPF_FEATURES_TEXT_MAX])
 	int r = read_end_text(sys_fd, "kernel/btf/vmlinux", BTF_MAX, &btf, &size);
 
 	if (!r)
-		bpf_features_list_missing(bpf_features_find((const uint8_t *)btf, size), ret);
+		bpf_features_list_missing(btf, size, ret);
 	return r;
 }

@@ -8,16 +8,14 @@
  * them by name. Distributions backport BPF to older kernels, so a version number decides nothing.
  */
 #include <stddef.h>
-#include <stdint.h>
 
 #define BPF_FEATURES_TEXT_MAX 160
 
-/* Features that @btf, a part of the kernel's BTF, names: a bit each. Pure. */
-unsigned bpf_features_find(const uint8_t *btf, size_t size);
-
-/* Lists those that are not in @found, with the release of Linux that has them; "": none. */
-void bpf_features_list_missing(unsigned found, char ret[BPF_FEATURES_TEXT_MAX]);
-
+/*
+ * Lists those that @btf, a part of the kernel's BTF, does not name, with the release of Linux that
+ * has them; "": none. Pure.
+ */
+void bpf_features_list_missing(const char *btf, size_t size, char ret[BPF_FEATURES_TEXT_MAX]);
 /*
  * Reads the BTF of the kernel whose sysfs is @sys_fd, and lists what is missing as above. Returns
  * 0, or, unmarked because to some callers it is no error, negative errno: there is no BTF.

@@ -177,23 +177,15 @@ static bool units_consume_clock(const char **text, struct tm *tm)
 /* Z, +HH:MM, -HH:MM or nothing: local time. */
 static bool units_consume_zone(const char **text, bool *ret_local, long *ret_offset_s)
 {
-	int hours, minutes;
-	bool west;
+	struct tm tm = {0};
 
-	*ret_local = false;
-	*ret_offset_s = 0;
-	if (units_consume_char(text, "Zz"))
-		return true;
-	if (!**text) {
-		*ret_local = true;
-		return true;
-	}
-	west = **text == '-';
-	if (!units_consume_char(text, "+-") || !units_consume_digits(text, 2, 23, &hours) ||
-	    !units_consume_char(text, ":") || !units_consume_digits(text, 2, 59, &minutes))
+	*ret_local = !**text;
+	if (**text == '+' || **text == '-')
+		*text = strptime(*text, "%z", &tm);
+	else if (**text && !units_consume_char(text, "Zz"))
 		return false;
-	*ret_offset_s = (hours * 3600L + minutes * 60L) * (west ? -1 : 1);
-	return true;
+	*ret_offset_s = tm.tm_gmtoff;
+	return *text;
 }
 
 /* Not 30 February; a day 0 is the last of the month before. */

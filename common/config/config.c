@@ -110,15 +110,10 @@ struct value {
 	char why[200];
 };
 
-struct named_bit {
-	const char *name;
-	unsigned bit;
-};
-
-static const struct named_bit symbolizes[] = {
-	{"none", SYMBOLIZE_NONE},
-	{"functions", SYMBOLIZE_FUNCTIONS},
-	{"lines", SYMBOLIZE_LINES},
+static const char *const symbolizes[] = {
+	[SYMBOLIZE_NONE] = "none",
+	[SYMBOLIZE_FUNCTIONS] = "functions",
+	[SYMBOLIZE_LINES] = "lines",
 };
 
 #define value_invalid(v, ...) (snprintf((v)->why, sizeof((v)->why), __VA_ARGS__), CONFIG_E_INVALID)
@@ -315,8 +310,8 @@ static int value_set_formats(struct value *v)
 static int value_set_symbolize(struct value *v)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(symbolizes); i++) {
-		if (strcmp(v->text, symbolizes[i].name) == 0) {
-			*(int *)v->field = (int)symbolizes[i].bit;
+		if (strcmp(v->text, symbolizes[i]) == 0) {
+			*(int *)v->field = (int)i;
 			return 0;
 		}
 	}
@@ -417,7 +412,7 @@ static void value_print(const struct key *key, const void *field, FILE *out)
 		value_print_formats(*(const unsigned *)field, out);
 		break;
 	case KIND_SYMBOLIZE:
-		fputs(symbolizes[*(const int *)field].name, out);
+		fputs(symbolizes[*(const int *)field], out);
 		break;
 	case KIND_LABEL:
 		fputs(*(const unsigned *)field & key->min ? "yes" : "no", out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "common/error.h"
+#include "common/partition_point.h"
 
 static size_t words_of_halves(size_t n_halves)
 {
@@ -98,14 +99,10 @@ uint64_t table_search(const uint64_t *words, size_t n_words, const struct table_
 	high = table_get_half(words, n_words, chunks, (uint64_t)chunk + 1);
 	end = offset & (TABLE_CHUNK - 1);
 	/* The first row of the chunk behind @offset; the one before it rules. */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if ((table_get_half(words, n_words, rows, middle) & (TABLE_CHUNK - 1)) <= end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	if (low < high)
+		low += (uint32_t)partition_point(high - low, i,
+						 (table_get_half(words, n_words, rows, low + i) &
+						  (TABLE_CHUNK - 1)) <= end);
 	if (!low)
 		return RULE_WORD(RULE_UNKNOWN);
 	rule = table_get_half(words, n_words, rows, low - 1) >> TABLE_CHUNK_BITS;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/room.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/code/disassembler.h"
 #include "daemon/worker/elf/elf_image.h"
@@ -27,17 +26,14 @@ struct code {
 	struct disassembler *disassembler;
 	struct symtab *names;      /* the cache's */
 	struct dwarf_lines *lines; /* the cache's; or NULL */
-	struct text_pool *texts;
-	struct worker_instruction *instructions;
-	size_t n, n_allocated;
+	struct answer_builder *answer;
 };
 
 static void serve_code_deinit(struct code *c)
 {
 	free(c->bytes);
 	disassembler_free(c->disassembler);
-	text_pool_free(c->texts);
-	free(c->instructions);
+	answer_builder_free(c->answer);
 }
 
 /* Returns enum worker_outcome or negative errno; *ret_is_known: whether there is anything to show.
@@ -95,7 +91,7 @@ static int serve_code_add_text(struct code *c, const struct instruction *instruc
 	if (r)
 		return r;
 	snprintf(text, sizeof(text), "%s%s", instruction->text, target);
-	return text_pool_add(c->texts, text, ret);
+	return answer_builder_add_text(c->answer, text, ret);
 }
 
 static int serve_code_add_line(struct code *c, struct worker_instruction *i)
@@ -107,19 +103,7 @@ static int serve_code_add_line(struct code *c, struct worker_instruction *i)
 	    !dwarf_lines_find(c->lines, i->address, frames, WORKER_FRAMES_MAX, &start, &size))
 		return 0;
 	i->line = frames[0].line;
-	return text_pool_add(c->texts, frames[0].file, &i->file);
-}
-
-static int serve_code_append(struct code *c, const struct worker_instruction *i)
-{
-	uint64_t length;
-
-	if (room_append(&c->instructions, &c->n_allocated, &c->n, *i))
-		return -ENOMEM;
-	/* An outcome, no error: too much was asked for at once. */
-	length = sizeof(struct worker_code) + c->n * sizeof(*c->instructions) +
-		 text_pool_length(c->texts);
-	return length > WORKER_ANSWER_MAX ? -E2BIG : 0;
+	return answer_builder_add_text(c->answer, frames[0].file, &i->file);
 }
 
 static int serve_code_add_all(struct code *c)
@@ -136,24 +120,10 @@ static int serve_code_add_all(struct code *c)
 		i.size = instruction.size;
 		r = serve_code_add_text(c, &instruction, &i.text) ?:
 		    serve_code_add_line(c, &i) ?:
-		    serve_code_append(c, &i);
+		    answer_builder_add_instruction(c->answer, &i);
 		at += i.size;
 	}
 	return r;
-}
-
-static int serve_code_finish(const struct code *c, struct answer *ret)
-{
-	struct worker_code header = {
-		.n_instructions = (uint32_t)c->n,
-		.text_length = (uint32_t)text_pool_length(c->texts),
-	};
-	const struct iovec parts[] = {
-		{&header, sizeof(header)},
-		{c->instructions, c->n * sizeof(*c->instructions)},
-	};
-
-	return text_pool_finish(c->texts, parts, ARRAY_SIZE(parts), &ret->data, &ret->length);
 }
 
 int serve_instructions(struct cache *cache, const struct request *request, struct answer *ret)
@@ -167,8 +137,8 @@ int serve_instructions(struct cache *cache, const struct request *request, struc
 	if (!r && request->header.flags & WORKER_WANT_LINES)
 		r = sources_lines(cache, request, &c.lines);
 	if (!r)
-		r = text_pool_new(&c.texts);
+		r = answer_builder_new(&c.answer);
 	if (!r && is_known)
 		r = serve_code_add_all(&c);
-	return r ?: serve_code_finish(&c, ret);
+	return r ?: answer_builder_finish_code(c.answer, &ret->data, &ret->length);
 }

@@ -5,10 +5,10 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"
-#include "common/room.h"
 #include "common/worker/answer.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/names/demangle.h"
@@ -119,25 +119,6 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 	return r ?: answer_builder_finish(b, &ret->data, &ret->length);
 }
 
-/* Texts as they go into an answer: one behind the other. */
-struct texts {
-	char *data;
-	size_t length, n_allocated;
-};
-
-/* Cleans @text and appends it. Returns 0, -ENOMEM or -E2BIG. */
-static int texts_add(struct texts *texts, const char *text)
-{
-	size_t length = strlen(text);
-	/* A byte that may not be becomes three. */
-	size_t needed = (length < WORKER_TEXT_MAX / 3 ? 3 * length : WORKER_TEXT_MAX) + 1;
-
-	if (room_make(&texts->data, &texts->n_allocated, texts->length + needed, 1))
-		return -ENOMEM;
-	texts->length += text_clean(text, length, texts->data + texts->length, needed - 1) + 1;
-	return texts->length > WORKER_ANSWER_MAX ? -E2BIG : 0;
-}
-
 int serve_demangle(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	const char *at = (const char *)request->payload;
@@ -146,21 +127,31 @@ int serve_demangle(struct cache *cache, const struct request *request, struct an
 					    ? DEMANGLE_NO_PARAMETERS
 				    : request->header.flags & WORKER_NO_CLONES ? DEMANGLE_NO_CLONES
 									       : DEMANGLE_WHOLE;
-	struct texts texts = {0};
-	int r = 0;
+	char text[WORKER_TEXT_MAX + 1], *data = NULL;
+	size_t length;
+	FILE *out = open_memstream(&data, &length);
+	int r = out ? 0 : error_origin(-ENOMEM);
 
 	(void)cache;
 	while (!r && at < end) {
-		cleanup(freep) char *demangled = demangle_name(at, style);
+		cleanup(freep) char *name = demangle_name(at, style);
 
-		r = demangled ? texts_add(&texts, demangled) : error_origin(-ENOMEM);
+		if (name)
+			fwrite(text, 1, text_clean(name, strlen(name), text, WORKER_TEXT_MAX) + 1,
+			       out);
+		if (!name || ferror(out))
+			r = error_origin(-ENOMEM);
+		else if (ftell(out) > (long)WORKER_ANSWER_MAX)
+			r = -E2BIG;
 		at += strlen(at) + 1;
 	}
+	if (out && fclose(out) && !r)
+		r = error_origin(-ENOMEM);
 	if (r) {
-		free(texts.data);
+		free(data);
 		return r;
 	}
-	ret->data = (uint8_t *)texts.data;
-	ret->length = texts.length;
+	ret->data = (uint8_t *)data;
+	ret->length = length;
 	return WORKER_DONE;
 }

@@ -25,11 +25,8 @@ static inline int symtab_from_elf(struct symtab **ret, int fd)
 	if (!elf_image_is_linked(&image))
 		return SYMTAB_E_NONE;
 	for (int i = 0; i < 2 && list.n == 0; i++) {
-		r = elf_table_section(&image, i == 0 ? SHT_SYMTAB : SHT_DYNSYM, &table);
-		if (r == ELF_TABLE_E_NONE)
+		if (!elf_table_section(&image, i == 0 ? SHT_SYMTAB : SHT_DYNSYM, &table))
 			continue;
-		if (r)
-			return SYMTAB_E_NONE;
 		r = elf_symbols_collect(&image, &table, 0, 0, &list);
 		if (r)
 			return r;

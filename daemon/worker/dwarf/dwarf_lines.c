@@ -44,7 +44,7 @@ static const char *const section_names[] = {"info", "line", "str", "line_str"};
 
 /* A file as libelf and libdw have it. */
 struct dwarf_file {
-	Elf *elf;
+	struct elf_image image;
 	Dwarf *dwarf;                        /* NULL: it has none */
 	uint64_t bytes;                      /* of its sections, as far as they are in memory */
 	Elf_Scn *sections[N_DWARF_SECTIONS]; /* the first of each name; NULL: none */
@@ -62,8 +62,7 @@ static void dwarf_file_deinit(struct dwarf_file *f)
 {
 	if (f->dwarf)
 		dwarf_end(f->dwarf);
-	if (f->elf)
-		elf_end(f->elf);
+	elf_image_deinit(&f->image);
 	*f = (struct dwarf_file){0};
 }
 
@@ -88,32 +87,25 @@ static uint64_t decompressed_size(Elf_Scn *scn, const GElf_Shdr *sh, const char 
 	return memcmp(head, "ZLIB", 4) == 0 ? bytes_number(head + 4, 8, true) : 0;
 }
 
-/* Returns WORKER_DONE, _MALFORMED or _NO_MEMORY: more than @max bytes. */
+/* Returns WORKER_DONE, or _NO_MEMORY: more than @max bytes. */
 static int dwarf_file_find_sections(struct dwarf_file *f, uint64_t max)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	size_t names;
-
-	if (elf_getshdrstrndx(f->elf, &names) != 0)
-		return WORKER_MALFORMED;
-	while ((scn = elf_nextscn(f->elf, scn))) {
-		const char *name;
+	for (size_t n = 1; n < f->image.n_sections; n++) {
+		const char *name = elf_image_section_name(&f->image, n);
+		const GElf_Shdr *sh = &f->image.sections[n];
+		Elf_Scn *scn = elf_getscn(f->image.elf, n);
 		uint64_t size;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(f->elf, names, sh.sh_name);
-		if (!name ||
+		if (!scn || sh->sh_type == SHT_NOBITS ||
 		    (strncmp(name, ".debug_", 7) != 0 && strncmp(name, ".zdebug_", 8) != 0))
 			continue;
 		for (size_t i = 0; i < N_DWARF_SECTIONS; i++)
 			if (!f->sections[i] && strcmp(strchr(name, '_') + 1, section_names[i]) == 0)
 				f->sections[i] = scn;
-		if (sh.sh_size > max - f->bytes)
+		if (sh->sh_size > max - f->bytes)
 			return WORKER_NO_MEMORY;
-		f->bytes += sh.sh_size;
-		size = decompressed_size(scn, &sh, name);
+		f->bytes += sh->sh_size;
+		size = decompressed_size(scn, sh, name);
 		if (size > max - f->bytes)
 			return WORKER_NO_MEMORY;
 		f->bytes += size;
@@ -136,20 +128,14 @@ static bool dwarf_file_ends_strings(const struct dwarf_file *f, enum dwarf_secti
 	       ((const char *)data->d_buf)[data->d_size - 1] == '\0';
 }
 
-/* Returns WORKER_DONE (f->dwarf: or NULL), another outcome, or -ENOTSUP. */
+/* Returns WORKER_DONE (f->dwarf: or NULL), another outcome, or negative errno. */
 static int dwarf_file_open(struct dwarf_file *f, int fd, uint64_t max)
 {
-	int r;
+	int r = elf_image_open(&f->image, fd, 0) ?: dwarf_file_find_sections(f, max);
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_origin(-ENOTSUP);
-	f->elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF)
-		return WORKER_NOT_ELF;
-	r = dwarf_file_find_sections(f, max);
 	if (r != WORKER_DONE || !f->sections[SECTION_INFO])
 		return r;
-	f->dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	f->dwarf = dwarf_begin_elf(f->image.elf, DWARF_C_READ, NULL);
 	return f->dwarf && dwarf_file_ends_strings(f, SECTION_STR) &&
 			       dwarf_file_ends_strings(f, SECTION_LINE_STR)
 		       ? WORKER_DONE
@@ -159,14 +145,15 @@ static int dwarf_file_open(struct dwarf_file *f, int fd, uint64_t max)
 /* All that is needed is in memory by now; the descriptor is the caller's. */
 static void dwarf_file_detach_fd(struct dwarf_file *f)
 {
-	if (f->elf)
-		elf_cntl(f->elf, ELF_C_FDDONE);
+	if (f->image.elf)
+		elf_cntl(f->image.elf, ELF_C_FDDONE);
 }
 
 /* Attaches the file that dwz made, if @fd is the one. A broken one is none. */
 static int dwarf_attach_alternate(struct dwarf_lines *d, int fd)
 {
-	const void *wanted, *has;
+	const struct elf_summary *has = &d->alternate.image.summary;
+	const void *wanted;
 	const char *name;
 	ssize_t length;
 	int r;
@@ -177,9 +164,8 @@ static int dwarf_attach_alternate(struct dwarf_lines *d, int fd)
 	r = dwarf_file_open(&d->alternate, fd, SECTIONS_BYTES_MAX - d->file.bytes);
 	if (r < 0)
 		return r;
-	if (r != WORKER_DONE || !d->alternate.dwarf ||
-	    dwelf_elf_gnu_build_id(d->alternate.elf, &has) != length ||
-	    memcmp(has, wanted, (size_t)length) != 0)
+	if (r != WORKER_DONE || !d->alternate.dwarf || has->build_id_length != length ||
+	    memcmp(has->build_id, wanted, (size_t)length) != 0)
 		dwarf_file_deinit(&d->alternate);
 	else
 		dwarf_setalt(d->file.dwarf, d->alternate.dwarf);
@@ -294,9 +280,7 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 	if (r != WORKER_DONE)
 		return r;
 	if (d->file.dwarf) {
-		const char *ident = elf_getident(d->file.elf, NULL);
-
-		d->reader.is_big = ident[EI_DATA] == ELFDATA2MSB;
+		d->reader.is_big = d->file.image.header.e_ident[EI_DATA] == ELFDATA2MSB;
 		d->reader.line_data = dwarf_file_data(&d->file, SECTION_LINE);
 		d->reader.info_data[0] = dwarf_file_data(&d->file, SECTION_INFO);
 		if (d->alternate.dwarf)

@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,19 +300,13 @@ static void dwarf_unit_read_lines(struct dwarf_reader *r, struct dwarf_unit *u)
  */
 static char *join_source_path(const char *dir, const char *name)
 {
-	size_t dir_length = strlen(dir), length = strlen(name);
+	size_t dir_length = strlen(dir);
 	char *path;
 
-	if (dir_length + length > PATH_MAX ||
+	if (dir_length + strlen(name) > PATH_MAX ||
 	    (dir[0] != '/' && strncmp(name, dir, dir_length) == 0 && name[dir_length] == '/'))
 		return NULL;
-	path = malloc(dir_length + length + 2);
-	if (!path)
-		return NULL;
-	memcpy(path, dir, dir_length);
-	path[dir_length] = '/';
-	memcpy(path + dir_length + 1, name, length + 1);
-	return path;
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
 }
 
 const char *dwarf_unit_file(struct dwarf_reader *r, struct dwarf_unit *u, size_t number)

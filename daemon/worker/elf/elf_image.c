@@ -51,6 +51,8 @@ static int elf_image_read_sections(struct elf_image *image)
 		data = elf_image_data(image, names, SECTION_NAMES_MAX);
 		image->names = data ? data->d_buf : NULL;
 		image->names_length = data ? data->d_size : 0;
+		if (data && image->names[image->names_length - 1])
+			image->names_length = 0;
 	}
 	return 0;
 }
@@ -229,22 +231,18 @@ bool elf_image_swaps(const struct elf_image *image)
 	return (image->header.e_ident[EI_DATA] == ELFDATA2MSB) != BYTES_HOST_IS_BIG;
 }
 
-static bool elf_section_is_named(const struct elf_image *image, const GElf_Shdr *s,
-				 const char *name)
+const char *elf_image_section_name(const struct elf_image *image, size_t section)
 {
-	size_t length = strlen(name) + 1;
+	uint32_t at = image->sections[section].sh_name;
 
-	return s->sh_name < image->names_length && length <= image->names_length - s->sh_name &&
-	       memcmp(image->names + s->sh_name, name, length) == 0;
+	return at < image->names_length ? image->names + at : "";
 }
 
 size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *name)
 {
 	for (size_t i = 1; i < image->n_sections; i++) {
-		const GElf_Shdr *s = &image->sections[i];
-
-		if ((type == SHT_NULL || s->sh_type == type) &&
-		    (!name || elf_section_is_named(image, s, name)))
+		if ((type == SHT_NULL || image->sections[i].sh_type == type) &&
+		    (!name || strcmp(elf_image_section_name(image, i), name) == 0))
 			return i;
 	}
 	return 0;

@@ -27,10 +27,10 @@ struct elf_image {
 	GElf_Ehdr header;
 	struct elf_summary summary;
 	GElf_Shdr *sections;
-	size_t n_sections; /* 0: stripped of them */
-	const char *names; /* of sections, with no NUL at their end for sure; NULL none */
-	size_t names_length;
-	size_t budget; /* how much may still be decompressed, bytes */
+	size_t n_sections;   /* 0: stripped of them */
+	const char *names;   /* of sections */
+	size_t names_length; /* 0: none, or no NUL at their end */
+	size_t budget;       /* how much may still be decompressed, bytes */
 };
 
 /*
@@ -48,6 +48,8 @@ void elf_image_deinit(struct elf_image *image);
 /* Whether addresses in it are link-time ones: a program or a library. */
 bool elf_image_is_linked(const struct elf_image *image);
 bool elf_image_swaps(const struct elf_image *image); /* its byte order is not ours */
+/* "": it has none. */
+const char *elf_image_section_name(const struct elf_image *image, size_t section);
 /* The first section of that type (SHT_NULL: any) and name (NULL: any); 0: none. */
 size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *name);
 /*

@@ -13,24 +13,24 @@
 /* A browser's 1.7 million are the most known. */
 #define SYMBOLS_MAX (1u << 22)
 
-int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret)
+bool elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret)
 {
 	size_t i = elf_image_find(image, type, NULL), n;
 	uint32_t names;
 
 	if (i == 0)
-		return ELF_TABLE_E_NONE;
+		return false;
 	names = image->sections[i].sh_link;
 	if (names >= image->n_sections || image->sections[names].sh_type != SHT_STRTAB)
-		return ELF_TABLE_E_MALFORMED;
+		return false;
 	ret->symbols = elf_image_data(image, i, ELF_IMAGE_BYTES_MAX);
 	ret->names = elf_image_data(image, names, ELF_IMAGE_BYTES_MAX);
 	if (!ret->symbols || !ret->names)
-		return ELF_TABLE_E_MALFORMED;
+		return false;
 	n = ret->symbols->d_size / gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
 	ret->n = n < SYMBOLS_MAX ? n : SYMBOLS_MAX;
 	ret->names_left = elf_table_names_max(ret);
-	return ELF_TABLE_E_OK;
+	return true;
 }
 
 size_t elf_table_names_max(const struct elf_table *table)

@@ -27,14 +27,8 @@ struct elf_table {
 	size_t names_left;
 };
 
-enum {
-	ELF_TABLE_E_OK,
-	ELF_TABLE_E_NONE,      /* no such table */
-	ELF_TABLE_E_MALFORMED, /* one that cannot be read */
-};
-
-/* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Returns ELF_TABLE_E_*. */
-int elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
+/* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. False: none, or one that cannot be read. */
+bool elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
 
 /* What names_left was in the beginning: more than the names of honest files take. */
 size_t elf_table_names_max(const struct elf_table *table);

@@ -145,35 +145,21 @@ void pclntab_depths_init(struct pclntab_depths *ret, const struct pclntab *t,
 	*ret = (struct pclntab_depths){.quantum = t->data[6], .depth = -1};
 	if (!f->depths || f->depths >= t->length - t->steps)
 		return;
-	ret->at = t->data + t->steps + f->depths;
-	ret->stop = t->data + t->length;
-}
-
-static bool pclntab_read_varint(struct pclntab_depths *d, uint32_t *ret)
-{
-	*ret = 0;
-	for (unsigned shift = 0; shift < 32 && d->at < d->stop; shift += 7) {
-		uint8_t byte = *d->at++;
-
-		*ret |= (uint32_t)(byte & 127) << shift;
-		if (byte < 128)
-			return true;
-	}
-	return false;
+	ret->rest = (struct wire){t->data + t->steps + f->depths, t->data + t->length};
 }
 
 bool pclntab_depths_next(struct pclntab_depths *d)
 {
-	uint32_t change, distance;
+	uint64_t change, distance;
 
 	/* No change ends it, but the first may be none. */
-	if (d->at == d->stop || !pclntab_read_varint(d, &change) || (!change && d->has_begun) ||
-	    !pclntab_read_varint(d, &distance))
+	if (!wire_varint(&d->rest, &change) || (!change && d->has_begun) ||
+	    !wire_varint(&d->rest, &distance) || change > UINT32_MAX || distance > UINT32_MAX)
 		return false;
 	d->has_begun = true;
 	/* Signs are in the lowest bit. */
 	d->depth += change & 1 ? -(int64_t)(change >> 1) - 1 : (int64_t)(change >> 1);
-	d->distance += (uint64_t)distance * d->quantum;
+	d->distance += distance * d->quantum;
 	return true;
 }
 

@@ -16,6 +16,7 @@
 
 #include "common/symbols/elf_summary.h"
 #include "common/symbols/symtab.h"
+#include "common/wire.h"
 #include "daemon/worker/elf/elf_image.h"
 
 /*
@@ -54,7 +55,7 @@ struct pclntab_function {
 
 /* How far the stack pointer is below where it was when the function was entered, by pc (pcsp). */
 struct pclntab_depths {
-	const uint8_t *at, *stop;
+	struct wire rest;
 	unsigned quantum;  /* bytes that an instruction has at least */
 	uint64_t distance; /* from the function's start, where `depth` ends to hold */
 	int64_t depth;     /* bytes */

@@ -18,6 +18,7 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,17 +134,11 @@ static char *demangle_d(const char *name)
 /* @name and behind it the part of @system_name from @from on. */
 static char *demangle_join_suffix(const char *name, const char *system_name, size_t from)
 {
-	size_t length = strlen(name), rest = strlen(system_name + from);
 	char *text;
 
-	if (length + rest > WORKER_TEXT_MAX)
+	if (strlen(name) + strlen(system_name + from) > WORKER_TEXT_MAX)
 		return strdup(system_name);
-	text = malloc(length + rest + 1);
-	if (!text)
-		return NULL;
-	memcpy(text, name, length);
-	memcpy(text + length, system_name + from, rest + 1);
-	return text;
+	return asprintf(&text, "%s%s", name, system_name + from) < 0 ? NULL : text;
 }
 
 /* libiberty writes each as " [clone .x]", at the end. */

@@ -59,7 +59,7 @@ static int collect_symtab(struct elf_names_reading *reading, struct elf_image *i
 {
 	struct elf_table table;
 
-	if (elf_table_section(image, SHT_SYMTAB, &table) != ELF_TABLE_E_OK)
+	if (!elf_table_section(image, SHT_SYMTAB, &table))
 		return 0;
 	return elf_names_collect(reading, image, &table, distance, source);
 }
@@ -153,7 +153,7 @@ static int collect_dynamic(struct elf_names_reading *reading)
 	size_t n;
 	int r = 0;
 
-	has_table = elf_table_section(image, SHT_DYNSYM, &table) == ELF_TABLE_E_OK;
+	has_table = elf_table_section(image, SHT_DYNSYM, &table);
 	if (has_table)
 		r = elf_names_collect(reading, image, &table, 0, WORKER_SOURCE_DYNSYM);
 	if (r)
