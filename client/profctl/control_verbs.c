@@ -96,6 +96,11 @@ static int option_formats(const char *name, const char *text, void *to,
 static int add_target(struct start_arguments *ret, Profd__Control__TargetKind kind, int64_t number,
 		      const char *text, struct usage_message *message)
 {
+	/* Two sessions would have the same samples. */
+	for (size_t i = 0; i < ret->n_targets; i++)
+		if (ret->targets[i].kind == kind && ret->targets[i].number == number &&
+		    !strcmp(ret->targets[i].text, text))
+			return usage_error(message, "a target is named twice");
 	if (ret->n_targets == TARGETS_MAX)
 		return usage_error(message, "more than %d targets", TARGETS_MAX);
 	ret->targets[ret->n_targets++] =
