@@ -241,8 +241,8 @@ static int flush_submit(struct daemon *d, struct flush *flush, struct session *s
 }
 
 /* Has it do what is neither about a window nor a session. */
-static int submit(const struct control_call *call, struct waiter wanted,
-		  struct output_request *request)
+static int waiter_submit(const struct control_call *call, struct waiter wanted,
+			 struct output_request *request)
 {
 	struct flush *flush;
 	int r = waiter_new(&flush, call, wanted);
@@ -360,7 +360,7 @@ int daemon_verb_epoch(const struct control_call *call)
 {
 	struct output_request epoch = {.task = OUTPUT_EPOCH};
 
-	return submit(call, (struct waiter){.kind = WAITS_FOR_EPOCH}, &epoch);
+	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_EPOCH}, &epoch);
 }
 
 int daemon_verb_list(const struct control_call *call)
@@ -375,7 +375,7 @@ int daemon_verb_list(const struct control_call *call)
 	request.what.service = *list->service ? list->service : NULL;
 	request.what.select.since_ns = list->since_ns;
 	request.what.select.until_ns = list->until_ns;
-	return submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, &request);
+	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, &request);
 }
 
 /*
@@ -533,5 +533,5 @@ int daemon_verb_vacuum(const struct control_call *call)
 		.max_size = vacuum->max_size_bytes,
 	};
 
-	return submit(call, (struct waiter){.kind = WAITS_FOR_VACUUM}, &request);
+	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_VACUUM}, &request);
 }
