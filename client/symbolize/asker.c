@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A worker that does not come up is tried some times, with pauses. Answers are checked here before
- * anybody sees them.
+ * Every question goes to a worker that has answered a harmless one before; a new process is tried
+ * some times, with pauses. Answers are checked here before anybody sees them.
  */
 #include "client/symbolize/asker.h"
 
@@ -21,6 +21,7 @@
 
 struct asker {
 	struct worker *worker;
+	int proven; /* process of the worker that has answered the harmless question */
 	struct worker_stats stats;
 };
 
@@ -67,21 +68,41 @@ static void asker_wait_backoff(const struct worker *w)
 		continue;
 }
 
+static int asker_probe_worker(struct asker *a)
+{
+	struct worker_request request = worker_request_of(WORKER_DEMANGLE, -1);
+	int process = worker_pid(a->worker), r = WORKER_E_DIED;
+	struct worker_reply reply;
+
+	if (process && process == a->proven)
+		return ASKER_E_OK;
+	request.payload = "x";
+	request.payload_length = 2;
+	for (unsigned i = 0; i < TRIES_MAX && r; i++) {
+		asker_wait_backoff(a->worker);
+		r = worker_query(a->worker, &request, &reply);
+		if (r < 0)
+			return r;
+	}
+	a->proven = r ? 0 : worker_pid(a->worker);
+	return r ? ASKER_E_NONE : ASKER_E_OK;
+}
+
 static int asker_request(struct asker *a, const struct worker_request *request,
 			 struct worker_reply *ret, enum worker_outcome *ret_outcome)
 {
-	int r = WORKER_E_REST;
+	int r = asker_probe_worker(a);
 
-	for (unsigned i = 0; i < TRIES_MAX && r == WORKER_E_REST; i++) {
-		asker_wait_backoff(a->worker);
-		r = worker_query(a->worker, request, ret);
-	}
 	if (!r) {
-		*ret_outcome = ret->outcome;
-		return ASKER_E_OK;
+		r = worker_query(a->worker, request, ret);
+		if (r > 0)
+			r = r == WORKER_E_DIED ? ASKER_E_DIED : ASKER_E_NONE;
 	}
-	worker_get_stats(a->worker, &a->stats);
-	return r < 0 ? r : r == WORKER_E_DIED ? ASKER_E_DIED : ASKER_E_NONE;
+	if (r)
+		worker_get_stats(a->worker, &a->stats);
+	else
+		*ret_outcome = ret->outcome;
+	return r;
 }
 
 /* @is_good: the answer is one that protocol.h describes. */

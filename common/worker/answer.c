@@ -65,8 +65,9 @@ bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct worker_table *ret,
 		  const uint64_t **ret_words)
 {
-	struct table_slot no_table = {0};
+	static const struct table_slot no_slot;
 	struct worker_table table;
+	struct table_slot slot;
 	const uint64_t *words;
 	bool has_elf;
 
@@ -80,18 +81,15 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 	    (length - sizeof(table)) % sizeof(*words))
 		return false;
 	words = (const uint64_t *)(const void *)(data + sizeof(table));
-	no_table.state = table.slot.state;
-	switch (table.slot.state) {
-	case TABLE_LOADED:
-		if (!table_is_sound(words, (size_t)table.n_words, &table.slot))
+	if (table.state == TABLE_LOADED) {
+		slot = table.slot;
+		if (slot.state)
 			return false;
-		break;
-	case TABLE_NO_CFI:
-	case TABLE_REFUSED:
-		if (table.n_words || memcmp(&table.slot, &no_table, sizeof(no_table)) != 0)
+		slot.state = TABLE_LOADED;
+		if (!table_is_sound(words, (size_t)table.n_words, &slot))
 			return false;
-		break;
-	default:
+	} else if ((table.state != TABLE_NO_CFI && table.state != TABLE_REFUSED) || table.n_words ||
+		   memcmp(&table.slot, &no_slot, sizeof(no_slot)) != 0) {
 		return false;
 	}
 	*ret = table;

@@ -92,7 +92,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647735u
+#define WORKER_MAGIC 0x70647734u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -136,8 +136,9 @@ struct worker_image {
 
 /* WORKER_TABLE's payload: this, then n_words words (layout.h), if it is LOADED. */
 struct worker_table {
-	struct table_slot slot; /* LOADED, NO_CFI or REFUSED; first 0 */
+	uint32_t state; /* enum table_state: LOADED, NO_CFI or REFUSED */
 	uint32_t over_4g;
+	struct table_slot slot; /* state and first 0 */
 	struct cfi_counters counters;
 	struct elf_summary
 		elf; /* as INSPECT's; pointer_bytes 0: there is none (the vdso has one) */

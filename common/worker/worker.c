@@ -54,9 +54,10 @@ struct worker {
 	uint64_t memory_bytes, keep_bytes, deadline_ns;
 	int epoll_fd, timer_fd;
 	struct child child;
-	int socket;   /* our end; -1: it was killed, or there is none */
-	int leash;    /* our end */
-	bool came_up; /* this process said so */
+	int socket;    /* our end; -1: it was killed, or there is none */
+	int leash;     /* our end */
+	bool came_up;  /* this process said so */
+	bool answered; /* this process did */
 	bool owes;
 	uint64_t id; /* of the newest request */
 	uint64_t asked_ns, until_ns;
@@ -191,7 +192,7 @@ static void worker_retire(struct worker *w, const char *why)
 	worker_kill(w);
 	w->stats.died++;
 	w->owes = false;
-	if (!w->came_up) {
+	if (!w->answered) {
 		w->n_futile++;
 		worker_back_off(w);
 	}
@@ -266,7 +267,7 @@ static int worker_ensure_started(struct worker *w)
 		snprintf(w->stats.why, sizeof(w->stats.why), "cannot be started: %s", strerror(-r));
 		return WORKER_E_REST;
 	}
-	w->came_up = false;
+	w->came_up = w->answered = false;
 	w->stats.started++;
 	return WORKER_E_OK;
 }
@@ -309,11 +310,8 @@ static const char *worker_check_packet(struct worker *w, const struct worker_ans
 	if (p->is_cut || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
 		return "malformed answer: no such header";
 	if (!w->came_up) {
-		if (!worker_is_hello(h, p))
-			return "protocol error: an answer before it was up";
-		w->came_up = true;
-		w->n_futile = 0;
-		return NULL;
+		w->came_up = worker_is_hello(h, p);
+		return w->came_up ? NULL : "protocol error: an answer before it was up";
 	}
 	if (!w->owes || h->id != w->id || h->outcome >= N_WORKER_OUTCOMES || h->is_last > 1)
 		return "protocol error: an answer to no request";
@@ -331,6 +329,8 @@ static void worker_finish_answer(struct worker *w, const struct worker_answer_he
 	int status;
 
 	w->owes = false;
+	w->answered = true;
+	w->n_futile = 0;
 	w->stats.answered++;
 	worker_set_timer(w, 0);
 	*ret = (struct worker_reply){
@@ -476,7 +476,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 		r = worker_transmit(w, request);
 		if (r <= 0)
 			break;
-		/* In this very moment. One that has not come up yet makes all rest. */
+		/* In this very moment. One that has not answered yet makes all rest. */
 		worker_retire(w, NULL);
 	}
 	if (r)
@@ -521,6 +521,7 @@ int worker_query(struct worker *w, const struct worker_request *request, struct 
 
 void worker_reject_answer(struct worker *w)
 {
+	w->answered = false;
 	w->stats.answered--;
 	worker_retire(w, "malformed answer: does not fit the request");
 }

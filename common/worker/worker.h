@@ -4,15 +4,12 @@
 
 /*
  * A profd-image-worker of one's own: started when it is first needed, asked one thing at a time,
- * killed when it takes too long, started again when it died: at once, or later each time it dies
- * without having come up (from 100 ms up to 30 s). A worker that has used up what it may use of CPU
- * time ends by itself between two requests and is replaced at once.
+ * killed when it takes too long, started again when it died, later each time it dies without having
+ * answered (from 100 ms up to 30 s). A worker that has used up what it may use of CPU time ends by
+ * itself between two requests and is replaced at once.
  *
  * An answer that the worker owes when it dies is its file's fault: the caller marks the image bad
- * and does not ask for it again. It is nobody's fault if the worker never came up: before it says
- * that it is up, it reads a file that no stranger made (the vdso), so that one that is no good for
- * any file dies of that, and one that comes up and dies was killed by a file. Many crafted files in
- * a row hold up the others by some ms each.
+ * and does not ask for it again. It is nobody's fault if the worker never came up.
  *
  * Not thread-safe: a worker belongs to one thread.
  */

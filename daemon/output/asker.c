@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every question goes through the same steps: the window's time, the question, a look at the whole
- * answer. An answer that is against the protocol counts as a death.
+ * Every question goes through the same steps: the window's time, the probe of a new worker, the
+ * question, a look at the whole answer. An answer that is against the protocol counts as a death.
  */
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/worker/vdso.h"
 #include "daemon/output/symbols_private.h"
+#include "daemon/resolve/vdso.h"
 
+#define REST_MAX_NS (NS_PER_S / 2)
 #define LOST_MAX_NS (10 * NS_PER_S) /* by one window */
 
 int asker_init(struct asker *a, const struct worker_options *options)
@@ -29,30 +32,83 @@ bool asker_has_time(const struct asker *a)
 	return a->lost_ns < LOST_MAX_NS;
 }
 
-int asker_ask(struct asker *a, const struct worker_request *request, struct worker_reply *ret)
+/* No file's fault. */
+static void asker_note_trouble(struct asker *a)
+{
+	struct worker_stats worker;
+
+	worker_get_stats(a->worker, &worker);
+	memcpy(a->stats.trouble, worker.why, sizeof(a->stats.trouble));
+}
+
+/* Returns ASK_* or negative errno. */
+static int asker_call_worker(struct asker *a, const struct worker_request *request,
+			     struct worker_reply *ret)
 {
 	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	struct worker_stats worker;
+	int r = worker_query(a->worker, request, ret);
+
+	if (r < 0)
+		return r;
+	if (r == WORKER_E_DIED)
+		a->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	if (r == WORKER_E_OK)
+		a->stats.trouble[0] = '\0';
+	return r == WORKER_E_OK ? ASK_OK : r == WORKER_E_DIED ? ASK_DIED : ASK_NOT_NOW;
+}
+
+/* A short rest after one that could be proven is waited for. False: it is too long. */
+static bool asker_wait_for_rest(struct asker *a)
+{
+	uint64_t until_ns = worker_backoff_until(a->worker), now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t rest_ns = until_ns > now ? until_ns - now : 0;
+	struct timespec rest = {.tv_nsec = (long)rest_ns};
+
+	if (!a->proven || !rest_ns || rest_ns > REST_MAX_NS)
+		return false;
+	a->lost_ns += rest_ns;
+	while (nanosleep(&rest, &rest) < 0 && errno == EINTR)
+		continue;
+	return true;
+}
+
+static int asker_probe_worker(struct asker *a)
+{
+	struct worker_request request = worker_request_of(WORKER_INSPECT, a->vdso_fd);
+	int process = worker_pid(a->worker), r;
+	struct worker_image vdso;
+	struct worker_reply reply;
+
+	if (a->vdso_fd < 0 || (process && process == a->proven))
+		return ASK_OK;
+	r = asker_call_worker(a, &request, &reply);
+	if (r == ASK_NOT_NOW && asker_wait_for_rest(a))
+		r = asker_call_worker(a, &request, &reply);
+	if (r < 0)
+		return r;
+	if (r != ASK_OK) {
+		asker_note_trouble(a);
+		return ASK_NOT_NOW;
+	}
+	a->proven = worker_pid(a->worker);
+	a->has_vdso = reply.outcome == WORKER_DONE && answer_image(reply.data, reply.length, &vdso);
+	if (a->has_vdso)
+		a->vdso = vdso.elf;
+	return ASK_OK;
+}
+
+int asker_ask(struct asker *a, const struct worker_request *request, struct worker_reply *ret)
+{
 	int r;
 
 	if (!asker_has_time(a))
 		return ASK_NOT_NOW;
-	r = worker_query(a->worker, request, ret);
-	switch (r) {
-	case WORKER_E_OK:
-		a->stats.trouble[0] = '\0';
-		return ASK_OK;
-	case WORKER_E_DIED:
-		a->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
-		return ASK_DIED;
-	default:
-		if (r < 0)
-			return r;
-		/* No file's fault. */
-		worker_get_stats(a->worker, &worker);
-		memcpy(a->stats.trouble, worker.why, sizeof(a->stats.trouble));
-		return ASK_NOT_NOW;
-	}
+	r = asker_probe_worker(a);
+	if (!r)
+		r = asker_call_worker(a, request, ret);
+	if (r == ASK_NOT_NOW)
+		asker_note_trouble(a);
+	return r;
 }
 
 /* The worker was lost over @file. */
@@ -116,14 +172,7 @@ int asker_inspect(struct asker *a, int fd, const struct asker_file *file, struct
 
 const struct elf_summary *asker_vdso(struct asker *a)
 {
-	struct worker_request request = worker_request_of(WORKER_INSPECT, a->vdso_fd);
-	struct worker_image vdso;
-	struct worker_reply reply;
-
-	if (!a->has_vdso && a->vdso_fd >= 0 && asker_ask(a, &request, &reply) == ASK_OK &&
-	    reply.outcome == WORKER_DONE && answer_image(reply.data, reply.length, &vdso)) {
-		a->vdso = vdso.elf;
-		a->has_vdso = true;
-	}
+	if (!a->has_vdso)
+		(void)asker_probe_worker(a);
 	return a->has_vdso ? &a->vdso : NULL;
 }

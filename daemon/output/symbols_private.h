@@ -17,11 +17,15 @@
 /* --- asker.c ---------------------------------------------------------------------------------- */
 
 /*
- * Questions to the image worker for symbols. One that a file kills has a successor at once
- * (worker.h), so that the images behind that file have their names in the same window.
+ * Questions to the image worker for symbols. A new worker inspects our own vdso first (the probe):
+ * one that cannot do that is no good for any file, so that no file is blamed for it; and one that
+ * could and dies later was killed by a file, so that its successor begins at once (worker.h rests
+ * only after workers that never answered) and the images behind that file have their names in the
+ * same window.
  */
 struct asker {
 	struct worker *worker;
+	int proven;       /* process of the worker that has inspected the vdso */
 	uint64_t lost_ns; /* in this window, see asker_has_time() */
 	int vdso_fd;      /* read-only, or -1 */
 	bool has_vdso;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A list of requests by rank, the first of them at the worker. Everything moves on in
+ * A list of requests by rank, one of them at the worker. Everything moves on in
  * table_loader_receive(): the answer becomes a result, the next request is sent.
+ *
+ * Each new worker is asked for the vdso's table first (the probe). One that dies of that is no
+ * good for any file, so that no file is blamed for it; and one that did it and dies then was
+ * killed by a file, so that its successor begins at once (worker.h rests only after workers that
+ * never answered): many crafted files in a row hold up the others by some ms each.
  */
 #include "daemon/resolve/table_loader.h"
 
@@ -14,8 +19,8 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/worker/answer.h"
-#include "common/worker/vdso.h"
 #include "common/worker/worker.h"
+#include "daemon/resolve/vdso.h"
 
 /* Of a worker that keeps nothing: the rest is its heap's gaps. */
 #define KEEP_BYTES (UINT64_C(8) << 20)
@@ -31,10 +36,13 @@ struct table_loader_request {
 struct table_loader {
 	size_t max_words;
 	struct worker *worker;
-	int vdso_fd;                        /* -1: there is none */
+	int vdso_fd;                        /* -1: there is none, and no probe */
 	struct table_loader_request *queue; /* list: the lowest rank is the first */
 	uint64_t n_requests;
-	bool is_working; /* the worker is at the first of the queue, whose rank is 0 by now */
+	struct table_loader_request
+		*working; /* what the worker is at; NULL: nothing, or the probe */
+	bool is_probing;
+	int proven; /* process of the worker that has answered the probe */
 	struct table_loader_stats stats;
 };
 
@@ -155,6 +163,7 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 {
 	const uint64_t *words;
 	struct worker_table table;
+	uint32_t state;
 	int r;
 
 	if (!answer_table(reply->data, reply->length, l->max_words, &table, &words)) {
@@ -165,10 +174,11 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 	r = publish_headers(result->image, &table);
 	if (r)
 		return r;
-	if (result->image->kind == IMAGE_FILE && table.slot.state == TABLE_LOADED &&
+	state = table.state;
+	if (result->image->kind == IMAGE_FILE && state == TABLE_LOADED &&
 	    table.elf.pointer_bytes != 8)
-		table.slot = (struct table_slot){.state = TABLE_NO_CFI};
-	if (table.slot.state == TABLE_LOADED && table.n_words) {
+		state = TABLE_NO_CFI;
+	if (state == TABLE_LOADED && table.n_words) {
 		result->words = malloc(table.n_words * sizeof(*words));
 		if (!result->words) {
 			result->slot.state = TABLE_ABSENT;
@@ -177,7 +187,9 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 		memcpy(result->words, words, table.n_words * sizeof(*words));
 		result->n_words = (size_t)table.n_words;
 	}
-	result->slot = table.slot;
+	if (state == TABLE_LOADED)
+		result->slot = table.slot;
+	result->slot.state = state;
 	result->over_4g = table.over_4g;
 	result->counters = table.counters;
 	return 0;
@@ -208,19 +220,30 @@ static int use_reply(struct table_loader *l, const struct worker_reply *reply,
 static int receive_table_reply(struct table_loader *l, struct table_result **ret)
 {
 	cleanup(table_result_freep) struct table_result *result = NULL;
+	struct table_loader_request *request = l->working;
+	bool was_probing = l->is_probing;
 	struct worker_reply reply;
 	int outcome, r;
 
 	outcome = worker_receive(l->worker, &reply);
 	if (outcome == WORKER_E_NONE)
 		return 0;
-	l->is_working = false;
-	if (outcome == WORKER_E_REST) {
+	l->working = NULL;
+	l->is_probing = false;
+	if (outcome == WORKER_E_OK) {
+		l->stats.trouble[0] = '\0';
+		if (was_probing)
+			l->proven = worker_pid(l->worker);
+	} else if (outcome == WORKER_E_REST || was_probing) {
 		table_loader_log_trouble(l);
+		if (request)
+			LL_INSERT_INORDER(l->queue, request, table_request_compare);
 		return 0;
 	}
-	l->stats.trouble[0] = '\0';
-	r = result_new(&result, table_queue_take(l), TABLE_REFUSED);
+	if (!request)
+		return 0;
+	r = result_new(&result, request->image, TABLE_REFUSED);
+	free(request);
 	if (r)
 		return r;
 	if (outcome == WORKER_E_OK)
@@ -230,6 +253,13 @@ static int receive_table_reply(struct table_loader *l, struct table_result **ret
 	if (!r)
 		*ret = steal_ptr(&result);
 	return r;
+}
+
+static bool needs_probe(const struct table_loader *l)
+{
+	int process = worker_pid(l->worker);
+
+	return l->vdso_fd >= 0 && (!process || process != l->proven);
 }
 
 /* Returns WORKER_E_OK, _BUSY, _REST (noted) or negative errno. */
@@ -256,6 +286,14 @@ static int send_image(struct table_loader *l, struct image *image)
 	return send_file(l, fd);
 }
 
+static int send_probe(struct table_loader *l)
+{
+	int r = send_file(l, l->vdso_fd);
+
+	l->is_probing = r == WORKER_E_OK;
+	return r < 0 ? r : 0;
+}
+
 /* Sends what is next, if the worker owes nothing. *ret (NULL at first): a result on the way there.
  */
 static int send_next(struct table_loader *l, struct table_result **ret)
@@ -263,7 +301,7 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 	enum table_state state;
 	int r;
 
-	while (l->queue && !l->is_working) {
+	while (l->queue && !l->working && !l->is_probing) {
 		struct image *image = l->queue->image;
 
 		if (is_settled(l, image, &state)) {
@@ -274,11 +312,13 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 				return r;
 			continue;
 		}
+		if (needs_probe(l))
+			return send_probe(l);
 		r = send_image(l, image);
 		if (r)
 			return r < 0 ? r : 0;
-		l->queue->rank = 0;
-		l->is_working = true;
+		l->working = l->queue;
+		LL_DELETE(l->queue, l->working);
 	}
 	return 0;
 }
@@ -299,6 +339,12 @@ int table_loader_new(struct table_loader **ret, size_t max_words)
 	r = worker_new(&l->worker, &options);
 	if (r)
 		return r;
+	/* The first request is not to wait for the worker's start. */
+	if (l->vdso_fd >= 0) {
+		r = send_probe(l);
+		if (r)
+			return r;
+	}
 	*ret = steal_ptr(&l);
 	return 0;
 }
@@ -308,6 +354,8 @@ void table_loader_free(struct table_loader *l)
 	if (!l)
 		return;
 	worker_free(l->worker);
+	if (l->working)
+		LL_PREPEND(l->queue, l->working);
 	while (l->queue)
 		image_unref(table_queue_take(l));
 	closep(&l->vdso_fd);
@@ -320,7 +368,7 @@ int table_loader_request(struct table_loader *l, struct image *image)
 
 	if (!request)
 		return error_origin(-ENOMEM);
-	request->rank = ++l->n_requests + image->size / RANK_BYTES;
+	request->rank = l->n_requests++ + image->size / RANK_BYTES;
 	request->image = image_ref(image);
 	LL_INSERT_INORDER(l->queue, request, table_request_compare);
 	return 0;

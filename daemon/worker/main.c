@@ -18,7 +18,6 @@
 #include "common/helper/memory_file.h"
 #include "common/units.h"
 #include "common/worker/protocol.h"
-#include "common/worker/vdso.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
@@ -34,8 +33,6 @@
  * first ones that are freed to keep them.
  */
 #define LARGE_BLOCK (256 << 10)
-
-#define PROBE_WORDS 4096
 
 /* Past one of these, a worker has done enough when it has answered. */
 struct serve_limits {
@@ -72,25 +69,6 @@ static uint64_t heap_held_bytes(void)
 	struct mallinfo2 heap = mallinfo2();
 
 	return (uint64_t)heap.arena + heap.hblkhd;
-}
-
-/*
- * The first file is one that no stranger made: who cannot read that dies of it before anybody's
- * file is to blame (common/worker/worker.h). @vdso: its fd, or -1.
- */
-static void serve_probe(struct cache *cache, int vdso)
-{
-	struct request request = {
-		.header = {.kind = WORKER_TABLE, .max_words = PROBE_WORDS},
-		.files = {vdso, -1, -1, -1, -1},
-	};
-	struct answer answer;
-
-	if (vdso < 0)
-		return;
-	server_answer(cache, &request, &answer);
-	free(answer.data);
-	close(vdso);
 }
 
 /*
@@ -156,7 +134,7 @@ int main(int argc, char **argv)
 	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * UINT64_C(1000000000)};
 	struct cache *cache;
 	uint64_t memory;
-	int vdso, r;
+	int r;
 
 	if (argc != 3 || units_parse_number(argv[1], &memory) || memory < MEMORY_MIN ||
 	    units_parse_number(argv[2], &limits.keep_bytes) || limits.keep_bytes < KEEP_MIN ||
@@ -166,14 +144,12 @@ int main(int argc, char **argv)
 		return WORKER_EXIT_USAGE;
 	}
 	leave_world();
-	vdso = vdso_open();
 	r = cache_new(&cache, (size_t)(limits.keep_bytes / CACHE_SHARE)) ?: sandbox_enter(memory);
 	if (r) {
 		fprintf(stderr, "profd-image-worker: cannot enter its sandbox: %s\n",
 			error_describe(r));
 		return WORKER_EXIT_SANDBOX;
 	}
-	serve_probe(cache, vdso);
 	r = serve_loop(cache, WORKER_SOCKET_FD, &limits);
 	_exit(r < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -74,6 +74,7 @@ static int serve_table_compile(const struct cfi_input *input, uint64_t max_words
 	r = table_pack(rows, (size_t)max_words, &table->slot, ret_words, &n_words);
 	if (r)
 		return r < 0 ? r : TABLE_REFUSED;
+	table->slot.state = 0;
 	table->n_words = n_words;
 	return TABLE_LOADED;
 }
@@ -125,7 +126,7 @@ static int serve_table(struct cache *cache, const struct request *request, struc
 	r = serve_table_load(fd, &image, max_words < most ? max_words : most, &table, &words);
 	if (r < 0)
 		return r;
-	table.slot.state = (uint32_t)r;
+	table.state = (uint32_t)r;
 	ret->length = sizeof(table) + (size_t)table.n_words * sizeof(*words);
 	data = malloc(ret->length);
 	if (!data)

@@ -44,8 +44,9 @@ static void use_table(const uint8_t *data, size_t size)
 	if (!answer_table(data, size, 1u << 16, &table, &words))
 		return;
 	use_summary(&table.elf);
-	if (table.slot.state != TABLE_LOADED)
+	if (table.state != TABLE_LOADED)
 		return;
+	table.slot.state = TABLE_LOADED;
 	for (uint64_t at = 0; at < UINT32_MAX; at += at < 4096 ? 1 : 999983)
 		if (RULE_KIND(table_search(words, (size_t)table.n_words, &table.slot,
 					   (uint32_t)at)) >= N_RULE_KINDS)

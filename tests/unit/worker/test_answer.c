@@ -167,6 +167,8 @@ static struct table_answer make_table(void)
 	assert_true(n <= ARRAY_SIZE(answer.words));
 	memcpy(answer.words, words, n * sizeof(*words));
 	free(words);
+	answer.table.state = answer.table.slot.state;
+	answer.table.slot.state = 0;
 	answer.table.n_words = n;
 	answer.table.elf = make_summary();
 	return answer;
@@ -219,12 +221,15 @@ static void test_table(void **state)
 		assert_false(table_passes(&broken));
 	}
 	broken = answer;
-	broken.table.slot.state = TABLE_ABSENT;
+	broken.table.state = TABLE_ABSENT;
 	assert_false(table_passes(&broken));
-	broken.table.slot.state = TABLE_REFUSED + 1;
+	broken.table.state = TABLE_REFUSED + 1;
 	assert_false(table_passes(&broken));
 	broken = answer;
 	broken.table.over_4g = 2;
+	assert_false(table_passes(&broken));
+	broken = answer;
+	broken.table.slot.state = TABLE_LOADED;
 	assert_false(table_passes(&broken));
 	broken = answer;
 	broken.table.slot.first = 1;
@@ -241,9 +246,9 @@ static void test_no_table(void **state)
 
 	(void)state;
 	memset(&answer, 0, sizeof(answer));
-	answer.table.slot.state = TABLE_NO_CFI;
+	answer.table.state = TABLE_NO_CFI;
 	assert_true(table_passes(&answer));
-	answer.table.slot.state = TABLE_REFUSED;
+	answer.table.state = TABLE_REFUSED;
 	assert_true(table_passes(&answer));
 	answer.table.slot.n_rows = 1;
 	assert_false(table_passes(&answer));
@@ -251,7 +256,7 @@ static void test_no_table(void **state)
 	answer.table.n_words = 1;
 	assert_false(table_passes(&answer));
 	answer.table.n_words = 0;
-	answer.table.slot.state = TABLE_LOADED;
+	answer.table.state = TABLE_LOADED;
 	assert_false(table_passes(&answer));
 }
 

@@ -54,9 +54,9 @@ static void test_lies(void **state)
 		assert_int_equal(stats.died, 1);
 		assert_int_equal(stats.answered, 0);
 		assert_true(stats.why[0]);
-		/* It came up, so the next one need not wait. */
-		assert_int_equal(worker_backoff_until(w), 0);
-		assert_int_equal(ask(w, &reply), WORKER_E_DIED);
+		/* It did not answer, so the next one has to wait. */
+		assert_int_equal(ask(w, &reply), WORKER_E_REST);
+		assert_true(worker_backoff_until(w) > monotonic_ns());
 		worker_free(w);
 	}
 }
@@ -193,7 +193,7 @@ static void test_no_program(void **state)
 /* 100 ms, 200 ms, 400 ms: what it said last is at least what is waited for. */
 static void test_rest_grows(void **state)
 {
-	struct worker *w = new_hostile("dies-at-once", 10000);
+	struct worker *w = new_hostile("dies-reading", 10000);
 	uint64_t least_ns = 100000000;
 	struct worker_reply reply;
 	struct worker_stats stats;
@@ -202,7 +202,7 @@ static void test_rest_grows(void **state)
 	for (unsigned i = 0; i < 3; i++, least_ns *= 2) {
 		uint64_t before = monotonic_ns(), until;
 
-		assert_int_equal(ask(w, &reply), WORKER_E_REST);
+		assert_int_equal(ask(w, &reply), WORKER_E_DIED);
 		until = worker_backoff_until(w);
 		assert_true(until >= before + least_ns);
 		assert_true(until <= monotonic_ns() + least_ns);
@@ -262,7 +262,7 @@ static void test_last(void **state)
 	worker_free(w);
 }
 
-/* An answer that its caller cannot use is none: the worker is killed, and replaced. */
+/* An answer that its caller cannot use is none: the worker is killed, and rests. */
 static void test_condemn(void **state)
 {
 	struct worker *w = new_hostile("honest", 10000);
@@ -277,7 +277,7 @@ static void test_condemn(void **state)
 	worker_get_stats(w, &stats);
 	assert_int_equal(stats.died, 1);
 	assert_int_equal(stats.answered, 0);
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(ask(w, &reply), WORKER_E_REST);
 	worker_free(w);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_WORKER_VDSO_H
-#define PROFD_COMMON_WORKER_VDSO_H
+#ifndef PROFD_RESOLVE_VDSO_H
+#define PROFD_RESOLVE_VDSO_H
 
 /*
  * The vdso (vdso(7)) as a file, for those who read images from files. The kernel maps the same

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/worker/vdso.h"
+#include "daemon/resolve/vdso.h"
 
 #include <link.h>
 #include <stdint.h>

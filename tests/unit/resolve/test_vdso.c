@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "common/worker/vdso.h"
+#include "daemon/resolve/vdso.h"
 
 /* What the kernel says that is mapped from @start on. */
 static uint64_t mapping_length(uint64_t start)
