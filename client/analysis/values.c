@@ -22,7 +22,8 @@
 #include "common/profile/windows.h"
 #include "common/utf8.h"
 
-#define LEDGER "# profd ledger: " /* see windows.h */
+#define LEDGER     "# profd ledger: " /* see windows.h */
+#define FILTER_MAX 80
 
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options)
@@ -276,8 +277,15 @@ int header_print_graph(FILE *out, const struct view *view, const struct view_inp
 		return r;
 	if (options->n_filters)
 		fputs("Active filters:\n", out);
-	for (size_t i = 0; i < options->n_filters; i++)
-		header_put_line(out, "   ", options->filters[i]);
+	for (size_t i = 0; i < options->n_filters; i++) {
+		char filter[FILTER_MAX + sizeof("…")];
+		int length = snprintf(filter, sizeof(filter), "%.*s", FILTER_MAX,
+				      options->filters[i]);
+
+		if (options->filters[i][length])
+			memcpy(filter + length, "…", sizeof("…"));
+		header_put_line(out, "   ", filter);
+	}
 	for (size_t i = 0; i < g->n_order; i++)
 		flat = graph_add_clamped(flat, graph_mean(g->nodes[g->order[i]].flat));
 	fprintf(out, "Showing nodes accounting for %s, %s of %s total\n",

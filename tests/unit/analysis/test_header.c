@@ -118,6 +118,27 @@ static void test_early_time(void **state)
 	assert_contains(text, "Time: 1969-12-31 23:59:59 UTC\n");
 }
 
+static void test_long_filter(void **state)
+{
+	char whole[81], longer[82];
+	const char *const filters[] = {whole, longer};
+	struct view_options options = fixture_bare();
+	struct fixture *f = *state;
+	cleanup(freep) char *text = NULL;
+	char lines[256];
+
+	memset(whole, 'x', 80);
+	whole[80] = '\0';
+	memset(longer, 'x', 81);
+	longer[81] = '\0';
+	options.filters = filters;
+	options.n_filters = 2;
+	fixture_three(f);
+	text = fixture_view(f, &view_text, &options);
+	snprintf(lines, sizeof(lines), "\n   %s\n   %s\xe2\x80\xa6\nShowing", whole, whole);
+	assert_contains(text, lines);
+}
+
 /* What was left out is told where there is a total that it is a part of, and calls in pictures. */
 static void test_dropped(void **state)
 {
@@ -154,7 +175,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_header),         TEST(test_hostile_ledger), TEST(test_several_ledgers),
-		TEST(test_endless_ledger), TEST(test_early_time),     TEST(test_dropped),
+		TEST(test_endless_ledger), TEST(test_early_time),     TEST(test_long_filter),
+		TEST(test_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
