@@ -13,7 +13,7 @@
  *	ignore, focus                 whole samples go
  *	hide, show                    frames go, the samples stay unless nothing is left of them
  *	show_from                     what called the matching frame nearest to the root goes
- *	tagfocus, tagignore           whole samples go, see tags.h
+ *	tagfocus, tagignore           whole samples go, see tag_matches.h
  *	tagshow, taghide              labels go
  *	prune_from                    what the matching frame nearest to the leaf called goes
  *	no_inlines, granularity

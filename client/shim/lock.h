@@ -20,7 +20,7 @@ struct lock {
 	_Atomic int word; /* 0 free, 1 held, 2 held and waited for */
 };
 
-/* The kernel's own call: ours (hooks_signal.c) would not block all. @ret may be NULL. */
+/* The kernel's own call: ours (hooks.c) would not block all. @ret may be NULL. */
 static inline void lock_set_mask(const sigset_t *mask, sigset_t *ret)
 {
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, ret, _NSIG / 8);
