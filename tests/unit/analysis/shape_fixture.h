@@ -5,7 +5,7 @@
 /*
  * A test is a profile and what some options make of its stacks, as text: `a<b c=5` is function a,
  * inlined into b, called by c, with value 5; the keys of labels that are left come behind it. The
- * expected texts are what google/pprof's head does: tests/integration/shape-pprof asks it.
+ * expected texts are what google/pprof's head does: tests/integration/report-random asks it.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What google/pprof's head prints; tests/integration/shape-pprof asks it for random values. */
+/* What google/pprof's head prints; tests/integration/report-random asks it for random values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
