@@ -150,7 +150,7 @@ int process_table_begin(struct process_table *t, pid_t pid, const struct source_
 	if (r)
 		return r < 0 ? r : PROCESS_E_GONE;
 	start_ns = proc_start_ns(&stat);
-	if (p && p->start_ns && p->start_ns != start_ns) {
+	if (p && !proc_is_process(t->proc_fd, pid, p->start_ns)) {
 		process_die(t, p, event.time_ns);
 		p = NULL;
 	}

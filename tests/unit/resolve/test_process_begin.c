@@ -131,11 +131,30 @@ static void test_families(void **state)
 	assert_null(process_table_living(w->table, pid));
 }
 
+/* Sources may know a start to the nanosecond, /proc to a hundredth of a second. */
+static void test_exact_starts(void **state)
+{
+	struct sample sample = {.pid = getpid(), .tid = getpid(), .comm = "us"};
+	struct world *w = *state;
+	const struct process *p;
+	struct process *before;
+	struct proc_stat stat;
+
+	assert_int_equal(proc_read_stat(w->proc_fd, getpid(), &stat), 0);
+	sample.start_ns = proc_start_ns(&stat) + 1;
+	assert_int_equal(process_table_find(w->table, &sample, &before), 0);
+	assert_int_equal(process_table_begin(w->table, getpid(), &w->sink, &sample.start_ns), 0);
+	p = process_table_living(w->table, getpid());
+	assert_int_equal(w->parent, getpid());
+	assert_int_equal(p->start_ns, proc_start_ns(&stat));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ourselves, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_families, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exact_starts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
