@@ -115,6 +115,7 @@ static int serve_table(struct cache *cache, const struct request *request, struc
 	cleanup(freep) uint64_t *words = NULL;
 	int fd = request->files[WORKER_FILE_IMAGE], r = elf_image_open(&image, fd, 0);
 	struct worker_table table;
+	size_t length;
 	uint8_t *data;
 
 	(void)cache;
@@ -127,14 +128,15 @@ static int serve_table(struct cache *cache, const struct request *request, struc
 	if (r < 0)
 		return r;
 	table.state = (uint32_t)r;
-	ret->length = sizeof(table) + (size_t)table.n_words * sizeof(*words);
-	data = malloc(ret->length);
+	length = sizeof(table) + (size_t)table.n_words * sizeof(*words);
+	data = malloc(length);
 	if (!data)
 		return error_origin(-ENOMEM);
 	memcpy(data, &table, sizeof(table));
 	if (words)
 		memcpy(data + sizeof(table), words, (size_t)table.n_words * sizeof(*words));
 	ret->data = data;
+	ret->length = length;
 	return WORKER_DONE;
 }
 
