@@ -65,6 +65,27 @@ static void test_sessions_take_their_sampler_and_their_target(void **state)
 	assert_null(session_set_find(w->set, 1));
 }
 
+/* A session is its client's, whosever processes it samples. */
+static void test_owners(void **state)
+{
+	const Profd__Control__Start of_user = START("", "", .target = TARGET_UID, .number = 1000);
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
+	const struct peer root = {.privileged = true}, user = {.uid = 1000};
+	struct session *roots, *users;
+	struct source_message message;
+	struct world *w = *state;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &of_user, -1, &roots, &message), 0);
+	assert_int_equal(session_set_start(w->set, &user, &request, -1, &users, &message), 0);
+	assert_int_equal(roots->owner, 0);
+	assert_true(roots->privileged);
+	assert_int_equal(users->owner, 1000);
+	assert_false(users->privileged);
+	assert_int_equal(session_set_count_of(w->set, 0), 1);
+	assert_int_equal(session_set_count_of(w->set, 1000), 1);
+}
+
 static void test_refusals(void **state)
 {
 	Profd__Control__Format formats[] = {PROFD__CONTROL__FORMAT__LEGACY,
@@ -339,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD(test_windows_hold_what_was_routed),
 		WORLD(test_sessions_take_their_sampler_and_their_target),
+		WORLD(test_owners),
 		WORLD(test_refusals),
 		WORLD(test_samples_that_wait),
 		WORLD(test_full_windows_close_early),
