@@ -34,7 +34,6 @@
 #include "daemon/output/listing.h"
 #include "daemon/output/symbols.h"
 
-#define QUEUED_MAX      (PACKET_RESPONSE_MAX + PACKET_HEADER_SIZE)
 #define PIECE_SIZE      ((size_t)64 << 10) /* of a file */
 #define PIECES_PER_TURN 8
 #define TEXT_SIZE       1024 /* of an error */
@@ -66,7 +65,7 @@ enum {
 
 static void connection_drop_output(struct connection *c)
 {
-	c->owner->queued -= c->out_size;
+	c->owner->queued[c->peer.privileged] -= c->out_size;
 	free(c->out);
 	c->out = NULL;
 	c->out_size = c->out_sent = 0;
@@ -139,7 +138,7 @@ static int connection_next_piece(struct connection *c)
 		connection_drop_file(c);
 	c->out = data;
 	c->out_size = PACKET_HEADER_SIZE + size;
-	c->owner->queued += c->out_size;
+	c->owner->queued[c->peer.privileged] += c->out_size;
 	return STEP_E_OK;
 }
 
@@ -215,77 +214,56 @@ uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret
 	return reply_pack(&response, ret_size);
 }
 
-/* Whoever takes an answer reads it at their own pace: strangers keep nobody else from theirs. */
-static bool connection_over_limit(const struct connection *c, size_t size)
+/*
+ * Whoever takes an answer of @size bytes, and a file of @n_bytes, reads it at their own pace:
+ * strangers keep nobody else from theirs.
+ */
+static bool connection_over_limit(const struct connection *c, size_t size, uint64_t n_bytes)
 {
 	uint64_t attached = c->owner->attached[c->peer.privileged];
 
-	return c->owner->queued + size > QUEUED_MAX ||
-	       (c->file >= 0 && attached > ATTACHED_MAX && attached != c->file_size);
+	return c->owner->queued[c->peer.privileged] + size > PACKET_RESPONSE_MAX ||
+	       (n_bytes && attached && attached + n_bytes > ATTACHED_MAX);
 }
 
 /*
- * The request in hand is answered by @data (taken over; NULL: there was no memory, the client is
- * dropped), then by the first @n_bytes of the file @file (taken over; -1: none), in packets of
- * their own. Never frees @c.
+ * Releases @reply; its client, if it is still there, gets @response, and then the first @n_bytes of
+ * the file @fd (taken over; -1: none), in packets of their own. Never frees the connection.
  */
-static void connection_answer(struct connection *c, uint8_t *data, size_t size, int file,
-			      uint64_t n_bytes)
+static void reply_send_file(struct reply *reply, const Profd__Control__Response *response, int fd,
+			    uint64_t n_bytes)
 {
+	size_t size = profd__control__response__get_packed_size(response);
+	struct connection *c = reply->connection;
+	cleanup(closep) int file = fd;
+	const char *refusal = NULL;
+
+	free(reply);
+	if (!c)
+		return;
 	c->reply = NULL;
-	if (data && n_bytes) {
-		c->file = file;
+	if (size > PACKET_RESPONSE_MAX)
+		refusal = "the reply is too long; use a smaller range";
+	else if (connection_over_limit(c, size, n_bytes))
+		refusal = "too many unread replies; try again";
+	c->out = refusal ? reply_pack_error(CONTROL_ERROR_FAILED, refusal, &c->out_size)
+			 : reply_pack(response, &c->out_size);
+	if (!c->out) {
+		c->owner->stats.failed++;
+		c->closing = true;
+	} else if (n_bytes && !refusal) {
+		c->file = steal_fd(&file);
 		c->file_at = 0;
 		c->file_size = n_bytes;
 		c->owner->attached[c->peer.privileged] += n_bytes;
-	} else {
-		closep(&file);
 	}
-	if (data && connection_over_limit(c, size)) {
-		free(data);
-		connection_drop_file(c);
-		data = reply_pack_error(CONTROL_ERROR_FAILED, "too many unread replies; try again",
-					&size);
-	}
-	if (!data) {
-		c->owner->stats.failed++;
-		c->closing = true;
-	} else {
-		c->out = data;
-		c->out_size = size;
-		c->out_sent = 0;
-		c->owner->queued += size;
-	}
+	c->owner->queued[c->peer.privileged] += c->out_size;
 	connection_restart_timer(c);
 	/* Sent at once, because the loop may end now; whatever comes of it, the next turn sees. */
 	if (c->out)
 		connection_write_some(c);
 	if (sd_event_source_set_io_events(c->io, EPOLLOUT) < 0)
 		shutdown(c->fd, SHUT_RDWR);
-}
-
-/*
- * Releases @reply; its client, if it is still there, gets @response, and then the first @n_bytes of
- * the file @fd, which is taken over (-1: none).
- */
-static void reply_send_file(struct reply *reply, const Profd__Control__Response *response, int fd,
-			    uint64_t n_bytes)
-{
-	struct connection *connection = reply->connection;
-	uint8_t *data = NULL;
-	size_t size = 0;
-
-	free(reply);
-	if (!connection) {
-		closep(&fd);
-		return;
-	}
-	if (profd__control__response__get_packed_size(response) > PACKET_RESPONSE_MAX)
-		data = reply_pack_error(CONTROL_ERROR_FAILED,
-					"the reply is too long; use a smaller range", &size);
-	else
-		data = reply_pack(response, &size);
-	connection_answer(connection, data, size, fd, n_bytes);
 }
 
 void reply_send(struct reply *reply, Profd__Control__Response__ResultCase which, const void *result)

@@ -25,8 +25,9 @@ struct connection_owner {
 	void *userdata;                   /* of the verbs */
 	int proc_fd;                      /* /proc */
 	uint64_t stall_ns;
-	size_t queued;        /* bytes of answers that wait to be read */
-	uint64_t attached[2]; /* of files behind them: those of clients without privileges, with */
+	/* Bytes of clients without privileges, and of those with: */
+	size_t queued[2];     /* answers that wait to be read */
+	uint64_t attached[2]; /* files behind them */
 	struct listener_stats stats;
 	/* @c ends: take it off the lists. It is freed right after. */
 	void (*gone)(struct connection_owner *owner, struct connection *c);

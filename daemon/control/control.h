@@ -143,7 +143,8 @@ struct listener_stats {
  * Binds and serves within @loop; texts are copied. Returns what unixsock_listen() does.
  *
  * At most 64 clients at a time, 48 of them unprivileged, 16 of these of one uid; requests of at
- * most 64 KiB; at most 16 MiB of answers waiting to be read, all clients together.
+ * most 64 KiB; at most 16 MiB of answers waiting to be read, all unprivileged clients together, and
+ * as much for the others.
  */
 int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options);
 /*

@@ -76,11 +76,15 @@ static inline int verb_start(const struct control_call *call)
 
 static inline int verb_stop(const struct control_call *call)
 {
-	char *paths[] = {(char[]){"/a"}, (char[]){"/b c"}, NULL};
-	const Profd__Control__Stop *stop = call->message;
 	struct world *w = call->userdata;
+	cleanup(freep) char *large = calloc(1, w->config_size + 1);
+	char *paths[] = {(char[]){"/a"}, (char[]){"/b c"}, w->config_size > 10 ? large : NULL,
+			 NULL};
+	const Profd__Control__Stop *stop = call->message;
 
 	if (stop->which_case == PROFD__CONTROL__STOP__WHICH_ALL) {
+		assert_non_null(large);
+		memset(large, 'x', w->config_size);
 		reply_paths(call->reply, paths);
 		return CONTROL_DONE;
 	}

@@ -155,6 +155,31 @@ static void test_unprivileged(void **state)
 	expect_serving(w);
 }
 
+/* A stranger who reads no answer leaves room for those of the privileged. */
+static void test_never_reading_stranger(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int first = -1, second = -1, own = client(w);
+	Profd__Control__Response *response;
+
+	assert_int_equal(seteuid(NOBODY), 0); /* as connect(2) sees it */
+	first = client(w);
+	second = client(w);
+	assert_int_equal(seteuid(0), 0);
+	w->config_size = PACKET_RESPONSE_MAX - 1000;
+	send_stop(first, 0);
+	run(w, 5);
+	w->config_size = 2000;
+	send_stop(second, 0);
+	send_verb(own, PROFD__CONTROL__REQUEST__VERB_CONFIG);
+	run(w, 5);
+	expect_error(second, 1, "try again");
+	response = receive(own, 1000);
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_TEXT);
+	profd__control__response__free_unpacked(response, NULL);
+}
+
 /* Supplementary groups count, and only the named group. */
 static void test_group(void **state)
 {
@@ -190,7 +215,8 @@ static void test_own_user(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {TEST(test_own_user)};
-	const struct CMUnitTest as_root[] = {TEST(test_unprivileged), TEST(test_group)};
+	const struct CMUnitTest as_root[] = {TEST(test_unprivileged), TEST(test_group),
+					     TEST(test_never_reading_stranger)};
 	int failed = cmocka_run_group_tests_name("listener, own user", tests, NULL, NULL);
 
 	/* To be somebody else takes root; the lane that runs as root runs these too. */
