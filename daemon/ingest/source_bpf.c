@@ -38,12 +38,55 @@
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
 
+#define THROTTLE_RING 1 /* rounded up to one page */
+
 #define BPF_CAUSE_ROW(name, of_bpf) [name] = &(of_bpf),
 static const struct bpf_cause *const bpf_causes[] = {SAMPLE_CAUSES(BPF_CAUSE_ROW)};
 
-static uint64_t bpf_sampler_cause_bytes(const struct bpf_sampler *sampler)
+/* Perf events: one per CPU and sampler, the program attached to each, the index as its cookie. */
+
+static int bpf_ticks_attach(void *userdata, struct tick *tick)
 {
-	return sampler->cause->bytes ? sampler->cause->bytes(sampler) : 0;
+	struct bpf_sampler *sampler = userdata;
+	int program = bpf_program__fd(sampler->owner->skeleton->progs.profile_tick);
+	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = sampler->index);
+	int link = bpf_link_create(program, tick->fd, BPF_PERF_EVENT, &options);
+
+	if (link < 0)
+		return error_origin(-errno);
+	tick->link = link;
+	return 0;
+}
+
+static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus)
+{
+	struct perf_event_attr attr;
+
+	event_attr(&sampler->owner->source.samplers[sampler->index].spec, &attr);
+	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_ticks_attach, sampler);
+	return ticker_follow(&sampler->ticker, cpus);
+}
+
+const struct bpf_cause bpf_ticks = {.program = "profile_tick", .start = bpf_ticks_start};
+
+/* What calls were due and did not come; @exact: it was stopped. */
+static void bpf_ticks_judge(struct bpf_sampler *sampler, bool exact, struct source_stats *stats)
+{
+	const struct bpf_source *s = sampler->owner;
+	struct ticker *ticker = &sampler->ticker;
+
+	for (size_t i = 0; i < ticker->n_ticks; i++) {
+		struct tick *tick = &ticker->ticks[i];
+
+		if (tick->cpu >= s->n_possible_cpus)
+			continue;
+		tick->runs = s->counters[tick->cpu].runs;
+		tick->period_sum = s->counters[tick->cpu].period_sum;
+		tick->idle = s->counters[tick->cpu].idle;
+	}
+	ticker_judge(ticker, exact);
+	ticker_drain_throttled(ticker);
+	ticker_get_stats(ticker, stats);
 }
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
@@ -52,7 +95,7 @@ static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += s->samplers[i].ring_bytes + bpf_sampler_cause_bytes(&s->samplers[i]);
+			sum += s->samplers[i].ring_bytes + ticker_bytes(&s->samplers[i].ticker);
 	return sum;
 }
 
@@ -114,8 +157,7 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 			return s->error;
 		if (r < 0 && r != -EAGAIN)
 			return error_origin(r);
-		if (s->samplers[i].cause->drain)
-			s->samplers[i].cause->drain(&s->samplers[i]);
+		ticker_drain_throttled(&s->samplers[i].ticker);
 	}
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
@@ -137,12 +179,10 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 	struct source_stats stats = {0};
 	__u32 key = sampler->index;
 
-	if (sampler->cause->read)
-		sampler->cause->read(sampler);
+	ticker_read(&sampler->ticker);
 	if (bpf_map_lookup_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters) < 0)
 		return error_origin(-errno);
-	if (sampler->cause->judge)
-		sampler->cause->judge(sampler, exact, &stats);
+	bpf_ticks_judge(sampler, exact, &stats);
 	for (unsigned i = 0; i < s->n_possible_cpus; i++) {
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
@@ -177,13 +217,22 @@ static int make_ring(struct bpf_source *s, struct bpf_sampler *sampler)
 	return 0;
 }
 
+/* When it returns, the last call has come. */
+static void bpf_sampler_stop(struct bpf_sampler *sampler)
+{
+	ticker_stop(&sampler->ticker);
+	if (sampler->cause->stop)
+		sampler->cause->stop(sampler);
+}
+
 /* Takes half-built ones. The last totals stay. */
 static void sampler_close(struct bpf_sampler *sampler)
 {
 	struct bpf_source *s = sampler->owner;
 	__u32 key = sampler->index;
 
-	sampler->cause->close(sampler);
+	bpf_sampler_stop(sampler);
+	ticker_deinit(&sampler->ticker);
 	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.rings), &key);
 	ring_buffer__free(sampler->ring);
 	sampler->ring = NULL;
@@ -256,7 +305,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	sampler->cause->stop(sampler);
+	bpf_sampler_stop(sampler);
 	do {
 		r = bpf_drain(source, UINT32_MAX);
 	} while (r == SOURCE_E_MORE);
@@ -288,12 +337,12 @@ static int bpf_follow_cpus(struct source *source)
 	for (unsigned i = 0; r == 0 && i < SAMPLERS_MAX; i++) {
 		struct bpf_sampler *sampler = &s->samplers[i];
 
-		if (!source->samplers[i].used || !sampler->cause->differs ||
-		    !sampler->cause->differs(sampler, &cpus))
+		if (!source->samplers[i].used || !sampler->ticker.n_ticks ||
+		    !ticker_differs(&sampler->ticker, &cpus))
 			continue;
 		r = bpf_sampler_update_stats(s, sampler, false);
 		if (r == 0)
-			r = sampler->cause->follow(sampler, &cpus);
+			r = ticker_follow(&sampler->ticker, &cpus);
 	}
 	return r;
 }
@@ -341,7 +390,7 @@ static uint64_t bpf_memory_bytes(struct source *source)
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
-			sum += bpf_sampler_cause_bytes(&s->samplers[i]);
+			sum += ticker_bytes(&s->samplers[i].ticker);
 	bpf_object__for_each_map(map, s->skeleton->obj)
 	{
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))

@@ -21,26 +21,17 @@ struct bpf_sampler;
 
 /*
  * What makes the kernel call a program of bpf/profile.bpf.c for a sampler: one row each, which
- * SAMPLE_CAUSES (source.h) names. Those that return int return 0 or negative errno.
+ * SAMPLE_CAUSES (source.h) names.
  */
 struct bpf_cause {
 	const char *program; /* its name; start() attaches it */
-	/* Begins, on the CPUs of @cpus. An error is what event_explain() explains. */
+	/* On the CPUs of @cpus. Returns 0, or a negative errno for event_explain() to explain. */
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
-	/* When it returns, the last call has come. */
-	void (*stop)(struct bpf_sampler *sampler);
-	/* Takes one that was not started. */
-	void (*close)(struct bpf_sampler *sampler);
-	/* The rest may be NULL. Whether follow() would do anything; it comes right after update().
+	/*
+	 * When it returns, the last call has come; takes what was not started, or was stopped.
+	 * NULL: start() opened sampler->ticker, and all its calls are ticks.
 	 */
-	bool (*differs)(const struct bpf_sampler *sampler, const struct cpus *cpus);
-	int (*follow)(struct bpf_sampler *sampler, const struct cpus *cpus);
-	void (*drain)(struct bpf_sampler *sampler);
-	/* Before the programs' counters are read. */
-	void (*read)(struct bpf_sampler *sampler);
-	/* After that: fills in what calls were due and did not come. @exact: it was stopped. */
-	void (*judge)(struct bpf_sampler *sampler, bool exact, struct source_stats *stats);
-	uint64_t (*bytes)(const struct bpf_sampler *sampler);
+	void (*stop)(struct bpf_sampler *sampler);
 };
 
 #define BPF_CAUSE(name, of_bpf) extern const struct bpf_cause of_bpf;
@@ -50,7 +41,7 @@ struct bpf_sampler {
 	struct bpf_source *owner;
 	unsigned index;
 	const struct bpf_cause *cause;
-	struct ticker ticker;  /* of bpf_ticks */
+	struct ticker ticker;  /* of causes without a stop(); else zeroes */
 	struct bpf_link *link; /* of causes that have one */
 	int ring_fd;
 	struct ring_buffer *ring;

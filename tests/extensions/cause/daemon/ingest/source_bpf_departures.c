@@ -33,5 +33,4 @@ const struct bpf_cause bpf_departures = {
 	.program = "departure",
 	.start = departures_start,
 	.stop = departures_stop,
-	.close = departures_stop,
 };
