@@ -3,7 +3,9 @@
 #define PROFD_COMMON_CLOCK_H
 
 /* What a clock says, in nanoseconds. May be asked in signal handlers (signal-safety(7)). */
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -16,6 +18,22 @@ static inline uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * CPU time of all threads that the process @pid ever had. The kernel lets anybody ask
+ * (kernel/time/posix-cpu-timers.c, pid_for_clock()). False: it is gone, and has been waited for.
+ */
+static inline bool clock_process_ns(pid_t pid, uint64_t *ret_ns)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	/* To both calls, 0 is the caller. */
+	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+		return false;
+	*ret_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+	return true;
 }
 
 static inline struct timespec clock_timespec(uint64_t ns)

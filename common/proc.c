@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,4 +182,11 @@ int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
 	proc_parse_status((const char *)text, ret);
 	ret->owner = proc_owner(proc_fd, id, st.st_uid);
 	return PROC_E_OK;
+}
+
+bool pidfd_has_ended(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&ended, 1, 0) == 1;
 }

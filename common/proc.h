@@ -74,5 +74,7 @@ enum proc_life {
 	PROC_LIFE_ENDED,       /* or is about to */
 };
 enum proc_life proc_life(int proc_fd, pid_t pid);
+/* Whether the process of @pidfd has ended (pidfd_open(2): it is readable then); -1: it has not. */
+bool pidfd_has_ended(int pidfd);
 
 #endif

@@ -21,17 +21,6 @@ static double seconds_of(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-static double process_cpu_seconds(pid_t pid)
-{
-	struct timespec used;
-	clockid_t clock;
-
-	/* To both calls, 0 is the caller. */
-	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
-		return 0;
-	return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
-}
-
 /*
  * The CPU time of child processes that come and go. The kernel adds up what those had used that
  * ended and were waited for (getrusage(2), RUSAGE_CHILDREN); of one that lives, its clock tells
@@ -40,13 +29,14 @@ static double process_cpu_seconds(pid_t pid)
 double status_cpu_children(const pid_t *living, size_t n)
 {
 	struct rusage usage;
+	uint64_t used_ns;
 	double sum;
 
 	/* First those that ended: one that is waited for meanwhile is not counted twice. */
 	getrusage(RUSAGE_CHILDREN, &usage);
 	sum = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
 	for (size_t i = 0; i < n; i++)
-		sum += process_cpu_seconds(living[i]);
+		sum += clock_process_ns(living[i], &used_ns) ? (double)used_ns / 1e9 : 0;
 	return sum;
 }
 

@@ -26,6 +26,7 @@
 #include "common/helper/child.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
+#include "common/proc.h"
 #include "common/program_path.h"
 #include "common/read_end.h"
 #include "common/text_print.h"
@@ -383,14 +384,6 @@ static bool worker_is_too_slow(struct worker *w)
 	return now_ns >= w->until_ns;
 }
 
-/* Another process may hold the socket. False where there is no pidfd. */
-static bool worker_has_ended(const struct worker *w)
-{
-	struct pollfd ended = {.fd = w->child.pidfd, .events = POLLIN};
-
-	return poll(&ended, 1, 0) == 1;
-}
-
 /* Looks at what came. Returns WORKER_E_OK, _NONE, or _DIED: it was buried. */
 static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 {
@@ -418,7 +411,7 @@ static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 	if (r == FD_PACKET_E_LATER) {
 		if (worker_is_too_slow(w))
 			why = "too slow";
-		else if (!worker_has_ended(w))
+		else if (!pidfd_has_ended(w->child.pidfd)) /* another one may hold the socket */
 			return WORKER_E_NONE;
 	}
 	worker_retire(w, why);

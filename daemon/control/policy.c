@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -33,13 +32,6 @@ static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
 	if (r)
 		return r == PROC_E_GONE ? CONTROL_ERROR_FAILED : r;
 	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? 0 : error_origin(-EBADMSG);
-}
-
-bool pidfd_is_alive(int pidfd)
-{
-	struct pollfd pollfd = {.fd = pidfd, .events = POLLIN};
-
-	return poll(&pollfd, 1, 0) == 0;
 }
 
 /*
@@ -84,7 +76,7 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 	}
 	if (r < 0)
 		return r;
-	if (r || ids.tgid != tgid || !pidfd_is_alive(pidfd))
+	if (r || ids.tgid != tgid || pidfd_has_ended(pidfd))
 		return source_refuse(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
 	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
 		return source_refuse(

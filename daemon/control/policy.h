@@ -12,9 +12,6 @@
 #include "daemon/control/control.h"
 #include "daemon/control/request.h"
 
-/* pidfd_open(2): not readable while the process has not ended. */
-bool pidfd_is_alive(int pidfd);
-
 /*
  * The checks below return 0, CONTROL_ERROR_DENIED, CONTROL_ERROR_FAILED (the target does not
  * exist), both with the message, or negative errno.

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/proc.h"
 #include "common/room.h"
 #include "daemon/ingest/source_shim_private.h"
 #include "daemon/ingest/sources.h"
@@ -86,7 +86,7 @@ static int shim_target_new(struct shim_target **ret, const struct source_shim_pr
 	t->process = *process;
 	t->pidfd = pidfd;
 	t->ring = ATTACH_RING_NONE;
-	if (!source_shim_cpu_time(process->pid, &cpu_ns))
+	if (!clock_process_ns(process->pid, &cpu_ns))
 		return SOURCE_E_GONE;
 	shim_account_begin(&t->account, cpu_ns);
 	t->attached_ns = t->looked_ns = now_ns;
@@ -191,13 +191,6 @@ static int shim_end_target(struct shim_source *s, struct shim_target *t)
 	return r;
 }
 
-static bool target_has_ended(const struct shim_target *t)
-{
-	struct pollfd fd = {.fd = t->pidfd, .events = POLLIN};
-
-	return poll(&fd, 1, 0) == 1;
-}
-
 static bool shim_has_room(const struct shim_source *s, const struct source_shim_process *process)
 {
 	unsigned n_strangers = 0, n_same = 0;
@@ -254,7 +247,7 @@ static int shim_detach_previous(struct shim_source *s, pid_t pid, struct shim_ta
 	*ret_before = NULL;
 	if (!t)
 		return 0;
-	if (target_has_ended(t))
+	if (pidfd_has_ended(t->pidfd))
 		return shim_end_target(s, t);
 	*ret_before = t;
 	return shim_detach_target(s, t);
@@ -268,7 +261,7 @@ static int shim_begin_target(struct shim_source *s, struct shim_target *t)
 	if (!s->options.is_idle)
 		r = host->begin(host->userdata, t->process.pid, &t->start_ns);
 	/* The number may be another's by now, and what was told that one's. */
-	if (!r && target_has_ended(t))
+	if (!r && pidfd_has_ended(t->pidfd))
 		r = SOURCE_E_GONE;
 	ended = r ? shim_end_target(s, t) : 0;
 	return ended ? ended : r;

@@ -29,17 +29,6 @@ struct draining {
 	int error;
 };
 
-bool source_shim_cpu_time(pid_t pid, uint64_t *ret_ns)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ts) < 0)
-		return false;
-	*ret_ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-	return true;
-}
-
 /* What all CPUs together had since the last look: more it cannot have used. */
 static uint64_t most_cpu_time(const struct shim_target *t, uint64_t now_ns)
 {
@@ -55,7 +44,7 @@ static void shim_target_look_at_account(struct shim_target *t, uint64_t now_ns)
 
 	if (t->looked_ns >= now_ns)
 		return;
-	if (!source_shim_cpu_time(t->process.pid, &cpu_ns))
+	if (!clock_process_ns(t->process.pid, &cpu_ns))
 		cpu_ns = most_cpu_time(t, now_ns);
 	t->looked_ns = now_ns;
 	shim_account_look(&t->account, cpu_ns, NS_PER_S / (t->last ? t->last : 1));

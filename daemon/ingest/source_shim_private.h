@@ -72,12 +72,6 @@ static inline bool shim_wants(const struct shim_source *s, unsigned sampler,
 }
 
 /*
- * CPU time of all threads that the process ever had. The kernel lets anybody ask
- * (kernel/time/posix-cpu-timers.c, pid_for_clock()). False: it is gone, and has been waited for.
- */
-bool source_shim_cpu_time(pid_t pid, uint64_t *ret_ns);
-
-/*
  * Delivers what is in the ring of @t, at most as much as the ring holds. @is_last: nothing more
  * will come. *budget falls by what was delivered. Returns 0, SOURCE_E_GONE (the ring makes no sense
  * any more) or negative errno.

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "daemon/control/policy.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/session/session_set_private.h"
@@ -88,7 +87,7 @@ static int resolve_target(struct session_set *set, struct session *s, int pidfd,
 	}
 	p = process_table_living(set->processes, pid);
 	/* When it has ended, its number may be another's. */
-	if (!p || (pidfd >= 0 && !pidfd_is_alive(pidfd)))
+	if (!p || pidfd_has_ended(pidfd))
 		return source_refuse(message, SESSION_START_E_REFUSED, "no process %d is running",
 				     pid);
 	s->target.process = p->serial;
