@@ -17,7 +17,7 @@
 #include "common/store/names.h"
 #include "daemon/session/window.h"
 
-struct members {
+struct session_member {
 	uint64_t serial;
 	struct process *process; /* owned reference */
 	UT_hash_handle hh;
@@ -43,7 +43,7 @@ int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *
 	return SESSION_E_OK;
 }
 
-static void session_remove_member(struct session *s, struct members *m)
+static void session_remove_member(struct session *s, struct session_member *m)
 {
 	HASH_DEL(s->members, m);
 	process_unref(m->process);
@@ -52,7 +52,7 @@ static void session_remove_member(struct session *s, struct members *m)
 
 void session_free(struct session *s)
 {
-	struct members *m, *next;
+	struct session_member *m, *next;
 
 	if (!s)
 		return;
@@ -90,7 +90,7 @@ void session_describe_target(const struct session *s, char *text, size_t size)
 
 bool session_is_member(const struct session *s, const struct process *p)
 {
-	struct members *m;
+	struct session_member *m;
 
 	HASH_FIND(hh, s->members, &p->serial, sizeof(p->serial), m);
 	return m;
@@ -98,7 +98,7 @@ bool session_is_member(const struct session *s, const struct process *p)
 
 static int session_add_member(struct session *s, struct process *p)
 {
-	struct members *m;
+	struct session_member *m;
 
 	if (session_is_member(s, p))
 		return 0;
@@ -164,7 +164,7 @@ bool session_target_ended(const struct session *s)
 
 void session_sweep(struct session *s, uint64_t before_ns)
 {
-	struct members *m, *next;
+	struct session_member *m, *next;
 
 	HASH_ITER (hh, s->members, m, next)
 		if (m->process->swept_ns && m->process->swept_ns < before_ns)

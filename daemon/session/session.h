@@ -26,7 +26,7 @@
 #include "daemon/session/window.h"
 
 struct flush;
-struct members;
+struct session_member;
 
 struct session_target {
 	Profd__Control__TargetKind kind;
@@ -101,7 +101,7 @@ struct session {
 	struct session_counts counts;
 
 	struct window *window;
-	struct members *members;
+	struct session_member *members;
 	unsigned n_in_flight; /* snapshots that are being written, or on their way to who took them
 			       */
 	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
