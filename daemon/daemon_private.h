@@ -148,7 +148,7 @@ int daemon_apply_config(struct daemon *d);
 /* Logs why profd cannot start here. */
 #define daemon_refuse(...) (log_error(__VA_ARGS__), DAEMON_E_REFUSED)
 /* Adds a line to `status`, and logs it. */
-void daemon_warn(struct daemon *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define daemon_warn(d, ...) (log_warning(__VA_ARGS__), texts_printf(&(d)->warnings, __VA_ARGS__))
 
 /* startup_paths.c. All return DAEMON_E_*, after a line on what was refused, or negative errno. */
 /* With --user: what cannot be guessed without the environment must have been given. */

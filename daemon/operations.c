@@ -208,7 +208,6 @@ static int verb_attach_shim(const struct control_call *call)
 						    .privileged = call->peer->privileged};
 	struct daemon *d = call->userdata;
 	const struct attach_ring *ring;
-	struct source_message message;
 	cleanup(closep) int pidfd = -1;
 	struct source_message why;
 	int r;
@@ -219,11 +218,11 @@ static int verb_attach_shim(const struct control_call *call)
 	if (d->stopping || !d->shim)
 		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s",
 				   d->stopping ? "profd is stopping" : "profd replays a recording");
-	r = source_shim_attach(d->shim, &process, steal_fd(&pidfd), &ring, &message);
+	r = source_shim_attach(d->shim, &process, steal_fd(&pidfd), &ring, &why);
 	if (r < 0)
 		return daemon_answer_fatal(d, call->reply, r);
 	if (r > 0)
-		return reply_error(call->reply, CONTROL_ERROR_FAILED, "%s", message.text);
+		return request_refuse(call, CONTROL_ERROR_FAILED, &why);
 	source_shim_sent(d->shim, process.pid, reply_attached(call->reply, ring));
 	return CONTROL_DONE;
 }

@@ -68,13 +68,9 @@ static int add_session_files(struct daemon *d, const struct session *s, struct t
 	if (!dir) /* it wrote nothing */
 		return errno == ENOMEM ? error_origin(-ENOMEM) : 0;
 	while (!r && (entry = readdir(dir))) {
-		char *file;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		if (asprintf(&file, "%s/%s/%s", d->places.store_path, path, entry->d_name) < 0)
-			file = NULL;
-		r = texts_add(ret, file);
+		if (entry->d_name[0] != '.')
+			r = texts_printf(ret, "%s/%s/%s", d->places.store_path, path,
+					 entry->d_name);
 	}
 	closedir(dir);
 	if (ret->n > first)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,20 +56,6 @@ _Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOL
 static uint64_t budget_share(const struct daemon *d, unsigned sixteenths)
 {
 	return d->config->memory_budget / ALL_SHARES * sixteenths;
-}
-
-void daemon_warn(struct daemon *d, const char *format, ...)
-{
-	char *text;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	if (text)
-		log_warning("%s", text);
-	texts_add(&d->warnings, text);
 }
 
 int daemon_load_config(struct daemon *d, struct config **ret, struct config_message *message)

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,7 +285,6 @@ static void fill_session(struct status_session *to, const struct session *s)
 static int fill_sessions(struct status_message *m, const struct session_set *set,
 			 const struct peer *peer)
 {
-
 	m->sessions = calloc(set->n_sessions + 1, sizeof(*m->sessions));
 	m->pointers = calloc(set->n_sessions + 1, sizeof(*m->pointers));
 	if (!m->sessions || !m->pointers)
@@ -304,18 +302,8 @@ static int fill_sessions(struct status_message *m, const struct session_set *set
 	return 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void status_warn(struct status_stats *stats,
-							      const char *format, ...)
-{
-	char *text;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	va_end(args);
-	texts_add(&stats->warnings, text); /* a line less, if there is no memory */
-}
+/* A line less, if there is no memory. */
+#define status_warn(stats, ...) texts_printf(&(stats)->warnings, __VA_ARGS__)
 
 /* The warnings of the start, and those that numbers give at this moment. */
 static void gather_warnings(const struct daemon *d, struct status_stats *stats)

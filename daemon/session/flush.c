@@ -2,6 +2,8 @@
 #include "daemon/session/flush.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,18 @@ int texts_add(struct texts *t, char *text)
 	t->all[t->n++] = text;
 	t->all[t->n] = NULL;
 	return 0;
+}
+
+int texts_printf(struct texts *t, const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+	int r;
+
+	va_start(arguments, format);
+	r = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	return texts_add(t, r < 0 ? NULL : text);
 }
 
 int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush), void *userdata)

@@ -24,6 +24,8 @@ struct texts {
 void texts_deinit(struct texts *t);
 /* @text is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
 int texts_add(struct texts *t, char *text);
+/* The same for one that is put together as by printf(3). */
+__attribute__((format(printf, 2, 3))) int texts_printf(struct texts *t, const char *format, ...);
 
 struct flush {
 	unsigned n_pending;
