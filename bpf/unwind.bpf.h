@@ -54,26 +54,27 @@ struct unwind_memory {
 	__u64 words[UNWIND_WINDOW_WORDS];
 };
 
+static __always_inline bool unwind_read_bounded(__u16 *n_faults, unwind_u64 address, void *ret,
+						unwind_u32 n_bytes)
+{
+	if (*n_faults >= UNWIND_FAULTS_MAX)
+		return false;
+	if (!bpf_probe_read_user(ret, n_bytes, (const void *)address))
+		return true;
+	++*n_faults;
+	return false;
+}
+
 static __always_inline bool unwind_read_word(struct unwind_memory *memory, unwind_u64 address,
 					     unwind_u64 *ret)
 {
-	if (memory->n_faults >= UNWIND_FAULTS_MAX)
-		return false;
-	if (!bpf_probe_read_user(ret, sizeof(*ret), (const void *)address))
-		return true;
-	memory->n_faults++;
-	return false;
+	return unwind_read_bounded(&memory->n_faults, address, ret, sizeof(*ret));
 }
 
 static __always_inline bool unwind_read_code(struct unwind_code *code, unwind_u64 address,
 					     unwind_u64 *ret, unwind_u32 n_bytes)
 {
-	if (code->n_faults >= UNWIND_FAULTS_MAX)
-		return false;
-	if (!bpf_probe_read_user(ret, n_bytes, (const void *)address))
-		return true;
-	code->n_faults++;
-	return false;
+	return unwind_read_bounded(&code->n_faults, address, ret, n_bytes);
 }
 
 /*
@@ -94,13 +95,9 @@ __attribute__((noinline)) int unwind_refill(struct unwind_memory *memory, __u64 
 		from = UNWIND_PAGE - UNWIND_WINDOW_BYTES;
 	memory->address = address - in_page + from;
 	memory->n_bytes = 0;
-	if (memory->n_faults >= UNWIND_FAULTS_MAX)
+	if (!unwind_read_bounded(&memory->n_faults, memory->address, memory->words,
+				 sizeof(memory->words)))
 		return 0;
-	if (bpf_probe_read_user(memory->words, sizeof(memory->words),
-				(const void *)memory->address)) {
-		memory->n_faults++;
-		return 0;
-	}
 	memory->n_bytes = sizeof(memory->words);
 	return 1;
 }
