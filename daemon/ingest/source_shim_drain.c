@@ -91,10 +91,12 @@ static uint64_t shim_accept_ticks(struct draining *d, uint64_t n, uint32_t hz)
 	return believed;
 }
 
-/* What @ticks of @hz are to a sampler that may have set that rate. */
+/* What @ticks of @hz are to a sampler that may have set that rate; 1 Hz is the least there is. */
 static uint64_t shim_ticks_to_ns(const struct shim_sampler *sampler, uint64_t ticks, uint32_t hz)
 {
-	return ticks * (sampler->hz == hz ? sampler->period_ns : NS_PER_S / hz);
+	bool is_own = sampler->hz == hz && sampler->period_ns <= NS_PER_S;
+
+	return ticks * (is_own ? sampler->period_ns : NS_PER_S / hz);
 }
 
 static void shim_deliver_sample(struct draining *d, unsigned index, const struct sample *from,

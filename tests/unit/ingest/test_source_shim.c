@@ -65,6 +65,27 @@ static void test_two_rates(void **state)
 	ring_writer_close(&writer);
 }
 
+/* Processes tick once a second at least: a longer period takes several ticks. */
+static void test_long_period(void **state)
+{
+	struct world *w = *state;
+	struct sampler_spec spec = spec_of(3 * S, true);
+	struct source_message message;
+	struct ring_writer writer;
+	unsigned sampler;
+
+	spec.is_period = true;
+	assert_int_equal(source_add_sampler(w->source, &spec, &sampler, &message), 0);
+	attach(w, getpid(), &writer);
+	assert_int_equal(ring_writer_frequency(&writer), 1);
+	burn(S);
+	put(&writer, 1, 1);
+	drain(w);
+	assert_int_equal(w->n_samples, 0);
+	assert_int_equal(stats_of(w, sampler).excess_ticks, 0);
+	ring_writer_close(&writer);
+}
+
 static void test_refused_samplers(void **state)
 {
 	struct world *w = *state;
@@ -219,6 +240,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_who_wants_what, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_two_rates, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_period, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused_samplers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone_at_once, setup, teardown),
