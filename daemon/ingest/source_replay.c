@@ -158,11 +158,7 @@ size_t replay_encode_sample(const struct sample *sample, uint8_t ret[REPLAY_RECO
 	if (copy.n_frames > SAMPLE_FRAMES_MAX)
 		copy.n_frames = SAMPLE_FRAMES_MAX;
 	code_sample(&c, &copy);
-	for (uint32_t i = 0; i < copy.n_frames; i++) {
-		uint64_t frame = copy.frames[i];
-
-		CODE(&c, frame);
-	}
+	replay_code(&c, (void *)(uintptr_t)copy.frames, copy.n_frames * sizeof(*copy.frames));
 	return replay_end_record(&c, ret, REPLAY_SAMPLE);
 }
 
