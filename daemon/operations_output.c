@@ -219,32 +219,25 @@ static int waiter_new(struct flush **ret_flush, const struct control_call *call,
 }
 
 /*
- * Has the output thread do what @flush, which is released, waits for, on behalf of @s (or NULL).
- * Its snapshot, if that is still there, the thread did not take. CONTROL_PENDING.
+ * Has the output thread do what @wanted becomes a waiter for, on behalf of @s (or NULL). The
+ * snapshot of @request, if that is still there, the thread did not take.
  */
-static int flush_submit(struct daemon *d, struct flush *flush, struct session *s,
-			struct output_request *request)
-{
-	const struct flush_item item = {.flush = flush, .session = s};
-	int r = flush_item_submit(&item, d->output, request);
-
-	if (r)
-		flush->error = r < 0 ? -r : EBUSY;
-	else
-		request->snapshot = NULL;
-	flush_release(flush);
-	return CONTROL_PENDING;
-}
-
-/* Has it do what is neither about a window nor a session. */
-static int waiter_submit(const struct control_call *call, struct waiter wanted,
+static int waiter_submit(const struct control_call *call, struct waiter wanted, struct session *s,
 			 struct output_request *request)
 {
-	struct flush *flush;
-	int r = waiter_new(&flush, call, wanted);
+	struct daemon *d = call->userdata;
+	struct flush_item item = {.session = s};
+	int r = waiter_new(&item.flush, call, wanted);
 
-	return r ? daemon_answer_fatal(call->userdata, call->reply, r)
-		 : flush_submit(call->userdata, flush, NULL, request);
+	if (r)
+		return daemon_answer_fatal(d, call->reply, r);
+	r = flush_item_submit(&item, d->output, request);
+	if (r)
+		item.flush->error = r < 0 ? -r : EBUSY;
+	else
+		request->snapshot = NULL;
+	flush_release(item.flush);
+	return CONTROL_PENDING;
 }
 
 /* Stops the sessions in @ids, which is taken over; the files of all of them are the answer. */
@@ -356,7 +349,7 @@ int daemon_verb_epoch(const struct control_call *call)
 {
 	struct output_request epoch = {.task = OUTPUT_EPOCH};
 
-	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_EPOCH}, &epoch);
+	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_EPOCH}, NULL, &epoch);
 }
 
 int daemon_verb_list(const struct control_call *call)
@@ -371,7 +364,7 @@ int daemon_verb_list(const struct control_call *call)
 	request.what.service = *list->service ? list->service : NULL;
 	request.what.select.since_ns = list->since_ns;
 	request.what.select.until_ns = list->until_ns;
-	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, &request);
+	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, NULL, &request);
 }
 
 /*
@@ -428,8 +421,8 @@ static int collect_live_window(const struct control_call *call, struct session *
 			 .max_result = d->config->memory_budget / RESULT_PART,
 			 .open_only = true},
 	};
-	struct waiter wanted = {.kind = WAITS_FOR_WINDOW, .session = id};
-	struct flush *flush;
+	struct waiter wanted = {
+		.kind = WAITS_FOR_WINDOW, .daemon = d, .reply = call->reply, .session = id};
 	int r;
 
 	if (!s || !s->is_live || s->n_in_flight)
@@ -441,17 +434,16 @@ static int collect_live_window(const struct control_call *call, struct session *
 					     " writes its windows to files: they cannot be taken",
 				   id);
 	r = session_set_take_window(d->sessions, s, &request.snapshot, &wanted.more);
-	if (!r)
-		r = waiter_new(&flush, call, wanted);
 	if (r)
-		daemon_answer_fatal(d, call->reply, r);
-	else if (request.snapshot)
-		flush_submit(d, flush, s, &request);
-	else
-		flush_release(flush);
+		return daemon_answer_fatal(d, call->reply, r);
+	if (!request.snapshot) {
+		answer_taken(&wanted, NULL);
+		return CONTROL_DONE;
+	}
+	r = waiter_submit(call, wanted, s, &request);
 	if (request.snapshot)
 		session_set_give_back(s, request.snapshot);
-	return CONTROL_PENDING;
+	return r;
 }
 
 static int collect_stored(const struct control_call *call, struct session *s, uint64_t id)
@@ -474,7 +466,6 @@ static int collect_stored(const struct control_call *call, struct session *s, ui
 			 .max_result = d->config->memory_budget / RESULT_PART},
 	};
 	bool is_known = true;
-	struct flush *flush;
 	int r = 0;
 
 	if (!call->peer->privileged && by_pid)
@@ -485,12 +476,12 @@ static int collect_stored(const struct control_call *call, struct session *s, ui
 				   "profd does not know process %d", filter.pid);
 	if (!r && s && !collect->stored)
 		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
-	if (!r)
-		r = waiter_new(&flush, call,
-			       (struct waiter){.kind = WAITS_FOR_PROFILE,
-					       .since_ns = collect->since_ns,
-					       .session = id});
-	r = r ? daemon_answer_fatal(d, call->reply, r) : flush_submit(d, flush, NULL, &output);
+	r = r ? daemon_answer_fatal(d, call->reply, r)
+	      : waiter_submit(call,
+			      (struct waiter){.kind = WAITS_FOR_PROFILE,
+					      .since_ns = collect->since_ns,
+					      .session = id},
+			      NULL, &output);
 	snapshot_free(output.snapshot);
 	return r;
 }
@@ -529,5 +520,5 @@ int daemon_verb_vacuum(const struct control_call *call)
 		.max_size = vacuum->max_size_bytes,
 	};
 
-	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_VACUUM}, &request);
+	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_VACUUM}, NULL, &request);
 }
