@@ -17,9 +17,6 @@
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 
-static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
-static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
-static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
 static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
 
 #define COUNTER_NAME(n)   #n,

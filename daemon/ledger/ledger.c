@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
-static const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
-static const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
+const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
+const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
+const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
 
 static uint64_t counters_sum(const uint64_t *counts, size_t n)
 {

@@ -30,6 +30,10 @@ void stack_counts_add(struct stack_counts *c, unsigned quality, unsigned reason,
 void stack_counts_subtract(struct stack_counts *c, const struct stack_counts *other);
 uint64_t stack_counts_total(const struct stack_counts *c);
 
+/* The names of reasons, by their numbers. */
+extern const char *const truncated_names[N_TRUNCATED], *const broken_names[N_BROKEN],
+							       *const lost_names[N_LOST];
+
 struct ledger {
 	uint64_t expected, seen;
 	struct stack_counts stacks;
