@@ -174,8 +174,8 @@ const char *daemon_replay_path(const struct daemon *d);
  */
 int daemon_choose_source(struct daemon *d, const struct source_options *options,
 			 struct source_message *message);
-/* For programs with libprofd that ask for a ring where another source samples them already. */
-int daemon_add_idle_shim(struct daemon *d, const struct source_options *options);
+/* For programs with libprofd that ask for a ring; @is_idle: another source samples them already. */
+int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle);
 /* What an event is by its name, for the source that there is. As event_parse() (sources.h). */
 int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
 		       struct source_message *message);

@@ -184,7 +184,7 @@ static int start_source(struct daemon *d)
 		r = unwinder_attach(d->unwinder, source_unwind_host(d->source),
 				    clock_ns(CLOCK_MONOTONIC));
 	if (!r && !d->shim && !d->replay)
-		r = daemon_add_idle_shim(d, &options);
+		r = daemon_make_shim(d, &options, true);
 	if (r)
 		return r;
 	message = (struct source_message){};

@@ -2,7 +2,6 @@
 /* Which source there is: what was asked for, else the best that this host lets profd have. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"
@@ -27,11 +26,9 @@ static int open_replay(struct daemon *d, const struct source_options *options, c
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0) {
-		snprintf(message->text, sizeof(message->text), "cannot read %s: %s", path,
-			 strerror(errno));
-		return SOURCE_E_UNSUPPORTED;
-	}
+	if (fd < 0)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED, "cannot read %s: %s", path,
+				     strerror(errno));
 	return source_replay_new(&d->source, options, fd, message);
 }
 
@@ -53,7 +50,7 @@ static int tell_mappings(void *userdata, pid_t pid, uint64_t time_ns)
 	return process_table_look(d->processes, pid, time_ns, unwinder_sink(d->unwinder));
 }
 
-static int make_shim(struct daemon *d, const struct source_options *options, bool is_idle)
+int daemon_make_shim(struct daemon *d, const struct source_options *options, bool is_idle)
 {
 	struct source_shim_options made = {
 		.source = *options,
@@ -71,15 +68,10 @@ static int make_shim(struct daemon *d, const struct source_options *options, boo
 
 static int use_shim(struct daemon *d, const struct source_options *options)
 {
-	int r = make_shim(d, options, false);
+	int r = daemon_make_shim(d, options, false);
 
 	d->source = d->shim;
 	return r;
-}
-
-int daemon_add_idle_shim(struct daemon *d, const struct source_options *options)
-{
-	return make_shim(d, options, true);
 }
 
 /* Perf events of the user's own processes. Where the kernel withholds them: what has libprofd. */

@@ -18,7 +18,7 @@ enum {
 	PERF_RECORD_E_MALFORMED, /* shorter than it says, or inconsistent */
 };
 
-/* The records of an event with sample_id_all and PROCESS_EVENT_SAMPLE_TYPE. */
+/* The records of an event with sample_id_all and this sample_type. */
 #define PERF_RECORD_PROCESS_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /* MMAP2, COMM, FORK, EXIT and LOST. The path in *ret points into @record. */

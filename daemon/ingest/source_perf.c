@@ -170,8 +170,9 @@ static uint64_t perf_source_look_interval_ns(const struct perf_source *s)
 	return LOOK_INTERVAL_NS * (1 + n / EVENTS_PER_LOOK);
 }
 
-static uint64_t perf_source_ring_bytes(const struct perf_source *s)
+static uint64_t perf_memory_bytes(struct source *source)
 {
+	const struct perf_source *s = (struct perf_source *)source;
 	uint64_t sum = process_events_bytes(s->events);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
@@ -182,9 +183,9 @@ static uint64_t perf_source_ring_bytes(const struct perf_source *s)
 
 /* For each CPU's ring of a new sampler: half of what is left, so that there is some for the next.
  */
-static uint64_t memory_left(const struct perf_source *s, unsigned n_cpus)
+static uint64_t memory_left(struct perf_source *s, unsigned n_cpus)
 {
-	uint64_t limit = s->source.options.memory_bytes, used = perf_source_ring_bytes(s);
+	uint64_t limit = s->source.options.memory_bytes, used = perf_memory_bytes(&s->source);
 
 	return used < limit ? (limit - used) / 2 / (n_cpus ? n_cpus : 1) : 0;
 }
@@ -419,8 +420,8 @@ static int perf_add_sampler(struct source *source, unsigned index, struct source
 			ticker_deinit(&sampler->ticker);
 	}
 	if (r == SOURCE_E_FULL)
-		snprintf(message->text, sizeof(message->text),
-			 "no memory for more ring buffers: raise [memory] budget");
+		return source_refuse(message, r,
+				     "no memory for more ring buffers: raise [memory] budget");
 	return r < 0 ? event_explain(r, sampler->spec, message) : r;
 }
 
@@ -515,11 +516,6 @@ static int perf_update_stats(struct source *source, unsigned index)
 	if (s->tasks_of_user)
 		stats->unattached = own_tasks_unattached(s->tasks_of_user);
 	return SOURCE_E_OK;
-}
-
-static uint64_t perf_memory_bytes(struct source *source)
-{
-	return perf_source_ring_bytes((struct perf_source *)source);
 }
 
 static void perf_free(struct source *source)
