@@ -58,13 +58,7 @@ struct status_stats {
 	struct unwinder_stats unwinder;
 	struct source_stats source;
 	struct ledger ledger;
-	struct texts warnings;
 };
-
-static void status_stats_deinit(struct status_stats *s)
-{
-	texts_deinit(&s->warnings);
-}
 
 struct status_session {
 	Profd__Control__Session message;
@@ -299,45 +293,46 @@ static int fill_sessions(struct status_message *m, const struct session_set *set
 	return 0;
 }
 
-/* A line less, if there is no memory. */
-#define status_warn(stats, ...) texts_printf(&(stats)->warnings, __VA_ARGS__)
-
-/* The warnings of the start, and those that numbers give at this moment. */
-static void gather_warnings(const struct daemon *d, struct status_stats *stats)
+/*
+ * The warnings of the start, and those that numbers give at this moment; a line less, if there is
+ * no memory.
+ */
+static void gather_warnings(const struct daemon *d, const struct status_stats *stats,
+			    struct texts *ret)
 {
 	const char *trouble = session_set_trouble(d->sessions);
 	uint64_t early = 0;
 
 	for (size_t i = 0; i < d->warnings.n; i++)
-		status_warn(stats, "%s", d->warnings.all[i]);
+		texts_printf(ret, "%s", d->warnings.all[i]);
 	for (size_t i = 0; i < d->sessions->n_sessions; i++)
 		early += d->sessions->sessions[i]->counts.early_closes;
 	if (early)
-		status_warn(stats,
-			    "%" PRIu64 " windows were closed early for lack of memory: raise "
-			    "[memory] budget",
-			    early);
+		texts_printf(ret,
+			     "%" PRIu64 " windows were closed early for lack of memory: raise "
+			     "[memory] budget",
+			     early);
 	if (stats->processes.refused_mappings)
-		status_warn(stats,
-			    "%" PRIu64 " mappings were more than fit: their addresses have no "
-			    "names",
-			    stats->processes.refused_mappings);
+		texts_printf(ret,
+			     "%" PRIu64 " mappings were more than fit: their addresses have no "
+			     "names",
+			     stats->processes.refused_mappings);
 	if (stats->source.unfollowed)
-		status_warn(stats,
-			    "%" PRIu64 " children could not be followed: the filter was full or "
-			    "busy",
-			    stats->source.unfollowed);
+		texts_printf(ret,
+			     "%" PRIu64 " children could not be followed: the filter was full or "
+			     "busy",
+			     stats->source.unfollowed);
 	if (d->pace.limiter.halvings)
-		status_warn(stats,
-			    "sampling at %" PRIu64 " Hz instead of %" PRIu64
-			    ": profd used more of the machine than max_cpu=%g%%",
-			    daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
+		texts_printf(ret,
+			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
+			     ": profd used more of the machine than max_cpu=%g%%",
+			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
 	if (trouble)
-		status_warn(stats, "%s", trouble);
+		texts_printf(ret, "%s", trouble);
 	if (session_set_is_paused(d->sessions))
-		status_warn(stats, "the system session is paused: profctl resume");
+		texts_printf(ret, "the system session is paused: profctl resume");
 	if (d->watch.output_state != WATCH_WELL)
-		status_warn(stats, "writing a window takes long: the disk is slow or stuck");
+		texts_printf(ret, "writing a window takes long: the disk is slow or stuck");
 }
 
 /* What is copied as it stands. */
@@ -355,8 +350,6 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	status->source = (char *)d->source->ops->name;
 	status->event = (char *)d->event.name;
 	status->frequency = daemon_rate(d);
-	status->warnings = stats->warnings.all;
-	status->n_warnings = stats->warnings.n;
 	status->throttled = stats->source.throttled;
 	status->processes = stats->processes.n_processes;
 	status->attached = d->shim ? source_shim_count(d->shim) : 0;
@@ -370,7 +363,8 @@ int daemon_verb_status(const struct control_call *call)
 {
 	cleanup(status_message_deinit) struct status_message m = {
 		.status = PROFD__CONTROL__STATUS__INIT};
-	cleanup(status_stats_deinit) struct status_stats stats = {};
+	cleanup(texts_deinit) struct texts warnings = {};
+	struct status_stats stats = {};
 	struct daemon *d = call->userdata;
 	int r;
 
@@ -382,7 +376,9 @@ int daemon_verb_status(const struct control_call *call)
 	process_table_get_stats(d->processes, &stats.processes);
 	output_get_state(d->output, &stats.output);
 	unwinder_get_stats(d->unwinder, &stats.unwinder);
-	gather_warnings(d, &stats);
+	gather_warnings(d, &stats, &warnings);
+	m.status.warnings = warnings.all;
+	m.status.n_warnings = warnings.n;
 	fill_status_head(&m, d, &stats);
 	fill_ledger(&m, &stats.ledger);
 	fill_costs(&m, d, &stats);

@@ -93,12 +93,6 @@ void ledger_since(const struct ledger *now, const struct ledger *then, struct le
 	ret->expected = ret->seen + ret->lost[LOST_SKIPPED];
 }
 
-bool ledger_closes(const struct ledger *l)
-{
-	return l->expected == l->seen + l->lost[LOST_SKIPPED] &&
-	       l->seen == ledger_settled(l) + l->in_flight;
-}
-
 static void ledger_print_reasons(FILE *out, const char *group, const char *const *names,
 				 const uint64_t *counts, size_t n)
 {

@@ -11,7 +11,6 @@
  *
  * where in_flight is what the source saw and profd has not drained yet: 0 at rest.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,8 +51,6 @@ void ledger_add(struct ledger *l, const struct ledger *other);
  * edge belongs to the window in which it arrives, so that windows add up to the whole.
  */
 void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret);
-/* Whether both equations hold. */
-bool ledger_closes(const struct ledger *l);
 /*
  * "expected=1 seen=1 ..." with the reasons that are not 0: the text of a profile's ledger line,
  * which the caller frees. NULL: no memory.

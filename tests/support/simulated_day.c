@@ -28,6 +28,7 @@
 #include "common/cleanup.h"
 #include "common/store/names.h"
 #include "daemon/session/session_set.h"
+#include "tests/support/ledger_closes.h"
 #include "tests/support/must.h"
 #include "tests/support/random.h"
 #include "tests/support/source_scripted.h"

@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "daemon/ledger/ledger.h"
+#include "tests/support/ledger_closes.h"
 
 static void count(struct ledger *l, unsigned quality, unsigned reason, unsigned n)
 {

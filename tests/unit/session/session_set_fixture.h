@@ -24,6 +24,7 @@
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "daemon/session/session_set.h"
+#include "tests/support/ledger_closes.h"
 #include "tests/support/source_scripted.h"
 #include "tests/support/temp_dir.h"
 
