@@ -9,7 +9,6 @@
  * before it first runs. A member leaves when its task is freed, which is after its last sample.
  */
 #include "bpf/abi.h"
-#include "bpf/stats.bpf.h"
 
 /* Preallocated: before 6.1 a perf_event program may not use any other hash. */
 struct {
@@ -18,6 +17,12 @@ struct {
 	__type(key, __u32);
 	__type(value, struct abi_member);
 } members SEC(".maps");
+
+/*
+ * Children that could not join the filter, because it is full or its bucket was busy. Counted from
+ * the fork tracepoint, which can be preempted: atomic.
+ */
+__u64 unfollowed;
 
 /* profd's pid, or 0 if it is not to be excluded. */
 const volatile __u32 self_pid;

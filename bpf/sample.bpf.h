@@ -12,7 +12,6 @@
 
 #include "bpf/filter.bpf.h"
 #include "bpf/rest.bpf.h"
-#include "bpf/stats.bpf.h"
 #include "bpf/unwind.bpf.h"
 
 /* In .bss, which profd maps. */
@@ -30,6 +29,18 @@ static __always_inline const volatile struct abi_sampler *config_of(__u32 sample
 
 /* Every so many complete walks bring along what repeats them; 0: none do. */
 const volatile __u32 witness_one_in;
+
+/*
+ * One set per sampler and CPU. A perf_event program never nests in another on the same CPU (the
+ * kernel skips the inner one, see bpf_prog_active in kernel/events/core.c), so plain increments are
+ * exact.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, ABI_SAMPLERS_MAX);
+	__type(key, __u32);
+	__type(value, struct abi_counters);
+} counters SEC(".maps");
 
 /* By CPU. (A value of a per-CPU map may not be so large.) profd sets the number of entries. */
 struct {
