@@ -32,8 +32,7 @@ static int open_replay(struct daemon *d, const struct source_options *options, c
 	return source_replay_new(&d->source, options, fd, message);
 }
 
-/* Programs with libprofd.so: what the source that takes their samples needs of the process table.
- */
+/* What the source of programs with libprofd.so needs of the process table. */
 static int tell_begin(void *userdata, pid_t pid, uint64_t *ret_start_ns)
 {
 	struct daemon *d = userdata;

@@ -3,7 +3,7 @@
  * A connection is in one of three states, and what it waits for follows from it:
  *
  *   reading   no request in hand       EPOLLIN, the timer runs since the state began
- *   working   `reply` is out           nothing (a hang-up is always told), no timer
+ *   working   `reply` is out           nothing (a hang-up always comes), no timer
  *   writing   `out` is not yet sent    EPOLLOUT, the timer starts again with each byte taken
  *
  * Exactly one packet is read at a time: first its header, then as much as it promises. What the
@@ -533,8 +533,7 @@ static bool connection_run_turn(struct connection *c)
 	r = sd_event_source_set_io_events(c->io, (uint32_t)events);
 	if (r >= 0 && events == 0)
 		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
-	/* While a request comes in bit by bit the time runs on; what is new gets time of its own.
-	 */
+	/* While a request comes in bit by bit the time runs on; a new one gets time of its own. */
 	else if (r >= 0 && events == EPOLLIN && !(was_waiting && c->in_size > 0))
 		connection_restart_timer(c);
 	if (r < 0)

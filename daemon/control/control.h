@@ -35,8 +35,7 @@ struct peer {
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
-	bool privileged; /* root, the daemon's own uid, or in the group of struct listener_options
-			  */
+	bool privileged; /* root, the daemon's own uid, or in the listener's group */
 };
 
 #define TARGET_ALL     PROFD__CONTROL__TARGET_KIND__ALL

@@ -76,8 +76,7 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret)
 	return PERF_RECORD_E_OK;
 }
 
-/* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, generation; u32 prot, flags; path }
- */
+/* { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min; u64 ino, gen; u32 prot, flags; path } */
 static void decode_mmap(struct perf_record_reader *r, struct process_event *e)
 {
 	e->kind = PROCESS_EVENT_MMAP;

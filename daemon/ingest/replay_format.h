@@ -63,8 +63,7 @@ size_t replay_encode_sampler(unsigned sampler, const struct sampler_spec *spec,
 			     uint8_t ret[REPLAY_RECORD_MAX]);
 size_t replay_encode_sample(const struct sample *sample, uint8_t ret[REPLAY_RECORD_MAX]);
 size_t replay_encode_event(const struct process_event *event, uint8_t ret[REPLAY_RECORD_MAX]);
-/* Pure. Decodes the record at the beginning of @data; *ret_used is its length. Returns REPLAY_E_*.
- */
+/* Pure. Decodes the record at the beginning of @data, of *ret_used bytes. Returns REPLAY_E_*. */
 int replay_decode(const uint8_t *data, size_t length, struct replay_record *ret, size_t *ret_used);
 
 #endif

@@ -80,12 +80,11 @@ struct sampler_spec {
 
 #define SOURCE_COUNTER_FIELD(n) uint64_t n;
 struct source_stats {
-	uint64_t expected; /* ticks that were due, by the events' own counts, less idle and excluded
-			    */
-	uint64_t seen;     /* ticks the source turned into a sample or a loss other than skipped */
-	uint64_t idle;     /* ticks that met an idle CPU: no sample */
-	uint64_t excluded; /* ticks outside the filter, profd's own included */
-	uint64_t self;     /* of these, profd's own */
+	uint64_t expected;  /* ticks due by the events' own counts, less idle and excluded */
+	uint64_t seen;      /* ticks the source turned into a sample or a loss other than skipped */
+	uint64_t idle;      /* ticks that met an idle CPU: no sample */
+	uint64_t excluded;  /* ticks outside the filter, profd's own included */
+	uint64_t self;      /* of these, profd's own */
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
 	uint64_t bpf_run_ns; /* that BPF programs took for the ticks seen, by their own clock */

@@ -181,8 +181,7 @@ static uint64_t perf_memory_bytes(struct source *source)
 	return sum;
 }
 
-/* For each CPU's ring of a new sampler: half of what is left, so that there is some for the next.
- */
+/* For each CPU's ring of a new sampler: half of what is left; the rest is for the next one. */
 static uint64_t memory_left(struct perf_source *s, unsigned n_cpus)
 {
 	uint64_t limit = s->source.options.memory_bytes, used = perf_memory_bytes(&s->source);

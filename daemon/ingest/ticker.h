@@ -59,8 +59,7 @@ struct ticker {
 	struct perf_event_attr attr;
 	uint64_t period;   /* events, as long as no tick has said better; 0 unknown */
 	size_t ring_bytes; /* of each event */
-	size_t ring_least; /* where the kernel grants less, an event cannot be opened; 0: one page
-			    */
+	size_t ring_least; /* with less, an event cannot be opened; 0: one page */
 	/*
 	 * The ticks are those of other events, which the owner opens to write into the rings here;
 	 * then it also fills in events and undue after ticker_read(), and stops them by itself.
@@ -74,8 +73,7 @@ struct ticker {
 	void *userdata;
 };
 
-/* An attach(): the epoll instance that @epoll_fd, an int *, leads to wakes up for the tick's ring.
- */
+/* An attach(): the tick's ring wakes up the epoll instance that @epoll_fd, an int *, points to. */
 int tick_watch(void *epoll_fd, struct tick *tick);
 
 /* Nothing opens yet. */
@@ -100,8 +98,7 @@ void ticker_stop(struct ticker *t);
 void ticker_read(struct ticker *t);
 /* Finds the missing ticks and what they are. @exact: stopped, so that no tick can be late. */
 void ticker_judge(struct ticker *t, bool exact);
-/* Fills in what was throttled, skipped and idle: idle ticks that came, and those that were found.
- */
+/* Fills in what was throttled, skipped and idle, which are idle ticks that came or were found. */
 void ticker_get_stats(const struct ticker *t, struct source_stats *ret);
 /*
  * Counts the throttle records in the rings, for an owner that has no other use for the rings. Where

@@ -102,8 +102,7 @@ struct session {
 
 	struct window *window;
 	struct session_member *members;
-	unsigned n_in_flight; /* snapshots that are being written, or on their way to who took them
-			       */
+	unsigned n_in_flight; /* snapshots that are being written, or sent to the taker */
 	uint64_t patience_ns; /* CLOCK_MONOTONIC; no window ends before it: the disk is full */
 	struct session_untaken untaken;
 };
@@ -121,7 +120,7 @@ int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *
 void session_free(struct session *s);
 DEFINE_CLEANUP(struct session *, session_free)
 
-/* "42", "-t 43", "service nginx.service", "all" ...: the target in words. */
+/* "pid 42", "tid 43", "service nginx.service", "all" ...: the target in words. */
 void session_describe_target(const struct session *s, char *text, size_t size);
 /* Whether samples of @p can be this session's, as far as the process tells. */
 bool session_wants_process(const struct session *s, const struct process *p);
