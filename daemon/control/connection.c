@@ -97,7 +97,11 @@ void connection_free(struct connection *c)
 
 static void connection_end(struct connection *c)
 {
-	c->owner->gone(c->owner, c);
+	struct connection_owner *owner = c->owner;
+
+	for (unsigned i = 0; i < owner->n_connections; i++)
+		if (owner->connections[i] == c)
+			owner->connections[i] = owner->connections[--owner->n_connections];
 	connection_free(c);
 }
 

@@ -4,8 +4,7 @@
 
 /*
  * One client: takes a request from its socket, has it dispatched, writes the answer, takes the
- * next. Ends by itself when the client goes, sends garbage, or does not go on in time; its owner
- * is told then.
+ * next. Ends by itself when the client goes, sends garbage, or does not go on in time.
  */
 #include <stddef.h>
 
@@ -18,6 +17,8 @@ struct reply {
 	struct connection *connection; /* NULL: the client has gone */
 };
 
+#define CONNECTIONS_MAX 64
+
 /* What all connections of a listener share; outlives them. */
 struct connection_owner {
 	sd_event *loop;
@@ -29,14 +30,14 @@ struct connection_owner {
 	size_t queued[2];     /* answers that wait to be read */
 	uint64_t attached[2]; /* files behind them */
 	struct listener_stats stats;
-	/* @c ends: take it off the lists. It is freed right after. */
-	void (*gone)(struct connection_owner *owner, struct connection *c);
+	struct connection *connections[CONNECTIONS_MAX]; /* one that ends leaves the list */
+	unsigned n_connections;
 };
 
 /* @fd is taken over on success. Returns 0 or negative errno. */
 int connection_new(struct connection **ret, struct connection_owner *owner, int fd,
 		   const struct peer *peer);
-/* Ends it without telling the owner. A pending reply then answers nobody. Takes NULL. */
+/* Ends it; the owner's list stays as it is. A pending reply then answers nobody. Takes NULL. */
 void connection_free(struct connection *c);
 DEFINE_CLEANUP(struct connection *, connection_free)
 

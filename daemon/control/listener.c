@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Strangers may connect, so every place they could fill up is bounded, and a part of the places is
- * out of their reach: of CLIENTS_MAX connections those without privileges get UNPRIVILEGED_MAX.
+ * out of their reach: of CONNECTIONS_MAX connections those without privileges get UNPRIVILEGED_MAX.
  */
 #include "daemon/control/control.h"
 
@@ -18,7 +18,6 @@
 #include "common/unixsock.h"
 #include "daemon/control/connection.h"
 
-#define CLIENTS_MAX      64
 #define UNPRIVILEGED_MAX 48
 #define PER_UID_MAX      16
 #define ACCEPTS_PER_TURN 16
@@ -28,15 +27,13 @@
 #define TURNS_PER_US 100000u
 
 struct listener {
-	struct connection_owner owner; /* first: connections know the listener by it */
+	struct connection_owner owner;
 	int fd;
 	char *path; /* of the socket that we made, else NULL */
 	dev_t path_dev;
 	ino_t path_ino;
 	gid_t group;
 	sd_event_source *io;
-	struct connection *connections[CLIENTS_MAX];
-	unsigned n_connections;
 };
 
 /* The supplementary groups of the peer (setgroups(2)). */
@@ -84,28 +81,16 @@ static int peer_init(struct peer *ret, int fd, gid_t group)
 	return 0;
 }
 
-static void listener_on_gone(struct connection_owner *owner, struct connection *c)
-{
-	struct listener *l = (struct listener *)owner;
-
-	for (unsigned i = 0; i < l->n_connections; i++) {
-		if (l->connections[i] == c) {
-			l->connections[i] = l->connections[--l->n_connections];
-			return;
-		}
-	}
-}
-
 static bool listener_has_room(const struct listener *l, const struct peer *peer)
 {
 	unsigned n_unprivileged = 0, n_same = 0;
 
-	if (l->n_connections == CLIENTS_MAX)
+	if (l->owner.n_connections == CONNECTIONS_MAX)
 		return false;
 	if (peer->privileged)
 		return true;
-	for (unsigned i = 0; i < l->n_connections; i++) {
-		const struct peer *other = connection_get_peer(l->connections[i]);
+	for (unsigned i = 0; i < l->owner.n_connections; i++) {
+		const struct peer *other = connection_get_peer(l->owner.connections[i]);
 
 		n_unprivileged += !other->privileged;
 		n_same += !other->privileged && other->uid == peer->uid;
@@ -145,7 +130,7 @@ static void listener_admit(struct listener *l, int accepted)
 		return;
 	}
 	steal_fd(&fd);
-	l->connections[l->n_connections++] = c;
+	l->owner.connections[l->owner.n_connections++] = c;
 }
 
 static int listener_on_connect(sd_event_source *source, int listening, uint32_t events,
@@ -221,7 +206,6 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 		.verbs = options->verbs,
 		.userdata = options->userdata,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
-		.gone = listener_on_gone,
 	};
 	l->owner.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (l->owner.proc_fd < 0)
@@ -252,8 +236,8 @@ void listener_free(struct listener *l)
 
 	if (!l)
 		return;
-	for (unsigned i = 0; i < l->n_connections; i++)
-		connection_free(l->connections[i]);
+	for (unsigned i = 0; i < l->owner.n_connections; i++)
+		connection_free(l->owner.connections[i]);
 	sd_event_source_disable_unref(l->io);
 	/* Unless another one has put its own there meanwhile. */
 	if (l->path && lstat(l->path, &st) == 0 && st.st_dev == l->path_dev &&
