@@ -56,7 +56,7 @@ enum http_part {
 };
 
 enum http_flag {
-	HTTP_FLAG_INSECURE = 1, /* whoever the server is */
+	HTTP_FLAG_INSECURE = 1, /* the server's certificate is not verified */
 	HTTP_FLAG_POST = 2,     /* else it is a GET */
 };
 

@@ -88,7 +88,7 @@ static int fetcher_start(struct fetcher *f)
 				      &f->socket);
 }
 
-/* Returns what waitpid(2) says of its end; 0: unknown. */
+/* Returns its status as of waitpid(2); 0: unknown. */
 static int fetcher_end(struct fetcher *f)
 {
 	int status = 0;
@@ -96,7 +96,7 @@ static int fetcher_end(struct fetcher *f)
 	closep(&f->socket);
 	f->socket = -1;
 	f->is_asked = false;
-	/* Where it became another user, and we may not signal that, the socket has to do. */
+	/* If it has become another user that we may not signal, only the closed socket ends it. */
 	if (!child_reap(&f->child, END_MS, &status)) {
 		kill(f->child.pid, SIGKILL);
 		(void)!child_reap(&f->child, KILLED_MS, &status);
@@ -106,7 +106,7 @@ static int fetcher_end(struct fetcher *f)
 	return status;
 }
 
-/* It is of no use any more: ends it. The message: how it ended, or @what it does. FETCH_FAILED. */
+/* Ends it after an error. The message: how it ended, or @what it does. Returns FETCH_FAILED. */
 static int fetcher_fail(struct fetcher *f, const char *what, struct fetcher_message *message)
 {
 	int status = fetcher_end(f);
@@ -162,7 +162,7 @@ static int fetcher_await(struct fetcher *f, uint64_t until_ns, struct fetch_answ
 		return fetcher_fail(f, "sent a malformed answer", message);
 	f->is_asked = false;
 	memcpy(message->text, ret->text, sizeof(message->text));
-	/* What servers say is nothing for somebody's terminal. */
+	/* A server's text may hold control sequences. */
 	message->text[sizeof(message->text) - 1] = '\0';
 	utf8_make_harmless(message->text);
 	return (int)ret->outcome;
@@ -288,7 +288,7 @@ static int http_add_part(struct fetcher_parts *parts, const uint8_t *data, size_
 	return FETCH_DONE;
 }
 
-/* Handed over as memory: who speaks to the server may not read the file. */
+/* Handed over as memory: the gateway has no permission to read the file. */
 static int http_add_file(struct fetcher_parts *parts, const char *path,
 			 struct fetcher_message *message)
 {
@@ -336,9 +336,12 @@ int http_send(struct fetcher *f, const struct http_request *request,
 	    http_add_file(&parts, request->authorities, message);
 	if (r)
 		return r;
+	r = fetcher_ask(f, &packet, sizeof(packet), parts.fds, parts.n, message);
+	if (r)
+		return r;
 	f->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;
 	f->max_bytes = request->max_bytes;
-	return fetcher_ask(f, &packet, sizeof(packet), parts.fds, parts.n, message);
+	return FETCH_DONE;
 }
 
 int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_message *message)

@@ -74,10 +74,9 @@ struct http_request {
 	size_t length;
 	uint64_t timeout_ms; /* for all of it */
 	uint64_t max_bytes;  /* of the answer's body */
-	/* For https, paths of PEM files, which are read here, by whoever we are; "" or NULL: none.
-	 */
+	/* For https, paths of PEM files, read with this process's privileges; "" or NULL: none. */
 	const char *certificate, *key, *authorities;
-	bool is_insecure; /* whoever the server is */
+	bool is_insecure; /* the server's certificate is not verified */
 };
 
 struct http_answer {

@@ -237,6 +237,22 @@ static void test_limits(void **state)
 	assert_int_equal(http_send(h, &request, &message), -EBUSY);
 }
 
+/* One that is refused changes nothing of the request that waits for its answer. */
+static void test_busy(void **state)
+{
+	cleanup(fetcher_freep) struct fetcher *h = new_http();
+	struct http_request request = {.url = "file", .timeout_ms = 1000, .max_bytes = 100};
+	struct fetcher_message message = {{0}};
+	struct http_answer answer;
+
+	(void)state;
+	assert_int_equal(http_send(h, &request, &message), FETCH_DONE);
+	request.max_bytes = 1;
+	assert_int_equal(http_send(h, &request, &message), -EBUSY);
+	assert_int_equal(http_receive(h, &answer, &message), FETCH_DONE);
+	close(answer.fd);
+}
+
 static void test_no_gateway(void **state)
 {
 	const struct http_request request = {.url = "file"};
@@ -257,9 +273,10 @@ static void test_no_gateway(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		LEFTOVERS_TEST(test_answers), LEFTOVERS_TEST(test_failures),
-		LEFTOVERS_TEST(test_hang),    LEFTOVERS_TEST(test_parts),
-		LEFTOVERS_TEST(test_limits),  LEFTOVERS_TEST(test_no_gateway),
+		LEFTOVERS_TEST(test_answers),    LEFTOVERS_TEST(test_failures),
+		LEFTOVERS_TEST(test_hang),       LEFTOVERS_TEST(test_parts),
+		LEFTOVERS_TEST(test_limits),     LEFTOVERS_TEST(test_busy),
+		LEFTOVERS_TEST(test_no_gateway),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--http") == 0)
