@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file is written under no name where the file system has such files, else to one that tmpfile(3)
- * makes, and gets its name at the end, when it is whole. Signals are held off while it has a
- * temporary one.
+ * A file is written under no name, and gets one at the end, when it is whole. Where the file system
+ * has no files without names, it is written to one that was unlinked, and copied at the end.
+ * Signals are held off while there is a temporary name.
  */
 #include "client/symbolize/profile_file.h"
 
@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
@@ -75,6 +74,48 @@ static int open_nameless(const char *path)
 	return open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
+/*
+ * An interrupt leaves no half file. What is no regular file may take any time: there only SIGPIPE
+ * is held off, because EPIPE reports the same.
+ */
+static void hold_signals(const struct profile_file_saving *s, sigset_t *ret_mask)
+{
+	sigset_t held;
+
+	sigfillset(&held);
+	if (s->is_special) {
+		sigemptyset(&held);
+		sigaddset(&held, SIGPIPE);
+	}
+	sigprocmask(SIG_BLOCK, &held, ret_mask);
+}
+
+static void release_signals(const sigset_t *mask, int error)
+{
+	sigset_t broken_pipe;
+
+	sigemptyset(&broken_pipe);
+	sigaddset(&broken_pipe, SIGPIPE);
+	if (error == EPIPE && !sigismember(mask, SIGPIPE))
+		sigtimedwait(&broken_pipe, NULL, &(struct timespec){0});
+	sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+/* The fd of a file beside where it is to be that has lost its name, which no linkat(2) restores. */
+static int open_unlinked(const struct profile_file_saving *s)
+{
+	char name[PATH_MAX];
+	sigset_t mask;
+	int fd;
+
+	hold_signals(s, &mask);
+	fd = make_temporary(s->path, -1, name);
+	if (fd >= 0)
+		unlink(name);
+	release_signals(&mask, 0);
+	return fd;
+}
+
 int profile_file_begin(struct profile_file_saving *ret, const char *path,
 		       struct profile_message *message)
 {
@@ -86,7 +127,9 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 	ret->is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 	fd = ret->is_special ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_nameless(path);
 	ret->is_copied = fd < 0 && !ret->is_special && errno == EOPNOTSUPP;
-	ret->out = ret->is_copied ? tmpfile() : fd < 0 ? NULL : fdopen(fd, "w");
+	if (ret->is_copied)
+		fd = open_unlinked(ret);
+	ret->out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (ret->out)
 		return PROFILE_FILE_E_OK;
 	r = profile_file_fail_errno(message);
@@ -94,15 +137,19 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 	return r;
 }
 
-/* All of @from under a name beside @path. 0, or -1 with errno. */
+/* All of @from under a name beside @path. Signals are held off. 0, or -1 with errno. */
 static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 {
 	int to = make_temporary(path, -1, ret);
 	ssize_t n = to < 0 ? -1 : 1;
-	off_t at = 0;
+	char data[16384];
 
-	while (n > 0)
-		n = sendfile(to, from, &at, INT_MAX);
+	for (off_t at = 0; n > 0; at += n) {
+		n = pread(from, data, sizeof(data), at);
+		/* After a partial write the rest is read again. */
+		if (n > 0)
+			n = write(to, data, (size_t)n);
+	}
 	if (to >= 0 && close(to) < 0)
 		n = -1;
 	return (int)n;
@@ -133,33 +180,6 @@ static int profile_file_complete(struct profile_file_saving *s, bool keep)
 	if ((!keep || error) && *s->temporary)
 		unlink(s->temporary);
 	return error;
-}
-
-/*
- * Whoever interrupts leaves no half file. What is no regular file may take any time: there nothing
- * is kept off but the signal of a pipe that nobody reads any more, which the error tells, too.
- */
-static void hold_signals(const struct profile_file_saving *s, sigset_t *ret_mask)
-{
-	sigset_t held;
-
-	sigfillset(&held);
-	if (s->is_special) {
-		sigemptyset(&held);
-		sigaddset(&held, SIGPIPE);
-	}
-	sigprocmask(SIG_BLOCK, &held, ret_mask);
-}
-
-static void release_signals(const sigset_t *mask, int error)
-{
-	sigset_t broken_pipe;
-
-	sigemptyset(&broken_pipe);
-	sigaddset(&broken_pipe, SIGPIPE);
-	if (error == EPIPE && !sigismember(mask, SIGPIPE))
-		sigtimedwait(&broken_pipe, NULL, &(struct timespec){0});
-	sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
 /* Ends with @data, which may be nothing, written behind what was. */
