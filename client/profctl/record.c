@@ -229,7 +229,8 @@ static int record_add(struct recording *r, const struct profile *p)
 	int error = merge_add(r->merge, p, NULL, &samples, &message);
 
 	if (error) {
-		snprintf(r->trouble, sizeof(r->trouble), "profd sent an unusable profile: %s",
+		snprintf(r->trouble, sizeof(r->trouble), "%s%s",
+			 error > 0 ? "profd sent an unusable profile: " : "",
 			 error > 0 ? message.text : error_describe(error));
 		return TAKE_E_BAD;
 	}
@@ -343,10 +344,14 @@ static const char *record_wait_for_end(struct recording *r)
 			record_reap_command(r);
 		if (r->has_ended)
 			return NULL;
-		if (fds[1].revents)
-			return held_has_ended(&r->held) ? NULL : profd_exited;
-		/* Where profd refuses, the next time may be better; it has gone: so has who is
-		 * held. */
+		if (fds[1].revents && !held_has_ended(&r->held))
+			return profd_exited;
+		if (fds[1].revents) {
+			held_deinit(&r->held);
+			return NULL;
+		}
+		/* If profd refuses, the next time may be better. Its exit makes held.fd readable.
+		 */
 		if (clock_ns(CLOCK_MONOTONIC) >= r->due_ns && record_take(r) == TAKE_E_BAD)
 			return r->trouble;
 		if (r->over)
@@ -371,6 +376,16 @@ static void wait_for_command(struct recording *r)
 
 /* --- the file --------------------------------------------------------------------------------- */
 
+/* After @outcome, which is a TAKE_E_*. A session that has ended by itself is not held any more. */
+static bool record_has_profd(struct recording *r, int outcome)
+{
+	struct pollfd held = {.fd = r->held.fd, .events = POLLIN};
+
+	if (r->held.fd < 0)
+		return outcome != TAKE_E_GONE;
+	return poll(&held, 1, 0) == 0 || held_has_ended(&r->held);
+}
+
 /*
  * What profd still has of the session, which ends. It is asked with patience: a session that has
  * ended waits ten seconds. As record_wait_for_end().
@@ -379,7 +394,6 @@ static const char *record_take_rest(struct recording *r)
 {
 	const struct timespec while_ = {.tv_nsec = RETRY_NS};
 	uint64_t end_ns = clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-	struct pollfd held = {.fd = r->held.fd, .events = POLLIN};
 	int outcome = TAKE_E_OK;
 
 	/* One that has ended by itself need not be stopped. */
@@ -390,9 +404,7 @@ static const char *record_take_rest(struct recording *r)
 	if (!outcome)
 		return NULL;
 	/* There may be another profd by now, which knows nothing of it. */
-	return outcome == TAKE_E_GONE || (poll(&held, 1, 0) > 0 && !held_has_ended(&r->held))
-		       ? profd_exited
-		       : r->trouble;
+	return outcome == TAKE_E_BAD || record_has_profd(r, outcome) ? r->trouble : profd_exited;
 }
 
 /* Without a sample it is a profile as it would be with some. Returns 0 or negative errno. */
