@@ -238,6 +238,51 @@ static void test_open_again(void **state)
 		assert_true(exists(w, strange[i]));
 }
 
+static void make_strange_dir(struct world *w, const char *name)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void make_strange_link(struct world *w, const char *name, const char *target)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", w->dir, name);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+/* Neither counted nor removed: what lies too deep, or behind a link, or is no regular file. */
+static void test_skipped(void **state)
+{
+#define FILES "debuginfo/.build-id/"
+	static const char *const dirs[] = {"elsewhere", FILES "ab/00.debug", FILES "abc"};
+	static const char *const files[] = {"elsewhere/22.debug", FILES "ab/00.debug/11.debug",
+					    FILES "abc/33.debug", "debuginfo/.fetch-inner"};
+	struct world *w = *state;
+
+	assert_int_equal(store(w, 0xab, 10000), DEBUG_CACHE_E_OK);
+	use_at(w, 0xab, 100, 100);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		make_strange_dir(w, dirs[i]);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		make_strange_file(w, files[i]);
+	make_strange_link(w, FILES "ad", "../../elsewhere");
+	make_strange_link(w, FILES "ab/44.debug", "../../../elsewhere/22.debug");
+	make_strange_link(w, ".fetch-link", "elsewhere");
+	debug_cache_close(w->cache);
+	w->cache = NULL;
+	assert_int_equal(debug_cache_open(&w->cache, w->dir, MAX_BYTES), DEBUG_CACHE_E_OK);
+	assert_true(has(w, 0xab));
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		assert_true(exists(w, files[i]));
+	assert_true(exists(w, FILES "ad/22.debug") && exists(w, FILES "ab/44.debug"));
+	assert_false(exists(w, ".fetch-link"));
+#undef FILES
+}
+
 static void test_unusable(void **state)
 {
 	struct world *w = *state;
@@ -260,8 +305,8 @@ static void test_unusable(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CACHE_TEST(test_store),      CACHE_TEST(test_odd_ids),  CACHE_TEST(test_bound),
-		CACHE_TEST(test_open_again), CACHE_TEST(test_unusable),
+		CACHE_TEST(test_store),      CACHE_TEST(test_odd_ids), CACHE_TEST(test_bound),
+		CACHE_TEST(test_open_again), CACHE_TEST(test_skipped), CACHE_TEST(test_unusable),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
