@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/bpf_features.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,4 +50,34 @@ int bpf_features_read_missing(int sys_fd, char ret[BPF_FEATURES_TEXT_MAX])
 	if (!r)
 		bpf_features_list_missing(btf, size, ret);
 	return r;
+}
+
+static bool kernel_parse_version(const char *text, unsigned *ret)
+{
+	unsigned major, minor, patch = 0;
+
+	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) < 2)
+		return false;
+	*ret = KERNEL_VERSION_OF(major, minor, patch);
+	return true;
+}
+
+unsigned kernel_version(const char *release, const char *version, const char *signature)
+{
+	/* "Ubuntu 5.15.0-91.101-generic 5.15.131" */
+	const char *last = signature ? strrchr(signature, ' ') : NULL;
+	const char *debian = strstr(version, "Debian ");
+	unsigned number;
+
+	if (last && kernel_parse_version(last + 1, &number))
+		return number;
+	if (debian && kernel_parse_version(debian + strlen("Debian "), &number))
+		return number;
+	return kernel_parse_version(release, &number) ? number : 0;
+}
+
+bool kernel_can_lock_up(unsigned version)
+{
+	return version >= KERNEL_VERSION_OF(5, 19, 0) && version < KERNEL_VERSION_OF(6, 3, 10) &&
+	       (version < KERNEL_VERSION_OF(6, 1, 36) || version >= KERNEL_VERSION_OF(6, 2, 0));
 }

@@ -34,7 +34,6 @@
 #define PARANOID_FILE "sys/kernel/perf_event_paranoid"
 #define RATE_GOOD     4000
 #define RATE_SYSCTL   "kernel.perf_event_max_sample_rate"
-#define VERSION_AT(a) ((a) / 1000000), ((a) / 1000 % 1000), ((a) % 1000)
 
 static void check_set(struct check *c, enum check_level level, const char *remedy,
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -75,31 +74,6 @@ static bool host_read_long(int directory, const char *path, long *ret)
 	return errno == 0 && end != text;
 }
 
-static bool host_parse_version(const char *text, unsigned *ret)
-{
-	unsigned major, minor, patch = 0;
-
-	if (sscanf(text, "%3u.%3u.%3u", &major, &minor, &patch) < 2)
-		return false;
-	*ret = KERNEL_VERSION_OF(major, minor, patch);
-	return true;
-}
-
-unsigned kernel_version(const char *release, const char *version, const char *signature)
-{
-	const char *text;
-	unsigned number;
-
-	/* "Ubuntu 5.15.0-91.101-generic 5.15.131" */
-	text = signature ? strrchr(signature, ' ') : NULL;
-	if (text && host_parse_version(text + 1, &number))
-		return number;
-	text = strstr(version, "Debian ");
-	if (text && host_parse_version(text + strlen("Debian "), &number))
-		return number;
-	return host_parse_version(release, &number) ? number : 0;
-}
-
 static unsigned host_kernel_version(const struct host *host)
 {
 	char text[TEXT_SIZE];
@@ -120,19 +94,14 @@ static void check_kernel(const struct host *host, struct check *c)
 			  "Linux %s: unknown version", host->release);
 		return;
 	}
-	check_set(c, CHECK_OK, NULL, "Linux %u.%u.%u (%s), %s", VERSION_AT(version), host->release,
-		  host->machine);
+	check_set(c, CHECK_OK, NULL, "Linux %u.%u.%u (%s), %s", KERNEL_VERSION_PARTS(version),
+		  host->release, host->machine);
 }
 
 /* The fault of kernel versions that profd must keep away from. */
 static void check_faults(const struct host *host, struct check *c)
 {
-	unsigned v = host_kernel_version(host);
-	bool fixed = v < KERNEL_VERSION_OF(5, 19, 0) ||
-		     (v >= KERNEL_VERSION_OF(6, 1, 36) && v < KERNEL_VERSION_OF(6, 2, 0)) ||
-		     v >= KERNEL_VERSION_OF(6, 3, 10);
-
-	if (fixed)
+	if (!kernel_can_lock_up(host_kernel_version(host)))
 		check_set(c, CHECK_OK, NULL, "no known fault affects profd");
 	else
 		check_set(c, CHECK_BAD,

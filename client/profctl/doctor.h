@@ -34,13 +34,4 @@ struct host {
 /* Fills @ret with at most HOST_CHECKS_MAX checks; returns their number. */
 size_t host_checks(const struct host *host, struct check *ret);
 
-/* A kernel version as a number that can be compared. */
-#define KERNEL_VERSION_OF(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))
-
-/*
- * The version of the kernel's source: distributions keep the release constant ("6.1.0-18") and
- * tell the true version elsewhere (@version of Debian, @signature of Ubuntu, or NULL). 0: unknown.
- */
-unsigned kernel_version(const char *release, const char *version, const char *signature);
-
 #endif

@@ -8,67 +8,21 @@
 #include "common/bpf_features.h"
 #include "daemon/ingest/sources.h"
 
-struct kernel_version {
-	unsigned major, minor, patch;
-};
-
-static bool parse_kernel_version(const char *text, struct kernel_version *ret)
-{
-	*ret = (struct kernel_version){0};
-	return sscanf(text, "%u.%u.%u", &ret->major, &ret->minor, &ret->patch) >= 2;
-}
-
-/* The version of the stable kernel below the distribution's own numbers. */
-static bool parse_upstream_version(const char *release, const char *version, const char *signature,
-				   struct kernel_version *ret)
-{
-	const char *debian = strstr(version, "Debian ");
-	const char *last = strrchr(signature, ' ');
-
-	if (debian && parse_kernel_version(debian + strlen("Debian "), ret))
-		return true;
-	if (last && parse_kernel_version(last + 1, ret))
-		return true;
-	return parse_kernel_version(release, ret);
-}
-
-static unsigned version_number(unsigned major, unsigned minor)
-{
-	return major * 1000 + minor;
-}
-
-/*
- * From 5.19 until "mm: Fix copy_from_user_nofault()" (d319f344561d: 6.4, and 6.3.10 and 6.1.36) a
- * read of user memory from the sampling interrupt can take a lock that the interrupted code holds.
- */
-static bool kernel_can_lock_up(const struct kernel_version *v)
-{
-	unsigned n = version_number(v->major, v->minor);
-
-	if (n < version_number(5, 19) || n >= version_number(6, 4))
-		return false;
-	if (n == version_number(6, 1))
-		return v->patch < 36;
-	if (n == version_number(6, 3))
-		return v->patch < 10;
-	return true;
-}
-
 int host_check_kernel_faults(const char *release, const char *version, const char *signature,
 			     struct source_message *message)
 {
-	struct kernel_version v;
+	unsigned v = kernel_version(release, version, signature);
 
-	if (!parse_upstream_version(release, version, signature, &v))
+	if (!v)
 		return source_refuse(message, SOURCE_E_UNSUPPORTED,
 				     "unknown kernel version \"%.60s\": use the perf source",
 				     release);
-	if (kernel_can_lock_up(&v))
+	if (kernel_can_lock_up(v))
 		return source_refuse(
 			message, SOURCE_E_UNSUPPORTED,
 			"kernel %u.%u.%u can lock up when BPF reads user memory while sampling: "
 			"update to 6.1.36, 6.3.10, 6.4 or newer, or use the perf source",
-			v.major, v.minor, v.patch);
+			KERNEL_VERSION_PARTS(v));
 	return SOURCE_E_OK;
 }
 

@@ -67,7 +67,6 @@ int event_explain(int err, const struct sampler_spec *spec, struct source_messag
  * (common/bpf_features.h), and those with a fault that only their version reveals.
  *
  * Pure. @release and @version are uname(2)'s; @signature is /proc/version_signature's text, or "".
- * Distributions keep the version of the stable kernel they are built from in the latter two.
  * Returns SOURCE_E_OK, or SOURCE_E_UNSUPPORTED with @message: its version has a fault, or cannot
  * be determined.
  */

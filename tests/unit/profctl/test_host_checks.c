@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "common/bpf_features.h"
 #include "common/cleanup.h"
 #include "tests/support/temp_dir.h"
 
