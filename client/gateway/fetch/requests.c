@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One request at a time, as a transfer that is waited for together with the socket: when the other
- * end goes, so does the transfer. An answer's body is written into memory that is sealed when it is
+ * One request at a time; when the other end of the socket is closed, the process exits, in the
+ * middle of a transfer as well. An answer's body is written into memory that is sealed when it is
  * whole. Nothing but HTTP is spoken, wherever a server redirects to, and everything that a server
  * can send has a bound: the header, the body, redirections, time.
  */
@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +27,6 @@
 
 #define HEADER_MAX       ((size_t)256 << 10) /* bytes, those of redirections among them */
 #define REDIRECTIONS_MAX 10L
-#define WAIT_MS          1000
 #define PROTOCOLS        "http,https"
 
 struct transfer {
@@ -171,27 +172,6 @@ static CURLcode transfer_prepare(struct transfer *t, const struct http_request_p
 
 /* --- one request ------------------------------------------------------------------------------ */
 
-/* Returns 0 when the transfer has ended, 1 when the other end is gone, or negative errno. */
-static int transfer_run(CURLM *multi, int socket, CURLcode *ret)
-{
-	struct curl_waitfd other_end = {.fd = socket, .events = CURL_WAIT_POLLIN};
-	int n_running = 1, n_left;
-	CURLMsg *done;
-
-	while (n_running) {
-		if (curl_multi_perform(multi, &n_running) ||
-		    (n_running && curl_multi_poll(multi, &other_end, 1, WAIT_MS, NULL)))
-			return error_origin(-EIO);
-		if (other_end.revents)
-			return 1; /* nothing else is sent before an answer */
-	}
-	done = curl_multi_info_read(multi, &n_left);
-	if (!done)
-		return error_origin(-EIO);
-	*ret = done->data.result;
-	return 0;
-}
-
 /* What libcurl returns, for people. */
 static void http_answer_fail_curl(const struct transfer *t, CURLcode r, struct fetch_answer *answer)
 {
@@ -214,9 +194,8 @@ static void http_answer_fail_curl(const struct transfer *t, CURLcode r, struct f
 				 *t->trouble ? t->trouble : curl_easy_strerror(r));
 }
 
-/* Returns 0 with @answer filled, 1 when the other end is gone, or negative errno. */
-static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
-			    const struct http_request_packet *request,
+/* Returns 0 with @answer filled, or negative errno. */
+static int transfer_perform(struct transfer *t, const struct http_request_packet *request,
 			    const int parts[N_HTTP_PARTS], struct fetch_answer *answer)
 {
 	/* Nobody here waits for "100 Continue"; Go's servers read a form before the handler does.
@@ -225,21 +204,11 @@ static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
 	static struct curl_slist type = {
 		.data = (char *)(uintptr_t) "Content-Type: application/octet-stream",
 		.next = &expect};
+	CURLcode r = transfer_prepare(t, request, parts, &type) ?: curl_easy_perform(t->easy);
 	long status = 0;
-	CURLcode result;
-	int r;
 
-	result = transfer_prepare(t, request, parts, &type);
-	if (!result) {
-		if (curl_multi_add_handle(multi, t->easy))
-			return error_origin(-ENOMEM);
-		r = transfer_run(multi, socket, &result);
-		curl_multi_remove_handle(multi, t->easy);
-		if (r)
-			return r;
-	}
-	if (result) {
-		http_answer_fail_curl(t, result, answer);
+	if (r) {
+		http_answer_fail_curl(t, r, answer);
 		return 0;
 	}
 	if (fcntl(t->body, F_ADD_SEALS, MEMORY_FILE_SEALS) < 0)
@@ -249,8 +218,8 @@ static int transfer_perform(CURLM *multi, struct transfer *t, int socket,
 	return 0;
 }
 
-/* As transfer_perform(), answered. */
-static int requests_answer(CURLM *multi, int socket, const struct http_request_packet *request,
+/* Returns 0, 1: the other end is closed, or negative errno. */
+static int requests_answer(int socket, const struct http_request_packet *request,
 			   const int parts[N_HTTP_PARTS])
 {
 	struct fetch_answer answer = {.magic = FETCH_MAGIC};
@@ -263,7 +232,7 @@ static int requests_answer(CURLM *multi, int socket, const struct http_request_p
 
 	if (!t.easy || t.body < 0)
 		return error_origin(-ENOMEM);
-	r = transfer_perform(multi, &t, socket, request, parts, &answer);
+	r = transfer_perform(&t, request, parts, &answer);
 	if (r)
 		return r;
 	r = fd_packet_send(socket, &answer, sizeof(answer), &t.body, answer.outcome == FETCH_DONE,
@@ -271,7 +240,7 @@ static int requests_answer(CURLM *multi, int socket, const struct http_request_p
 	return r < 0 ? error_origin(r) : r;
 }
 
-static int requests_serve_one(CURLM *multi, int socket)
+static int requests_serve_one(int socket)
 {
 	cleanup(fd_packet_deinit) struct fd_packet packet;
 	struct http_request_packet request;
@@ -284,22 +253,31 @@ static int requests_serve_one(CURLM *multi, int socket)
 	    request.length > HTTP_URL_MAX || request.url[request.length] ||
 	    request.timeout_ms > INT32_MAX || packet.n_fds != N_HTTP_PARTS || packet.is_cut)
 		return error_origin(-EPROTO);
-	return requests_answer(multi, socket, &request, packet.fds);
+	return requests_answer(socket, &request, packet.fds);
+}
+
+/* A thread: a transfer may take long after nobody waits for it any more. */
+static void *requests_watch(void *socket)
+{
+	struct pollfd other_end = {.fd = (int)(intptr_t)socket, .events = POLLRDHUP};
+
+	while (poll(&other_end, 1, -1) < 0 && errno == EINTR)
+		;
+	_exit(0);
 }
 
 int requests_serve(int socket)
 {
-	CURLM *multi;
-	int r = 0;
+	pthread_t watcher;
+	int r;
 
 	if (curl_global_init(CURL_GLOBAL_DEFAULT))
 		return error_origin(-ENOMEM);
-	multi = curl_multi_init();
-	if (!multi)
-		return error_origin(-ENOMEM);
+	r = pthread_create(&watcher, NULL, requests_watch, (void *)(intptr_t)socket);
+	if (r)
+		return error_origin(-r);
+	(void)pthread_detach(watcher);
 	while (!r)
-		r = requests_serve_one(multi, socket);
-	curl_multi_cleanup(multi);
-	curl_global_cleanup();
+		r = requests_serve_one(socket);
 	return r < 0 ? r : 0;
 }
