@@ -324,10 +324,13 @@ static int end_session(struct top *t)
 	return r ? r : top_take_interval(t);
 }
 
-/* Waits, and does what came. *ret_outcome: TOP_*. Returns an exit status. */
+/*
+ * Waits, and does what came; what was taken is to be drawn or printed. *ret_outcome: TOP_*. Returns
+ * an exit status.
+ */
 static int top_handle_events(struct top *t, int *ret_outcome)
 {
-	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
+	struct pollfd fds[] = {{.fd = t->on_screen ? STDIN_FILENO : -1, .events = POLLIN},
 			       {.fd = t->signals, .events = POLLIN},
 			       {.fd = t->held.fd, .events = POLLIN}};
 	uint64_t take_ns = top_next_due_ns(t);
@@ -438,28 +441,16 @@ static int top_print_table(struct top *t, bool *ret_is_over)
 /* Waits for the next interval and prints it; *ret_is_over: it was the last. An exit status. */
 static int print_next(struct top *t, bool *ret_is_over)
 {
-	struct pollfd fds[] = {{.fd = t->signals, .events = POLLIN},
-			       {.fd = t->held.fd, .events = POLLIN}};
-	int n = poll(fds, ARRAY_SIZE(fds), top_poll_timeout_ms(top_next_due_ns(t)));
-	int r = STATUS_DONE;
+	int outcome, r = top_handle_events(t, &outcome);
 
-	if (n < 0)
-		return errno == EINTR
-			       ? r
-			       : profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
-	if (n > 0 && fds[1].revents)
-		r = top_check_session(t);
-	*ret_is_over = n > 0;
-	/* Whoever interrupts wants no more; of what has ended there is the rest. */
-	if (r || (n > 0 && !fds[1].revents))
+	*ret_is_over = outcome == TOP_QUITS;
+	if (r || outcome != TOP_REDRAWS)
 		return r;
-	r = top_take_interval(t);
-	if (r)
-		return r;
+	*ret_is_over = t->held.fd < 0;
 	if (!t->is_new)
 		return *ret_is_over ? profctl_complain(t->context, STATUS_FAILED, "%s", t->trouble)
 				    : STATUS_DONE;
-	*ret_is_over |= t->arguments->once || t->held.fd < 0;
+	*ret_is_over |= t->arguments->once;
 	r = top_print_table(t, ret_is_over);
 	/* An empty table would look as if something had gone wrong. */
 	if (!r && t->arguments->once && !t->facts.sums.samples)
