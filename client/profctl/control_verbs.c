@@ -31,8 +31,8 @@ int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_messag
 static int run_plain_verb(struct context *context, int argc, char **argv,
 			  Profd__Control__Request__VerbCase verb, const char *key)
 {
+	bool is_config = verb == PROFD__CONTROL__REQUEST__VERB_CONFIG, json;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	bool json;
 	struct json j = {.out = context->out};
 	struct usage_message message;
 	int r = plain_parse(argc, argv, &json, &message);
@@ -43,8 +43,13 @@ static int run_plain_verb(struct context *context, int argc, char **argv,
 	if (r || !key)
 		return r;
 	if (!json) {
-		fprintf(context->out, "%s\n", response->text);
+		fprintf(context->out, "%s%s", response->text, is_config ? "" : "\n");
 		return STATUS_DONE;
+	}
+	if (is_config) {
+		r = config_text_to_json(response->text, context->out);
+		return r ? profctl_complain(context, STATUS_FAILED, "%s", error_describe(r))
+			 : STATUS_DONE;
 	}
 	json_begin_object(&j, NULL);
 	json_text(&j, key, response->text);
@@ -445,20 +450,5 @@ int config_text_to_json(const char *text, FILE *out)
 
 int config_run(struct context *context, int argc, char **argv)
 {
-	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	bool json;
-	struct usage_message message;
-	int r = plain_parse(argc, argv, &json, &message);
-
-	if (r)
-		return parse_ended(context, r, &message);
-	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_CONFIG, NULL, &response);
-	if (r)
-		return r;
-	if (!json) {
-		fputs(response->text, context->out);
-		return STATUS_DONE;
-	}
-	r = config_text_to_json(response->text, context->out);
-	return r ? profctl_complain(context, STATUS_FAILED, "%s", error_describe(r)) : STATUS_DONE;
+	return run_plain_verb(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_CONFIG, "config");
 }
