@@ -32,7 +32,7 @@ int option_flag(const char *name, const char *argument, void *to, struct usage_m
 int option_text(const char *name, const char *argument, void *to, struct usage_message *message)
 {
 	*(const char **)to = argument;
-	return *argument ? 0 : usage_error(message, "the argument of %s is empty", name);
+	return *argument ? 0 : usage_error(message, "%s: empty argument", name);
 }
 
 /* The outcome of one of units.h's parsers; 0 is refused as well. */
@@ -185,7 +185,8 @@ static int option_apply(struct option_pass *o, const struct option_row *row, con
 	if (row->short_name)
 		snprintf(name, sizeof(name), "-%c", row->short_name);
 	else
-		snprintf(name, sizeof(name), "--%s", row->long_name ? row->long_name : "");
+		snprintf(name, sizeof(name), "%s%s", row->long_name ? "--" : "operand",
+			 row->long_name ? row->long_name : "");
 	for (size_t i = 0; row->only && i < o->n_only; i++)
 		if (strcmp(o->only[i], row->only) == 0)
 			return usage_error(o->message, "%s", row->only);

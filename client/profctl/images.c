@@ -31,25 +31,6 @@ static int option_images_top(const char *name, const char *text, void *to,
 	return 0;
 }
 
-static int option_images_text(const char *name, const char *text, void *to,
-			      struct usage_message *message)
-{
-	return option_text(name, text, to, message) ? usage_error(message, "empty option argument")
-						    : 0;
-}
-
-static int option_image(const char *name, const char *text, void *to, struct usage_message *message)
-{
-	const char **image = to;
-
-	(void)name;
-	if (*image)
-		return usage_error(message, "only one IMAGE can be given; '%s' is the second",
-				   text);
-	*image = text;
-	return *text ? 0 : usage_error(message, "the image's name is empty");
-}
-
 static int images_check_arguments(const struct images_arguments *a, struct usage_message *message)
 {
 	bool is_all = a->epoch && strcmp(a->epoch, DATABASE_ALL) == 0;
@@ -75,17 +56,17 @@ int images_parse(int argc, char *const *argv, struct images_arguments *ret,
 {
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{0, "db", option_images_text, &ret->db, NULL},
-		{0, "epoch", option_images_text, &ret->epoch, NULL},
-		{'e', "event", option_images_text, &ret->event, NULL},
-		{0, "list", option_images_text, &ret->list, NULL},
+		{0, "db", option_text, &ret->db, NULL},
+		{0, "epoch", option_text, &ret->epoch, NULL},
+		{'e', "event", option_text, &ret->event, NULL},
+		{0, "list", option_text, &ret->list, NULL},
 		{0, "top", option_images_top, &ret->top, NULL},
-		{0, "cat", option_images_text, &ret->cat, NULL},
-		{0, "diff", option_images_text, &ret->diff, NULL},
+		{0, "cat", option_text, &ret->cat, NULL},
+		{0, "diff", option_text, &ret->diff, NULL},
 		{0, "intel_syntax", option_flag, &ret->intel, NULL},
-		{0, "source_path", option_images_text, &ret->source_path, NULL},
-		{0, "trim_path", option_images_text, &ret->trim_path, NULL},
-		{0, NULL, option_image, &ret->image, NULL},
+		{0, "source_path", option_text, &ret->source_path, NULL},
+		{0, "trim_path", option_text, &ret->trim_path, NULL},
+		{0, NULL, option_text, &ret->image, "only one IMAGE can be given"},
 		{0},
 	};
 	int r;

@@ -61,13 +61,13 @@ static void test_refused(void **state)
 	static const struct {
 		const char *line, *word;
 	} cases[] = {
-		{"a b", "second"},
+		{"a b", "only one IMAGE"},
 		{"--top=0", "--top"},
 		{"--top=1000001", "--top"},
 		{"--top=-1", "--top"},
 		{"--top=1x", "--top"},
 		{"--list=a", "needs an IMAGE"},
-		{"--db=", "empty"},
+		{"--db=", "--db: empty"},
 		{"--epoch=yesterday", "--epoch"},
 		{"--epoch=123", "--epoch"},
 		{"--diff=all", "--diff"},
