@@ -16,7 +16,6 @@
 #include "client/run/family.h"
 #include "client/run/gather.h"
 #include "client/run/launch.h"
-#include "client/run/perf_maps.h"
 #include "client/run/program.h"
 #include "client/symbolize/build_ids.h"
 #include "client/symbolize/symbolize.h"
@@ -57,30 +56,17 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 
 /* --- before ----------------------------------------------------------------------------------- */
 
-struct world {
-	struct build_ids *ids;
-	uint64_t start_ns; /* Unix time */
-};
-
-static void world_deinit(struct world *w)
+static int run_find_id(void *ids, const char *path, uint64_t device, uint64_t inode,
+		       char ret[GATHER_ID_SIZE])
 {
-	build_ids_free(w->ids);
-}
-
-static int world_find_id(void *userdata, const char *path, uint64_t device, uint64_t inode,
-			 char ret[GATHER_ID_SIZE])
-{
-	const struct world *w = userdata;
-
 	_Static_assert(GATHER_ID_SIZE >= OBJECT_ID_SIZE, "room for a build id");
-	return build_ids_find(w->ids, path, device, inode, ret);
+	return build_ids_find(ids, path, device, inode, ret);
 }
 
-static int world_open_perf_map(void *userdata, int pid)
+static int run_open_perf_map(void *ids, int pid, uint64_t start_ns)
 {
-	const struct world *w = userdata;
-
-	return perf_map_open("/tmp", pid, w->start_ns);
+	(void)ids;
+	return gather_open_perf_map("/tmp", pid, start_ns);
 }
 
 /* --- after ------------------------------------------------------------------------------------ */
@@ -183,7 +169,7 @@ static int run_command(const struct context *context, const struct run_arguments
 		       enum program_kind kind, struct launch *l, int *ret_status)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup(world_deinit) struct world world = {.start_ns = clock_ns(CLOCK_REALTIME)};
+	cleanup(build_ids_freep) struct build_ids *ids = NULL;
 	cleanup(gather_freep) struct gather *g = NULL;
 	cleanup(family_freep) struct family *f = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
@@ -191,12 +177,12 @@ static int run_command(const struct context *context, const struct run_arguments
 	int r, error = 0;
 	struct launched launched;
 
-	r = build_ids_new(&world.ids, root_fd, NULL) ?:
-	    gather_new(&g, (uint32_t)a->frequency, world.start_ns) ?:
+	r = build_ids_new(&ids, root_fd, NULL) ?:
+	    gather_new(&g, (uint32_t)a->frequency, clock_ns(CLOCK_REALTIME)) ?:
 	    family_new(&f, g, (uint32_t)a->frequency);
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	gather_set_world(g, &(struct gather_world){world_find_id, world_open_perf_map, &world});
+	gather_set_world(g, &(struct gather_world){run_find_id, run_open_perf_map, ids});
 	l->socket = family_socket(f);
 	r = launch_begin(l, &launched) ?: launch_go(&launched, &error);
 	if (r == LAUNCH_E_FAILED)

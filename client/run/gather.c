@@ -11,6 +11,7 @@
 #include "client/run/gather.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -343,12 +345,26 @@ static int add_mapping_build_id(struct gather *g, const struct mapping *m, const
 	return r ?: profile_add_text(g->profile, id, ret);
 }
 
+int gather_open_perf_map(const char *dir, int pid, uint64_t start_ns)
+{
+	cleanup(closep) int fd = -1;
+	char path[128];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/perf-%d.map", dir, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    st.st_mtim.tv_sec < (time_t)(start_ns / NS_PER_S))
+		return -1;
+	return steal_fd(&fd);
+}
+
 static bool gather_open_names(struct gather_process *p)
 {
 	struct gather *g = p->gather;
 
 	if (!p->is_asked && g->world.open_names && g->n_names < NAMES_MAX)
-		p->names = g->world.open_names(g->world.userdata, p->pid);
+		p->names = g->world.open_names(g->world.userdata, p->pid, g->start_ns);
 	if (!p->is_asked && p->names >= 0)
 		g->names[g->n_names++] = p->names;
 	p->is_asked = true;

@@ -21,7 +21,7 @@
 struct gather;
 struct gather_process;
 
-/* @frequency: that was asked for. Returns 0 or negative errno. */
+/* @frequency: that was asked for; @start_ns: Unix time. Returns 0 or negative errno. */
 int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns);
 /* Takes NULL; after all processes. */
 void gather_free(struct gather *g);
@@ -42,14 +42,22 @@ struct gather_world {
 		       char ret[GATHER_ID_SIZE]);
 	/*
 	 * Asked at most once of each process: opens the file that names what its memory holds that
-	 * is no file's, which gather_free() closes; or returns -1. Only where there is one such
-	 * memory has a mapping of the process's own.
+	 * is no file's, written since @start_ns, which gather_free() closes; or returns -1. Only
+	 * where there is one such memory has a mapping of the process's own.
 	 */
-	int (*open_names)(void *userdata, int pid);
+	int (*open_names)(void *userdata, int pid, uint64_t start_ns);
 	void *userdata;
 };
 
 void gather_set_world(struct gather *g, const struct gather_world *world);
+
+/*
+ * Opens the file in @dir, which is /tmp, in which process @pid, that has ended or executes another
+ * program, has named the code that it generated: perf-PID.map. It is accepted if it is a regular
+ * file of this user's that was written since @start_ns (Unix time), when the command began: older
+ * ones may be of another process that had this number. Returns its fd, or -1.
+ */
+int gather_open_perf_map(const char *dir, int pid, uint64_t start_ns);
 
 /* @program: the path of what it executes, or "". Texts are copied. Returns 0 or negative errno. */
 int gather_process_new(struct gather_process **ret, struct gather *g, int pid, const char *comm,

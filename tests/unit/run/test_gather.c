@@ -263,10 +263,11 @@ struct told {
 	size_t n;
 };
 
-static int open_names(void *userdata, int pid)
+static int open_names(void *userdata, int pid, uint64_t start_ns)
 {
 	struct told *told = userdata;
 
+	assert_int_equal(start_ns, 1000);
 	assert_true(told->n < 8);
 	for (size_t i = 0; i < told->n; i++)
 		assert_int_not_equal(pid, told->pids[i]);
@@ -397,9 +398,9 @@ static void test_generated_at_one_place(void **state)
 	gather_free(g);
 }
 
-static int open_any(void *userdata, int pid)
+static int open_any(void *userdata, int pid, uint64_t start_ns)
 {
-	(void)pid;
+	(void)pid, (void)start_ns;
 	++*(unsigned *)userdata;
 	return dup(0);
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "client/run/perf_maps.h"
+#include "client/run/gather.h"
 
 #define START_S 1000000
 
@@ -62,7 +62,7 @@ static ino_t inode_of(int fd)
 
 static bool is_opened(int pid)
 {
-	int fd = perf_map_open(dir, pid, START_S * UINT64_C(1000000000));
+	int fd = gather_open_perf_map(dir, pid, START_S * UINT64_C(1000000000));
 
 	if (fd >= 0)
 		close(fd);
@@ -78,7 +78,7 @@ static void test_open(void **state)
 	make(7, START_S + 5);
 	make(8, START_S - 5);
 	assert_int_equal(stat(path_of(7), &st), 0);
-	fd = perf_map_open(dir, 7, START_S * UINT64_C(1000000000));
+	fd = gather_open_perf_map(dir, 7, START_S * UINT64_C(1000000000));
 	assert_true(fd >= 0 && fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(inode_of(fd), st.st_ino);
 	close(fd);
