@@ -88,9 +88,7 @@ int option_session(const char *name, const char *argument, void *to, struct usag
 struct option_pass {
 	const struct option_row *rows;
 	char *const *argv;
-	int argc, at;
-	const char *cluster; /* the rest of a word such as -ab */
-	bool only_operands;
+	int argc, at;               /* at: the next word */
 	const char *only[ROWS_MAX]; /* of the rows that were given */
 	size_t n_only;
 	struct usage_message *message;
@@ -117,71 +115,12 @@ static bool option_has_argument(const struct option_row *row)
 	return row != &help_row && row->parse != option_flag;
 }
 
-static int option_next_argument(struct option_pass *o, const char *name, const char **ret_argument)
-{
-	if (o->at >= o->argc)
-		return usage_error(o->message, "%s needs an argument", name);
-	*ret_argument = o->argv[o->at++];
-	return 0;
-}
-
-static int option_next_long(struct option_pass *o, const char *word, const struct option_row **ret,
-			    const char **ret_argument)
-{
-	const char *value = strchr(word, '=');
-	size_t length = value ? (size_t)(value - word) : strlen(word);
-
-	*ret = option_find(o, 0, word + 2, length - 2);
-	if (!*ret)
-		return usage_error(o->message, "unknown option %.*s", (int)length, word);
-	if (value && !option_has_argument(*ret))
-		return usage_error(o->message, "--%s takes no argument", (*ret)->long_name);
-	*ret_argument = value ? value + 1 : NULL;
-	return !value && option_has_argument(*ret) ? option_next_argument(o, word, ret_argument)
-						   : 0;
-}
-
-static int option_next_short(struct option_pass *o, const struct option_row **ret,
-			     const char **ret_argument)
-{
-	const char name[] = {'-', *o->cluster, '\0'};
-
-	*ret = option_find(o, name[1], NULL, 0);
-	if (!*ret)
-		return usage_error(o->message, "unknown option %s", name);
-	o->cluster++;
-	*ret_argument = NULL;
-	if (!option_has_argument(*ret))
-		return 0;
-	*ret_argument = o->cluster;
-	o->cluster = NULL;
-	return **ret_argument ? 0 : option_next_argument(o, name, ret_argument);
-}
-
-/* The next word, of which there is one: *ret is its row; NULL: it is an operand. */
-static int option_next(struct option_pass *o, const struct option_row **ret,
-		       const char **ret_argument)
-{
-	const char *word = o->argv[o->at];
-
-	if (o->cluster && *o->cluster)
-		return option_next_short(o, ret, ret_argument);
-	o->at++;
-	if (o->only_operands || word[0] != '-' || word[1] == '\0') {
-		*ret = NULL;
-		*ret_argument = word;
-		return 0;
-	}
-	if (word[1] == '-')
-		return option_next_long(o, word, ret, ret_argument);
-	o->cluster = word + 1;
-	return option_next_short(o, ret, ret_argument);
-}
-
 static int option_apply(struct option_pass *o, const struct option_row *row, const char *argument)
 {
 	char name[64];
 
+	if (row == &help_row)
+		return VERB_HELP;
 	if (row->short_name)
 		snprintf(name, sizeof(name), "-%c", row->short_name);
 	else
@@ -195,16 +134,47 @@ static int option_apply(struct option_pass *o, const struct option_row *row, con
 	return row->parse(name, argument, row->to, o->message);
 }
 
-/* Whether there is a word, or a rest of one, behind a "--" that ends the options. */
-static bool option_has_next(struct option_pass *o)
+/* @name: as it was written; @argument: that of the same word, or NULL. */
+static int option_take(struct option_pass *o, const struct option_row *row, const char *name,
+		       const char *argument)
 {
-	if (o->cluster && *o->cluster)
-		return true;
-	if (!o->only_operands && o->at < o->argc && strcmp(o->argv[o->at], "--") == 0) {
-		o->only_operands = true;
-		o->at++;
+	if (!row)
+		return usage_error(o->message, "unknown option %s", name);
+	if (argument && !option_has_argument(row))
+		return usage_error(o->message, "%s takes no argument", name);
+	if (!argument && option_has_argument(row)) {
+		if (o->at >= o->argc)
+			return usage_error(o->message, "%s needs an argument", name);
+		argument = o->argv[o->at++];
 	}
-	return o->at < o->argc;
+	return option_apply(o, row, argument);
+}
+
+static int option_take_long(struct option_pass *o, const char *word)
+{
+	size_t length = strcspn(word, "=");
+	char name[sizeof(o->message->text)];
+
+	snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	return option_take(o, option_find(o, 0, word + 2, length - 2), name,
+			   word[length] ? word + length + 1 : NULL);
+}
+
+/* One or several short options: the last one of them may have the rest as its argument. */
+static int option_take_cluster(struct option_pass *o, const char *word)
+{
+	int r = 0;
+
+	while (!r && *++word) {
+		const struct option_row *row = option_find(o, *word, NULL, 0);
+		bool has_argument = row && option_has_argument(row);
+
+		r = option_take(o, row, (char[]){'-', *word, '\0'},
+				has_argument && word[1] ? word + 1 : NULL);
+		if (has_argument)
+			break;
+	}
+	return r;
 }
 
 int options_parse_command(const struct option_row *rows, int argc, char *const *argv,
@@ -212,22 +182,24 @@ int options_parse_command(const struct option_row *rows, int argc, char *const *
 {
 	struct option_pass o = {
 		.rows = rows, .argv = argv, .argc = argc, .at = 1, .message = message};
-	const struct option_row *operands = rows, *row;
-	const char *argument;
+	const struct option_row *operands = rows;
+	bool only_operands = false;
 	int r = 0;
 
 	while (operands->parse && (operands->short_name || operands->long_name))
 		operands++;
-	while (!r && option_has_next(&o)) {
-		r = option_next(&o, &row, &argument);
-		if (r)
-			return r;
-		if (row == &help_row)
-			return VERB_HELP;
-		if (row || operands->parse) {
-			r = option_apply(&o, row ? row : operands, argument);
+	while (!r && o.at < argc) {
+		const char *word = argv[o.at++];
+
+		if (!only_operands && strcmp(word, "--") == 0) {
+			only_operands = true;
+		} else if (!only_operands && word[0] == '-' && word[1]) {
+			r = word[1] == '-' ? option_take_long(&o, word)
+					   : option_take_cluster(&o, word);
+		} else if (operands->parse) {
+			r = option_apply(&o, operands, word);
 		} else if (!ret_command) {
-			r = usage_error(message, "unexpected argument '%s'", argument);
+			r = usage_error(message, "unexpected argument '%s'", word);
 		} else {
 			*ret_command = argv + o.at - 1;
 			return 0;
