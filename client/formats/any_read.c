@@ -223,21 +223,10 @@ static int any_read_image(const uint8_t *data, size_t length, struct profile **r
 
 /* --- any -------------------------------------------------------------------------------------- */
 
-/* That is what any text is taken for. */
-static int read_collapsed(const uint8_t *data, size_t length, struct profile **ret,
-			  struct profile_message *message)
-{
-	struct profile_message why;
-	int r = collapsed_read(data, length, ret, &why);
-
-	return r > 0 ? profile_refuse(message, ANY_E_MALFORMED,
-				      "no profile that is known; as collapsed stacks, %s", why.text)
-		     : r;
-}
-
 static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 		      enum any_format format, struct profile_message *message)
 {
+	struct profile_message why;
 	int r;
 
 	switch (format) {
@@ -253,8 +242,12 @@ static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, stru
 	case ANY_PERF_SCRIPT:
 		r = perf_script_read(data, length, ret, message);
 		break;
-	case ANY_COLLAPSED:
-		r = read_collapsed(data, length, ret, message);
+	case ANY_COLLAPSED: /* any text that is nothing else */
+		r = collapsed_read(data, length, ret, &why);
+		if (r > 0)
+			profile_refuse(message, r,
+				       "no profile that is known; as collapsed stacks, %s",
+				       why.text);
 		break;
 	default:
 		r = pprof_read(data, length, max_bytes, ret, message);
