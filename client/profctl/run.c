@@ -169,6 +169,7 @@ static int run_command(const struct context *context, const struct run_arguments
 		       enum program_kind kind, struct launch *l, int *ret_status)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct gather_world world = {.find_id = run_find_id, .open_names = run_open_perf_map};
 	cleanup(build_ids_freep) struct build_ids *ids = NULL;
 	cleanup(gather_freep) struct gather *g = NULL;
 	cleanup(family_freep) struct family *f = NULL;
@@ -177,12 +178,13 @@ static int run_command(const struct context *context, const struct run_arguments
 	int r, error = 0;
 	struct launched launched;
 
-	r = build_ids_new(&ids, root_fd, NULL) ?:
-	    gather_new(&g, (uint32_t)a->frequency, clock_ns(CLOCK_REALTIME)) ?:
-	    family_new(&f, g, (uint32_t)a->frequency);
+	r = build_ids_new(&ids, root_fd, NULL);
+	world.userdata = ids;
+	r = r ?:
+		gather_new(&g, (uint32_t)a->frequency, clock_ns(CLOCK_REALTIME), &world) ?:
+		family_new(&f, g, (uint32_t)a->frequency);
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	gather_set_world(g, &(struct gather_world){run_find_id, run_open_perf_map, ids});
 	l->socket = family_socket(f);
 	r = launch_begin(l, &launched) ?: launch_go(&launched, &error);
 	if (r == LAUNCH_E_FAILED)

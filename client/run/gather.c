@@ -111,7 +111,8 @@ static int gather_new_profile(struct profile **ret)
 	return profile_new(ret) ?: value_types_add(*ret, "cpu-clock");
 }
 
-int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
+int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns,
+	       const struct gather_world *world)
 {
 	cleanup(gather_freep) struct gather *g = calloc(1, sizeof(*g));
 	int r;
@@ -120,15 +121,11 @@ int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns)
 		return error_origin(-ENOMEM);
 	g->frequency = frequency;
 	g->start_ns = start_ns;
+	g->world = *world;
 	r = gather_new_profile(&g->profile);
 	if (!r)
 		*ret = steal_ptr(&g);
 	return r;
-}
-
-void gather_set_world(struct gather *g, const struct gather_world *world)
-{
-	g->world = *world;
 }
 
 void gather_free(struct gather *g)

@@ -21,12 +21,6 @@
 struct gather;
 struct gather_process;
 
-/* @frequency: that was asked for; @start_ns: Unix time. Returns 0 or negative errno. */
-int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns);
-/* Takes NULL; after all processes. */
-void gather_free(struct gather *g);
-DEFINE_CLEANUP(struct gather *, gather_free)
-
 #define GATHER_ID_SIZE 128
 
 /*
@@ -49,7 +43,12 @@ struct gather_world {
 	void *userdata;
 };
 
-void gather_set_world(struct gather *g, const struct gather_world *world);
+/* @frequency: that was asked for; @start_ns: Unix time. Returns 0 or negative errno. */
+int gather_new(struct gather **ret, uint32_t frequency, uint64_t start_ns,
+	       const struct gather_world *world);
+/* Takes NULL; after all processes. */
+void gather_free(struct gather *g);
+DEFINE_CLEANUP(struct gather *, gather_free)
 
 /*
  * Opens the file in @dir, which is /tmp, in which process @pid, that has ended or executes another

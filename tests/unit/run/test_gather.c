@@ -16,12 +16,17 @@
 #define LIBRARY_B "7f0000001000-7f0000003000 r-xp 00001000 08:01 78 /lib/libb.so\n"
 #define PROGRAM   "400000-402000 r-xp 00000000 08:01 5 /bin/program\n"
 
-static struct gather *begin(void)
+static struct gather *begin_in(const struct gather_world *world)
 {
 	struct gather *g;
 
-	assert_int_equal(gather_new(&g, 100, 1000), 0);
+	assert_int_equal(gather_new(&g, 100, 1000, world), 0);
 	return g;
+}
+
+static struct gather *begin(void)
+{
+	return begin_in(&(struct gather_world){0});
 }
 
 static struct gather_process *add_process(struct gather *g, int pid)
@@ -306,12 +311,11 @@ static void test_look(void **state)
 		"7f0000009000-7f000000a000 rwxp 00000000 00:00 0 \n";
 	struct told told = {0};
 	const struct gather_world world = {NULL, open_names, &told};
-	struct gather *g = begin();
+	struct gather *g = begin_in(&world);
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
 
 	(void)state;
-	gather_set_world(g, &world);
 	give_maps(process, 1, LIBRARY_A PROGRAM);
 	give(process, 10, 1, 1, 0x7f0000009010);
 	assert_true(gather_wants_maps(process));
@@ -348,12 +352,11 @@ static void test_generated_twice(void **state)
 {
 	struct told told = {0};
 	const struct gather_world world = {NULL, open_names, &told};
-	struct gather *g = begin();
+	struct gather *g = begin_in(&world);
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
 
 	(void)state;
-	gather_set_world(g, &world);
 	give_maps(process, 1, PROGRAM);
 	give(process, 10, 1, 1, 0x7f0000009010);
 	gather_update_maps(process, PROGRAM FIRST_CODE, strlen(PROGRAM FIRST_CODE));
@@ -376,11 +379,10 @@ static void test_generated_at_one_place(void **state)
 	static const int pids[] = {10, 11, 90, 91, 12};
 	struct told told = {0};
 	const struct gather_world world = {NULL, open_names, &told};
-	struct gather *g = begin();
+	struct gather *g = begin_in(&world);
 	struct profile *p;
 
 	(void)state;
-	gather_set_world(g, &world);
 	for (size_t i = 0; i < 5; i++) {
 		struct gather_process *process = add_process(g, pids[i]);
 
@@ -410,11 +412,10 @@ static void test_generated_by_many(void **state)
 {
 	unsigned n = 0;
 	const struct gather_world world = {NULL, open_any, &n};
-	struct gather *g = begin();
+	struct gather *g = begin_in(&world);
 	struct profile *p;
 
 	(void)state;
-	gather_set_world(g, &world);
 	for (int pid = 100; pid < 180; pid++) {
 		struct gather_process *process = add_process(g, pid);
 
@@ -453,11 +454,10 @@ static void test_ids(void **state)
 {
 	struct asked asked = {0};
 	const struct gather_world world = {.find_id = find_id, .userdata = &asked};
-	struct gather *g = begin();
+	struct gather *g = begin_in(&world);
 	struct profile *p;
 
 	(void)state;
-	gather_set_world(g, &world);
 	for (int pid = 10; pid < 12; pid++) {
 		struct gather_process *process = add_process(g, pid);
 
