@@ -27,20 +27,32 @@ int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_messag
 	return options_parse(rows, argc, argv, message);
 }
 
-/* @key: what the text that is answered is called in JSON; NULL: there is none. */
-static int run_plain_verb(struct context *context, int argc, char **argv,
-			  Profd__Control__Request__VerbCase verb, const char *key)
+int plain_run(struct context *context, int argc, char **argv)
 {
-	bool is_config = verb == PROFD__CONTROL__REQUEST__VERB_CONFIG, json;
+	static const struct {
+		const char *name;
+		Profd__Control__Request__VerbCase verb;
+		const char *key; /* of the text that is answered, in JSON; NULL: there is none */
+	} plain_verbs[] = {
+		{"pause", PROFD__CONTROL__REQUEST__VERB_PAUSE, NULL},
+		{"resume", PROFD__CONTROL__REQUEST__VERB_RESUME, NULL},
+		{"epoch", PROFD__CONTROL__REQUEST__VERB_EPOCH, "epoch"},
+		{"config", PROFD__CONTROL__REQUEST__VERB_CONFIG, "config"},
+	};
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct json j = {.out = context->out};
 	struct usage_message message;
+	size_t i = 0;
+	bool json, is_config;
 	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, verb, NULL, &response);
-	if (r || !key)
+	while (strcmp(plain_verbs[i].name, context->verb) != 0)
+		i++;
+	is_config = plain_verbs[i].verb == PROFD__CONTROL__REQUEST__VERB_CONFIG;
+	r = call_daemon(context, plain_verbs[i].verb, NULL, &response);
+	if (r || !plain_verbs[i].key)
 		return r;
 	if (!json) {
 		fprintf(context->out, "%s%s", response->text, is_config ? "" : "\n");
@@ -52,24 +64,9 @@ static int run_plain_verb(struct context *context, int argc, char **argv,
 			 : STATUS_DONE;
 	}
 	json_begin_object(&j, NULL);
-	json_text(&j, key, response->text);
+	json_text(&j, plain_verbs[i].key, response->text);
 	json_end(&j);
 	return STATUS_DONE;
-}
-
-int pause_run(struct context *context, int argc, char **argv)
-{
-	return run_plain_verb(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_PAUSE, NULL);
-}
-
-int resume_run(struct context *context, int argc, char **argv)
-{
-	return run_plain_verb(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_RESUME, NULL);
-}
-
-int epoch_run(struct context *context, int argc, char **argv)
-{
-	return run_plain_verb(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_EPOCH, "epoch");
 }
 
 /* --- that starts sessions ------------------------------------------------------------------- */
@@ -446,9 +443,4 @@ int config_text_to_json(const char *text, FILE *out)
 		json_text(&j, key, joined);
 	json_end(&j);
 	return 0;
-}
-
-int config_run(struct context *context, int argc, char **argv)
-{
-	return run_plain_verb(context, argc, argv, PROFD__CONTROL__REQUEST__VERB_CONFIG, "config");
 }

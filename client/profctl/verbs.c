@@ -35,8 +35,8 @@ const struct verb verbs[] = {
 	{"pause", "", "pause the system session",
 	 "Until `profctl resume`. Sessions from `profctl start` continue.\n"
 	 "\nExample: profctl pause && make benchmark; profctl resume\n",
-	 pause_run},
-	{"resume", "", "resume the system session", "\nExample: profctl resume\n", resume_run},
+	 plain_run},
+	{"resume", "", "resume the system session", "\nExample: profctl resume\n", plain_run},
 	{"status", "[-w] [--json]", "what profd does, and what it costs",
 	 "Shows what became of every tick (the ledger), how many stacks are complete, profd's "
 	 "cost,\n"
@@ -49,7 +49,7 @@ const struct verb verbs[] = {
 	 "\nExample: profctl flush\n",
 	 flush_run},
 	{"epoch", "[--json]", "begin a new epoch of image profiles and print its name",
-	 "\nExample: profctl epoch && systemctl restart myservice\n", epoch_run},
+	 "\nExample: profctl epoch && systemctl restart myservice\n", plain_run},
 	{"list", "[-s SERVICE] [--since T] [--until T] [--json]",
 	 "list the services in the store, or the windows of one",
 	 "  -s, --service S   the windows of S; nginx is nginx.service\n"
@@ -87,7 +87,7 @@ const struct verb verbs[] = {
 	{"config", "[--json]", "print the configuration in effect",
 	 "Prints it as a configuration file.\n"
 	 "\nExample: profctl config --json | jq .sampling.frequency\n",
-	 config_run},
+	 plain_run},
 	{"doctor", "[--json]", "check what this host offers to profd",
 	 "Does not need a running profd. One line per check: ok, warn (profd works, but not at\n"
 	 "its best) or bad, with a remedy. Exit status 1 if anything is bad.\n"
