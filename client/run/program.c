@@ -170,7 +170,7 @@ const char *program_reason(enum program_kind kind)
 		[PROGRAM_STATIC] = "is linked statically",
 		[PROGRAM_OTHER_LIBC] = "runs on another C library than glibc",
 		[PROGRAM_OTHER_MACHINE] = "is made for another machine than profctl",
-		[PROGRAM_PRIVILEGED] = "runs with other rights than yours",
+		[PROGRAM_PRIVILEGED] = "runs with other privileges than yours",
 	};
 
 	return kind < ARRAY_SIZE(reasons) && reasons[kind]
