@@ -174,16 +174,6 @@ static int top_take_interval(struct top *t)
 	return STATUS_DONE;
 }
 
-/* The session has ended. Its process has, or profd. */
-static int top_check_session(struct top *t)
-{
-	if (!held_has_ended(&t->held))
-		return profctl_complain(t->context, STATUS_NO_DAEMON, "profd at %s has exited",
-					t->context->socket);
-	held_deinit(&t->held);
-	return STATUS_DONE;
-}
-
 /* When the next interval is to be taken; UINT64_MAX: never. */
 static uint64_t top_next_due_ns(const struct top *t)
 {
@@ -316,12 +306,14 @@ static int top_read_signal(struct top *t)
 	}
 }
 
-/* Its rest is shown, and stays. */
+/* The session has ended: its process has, and the rest is shown and stays, or profd has. */
 static int end_session(struct top *t)
 {
-	int r = top_check_session(t);
-
-	return r ? r : top_take_interval(t);
+	if (!held_has_ended(&t->held))
+		return profctl_complain(t->context, STATUS_NO_DAEMON, "profd at %s has exited",
+					t->context->socket);
+	held_deinit(&t->held);
+	return top_take_interval(t);
 }
 
 /*
