@@ -81,8 +81,7 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 	json_end(&j);
 }
 
-static void print_window(struct table *t, const Profd__Control__ListingRow *row, uint64_t samples,
-			 uint64_t bytes, uint64_t n_files)
+static void print_window(struct table *t, const Profd__Control__ListingRow *row, uint64_t n_files)
 {
 	const char *slash = strrchr(row->file, '/');
 	size_t length = strlen(row->file);
@@ -94,8 +93,8 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
 	table_cell(t, "%s", TEXT_OF_MOMENT(row->start_ns));
 	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns(row)));
 	table_cell(t, "%s", row->format);
-	table_cell(t, "%" PRIu64, samples);
-	table_cell(t, "%s", TEXT_OF_SIZE(bytes));
+	table_cell(t, "%" PRIu64, row->samples);
+	table_cell(t, "%s", TEXT_OF_SIZE(row->bytes));
 	table_cell(t, "%" PRIu64, n_files);
 	table_cell(t, "%.*s%s", (int)length, row->file, n_files > 1 ? ".*.prof" : "");
 }
@@ -106,21 +105,21 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
  */
 static void print_group(struct table *t, Profd__Control__ListingRow *const *rows, size_t n)
 {
-	const Profd__Control__ListingRow *legacy = NULL;
-	uint64_t samples = 0, bytes = 0, n_files = 0;
+	Profd__Control__ListingRow legacy;
+	uint64_t n_files = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(rows[i]->format, "legacy") != 0) {
-			print_window(t, rows[i], rows[i]->samples, rows[i]->bytes, 1);
-			continue;
+			print_window(t, rows[i], 1);
+		} else if (n_files++ == 0) {
+			legacy = *rows[i];
+		} else {
+			legacy.samples += rows[i]->samples;
+			legacy.bytes += rows[i]->bytes;
 		}
-		legacy = legacy ? legacy : rows[i];
-		samples += rows[i]->samples;
-		bytes += rows[i]->bytes;
-		n_files++;
 	}
-	if (legacy)
-		print_window(t, legacy, samples, bytes, n_files);
+	if (n_files)
+		print_window(t, &legacy, n_files);
 }
 
 static int print_windows(const Profd__Control__Listing *listing, FILE *out)
