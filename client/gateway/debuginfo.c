@@ -92,19 +92,6 @@ static void response_freep(Profd__Control__Response **response)
 		profd__control__response__free_unpacked(*response, NULL);
 }
 
-static int wanted_send_request(int fd)
-{
-	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
-	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
-	uint8_t data[64]; /* much more than it takes */
-	size_t size;
-
-	request.verb_case = PROFD__CONTROL__REQUEST__VERB_WANTED;
-	request.wanted = &empty;
-	size = profd__control__request__pack(&request, data);
-	return unixsock_send(fd, data, size, TIMEOUT_MS);
-}
-
 static int wanted_parse_response(const uint8_t *data, size_t size, Profd__Control__Response **ret,
 				 struct debuginfo_message *message)
 {
@@ -125,7 +112,10 @@ static int wanted_parse_response(const uint8_t *data, size_t size, Profd__Contro
 int wanted_query(const char *socket, Profd__Control__Response **ret,
 		 struct debuginfo_message *message)
 {
+	Profd__Control__Request request = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
 	cleanup(freep) uint8_t *data = NULL;
+	uint8_t packed[64]; /* much more than it takes */
 	cleanup(closep) int fd = -1;
 	size_t size;
 	int r = unixsock_connect(socket, &fd);
@@ -136,7 +126,10 @@ int wanted_query(const char *socket, Profd__Control__Response **ret,
 	}
 	if (r)
 		return r < 0 ? r : WANTED_E_AWAY;
-	r = wanted_send_request(fd);
+	request.verb_case = PROFD__CONTROL__REQUEST__VERB_WANTED;
+	request.wanted = &empty;
+	size = profd__control__request__pack(&request, packed);
+	r = unixsock_send(fd, packed, size, TIMEOUT_MS);
 	/* One that closed without reading may have said why. */
 	if (!r || r == UNIXSOCK_E_CLOSED)
 		r = unixsock_receive(fd, PACKET_RESPONSE_MAX, TIMEOUT_MS, &data, &size);
