@@ -7,6 +7,7 @@
 #include "client/profctl/output.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <libgen.h>
 #include <limits.h>
 #include <string.h>
@@ -16,13 +17,6 @@
 #include "client/symbolize/profile_file.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
-
-static bool ends_in(const char *text, const char *end)
-{
-	size_t length = strlen(text), n = strlen(end);
-
-	return length > n && !strcmp(text + length - n, end);
-}
 
 const struct output_kind output_kinds[] = {
 	[ANY_PPROF] = {"pprof", OUTPUT_DEFAULT, false},
@@ -43,9 +37,9 @@ bool output_find_format(const char *text, enum any_format *ret)
 
 enum any_format output_format_of(const char *path)
 {
-	return ends_in(path, ".prof")        ? ANY_CPUPROFILE
-	       : ends_in(path, ".collapsed") ? ANY_COLLAPSED
-					     : ANY_PPROF;
+	return !fnmatch("?*.prof", path, 0)        ? ANY_CPUPROFILE
+	       : !fnmatch("?*.collapsed", path, 0) ? ANY_COLLAPSED
+						   : ANY_PPROF;
 }
 
 /* Whether a file can be made beside @path. */
