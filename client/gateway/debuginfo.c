@@ -56,7 +56,7 @@ static const char *find_fault(const char *url)
 		return "it is too long";
 	for (const char *c = url; *c; c++)
 		if (*c <= ' ' || *c > '~')
-			return "it holds blanks, or what is no ASCII";
+			return "it contains blanks or non-ASCII characters";
 	return NULL;
 }
 
@@ -319,7 +319,8 @@ static void debuginfo_log_profd(struct debuginfo *d, int outcome,
 	if (outcome == WANTED_E_AWAY)
 		log_warning("no profd answers at %s; it is asked again", d->socket);
 	else if (outcome == WANTED_E_REFUSED)
-		log_warning("profd at %s does not say what it wants: %s", d->socket, message->text);
+		log_warning("profd at %s does not report which debug files it needs: %s", d->socket,
+			    message->text);
 	else if (d->profd != -1)
 		log_info("profd at %s answers", d->socket);
 	d->profd = outcome;

@@ -234,7 +234,7 @@ static int open_cache(struct gateway *g)
 	if (r < 0)
 		return gateway_fail(r);
 	if (r == DEBUG_CACHE_E_IN_USE)
-		log_error("%s is another profd-gateway's", directory);
+		log_error("%s is in use by another profd-gateway", directory);
 	else if (r)
 		log_error("%s cannot be written: %s; it must be a directory of the user that this "
 			  "runs as",

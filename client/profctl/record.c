@@ -117,7 +117,7 @@ struct recording {
 
 /* --- the session ------------------------------------------------------------------------------ */
 
-/* Not one of profctl's: whoever answers cannot sample what we want; a profd of our own might. */
+/* Not one of profctl's: the profd that answers cannot sample what we want; a private one might. */
 #define STATUS_OTHER (-1)
 
 /*

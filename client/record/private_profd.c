@@ -32,7 +32,7 @@
 #define ASK_MS   10
 #define END_MS   10000
 
-/* What is asked for is what is to be had: there is nobody whom it could slow down but who asked. */
+/* No limit on its CPU time: it slows down only the user who asked for it. */
 static const char config[] = "[sampling]\nmax_cpu = 100%\n"
 			     "[system]\nenabled = no\n"
 			     "[flush]\nformats = pprof\n"
@@ -50,7 +50,7 @@ struct private_profd {
 
 /* --- the keeper ------------------------------------------------------------------------------- */
 
-/* What the keeper needs; it shares nothing else with whoever made it. */
+/* What the keeper needs; it shares nothing else with profctl. */
 struct charge {
 	const char *program, *dir;
 	int life;      /* the other end */
@@ -89,7 +89,7 @@ static _Noreturn void become_profd(const struct charge *c, pid_t keeper)
 		snprintf(paths[i], sizeof(paths[i]), "%s/%s", c->dir, names[i]);
 	if (log < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
 		_exit(1);
-	/* Whoever kills the keeper does not get rid of it alone. */
+	/* If the keeper is killed, profd is as well. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != keeper)
 		_exit(1);
@@ -210,7 +210,7 @@ static int start_keeper(struct private_profd *p, const char *program)
 	return p->keeper < 0 ? error_origin(-error) : 0;
 }
 
-/* The last line of its log that tells something, without what stands before the message. */
+/* The last line of its log that is not empty, without the program's name. */
 static void read_last_log_line(const struct private_profd *p, struct private_profd_message *message)
 {
 	int fd = open_at(p->dir, "log", O_RDONLY);
@@ -218,7 +218,7 @@ static void read_last_log_line(const struct private_profd *p, struct private_pro
 	cleanup(freep) char *line = NULL;
 	size_t size = 0;
 
-	snprintf(message->text, sizeof(message->text), "it has said nothing");
+	snprintf(message->text, sizeof(message->text), "its log is empty");
 	while (log && getline(&line, &size, log) > 0) {
 		const char *said = strncmp(line, "profd: ", 7) ? line : line + 7;
 
@@ -244,7 +244,7 @@ static int private_profd_wait_ready(const struct private_profd *p,
 			return PRIVATE_PROFD_E_REFUSED;
 		}
 	}
-	snprintf(message->text, sizeof(message->text), "it has not begun to work for %d s",
+	snprintf(message->text, sizeof(message->text), "it was not ready within %d s",
 		 START_MS / 1000);
 	return PRIVATE_PROFD_E_REFUSED;
 }

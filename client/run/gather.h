@@ -8,7 +8,7 @@
  * mappings, of which it may have told the last only then. An image that lies elsewhere in each
  * process is laid over where it was seen first.
  *
- * What processes say is bounded, not believed.
+ * What processes send is bounded and checked.
  */
 #include <stdbool.h>
 #include <stddef.h>

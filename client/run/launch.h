@@ -2,7 +2,7 @@
 #ifndef PROFD_RUN_LAUNCH_H
 #define PROFD_RUN_LAUNCH_H
 
-/* Starting a command as if nobody stood between it and who asked for it. */
+/* Starting a command as if its user had started it directly. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/types.h>

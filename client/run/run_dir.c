@@ -20,7 +20,7 @@
 
 #define PREFIX    "profd-run-"
 #define TRIES_MAX 4
-#define YOUNG_S   10 /* whoever made it may not hold it yet */
+#define YOUNG_S   10 /* its maker may not hold the lock yet */
 
 /* As mkdtemp(3) makes them. */
 static bool is_run_dir_name(const char *name)

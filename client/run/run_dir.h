@@ -4,8 +4,8 @@
 
 /*
  * A directory that is there as long as profctl runs: DIR/profd-run-XXXXXX, ours alone (0700).
- * Whoever makes one holds a lock on it (flock(2)), which ends however the process does, and removes
- * what others of the same user, killed meanwhile, have left beside it.
+ * The process that makes one holds a lock on it (flock(2)), which ends however the process does,
+ * and removes what killed processes of the same user have left beside it.
  */
 #include <stdbool.h>
 
