@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* --raw and --comments: what a profile holds, without a view's arithmetics. */
 #include <inttypes.h>
+#include <string.h>
+#include <time.h>
 
 #include "client/analysis/labels.h"
-#include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 
@@ -14,6 +16,54 @@ static void raw_put_string(FILE *out, const struct profile *p, uint32_t string, 
 {
 	utf8_write_harmless(out, profile_string(p, string), "");
 	fputs(behind, out);
+}
+
+/* As Go's time.Time prints itself: a fraction of a second without the zeros at its end. */
+static void raw_put_time(FILE *out, int64_t ns)
+{
+	int64_t rest = ns % (int64_t)NS_PER_S;
+	time_t seconds = (time_t)(ns / (int64_t)NS_PER_S) - (rest < 0);
+	char date[64], zone[64], fraction[32];
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) ||
+	    !strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm) ||
+	    !strftime(zone, sizeof(zone), "%z %Z", &tm))
+		return;
+	snprintf(fraction, sizeof(fraction), ".%09" PRId64,
+		 rest < 0 ? rest + (int64_t)NS_PER_S : rest);
+	for (size_t n = strlen(fraction); n && strchr(".0", fraction[n - 1]);)
+		fraction[--n] = '\0';
+	fprintf(out, "Time: %s%s %s\n", date, fraction, zone);
+}
+
+/* As Go's time.Duration prints itself, "1m2.5s", of which pprof prints four characters. */
+static void raw_put_duration(FILE *out, int64_t ns)
+{
+	static const struct {
+		double ns;
+		const char *name;
+	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}};
+	uint64_t left = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, minutes = left / (60 * NS_PER_S);
+	const char *sign = ns < 0 ? "-" : "", *end;
+	char text[64];
+	size_t unit = 0;
+
+	while ((double)left < units[unit].ns && unit + 1 < ARRAY_SIZE(units))
+		unit++;
+	if (minutes >= 60)
+		snprintf(text, sizeof(text), "%s%" PRIu64 "h%" PRIu64 "m", sign, minutes / 60,
+			 minutes % 60);
+	else if (minutes)
+		snprintf(text, sizeof(text), "%s%" PRIu64 "m%.11gs", sign, minutes,
+			 (double)(left - minutes * 60 * NS_PER_S) / 1e9);
+	else
+		snprintf(text, sizeof(text), "%s%.11g%s", sign, (double)left / units[unit].ns,
+			 units[unit].name);
+	end = text;
+	for (unsigned n = 0; n < 4 && *end; n++)
+		end += utf8_character(end, strlen(end));
+	fprintf(out, "Duration: %.*s\n", (int)(end - text), text);
 }
 
 /* "key:[value value]" */
@@ -139,8 +189,6 @@ static void raw_put_comments(FILE *out, const struct profile *p, const char *bef
 
 int raw_write(const struct profile *p, FILE *out)
 {
-	char text[MEASURE_TEXT_MAX];
-
 	raw_put_comments(out, p, "Comment: ");
 	if (p->doc_url) {
 		fputs("Doc: ", out);
@@ -152,11 +200,10 @@ int raw_write(const struct profile *p, FILE *out)
 		raw_put_string(out, p, p->period_type.unit, "\n");
 	}
 	fprintf(out, "Period: %" PRId64 "\n", p->period);
-	if (p->time_ns && header_format_time(text, sizeof(text), p->time_ns))
-		fprintf(out, "Time: %s\n", text);
+	if (p->time_ns)
+		raw_put_time(out, p->time_ns);
 	if (p->duration_ns)
-		fprintf(out, "Duration: %s\n",
-			measure_print(text, sizeof(text), p->duration_ns, "nanoseconds", "auto"));
+		raw_put_duration(out, p->duration_ns);
 	fputs("Samples:\n", out);
 	raw_put_types(out, p);
 	for (size_t i = 0; i < p->n_samples; i++) {

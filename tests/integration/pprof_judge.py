@@ -96,8 +96,7 @@ def lines_of(output):
 
 
 def spell_out(lines):
-    """--raw without numbers: each sample's stack in words, and the mappings. Times are told in other
-    words."""
+    """--raw without numbers: each sample's stack in words, and the mappings."""
     places, mappings, samples, part = {}, {}, [], ""
     for line in lines:
         part = line if line in ("Locations", "Mappings", "Samples:") else part
@@ -109,7 +108,7 @@ def spell_out(lines):
         elif part == "Mappings" and (found := re.match(r"(\d+): (.*)$", line)):
             # What pprof makes up where there is none.
             mappings[found[1]] = "" if found[2].strip() == "0x0/0x0/0x0" else found[2]
-        elif line not in ("Locations", "Mappings") and not line.startswith(("Time: ", "Duration: ")):
+        elif line not in ("Locations", "Mappings"):
             samples.append(line)
 
     def place(number):

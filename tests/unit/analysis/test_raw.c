@@ -52,7 +52,7 @@ static void test_raw(void **state)
 	f->p->period = 10;
 	f->p->duration_ns = 61500 * MS;
 	text = raw_text(f->p);
-	assert_string_equal(text, "Period: 10\nDuration: 61.50s\nSamples:\n"
+	assert_string_equal(text, "Period: 10\nDuration: 1m1.\nSamples:\n"
 				  "samples/count cpu/nanoseconds[dflt]\n"
 				  "          3         30: 1 2 \n"
 				  "                comm:[sh?[2J]\n"
@@ -63,6 +63,33 @@ static void test_raw(void **state)
 				  "     2: 0x0 \n"
 				  "Mappings\n"
 				  "1: 0x1000/0x2000/0x0 /bin/x  [FN]\n");
+}
+
+/* As Go prints durations, of which pprof takes four characters. */
+static void test_raw_durations(void **state)
+{
+	static const struct {
+		int64_t ns;
+		const char *line;
+	} cases[] = {
+		{999, "\nDuration: 999n\n"},
+		{1000, "\nDuration: 1\xc2\xb5s\n"},
+		{1500 * 1000, "\nDuration: 1.5m\n"},
+		{1000 * MS, "\nDuration: 1s\n"},
+		{59 * 60 * 1000 * MS, "\nDuration: 59m0\n"},
+		{60 * 60 * 1000 * MS, "\nDuration: 1h0m\n"},
+		{-90 * 1000 * MS, "\nDuration: -1m3\n"},
+		{INT64_MIN, "\nDuration: -256\n"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(freep) char *text = NULL;
+
+		f->p->duration_ns = cases[i].ns;
+		text = raw_text(f->p);
+		assert_contains(text, cases[i].line);
+	}
 }
 
 static void test_raw_details(void **state)
@@ -86,10 +113,14 @@ static void test_raw_details(void **state)
 		profile_add_sample(f->p, &location, 1, (const int64_t[]){3, 30}, labels, 3), 0);
 	text = raw_text(f->p);
 	assert_contains(text, "PeriodType: cpu \n");
-	assert_contains(text, "Time: 1969-12-31 23:59:59 UTC\n");
+	assert_contains(text, "Time: 1969-12-31 23:59:59.999999999 +0000 UTC\n");
 	assert_contains(text, "Samples:\n/count cpu/nanoseconds\n");
 	assert_contains(text, "                a:[6] z:[5  7 bytes]\n");
 	assert_contains(text, "     1: 0x10 [F] \n");
+	free(text);
+	f->p->time_ns = 1500 * MS;
+	text = raw_text(f->p);
+	assert_contains(text, "Time: 1970-01-01 00:00:01.5 +0000 UTC\n");
 	free(text);
 }
 
@@ -98,6 +129,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_raw),
+		TEST(test_raw_durations),
 		TEST(test_raw_details),
 	};
 
