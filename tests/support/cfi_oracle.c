@@ -285,7 +285,7 @@ static void compare(struct check *c, uint64_t pc, uint64_t word, const struct an
 }
 
 /* Asks at @pc; returns up to where libdw's answer holds. */
-static uint64_t ask(struct check *c, uint64_t pc, uint64_t word)
+static uint64_t compare_at(struct check *c, uint64_t pc, uint64_t word)
 {
 	struct answer theirs;
 
@@ -302,14 +302,14 @@ static uint64_t ask(struct check *c, uint64_t pc, uint64_t word)
 static void check_range(struct check *c, uint64_t start, uint64_t end, uint64_t word)
 {
 	while (start < end) {
-		uint64_t next = ask(c, start, word);
+		uint64_t next = compare_at(c, start, word);
 
 		if (next > end)
 			next = end;
 		if (next - start > 1)
-			ask(c, next - 1, word);
+			compare_at(c, next - 1, word);
 		if (next - start > 2)
-			ask(c, start + (next - start) / 2, word);
+			compare_at(c, start + (next - start) / 2, word);
 		start = next;
 	}
 }
@@ -341,7 +341,7 @@ static void check_rows(struct check *c)
 		if (!to_address(c, row->offset, &start) || !to_address(c, row[1].offset - 1, &end))
 			continue;
 		if (end - start != row[1].offset - 1 - row->offset)
-			ask(c, start, rows->rules[row->rule]);
+			compare_at(c, start, rows->rules[row->rule]);
 		else
 			check_range(c, start, end + 1, rows->rules[row->rule]);
 	}
@@ -407,7 +407,7 @@ static void check_fde(struct check *c, const Dwarf_FDE *fde, uint64_t address)
 		uint64_t pc = start + (i ? length - 1 : 0), word = rule_at(c, pc);
 
 		if (word == RULE_WORD(RULE_UNKNOWN))
-			ask(c, pc, word);
+			compare_at(c, pc, word);
 	}
 }
 

@@ -13,8 +13,8 @@
 #define N_VALUES 3u /* what is told, its base, and how many stacks */
 
 /* @n frames, the root first, as people write them. */
-static void add(struct stack_tree *t, const uint32_t *root_first, uint32_t n, int64_t self,
-		int64_t base)
+static void add_stack(struct stack_tree *t, const uint32_t *root_first, uint32_t n, int64_t self,
+		      int64_t base)
 {
 	static uint32_t frames[FRAMES];
 	static const uint8_t is_inlined[FRAMES];
@@ -73,10 +73,10 @@ static void stacks_share_their_ways(void **state)
 
 	(void)state;
 	assert_int_equal(stack_tree_new(&t, 1000, N_VALUES), 0);
-	add(t, (uint32_t[]){0, 1}, 2, 5, 0);
-	add(t, (uint32_t[]){0, 2, 1}, 3, 7, 1);
-	add(t, (uint32_t[]){0, 1}, 2, 1, 0);
-	add(t, (uint32_t[]){3}, 1, 1, 2);
+	add_stack(t, (uint32_t[]){0, 1}, 2, 5, 0);
+	add_stack(t, (uint32_t[]){0, 2, 1}, 3, 7, 1);
+	add_stack(t, (uint32_t[]){0, 1}, 2, 1, 0);
+	add_stack(t, (uint32_t[]){3}, 1, 1, 2);
 	stack_tree_nodes(t, &n);
 	assert_int_equal(n, 6); /* the root, 0, 0 1, 0 2, 0 2 1, 3 */
 	assert_int_equal(stack_tree_order(t, texts, &order), 0);
@@ -109,8 +109,8 @@ static void memory_is_bounded(void **state)
 
 		for (uint32_t d = 0; d < depth; d++)
 			frames[d] = (i * 31 + d * d) % FRAMES;
-		add(t, frames, depth, i % 3 ? (int64_t)i : -(int64_t)i, i % 7);
-		add(t, (uint32_t[]){1, 2, 3}, 3, 1000, 0);
+		add_stack(t, frames, depth, i % 3 ? (int64_t)i : -(int64_t)i, i % 7);
+		add_stack(t, (uint32_t[]){1, 2, 3}, 3, 1000, 0);
 		self += (i % 3 ? (int64_t)i : -(int64_t)i) + 1000;
 		base += i % 7;
 		stack_tree_nodes(t, &n);
@@ -147,7 +147,7 @@ static void long_stacks_are_cut(void **state)
 		frames[i] = i;
 	assert_int_equal(stack_tree_new(&t, 64, N_VALUES), 0);
 	for (unsigned i = 0; i < 3; i++) {
-		add(t, frames, FRAMES, 10, 1);
+		add_stack(t, frames, FRAMES, 10, 1);
 		stack_tree_nodes(t, &n);
 		assert_true(n <= 64);
 	}
@@ -172,7 +172,8 @@ static void ways_are_found_again(void **state)
 		for (uint32_t a = 0; a < 10; a++)
 			for (uint32_t b = 0; b < 10; b++)
 				for (uint32_t c = 0; c < 10; c++)
-					add(t, (uint32_t[]){a, b, round ? 9 - c : c}, 3, 1, 0);
+					add_stack(t, (uint32_t[]){a, b, round ? 9 - c : c}, 3, 1,
+						  0);
 		after = round ? n : 0;
 		stack_tree_nodes(t, &n);
 		assert_int_equal(n, 1 + 10 + 100 + 1000);
@@ -181,7 +182,7 @@ static void ways_are_found_again(void **state)
 	assert_int_equal(stack_tree_shrink(t, 500), 0);
 	stack_tree_nodes(t, &n);
 	for (uint32_t a = 0; a < 10; a++)
-		add(t, (uint32_t[]){a}, 1, 1, 0);
+		add_stack(t, (uint32_t[]){a}, 1, 1, 0);
 	stack_tree_nodes(t, &after);
 	assert_int_equal(after, n); /* all of them were there */
 	stack_tree_free(t);
@@ -223,7 +224,7 @@ static void sums_are_clamped(void **state)
 	(void)state;
 	assert_int_equal(stack_tree_new(&t, 64, N_VALUES), 0);
 	for (unsigned i = 0; i < 3; i++)
-		add(t, (uint32_t[]){0}, 1, INT64_MAX, INT64_MIN);
+		add_stack(t, (uint32_t[]){0}, 1, INT64_MAX, INT64_MIN);
 	nodes = stack_tree_nodes(t, &n);
 	assert_true(stack_tree_value(t, &nodes[1], 0) == INT64_MAX &&
 		    stack_tree_value(t, &nodes[1], 1) == INT64_MIN);

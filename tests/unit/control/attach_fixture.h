@@ -12,7 +12,7 @@
 enum { CHILD_GOT_RING = 40, CHILD_REFUSED, CHILD_OTHER };
 
 /* What a child does, and ends with. */
-static int ask(const char *path, const char *reason)
+static int attach_and_judge(const char *path, const char *reason)
 {
 	struct attach_reason said = {""};
 	struct ring_writer writer;

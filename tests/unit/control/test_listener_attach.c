@@ -4,7 +4,7 @@
 
 static int child_asks(struct world *w)
 {
-	return ask(w->path, "too many");
+	return attach_and_judge(w->path, "too many");
 }
 
 static void test_a_ring(void **state)

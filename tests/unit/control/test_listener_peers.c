@@ -55,7 +55,7 @@ static int code_of(int fd)
 	return code;
 }
 
-static int ask(int fd, Profd__Control__Request__VerbCase verb)
+static int send_verb_for_code(int fd, Profd__Control__Request__VerbCase verb)
 {
 	send_verb(fd, verb);
 	return code_of(fd);
@@ -95,8 +95,8 @@ static int child_unprivileged(struct world *w, pid_t root_pid)
 	CHECK(waitpid(dead, NULL, 0) == dead);
 	CHECK(unixsock_connect(w->path, &fd) == 0);
 	for (size_t i = 0; i < ARRAY_SIZE(denied); i++)
-		CHECK(ask(fd, denied[i]) == 4);
-	CHECK(ask(fd, PROFD__CONTROL__REQUEST__VERB_STATUS) == 0);
+		CHECK(send_verb_for_code(fd, denied[i]) == 4);
+	CHECK(send_verb_for_code(fd, PROFD__CONTROL__REQUEST__VERB_STATUS) == 0);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1000) == 0);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__TID, own, 0) == 0);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1001) == 4);
@@ -136,7 +136,7 @@ static int child_group_member(struct world *w, pid_t root_pid)
 	int fd;
 
 	CHECK(unixsock_connect(w->path, &fd) == 0);
-	CHECK(ask(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH) == 0);
+	CHECK(send_verb_for_code(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH) == 0);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, root_pid, 4000) == 0);
 	return 0;
 }

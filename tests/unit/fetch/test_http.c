@@ -110,8 +110,8 @@ static struct fetcher *new_http(void)
 	return h;
 }
 
-static int ask(struct fetcher *h, const struct http_request *request, struct http_answer *ret,
-	       struct fetcher_message *message)
+static int exchange(struct fetcher *h, const struct http_request *request, struct http_answer *ret,
+		    struct fetcher_message *message)
 {
 	int r = http_send(h, request, message);
 
@@ -125,7 +125,7 @@ static void assert_answer(struct fetcher *h, const char *mode, unsigned status)
 	struct http_answer answer;
 	char text[8] = "";
 
-	if (ask(h, &request, &answer, &message) != FETCH_DONE)
+	if (exchange(h, &request, &answer, &message) != FETCH_DONE)
 		fail_msg("%s: %s", mode, message.text);
 	assert_int_equal(answer.status, status);
 	assert_int_equal(read(answer.fd, text, sizeof(text)), 5);
@@ -140,7 +140,7 @@ static void assert_failure(const struct http_request *request, const char *says)
 	struct fetcher_message message = {{0}};
 	struct http_answer answer;
 
-	if (ask(h, request, &answer, &message) != FETCH_FAILED)
+	if (exchange(h, request, &answer, &message) != FETCH_FAILED)
 		fail_msg("%s: no failure", request->url);
 	assert_says(message.text, says);
 }

@@ -43,7 +43,8 @@ static uint32_t locate(struct profile *p, uint32_t mapping, uint64_t address,
 	return ret;
 }
 
-static void add(struct profile *p, const uint32_t *chain, uint32_t n, int64_t count, int64_t label)
+static void add_sample(struct profile *p, const uint32_t *chain, uint32_t n, int64_t count,
+		       int64_t label)
 {
 	struct profile_label l = {.num = label};
 	const int64_t values[] = {count, count * 1000};
@@ -74,19 +75,19 @@ static struct profile *make(void)
 
 	chain[0] = locate(p, program, 0x400100, work);
 	chain[1] = locate(p, program, 0x400200, start);
-	add(p, chain, 2, 3, 1);
-	add(p, chain, 2, 4, 2); /* another thread */
+	add_sample(p, chain, 2, 3, 1);
+	add_sample(p, chain, 2, 4, 2); /* another thread */
 	chain[0] = locate(p, program, 0x400104, work);
-	add(p, chain, 2, 5, 1); /* another line of the same functions */
+	add_sample(p, chain, 2, 5, 1); /* another line of the same functions */
 	chain[2] = chain[1];
 	chain[1] = locate(p, library, 0x7f0000009000, NULL);
 	chain[0] = locate(p, k, KERNEL + 0x10, kernel);
-	add(p, chain, 3, 19, 1);
+	add_sample(p, chain, 3, 19, 1);
 	chain[1] = locate(p, other, 0x7f0000009000, NULL);
-	add(p, chain, 3, 11, 1);
-	add(p, chain, 1, 13, 1); /* nothing but the kernel */
+	add_sample(p, chain, 3, 11, 1);
+	add_sample(p, chain, 1, 13, 1); /* nothing but the kernel */
 	chain[0] = locate(p, PROFILE_NONE, 0x1234, NULL);
-	add(p, chain, 1, 17, 1);
+	add_sample(p, chain, 1, 17, 1);
 	return p;
 }
 
@@ -262,7 +263,7 @@ static void test_extremes(void **state)
 	memcpy(big, "# profd ", 8);
 	assert_int_equal(profile_add_comment(p, big), 0);
 	for (int64_t label = 1; label < 4; label++)
-		add(p, &location, 1, INT64_MAX / 1000, label);
+		add_sample(p, &location, 1, INT64_MAX / 1000, label);
 	p->sample_values[2 * (p->n_samples - 1)] = INT64_MAX;
 	p->sample_values[2 * (p->n_samples - 2)] = INT64_MAX;
 	map(p, (UINT64_C(1) << 63) - 0x1000, UINT64_C(1) << 63, "/last");

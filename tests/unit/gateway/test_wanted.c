@@ -5,8 +5,8 @@
 #include "client/gateway/debuginfo.h"
 #include "tests/support/says.h"
 
-static int ask(struct fake_profd *profd, Profd__Control__Response **ret,
-	       struct debuginfo_message *message)
+static int query_wanted(struct fake_profd *profd, Profd__Control__Response **ret,
+			struct debuginfo_message *message)
 {
 	memset(message, 0, sizeof(*message));
 	return wanted_query(profd->path, ret, message);
@@ -20,13 +20,13 @@ static void test_ids(void **state)
 	Profd__Control__Response *wanted;
 
 	(void)state;
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_OK);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_OK);
 	assert_int_equal(wanted->build_ids->n_build_ids, 0);
 	profd__control__response__free_unpacked(wanted, NULL);
 	fake_profd_want(profd, id, sizeof(id));
 	fake_profd_want(profd, id, 0);
 	fake_profd_want(profd, other, sizeof(other));
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_OK);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_OK);
 	assert_int_equal(wanted->build_ids->n_build_ids, 3);
 	assert_int_equal(wanted->build_ids->build_ids[0].len, sizeof(id));
 	assert_memory_equal(wanted->build_ids->build_ids[0].data, id, sizeof(id));
@@ -44,13 +44,13 @@ static void test_refusals(void **state)
 
 	(void)state;
 	fake_profd_set(profd, FAKE_ERROR);
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_REFUSED);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_REFUSED);
 	assert_says(message.text, "not for you");
 	fake_profd_set(profd, FAKE_TEXT);
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_REFUSED);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_REFUSED);
 	assert_says(message.text, "another version");
 	fake_profd_set(profd, FAKE_GARBAGE);
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_REFUSED);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_REFUSED);
 	assert_says(message.text, "another version");
 	fake_profd_free(profd);
 }
@@ -63,9 +63,9 @@ static void test_away(void **state)
 
 	(void)state;
 	fake_profd_set(profd, FAKE_CLOSE);
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_AWAY);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_AWAY);
 	fake_profd_set(profd, FAKE_SILENT);
-	assert_int_equal(ask(profd, &wanted, &message), WANTED_E_AWAY);
+	assert_int_equal(query_wanted(profd, &wanted, &message), WANTED_E_AWAY);
 	fake_profd_free(profd);
 	assert_int_equal(wanted_query("/nowhere/control.sock", &wanted, &message), WANTED_E_AWAY);
 }

@@ -21,7 +21,7 @@ struct given {
 	size_t n;
 };
 
-static void add(struct image_set *set, const struct given *given)
+static void add_given(struct image_set *set, const struct given *given)
 {
 	struct image_profile p = {
 		.image = (char *)given->image,
@@ -53,7 +53,7 @@ static struct image_set gather(const struct given *given, size_t n, const char *
 	struct image_set set = {.wanted_event = event, .keeps_counts = keep};
 
 	for (size_t i = 0; i < n; i++)
-		add(&set, &given[i]);
+		add_given(&set, &given[i]);
 	assert_int_equal(image_set_finish(&set, NULL), IMAGE_SET_E_OK);
 	return set;
 }
@@ -126,8 +126,8 @@ static void test_events(void **state)
 	(void)state;
 	two[1].event = "other";
 	two[1].period = 6;
-	add(&set, &two[0]);
-	add(&set, &two[1]);
+	add_given(&set, &two[0]);
+	add_given(&set, &two[1]);
 	assert_int_equal(image_set_finish(&set, &message), IMAGE_SET_E_EVENTS);
 	assert_non_null(strstr(message.text, "ev"));
 	assert_non_null(strstr(message.text, "other"));

@@ -11,7 +11,7 @@
 
 #define NOW UINT64_C(1000000000000)
 
-static unsigned ask(struct shim_pace *pace, uid_t uid, unsigned n, uint64_t now_ns)
+static unsigned count_allowed(struct shim_pace *pace, uid_t uid, unsigned n, uint64_t now_ns)
 {
 	unsigned n_allowed = 0;
 
@@ -26,15 +26,15 @@ static void test_one(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	assert_int_equal(ask(&pace, 1000, 1000, NOW), SHIM_PACE_BURST);
-	assert_int_equal(ask(&pace, 1000, 10, NOW + SHIM_PACE_NS - 1), 0);
-	assert_int_equal(ask(&pace, 1000, 10, NOW + SHIM_PACE_NS), 1);
+	assert_int_equal(count_allowed(&pace, 1000, 1000, NOW), SHIM_PACE_BURST);
+	assert_int_equal(count_allowed(&pace, 1000, 10, NOW + SHIM_PACE_NS - 1), 0);
+	assert_int_equal(count_allowed(&pace, 1000, 10, NOW + SHIM_PACE_NS), 1);
 	/* As fast as it can for ten seconds. */
 	for (uint64_t t = 1; t <= 10000; t++)
-		n += ask(&pace, 1000, 3, NOW + t * 1000000);
+		n += count_allowed(&pace, 1000, 3, NOW + t * 1000000);
 	assert_in_range(n, 490, 501);
 	/* Who is quiet for a while has its burst again. */
-	assert_int_equal(ask(&pace, 1000, 1000, 2 * NOW), SHIM_PACE_BURST);
+	assert_int_equal(count_allowed(&pace, 1000, 1000, 2 * NOW), SHIM_PACE_BURST);
 }
 
 static void test_others(void **state)
@@ -42,11 +42,11 @@ static void test_others(void **state)
 	struct shim_pace pace = {};
 
 	(void)state;
-	assert_int_equal(ask(&pace, 1000, 1000, NOW), SHIM_PACE_BURST);
+	assert_int_equal(count_allowed(&pace, 1000, 1000, NOW), SHIM_PACE_BURST);
 	for (uid_t uid = 2000; uid < 2500; uid++)
-		assert_int_equal(ask(&pace, uid, 3, NOW), 3);
+		assert_int_equal(count_allowed(&pace, uid, 3, NOW), 3);
 	/* However many others there are, who asked for most is remembered. */
-	assert_int_equal(ask(&pace, 1000, 10, NOW), 0);
+	assert_int_equal(count_allowed(&pace, 1000, 10, NOW), 0);
 }
 
 int main(void)

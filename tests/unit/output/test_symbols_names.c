@@ -61,7 +61,7 @@ static void put_frame(struct made *m, const char *name, const char *file, uint32
 	m->locations[m->answer.n_locations - 1].n_frames++;
 }
 
-static void add(struct symbols_names *n, const struct made *m, bool by_address)
+static void add_made(struct symbols_names *n, const struct made *m, bool by_address)
 {
 	assert_int_equal(symbols_names_add(n, m->addresses, &m->answer, by_address), 0);
 }
@@ -91,7 +91,7 @@ static void test_ranges(void **state)
 	put_location(&m, 0x1150, 0x1100, 0x80);
 	put_location(&m, 0x2000, 0x2000, 1);
 	put_frame(&m, "two", NULL, 0);
-	add(n, &m, false);
+	add_made(n, &m, false);
 	assert_string_equal(name_at(n, 0x1000), "one");
 	assert_string_equal(name_at(n, 0x10ff), "one");
 	assert_string_equal(name_at(n, 0x1100), "");
@@ -109,7 +109,7 @@ static void test_ranges(void **state)
 	put_frame(&m, "between", NULL, 0);
 	put_location(&m, UINT64_MAX, UINT64_MAX - 9, 10);
 	put_frame(&m, "last", NULL, 0);
-	add(n, &m, false);
+	add_made(n, &m, false);
 	assert_string_equal(name_at(n, 0), "zero");
 	assert_string_equal(name_at(n, 0x18ff), "between");
 	assert_string_equal(name_at(n, UINT64_MAX), "last");
@@ -130,7 +130,7 @@ static void test_frames(void **state)
 	put_location(&m, 0x1010, 0x1000, 0x100);
 	put_frame(&m, "inlined", "/src/a.h", 120);
 	put_frame(&m, "outer", "/src/a.c", 30);
-	add(n, &m, true);
+	add_made(n, &m, true);
 	assert_null(name_at(n, 0x1011)); /* another line, perhaps */
 	assert_true(symbols_names_find(n, 0x1010, &frames, &n_frames));
 	assert_int_equal(n_frames, 2);
@@ -148,7 +148,7 @@ static void test_frames(void **state)
 	put_frame(&m, "outer", "/src/a.c", 31);
 	put_location(&m, 0x1012, 0x1000, 0x100);
 	put_frame(&m, "inlined", "/src/a.h", 121);
-	add(n, &m, true);
+	add_made(n, &m, true);
 	assert_int_equal(symbols_names_n_texts(n), n_texts);
 	assert_true(symbols_names_find(n, 0x1012, &frames, &n_frames));
 	assert_int_equal(frames[0].line, 121);
@@ -189,7 +189,7 @@ static void test_contradictions(void **state)
 				if (rand() % 3)
 					put_frame(&m, texts[rand() % 4], NULL, 0);
 			}
-			add(n, &m, by_address);
+			add_made(n, &m, by_address);
 			for (unsigned j = 0; j < m.answer.n_locations; j++)
 				assert_non_null(name_at(n, m.addresses[j]));
 			/* What was known before an addition is the same after it. */
@@ -225,7 +225,7 @@ static void test_many_texts(void **state)
 		snprintf(name, sizeof(name), "function_%u", i);
 		put_location(&m, i * 16, i * 16, 16);
 		put_frame(&m, name, NULL, 0);
-		add(n, &m, false);
+		add_made(n, &m, false);
 	}
 	for (unsigned i = 0; i < 3000; i++) {
 		char name[32];

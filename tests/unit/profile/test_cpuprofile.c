@@ -21,7 +21,8 @@
 /* A chain of the writer's, in words of 64 bits; ended by 0. */
 #define CHAIN(...) ((const uint64_t[]){__VA_ARGS__})
 
-static void add(struct cpuprofile_record *r, uint64_t count, const uint64_t *addresses, uint32_t n)
+static void set_record(struct cpuprofile_record *r, uint64_t count, const uint64_t *addresses,
+		       uint32_t n)
 {
 	*r = (struct cpuprofile_record){.count = count, .addresses = addresses, .n_addresses = n};
 }
@@ -73,9 +74,9 @@ static void test_layout(void **state)
 
 	(void)state;
 	for (unsigned slot_bytes = 4; slot_bytes <= 8; slot_bytes += 4) {
-		add(&records[0], 5, CHAIN(0x400100, 0x400200, 0x400300), 3);
-		add(&records[1], 2, CHAIN(0), 1);
-		add(&records[2], 3, CHAIN(0x400100, 0x400401), 2);
+		set_record(&records[0], 5, CHAIN(0x400100, 0x400200, 0x400300), 3);
+		set_record(&records[1], 2, CHAIN(0), 1);
+		set_record(&records[2], 3, CHAIN(0x400100, 0x400401), 2);
 		write_records(records, 3, slot_bytes, &data, &n);
 		assert_words(data, slot_bytes, words, 20);
 		assert_int_equal(n, 20 * slot_bytes + strlen(MAPS "# profd ledger 1\n"));
@@ -107,8 +108,8 @@ static void test_zero_leaf_and_refusals(void **state)
 	size_t n;
 
 	(void)state;
-	add(&records[0], 5, CHAIN(0, 0x400200), 2);
-	add(&records[1], 6, CHAIN(7), 1);
+	set_record(&records[0], 5, CHAIN(0, 0x400200), 2);
+	set_record(&records[1], 6, CHAIN(7), 1);
 	assert_int_equal(cpuprofile_write(&c, &data, &n), 0);
 	assert_int_equal(word(data, 8, 7), 1); /* for 0 */
 	free(steal_ptr(&data));
@@ -207,8 +208,8 @@ static void test_shared_callers(void **state)
 				chains[i][0] = 0x400100 + i;
 				chains[i][1] = i < others ? 0x401000 - i : 0x401000;
 				chains[i][2] = 0x401800;
-				add(&records[i], sizes[s] == 1 ? 2 : 1, chains[i],
-				    i < others && i % 2 ? 1 : 3);
+				set_record(&records[i], sizes[s] == 1 ? 2 : 1, chains[i],
+					   i < others && i % 2 ? 1 : 3);
 			}
 			assert_judged(records, sizes[s], 8);
 			assert_judged(records, sizes[s], 4);
@@ -230,7 +231,7 @@ static void test_leaf_behind_call(void **state)
 					chains[i][0] = base + distance;
 					chains[i][1] = base + (i % 3 == 2);
 					chains[i][2] = i;
-					add(&records[i], 2, chains[i], 3);
+					set_record(&records[i], 2, chains[i], 3);
 				}
 				assert_judged(records, n, 8);
 			}
@@ -243,8 +244,8 @@ static void test_identical_chains(void **state)
 	struct cpuprofile_record records[2];
 
 	(void)state;
-	add(&records[0], 1, CHAIN(0x400100, 0x400200), 2);
-	add(&records[1], 1, CHAIN(0x400100, 0x400200), 2);
+	set_record(&records[0], 1, CHAIN(0x400100, 0x400200), 2);
+	set_record(&records[1], 1, CHAIN(0x400100, 0x400200), 2);
 	assert_judged(records, 2, 8);
 }
 
@@ -254,7 +255,8 @@ static void test_narrow_slots(void **state)
 	struct cpuprofile_record records[1];
 
 	(void)state;
-	add(&records[0], UINT64_C(0x2fffffffe), CHAIN(0xffffffff, 0xffffffff, 0xffffffffffff), 3);
+	set_record(&records[0], UINT64_C(0x2fffffffe),
+		   CHAIN(0xffffffff, 0xffffffff, 0xffffffffffff), 3);
 	assert_judged(records, 1, 4);
 }
 
@@ -275,9 +277,9 @@ static void test_round_trip(void **state)
 	size_t n;
 
 	(void)state;
-	add(&records[0], 5, CHAIN(0x400100, 0x400200, 0x7f0000000300), 3);
-	add(&records[1], 2, CHAIN(0x400100), 1);
-	add(&records[2], 3, CHAIN(0x400100), 1);
+	set_record(&records[0], 5, CHAIN(0x400100, 0x400200, 0x7f0000000300), 3);
+	set_record(&records[1], 2, CHAIN(0x400100), 1);
+	set_record(&records[2], 3, CHAIN(0x400100), 1);
 	write_records(records, 3, 8, &data, &n);
 	read_ok(data, n, &p);
 	assert_int_equal(p->n_samples, 2);

@@ -110,7 +110,8 @@ static void put_program(const struct world *w, const char *path)
 }
 
 /* The location of the_target() in a mapping of the program's text, named @name or "". */
-static uint32_t add(struct world *w, const char *path, const char *build_id, const char *name)
+static uint32_t add_location(struct world *w, const char *path, const char *build_id,
+			     const char *name)
 {
 	struct profile_mapping m = {
 		.start = BASE * (w->p->n_mappings + 1),
@@ -191,17 +192,17 @@ static void test_order_below_a_dir(void **state)
 		if (i == 2)
 			assert_int_equal(unlinkat(w->dir.fd, places[0], 0), 0);
 		put_program(w, places[i]);
-		add(w, GONE, w->id, "named");
+		add_location(w, GONE, w->id, "named");
 		name(w);
 		expect_path(w, i, at(w, places[i]));
 	}
 	/* By the id alone. */
-	add(w, "", w->id, "named");
+	add_location(w, "", w->id, "named");
 	name(w);
 	expect_path(w, 5, at(w, by_both));
 	/* Without an id there is none to look for; one with a slash is none. */
-	add(w, GONE, "", "named");
-	add(w, "/no/such/folder/other", "../" OTHER_ID, "named");
+	add_location(w, GONE, "", "named");
+	add_location(w, "/no/such/folder/other", "../" OTHER_ID, "named");
 	name(w);
 	expect_path(w, 6, at(w, "lib/prog"));
 	expect_path(w, 7, "/no/such/folder/other");
@@ -223,13 +224,13 @@ static void test_other_builds(void **state)
 	w->options.want_code = true;
 	snprintf(dirs, sizeof(dirs), "%s:%s", at(w, "old"), at(w, "new"));
 	look_below(dirs);
-	add(w, GONE, w->id, "named");
-	add(w, GONE, "", "named");
+	add_location(w, GONE, w->id, "named");
+	add_location(w, GONE, "", "named");
 	name(w);
 	expect_path(w, 0, at(w, "new/prog"));
 	expect_path(w, 1, at(w, "old/prog"));
 	assert_int_equal(w->n_notes, 1);
-	add(w, GONE, OTHER_ID, "named");
+	add_location(w, GONE, OTHER_ID, "named");
 	name(w);
 	expect_path(w, 2, GONE);
 }
@@ -242,14 +243,14 @@ static void test_order_of_dirs(void **state)
 	w->inputs.symbolize = "none";
 	w->options.want_code = true;
 	put_program(w, "pprof/binaries/prog");
-	add(w, GONE, "", "named");
+	add_location(w, GONE, "", "named");
 	name(w);
 	expect_path(w, 0, at(w, "pprof/binaries/prog"));
 
 	/* The variable is instead of that, and its directories are in order. */
 	snprintf(dirs, sizeof(dirs), "%s::%s", at(w, "none"), at(w, "b"));
 	look_below(dirs);
-	add(w, GONE, "", "named");
+	add_location(w, GONE, "", "named");
 	name(w);
 	expect_path(w, 1, GONE);
 	put_program(w, "b/prog");
@@ -269,7 +270,7 @@ static void test_no_files(void **state)
 	put_program(w, "anon");
 	put_program(w, "[kernel.kallsyms]");
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
-		add(w, paths[i], "", "named");
+		add_location(w, paths[i], "", "named");
 	name(w);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		expect_path(w, i, paths[i]);
@@ -282,7 +283,7 @@ static void test_when(void **state)
 
 	look_below(w->dir.path);
 	put_program(w, "prog");
-	add(w, GONE, "", "named");
+	add_location(w, GONE, "", "named");
 	w->options.want_lines = true;
 	assert_false(binaries_are_wanted(w->p, &w->options));
 	name(w);
@@ -298,7 +299,7 @@ static void test_when(void **state)
 static void test_names(void **state)
 {
 	struct world *w = *state;
-	uint32_t location = add(w, GONE, "", "");
+	uint32_t location = add_location(w, GONE, "", "");
 
 	look_below(w->dir.path);
 	put_program(w, "prog");
@@ -317,7 +318,7 @@ static void test_names(void **state)
 static void test_force(void **state)
 {
 	struct world *w = *state;
-	uint32_t location = add(w, GONE, "", "wrong");
+	uint32_t location = add_location(w, GONE, "", "wrong");
 
 	look_below(w->dir.path);
 	put_program(w, "prog");
@@ -335,7 +336,7 @@ static void test_force(void **state)
 static void test_program(void **state)
 {
 	struct world *w = *state;
-	uint32_t location = add(w, GONE, "", "");
+	uint32_t location = add_location(w, GONE, "", "");
 
 	look_below(at(w, "lib"));
 	put_program(w, "lib/prog");

@@ -41,8 +41,8 @@ static int free_images(void **state)
 	return 0;
 }
 
-static void add(struct mappings **m, unsigned image, uint64_t page, uint64_t n, uint64_t offset,
-		uint64_t time_ns)
+static void add_mapping(struct mappings **m, unsigned image, uint64_t page, uint64_t n,
+			uint64_t offset, uint64_t time_ns)
 {
 	struct mapping mapping = {.start = page * PAGE,
 				  .end = (page + n) * PAGE,
@@ -63,9 +63,9 @@ static void test_replacing_raises_the_generation(void **state)
 
 	(void)state;
 	assert_int_equal(mappings_new(&m), 0);
-	add(&m, 1, 10, 10, 0, 100);
+	add_mapping(&m, 1, 10, 10, 0, 100);
 	assert_int_equal(mappings_generation(m, 100), 0);
-	add(&m, 2, 14, 2, 0, 200);
+	add_mapping(&m, 2, 14, 2, 0, 200);
 	assert_int_equal(mappings_generation(m, 199), 0);
 	assert_int_equal(mappings_generation(m, 200), 1);
 
@@ -85,11 +85,11 @@ static void test_agreeing_mappings_merge(void **state)
 
 	(void)state;
 	assert_int_equal(mappings_new(&m), 0);
-	add(&m, 1, 10, 10, 5, 1);
-	add(&m, 1, 12, 2, 7, 2); /* the same file at the same distance */
-	add(&m, 0, 100, 2, 0, 3);
-	add(&m, 0, 102, 2, 0, 4); /* a JIT's neighbouring pages */
-	add(&m, 0, 101, 2, 0, 5); /* and its toggling */
+	add_mapping(&m, 1, 10, 10, 5, 1);
+	add_mapping(&m, 1, 12, 2, 7, 2); /* the same file at the same distance */
+	add_mapping(&m, 0, 100, 2, 0, 3);
+	add_mapping(&m, 0, 102, 2, 0, 4); /* a JIT's neighbouring pages */
+	add_mapping(&m, 0, 101, 2, 0, 5); /* and its toggling */
 	assert_int_equal(mappings_generation(m, 10), 0);
 	mappings_all(m, &n);
 	assert_int_equal(n, 2);
@@ -103,9 +103,9 @@ static void test_shared_tables_are_never_changed(void **state)
 
 	(void)state;
 	assert_int_equal(mappings_new(&parent), 0);
-	add(&parent, 1, 10, 10, 0, 1);
+	add_mapping(&parent, 1, 10, 10, 0, 1);
 	child = mappings_ref(parent);
-	add(&child, 2, 10, 10, 0, 2);
+	add_mapping(&child, 2, 10, 10, 0, 2);
 	assert_ptr_not_equal(parent, child);
 	assert_ptr_equal(at(parent, 12, 5)->image, images[1]);
 	assert_ptr_equal(at(child, 12, 5)->image, images[2]);
@@ -123,7 +123,7 @@ static void test_a_refused_mapping_ends_what_it_replaces(void **state)
 
 	(void)state;
 	assert_int_equal(mappings_new(&m), 0);
-	add(&m, 1, 10, 10, 0, 1);
+	add_mapping(&m, 1, 10, 10, 0, 1);
 	assert_int_equal(mappings_add(&m, &known, 2, true), MAPPINGS_E_OK);
 	assert_int_equal(mappings_add(&m, &apart, 3, true), MAPPINGS_E_FULL);
 	assert_int_equal(mappings_generation(m, 10), 0);
@@ -160,7 +160,7 @@ static void test_against_a_model(void **state)
 				model[step][p].image = images[image];
 				model[step][p].offset = (offset + p - page) * PAGE;
 			}
-			add(&m, image, page, n, offset, step);
+			add_mapping(&m, image, page, n, offset, step);
 		}
 		for (unsigned step = 1; step <= N_STEPS; step++) {
 			for (uint64_t p = 0; p < N_PAGES; p++) {
@@ -194,12 +194,12 @@ static void test_the_version_tells_of_changes(void **state)
 
 	(void)state;
 	assert_int_equal(mappings_new(&parent), 0);
-	add(&parent, 1, 10, 10, 0, 1);
+	add_mapping(&parent, 1, 10, 10, 0, 1);
 	version = mappings_version(parent);
-	add(&parent, 1, 12, 2, 2, 2); /* says nothing new */
+	add_mapping(&parent, 1, 12, 2, 2, 2); /* says nothing new */
 	assert_int_equal(mappings_version(parent), version);
 	child = mappings_ref(parent);
-	add(&child, 2, 14, 2, 0, 3);
+	add_mapping(&child, 2, 14, 2, 0, 3);
 	assert_true(mappings_version(child) > version);
 	assert_int_equal(mappings_version(parent), version);
 	open = mappings_get_open(child, &n);

@@ -88,7 +88,8 @@ static int stop_target(void **state)
 	return 0;
 }
 
-static void ask(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at, size_t length)
+static void request_read(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at,
+			 size_t length)
 {
 	assert_true(memory_reader_request(m, cookie, pid, (uintptr_t)at, length));
 }
@@ -146,15 +147,15 @@ static void test_reads_what_is_there(void **state)
 
 	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
 	expect_nothing(m);
-	ask(m, 7, t->pid, t->bytes + 100, 8);
+	request_read(m, 7, t->pid, t->bytes + 100, 8);
 	expect(m, t, 7, t->bytes + 100, 8);
-	ask(m, 8, t->pid, t->bytes + 3, MEMORY_READ_MAX);
+	request_read(m, 8, t->pid, t->bytes + 3, MEMORY_READ_MAX);
 	expect(m, t, 8, t->bytes + 3, MEMORY_READ_MAX);
-	ask(m, 9, t->pid, t->bytes, SIZE_MAX);
+	request_read(m, 9, t->pid, t->bytes, SIZE_MAX);
 	expect(m, t, 9, t->bytes, MEMORY_READ_MAX);
-	ask(m, 10, t->pid, end - PAGE - 5, 3 * PAGE);
+	request_read(m, 10, t->pid, end - PAGE - 5, 3 * PAGE);
 	expect(m, t, 10, end - PAGE - 5, PAGE + 5);
-	ask(m, 11, t->pid, end - 1, PAGE);
+	request_read(m, 11, t->pid, end - 1, PAGE);
 	expect(m, t, 11, end - 1, 1);
 	expect_nothing(m);
 }
@@ -170,19 +171,19 @@ static void test_answers_what_is_not_there(void **state)
 		_exit(0);
 	assert_int_equal(waitpid(gone, NULL, 0), gone);
 	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
-	ask(m, 1, gone, t->bytes, 8);
+	request_read(m, 1, gone, t->bytes, 8);
 	expect(m, t, 1, t->bytes, 0);
-	ask(m, 2, 0, t->bytes, 8);
+	request_read(m, 2, 0, t->bytes, 8);
 	expect(m, t, 2, t->bytes, 0);
-	ask(m, 3, -1, t->bytes, 8);
+	request_read(m, 3, -1, t->bytes, 8);
 	expect(m, t, 3, t->bytes, 0);
-	ask(m, 4, t->pid, t->bytes + N_PAGES * PAGE, 8);
+	request_read(m, 4, t->pid, t->bytes + N_PAGES * PAGE, 8);
 	expect(m, t, 4, t->bytes, 0);
-	ask(m, 5, t->pid, NULL, MEMORY_READ_MAX);
+	request_read(m, 5, t->pid, NULL, MEMORY_READ_MAX);
 	expect(m, t, 5, t->bytes, 0);
-	ask(m, 6, t->pid, (void *)UINTPTR_MAX, MEMORY_READ_MAX);
+	request_read(m, 6, t->pid, (void *)UINTPTR_MAX, MEMORY_READ_MAX);
 	expect(m, t, 6, t->bytes, 0);
-	ask(m, 7, t->pid, t->bytes, 0);
+	request_read(m, 7, t->pid, t->bytes, 0);
 	expect(m, t, 7, t->bytes, 0);
 	expect_nothing(m);
 }
@@ -197,13 +198,13 @@ static void test_order_and_limit(void **state)
 	reader = servant_of(child_of(getpid(), t->pid), 0);
 	make(reader, SIGSTOP, 'T');
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
-		ask(m, i, t->pid, t->bytes + i, MEMORY_READ_MAX - i);
+		request_read(m, i, t->pid, t->bytes + i, MEMORY_READ_MAX - i);
 	assert_false(memory_reader_request(m, 99, t->pid, (uintptr_t)t->bytes, 8));
 	expect_nothing(m);
 	kill(reader, SIGCONT);
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
 		expect(m, t, i, t->bytes + i, MEMORY_READ_MAX - i);
-	ask(m, 100, t->pid, t->bytes, 8);
+	request_read(m, 100, t->pid, t->bytes, 8);
 	expect(m, t, 100, t->bytes, 8);
 }
 
@@ -217,17 +218,17 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 	keeper = child_of(getpid(), t->pid);
 	reader = servant_of(keeper, 0);
 	make(reader, signal, wanted);
-	ask(m, 1, t->pid, t->bytes, 8);
+	request_read(m, 1, t->pid, t->bytes, 8);
 	memory_reader_tick(m, 1000 * MS);
 	memory_reader_tick(m, 1100 * MS);
-	ask(m, 2, t->pid, t->bytes, 8);
+	request_read(m, 2, t->pid, t->bytes, 8);
 	memory_reader_tick(m, 1200 * MS);
 	expect_nothing(m);
 	memory_reader_tick(m, 1201 * MS);
 	expect_lost(m, 1);
 	expect_lost(m, 2);
 	expect_nothing(m);
-	ask(m, 3, t->pid, t->bytes + 3, 8);
+	request_read(m, 3, t->pid, t->bytes + 3, 8);
 	expect(m, t, 3, t->bytes + 3, 8);
 	expect_nothing(m);
 	await_end(reader);
@@ -235,11 +236,11 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 	assert_int_not_equal(next, reader);
 	/* And once more, by the same keeper. */
 	make(next, SIGSTOP, 'T');
-	ask(m, 4, t->pid, t->bytes, 8);
+	request_read(m, 4, t->pid, t->bytes, 8);
 	memory_reader_tick(m, 2000 * MS);
 	memory_reader_tick(m, 2201 * MS);
 	expect_lost(m, 4);
-	ask(m, 5, t->pid, t->bytes, 8);
+	request_read(m, 5, t->pid, t->bytes, 8);
 	expect(m, t, 5, t->bytes, 8);
 	expect_nothing(m);
 }
@@ -264,7 +265,7 @@ static void test_a_late_caller_loses_nothing(void **state)
 	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
 	keeper = child_of(getpid(), t->pid);
 	reader = servant_of(keeper, 0);
-	ask(m, 1, t->pid, t->bytes, 8);
+	request_read(m, 1, t->pid, t->bytes, 8);
 	memory_reader_tick(m, 1000 * MS);
 	assert_true(is_readable(PATIENT));
 	memory_reader_tick(m, 9000 * MS);
@@ -286,14 +287,14 @@ static void test_a_lost_keeper_comes_back(void **state)
 	keeper = child_of(getpid(), t->pid);
 	reader = servant_of(keeper, 0);
 	make(reader, SIGSTOP, 'T');
-	ask(m, 1, t->pid, t->bytes, 8);
+	request_read(m, 1, t->pid, t->bytes, 8);
 	make(keeper, SIGKILL, 'Z'); /* and the reader with it */
 	expect(m, t, 1, t->bytes, 0);
 	assert_false(is_readable(0));
 	assert_false(memory_reader_request(m, 2, t->pid, (uintptr_t)t->bytes, 8));
 	for (unsigned i = 0; i < 3; i++)
 		memory_reader_tick(m, (10000 + i) * MS);
-	ask(m, 3, t->pid, t->bytes + 9, 8);
+	request_read(m, 3, t->pid, t->bytes + 9, 8);
 	expect(m, t, 3, t->bytes + 9, 8);
 
 	/* At most once a second; and with nothing under way. */
@@ -304,7 +305,7 @@ static void test_a_lost_keeper_comes_back(void **state)
 	memory_reader_tick(m, 10500 * MS);
 	assert_false(memory_reader_request(m, 4, t->pid, (uintptr_t)t->bytes, 8));
 	memory_reader_tick(m, 11002 * MS);
-	ask(m, 5, t->pid, t->bytes, 8);
+	request_read(m, 5, t->pid, t->bytes, 8);
 	expect(m, t, 5, t->bytes, 8);
 }
 
@@ -333,7 +334,7 @@ static void test_children_have_no_fds_and_end(void **state)
 	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
 	keeper = child_of(getpid(), t->pid);
 	reader = servant_of(keeper, 0);
-	ask(m, 1, t->pid, t->bytes, 8);
+	request_read(m, 1, t->pid, t->bytes, 8);
 	expect(m, t, 1, t->bytes, 8); /* it is at its work */
 	assert_int_equal(count_fds(keeper), 2);
 	assert_int_equal(count_fds(reader), 1);

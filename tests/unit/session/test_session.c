@@ -45,7 +45,8 @@ static struct session *make_session(Profd__Control__Start start)
 	return s;
 }
 
-static int add(struct session *s, struct process *p, pid_t tid, uint32_t cpu, const char *comm)
+static int add_sample(struct session *s, struct process *p, pid_t tid, uint32_t cpu,
+		      const char *comm)
 {
 	uint64_t frames[] = {0x1000, 0x2000, (uint64_t)tid};
 	struct sample sample = {.pid = p->pid,
@@ -90,10 +91,10 @@ static void test_targets(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct session *s = make_session(cases[i].start);
 
-		assert_int_equal(add(s, nginx, 10, 0, "nginx"), SESSION_E_OK);
-		assert_int_equal(add(s, nginx, 12, 1, "worker"), SESSION_E_OK);
-		assert_int_equal(add(s, shell, 11, 2, "sh"), SESSION_E_OK);
-		assert_int_equal(add(s, shell, 13, 3, "sh"), SESSION_E_OK);
+		assert_int_equal(add_sample(s, nginx, 10, 0, "nginx"), SESSION_E_OK);
+		assert_int_equal(add_sample(s, nginx, 12, 1, "worker"), SESSION_E_OK);
+		assert_int_equal(add_sample(s, shell, 11, 2, "sh"), SESSION_E_OK);
+		assert_int_equal(add_sample(s, shell, 13, 3, "sh"), SESSION_E_OK);
 		check(s, cases[i].counted, 4 - cases[i].counted);
 		session_free(s);
 	}
@@ -195,8 +196,8 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 						 &snapshot, &closing),
 			 SESSION_E_EMPTY);
 	assert_int_equal(window_new(&s->window, 2000, 1 << 20, &no_ledger), 0);
-	add(s, p, 10, 0, "a");
-	add(s, p, 11, 0, "b");
+	add_sample(s, p, 10, 0, "a");
+	add_sample(s, p, 11, 0, "b");
 	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_OK);
@@ -210,7 +211,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 
 	/* It could not be written: the next window holds it all. */
 	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
-	add(s, p, 10, 0, "a");
+	add_sample(s, p, 10, 0, "a");
 	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
 	snapshot = NULL;
@@ -244,16 +245,16 @@ static void test_a_process_that_moves_is_counted_where_it_was(void **state)
 	size_t n;
 
 	(void)state;
-	add(s, p, 10, 0, "a");
+	add_sample(s, p, 10, 0, "a");
 	process_unit_unref(p->unit);
 	assert_int_equal(process_unit_new(&p->unit, "b.service", "/b.service", ""), 0);
 	p->stay = 1000;
-	add(s, p, 10, 0, "a");
-	add(s, p, 10, 0, "a");
+	add_sample(s, p, 10, 0, "a");
+	add_sample(s, p, 10, 0, "a");
 	process_unit_unref(p->unit);
 	p->unit = a;
 	p->stay = 1001;
-	add(s, p, 10, 0, "a");
+	add_sample(s, p, 10, 0, "a");
 	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &no_ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_OK);
@@ -289,7 +290,7 @@ static void test_a_window_of_a_clock_that_was_set_back(void **state)
 	struct snapshot *snapshot = NULL;
 
 	(void)state;
-	add(s, p, 10, 0, "a");
+	add_sample(s, p, 10, 0, "a");
 	assert_int_equal(session_snapshot_window(s, &(struct moment){60000, 500}, &ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_OK);
@@ -340,9 +341,9 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++)
-		add(s, a, 10, 0, "a");
-	add(s, a, 10, 0, "x");
-	add(s, b, 11, 0, "b");
+		add_sample(s, a, 10, 0, "a");
+	add_sample(s, a, 10, 0, "x");
+	add_sample(s, b, 11, 0, "b");
 	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 5000}, &ledger, &filter,
 						 &copy, &closing),
 			 SESSION_E_EMPTY);
@@ -357,7 +358,7 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(copy->start_ns, 3000);
 	assert_int_equal(copy->duration_ns, 2000);
 	assert_non_null(strstr(copy->ledger, "expected=9"));
-	add(s, a, 10, 0, "a");
+	add_sample(s, a, 10, 0, "a");
 	assert_int_equal(session_snapshot_window(s, &(struct moment){4000, 6000}, &ledger, NULL,
 						 &whole, &closing),
 			 SESSION_E_OK);
@@ -437,7 +438,7 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 						 &snapshot, &closing),
 			 SESSION_E_OK);
 	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
-	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
+	while (add_sample(s, p, ++tid, 0, "a") == SESSION_E_OK)
 		;
 	check(s, (uint64_t)tid + 1, 0);
 	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
@@ -457,7 +458,7 @@ static void test_a_full_window_refuses_without_routing(void **state)
 
 	(void)state;
 	s = make_session((Profd__Control__Start)START("", "", .target = TARGET_ALL));
-	while (add(s, p, ++tid, 0, "a") == SESSION_E_OK)
+	while (add_sample(s, p, ++tid, 0, "a") == SESSION_E_OK)
 		check(s, (uint64_t)tid, 0);
 	check(s, (uint64_t)tid - 1, 0);
 	session_drop(s, DROPPED_MEMORY);

@@ -144,7 +144,8 @@ static void *serve(void *userdata)
 	return s;
 }
 
-static int ask(struct server *s, int timeout_ms, int fds[2], struct attach_reason *reason)
+static int attach_to_server(struct server *s, int timeout_ms, int fds[2],
+			    struct attach_reason *reason)
 {
 	void *good;
 	int r;
@@ -169,7 +170,7 @@ static void test_handshake(void **state)
 	server_init(&s);
 	assert_int_equal(attach_ring_init(&s.ring, RING_WORDS_MIN), 0);
 	ring_reader_set_frequency(s.ring.reader, 123);
-	assert_int_equal(ask(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_OK);
+	assert_int_equal(attach_to_server(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_OK);
 	assert_true(ring_writer_open(&writer, fds[0], fds[1]));
 	close(fds[0]);
 	assert_int_equal(ring_writer_frequency(&writer), 123);
@@ -190,15 +191,15 @@ static void test_refused(void **state)
 	server_init(&s);
 	s.answer = bytes;
 	s.answer_size = pack_error(bytes, "no", PROFD__CONTROL__ERROR_CODE__DENIED);
-	assert_int_equal(ask(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_REFUSED);
+	assert_int_equal(attach_to_server(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_REFUSED);
 	assert_string_equal(reason.text, "no");
 	/* Yes, but no ring. */
 	s.answer = attach_answer;
 	s.answer_size = ATTACH_ANSWER_SIZE;
-	assert_int_equal(ask(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_to_server(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_NOBODY);
 	/* Half of an answer. */
 	s.answer_size = 3;
-	assert_int_equal(ask(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_NOBODY);
+	assert_int_equal(attach_to_server(&s, TIMEOUT_MS, fds, &reason), ATTACH_E_NOBODY);
 	server_deinit(&s);
 }
 

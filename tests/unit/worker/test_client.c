@@ -12,7 +12,7 @@
 
 #include "common/worker/answer.h"
 
-static int ask(struct worker *w, struct worker_reply *ret)
+static int query_image(struct worker *w, struct worker_reply *ret)
 {
 	struct worker_request request = worker_request_of(WORKER_INSPECT, 0);
 
@@ -45,7 +45,7 @@ static void test_lies(void **state)
 		struct worker_stats stats;
 
 		print_message("%s\n", modes[i]);
-		assert_int_equal(ask(w, &reply), WORKER_E_DIED);
+		assert_int_equal(query_image(w, &reply), WORKER_E_DIED);
 		assert_int_equal(reply.outcome, N_WORKER_OUTCOMES);
 		assert_int_equal(worker_pid(w), 0);
 		assert_no_children();
@@ -55,7 +55,7 @@ static void test_lies(void **state)
 		assert_int_equal(stats.answered, 0);
 		assert_true(stats.why[0]);
 		/* It did not answer, so the next one has to wait. */
-		assert_int_equal(ask(w, &reply), WORKER_E_REST);
+		assert_int_equal(query_image(w, &reply), WORKER_E_REST);
 		assert_true(worker_backoff_until(w) > monotonic_ns());
 		worker_free(w);
 	}
@@ -71,7 +71,7 @@ static void test_honest(void **state)
 	(void)state;
 	assert_int_equal(worker_pid(w), 0);
 	for (unsigned i = 0; i < 100; i++) {
-		assert_int_equal(ask(w, &reply), WORKER_E_OK);
+		assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 		assert_int_equal(reply.outcome, WORKER_DONE);
 		assert_int_equal(reply.length, 64);
 		assert_int_equal((uintptr_t)reply.data % 8, 0);
@@ -94,7 +94,7 @@ static void test_too_slow(void **state)
 	struct worker_reply reply;
 
 	(void)state;
-	assert_int_equal(ask(w, &reply), WORKER_E_DIED);
+	assert_int_equal(query_image(w, &reply), WORKER_E_DIED);
 	assert_string_equal(why(w), "too slow");
 	worker_free(w);
 }
@@ -130,7 +130,7 @@ static void test_starved(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		others[i] = spin_on(&one);
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 	assert_int_equal(sched_setaffinity(0, sizeof(before), &before), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		kill(others[i], SIGKILL);
@@ -146,7 +146,7 @@ static void test_leaves_heir(void **state)
 	struct worker_reply reply;
 
 	(void)state;
-	assert_int_equal(ask(w, &reply), WORKER_E_DIED);
+	assert_int_equal(query_image(w, &reply), WORKER_E_DIED);
 	assert_string_equal(why(w), "exited with status 0");
 	worker_free(w);
 }
@@ -167,7 +167,7 @@ static void test_never_up(void **state)
 		struct worker *w = new_hostile(modes[i].mode, 200);
 		struct worker_reply reply;
 
-		assert_int_equal(ask(w, &reply), WORKER_E_REST);
+		assert_int_equal(query_image(w, &reply), WORKER_E_REST);
 		assert_string_equal(why(w), modes[i].why);
 		assert_true(worker_backoff_until(w) > monotonic_ns());
 		worker_free(w);
@@ -183,7 +183,7 @@ static void test_no_program(void **state)
 
 	(void)state;
 	assert_int_equal(worker_new(&w, &options), 0);
-	assert_int_equal(ask(w, &reply), WORKER_E_REST);
+	assert_int_equal(query_image(w, &reply), WORKER_E_REST);
 	worker_get_stats(w, &stats);
 	assert_int_equal(stats.started, 0);
 	assert_non_null(strstr(stats.why, "cannot be started"));
@@ -202,7 +202,7 @@ static void test_rest_grows(void **state)
 	for (unsigned i = 0; i < 3; i++, least_ns *= 2) {
 		uint64_t before = monotonic_ns(), until;
 
-		assert_int_equal(ask(w, &reply), WORKER_E_DIED);
+		assert_int_equal(query_image(w, &reply), WORKER_E_DIED);
 		until = worker_backoff_until(w);
 		assert_true(until >= before + least_ns);
 		assert_true(until <= monotonic_ns() + least_ns);
@@ -225,7 +225,7 @@ static void test_dies_after_answer(void **state)
 	for (unsigned i = 0; i < 5; i++) {
 		struct pollfd ready = {.fd = worker_fd(w), .events = POLLIN};
 
-		assert_int_equal(ask(w, &reply), WORKER_E_OK);
+		assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 		assert_int_equal(kill(worker_pid(w), SIGKILL), 0);
 		/* Idle: half of the times the client is told, half of them it finds out. */
 		assert_int_equal(poll(&ready, 1, 10000), 1);
@@ -251,7 +251,7 @@ static void test_last(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(ask(w, &reply), WORKER_E_OK);
+		assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 		assert_int_equal(reply.length, 64);
 		assert_int_equal(worker_pid(w), 0);
 		assert_no_children();
@@ -270,14 +270,14 @@ static void test_condemn(void **state)
 	struct worker_reply reply;
 
 	(void)state;
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 	worker_reject_answer(w);
 	assert_int_equal(worker_pid(w), 0);
 	assert_no_children();
 	worker_get_stats(w, &stats);
 	assert_int_equal(stats.died, 1);
 	assert_int_equal(stats.answered, 0);
-	assert_int_equal(ask(w, &reply), WORKER_E_REST);
+	assert_int_equal(query_image(w, &reply), WORKER_E_REST);
 	worker_free(w);
 }
 
@@ -289,7 +289,7 @@ static void test_twice(void **state)
 	struct worker_reply reply;
 
 	(void)state;
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 	assert_int_equal(poll(&ready, 1, 10000), 1);
 	assert_int_equal(worker_receive(w, &reply), WORKER_E_NONE);
 	assert_int_equal(worker_pid(w), 0);
@@ -362,7 +362,7 @@ static void test_kill_without_cap_kill(void **state)
 		struct worker_stats stats;
 
 		drop_cap_kill();
-		if (worker_new(&w, &options) || ask(w, &reply) != WORKER_E_DIED)
+		if (worker_new(&w, &options) || query_image(w, &reply) != WORKER_E_DIED)
 			_exit(4);
 		worker_get_stats(w, &stats);
 		worker_free(w);

@@ -49,7 +49,8 @@ static int make_file(const struct hostile_case *file)
 }
 
 /* One that was killed may take its time to end. */
-static int ask(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
+static int query_once_ready(struct worker *w, const struct worker_request *request,
+			    struct worker_reply *ret)
 {
 	const struct timespec a_while = {.tv_nsec = 50000000};
 	int r = worker_query(w, request, ret);
@@ -72,7 +73,7 @@ static int ask_names(struct worker *w, int fd, uint32_t flags, struct worker_rep
 	request.files[WORKER_FILE_ALTERNATE] = fd;
 	request.payload = addresses;
 	request.payload_length = sizeof(addresses);
-	return ask(w, &request, ret);
+	return query_once_ready(w, &request, ret);
 }
 
 static void assert_died_never(struct worker *w, const char *file)
@@ -97,10 +98,10 @@ static void check_answers(struct worker *w, const struct hostile_case *file, int
 	struct answer_code text;
 
 	table.max_words = 1 << 20;
-	(void)ask(w, &facts, &reply);
+	(void)query_once_ready(w, &facts, &reply);
 	assert_died_never(w, file->name);
 	assert_true(reply.outcome != WORKER_DONE || answer_image(reply.data, reply.length, &image));
-	(void)ask(w, &table, &reply);
+	(void)query_once_ready(w, &table, &reply);
 	assert_died_never(w, file->name);
 	(void)ask_names(w, fd, WORKER_WANT_LINES, &reply);
 	assert_died_never(w, file->name);
@@ -111,7 +112,7 @@ static void check_answers(struct worker *w, const struct hostile_case *file, int
 	code.files[WORKER_FILE_DEBUG] = code.files[WORKER_FILE_ALTERNATE] = fd;
 	code.payload = &range;
 	code.payload_length = sizeof(range);
-	(void)ask(w, &code, &reply);
+	(void)query_once_ready(w, &code, &reply);
 	assert_died_never(w, file->name);
 	assert_true(reply.outcome != WORKER_DONE ||
 		    answer_code(reply.data, reply.length, &range, &text));

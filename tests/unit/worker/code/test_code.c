@@ -30,8 +30,8 @@ static uint64_t link_time(const void *function)
 	return (uint64_t)(uintptr_t)function - own_text_find().bias;
 }
 
-static void ask(struct worker *w, const char *path, struct worker_range range, uint32_t flags,
-		struct worker_reply *ret)
+static void query_code(struct worker *w, const char *path, struct worker_range range,
+		       uint32_t flags, struct worker_reply *ret)
 {
 	int fd = open_file(path);
 	struct worker_request request = worker_request_of(WORKER_INSTRUCTIONS, fd);
@@ -49,7 +49,7 @@ static struct answer_code code_of(struct worker *w, struct worker_range range, u
 	struct worker_reply reply;
 	struct answer_code code;
 
-	ask(w, "/proc/self/exe", range, flags, &reply);
+	query_code(w, "/proc/self/exe", range, flags, &reply);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(answer_code(reply.data, reply.length, &range, &code));
 	return code;
@@ -138,7 +138,7 @@ static void test_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(code_of(w, nowhere, WORKER_WANT_LINES).n_instructions, 0);
-	ask(w, "/etc/passwd", nowhere, 0, &reply);
+	query_code(w, "/etc/passwd", nowhere, 0, &reply);
 	assert_int_equal(reply.outcome, WORKER_NOT_ELF);
 	worker_free(w);
 }
