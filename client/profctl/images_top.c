@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/profile/profile_table.h"
+#include "common/room.h"
 
 struct hot {
 	const struct image *image;
@@ -38,23 +39,26 @@ static int hot_compare_count(const void *a, const void *b)
 	return order_of(y->count, x->count) ?: hot_compare_place(a, b);
 }
 
-/* The hottest of all counts of @image, or of all images. */
+/* Sorts them, the hottest first, and keeps @top. */
+static void hots_cut(struct hot *hots, size_t *n, size_t top)
+{
+	qsort(hots, *n, sizeof(*hots), hot_compare_count);
+	*n = *n < top ? *n : top;
+}
+
+/* The hottest of all counts of @image, or of all images; never more than twice as many are held. */
 static int choose_hottest(const struct images_job *job, const struct image *image, struct hot **ret,
 			  size_t *ret_n)
 {
 	const struct image *images = image ? image : job->set->images;
-	size_t n_images = image ? 1 : job->set->n, n = 0;
-	struct hot *hots;
+	size_t n_images = image ? 1 : job->set->n, top = (size_t)job->arguments->top, n = 0;
+	size_t allocated = 0;
+	int r = 0;
 
-	for (size_t i = 0; i < n_images; i++)
-		n += images[i].n_counts;
-	hots = calloc(n + 1, sizeof(*hots));
-	if (!hots)
-		return error_origin(-ENOMEM);
-	n = 0;
-	for (size_t i = 0; i < n_images; i++)
-		for (size_t k = 0; k < images[i].n_counts; k++)
-			hots[n++] = (struct hot){
+	*ret = NULL;
+	for (size_t i = 0; i < n_images; i++) {
+		for (size_t k = 0; !r && k < images[i].n_counts; k++) {
+			const struct hot hot = {
 				.image = &images[i],
 				.address = image_address(&images[i], k),
 				.count = images[i].counts[k].count,
@@ -62,10 +66,16 @@ static int choose_hottest(const struct images_job *job, const struct image *imag
 				.text = "",
 				.file = "",
 			};
-	qsort(hots, n, sizeof(*hots), hot_compare_count);
-	*ret = hots;
-	*ret_n = n < job->arguments->top ? n : (size_t)job->arguments->top;
-	return 0;
+
+			if (n == 2 * top)
+				hots_cut(*ret, &n, top);
+			r = room_append(ret, &allocated, &n, hot);
+		}
+	}
+	if (n)
+		hots_cut(*ret, &n, top);
+	*ret_n = n;
+	return r;
 }
 
 /* @text, which is the worker's, as long as @texts. */
@@ -122,6 +132,8 @@ static int describe_hots(const struct images_job *job, struct hot *hots, size_t 
 {
 	int r = 0;
 
+	if (!n)
+		return 0;
 	qsort(hots, n, sizeof(*hots), hot_compare_place);
 	for (size_t i = 0, n_here; !r && i < n; i += n_here)
 		r = describe_image_hots(job, hots + i, n - i, texts, &n_here);
