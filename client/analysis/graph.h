@@ -21,10 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/analysis/intern.h"
+#include "client/analysis/frame.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
-#include "common/profile/profile_table.h"
+#include "common/profile/intern.h"
 
 #define GRAPH_NONE      UINT32_MAX
 #define GRAPH_NODECOUNT 80 /* of graphs, unless the user says otherwise */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "client/analysis/intern.h"
+#include "common/profile/intern.h"
 #include "common/profile/profile.h"
 
 /*

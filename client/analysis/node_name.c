@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/analysis/intern.h"
+#include "client/analysis/frame.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/profile.h"

@@ -4,7 +4,7 @@
 
 /*
  * What stands between a profile and every view of it: which samples are taken, which of their
- * frames, and what a frame is (see intern.h). All of it is what google/pprof does (its head of
+ * frames, and what a frame is (see frame.h). All of it is what google/pprof does (its head of
  * 2026-10-16), in its order:
  *
  *	drop_frames, keep_frames      the profile's: frames of allocators and the like go, with what
@@ -34,7 +34,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/analysis/intern.h"
+#include "client/analysis/frame.h"
 #include "common/cleanup.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 #include "common/profile/profile.h"

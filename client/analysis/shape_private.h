@@ -13,6 +13,7 @@
 #include "client/analysis/regex.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/tag_matches.h"
+#include "common/profile/intern.h"
 #include "common/room.h"
 
 enum shape_regex {

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/intern.h"
 #include "client/analysis/labels.h"
 #include "client/analysis/regex.h"
 #include "common/error.h"
+#include "common/profile/intern.h"
 #include "common/profile/measure.h"
 #include "common/profile/pprof.h"
 #include "common/text_print.h"

@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/analysis/intern.h"
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "client/analysis/graph.h"
-#include "client/analysis/intern.h"
 #include "client/analysis/labels.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
@@ -13,6 +12,7 @@
 #include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/order.h"
+#include "common/profile/intern.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
 

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
-#include "common/profile/profile_table.h"
-#include "common/room.h"
+#include "common/profile/intern.h"
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 
@@ -22,11 +21,10 @@ struct namer_text {
 struct namer {
 	struct profile *p;
 	bool *has_changed; /* by mapping */
-	struct profile_hash_key key;
 	const struct answer_names *answer;
-	struct profile_table table; /* of texts, by offset */
-	struct namer_text *texts;
-	size_t n_texts, max_texts, text_bytes;
+	struct namer_text *texts; /* by offset */
+	struct intern texts_in;
+	size_t text_bytes;
 	bool is_full, has_replaced;
 };
 
@@ -40,7 +38,6 @@ int namer_new(struct namer **ret, struct profile *p)
 	n->has_changed = calloc(p->n_mappings + 1, sizeof(*n->has_changed));
 	if (!n->has_changed)
 		return error_origin(-ENOMEM);
-	profile_hash_key_init(&n->key);
 	*ret = steal_ptr(&n);
 	return 0;
 }
@@ -49,7 +46,7 @@ void namer_free(struct namer *n)
 {
 	if (!n)
 		return;
-	profile_table_deinit(&n->table);
+	intern_deinit(&n->texts_in);
 	free(n->texts);
 	free(n->has_changed);
 	free(n);
@@ -63,45 +60,26 @@ bool namer_is_full(const struct namer *n)
 void namer_begin(struct namer *n, const struct answer_names *answer)
 {
 	n->answer = answer;
-	n->n_texts = 0;
-	profile_table_clear(&n->table);
-}
-
-static int text_equal(const void *owner, uint32_t index, const void *key)
-{
-	return ((const struct namer *)owner)->texts[index].offset == *(const uint32_t *)key;
+	intern_clear(&n->texts_in);
 }
 
 /* The profile's string for the answer's text at @offset. */
 static int namer_add_text(struct namer *n, uint32_t offset, uint32_t *ret)
 {
-	uint32_t hash = profile_hash(&n->key, &offset, sizeof(offset));
-	uint32_t index = profile_table_find(&n->table, hash, text_equal, n, &offset);
 	const char *text = n->answer->text + offset;
-	size_t length, n_strings = profile_n_strings(n->p);
-	struct namer_text *entry;
-	int r;
+	const struct namer_text new = {offset, PROFILE_NONE};
+	size_t n_strings = profile_n_strings(n->p);
+	uint32_t index;
+	int r = intern_add(&n->texts_in, &n->texts, &new, sizeof(new), sizeof(offset), &index);
 
-	if (index != PROFILE_NONE) {
-		*ret = n->texts[index].string;
-		return 0;
-	}
-	r = room_make(&n->texts, &n->max_texts, n->n_texts + 1, sizeof(*n->texts));
-	if (!r)
-		r = profile_table_reserve(&n->table);
+	if (!r && n->texts[index].string == PROFILE_NONE)
+		r = profile_add_text(n->p, text, &n->texts[index].string);
 	if (r)
 		return r;
-	entry = &n->texts[n->n_texts];
-	entry->offset = offset;
-	length = strlen(text);
-	r = profile_add_string(n->p, text, length, &entry->string);
-	if (r)
-		return r;
-	profile_table_insert(&n->table, hash, (uint32_t)n->n_texts++);
 	if (profile_n_strings(n->p) > n_strings)
-		n->text_bytes += length;
+		n->text_bytes += strlen(text);
 	n->is_full |= n->text_bytes > TEXT_BYTES_MAX;
-	*ret = entry->string;
+	*ret = n->texts[index].string;
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/partition_point.h"
-#include "common/profile/profile_table.h"
+#include "common/profile/intern.h"
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
@@ -38,15 +38,15 @@ struct translation {
 	struct profile *to; /* borrowed, both */
 	const struct profile *from;
 	uint32_t *strings, *mappings, *functions, *locations; /* by index in @from; PROFILE_NONE */
-	struct profile_hash_key hash_key;
-	struct profile_table known; /* mappings of @to, by what they are equal by */
+	struct known_mapping *known; /* mappings of @to, by what they are equal by */
+	struct intern known_in;
 	struct profile_line *lines;
 	size_t max_lines;
 };
 
-/* What mappings are equal by: size in pages, offset, build id or else path. */
-struct mapping_key {
-	uint64_t words[3];
+struct known_mapping {
+	uint64_t n_pages, offset, file; /* file: its build id, or else path */
+	uint32_t mapping;
 };
 
 static int translation_new_map(uint32_t **ret, size_t n)
@@ -66,8 +66,6 @@ static int translation_begin(struct translation *t, struct profile *to, const st
 		translation_new_map(&t->functions, from->n_functions) ?:
 		translation_new_map(&t->locations, from->n_locations);
 
-	if (!t->to)
-		profile_hash_key_init(&t->hash_key);
 	t->to = to;
 	t->from = from;
 	return r;
@@ -85,7 +83,8 @@ static void translation_end(struct translation *t)
 static void translation_deinit(struct translation *t)
 {
 	translation_end(t);
-	profile_table_deinit(&t->known);
+	intern_deinit(&t->known_in);
+	free(t->known);
 	free(t->lines);
 }
 
@@ -101,49 +100,30 @@ static int translate_string(struct translation *t, uint32_t string, uint32_t *re
 	return r;
 }
 
-static struct mapping_key translate_mapping_key(const struct profile_mapping *m)
-{
-	const uint64_t size = m->limit - m->start;
-
-	return (struct mapping_key){{size / SIZE_ROUND + (size % SIZE_ROUND != 0), m->offset,
-				     m->build_id ? m->build_id : m->path}};
-}
-
-static int translate_same_mapping(const void *owner, uint32_t index, const void *key)
-{
-	const struct profile *p = owner;
-	const struct mapping_key other = translate_mapping_key(&p->mappings[index]);
-
-	return !memcmp(&other, key, sizeof(other));
-}
-
 static int translate_mapping(struct translation *t, uint32_t mapping, uint32_t *ret)
 {
 	struct profile_mapping copy = t->from->mappings[mapping];
-	uint32_t *to = &t->mappings[mapping], hash;
-	struct mapping_key key;
+	const uint64_t size = copy.limit - copy.start;
+	struct known_mapping known = {.n_pages = size / SIZE_ROUND + (size % SIZE_ROUND != 0),
+				      .offset = copy.offset,
+				      .mapping = PROFILE_NONE};
+	uint32_t *to = &t->mappings[mapping], index;
 	int r = 0;
 
-	if (*to != PROFILE_NONE) {
-		*ret = *to;
-		return 0;
-	}
-	r = translate_string(t, copy.path, &copy.path) ?:
-	    translate_string(t, copy.build_id, &copy.build_id) ?:
-	    profile_table_reserve(&t->known);
-	if (r)
-		return r;
-	key = translate_mapping_key(&copy);
-	hash = profile_hash(&t->hash_key, &key, sizeof(key));
-	*to = profile_table_find(&t->known, hash, translate_same_mapping, t->to, &key);
 	if (*to == PROFILE_NONE) {
-		r = profile_add_mapping(t->to, &copy, to);
-		if (r)
-			return r;
-		profile_table_insert(&t->known, hash, *to);
+		r = translate_string(t, copy.path, &copy.path)
+			    ?: translate_string(t, copy.build_id, &copy.build_id);
+		known.file = copy.build_id ? copy.build_id : copy.path;
+		r = r
+			    ?: intern_add(&t->known_in, &t->known, &known, sizeof(known),
+					  offsetof(struct known_mapping, mapping), &index);
+		if (!r && t->known[index].mapping == PROFILE_NONE)
+			r = profile_add_mapping(t->to, &copy, &t->known[index].mapping);
+		if (!r)
+			*to = t->known[index].mapping;
 	}
 	*ret = *to;
-	return 0;
+	return r;
 }
 
 static int translate_function(struct translation *t, uint32_t function, uint32_t *ret)

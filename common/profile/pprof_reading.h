@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/profile/intern.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
-#include "common/profile/profile_table.h"
 #include "common/wire.h"
 
 /* Numbers of fields of Profile. */
@@ -30,7 +30,7 @@ enum {
 /*
  * profile.proto's ids (any nonzero 64-bit numbers) to our indices. Writers number from 1, as a
  * rule: then the ids are an index themselves, which the thirty million look-ups of a big profile
- * need. Those that are not the next number are in a hash table, keyed like those of struct profile.
+ * need. Those that are not the next number are in a hash table.
  */
 struct pprof_id {
 	uint64_t id;
@@ -41,10 +41,8 @@ struct pprof_id {
 struct pprof_ids {
 	uint32_t *dense; /* index by id - 1 */
 	size_t n_dense, max_dense;
-	struct pprof_id *others;
-	size_t n_others, max_others;
-	struct profile_table table; /* of the others */
-	struct profile_hash_key hash_key;
+	struct pprof_id *others; /* by id */
+	struct intern others_in;
 };
 
 void pprof_ids_deinit(struct pprof_ids *ids);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_CLIENT_ANALYSIS_INTERN_H
-#define PROFD_CLIENT_ANALYSIS_INTERN_H
+#ifndef PROFD_COMMON_PROFILE_INTERN_H
+#define PROFD_COMMON_PROFILE_INTERN_H
 
 /*
  * Arrays of things each of which is there once, found by their first bytes, their key: those have
@@ -31,21 +31,5 @@ uint32_t intern_find(const struct intern *in, const void *array, const void *key
  */
 int intern_add(struct intern *in, void *array, const void *thing, size_t size, size_t key_size,
 	       uint32_t *ret);
-
-/*
- * Frames: what a report has a line for, and what pprof calls a node's name. How much of a place in
- * the code a frame tells is the report's granularity; what it does not tell is 0, so that places
- * which the report does not tell apart are one frame.
- */
-
-/* Without padding: frames are compared as bytes. */
-struct frame {
-	uint32_t name;            /* strings of the profile; 0: none */
-	uint32_t filename;        /* cleaned, see source_path.h */
-	uint32_t object;          /* the mapping's path */
-	int32_t column;           /* in the line; 0: unknown, or columns do not count */
-	int64_t line, start_line; /* start_line: of the function */
-	uint64_t address;
-};
 
 #endif

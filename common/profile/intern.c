@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client/analysis/intern.h"
+#include "common/profile/intern.h"
 
 #include <string.h>
 
