@@ -17,6 +17,8 @@ struct frame {
 	int32_t column;           /* in the line; 0: unknown, or columns do not count */
 	int64_t line, start_line; /* start_line: of the function */
 	uint64_t address;
+	/* The number of the mapping, plus 1; only where shape_options.with_mappings asks for it. */
+	uint64_t mapping;
 };
 
 #endif

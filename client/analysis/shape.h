@@ -69,6 +69,9 @@ struct shape_options {
 	/* Frames tell mappings and functions' first lines whatever the granularity: for views that
 	 * open files. */
 	bool with_objects;
+	/* And which mapping, also of those of one object: for views that open the files as they
+	 * were mapped. */
+	bool with_mappings;
 	/* Nothing is taken off the front of files' names: pprof's -traces forgets to. */
 	bool whole_filenames;
 	/* Frames without a name keep their address, as in google-pprof, whatever the granularity.

@@ -200,6 +200,8 @@ static struct frame frame_of(const struct shape *s, const struct shape_spot *spo
 		frame.object = spot->object;
 		frame.start_line = f->start_line;
 	}
+	if (s->options.with_mappings)
+		frame.mapping = spot->mapping + 1; /* PROFILE_NONE is the largest number */
 	return frame;
 }
 
@@ -212,7 +214,7 @@ static int shape_place_add_frame(struct shape *s, struct places *places,
 	struct place_frame new = {.line = line ? line->number : PROFILE_NONE,
 				  .is_inlined = is_inlined};
 
-	_Static_assert(sizeof(frame) == 4 * sizeof(uint32_t) + 3 * sizeof(uint64_t), "no padding");
+	_Static_assert(sizeof(frame) == 4 * sizeof(uint32_t) + 4 * sizeof(uint64_t), "no padding");
 	if (places->n_frames >= PROFILE_NONE)
 		return error_origin(-E2BIG);
 	return intern_add(&s->frames_in, &s->frames, &frame, sizeof(frame), sizeof(frame),
@@ -338,7 +340,7 @@ static int bind_mappings(struct shape *s, const struct profile *p)
 
 static int bind_location(struct shape *s, const struct profile *p, const struct profile_location *l)
 {
-	struct shape_spot spot = {.address = l->address};
+	struct shape_spot spot = {.address = l->address, .mapping = l->mapping};
 	int r = room_make(&s->lines, &s->max_lines, l->n_lines, sizeof(*s->lines));
 
 	if (r)

@@ -71,7 +71,8 @@ struct shape_line {
 /* Where lines are: what frames without a name are told by. */
 struct shape_spot {
 	uint64_t address;
-	uint32_t object; /* a string */
+	uint32_t object;  /* a string */
+	uint32_t mapping; /* or PROFILE_NONE */
 	uint8_t bits;
 };
 

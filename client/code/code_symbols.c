@@ -68,7 +68,9 @@ static int code_spot_compare_memory(const void *a, const void *b)
 {
 	const struct code_spot *x = a, *y = b;
 
-	return code_spot_compare_places(a, b) ?: order_of(x->lay, y->lay);
+	return code_spot_compare_places(a, b) ?:
+		order_of(x->lay, y->lay) ?:
+		order_of(x->mapping, y->mapping);
 }
 
 /* What is inlined at an address are several nodes, which the same stacks go through. */
@@ -141,7 +143,7 @@ static int code_symbols_collect_spots(struct code_symbols_work *w)
 		const struct graph_node *node = &g->nodes[g->order[i]];
 		const struct frame *info = graph_frame(g, g->order[i]);
 		struct code_spot spot = {
-			.mapping = objects_mapping(w->v->objects, info->object, info->address),
+			.mapping = objects_mapping(p, info),
 			.lay = info->address,
 			.flat = node->flat,
 			.cum = node->cum,

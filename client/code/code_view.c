@@ -3,8 +3,7 @@
  * The graph is made without trimming, since what matches is chosen later; here are the lines that
  * the three views print alike, and the files whose code they show.
  *
- * Files by path and build id, opened when first asked for. Mappings are sorted by path and start,
- * so that the one around an address is found by going back.
+ * Files by path and build id, opened when first asked for.
  */
 #include "client/code/code_view.h"
 
@@ -15,8 +14,6 @@
 
 #include "client/symbolize/symbolize.h"
 #include "common/error.h"
-#include "common/order.h"
-#include "common/partition_point.h"
 #include "common/profile/pprof.h"
 #include "common/utf8.h"
 
@@ -24,48 +21,13 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* A mapping. Sorted by path and start, and of the same ones the first of the profile last. */
-struct code_view_place {
-	uint32_t path, mapping;
-	uint64_t start, limit;
-};
-
 struct objects {
 	const struct profile *p;
 	int root_fd;
 	struct notes notes;
 	struct object_source source;
-	struct code_view_place *places;
-	size_t n_places;
 	struct objects_file *all;
 };
-
-static int objects_compare_places(const void *a, const void *b)
-{
-	const struct code_view_place *x = a, *y = b;
-
-	return order_of(x->path, y->path) ?:
-		order_of(x->start, y->start) ?:
-		order_of(y->mapping, x->mapping);
-}
-
-static int make_places(struct objects *o)
-{
-	const struct profile *p = o->p;
-
-	o->places = calloc(p->n_mappings + 1, sizeof(*o->places));
-	if (!o->places)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < p->n_mappings; i++) {
-		const struct profile_mapping *m = &p->mappings[i];
-
-		o->places[i] = (struct code_view_place){m->path, i, m->start, m->limit};
-	}
-	o->n_places = p->n_mappings;
-	if (o->n_places)
-		qsort(o->places, o->n_places, sizeof(*o->places), objects_compare_places);
-	return 0;
-}
 
 static void objects_free(struct objects *o)
 {
@@ -78,7 +40,6 @@ static void objects_free(struct objects *o)
 		object_deinit(&f->object);
 		free(f);
 	}
-	free(o->places);
 	object_source_deinit(&o->source);
 	notes_deinit(&o->notes);
 	closep(&o->root_fd);
@@ -97,7 +58,7 @@ int objects_new(struct objects **ret, const struct profile *p)
 	o->p = p;
 	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	o->source = (struct object_source){.notes = &o->notes, .want_lines = true};
-	r = make_places(o) ?: object_source_init(&o->source, o->root_fd, NULL, 0);
+	r = object_source_init(&o->source, o->root_fd, NULL, 0);
 	if (r)
 		return r;
 	*ret = steal_ptr(&o);
@@ -157,17 +118,13 @@ int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret)
 	return r;
 }
 
-uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address)
+uint32_t objects_mapping(const struct profile *p, const struct frame *frame)
 {
-	/* From the last of those of @path that begin at @address or before. */
-	size_t n = partition_point(o->n_places, i,
-				   o->places[i].path < path || (o->places[i].path == path &&
-								o->places[i].start <= address));
+	const struct profile_mapping *m = frame->mapping ? &p->mappings[frame->mapping - 1] : NULL;
 
-	for (; n && o->places[n - 1].path == path; n--)
-		if (o->places[n - 1].limit > address)
-			return o->places[n - 1].mapping;
-	return PROFILE_NONE;
+	return m && frame->address >= m->start && frame->address < m->limit
+		       ? (uint32_t)frame->mapping - 1
+		       : PROFILE_NONE;
 }
 
 /* --- views ------------------------------------------------------------------------------------ */

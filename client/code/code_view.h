@@ -84,10 +84,7 @@ struct objects_file {
  * disk and the worker. Returns 0 or negative errno.
  */
 int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret);
-/*
- * The mapping of the path @path (a string of the profile) around @address, or PROFILE_NONE; of
- * several, as different processes have them, the one that begins last.
- */
-uint32_t objects_mapping(const struct objects *o, uint32_t path, uint64_t address);
+/* The number of the mapping that @frame lies in, or PROFILE_NONE. */
+uint32_t objects_mapping(const struct profile *p, const struct frame *frame);
 
 #endif

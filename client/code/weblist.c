@@ -481,7 +481,7 @@ static int weblist_add_node(struct weblist_page *w, uint32_t id)
 	const struct graph_node *node = &g->nodes[id];
 	const struct frame *info = graph_frame(g, id);
 	const struct profile *p = w->input->profile;
-	uint32_t mapping = objects_mapping(w->v->objects, info->object, info->address);
+	uint32_t mapping = objects_mapping(p, info);
 	struct objects_file *file = NULL;
 	struct weblist_place place = {
 		.function = profile_string(p, info->name),

@@ -213,6 +213,7 @@ static int check_options(struct produce_work *w)
 		options.granularity = SHAPE_FILEFUNCTIONS;
 	options.no_inlines = maker->outermost || (!maker->inlined && o->shape.no_inlines);
 	options.with_objects = wants_addresses(maker) || maker->objects;
+	options.with_mappings = wants_addresses(maker) && maker->code;
 	options.whole_filenames = maker->paths;
 	options.nameless_addresses = w->load && load_is_legacy(w->load);
 	r = shape_new(&w->shape, &options, w->message);

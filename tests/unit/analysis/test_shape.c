@@ -144,6 +144,38 @@ static void test_system_names(void **state)
 	end(&f);
 }
 
+/* The same address of one object, mapped differently in two processes. */
+static void test_mappings(void **state)
+{
+	struct fixture f = begin();
+	struct shape_options o = {.granularity = SHAPE_ADDRESSES, .with_objects = true};
+	struct profile_mapping m = f.p->mappings[f.mapping_a];
+	uint32_t twin;
+
+	(void)state;
+	m.offset = 0x1000;
+	assert_int_equal(profile_add_mapping(f.p, &m, &twin), 0);
+	sample(&f, 1, NULL, 0, 3, place(&f, f.mapping_a, 0x1001, "x@a.c:1"),
+	       place(&f, twin, 0x1001, "x@a.c:1"), place(&f, PROFILE_NONE, 0x1001, "x@a.c:1"));
+	for (int i = 0; i < 2; i++) {
+		cleanup(shape_freep) struct shape *s = NULL;
+		const struct frame *frames;
+		struct stack stack;
+		size_t n;
+
+		o.with_mappings = i;
+		assert_int_equal(shape_new(&s, &o, NULL), SHAPE_E_OK);
+		assert_int_equal(shape_bind(s, f.p), 0);
+		assert_int_equal(shape_stack(s, f.p, 0, &stack), SHAPE_E_OK);
+		frames = shape_frames(s, &n);
+		assert_int_equal(n, 2 + i);
+		assert_int_equal(frames[stack.frames[0]].mapping, i ? f.mapping_a + 1 : 0);
+		assert_int_equal(frames[stack.frames[1]].mapping, i ? twin + 1 : 0);
+		assert_int_equal(frames[stack.frames[2]].mapping, 0);
+	}
+	end(&f);
+}
+
 /* --- samples that are none -------------------------------------------------------------------- */
 
 static void test_empty_samples(void **state)
@@ -497,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_finer),
 		cmocka_unit_test(test_frames_are_interned),
 		cmocka_unit_test(test_system_names),
+		cmocka_unit_test(test_mappings),
 		cmocka_unit_test(test_empty_samples),
 		cmocka_unit_test(test_focus_and_ignore),
 		cmocka_unit_test(test_hide_and_show),
