@@ -157,7 +157,7 @@ static int flame_write_frame_texts(struct flame_page *p, const char *key)
 		const struct frame *frame = &p->input->frames[p->frames[i]];
 		uint32_t text;
 		int r = profile_add_text(p->texts,
-					 *key == 'n' ? p->names.texts[p->frames[i]]
+					 *key == 'n' ? p->names.texts.all[p->frames[i]]
 						     : profile_string(p->input->profile,
 								      *key == 'f' ? frame->filename
 										  : frame->object),

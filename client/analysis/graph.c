@@ -66,14 +66,13 @@ void graph_free(struct graph *g)
 	if (!g)
 		return;
 	graph_tags_free(g->tags);
-	profile_arena_deinit(&g->texts);
+	node_names_deinit(&g->names);
 	intern_deinit(&g->nodes_in);
 	intern_deinit(&g->calls_in);
 	free(g->order);
 	free(g->nodes);
 	free(g->calls);
 	free(g->node_of);
-	free(g->names);
 	free(g->callers);
 	free(g->callees);
 	free(g->first_caller);

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "client/analysis/frame.h"
+#include "client/analysis/node_name.h"
 #include "client/analysis/view.h"
 #include "common/cleanup.h"
 #include "common/profile/intern.h"
@@ -82,9 +83,7 @@ struct graph {
 	const struct frame *frames;    /* the same */
 	uint32_t *node_of;             /* by frame, unless it is a tree */
 	size_t n_node_of;
-	const char **names; /* by frame, of texts; NULL: not yet */
-	size_t n_names;
-	struct profile_arena texts;
+	struct node_names names;     /* by frame */
 	uint32_t *callers, *callees; /* calls by node, heaviest first */
 	size_t *first_caller, *first_callee;
 };

@@ -54,29 +54,14 @@ size_t graph_drop_below(struct graph *g)
 	return n_before - n;
 }
 
-/* Names are made once each, in an arena. */
 static int graph_make_name(struct graph *g, uint32_t node)
 {
-	uint32_t frame = g->nodes[node].frame;
-	cleanup(freep) char *name = NULL;
-	size_t n = g->n_names;
-	int r = room_make(&g->names, &g->n_names, (size_t)frame + 1, sizeof(*g->names));
-
-	if (r)
-		return r;
-	memset(g->names + n, 0, (g->n_names - n) * sizeof(*g->names));
-	if (g->names[frame])
-		return 0;
-	r = node_name(g->profile, &g->frames[frame], &name);
-	if (r)
-		return r;
-	g->names[frame] = profile_arena_copy(&g->texts, name, strlen(name));
-	return g->names[frame] ? 0 : error_origin(-ENOMEM);
+	return node_names_make(&g->names, g->profile, graph_frame(g, node), g->nodes[node].frame);
 }
 
 const char *graph_name(const struct graph *g, uint32_t node)
 {
-	return g->names[g->nodes[node].frame];
+	return g->names.all[g->nodes[node].frame];
 }
 
 /*

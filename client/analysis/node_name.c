@@ -16,6 +16,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/room.h"
 #include "common/utf8.h"
 
 const char *node_name_base(const char *path)
@@ -77,6 +78,24 @@ int node_name(const struct profile *p, const struct frame *f, char **ret)
 	if (!function || !file)
 		return error_origin(-ENOMEM);
 	return node_name_join(p, f, function, file, ' ', ret);
+}
+
+void node_names_deinit(struct node_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->all[i]);
+	free(names->all);
+}
+
+int node_names_make(struct node_names *names, const struct profile *p, const struct frame *frame,
+		    uint32_t i)
+{
+	size_t n = names->n;
+	int r = room_make(&names->all, &names->n, (size_t)i + 1, sizeof(*names->all));
+
+	if (!r && names->n > n)
+		memset(names->all + n, 0, (names->n - n) * sizeof(*names->all));
+	return r || names->all[i] ? r : node_name(p, frame, &names->all[i]);
 }
 
 static bool node_name_is_word_char(char c)

@@ -8,6 +8,8 @@
  * [libc.so.6]. Texts of strangers: control characters, of which a terminal might do anything, are
  * replaced.
  */
+#include <stddef.h>
+#include <stdint.h>
 
 struct frame;
 struct profile;
@@ -19,6 +21,16 @@ int node_name(const struct profile *p, const struct frame *frame, char **ret);
  * without directories. *ret malloc'ed, the caller's. 0 or negative errno.
  */
 int node_name_lines(const struct profile *p, const struct frame *frame, char **ret);
+/* node_name() of frames, by their numbers, each made once. All zero: none is made yet. */
+struct node_names {
+	char **all; /* NULL: not made */
+	size_t n;
+};
+
+void node_names_deinit(struct node_names *names);
+/* Has the name of @frame, which is number @i, in names->all[@i]. 0 or negative errno. */
+int node_names_make(struct node_names *names, const struct profile *p, const struct frame *frame,
+		    uint32_t i);
 /* What follows the last slash; of "dir/", "dir/" itself. In @path. */
 const char *node_name_base(const char *path);
 /* What the program of @p is called, by convention the first mapping; "": not known. */

@@ -137,7 +137,7 @@ static void speedscope_write_frame(const struct speedscope_file *f, uint32_t fra
 	const char *file = profile_string(f->input->profile, info->filename);
 
 	fputs("{\"name\":", f->out);
-	json_text_write(f->out, f->names.texts[frame]);
+	json_text_write(f->out, f->names.texts.all[frame]);
 	if (*file) {
 		fputs(",\"file\":", f->out);
 		json_text_write(f->out, file);

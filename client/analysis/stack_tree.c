@@ -501,14 +501,14 @@ static int frame_names_add(struct frame_names *names, const struct view_input *i
 {
 	struct frame bare;
 
-	if (frame >= names->n || names->texts[frame])
+	if (frame >= names->n)
 		return 0;
 	bare = input->frames[frame];
 	if (bare.name)
 		bare.filename = 0;
 	if (bare.name || bare.filename)
 		bare.line = 0;
-	return node_name(input->profile, &bare, &names->texts[frame]);
+	return node_names_make(&names->texts, input->profile, &bare, frame);
 }
 
 int frame_names_init(struct frame_names *names, const struct view_input *input,
@@ -519,23 +519,20 @@ int frame_names_init(struct frame_names *names, const struct view_input *input,
 	int r = 0;
 
 	*names = (struct frame_names){
-		.texts = calloc(input->n_frames + 1, sizeof(*names->texts)),
 		.numbers = calloc(input->n_frames + 1, sizeof(*names->numbers)),
 		.n = input->n_frames,
 	};
-	if (!names->texts || !names->numbers)
+	if (!names->numbers)
 		return error_origin(-ENOMEM);
 	memset(names->numbers, 0xff, names->n * sizeof(*names->numbers));
 	for (size_t i = 1; i < n && !r; i++)
 		r = frame_names_add(names, input, nodes[i].frame);
-	return r ?: stack_tree_order(tree, (const char *const *)names->texts, &names->order);
+	return r ?: stack_tree_order(tree, (const char *const *)names->texts.all, &names->order);
 }
 
 void frame_names_deinit(struct frame_names *names)
 {
-	for (size_t i = 0; names->texts && i < names->n; i++)
-		free(names->texts[i]);
-	free(names->texts);
+	node_names_deinit(&names->texts);
 	free(names->numbers);
 	stack_tree_order_deinit(&names->order);
 }

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client/analysis/node_name.h"
 #include "common/cleanup.h"
 
 #define STACK_TREE_CUT         UINT32_C(0x7fffffff)
@@ -88,8 +89,8 @@ void stack_tree_order_deinit(struct stack_tree_order *order);
  * (node_name.h) but for file and line, which formats that have room for them tell by themselves.
  */
 struct frame_names {
-	char **texts;      /* per frame of the input; NULL: the tree does not have it */
-	uint32_t *numbers; /* per frame; PROFILE_NONE: not given yet */
+	struct node_names texts; /* of frames that the tree has */
+	uint32_t *numbers;       /* per frame; PROFILE_NONE: not given yet */
 	size_t n;
 	struct stack_tree_order order;
 };

@@ -24,18 +24,13 @@ static const char separator[] =
 struct traces {
 	struct view view;
 	struct values values;
-	FILE *out;    /* NULL the first time; borrowed */
-	char **names; /* by frame, made when first needed */
-	size_t n_names;
+	FILE *out; /* NULL the first time; borrowed */
+	struct node_names names;
 };
 
 static void traces_deinit(struct view *view)
 {
-	struct traces *t = (struct traces *)view;
-
-	for (size_t i = 0; i < t->n_names; i++)
-		free(t->names[i]);
-	free(t->names);
+	node_names_deinit(&((struct traces *)view)->names);
 }
 
 /* "key:  value value" */
@@ -75,19 +70,6 @@ static int traces_put_labels(const struct traces *t, const struct view_input *in
 	return r;
 }
 
-/* Has the name of a frame in names[], where it is made once. */
-static int traces_make_name(struct traces *t, const struct view_input *input, uint32_t frame)
-{
-	size_t n = t->n_names;
-	int r = room_make(&t->names, &t->n_names, input->n_frames, sizeof(*t->names));
-
-	if (r)
-		return r;
-	memset(t->names + n, 0, (t->n_names - n) * sizeof(*t->names));
-	return t->names[frame] ? 0
-			       : node_name(input->profile, &input->frames[frame], &t->names[frame]);
-}
-
 static int traces_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct traces *t = (struct traces *)view;
@@ -102,10 +84,12 @@ static int traces_add(struct view *view, const struct view_input *input, const s
 	r = traces_put_labels(t, input, stack, true) ?: traces_put_labels(t, input, stack, false);
 	values_print(&t->values, value, graph_mean(worth));
 	for (uint32_t i = 0; i < stack->n_frames && !r; i++) {
-		r = traces_make_name(t, input, stack->frames[i]);
+		uint32_t frame = stack->frames[i];
+
+		r = node_names_make(&t->names, input->profile, &input->frames[frame], frame);
 		if (!r)
 			fprintf(t->out, "%*s   %s%s\n", i ? 10 : utf8_field_width(value, 10),
-				i ? "" : value, t->names[stack->frames[i]],
+				i ? "" : value, t->names.all[frame],
 				stack->is_inlined[i] ? " (inline)" : "");
 	}
 	return r;
