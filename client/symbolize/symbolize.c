@@ -16,6 +16,7 @@
 #include "client/symbolize/namer.h"
 #include "client/symbolize/object.h"
 #include "common/error.h"
+#include "common/order.h"
 
 struct wanted {
 	uint64_t address; /* link-time, once its file is known */
@@ -109,27 +110,22 @@ static int wanted_compare_mapping(const struct profile *p, const struct wanted *
 	const struct profile_mapping *m = symbolize_mapping_of(p, a->location),
 				     *n = symbolize_mapping_of(p, b->location);
 
-	if (m->path != n->path)
-		return m->path < n->path ? -1 : 1;
-	return m->build_id < n->build_id ? -1 : m->build_id > n->build_id;
+	return order_of(m->path, n->path) ?: order_of(m->build_id, n->build_id);
 }
 
 /* By file, then by location: the order must not depend on addresses that are not known yet. */
 static int wanted_compare_file(const void *a, const void *b, void *context)
 {
 	const struct wanted *x = a, *y = b;
-	int r = wanted_compare_mapping(context, x, y);
 
-	return r ? r : x->location < y->location ? -1 : x->location > y->location;
+	return wanted_compare_mapping(context, x, y) ?: order_of(x->location, y->location);
 }
 
 static int wanted_compare_address(const void *a, const void *b)
 {
 	const struct wanted *x = a, *y = b;
 
-	if (x->address != y->address)
-		return x->address < y->address ? -1 : 1;
-	return x->location < y->location ? -1 : x->location > y->location;
+	return order_of(x->address, y->address) ?: order_of(x->location, y->location);
 }
 
 /* --- the kernel ------------------------------------------------------------------------------- */
@@ -322,9 +318,9 @@ static int name_file(struct symbolize_work *w, struct wanted *run, size_t n)
 static int wanted_compare_perf_map(const void *a, const void *b, void *context)
 {
 	const struct wanted *x = a, *y = b;
-	int m = perf_map_of(context, x->location), n = perf_map_of(context, y->location);
 
-	return m != n ? (m < n ? -1 : 1) : wanted_compare_address(a, b);
+	return order_of(perf_map_of(context, x->location), perf_map_of(context, y->location))
+		       ?: wanted_compare_address(a, b);
 }
 
 static int name_generated(struct symbolize_work *w, struct wanted *run, size_t n)
