@@ -222,40 +222,39 @@ static struct piece source_url_directory(struct piece path)
 	return path;
 }
 
-static int make_pages(struct source_url *url, const struct source_url_parts *p, const char *host)
+/* With the host that is this machine where none is named; then @path and @rest. */
+static int source_url_format(char **ret, const struct source_url_parts *p, struct piece path,
+			     const char *rest)
+{
+	return text_print(ret, "%s://%.*s%s%.*s%.*s%s", p->scheme, P(p->user),
+			  *p->host.at == ':' ? LOCALHOST : "", P(p->host), P(path), rest);
+}
+
+static int make_pages(struct source_url *url, const struct source_url_parts *p)
 {
 	struct piece dir = source_url_directory(p->path);
-	int r;
 
 	if (!memmem(p->path.at, p->path.length, GO_DIR, strlen(GO_DIR)) &&
 	    !source_url_is_legacy_page(&p->path))
-		return text_print(&url->symbols, "%s://%.*s%s%.*ssymbolz", p->scheme, P(p->user),
-				  host, P(dir));
-	r = text_print(&url->symbols, "%s://%.*s%s%.*ssymbol", p->scheme, P(p->user), host, P(dir));
-	if (!r)
-		r = text_print(&url->command, "%s://%.*s%s%.*scmdline", p->scheme, P(p->user), host,
-			       P(dir));
-	return r;
+		return source_url_format(&url->symbols, p, dir, "symbolz");
+	return source_url_format(&url->symbols, p, dir, "symbol")
+		       ?: source_url_format(&url->command, p, dir, "cmdline");
 }
 
 static int make_url(struct source_url *url, struct source_url_parts *p, int64_t seconds)
 {
-	const char *here = p->host.at[0] == ':' ? LOCALHOST : "";
 	cleanup(memory_text_deinit) struct memory_text query = {0};
-	cleanup(freep) char *host = NULL;
+	struct source_url_parts shown;
 	int r = make_query(p->query, seconds, &query);
 
-	if (!r)
-		r = text_print(&host, "%s%.*s", here, P(p->host));
 	if (!p->path.length || piece_equals(&p->path, "/"))
 		p->path = (struct piece){GO_PROFILE, strlen(GO_PROFILE)};
-	if (!r)
-		r = text_print(&url->request, "%s://%.*s%s%.*s%s", p->scheme, P(p->user), host,
-			       P(p->path), query.text);
-	if (!r)
-		r = text_print(&url->shown, "%s://%s%.*s%s", p->scheme, host, P(p->path),
-			       query.text);
-	return r ? r : make_pages(url, p, host);
+	shown = *p;
+	shown.user.length = 0;
+	return r ?:
+		source_url_format(&url->request, p, p->path, query.text) ?:
+		source_url_format(&url->shown, &shown, p->path, query.text) ?:
+		make_pages(url, p);
 }
 
 static void set_times(struct source_url *url, const struct source_url_parts *p,
