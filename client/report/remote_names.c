@@ -164,7 +164,10 @@ static int remote_names_write_question(const struct remote_names *n, struct memo
 	return memory_text_close(ret);
 }
 
-/* Of several names for an address, the last one, as in pprof. */
+/*
+ * Of several names for an address, the last one, as in pprof. The first question about it gets the
+ * name: a server that repeats itself must not cost more than its lines.
+ */
 static void remote_names_parse_answer(struct remote_names *n, const uint8_t *data, size_t length)
 {
 	struct symbol_answer answer = {.lines = text_lines_of(data, length)};
@@ -174,7 +177,7 @@ static void remote_names_parse_answer(struct remote_names *n, const uint8_t *dat
 	while (symbol_answer_next(&answer, &line)) {
 		size_t i = partition_point(n->n, k, q[k].address < line.address);
 
-		for (; i < n->n && q[i].address == line.address; i++) {
+		if (i < n->n && q[i].address == line.address) {
 			q[i].name = line.name;
 			q[i].length = line.length;
 		}
@@ -204,9 +207,14 @@ static int remote_names_set_names(struct remote_names *n)
 	size_t n_named = 0;
 
 	for (size_t i = 0; i < n->n && !r; i++) {
-		if (!n->questions[i].name)
+		struct remote_names_question *q = &n->questions[i];
+
+		if (i && q->address == q[-1].address)
+			*q = (struct remote_names_question){q->address, q->location, q[-1].name,
+							    q[-1].length};
+		if (!q->name)
 			continue;
-		r = remote_names_set_name(namer, &n->questions[i]);
+		r = remote_names_set_name(namer, q);
 		n_named++;
 	}
 	if (!n_named)
