@@ -145,7 +145,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	if (!o.view && !asks)
 		o.view = REPORT_TEXT;
 	if (o.view == REPORT_COMMENTS)
-		inputs.symbolize = "none"; /* there is nothing to name */
+		inputs.mode = (struct symbolize_mode){0}; /* there is nothing to name */
 	if (!status && o.view)
 		status = report_exit_status(context, produce_check(&o, &message), &message);
 	if (!status && !asks)
@@ -269,7 +269,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	report_inputs_init(&inputs);
 	inputs.profiles = a->profiles;
 	inputs.n_profiles = a->n_profiles;
-	inputs.symbolize = "none";
+	inputs.mode = (struct symbolize_mode){0};
 	memory_bound(&bound);
 	r = load_new(&l, &options, &message);
 	if (r)

@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "client/report/symbolize_mode.h"
 #include "client/symbolize/build_ids.h"
 #include "client/symbolize/kernel.h"
 #include "client/symbolize/symbolize.h"
@@ -289,7 +288,7 @@ static bool binaries_any_names_wanted(const struct profile *p, bool want_lines)
 
 bool binaries_are_wanted(const struct profile *p, const struct load_options *o)
 {
-	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
+	const struct symbolize_mode mode = o->inputs->mode;
 
 	return o->program || *o->inputs->buildid || o->want_code ||
 	       (mode.is_local && (mode.is_forced || binaries_any_names_wanted(p, o->want_lines)));
@@ -364,7 +363,7 @@ int binaries_name(struct profile *p, const struct load_options *o)
 {
 	cleanup(binaries_work_deinit) struct binaries_work w = {
 		.p = p, .options = o, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
-	struct symbolize_mode mode = symbolize_mode_of(o->inputs->symbolize);
+	const struct symbolize_mode mode = o->inputs->mode;
 	bool lines, is_wanted;
 	int r = binaries_set_program(&w);
 

@@ -18,7 +18,6 @@
 #include "client/report/remote.h"
 #include "client/report/remote_names.h"
 #include "client/report/sources.h"
-#include "client/report/symbolize_mode.h"
 #include "common/error.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"
@@ -278,8 +277,7 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 	if (!r && load_has_source(l, false))
 		r = binaries_name(l->profile, &l->options);
 	if (!r)
-		r = function_names_set(l->profile, symbolize_mode_of(in->symbolize).names,
-				       &l->options.listener);
+		r = function_names_set(l->profile, in->mode.names, &l->options.listener);
 	if (!r && load_has_source(l, true))
 		r = remote_save_profile(l->profile, &l->options.listener);
 	return r;
@@ -308,8 +306,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 	/* What was fetched is kept, with its names. */
 	*ret_stream = !source->url && input_is_stream(input) &&
 		      !binaries_are_wanted(input_profile(input), &l->options) &&
-		      !function_names_are_wanted(input_profile(input),
-						 symbolize_mode_of(in->symbolize).names);
+		      !function_names_are_wanted(input_profile(input), in->mode.names);
 	*ret = steal_ptr(&input);
 	return REPORT_E_OK;
 }

@@ -13,7 +13,6 @@
 
 #include "client/report/slip.h"
 #include "client/report/source_url.h"
-#include "client/report/symbolize_mode.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/options.h"
@@ -41,6 +40,7 @@ void report_inputs_init(struct report_inputs *in)
 {
 	*in = (struct report_inputs){0};
 	report_clear_texts(in, true);
+	(void)symbolize_mode_parse("", &in->mode);
 }
 
 const struct report_option *report_option_find(const char *name, size_t length)
@@ -352,10 +352,9 @@ static int report_parse_word(struct options_line *l, const char *word)
 
 static int report_check_arguments(const struct options_line *l)
 {
-	const struct report_inputs *in = &l->a->inputs;
-	struct symbolize_mode mode;
+	struct report_inputs *in = &l->a->inputs;
 
-	if (!symbolize_mode_parse(in->symbolize, &mode))
+	if (!symbolize_mode_parse(in->symbolize, &in->mode))
 		return BAD(l->message, "--symbolize takes " SYMBOLIZE_MODE_WORDS ", not '%.80s'",
 			   in->symbolize);
 	if (*in->service && in->n_profiles)

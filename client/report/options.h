@@ -15,6 +15,7 @@
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "client/report/outcome.h"
+#include "client/report/symbolize_mode.h"
 #include "client/report/views.h"
 #include "common/profile/pprof.h" /* struct profile_message */
 
@@ -41,7 +42,8 @@ struct report_inputs {
 	bool is_diff; /* the bases are those of --diff_base */
 	bool normalize, interactive, all_frames;
 	const char *symbolize, *buildid, *comment;
-	int seconds, timeout; /* of what is fetched; 0: as usual */
+	struct symbolize_mode mode; /* what `symbolize` says */
+	int seconds, timeout;       /* of what is fetched; 0: as usual */
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *service, *since, *until, *store;
 };

@@ -14,7 +14,6 @@
 #include "client/fetch/fetcher.h"
 #include "client/report/binaries.h"
 #include "client/report/remote.h"
-#include "client/report/symbolize_mode.h"
 #include "client/symbolize/namer.h"
 #include "common/order.h"
 #include "common/partition_point.h"
@@ -276,7 +275,7 @@ int remote_names_fetch(struct profile *p, bool is_legacy, const struct source *s
 	cleanup(remote_names_deinit) struct remote_names n = {.p = p,
 							      .url = source->url,
 							      .options = options};
-	const struct symbolize_mode mode = symbolize_mode_of(options->inputs->symbolize);
+	const struct symbolize_mode mode = options->inputs->mode;
 	int r = 0;
 
 	if (!source->url || !mode.is_remote)

@@ -60,11 +60,3 @@ bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret)
 	*ret = is_none ? (struct symbolize_mode){0} : mode;
 	return true;
 }
-
-struct symbolize_mode symbolize_mode_of(const char *text)
-{
-	struct symbolize_mode mode = {0};
-
-	(void)symbolize_mode_parse(text, &mode);
-	return mode;
-}

@@ -30,7 +30,5 @@ struct symbolize_mode {
 
 /* False: it has a word that is none of them. */
 bool symbolize_mode_parse(const char *text, struct symbolize_mode *ret);
-/* Of words that are known to be all right; others count for nothing. */
-struct symbolize_mode symbolize_mode_of(const char *text);
 
 #endif

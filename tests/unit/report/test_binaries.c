@@ -184,7 +184,7 @@ static void test_order_below_a_dir(void **state)
 	snprintf(by_path, sizeof(by_path), "lib" GONE "/%s", w->id);
 	snprintf(by_id, sizeof(by_id), "lib/%s/whatever", w->id);
 	snprintf(by_both, sizeof(by_both), "lib/%s/prog", w->id);
-	w->inputs.symbolize = "none";
+	assert_true(symbolize_mode_parse("none", &w->inputs.mode));
 	w->options.want_code = true;
 	look_below(at(w, "lib"));
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
@@ -240,7 +240,7 @@ static void test_order_of_dirs(void **state)
 	struct world *w = *state;
 	char dirs[1024];
 
-	w->inputs.symbolize = "none";
+	assert_true(symbolize_mode_parse("none", &w->inputs.mode));
 	w->options.want_code = true;
 	put_program(w, "pprof/binaries/prog");
 	add_location(w, GONE, "", "named");
@@ -304,12 +304,12 @@ static void test_names(void **state)
 	look_below(w->dir.path);
 	put_program(w, "prog");
 	assert_true(binaries_are_wanted(w->p, &w->options));
-	w->inputs.symbolize = "none";
+	assert_true(symbolize_mode_parse("none", &w->inputs.mode));
 	assert_false(binaries_are_wanted(w->p, &w->options));
 	name(w);
 	expect_name(w, location, "");
 	expect_path(w, 0, GONE);
-	w->inputs.symbolize = "force:fastlocal";
+	assert_true(symbolize_mode_parse("force:fastlocal", &w->inputs.mode));
 	name(w);
 	expect_name(w, location, "the_target");
 	assert_int_equal(w->p->lines[w->p->locations[location].first_line].line, 0);
@@ -322,11 +322,11 @@ static void test_force(void **state)
 
 	look_below(w->dir.path);
 	put_program(w, "prog");
-	w->inputs.symbolize = "local";
+	assert_true(symbolize_mode_parse("local", &w->inputs.mode));
 	assert_false(binaries_are_wanted(w->p, &w->options));
 	name(w);
 	expect_name(w, location, "wrong");
-	w->inputs.symbolize = "force";
+	assert_true(symbolize_mode_parse("force", &w->inputs.mode));
 	assert_true(binaries_are_wanted(w->p, &w->options));
 	name(w);
 	expect_name(w, location, "the_target");
@@ -354,7 +354,7 @@ static void test_program_without_mappings(void **state)
 	uint32_t location;
 
 	assert_int_equal(profile_add_location(w->p, PROFILE_NONE, 1, NULL, 0, &location), 0);
-	w->inputs.symbolize = "none";
+	assert_true(symbolize_mode_parse("none", &w->inputs.mode));
 	w->options.program = "/bin/sh";
 	w->inputs.buildid = OTHER_ID;
 	name(w);

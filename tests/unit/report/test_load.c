@@ -350,7 +350,7 @@ static int setup(void **state)
 	temp_dir_make(&w->dir);
 	report_inputs_init(&w->inputs);
 	w->inputs.profiles = w->profiles;
-	w->inputs.symbolize = "none";
+	assert_true(symbolize_mode_parse("none", &w->inputs.mode));
 	w->options =
 		(struct load_options){.inputs = &w->inputs, .store = "", .listener.context = w};
 	*state = w;
