@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profiles are added to the image of their name, id and start, which a hash table knows; in the end
- * counts of one offset are added up, and images sorted.
+ * Profiles are added to the image of their name, id and start, which are a text with the image's
+ * number; in the end counts of one offset are added up, and images sorted.
  */
 #include "client/images/image_set.h"
 
@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <uthash.h>
 
 #include "common/error.h"
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/pprof.h"
+#include "common/profile/profile.h"
 #include "common/room.h"
 #include "common/text_print.h"
 
@@ -24,20 +24,8 @@
 #define PATHS_MAX     64
 #define PLATFORMS_MAX 1000
 
-struct image_set_entry {
-	UT_hash_handle hh;
-	size_t index; /* of the image */
-	char key[];
-};
-
 void image_set_deinit(struct image_set *set)
 {
-	struct image_set_entry *entry, *next;
-
-	HASH_ITER (hh, set->entries, entry, next) {
-		HASH_DEL(set->entries, entry);
-		free(entry);
-	}
 	for (size_t i = 0; i < set->n; i++) {
 		struct image *image = &set->images[i];
 
@@ -47,6 +35,7 @@ void image_set_deinit(struct image_set *set)
 		free(image->title);
 		free(image->counts);
 	}
+	profile_free(set->keys);
 	free(set->images);
 	free(set->event);
 	free(set->other_event);
@@ -109,43 +98,26 @@ static int add_paths(struct image *image, const char *paths)
 	return r;
 }
 
-/* @name: becomes the image's. */
-static int image_set_new_image(struct image_set *set, const char *key, char **name,
-			       const struct image_profile *p, size_t *ret)
-{
-	struct image_set_entry *entry = calloc(1, sizeof(*entry) + strlen(key) + 1);
-	struct image image = {.id = strdup(p->image), .tstart = p->tstart};
-	int r = entry && image.id ? 0 : error_origin(-ENOMEM);
-
-	r = r ?: room_append(&set->images, &set->n_allocated, &set->n, image);
-	if (r) {
-		free(image.id);
-		free(entry);
-		return r;
-	}
-	*ret = entry->index = set->n - 1;
-	set->images[*ret].name = steal_ptr(name);
-	strcpy(entry->key, key);
-	HASH_ADD_KEYPTR(hh, set->entries, entry->key, strlen(entry->key), entry);
-	return 0;
-}
-
 static int image_set_get_image(struct image_set *set, const char *file,
 			       const struct image_profile *p, struct image **ret)
 {
 	cleanup(freep) char *name = image_name(file, p), *key = NULL;
-	struct image_set_entry *entry;
-	size_t index = 0;
-	int r = 0;
+	struct image new = {.tstart = p->tstart};
+	uint32_t number;
+	int r = set->keys ? 0 : profile_new(&set->keys);
 
 	if (!name || text_print(&key, "%s/%s/%llx", name, p->image, (unsigned long long)p->tstart))
 		return error_origin(-ENOMEM);
-	HASH_FIND_STR(set->entries, key, entry);
-	if (entry)
-		index = entry->index;
-	else
-		r = image_set_new_image(set, key, &name, p, &index);
-	*ret = r ? NULL : &set->images[index];
+	r = r ?: profile_add_text(set->keys, key, &number);
+	if (!r && number > set->n) {
+		r = text_copy(&new.id, p->image)
+			    ?: room_append(&set->images, &set->n_allocated, &set->n, new);
+		if (r)
+			free(new.id);
+		else
+			set->images[number - 1].name = steal_ptr(&name);
+	}
+	*ret = r ? NULL : &set->images[number - 1];
 	return r;
 }
 

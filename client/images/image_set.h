@@ -39,9 +39,9 @@ struct image_set {
 	bool keeps_counts;
 	struct image *images; /* most samples first, then by name and id */
 	size_t n, n_allocated;
-	struct image_set_entry *entries; /* private: images by what tells them apart */
-	char *event;                     /* of all; NULL: no profile */
-	uint64_t period;                 /* of the first profile */
+	struct profile *keys; /* private: what tells images apart, by number: texts from 1 on */
+	char *event;          /* of all; NULL: no profile */
+	uint64_t period;      /* of the first profile */
 	bool has_other_periods;
 	char *platforms; /* blanks between them; NULL: no profile */
 	uint64_t total;
