@@ -5,13 +5,13 @@
  */
 #include "client/images/database.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "common/entries.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/read_end.h"
@@ -20,31 +20,18 @@
 #define BYTES_MAX ((size_t)256 << 20) /* of a profile */
 #define DAY_S     86400
 
-/* What is in a directory. */
-struct database_names {
-	struct dirent **all;
-	int n;
-};
-
 struct database {
 	char *path;
-	struct database_names epochs;
+	struct entries epochs;
 };
 
 #define FAIL(...) profile_refuse(message, DATABASE_E_FAILED, __VA_ARGS__)
-
-static void database_names_deinit(struct database_names *names)
-{
-	for (int i = 0; i < names->n; i++)
-		free(names->all[i]);
-	free(names->all);
-}
 
 void database_free(struct database *db)
 {
 	if (!db)
 		return;
-	database_names_deinit(&db->epochs);
+	entries_deinit(&db->epochs);
 	free(db->path);
 	free(db);
 }
@@ -73,30 +60,6 @@ static int database_compare_epochs(const struct dirent **a, const struct dirent 
 	return strcmp(short_epoch((*a)->d_name), short_epoch((*b)->d_name));
 }
 
-static int database_compare_names(const struct dirent **a, const struct dirent **b)
-{
-	return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-/* What is hidden is being written. */
-static int database_is_visible(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-/* Returns 0 or negative errno. */
-static int read_names(const char *path, int (*is_wanted)(const struct dirent *),
-		      int (*compare)(const struct dirent **, const struct dirent **),
-		      struct database_names *ret)
-{
-	int n = scandir(path, &ret->all, is_wanted, compare);
-
-	if (n < 0)
-		return errno == ENOMEM ? error_origin(-ENOMEM) : -errno;
-	ret->n = n;
-	return 0;
-}
-
 static int database_refuse_errno(struct profile_message *message, const char *path, int error)
 {
 	if (error == -ENOMEM)
@@ -121,7 +84,7 @@ int database_open(struct database **ret, const char *path, struct profile_messag
 	db->path = strdup(path);
 	if (!db->path)
 		return error_origin(-ENOMEM);
-	r = read_names(path, database_is_epoch, database_compare_epochs, &db->epochs);
+	r = entries_read(&db->epochs, path, database_is_epoch, database_compare_epochs);
 	if (r)
 		return database_refuse_errno(message, path, r);
 	*ret = steal_ptr(&db);
@@ -201,10 +164,10 @@ static int database_read_entry(const char *platform, const char *name, struct im
 static int read_platform(const char *epoch, const char *name, struct image_set *set,
 			 struct notes *notes)
 {
-	cleanup(database_names_deinit) struct database_names names = {0};
+	cleanup(entries_deinit) struct entries names = {0};
 	cleanup(freep) char *path = NULL;
 	int r = text_print(&path, "%s/%s", epoch, name)
-			?: read_names(path, database_is_visible, database_compare_names, &names);
+			?: entries_read(&names, path, entries_is_visible, alphasort);
 
 	if (r == -ENOMEM)
 		return r;
@@ -219,11 +182,10 @@ static int read_platform(const char *epoch, const char *name, struct image_set *
 static int database_read_epoch(const struct database *db, const char *epoch, struct image_set *set,
 			       struct notes *notes, struct profile_message *message)
 {
-	cleanup(database_names_deinit) struct database_names platforms = {0};
+	cleanup(entries_deinit) struct entries platforms = {0};
 	cleanup(freep) char *path = NULL;
 	int r = text_print(&path, "%s/%s", db->path, epoch)
-			?: read_names(path, database_is_visible, database_compare_names,
-				      &platforms);
+			?: entries_read(&platforms, path, entries_is_visible, alphasort);
 
 	if (r == -ENOENT)
 		return profile_refuse(message, DATABASE_E_GONE, "%s has no epoch %s", db->path,

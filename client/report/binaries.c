@@ -6,7 +6,6 @@
  */
 #include "client/report/binaries.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,6 +21,7 @@
 #include "client/symbolize/kernel.h"
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
+#include "common/entries.h"
 #include "common/error.h"
 #include "common/profile/image_profile.h"
 
@@ -140,19 +140,14 @@ static bool binaries_try_path(struct binaries_search *s, const char *format, ...
 /* Whatever it is called in the directory of its build id. */
 static bool binaries_find_by_build_id(struct binaries_search *s, const char *dir)
 {
-	struct dirent **entries;
+	cleanup(entries_deinit) struct entries entries = {0};
 	char path[PATH_MAX];
 	bool found = false;
-	int n = -1;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, s->build_id) < (int)sizeof(path))
-		n = scandir(path, &entries, NULL, alphasort);
-	for (int i = 0; i < n; i++) {
-		found = found || binaries_try_path(s, "%s/%s", path, entries[i]->d_name);
-		free(entries[i]);
-	}
-	if (n >= 0)
-		free(entries);
+		(void)entries_read(&entries, path, NULL, alphasort);
+	for (int i = 0; i < entries.n && !found; i++)
+		found = binaries_try_path(s, "%s/%s", path, entries.all[i]->d_name);
 	return found;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "client/report/sources.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/entries.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/profile/windows.h"
@@ -91,34 +91,14 @@ static int sources_refuse(struct profile_message *message, const char *path, int
 			      sources_path_end(path, SHOWN), strerrordesc_np(error));
 }
 
-/* --- directories
- * ---------------------------------------------------------------------------------- */
+/* --- directories ------------------------------------------------------------------------------ */
 
-static int sources_is_visible_entry(const struct dirent *entry)
-{
-	return entry->d_name[0] != '.';
-}
-
-struct sources_entries {
-	struct dirent **all;
-	int n;
-};
-
-static void entries_deinit(struct sources_entries *e)
-{
-	for (int i = 0; i < e->n; i++)
-		free(e->all[i]);
-	free(e->all);
-}
-
-static int sources_list_directory(const char *dir, struct sources_entries *ret,
+static int sources_list_directory(const char *dir, struct entries *ret,
 				  struct profile_message *message)
 {
-	ret->n = scandir(dir, &ret->all, sources_is_visible_entry, alphasort);
-	if (ret->n >= 0)
-		return 0;
-	ret->n = 0;
-	return errno == ENOMEM ? error_origin(-ENOMEM) : sources_refuse(message, dir, errno);
+	int r = entries_read(ret, dir, entries_is_visible, alphasort);
+
+	return r && r != -ENOMEM ? sources_refuse(message, dir, -r) : r;
 }
 
 static bool is_window(const char *name, bool legacy)
@@ -129,7 +109,7 @@ static bool is_window(const char *name, bool legacy)
 }
 
 /* A directory of profd's store has its samples twice: the windows, and each process of them. */
-static bool has_windows(const struct sources_entries *entries)
+static bool has_windows(const struct entries *entries)
 {
 	for (int i = 0; i < entries->n; i++)
 		if (is_window(entries->all[i]->d_name, false))
@@ -149,7 +129,7 @@ static bool join_path(struct sources *s, const char *dir, const char *name, char
 static int sources_add_directory(struct sources *s, const char *dir, int depth,
 				 struct profile_message *message)
 {
-	cleanup(entries_deinit) struct sources_entries entries = {0};
+	cleanup(entries_deinit) struct entries entries = {0};
 	int r = sources_list_directory(dir, &entries, message);
 	bool has = has_windows(&entries);
 
@@ -252,7 +232,7 @@ static int sources_add_window_group(struct sources *s, const char *dir,
 static int sources_add_day(struct sources *s, const char *dir, const struct sources_range *range,
 			   struct profile_message *message)
 {
-	cleanup(entries_deinit) struct sources_entries entries = {0};
+	cleanup(entries_deinit) struct entries entries = {0};
 	int r = sources_list_directory(dir, &entries, message), n;
 
 	/* Files of one start are neighbours by name. */
@@ -269,7 +249,7 @@ static int sources_add_day(struct sources *s, const char *dir, const struct sour
 int sources_add_service(struct sources *s, const char *store, const char *service,
 			uint64_t since_ns, uint64_t until_ns, struct profile_message *message)
 {
-	cleanup(entries_deinit) struct sources_entries days = {0};
+	cleanup(entries_deinit) struct entries days = {0};
 	const struct sources_range range = {since_ns, until_ns};
 	char escaped[NAMES_ESCAPED_MAX + 1], dir[PATH_MAX], day[PATH_MAX];
 	size_t before = s->n;
