@@ -55,7 +55,8 @@ static int symbols_names_is_text(const void *owner, uint32_t index, const void *
 	const struct symbols_names_text *text = key;
 	const char *data = n->text + n->texts[index];
 
-	return memcmp(data, text->data, text->length) == 0 && !data[text->length];
+	/* It may be the shorter one, and the last. */
+	return strncmp(data, text->data, text->length) == 0 && !data[text->length];
 }
 
 /* The text's number, given now if it has none. */
