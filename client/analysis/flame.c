@@ -44,6 +44,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 
 #define FLAME_NODES_MAX  ((size_t)1 << 20) /* some 15 bytes of the page each */
@@ -86,21 +87,10 @@ static int flame_make_tree(struct flame *f, const struct view_input *input)
 	return stack_tree_new(&f->view.tree, STACK_TREE_NODES_MAX, f->n_types * 2);
 }
 
-static bool flame_is_base_stack(const struct profile *p, const struct stack *stack)
-{
-	for (uint32_t i = 0; i < stack->n_labels; i++) {
-		const struct profile_label *l = &stack->labels[i];
-
-		if (view_is_base_label(p, l) && strcmp(profile_string(p, l->str), "true") == 0)
-			return true;
-	}
-	return false;
-}
-
 static int flame_add(struct view *view, const struct view_input *input, const struct stack *stack)
 {
 	struct flame *f = (struct flame *)view;
-	bool base = flame_is_base_stack(input->profile, stack);
+	bool base = compare_is_base(input->profile, stack->labels, stack->n_labels);
 	int64_t values[FLAME_TYPES_MAX * 2] = {0};
 	int r = flame_make_tree(f, input);
 

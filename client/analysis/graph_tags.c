@@ -19,6 +19,7 @@
 #include "common/partition_point.h"
 #include "common/profile/measure.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 #include "common/room.h"
 #include "common/utf8.h"
 
@@ -91,7 +92,7 @@ static int join_labels(const struct profile *p, const struct stack *stack, char 
 	for (uint32_t i = 0; i < stack->n_labels && lines.all; i++) {
 		const struct profile_label *l = &stack->labels[i];
 
-		if (!l->str || view_is_base_label(p, l))
+		if (!l->str || strcmp(profile_string(p, l->key), COMPARE_LABEL) == 0)
 			continue;
 		if (asprintf(&lines.all[lines.n], "%s:%s", profile_string(p, l->key),
 			     profile_string(p, l->str)) < 0)

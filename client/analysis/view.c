@@ -2,12 +2,10 @@
 #include "client/analysis/view.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/stack_tree.h"
 #include "common/error.h"
-#include "common/profile/profile.h"
 
 int report_view_new(struct view **ret, const struct view_class *class,
 		    const struct view_options *options, struct profile_message *message)
@@ -72,9 +70,4 @@ void view_options_init(struct view_options *options)
 		.nodefraction = .005,
 		.edgefraction = .001,
 	};
-}
-
-bool view_is_base_label(const struct profile *p, const struct profile_label *label)
-{
-	return label->str && strcmp(profile_string(p, label->key), "pprof::base") == 0;
 }

@@ -147,9 +147,6 @@ int report_view_end(struct view *view, const struct view_input *input, FILE *out
 /* pprof's defaults. */
 void view_options_init(struct view_options *options);
 
-/* Whether @label only says that its sample is of the base that a profile is compared with. */
-bool view_is_base_label(const struct profile *p, const struct profile_label *label);
-
 /*
  * --raw: the tables as they are, every sample with the numbers of its locations. Not a view of
  * stacks: filters must have made @p. Numbers begin with 1. 0 or negative errno.

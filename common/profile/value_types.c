@@ -267,21 +267,19 @@ int compare_label_base(struct profile *p)
 
 /* --- totals ----------------------------------------------------------------------------------- */
 
-static bool sample_is_base(const struct profile *p, const struct profile_sample *s)
+bool compare_is_base(const struct profile *p, const struct profile_label *labels, uint32_t n)
 {
-	for (uint32_t i = 0; i < s->n_labels; i++) {
-		const struct profile_label *l = &p->sample_labels[s->first_label + i];
-
-		if (l->str && strcmp(profile_string(p, l->key), COMPARE_LABEL) == 0 &&
-		    strcmp(profile_string(p, l->str), "true") == 0)
+	for (uint32_t i = 0; i < n; i++)
+		if (labels[i].str && strcmp(profile_string(p, labels[i].key), COMPARE_LABEL) == 0 &&
+		    strcmp(profile_string(p, labels[i].str), "true") == 0)
 			return true;
-	}
 	return false;
 }
 
 void compare_total_add(struct compare_total *t, const struct profile *p, size_t sample,
 		       uint32_t type, bool is_mean)
 {
+	const struct profile_sample *s = &p->samples[sample];
 	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
 	int64_t value = values[type];
 
@@ -290,7 +288,7 @@ void compare_total_add(struct compare_total *t, const struct profile *p, size_t 
 	t->total = clamped_add(t->total, value);
 	if (is_mean)
 		t->divisor = clamped_add(t->divisor, values[0]);
-	if (!sample_is_base(p, &p->samples[sample]))
+	if (!s->n_labels || !compare_is_base(p, &p->sample_labels[s->first_label], s->n_labels))
 		return;
 	t->base_total = clamped_add(t->base_total, value);
 	if (is_mean)

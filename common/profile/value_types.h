@@ -91,6 +91,8 @@ struct compare_total {
 	int64_t total, divisor, base_total, base_divisor;
 };
 
+/* Whether a sample with these labels is of the base, as compare_label_base() labels it. */
+bool compare_is_base(const struct profile *p, const struct profile_label *labels, uint32_t n);
 /*
  * Adds @sample's values: the @type'th without its sign, and, if @is_mean, the first one as what
  * the sum is divided by.
