@@ -71,7 +71,7 @@ static int check_output(const struct context *context, const struct report_optio
 {
 	if (*o->output && strcmp(o->output, "-") != 0)
 		return output_check(context, STATUS_FAILED, o->output, false);
-	if (produce_is_binary(o) && context->terminal)
+	if (produce_needs(o).binary && context->terminal)
 		return profctl_complain(
 			context, STATUS_USAGE,
 			"not writing --%s to a terminal: redirect it, or use -o FILE",
@@ -128,12 +128,13 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	struct telling telling;
 	bool asks = a->inputs.interactive ||
 		    (!o.view && !*o.output && context->terminal && isatty(STDIN_FILENO));
+	const struct produce_needs needs = produce_needs(&o);
 	struct load_options options = {
 		.inputs = &inputs,
 		.store = *a->inputs.store ? a->inputs.store : context->store,
-		.hold = asks || produce_wants_held(&o),
-		.want_lines = asks || produce_wants_lines(&o),
-		.want_code = asks || produce_wants_code(&o),
+		.hold = asks || needs.held,
+		.want_lines = asks || needs.lines,
+		.want_code = asks || needs.code,
 	};
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct rlimit bound;

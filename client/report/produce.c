@@ -42,29 +42,19 @@ static bool has_label_frames(const struct report_options *o)
 	return *o->shape.tagroot || *o->shape.tagleaf;
 }
 
-/* The units of labels are those of all samples together. */
-bool produce_wants_held(const struct report_options *o)
+struct produce_needs produce_needs(const struct report_options *o)
 {
 	const struct maker *maker = maker_of(o);
 
-	return maker->held || maker->converts || *o->shape.tagfocus || *o->shape.tagignore ||
-	       has_label_frames(o);
-}
-
-bool produce_wants_code(const struct report_options *o)
-{
-	return maker_of(o)->code;
-}
-
-bool produce_wants_lines(const struct report_options *o)
-{
-	return o->shape.granularity == SHAPE_LINES || o->shape.granularity == SHAPE_FILES ||
-	       produce_wants_code(o);
-}
-
-bool produce_is_binary(const struct report_options *o)
-{
-	return maker_of(o)->binary;
+	return (struct produce_needs){
+		/* The units of labels are those of all samples together. */
+		.held = maker->held || maker->converts || *o->shape.tagfocus ||
+			*o->shape.tagignore || has_label_frames(o),
+		.code = maker->code,
+		.lines = maker->code || o->shape.granularity == SHAPE_LINES ||
+			 o->shape.granularity == SHAPE_FILES,
+		.binary = maker->binary,
+	};
 }
 
 /* --- which value ------------------------------------------------------------------------------ */

@@ -13,14 +13,13 @@
 #include "client/report/options.h"
 #include "client/report/outcome.h"
 
-/* Whether the view needs all samples at once, see load.h. */
-bool produce_wants_held(const struct report_options *o);
-/* Whether it reads programs. */
-bool produce_wants_code(const struct report_options *o);
-/* Whether it needs lines of what has no names. */
-bool produce_wants_lines(const struct report_options *o);
-/* Whether what it writes is nothing for a terminal. */
-bool produce_is_binary(const struct report_options *o);
+/* What a report asks of its load, see load.h, and of where it goes. */
+struct produce_needs {
+	bool held, code, lines;
+	bool binary; /* nothing for a terminal */
+};
+
+struct produce_needs produce_needs(const struct report_options *o);
 
 /*
  * Looks at what can be wrong with a report before anything was read for it: its expressions.

@@ -204,7 +204,7 @@ static int prompt_report(struct prompt *p, const struct report_options *o, const
 	struct profile_message message;
 	int r;
 
-	if (produce_is_binary(o) && !to_file && !*command && p->streams->is_terminal) {
+	if (produce_needs(o).binary && !to_file && !*command && p->streams->is_terminal) {
 		listener_note(&p->listener,
 			      "that is nothing for a terminal: end the command with >FILE");
 		return 0;
