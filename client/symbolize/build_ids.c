@@ -5,8 +5,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "client/symbolize/asker.h"
-#include "client/symbolize/files.h"
 #include "common/clock.h"
 #include "common/error.h"
 
@@ -14,8 +12,7 @@
 #define DEADLINE_NS (2 * NS_PER_S)
 
 struct build_ids {
-	struct files *files;
-	struct asker *asker;
+	struct object_source source;
 	bool is_lost; /* no worker is to be had */
 };
 
@@ -26,9 +23,7 @@ int build_ids_new(struct build_ids **ret, int root_fd, const char *worker_path)
 
 	if (!b)
 		return error_origin(-ENOMEM);
-	r = files_new(&b->files, root_fd);
-	if (!r)
-		r = asker_new(&b->asker, worker_path, DEADLINE_NS);
+	r = object_source_init(&b->source, root_fd, worker_path, DEADLINE_NS);
 	if (r)
 		return r;
 	*ret = steal_ptr(&b);
@@ -39,8 +34,7 @@ void build_ids_free(struct build_ids *b)
 {
 	if (!b)
 		return;
-	asker_free(b->asker);
-	files_free(b->files);
+	object_source_deinit(&b->source);
 	free(b);
 }
 
@@ -64,10 +58,10 @@ int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint6
 	*ret = '\0';
 	if (b->is_lost || *path != '/')
 		return 0;
-	fd = files_open(b->files, path, &ignored);
+	fd = files_open(b->source.files, path, &ignored);
 	if (fd < 0 || !fd_matches_inode(fd, device, inode))
 		return 0;
-	r = asker_inspect(b->asker, fd, &facts, &outcome);
+	r = asker_inspect(b->source.asker, fd, &facts, &outcome);
 	b->is_lost = r == ASKER_E_NONE;
 	if (!r && outcome == WORKER_DONE)
 		object_print_id(&facts.elf, ret);
