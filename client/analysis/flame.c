@@ -342,15 +342,20 @@ static void flame_notes_put(struct flame_notes *n, const char *heading, const ch
 	n->any = true;
 }
 
-/* A line of reports, whose heading is what stands before its first colon. */
-static void flame_notes_put_line(struct flame_notes *n, const char *line)
+/* "name: value": the name, with a capital, is the heading. Without one, @otherwise has none. */
+static void flame_notes_put_line(struct flame_notes *n, const char *line, const char *otherwise)
 {
 	char heading[NAME_MAX_BYTES + 1] = "";
 	const char *colon = strstr(line, ": ");
 
-	if (colon && colon <= line + NAME_MAX_BYTES)
+	if (colon && colon > line && colon <= line + NAME_MAX_BYTES) {
 		memcpy(heading, line, (size_t)(colon - line));
-	flame_notes_put(n, heading, *heading ? colon + 2 : line);
+		heading[0] = (char)toupper((unsigned char)heading[0]);
+		otherwise = colon + 2;
+	}
+	/* The version is not the program's. */
+	if (*otherwise)
+		flame_notes_put(n, strcmp(heading, "Version") == 0 ? "profd" : heading, otherwise);
 }
 
 static void flame_notes_put_program(struct flame_notes *n, const struct profile *p)
@@ -393,28 +398,16 @@ static int flame_notes_put_windows(struct flame_notes *n, const struct profile *
 	return r;
 }
 
-/* "# profd name: value": the name, with a capital, is the heading. */
 static void flame_notes_put_comment(struct flame_notes *n, const char *comment)
 {
-	char heading[NAME_MAX_BYTES + 1] = "";
-	bool is_ours = strncmp(comment, PREFIX, strlen(PREFIX)) == 0;
-	const char *name = is_ours ? comment + strlen(PREFIX) : NULL;
-	const char *colon = is_ours ? strstr(name, ": ") : NULL;
+	const char *text = comment + strspn(comment, "# \t");
 
 	if (profile_windows_is_line(comment))
 		return; /* told as a whole */
-	if (colon && colon > name && colon <= name + NAME_MAX_BYTES) {
-		memcpy(heading, name, (size_t)(colon - name));
-		if (strcmp(heading, "version") == 0) /* not the program's */
-			strcpy(heading, "profd");
-		else
-			heading[0] = (char)toupper((unsigned char)heading[0]);
-		comment = colon + 2;
-	} else {
-		comment += strspn(comment, "# \t");
-	}
-	if (*comment)
-		flame_notes_put(n, heading, comment);
+	if (strncmp(comment, PREFIX, strlen(PREFIX)) == 0)
+		flame_notes_put_line(n, comment + strlen(PREFIX), text);
+	else if (*text)
+		flame_notes_put(n, "", text);
 }
 
 static int flame_notes_put_losses(struct flame_notes *n, const struct profile *p)
@@ -427,7 +420,7 @@ static int flame_notes_put_losses(struct flame_notes *n, const struct profile *p
 	if (r || !line.length)
 		return r;
 	line.text[line.length - 1] = '\0'; /* instead of the newline */
-	flame_notes_put_line(n, line.text);
+	flame_notes_put_line(n, line.text, line.text);
 	return 0;
 }
 
@@ -440,7 +433,7 @@ static int flame_write_notes(const struct view_input *input, FILE *out)
 
 	fputs("\"notes\":[", out);
 	for (size_t i = 0; i < input->n_notes; i++)
-		flame_notes_put_line(&n, input->notes[i]);
+		flame_notes_put_line(&n, input->notes[i], input->notes[i]);
 	flame_notes_put_program(&n, p);
 	flame_notes_put_times(&n, p);
 	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, p);
