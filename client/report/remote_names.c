@@ -42,11 +42,6 @@ struct remote_names {
 	size_t n, max, n_too_many;
 };
 
-static void remote_names_deinit(struct remote_names *n)
-{
-	free(n->questions);
-}
-
 /* --- the answer ------------------------------------------------------------------------------- */
 
 bool symbol_answer_next(struct symbol_answer *a, struct symbol_line *ret)
@@ -272,9 +267,7 @@ static int name_program(const struct remote_names *n)
 int remote_names_fetch(struct profile *p, bool is_legacy, const struct source *source,
 		       const struct load_options *options)
 {
-	cleanup(remote_names_deinit) struct remote_names n = {.p = p,
-							      .url = source->url,
-							      .options = options};
+	struct remote_names n = {.p = p, .url = source->url, .options = options};
 	const struct symbolize_mode mode = options->inputs->mode;
 	int r = 0;
 
@@ -286,5 +279,6 @@ int remote_names_fetch(struct profile *p, bool is_legacy, const struct source *s
 		r = remote_names_collect(&n, mode.is_forced);
 	if (!r && n.n)
 		r = remote_names_query_all(&n);
+	free(n.questions);
 	return r || !is_legacy ? r : name_program(&n);
 }
