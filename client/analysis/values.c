@@ -16,6 +16,7 @@
 #include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/view.h"
+#include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/profile/profile.h"
@@ -131,12 +132,6 @@ static bool header_begins_with(const char *word, const char *with)
 	return strncmp(word, with, strlen(with)) == 0;
 }
 
-static void header_add_saturating(uint64_t *sum, uint64_t n)
-{
-	if (__builtin_add_overflow(*sum, n, sum))
-		*sum = UINT64_MAX;
-}
-
 /* "lost.skipped=3 expected=..." as "Lost: 3 of 100 samples of the time (skipped 3)". */
 static int header_put_ledger(FILE *out, char *ledger)
 {
@@ -159,16 +154,16 @@ static int header_put_ledger(FILE *out, char *ledger)
 		n = strtoull(word + name + 1, NULL, 10);
 		if (header_begins_with(word, "expected=")) {
 			is_known = true;
-			header_add_saturating(&expected, n);
+			expected = clamped_add_unsigned(expected, n);
 		} else if (header_begins_with(word, "lost.")) {
-			header_add_saturating(&lost, n);
+			lost = clamped_add_unsigned(lost, n);
 			if (n && name > 5)
 				fprintf(reasons.out, "%s%.*s %" PRIu64,
 					ftell(reasons.out) ? ", " : " (", (int)name - 5, word + 5,
 					n);
 		} else if (header_begins_with(word, "truncated.") ||
 			   header_begins_with(word, "broken.")) {
-			header_add_saturating(&rootless, n);
+			rootless = clamped_add_unsigned(rootless, n);
 		}
 	}
 	r = memory_text_close(&reasons);

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "client/formats/text_formats.h"
+#include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
@@ -175,8 +176,7 @@ static int any_add_image_mapping(struct profile *p, const struct image_profile *
 		e = profile_add_text(p, image->image, &m.build_id);
 	if (path[0] == '[') {
 		m.start = image->tstart;
-		if (__builtin_add_overflow(image->tstart, image->tsize, &m.limit))
-			m.limit = UINT64_MAX;
+		m.limit = clamped_add_unsigned(image->tstart, image->tsize);
 	}
 	return e ?: profile_add_mapping(p, &m, ret);
 }

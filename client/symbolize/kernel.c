@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 
 #include "client/symbolize/object.h"
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/image_profile.h"
 #include "common/symbols/symtab.h"
@@ -168,8 +169,7 @@ static int find_module(const struct kernel *k, struct kernel_entry *e)
 		    memcmp(line.name, e->name, line.name_length) != 0)
 			continue;
 		e->part.start = line.start;
-		if (__builtin_add_overflow(line.start, line.size, &e->part.end))
-			e->part.end = UINT64_MAX;
+		e->part.end = clamped_add_unsigned(line.start, line.size);
 		return KERNEL_E_OK;
 	}
 	return KERNEL_E_GONE;

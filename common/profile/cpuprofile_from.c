@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/order.h"
@@ -197,8 +198,7 @@ static int collect_chains(const struct profile *p, const struct cpuprofile_from_
 		if (record.n_addresses)
 			ret->records[ret->n_records++] = record;
 		sum = record.n_addresses ? &ret->samples : &ret->without_user;
-		if (__builtin_add_overflow(*sum, record.count, sum))
-			*sum = UINT64_MAX;
+		*sum = clamped_add_unsigned(*sum, record.count);
 	}
 	ret->n_records = cpuprofile_unify(ret->records, ret->n_records);
 	return 0;
