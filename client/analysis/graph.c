@@ -238,6 +238,7 @@ static int make_tree_calls(struct graph *g)
 	if (!above)
 		return error_origin(-ENOMEM);
 	intern_clear(&g->calls_in);
+	g->n_dropped_calls = 0;
 	for (uint32_t i = 0; i < g->nodes_in.n; i++) {
 		const struct graph_node *node = &g->nodes[i];
 		struct graph_call *call;

@@ -126,6 +126,27 @@ static void test_count_of_callers_labels(void **state)
 	assert_int_equal(count_boxes(f, 5), 4);
 }
 
+/* Of what is in the picture: calls that were left out before some nodes went are none of those. */
+static void test_dropped_calls_of_tree(void **state)
+{
+	const struct graph_options options = {.wants_calls = true,
+					      .is_picture = true,
+					      .is_tree = true,
+					      .unit = "minimum",
+					      .nodecount = 2,
+					      .edgefraction = .1};
+	struct fixture *f = *state;
+	struct graph *g;
+
+	fixture_stack(f, "main;a", 100);
+	fixture_stack(f, "main;b", 5);
+	g = fold(f, &options);
+	assert_int_equal(g->n_order, 2);
+	assert_call(g, "main", "a", 100, false);
+	assert_int_equal(g->n_dropped_calls, 0);
+	graph_free(g);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
@@ -136,6 +157,7 @@ int main(void)
 		TEST(test_no_residual_loop),
 		TEST(test_count_of_labels),
 		TEST(test_count_of_callers_labels),
+		TEST(test_dropped_calls_of_tree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
