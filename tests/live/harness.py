@@ -53,7 +53,7 @@ def as_user(uid, *command):
 
 def run(*command, **options):
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
-                          timeout=120, **options)
+                          timeout=300, **options)
 
 
 def wait_for(condition, seconds=60, pause=0.05):
@@ -255,7 +255,7 @@ class Profd:
 
     def stop(self, signal_number=signal.SIGTERM):
         self.process.send_signal(signal_number)
-        code = self.process.wait(timeout=60)
+        code = self.process.wait(timeout=300)
         self.shop.end(self.process)
         return code
 

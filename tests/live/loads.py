@@ -311,7 +311,7 @@ class Samples:
             self.messages.append(line.strip())
         return False
 
-    def finish(self, timeout=120):
+    def finish(self, timeout=300):
         """Waits for the end and reads everything. The tool's exit status."""
         _, rest = self.child.communicate(timeout=timeout)
         self.messages += rest.splitlines()

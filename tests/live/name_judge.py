@@ -116,7 +116,7 @@ def demangled(names):
     """As c++filt -i says; one answer a name."""
     names = sorted(n for n in names if n)
     done = subprocess.run(["c++filt", "-i"], input="".join(f"{n}\n" for n in names), text=True,
-                          capture_output=True, check=True, timeout=120)
+                          capture_output=True, check=True, timeout=300)
     return dict(zip(names, done.stdout.split("\n")))
 
 
