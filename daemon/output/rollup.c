@@ -430,7 +430,7 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 	r->phase = PHASE_REMOVE;
 	/* Without its name on the disk the hour may be gone one day: the next start decides. */
 	if (outcome.error)
-		rollup_forget_hour(r);
+		r->next = r->n_paths;
 	return outcome.error;
 }
 
@@ -457,7 +457,7 @@ static int rollup_remove_some(struct rollup *r)
 {
 	int e = rollup_remove_minutes(r, STEP_FILES);
 
-	if (r->next == r->n_paths)
+	if (!e && r->next == r->n_paths)
 		rollup_forget_hour(r);
 	return e;
 }
@@ -589,7 +589,10 @@ static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf
 	return 0;
 }
 
-/* Removing moves what is in front towards the end: an hour may be met twice, none is missed. */
+/*
+ * Removing moves what is in front towards the end: files of the hours before, which are passed
+ * over, and an hour's file, which may be met twice, but is not missed.
+ */
 static int rollup_recover_shelf(const struct rollup *r, struct index_shelf *shelf)
 {
 	struct index_queue *queue = index_pprof(shelf);
@@ -597,8 +600,9 @@ static int rollup_recover_shelf(const struct rollup *r, struct index_shelf *shel
 
 	while (rollup_next_hour(queue, &h)) {
 		for (size_t i = h.first; h.n && i < h.end && i < queue->end; i++) {
-			int e = index_is_hour(&queue->files[i])
-					? rollup_recover_hour(r, shelf, &queue->files[i])
+			const struct index_file *file = &queue->files[i];
+			int e = index_is_hour(file) && file->start_s == h.start_s
+					? rollup_recover_hour(r, shelf, file)
 					: 0;
 
 			if (e)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the minutes held is there still, whatever happens while they are rolled up. */
+#include <sys/inotify.h>
+
 #include "tests/unit/output/rollup_fixture.h"
 
 /* The calls that are still done; then the process is dead, and none of its calls does anything. */
@@ -315,6 +317,86 @@ static void test_failed_and_collected(void **state)
 	is_refused = false;
 }
 
+static bool is_minute(const char *name)
+{
+	return strstr(name, "-60s.pb.gz") != NULL;
+}
+
+static int keeping_unlink(int dir, const char *name, int flags)
+{
+	errno = EACCES;
+	return is_minute(name) ? -1 : file_ops_system.unlink(dir, name, flags);
+}
+
+/* An hour that is there did not fail, though its minutes, or its name's sync, did. */
+static void test_trouble_afterwards(void **state)
+{
+	struct fixture *f = *state;
+	struct file_ops ops = file_ops_system;
+	cleanup(store_freep) struct store *store = NULL;
+	cleanup(rollup_freep) struct rollup *r = NULL;
+
+	for (unsigned i = 0; i < 4; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 1800, 1, 0, 1);
+
+		put_window(f, T0 + i * 1800, p);
+	}
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &ops), 0);
+	assert_int_equal(store_rescan(store), 0);
+	assert_int_equal(rollup_new(&r, store, 1 << 20), 0);
+	for (unsigned hour = 0; hour < 2; hour++) {
+		int e = ROLLUP_E_OK;
+
+		if (hour == 0)
+			ops.unlink = keeping_unlink;
+		else
+			ops.sync_dir = failing_sync;
+		while (e == ROLLUP_E_OK)
+			e = rollup_step(r, T0 + 3 * HOUR, T0 + 3 * HOUR);
+		assert_true(e < 0);
+		assert_false(rollup_is_behind(r));
+		ops = file_ops_system;
+	}
+	assert_int_equal(rollup_step(r, T0 + 3 * HOUR, T0 + 3 * HOUR), ROLLUP_E_IDLE);
+	assert_int_equal(store->index.n_files, 2);
+	assert_int_equal(take_census(f).n_pprof, 2 + 4);
+	assert_int_equal(store_rescan(store), 0);
+	assert_int_equal(rollup_recover(r), 0);
+	assert_int_equal(take_census(f).n_pprof, 2);
+}
+
+static char *kept_name(unsigned i)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "kept-%u", i);
+	return name;
+}
+
+/* What is to be recovered of one hour is no reason to read the files of those before it. */
+static void test_recovery_reads_one_hour(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct writer *w = open_writer(f, &o, NULL, T0);
+	cleanup(closep) int notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	struct inotify_event event;
+
+	for (unsigned hour = 0; hour < 4; hour++)
+		write_minutes(f, w, hour * 60, N_MINUTES);
+	for (unsigned i = 0; i < N_MINUTES; i++)
+		copy(f, minute_name(DAY_A, 180 + i), kept_name(i));
+	roll(w, T0 + 5 * HOUR);
+	writer_free(w);
+	for (unsigned i = 0; i < N_MINUTES; i++)
+		copy(f, kept_name(i), minute_name(DAY_A, 180 + i));
+	assert_true(inotify_add_watch(notify, path_of(f, HOUR_FILE), IN_OPEN) >= 0);
+	w = open_writer(f, &o, NULL, T0 + 5 * HOUR);
+	assert_false(exists(f, minute_name(DAY_A, 180)));
+	assert_int_equal(read(notify, &event, sizeof(event)), -1);
+	writer_free(w);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -326,6 +408,8 @@ int main(void)
 		TEST(test_disk_error),
 		TEST(test_trouble_of_its_own),
 		TEST(test_failed_and_collected),
+		TEST(test_trouble_afterwards),
+		TEST(test_recovery_reads_one_hour),
 		TEST(test_much_to_delete),
 	};
 
