@@ -2,8 +2,8 @@
 /*
  * Two lists under one lock: requests, which the thread waits for on a condition variable, and
  * results, which the main thread waits for on an eventfd. Requests that are waiting, in work or
- * answered but not taken count together against one bound, which windows alone may pass: those are
- * as many as the main thread has memory for.
+ * answered but not taken count together against one bound, which windows alone may pass: sessions
+ * bound those (session_windows.c).
  */
 #include "daemon/output/output.h"
 

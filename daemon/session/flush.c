@@ -53,6 +53,12 @@ int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flu
 	return 0;
 }
 
+void flush_fail(struct flush *flush, int error)
+{
+	if (flush && !flush->error)
+		flush->error = error;
+}
+
 void flush_release(struct flush *flush)
 {
 	if (!flush || --flush->n_pending > 0)
@@ -96,8 +102,7 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 			item->flush->collected = steal_ptr(&result->collected);
 		item->flush->freed_files += result->freed_files;
 		item->flush->freed_bytes += result->freed_bytes;
-		if (result->error && !item->flush->error)
-			item->flush->error = result->error;
+		flush_fail(item->flush, result->error);
 		flush_release(item->flush);
 	}
 	free(item);

@@ -42,6 +42,8 @@ struct flush {
 /* Starts with one pending hold, which flush_release() ends. @done is called exactly once. */
 int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush),
 	      void *userdata);
+/* Unless something failed before; @error: errno, or 0. Takes NULL. */
+void flush_fail(struct flush *flush, int error);
 /* The last release calls done and frees. */
 void flush_release(struct flush *flush);
 

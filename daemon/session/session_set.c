@@ -15,6 +15,7 @@
 #include "daemon/session/session_set_private.h"
 
 #define ENDED_SESSIONS_MAX 64
+#define WAITERS_MAX        64 /* clients that have gone still count */
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * NS_PER_S)
 
@@ -97,6 +98,10 @@ static int wait_with(struct session *s, struct flush *flush)
 	/* Who stops a live one may be who takes what is left of it. */
 	if (!flush || s->is_live)
 		return 0;
+	if (s->n_waiters == WAITERS_MAX) {
+		flush_fail(flush, EBUSY);
+		return 0;
+	}
 	r = room_append(&s->waiters, &s->waiters_max, &s->n_waiters, flush);
 	if (!r)
 		flush->n_pending++;
@@ -131,7 +136,7 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 
 		if ((only && s != only) || !session_writes(s))
 			continue;
-		r = session_windows_next(set, s, flush);
+		r = session_windows_flush(set, s, flush);
 		if (r)
 			return r;
 	}
@@ -189,8 +194,7 @@ int session_set_take_result(struct output_result *result)
 			n_waiting = s->n_waiters;
 	}
 	for (size_t i = 0; i < n_waiting; i++)
-		if (!s->waiters[i]->error)
-			s->waiters[i]->error = result->error;
+		flush_fail(s->waiters[i], result->error);
 	/* Whoever is answered last may have the session removed. */
 	if (!r)
 		r = flush_item_finish(item, result);

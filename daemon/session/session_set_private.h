@@ -89,6 +89,11 @@ int session_windows_try(struct session_set *set, struct session *s, struct sourc
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush);
 /* Closes the window of @s and opens the next. */
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush);
+/*
+ * The same for @flush (or NULL), which fails with EBUSY, and the window stays open, while several
+ * before it wait to be written.
+ */
+int session_windows_flush(struct session_set *set, struct session *s, struct flush *flush);
 /* The window is full: closes it early. SESSION_E_FULL: the one before is still in the way. */
 int session_windows_make_room(struct session_set *set, struct session *s);
 /* A window of @s came back unwritten. */

@@ -15,6 +15,12 @@
 #define WINDOW_BYTES_MIN (256u * 1024)
 /* After a window that could not be written. */
 #define PATIENCE_NS UINT64_C(10000000000)
+/*
+ * Windows of one session that may wait for the output thread: one that ended with its time, and
+ * those of flushes and of changes of the rate, which come as often as somebody wants. The last
+ * place is for the end of the session.
+ */
+#define IN_FLIGHT_MAX 4
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
 /* Between two attempts to have a sampler for the system session. */
@@ -63,6 +69,12 @@ static int close_window(struct session_set *set, struct session *s, const struct
 		return r == SESSION_E_EMPTY ? 0 : r;
 	if (s->is_live) {
 		session_push_snapshot(s, request.snapshot);
+		return 0;
+	}
+	if (s->n_in_flight >= IN_FLIGHT_MAX) {
+		session_count_unwritten(s, request.snapshot->aggregate);
+		snapshot_free(request.snapshot);
+		flush_fail(flush, EBUSY);
 		return 0;
 	}
 	s->n_in_flight++;
@@ -138,6 +150,14 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 		return r;
 	/* With the same ledger: what is lost meanwhile belongs to the next window. */
 	return open_window(set, s, &ledger);
+}
+
+int session_windows_flush(struct session_set *set, struct session *s, struct flush *flush)
+{
+	if (s->n_in_flight < IN_FLIGHT_MAX - 1)
+		return session_windows_next(set, s, flush);
+	flush_fail(flush, EBUSY);
+	return 0;
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is routed arrives in files, and both ledgers close at every point. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -317,6 +318,86 @@ static void test_what_nobody_takes_is_dropped(void **state)
 	assert_int_equal(samples_written(w, "sessions"), 0);
 }
 
+static void ignore_flush(void *userdata, struct flush *flush)
+{
+	(void)userdata, (void)flush;
+}
+
+/* Ten samples more, and a flush; its error by now. */
+static int flush_some(struct world *w, unsigned sampler)
+{
+	struct flush *flush;
+	int error;
+
+	assert_int_equal(flush_new(&flush, ignore_flush, NULL), 0);
+	samples_of(w, sampler, 10, 10, 1);
+	assert_int_equal(session_set_flush(w->set, NULL, flush), 0);
+	error = flush->error;
+	flush_release(flush);
+	return error;
+}
+
+/* However often somebody flushes, no more than some windows of a session wait to be written. */
+static void test_windows_that_wait_are_bounded(void **state)
+{
+	const Profd__Control__Start request = START("", "", .target = TARGET_ALL);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	unsigned n_waiting, n = 0;
+	struct session *s;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	/* The output thread may be done; its results are not taken. */
+	while (!flush_some(w, s->sampler))
+		assert_true(++n < 100);
+	assert_int_equal(s->n_in_flight, n);
+	assert_int_equal(window_count(s->window), 10);
+	check_ledgers(w);
+	/* A change of the rate ends the window; when nothing has been written, it is lost. */
+	for (unsigned i = 1; i <= 3; i++) {
+		samples_of(w, s->sampler, 10, 10, 1);
+		assert_int_equal(session_set_slow_down(w->set, i), 0);
+	}
+	n_waiting = s->n_in_flight;
+	assert_int_equal(n_waiting, n + 1);
+	assert_int_equal(s->counts.dropped[DROPPED_UNWRITTEN], 20);
+	check_ledgers(w);
+	wait_for_output(w, n_waiting);
+	assert_int_equal(flush_some(w, s->sampler), 0);
+	wait_for_output(w, 1);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(samples_written(w, "sessions"), s->counts.counted);
+}
+
+/* Nor do more than some wait for the end of a session. */
+static void test_those_who_wait_are_bounded(void **state)
+{
+	const Profd__Control__Start request = START("", "", .target = TARGET_ALL);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+	int error = 0;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	samples_of(w, s->sampler, 10, 10, 1);
+	for (unsigned i = 0; !error; i++) {
+		struct flush *flush;
+
+		assert_true(i < 1000);
+		assert_int_equal(flush_new(&flush, ignore_flush, NULL), 0);
+		assert_int_equal(session_set_stop(w->set, s, flush), 0);
+		error = flush->error;
+		flush_release(flush);
+	}
+	assert_int_equal(error, EBUSY);
+	wait_for_output(w, 1);
+	assert_int_equal(s->state, SESSION_ENDED);
+}
+
 /* A reply to nobody, or, until it is taken away again, to somebody. */
 static struct reply *make_reply(bool is_abandoned)
 {
@@ -366,6 +447,8 @@ int main(void)
 		WORLD(test_full_windows_close_early),
 		WORLD(test_live_sessions_write_nothing),
 		WORLD(test_what_nobody_takes_is_dropped),
+		WORLD(test_windows_that_wait_are_bounded),
+		WORLD(test_those_who_wait_are_bounded),
 		WORLD(test_held_sessions_end_without_a_holder),
 	};
 
