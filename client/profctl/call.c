@@ -287,9 +287,10 @@ int take_window(const struct context *context, uint64_t session, struct taken *r
 		return TAKE_E_OK;
 	r = pprof_read(data, (size_t)response->collected->bytes, UNPACKED_MAX, &ret->profile,
 		       &message);
-	if (r)
-		profctl_complain(&quiet, STATUS_FAILED, "%s%s",
-				 r > 0 ? "profd sent an invalid profile: " : "",
-				 r > 0 ? message.text : error_describe(r));
+	if (r > 0)
+		profctl_complain(&quiet, STATUS_FAILED, "profd sent an invalid profile: %s",
+				 message.text);
+	else if (r)
+		profctl_complain(&quiet, STATUS_FAILED, "%s", error_describe(r));
 	return r ? TAKE_E_BAD : TAKE_E_OK;
 }

@@ -51,9 +51,8 @@ int pprof_writer_step(struct pprof_writer *w, const struct profile *p, size_t ma
 int pprof_writer_steal(struct pprof_writer *w, uint8_t **ret, size_t *ret_length);
 
 /*
- * Decodes @length bytes, gzip'ed or plain; unpacks to at most @max_bytes. Samples whose values are
- * all 0 are left out, equal ones are one. Returns PPROF_E_*, then fills @message, or negative
- * errno.
+ * Decodes @length bytes, gzip'ed or plain; unpacks to at most @max_bytes. Returns PPROF_E_*, then
+ * fills @message, or negative errno.
  */
 int pprof_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 	       struct profile_message *message);

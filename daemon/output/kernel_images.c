@@ -171,10 +171,10 @@ static int load_kernel(struct kernel_images *k)
 	uint64_t start, end;
 	int r;
 
-	k->has_read = true;
 	r = kernel_images_symbols(k, &k->kernel, &symtab);
+	k->has_read = r != -ENOMEM;
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return k->has_read ? 0 : r;
 	if (!symtab_kernel_text(symtab, &start, &end) || start >= end)
 		return 0;
 	k->kernel.start = start;
