@@ -7,6 +7,7 @@
  */
 #include "common/profile/image_profile.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -90,9 +91,8 @@ int image_profile_add(struct image_profile *p, const struct image_profile_count 
 	return IMAGE_PROFILE_E_OK;
 }
 
-#define CHUNK_BYTES  8
-#define COUNT_BYTES  4
-#define FOOTER_BYTES 8
+#define CHUNK_BYTES 8
+#define COUNT_BYTES 4
 
 static bool contains_only(const char *text, const char *set)
 {
@@ -177,10 +177,11 @@ static void put_header(FILE *f, const struct image_profile *p)
 		fprintf(f, "ledger %s\n", p->ledger);
 }
 
-static void put_u32(uint8_t **at, uint64_t value)
+static void put_u32(FILE *f, uint64_t value)
 {
-	for (unsigned i = 0; i < 4; i++)
-		*(*at)++ = (uint8_t)(value >> (8 * i));
+	const uint32_t word = htole32((uint32_t)value);
+
+	fwrite(&word, sizeof(word), 1, f);
 }
 
 /* The end of the chunk that begins at count @first: the first count that is not in it. */
@@ -195,69 +196,42 @@ static size_t chunk_end(const struct image_profile *p, size_t first)
 	return i;
 }
 
-static uint64_t chunk_addresses(const struct image_profile *p, size_t first, size_t end)
-{
-	return (uint64_t)p->counts[end - 1].offset - p->counts[first].offset + 1;
-}
-
-static size_t binary_bytes(const struct image_profile *p)
-{
-	size_t bytes = FOOTER_BYTES;
-
-	for (size_t i = 0, end; i < p->n_counts; i = end) {
-		end = chunk_end(p, i);
-		bytes += CHUNK_BYTES + COUNT_BYTES * chunk_addresses(p, i, end);
-	}
-	return bytes;
-}
-
-static void put_binary(const struct image_profile *p, uint8_t *at)
+static void put_counts(FILE *f, const struct image_profile *p)
 {
 	for (size_t i = 0, end; i < p->n_counts; i = end) {
 		uint64_t next = p->counts[i].offset;
 
 		end = chunk_end(p, i);
-		put_u32(&at, next);
-		put_u32(&at, chunk_addresses(p, i, end));
+		put_u32(f, next);
+		put_u32(f, p->counts[end - 1].offset - next + 1);
 		for (size_t k = i; k < end; k++, next++) {
 			for (; next < p->counts[k].offset; next++)
-				put_u32(&at, 0);
-			put_u32(&at, p->counts[k].count);
+				put_u32(f, 0);
+			put_u32(f, p->counts[k].count);
 		}
 	}
-	put_u32(&at, p->n_counts);
-	put_u32(&at, p->total);
+	put_u32(f, p->n_counts);
+	put_u32(f, p->total);
 }
 
 int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *ret_length)
 {
 	static const char samples[] = "samples";
-	cleanup(freep) char *header = NULL;
-	cleanup(freep) uint8_t *out = NULL;
-	size_t length = 0, padding, bytes;
+	cleanup(freep) char *out = NULL;
 	FILE *f;
 
 	if (!image_profile_is_writable(p))
 		return error_origin(-EINVAL);
-	f = open_memstream(&header, &length);
+	f = open_memstream(&out, ret_length);
 	if (!f)
 		return error_origin(-ENOMEM);
 	put_header(f, p);
+	/* With its newline a multiple of 4 bytes. */
+	fprintf(f, "%s%*s\n", samples, (int)(-((size_t)ftell(f) + sizeof(samples)) % 4), "");
+	put_counts(f, p);
 	if (fclose(f))
 		return error_origin(-ENOMEM);
-	padding = (4 - (length + sizeof(samples)) % 4) % 4;
-	bytes = length + sizeof(samples) + padding + binary_bytes(p);
-	out = malloc(bytes);
-	if (!out)
-		return error_origin(-ENOMEM);
-	memcpy(out, header, length);
-	memcpy(out + length, samples, sizeof(samples) - 1);
-	length += sizeof(samples) - 1;
-	memset(out + length, ' ', padding);
-	out[length + padding] = '\n';
-	put_binary(p, out + length + padding + 1);
-	*ret = steal_ptr(&out);
-	*ret_length = bytes;
+	*ret = (uint8_t *)steal_ptr(&out);
 	return 0;
 }
 
