@@ -155,7 +155,7 @@ static void waiter_answer(const struct waiter *w, struct flush *flush)
 		reply_text(w->reply, flush->paths.n ? flush->paths.all[0] : "");
 		break;
 	case WAITS_FOR_LISTING:
-		reply_listing(w->reply, flush->listing);
+		reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, flush->listing);
 		break;
 	case WAITS_FOR_VACUUM:
 		answer_vacuumed(w->reply, flush);

@@ -31,7 +31,6 @@
 #include "common/packet.h"
 #include "common/shim/attach.h"
 #include "daemon/output/collect.h"
-#include "daemon/output/listing.h"
 #include "daemon/output/symbols.h"
 
 #define PIECE_SIZE      ((size_t)64 << 10) /* of a file */
@@ -319,43 +318,6 @@ void reply_paths(struct reply *reply, char *const *paths)
 		message.n_paths++;
 	message.paths = (char **)paths;
 	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_PATHS, &message);
-}
-
-static void fill_row(Profd__Control__ListingRow *ret, const struct listing_row *row)
-{
-	profd__control__listing_row__init(ret);
-	if (row->service)
-		ret->service = row->service;
-	if (row->file)
-		ret->file = row->file;
-	if (row->format)
-		ret->format = (char *)row->format;
-	ret->start_ns = row->start_ns;
-	ret->end_ns = row->end_ns;
-	ret->samples = row->samples;
-	ret->bytes = row->bytes;
-	ret->n_files = row->n_files;
-}
-
-void reply_listing(struct reply *reply, const struct listing *listing)
-{
-	Profd__Control__Listing message = PROFD__CONTROL__LISTING__INIT;
-	cleanup(freep)
-		Profd__Control__ListingRow *rows = calloc(listing->n_rows + 1, sizeof(*rows));
-	cleanup(freep) Profd__Control__ListingRow **pointers = calloc(listing->n_rows + 1,
-								      sizeof(*pointers));
-
-	if (!rows || !pointers) {
-		reply_error(reply, CONTROL_ERROR_FAILED, "profd is out of memory for the reply");
-		return;
-	}
-	for (size_t i = 0; i < listing->n_rows; i++) {
-		fill_row(&rows[i], &listing->rows[i]);
-		pointers[i] = &rows[i];
-	}
-	message.n_rows = listing->n_rows;
-	message.rows = pointers;
-	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, &message);
 }
 
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)

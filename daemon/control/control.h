@@ -98,9 +98,6 @@ int reply_error(struct reply *reply, enum control_error error, const char *forma
 void reply_text(struct reply *reply, const char *text);
 /* File paths, NULL-terminated; NULL: none. */
 void reply_paths(struct reply *reply, char *const *paths);
-/* Rows of `list`, see output/listing.h. */
-struct listing;
-void reply_listing(struct reply *reply, const struct listing *listing);
 /* Build ids, see output/symbols.h. */
 struct symbols_wanted;
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted);

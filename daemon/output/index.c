@@ -229,9 +229,8 @@ void index_remove(struct index *index, struct index_queue *queue, size_t i)
 
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf)
 {
-	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
-		if (index_queue_length(&shelf->queues[i]))
-			return false;
+	if (index_shelf_length(shelf))
+		return false;
 	HASH_DEL(index->shelves, shelf);
 	shelf_free(shelf);
 	return true;

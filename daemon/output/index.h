@@ -95,6 +95,15 @@ static inline size_t index_queue_length(const struct index_queue *queue)
 	return queue->end - queue->first;
 }
 
+static inline size_t index_shelf_length(const struct index_shelf *shelf)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
+		n += index_queue_length(&shelf->queues[i]);
+	return n;
+}
+
 /* The .pb.gz files, which roll-ups and collections are about. */
 static inline struct index_queue *index_pprof(struct index_shelf *shelf)
 {

@@ -13,51 +13,49 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/profile/windows.h"
-#include "common/room.h"
+#include "common/text_print.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/store.h"
 
-/* Unix time; 0: no bound. */
-struct listing_range {
-	uint64_t since_ns, until_ns;
+struct listing {
+	Profd__Control__Listing *rows; /* there is room for all that there can be */
+	struct store *store;
+	uint64_t since_ns, until_ns; /* Unix time; 0: no bound */
 };
 
-void listing_free(struct listing *listing)
+void listing_free(Profd__Control__Listing *rows)
 {
-	if (!listing)
-		return;
-	for (size_t i = 0; i < listing->n_rows; i++) {
-		free(listing->rows[i].service);
-		free(listing->rows[i].file);
-	}
-	free(listing->rows);
-	free(listing);
+	profd__control__listing__free_unpacked(rows, NULL);
 }
 
-static uint64_t listing_file_end_ns(const struct index_file *file)
+static bool listing_wants(const struct listing *l, const struct index_file *file)
 {
-	return (file->start_s + file->seconds) * NS_PER_S;
+	return profile_window_overlaps(file->start_s, file->seconds, l->since_ns, l->until_ns);
 }
 
-static bool listing_file_overlaps(const struct index_file *file, const struct listing_range *range)
+/* Counts @file in @row, and in the time that it spans. */
+static void listing_count_file(Profd__Control__ListingRow *row, const struct index_file *file)
 {
-	return profile_window_overlaps(file->start_s, file->seconds, range->since_ns,
-				       range->until_ns);
+	uint64_t start_ns = file->start_s * NS_PER_S;
+	uint64_t end_ns = start_ns + file->seconds * NS_PER_S;
+
+	if (!row->end_ns || start_ns < row->start_ns)
+		row->start_ns = start_ns;
+	if (end_ns > row->end_ns)
+		row->end_ns = end_ns;
+	row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
 }
 
-static int listing_add_row(struct listing *listing, const char *service, struct listing_row **ret)
+static int listing_add_row(struct listing *l, const char *service, Profd__Control__ListingRow **ret)
 {
-	int r = room_make(&listing->rows, &listing->max_rows, listing->n_rows + 1,
-			  sizeof(*listing->rows));
+	Profd__Control__ListingRow *row = malloc(sizeof(*row));
 
-	if (r)
-		return r;
-	*ret = &listing->rows[listing->n_rows];
-	**ret = (struct listing_row){.service = strdup(service)};
-	if (!(*ret)->service)
+	if (!row)
 		return error_origin(-ENOMEM);
-	listing->n_rows++;
-	return 0;
+	profd__control__listing_row__init(row);
+	l->rows->rows[l->rows->n_rows++] = row;
+	*ret = row;
+	return text_copy(&row->service, service);
 }
 
 /* Fills file->samples: from the attribute, else by reading the file. */
@@ -79,128 +77,110 @@ static int listing_read_samples(struct store *store, const char *path, unsigned 
 	return r;
 }
 
-static int list_queue(struct listing *listing, struct store *store, const struct index_shelf *shelf,
-		      unsigned format, const struct listing_range *range)
+static int list_window(struct listing *l, const char *service, const char *path, unsigned format,
+		       struct index_file *file)
 {
-	const struct index_queue *queue = &shelf->queues[format];
-	const char *slash = strchr(shelf->dir, '/');
-	char path[STORE_PATH_SIZE], service[NAMES_ESCAPED_MAX + 1];
+	Profd__Control__ListingRow *row;
+	int r = file->samples == INDEX_SAMPLES_UNKNOWN
+			? listing_read_samples(l->store, path, format, file)
+			: 0;
 
-	if (!names_unescape(slash + 1, service, sizeof(service)))
-		return 0;
-	for (size_t i = queue->first; i < queue->end; i++) {
-		struct index_file *file = &queue->files[i];
-		struct listing_row *row;
-		int r = 0;
-
-		if (!listing_file_overlaps(file, range) ||
-		    !index_path(shelf, file, path, sizeof(path)))
-			continue;
-		if (file->samples == INDEX_SAMPLES_UNKNOWN)
-			r = listing_read_samples(store, path, format, file);
-		if (!r)
-			r = listing_add_row(listing, service, &row);
-		if (r)
-			return r;
-		row->file = strdup(path);
-		if (!row->file)
-			return error_origin(-ENOMEM);
-		row->format = contents_formats[format].name;
-		row->start_ns = file->start_s * NS_PER_S;
-		row->end_ns = listing_file_end_ns(file);
-		row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
-		row->bytes = (uint64_t)file->blocks * INDEX_BLOCK;
-	}
+	r = r ?: listing_add_row(l, service, &row)
+	      ?: text_copy(&row->file, path)
+	      ?: text_copy(&row->format, contents_formats[format].name);
+	if (r)
+		return r;
+	listing_count_file(row, file);
+	row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
 	return 0;
 }
 
-static void sum_queue(struct listing_row *row, const struct index_queue *queue,
-		      const struct listing_range *range)
+static int list_windows(struct listing *l, const struct index_shelf *shelf, const char *service)
 {
-	for (size_t i = queue->first; i < queue->end; i++) {
-		const struct index_file *file = &queue->files[i];
-
-		if (!listing_file_overlaps(file, range))
-			continue;
-		if (!row->n_files || file->start_s * NS_PER_S < row->start_ns)
-			row->start_ns = file->start_s * NS_PER_S;
-		if (listing_file_end_ns(file) > row->end_ns)
-			row->end_ns = listing_file_end_ns(file);
-		row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
-		row->n_files++;
-	}
-}
-
-static int list_services(struct listing *listing, const struct store *store,
-			 const struct listing_range *range)
-{
-	for (const struct index_shelf *s = store->index.shelves; s; s = s->hh.next) {
-		char service[NAMES_ESCAPED_MAX + 1];
-		struct listing_row sum = {0}, *row;
-		int r;
-
-		if (s->is_session ||
-		    !names_unescape(strchr(s->dir, '/') + 1, service, sizeof(service)))
-			continue;
-		for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++)
-			sum_queue(&sum, &s->queues[i], range);
-		if (!sum.n_files)
-			continue;
-		r = listing_add_row(listing, service, &row);
-		if (r)
-			return r;
-		sum.service = row->service;
-		*row = sum;
-	}
-	return 0;
-}
-
-static int listing_compare_time(const void *a, const void *b)
-{
-	const struct listing_row *x = a, *y = b;
-
-	return order_of(x->start_ns, y->start_ns) ?: strcmp(x->file, y->file);
-}
-
-static int listing_compare_service(const void *a, const void *b)
-{
-	const struct listing_row *x = a, *y = b;
-
-	return strcmp(x->service, y->service);
-}
-
-static int list_windows(struct listing *listing, struct store *store, const char *service,
-			const struct listing_range *range)
-{
-	char dir[NAMES_ESCAPED_MAX + 16] = "services/";
-	const struct index_shelf *shelf;
+	char path[STORE_PATH_SIZE];
 	int r = 0;
 
-	names_escape(service, NAMES_ESCAPED_MAX, dir + strlen(dir));
-	HASH_FIND_STR(store->index.shelves, dir, shelf);
-	if (!shelf)
-		return 0;
-	for (unsigned i = 0; i < N_CONTENTS_WINDOWS && !r; i++)
-		r = list_queue(listing, store, shelf, i, range);
+	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
+		const struct index_queue *queue = &shelf->queues[format];
+
+		for (size_t i = queue->first; i < queue->end && !r; i++)
+			if (listing_wants(l, &queue->files[i]) &&
+			    index_path(shelf, &queue->files[i], path, sizeof(path)))
+				r = list_window(l, service, path, format, &queue->files[i]);
+	}
 	return r;
 }
 
-int listing_new(struct listing **ret, struct store *store, const char *service, uint64_t since_ns,
-		uint64_t until_ns)
+static int list_service(struct listing *l, const struct index_shelf *shelf, const char *service)
 {
-	cleanup(listing_freep) struct listing *listing = calloc(1, sizeof(*listing));
-	const struct listing_range range = {.since_ns = since_ns, .until_ns = until_ns};
-	int r;
+	Profd__Control__ListingRow *row = NULL;
 
-	if (!listing)
+	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
+		const struct index_queue *queue = &shelf->queues[format];
+
+		for (size_t i = queue->first; i < queue->end; i++) {
+			int r = 0;
+
+			if (!listing_wants(l, &queue->files[i]))
+				continue;
+			if (!row)
+				r = listing_add_row(l, service, &row);
+			if (r)
+				return r;
+			listing_count_file(row, &queue->files[i]);
+			row->n_files++;
+		}
+	}
+	return 0;
+}
+
+/* Of services, which have no files, by name. */
+static int listing_compare_rows(const void *a, const void *b)
+{
+	const Profd__Control__ListingRow *x = *(Profd__Control__ListingRow *const *)a;
+	const Profd__Control__ListingRow *y = *(Profd__Control__ListingRow *const *)b;
+
+	return *x->file ? order_of(x->start_ns, y->start_ns) ?: strcmp(x->file, y->file)
+			: strcmp(x->service, y->service);
+}
+
+/* The windows of @shelf, or with @is_sum all of them as one row. */
+static int list_shelf(struct listing *l, const struct index_shelf *shelf, bool is_sum)
+{
+	char service[NAMES_ESCAPED_MAX + 1];
+
+	if (shelf->is_session ||
+	    !names_unescape(strchr(shelf->dir, '/') + 1, service, sizeof(service)))
+		return 0;
+	return is_sum ? list_service(l, shelf, service) : list_windows(l, shelf, service);
+}
+
+int listing_new(Profd__Control__Listing **ret, struct store *store, const char *service,
+		uint64_t since_ns, uint64_t until_ns)
+{
+	cleanup(listing_freep) Profd__Control__Listing *rows = malloc(sizeof(*rows));
+	struct listing l = {rows, store, since_ns, until_ns};
+	char dir[NAMES_ESCAPED_MAX + 16] = "services/";
+	const struct index_shelf *shelf = store->index.shelves;
+	size_t max = HASH_COUNT(shelf);
+	int r = 0;
+
+	if (!rows)
 		return error_origin(-ENOMEM);
-	r = service ? list_windows(listing, store, service, &range)
-		    : list_services(listing, store, &range);
+	profd__control__listing__init(rows);
+	if (service) {
+		names_escape(service, NAMES_ESCAPED_MAX, dir + strlen(dir));
+		HASH_FIND_STR(store->index.shelves, dir, shelf);
+		max = shelf ? index_shelf_length(shelf) : 0;
+	}
+	rows->rows = calloc(max + 1, sizeof(*rows->rows));
+	if (!rows->rows)
+		return error_origin(-ENOMEM);
+	for (; shelf && !r; shelf = service ? NULL : shelf->hh.next)
+		r = list_shelf(&l, shelf, !service);
 	if (r)
 		return r;
-	if (listing->n_rows)
-		qsort(listing->rows, listing->n_rows, sizeof(*listing->rows),
-		      service ? listing_compare_time : listing_compare_service);
-	*ret = steal_ptr(&listing);
+	qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
+	*ret = steal_ptr(&rows);
 	return 0;
 }

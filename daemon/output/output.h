@@ -63,7 +63,7 @@ struct output_result {
 	uint32_t n_files;
 	uint64_t started_ns; /* Unix time */
 	double seconds;
-	struct listing *listing; /* answer to OUTPUT_LIST */
+	Profd__Control__Listing *listing; /* answer to OUTPUT_LIST */
 	/* Answer to OUTPUT_COLLECT; its message, if there is one, says why not. */
 	struct collected *collected;
 	uint64_t freed_bytes, freed_files; /* answer to OUTPUT_VACUUM */

@@ -32,7 +32,7 @@ struct flush {
 	struct texts paths; /* of files */
 	int error;          /* errno of the first write that failed */
 	/* What was asked for, if it was that; owned. */
-	struct listing *listing;
+	Profd__Control__Listing *listing;
 	struct collected *collected;
 	uint64_t freed_files, freed_bytes;
 	void (*done)(void *userdata, struct flush *flush);

@@ -121,7 +121,7 @@ static int no_sync(int fd)
 
 static double time_list(struct store *store, const char *service, size_t *ret_rows)
 {
-	cleanup(listing_freep) struct listing *listing = NULL;
+	cleanup(listing_freep) Profd__Control__Listing *listing = NULL;
 	double begin = seconds();
 
 	must(listing_new(&listing, store, service, 0, 0), "list");

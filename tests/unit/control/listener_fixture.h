@@ -27,7 +27,6 @@
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/output/collect.h"
-#include "daemon/output/listing.h"
 #include "daemon/output/symbols.h"
 #include "tests/support/says.h"
 
@@ -149,13 +148,17 @@ static inline int verb_wanted(const struct control_call *call)
 static inline int verb_list(const struct control_call *call)
 {
 	const Profd__Control__List *list = call->message;
-	struct listing_row rows[] = {
-		{.service = (char[]){"a"}, .start_ns = list->since_ns, .end_ns = list->until_ns},
-		{.service = list->service, .format = "pprof", .samples = 7},
-	};
-	struct listing listing = {.rows = rows, .n_rows = 2};
+	Profd__Control__ListingRow a = PROFD__CONTROL__LISTING_ROW__INIT, b = a;
+	Profd__Control__ListingRow *rows[] = {&a, &b};
+	Profd__Control__Listing listing = PROFD__CONTROL__LISTING__INIT;
 
-	reply_listing(call->reply, &listing);
+	a.service = (char[]){"a"};
+	a.start_ns = list->since_ns;
+	b.service = list->service;
+	b.samples = 7;
+	listing.rows = rows;
+	listing.n_rows = ARRAY_SIZE(rows);
+	reply_send(call->reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, &listing);
 	return CONTROL_DONE;
 }
 

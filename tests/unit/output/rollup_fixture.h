@@ -72,7 +72,7 @@ static inline uint64_t listed(struct writer *w, const char *service, size_t *ret
 	writer_list(w, service, 0, 0, &result);
 	assert_int_equal(result.error, 0);
 	for (size_t i = 0; i < result.listing->n_rows; i++)
-		sum += result.listing->rows[i].samples;
+		sum += result.listing->rows[i]->samples;
 	*ret_n = result.listing->n_rows;
 	listing_free(result.listing);
 	return sum;

@@ -106,23 +106,23 @@ static void test_list(void **state)
 		writer_list(w, NULL, 0, 0, r);
 		assert_int_equal(r->error, 0);
 		assert_int_equal(r->listing->n_rows, 3);
-		assert_string_equal(r->listing->rows[0].service, "a.service");
-		assert_string_equal(r->listing->rows[1].service, "b/x");
-		assert_string_equal(r->listing->rows[2].service, "kernel");
-		assert_int_equal(r->listing->rows[0].n_files, 9);
-		assert_int_equal(r->listing->rows[0].start_ns, T0 * NS);
-		assert_int_equal(r->listing->rows[0].end_ns, (T0 + 180) * NS);
+		assert_string_equal(r->listing->rows[0]->service, "a.service");
+		assert_string_equal(r->listing->rows[1]->service, "b/x");
+		assert_string_equal(r->listing->rows[2]->service, "kernel");
+		assert_int_equal(r->listing->rows[0]->n_files, 9);
+		assert_int_equal(r->listing->rows[0]->start_ns, T0 * NS);
+		assert_int_equal(r->listing->rows[0]->end_ns, (T0 + 180) * NS);
 		listing_free(steal_ptr(&r->listing));
 
 		writer_list(w, "b/x", (T0 + 60) * NS, (T0 + 120) * NS, r);
 		assert_int_equal(r->listing->n_rows, 2);
-		assert_string_equal(r->listing->rows[0].file,
+		assert_string_equal(r->listing->rows[0]->file,
 				    DAY_B "20261121T090100Z-60s.other-102.prof");
-		assert_string_equal(r->listing->rows[0].format, "legacy");
-		assert_int_equal(r->listing->rows[0].samples, 12);
-		assert_string_equal(r->listing->rows[1].format, "pprof");
-		assert_int_equal(r->listing->rows[1].samples, 13);
-		assert_true(r->listing->rows[1].bytes > 0);
+		assert_string_equal(r->listing->rows[0]->format, "legacy");
+		assert_int_equal(r->listing->rows[0]->samples, 12);
+		assert_string_equal(r->listing->rows[1]->format, "pprof");
+		assert_int_equal(r->listing->rows[1]->samples, 13);
+		assert_true(r->listing->rows[1]->bytes > 0);
 		listing_free(steal_ptr(&r->listing));
 
 		writer_list(w, "nobody", 0, 0, r);
@@ -169,10 +169,10 @@ static void test_list_without_attributes(void **state)
 	writer_list(w, "b/x", 0, 0, &r);
 	assert_int_equal(r.error, 0);
 	assert_int_equal(r.listing->n_rows, 4);
-	assert_string_equal(r.listing->rows[1].file, DAY_B "20261121T090000Z-60s.pb.gz");
-	assert_int_equal(r.listing->rows[1].samples, 13);
-	assert_string_equal(r.listing->rows[3].file, large);
-	assert_int_equal(r.listing->rows[3].samples, 0);
+	assert_string_equal(r.listing->rows[1]->file, DAY_B "20261121T090000Z-60s.pb.gz");
+	assert_int_equal(r.listing->rows[1]->samples, 13);
+	assert_string_equal(r.listing->rows[3]->file, large);
+	assert_int_equal(r.listing->rows[3]->samples, 0);
 	listing_free(r.listing);
 	writer_free(w);
 }
