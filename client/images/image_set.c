@@ -63,28 +63,6 @@ static char *image_name(const char *file, const struct image_profile *p)
 	return strndup(file, length);
 }
 
-/* @list is lines, NULL for none. Adds [line, line + n) if it is not there, up to @max of them. */
-static int image_set_add_line(char **list, const char *line, size_t n, size_t max)
-{
-	size_t length = *list ? strlen(*list) : 0;
-	char *grown;
-
-	for (const char *at = *list, *end; at; at = *end ? end + 1 : NULL) {
-		end = strchrnul(at, '\n');
-		if (((size_t)(end - at) == n && memcmp(at, line, n) == 0) || !--max)
-			return 0;
-	}
-	grown = realloc(*list, length + n + 2);
-	if (!grown)
-		return error_origin(-ENOMEM);
-	*list = grown;
-	if (length)
-		grown[length++] = '\n';
-	memcpy(grown + length, line, n);
-	grown[length + n] = '\0';
-	return 0;
-}
-
 static int add_paths(struct image *image, const char *paths)
 {
 	int r = 0;
@@ -92,7 +70,7 @@ static int add_paths(struct image *image, const char *paths)
 	while (!r && paths && *paths) {
 		size_t n = strcspn(paths, "\n");
 
-		r = image_set_add_line(&image->paths, paths, n, PATHS_MAX);
+		r = image_profile_add_line(&image->paths, paths, n, PATHS_MAX);
 		paths += n + (paths[n] == '\n');
 	}
 	return r;
@@ -152,7 +130,8 @@ static int add_header(struct image_set *set, const struct image_profile *p, bool
 		return error_origin(-ENOMEM);
 	set->has_other_periods |= p->period != set->period;
 	*ret = true;
-	return image_set_add_line(&set->platforms, p->platform, strlen(p->platform), PLATFORMS_MAX);
+	return image_profile_add_line(&set->platforms, p->platform, strlen(p->platform),
+				      PLATFORMS_MAX);
 }
 
 int image_set_add(struct image_set *set, const char *name, const struct image_profile *p)

@@ -59,7 +59,7 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 static int run_find_id(void *ids, const char *path, uint64_t device, uint64_t inode,
 		       char ret[GATHER_ID_SIZE])
 {
-	_Static_assert(GATHER_ID_SIZE >= OBJECT_ID_SIZE, "room for a build id");
+	_Static_assert(GATHER_ID_SIZE >= ELF_BUILD_ID_TEXT, "room for a build id");
 	return build_ids_find(ids, path, device, inode, ret);
 }
 

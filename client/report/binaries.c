@@ -53,7 +53,7 @@ static void binaries_work_deinit(struct binaries_work *w)
 
 /* The build id of the file at @path, "" if none is to be had. Returns 0 or negative errno. */
 static int binaries_query_build_id(struct binaries_work *w, const char *path,
-				   char ret[OBJECT_ID_SIZE])
+				   char ret[ELF_BUILD_ID_TEXT])
 {
 	char real[PATH_MAX];
 	struct stat st;
@@ -70,7 +70,7 @@ static int binaries_set_mapping_path(struct binaries_work *w, size_t mapping, co
 {
 	struct profile_mapping *m = &w->p->mappings[mapping];
 	const char *id = profile_string(w->p, m->build_id);
-	char buffer[PATH_MAX], own[OBJECT_ID_SIZE];
+	char buffer[PATH_MAX], own[ELF_BUILD_ID_TEXT];
 	const char *real = realpath(path, buffer) ? buffer : path;
 	int r;
 
@@ -105,7 +105,7 @@ struct binaries_search {
 /* Whether what was found has not another build id. */
 static bool binaries_build_id_matches(struct binaries_search *s)
 {
-	char own[OBJECT_ID_SIZE];
+	char own[ELF_BUILD_ID_TEXT];
 
 	if (!*s->build_id)
 		return true;

@@ -47,7 +47,7 @@ static bool fd_matches_inode(int fd, uint64_t device, uint64_t inode)
 }
 
 int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint64_t inode,
-		   char ret[OBJECT_ID_SIZE])
+		   char ret[ELF_BUILD_ID_TEXT])
 {
 	enum worker_outcome outcome = WORKER_UNREADABLE;
 	cleanup(closep) int fd = -1;
@@ -64,6 +64,6 @@ int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint6
 	r = asker_inspect(b->source.asker, fd, &facts, &outcome);
 	b->is_lost = r == ASKER_E_NONE;
 	if (!r && outcome == WORKER_DONE)
-		object_print_id(&facts.elf, ret);
+		elf_build_id_print(facts.elf.build_id, facts.elf.build_id_length, ret);
 	return r < 0 ? r : 0;
 }

@@ -28,6 +28,6 @@ DEFINE_CLEANUP(struct build_ids *, build_ids_free)
  * there, or has none. Blocks on the disk and the worker. Returns 0 or negative errno.
  */
 int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint64_t inode,
-		   char ret[OBJECT_ID_SIZE]);
+		   char ret[ELF_BUILD_ID_TEXT]);
 
 #endif

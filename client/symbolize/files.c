@@ -179,15 +179,10 @@ int files_open(const struct files *f, const char *path, const char **ret_why)
 
 int files_open_fetched(const struct files *f, const uint8_t *id, size_t length)
 {
-	char path[sizeof(FILES_FETCHED_DIR "/.build-id//.debug") + 2 * ELF_BUILD_ID_MAX];
+	char path[PATH_MAX];
 	const char *ignored;
-	int at;
 
-	if (length < 2 || length > ELF_BUILD_ID_MAX)
-		return -1;
-	at = snprintf(path, sizeof(path), FILES_FETCHED_DIR "/.build-id/%02x/", id[0]);
-	for (size_t i = 1; i < length; i++)
-		at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", id[i]);
-	snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
-	return files_open(f, path, &ignored);
+	return debug_files_id_path(FILES_FETCHED_DIR, id, length, path)
+		       ? files_open(f, path, &ignored)
+		       : -1;
 }

@@ -32,13 +32,6 @@ void object_source_deinit(struct object_source *s)
 	files_free(s->files);
 }
 
-void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE])
-{
-	*ret = '\0';
-	for (uint32_t i = 0; i < elf->build_id_length; i++)
-		snprintf(ret + (size_t)2 * i, 3, "%02x", elf->build_id[i]);
-}
-
 bool object_is_same_id(const char *text, const char *own)
 {
 	size_t length = strlen(own);
@@ -47,14 +40,14 @@ bool object_is_same_id(const char *text, const char *own)
 		return false;
 	text += length;
 	/* One that long may have been cut. */
-	return length == OBJECT_ID_SIZE - 1 || text[strspn(text, "0")] == '\0';
+	return length == ELF_BUILD_ID_TEXT - 1 || text[strspn(text, "0")] == '\0';
 }
 
 bool object_is_id(const char *text, const struct elf_summary *elf)
 {
-	char own[OBJECT_ID_SIZE];
+	char own[ELF_BUILD_ID_TEXT];
 
-	object_print_id(elf, own);
+	elf_build_id_print(elf->build_id, elf->build_id_length, own);
 	return object_is_same_id(text, own);
 }
 
@@ -117,14 +110,14 @@ static bool object_matches_hash(const struct object *o, const char *id)
 
 static int object_identify(struct object *o, const char *build_id, bool is_deleted)
 {
-	char own[OBJECT_ID_SIZE];
+	char own[ELF_BUILD_ID_TEXT];
 
 	o->is_identified = object_is_id(build_id, &o->facts.elf) ||
 			   object_matches_hash(o, build_id);
 	if (o->is_identified)
 		return OBJECT_E_OK;
 	if (*build_id && o->facts.elf.build_id_length) {
-		object_print_id(&o->facts.elf, own);
+		elf_build_id_print(o->facts.elf.build_id, o->facts.elf.build_id_length, own);
 		notes_add(o->source->notes, "%s: build id %s, the file here has %s", o->path,
 			  build_id, own);
 		return OBJECT_E_NONE;

@@ -17,8 +17,6 @@
 #include "common/profile/profile.h"
 #include "common/worker/debug_files.h"
 
-#define OBJECT_ID_SIZE (2 * ELF_BUILD_ID_MAX + 1) /* of a build id as text */
-
 /* What objects, and what is in no file, are read with; one for all that the asker is asked about.
  */
 struct object_source {
@@ -95,9 +93,7 @@ int object_code(struct object *o, const struct worker_range *range, uint32_t fla
  * ELF_BUILD_ID_MAX bytes of it. Zeros behind the end count for nothing: some tools pad.
  */
 bool object_is_id(const char *text, const struct elf_summary *elf);
-/* Pure: the same of what object_print_id() makes of one. */
+/* Pure: the same of what elf_build_id_print() makes of one. */
 bool object_is_same_id(const char *text, const char *own);
-/* Pure: as profiles have it, lower-case hexadecimal; "" if there is none. */
-void object_print_id(const struct elf_summary *elf, char ret[OBJECT_ID_SIZE]);
 
 #endif

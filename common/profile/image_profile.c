@@ -235,6 +235,27 @@ int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *re
 	return 0;
 }
 
+int image_profile_add_line(char **list, const char *line, size_t n, size_t max)
+{
+	size_t length = *list ? strlen(*list) : 0;
+	char *grown;
+
+	for (const char *at = *list, *end; at; at = *end ? end + 1 : NULL) {
+		end = strchrnul(at, '\n');
+		if (((size_t)(end - at) == n && memcmp(at, line, n) == 0) || !--max)
+			return 0;
+	}
+	grown = realloc(*list, length + n + 2);
+	if (!grown)
+		return error_origin(-ENOMEM);
+	*list = grown;
+	if (length)
+		grown[length++] = '\n';
+	memcpy(grown + length, line, n);
+	grown[length + n] = '\0';
+	return 0;
+}
+
 static void image_id_print(const char *text, const void *rest, size_t length,
 			   char ret[IMAGE_ID_SIZE])
 {

@@ -72,6 +72,12 @@ int image_profile_add(struct image_profile *p, const struct image_profile_count 
 		      size_t n_counts);
 
 /*
+ * Adds [@line, @line + @n) to the lines in *@list (NULL: none), joined by newlines, as paths are;
+ * not if it is there, or there are @max of them. 0 or negative errno.
+ */
+int image_profile_add_line(char **list, const char *line, size_t n, size_t max);
+
+/*
  * The id, in image profiles, of an image that has no build id: 16 hexadecimal digits of a hash
  * (FNV-1a, 64 bits) of what identifies it, so that a rebuilt file is another image. Pure.
  */

@@ -2,6 +2,7 @@
 #include "common/symbols/elf_summary.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint32_t elf_note_u32(bool swap, uint32_t value)
@@ -73,6 +74,13 @@ bool elf_summary_vaddr(const struct elf_summary *elf, uint64_t offset, uint64_t 
 		return false;
 	*ret = found->vaddr + (offset - found->offset);
 	return true;
+}
+
+void elf_build_id_print(const uint8_t *id, size_t length, char ret[ELF_BUILD_ID_TEXT])
+{
+	ret[0] = '\0';
+	for (size_t i = 0; i < length && i < ELF_BUILD_ID_MAX; i++)
+		snprintf(ret + 2 * i, 3, "%02x", id[i]);
 }
 
 bool elf_summary_text(const struct elf_summary *elf, uint64_t *ret_start, uint64_t *ret_end)

@@ -30,6 +30,10 @@ struct elf_summary {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 };
 
+#define ELF_BUILD_ID_TEXT (2 * ELF_BUILD_ID_MAX + 1) /* of one as text */
+
+/* Lower-case hexadecimal digits; "" for length 0, and no more than ELF_BUILD_ID_MAX bytes. */
+void elf_build_id_print(const uint8_t *id, size_t length, char ret[ELF_BUILD_ID_TEXT]);
 /*
  * The build id among the notes of [data, data + length): returns its length, 0 where there is
  * none. @swap: the file's byte order is not ours. One longer than ELF_BUILD_ID_MAX is cut.

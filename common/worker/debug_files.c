@@ -31,14 +31,13 @@
 enum place { PLACE_BUILD_ID, PLACE_BESIDE, PLACE_DIR, PLACE_GLOBAL, N_PLACES };
 enum alternate { ALTERNATE_PATH, ALTERNATE_DWZ, ALTERNATE_BUILD_ID, N_ALTERNATES };
 
-/* One byte names the directory and at least one the file. */
-static bool build_id_path(const uint8_t *id, size_t length, char ret[PATH_MAX])
+bool debug_files_id_path(const char *dir, const uint8_t *id, size_t length, char ret[PATH_MAX])
 {
 	size_t n;
 
 	if (length < 2)
 		return false;
-	n = (size_t)snprintf(ret, PATH_MAX, DEBUG_DIR "/.build-id/%02x/", id[0]);
+	n = (size_t)snprintf(ret, PATH_MAX, "%s/.build-id/%02x/", dir, id[0]);
 	for (size_t i = 1; i < length; i++)
 		n += (size_t)snprintf(ret + n, PATH_MAX - n, "%02x", id[i]);
 	snprintf(ret + n, PATH_MAX - n, ".debug");
@@ -76,7 +75,10 @@ int debug_files_path(const char *path, const struct worker_image *image, unsigne
 	if (n >= N_PLACES)
 		return 0;
 	if (n == PLACE_BUILD_ID)
-		return build_id_path(image->elf.build_id, image->elf.build_id_length, ret) ? 1 : -1;
+		return debug_files_id_path(DEBUG_DIR, image->elf.build_id,
+					   image->elf.build_id_length, ret)
+			       ? 1
+			       : -1;
 	if (!debug_files_is_base_name(link) || !debug_files_dir_length(path, &dir))
 		return -1;
 	if (n == PLACE_BESIDE)
@@ -98,7 +100,10 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 	if (n >= N_ALTERNATES || !*link)
 		return 0;
 	if (n == ALTERNATE_BUILD_ID)
-		return build_id_path(image->alternate_id, image->alternate_id_length, ret) ? 1 : -1;
+		return debug_files_id_path(DEBUG_DIR, image->alternate_id,
+					   image->alternate_id_length, ret)
+			       ? 1
+			       : -1;
 	/* Without such a directory in it, its name alone. */
 	rest = rest ? rest + strlen("/.dwz/") : strrchr(link, '/') ? strrchr(link, '/') + 1 : link;
 	if (n == ALTERNATE_DWZ && !*rest)

@@ -24,6 +24,11 @@
 #include "common/worker/protocol.h"
 
 /*
+ * "@dir/.build-id/ab/cdef.debug"; false if the build id is too short: one byte names the directory
+ * and at least one the file. Pure.
+ */
+bool debug_files_id_path(const char *dir, const uint8_t *id, size_t length, char ret[PATH_MAX]);
+/*
  * The path number @n, in order, for the file at @path in the root of whoever maps it. Pure. Returns
  * 1, 0 if there is none of that number, or -1 if there is no such path for this image, but more may
  * follow.

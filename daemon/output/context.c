@@ -11,13 +11,6 @@
 
 #define PREFIX "# profd "
 
-void context_build_id(const uint8_t *build_id, size_t length, char ret[BUILD_ID_HEX_SIZE])
-{
-	ret[0] = '\0';
-	for (size_t i = 0; i < length && i < ELF_BUILD_ID_MAX; i++)
-		snprintf(ret + 2 * i, 3, "%02x", build_id[i]);
-}
-
 int context_describe(const struct context *c, const struct snapshot *s, char **ret)
 {
 	const char *ledger = s->ledger;

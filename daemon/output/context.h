@@ -9,8 +9,6 @@
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/symbols.h"
 
-#define BUILD_ID_HEX_SIZE (2 * ELF_BUILD_ID_MAX + 1)
-
 struct context {
 	struct symbols *symbols;
 	struct kernel_images *kernel;
@@ -21,8 +19,6 @@ struct context {
 	uint32_t legacy_max_processes;        /* 0: all */
 };
 
-/* Lower-case hexadecimal digits; "" for length 0. */
-void context_build_id(const uint8_t *build_id, size_t length, char ret[BUILD_ID_HEX_SIZE]);
 /*
  * The lines that tell where a profile comes from, "# profd name: value", each ended by a newline:
  * version, host, kernel, event, frequency or period, ledger. malloc'ed, the caller's.

@@ -141,7 +141,7 @@ static int image_parts_get_special(struct image_parts *parts, const char *what,
 static int image_parts_get_kernel(struct image_parts *parts, const struct kernel_image *image,
 				  struct image_part **ret)
 {
-	char id[BUILD_ID_HEX_SIZE];
+	char id[ELF_BUILD_ID_TEXT];
 	struct file_spec spec = {
 		.name = image->file,
 		.id = id,
@@ -149,16 +149,16 @@ static int image_parts_get_kernel(struct image_parts *parts, const struct kernel
 		.tsize = image->end - image->start,
 	};
 
-	context_build_id(image->build_id, image->build_id_length, id);
+	elf_build_id_print(image->build_id, image->build_id_length, id);
 	if (!image->build_id_length)
 		image_id_of_kernel(image->file, parts->c->release, id);
 	return image_parts_get_file(parts, &spec, ret);
 }
 
 static void image_part_id(const struct image *image, const struct elf_summary *elf,
-			  char ret[BUILD_ID_HEX_SIZE])
+			  char ret[ELF_BUILD_ID_TEXT])
 {
-	context_build_id(elf->build_id, elf->build_id_length, ret);
+	elf_build_id_print(elf->build_id, elf->build_id_length, ret);
 	if (!elf->build_id_length)
 		image_id_of_file(image->path, image->size, image->mtime_ns, ret);
 }
@@ -167,7 +167,7 @@ static int image_parts_get_image(struct image_parts *parts, const struct image *
 				 const struct elf_summary *elf, struct image_part **ret)
 {
 	const char *slash = strrchr(image->path, '/');
-	char id[BUILD_ID_HEX_SIZE];
+	char id[ELF_BUILD_ID_TEXT];
 	struct file_spec spec = {
 		.name = slash && slash[1] ? slash + 1 : image->path,
 		.id = id,
@@ -304,38 +304,6 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 	return 0;
 }
 
-/* Whether @paths, joined by newlines, has the line @path, or as many as it may have. */
-static bool image_part_has_path(const char *paths, const char *path)
-{
-	size_t length = strlen(path), n_lines = 0;
-
-	for (; *paths && n_lines < PATHS_MAX; n_lines++) {
-		size_t n = strcspn(paths, "\n");
-
-		if (n == length && memcmp(paths, path, n) == 0)
-			return true;
-		paths += n + (paths[n] == '\n');
-	}
-	return n_lines == PATHS_MAX;
-}
-
-static int image_part_add_path(struct image_profile *p, const char *path)
-{
-	char *joined;
-
-	if (!path)
-		return 0;
-	if (!p->path)
-		return image_part_set_text(&p->path, path);
-	if (image_part_has_path(p->path, path))
-		return 0;
-	if (asprintf(&joined, "%s\n%s", p->path, path) < 0)
-		return error_origin(-ENOMEM);
-	free(p->path);
-	p->path = joined;
-	return 0;
-}
-
 int image_part_encode(const struct image_part *part, const char *epoch, const char *ledger,
 		      struct image_profile *old, uint8_t **ret, size_t *ret_length)
 {
@@ -349,8 +317,8 @@ int image_part_encode(const struct image_part *part, const char *epoch, const ch
 		p->tsize = new->tsize;
 	r = old ? image_profile_add(old, new->counts, new->n_counts)
 		: image_part_set_text(&new->epoch, epoch);
-	if (!r)
-		r = image_part_add_path(p, new->path);
+	if (!r && new->path)
+		r = image_profile_add_line(&p->path, new->path, strlen(new->path), PATHS_MAX);
 	if (!r && ledger)
 		r = image_part_set_text(&p->ledger, ledger);
 	return r ? r : image_profile_write(p, ret, ret_length);

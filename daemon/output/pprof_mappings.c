@@ -101,13 +101,13 @@ static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
 		.limit = segment->start + segment->length,
 		.offset = segment->offset,
 	};
-	char hex[BUILD_ID_HEX_SIZE];
+	char hex[ELF_BUILD_ID_TEXT];
 
 	if (found) {
 		*segment = *found;
 		return 0;
 	}
-	context_build_id(build_id, build_id_length, hex);
+	elf_build_id_print(build_id, build_id_length, hex);
 	return profile_add_text(p, path, &mapping.path)
 		       ?: profile_add_text(p, hex, &mapping.build_id)
 		       ?: profile_add_mapping(p, &mapping, &segment->mapping)

@@ -5,11 +5,10 @@
  * of somebody else's mount namespace may never answer.
  */
 #include <fcntl.h>
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 #include "common/clock.h"
-#include "daemon/output/context.h"
 #include "daemon/output/symbols_private.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/lent_fd.h"
@@ -35,14 +34,12 @@ void debug_finder_close(struct debug_finder *f, struct image_debug *d)
 /* Returns the fd, read-only, or -1. */
 static int open_fetched_file(struct debug_finder *f, const uint8_t *id, size_t length)
 {
-	char hex[BUILD_ID_HEX_SIZE], path[sizeof(".build-id//.debug") + BUILD_ID_HEX_SIZE];
+	char path[PATH_MAX];
 
 	if (f->fetched_fd < 0)
 		f->fetched_fd = open(f->fetched_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (f->fetched_fd < 0)
+	if (f->fetched_fd < 0 || !debug_files_id_path(".", id, length, path))
 		return -1;
-	context_build_id(id, length, hex);
-	snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2);
 	return debug_files_open(f->fetched_fd, false, path);
 }
 

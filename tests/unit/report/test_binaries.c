@@ -29,7 +29,7 @@
 
 struct world {
 	struct temp_dir dir;
-	char id[OBJECT_ID_SIZE]; /* of the test's own program */
+	char id[ELF_BUILD_ID_TEXT]; /* of the test's own program */
 	struct profile *p;
 	struct report_inputs inputs;
 	struct load_options options;
@@ -56,7 +56,7 @@ static int find_id(struct dl_phdr_info *info, size_t size, void *userdata)
 				(const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
 				segment->p_memsz, false, elf.build_id);
 	}
-	object_print_id(&elf, userdata);
+	elf_build_id_print(elf.build_id, elf.build_id_length, userdata);
 	return 1; /* the program comes first */
 }
 

@@ -50,7 +50,7 @@ struct world {
 	struct build_ids *ids;
 	char path[4096];
 	struct stat st;
-	char found[OBJECT_ID_SIZE];
+	char found[ELF_BUILD_ID_TEXT];
 };
 
 static void begin(struct world *w, const char *worker_path)
@@ -84,7 +84,7 @@ static uint64_t device_of(const struct world *w)
 
 static void test_of_the_file(void **state)
 {
-	char own[OBJECT_ID_SIZE] = "";
+	char own[ELF_BUILD_ID_TEXT] = "";
 	struct world w = {0};
 
 	(void)state;
