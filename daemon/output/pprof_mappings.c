@@ -15,6 +15,7 @@
 void pprof_mappings_deinit(struct pprof_mappings *m)
 {
 	free(m->segments);
+	profile_table_deinit(&m->table);
 }
 
 static uint64_t page_floor(uint64_t value)
@@ -76,18 +77,12 @@ static struct pprof_segment segment_of_place(const struct place *place)
 	return s;
 }
 
-/* Spots come image by image: the newest segments are the likely ones. */
-static const struct pprof_segment *pprof_segment_find(const struct pprof_mappings *m,
-						      const struct pprof_segment *like)
+static int pprof_segments_equal(const void *owner, uint32_t index, const void *key)
 {
-	for (size_t i = m->n_segments; i; i--) {
-		const struct pprof_segment *s = &m->segments[i - 1];
+	const struct pprof_segment *a = &((const struct pprof_mappings *)owner)->segments[index];
+	const struct pprof_segment *b = key;
 
-		if (s->image == like->image && s->offset == like->offset &&
-		    s->length == like->length)
-			return s;
-	}
-	return NULL;
+	return a->image == b->image && a->offset == b->offset && a->length == b->length;
 }
 
 /* Finds the segment like @segment, or makes a mapping of @path of it. @segment is that one then. */
@@ -95,23 +90,33 @@ static int pprof_segment_get(struct pprof_mappings *m, struct profile *p,
 			     struct pprof_segment *segment, const char *path,
 			     const uint8_t *build_id, size_t build_id_length)
 {
-	const struct pprof_segment *found = pprof_segment_find(m, segment);
+	const uint64_t words[] = {segment->image, segment->offset, segment->length};
 	struct profile_mapping mapping = {
 		.start = segment->start,
 		.limit = segment->start + segment->length,
 		.offset = segment->offset,
 	};
 	char hex[ELF_BUILD_ID_TEXT];
+	uint32_t hash, found;
+	int r;
 
-	if (found) {
-		*segment = *found;
+	if (!m->n_segments)
+		profile_hash_key_init(&m->hash_key);
+	hash = profile_hash(&m->hash_key, words, sizeof(words));
+	found = profile_table_find(&m->table, hash, pprof_segments_equal, m, segment);
+	if (found != PROFILE_NONE) {
+		*segment = m->segments[found];
 		return 0;
 	}
 	elf_build_id_print(build_id, build_id_length, hex);
-	return profile_add_text(p, path, &mapping.path)
-		       ?: profile_add_text(p, hex, &mapping.build_id)
-		       ?: profile_add_mapping(p, &mapping, &segment->mapping)
-		       ?: room_append(&m->segments, &m->capacity, &m->n_segments, *segment);
+	r = profile_add_text(p, path, &mapping.path) ?:
+	    profile_add_text(p, hex, &mapping.build_id) ?:
+	    profile_add_mapping(p, &mapping, &segment->mapping) ?:
+	    profile_table_reserve(&m->table) ?:
+	    room_append(&m->segments, &m->capacity, &m->n_segments, *segment);
+	if (!r)
+		profile_table_insert(&m->table, hash, (uint32_t)m->n_segments - 1);
+	return r;
 }
 
 static int pprof_mappings_kernel(struct pprof_mappings *m, struct profile *p,

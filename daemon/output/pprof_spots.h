@@ -53,6 +53,8 @@ struct pprof_segment {
 struct pprof_mappings {
 	struct pprof_segment *segments;
 	size_t n_segments, capacity;
+	struct profile_table table; /* of their numbers: a process may have 65,000 mappings */
+	struct profile_hash_key hash_key;
 };
 
 void pprof_mappings_deinit(struct pprof_mappings *m);
