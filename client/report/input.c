@@ -54,11 +54,8 @@ static int input_outcome(int r)
 static int input_feed(struct input *in, size_t *ret_n, struct profile_message *message)
 {
 	uint8_t data[PIECE];
-	ssize_t n;
+	ssize_t n = read_range(in->fd, data, sizeof(data), (uint64_t)in->at);
 
-	do
-		n = pread(in->fd, data, sizeof(data), in->at);
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return input_refuse_errno(message, errno);
 	in->at += n;
