@@ -25,4 +25,18 @@ static inline int text_copy(char **ret, const char *text)
 	return text && !*ret ? error_origin(-ENOMEM) : 0;
 }
 
+/* A list of them, which it owns; all zero is empty. */
+struct texts {
+	char **all; /* NULL-terminated, once there is one */
+	size_t n, max;
+};
+
+void texts_deinit(struct texts *t);
+/* @text is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
+int texts_add(struct texts *t, char *text);
+/* The same for one that is put together as by printf(3). */
+__attribute__((format(printf, 2, 3))) int texts_printf(struct texts *t, const char *format, ...);
+/* By their bytes, those from @first on. */
+void texts_sort(struct texts *t, size_t first);
+
 #endif

@@ -286,7 +286,7 @@ static int daemon_on_output(sd_event_source *source, int fd, uint32_t events, vo
 			d->last_flush = (struct daemon_last_flush){
 				.started_ns = result->started_ns,
 				.seconds = result->seconds,
-				.n_files = result->n_files,
+				.n_files = (uint32_t)result->paths.n,
 				.error = result->error,
 			};
 		r = session_set_take_result(result);

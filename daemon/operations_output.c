@@ -47,11 +47,6 @@ struct waiter {
 	bool more;                  /* see session_set_take_window() */
 };
 
-static int path_compare_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The files of a session, as they lie in its directory now. */
 static int add_session_files(struct daemon *d, const struct session *s, struct texts *ret)
 {
@@ -73,8 +68,7 @@ static int add_session_files(struct daemon *d, const struct session *s, struct t
 					 entry->d_name);
 	}
 	closedir(dir);
-	if (ret->n > first)
-		qsort(ret->all + first, ret->n - first, sizeof(char *), path_compare_text);
+	texts_sort(ret, first);
 	return r;
 }
 
@@ -85,7 +79,6 @@ static int list_stopped(struct waiter *w, struct texts *ret)
 	int r = 0;
 
 	texts_deinit(ret); /* those that were written last */
-	*ret = (struct texts){};
 	for (size_t i = 0; i < w->n_ids; i++) {
 		struct session *s = session_set_find(d->sessions, w->ids[i]);
 

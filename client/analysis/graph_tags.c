@@ -82,26 +82,24 @@ static int graph_tags_push_kind(struct graph_tags *t, struct graph_tag_kind kind
 /* "key:value" of all text labels, sorted, one a line; "" if there are none. */
 static int join_labels(const struct profile *p, const struct stack *stack, char **ret)
 {
-	cleanup(label_texts_deinit) struct label_texts lines = {0};
+	cleanup(texts_deinit) struct texts lines = {0};
 	cleanup(memory_text_deinit) struct memory_text joined = {0};
 	int r = memory_text_open(&joined);
 
-	if (r)
-		return r;
-	lines.all = calloc(stack->n_labels + 1, sizeof(*lines.all));
-	for (uint32_t i = 0; i < stack->n_labels && lines.all; i++) {
+	for (uint32_t i = 0; i < stack->n_labels && !r; i++) {
 		const struct profile_label *l = &stack->labels[i];
+		char *line;
 
 		if (!l->str || strcmp(profile_string(p, l->key), COMPARE_LABEL) == 0)
 			continue;
-		if (asprintf(&lines.all[lines.n], "%s:%s", profile_string(p, l->key),
-			     profile_string(p, l->str)) < 0)
-			return error_origin(-ENOMEM);
-		utf8_make_harmless(lines.all[lines.n++]);
+		r = text_print(&line, "%s:%s", profile_string(p, l->key), profile_string(p, l->str))
+			    ?: texts_add(&lines, line);
+		if (!r)
+			utf8_make_harmless(line);
 	}
-	if (!lines.all)
-		return error_origin(-ENOMEM);
-	label_texts_sort(&lines);
+	if (r)
+		return r;
+	texts_sort(&lines, 0);
 	for (size_t i = 0; i < lines.n; i++)
 		fprintf(joined.out, "%s%s", i ? "\n" : "", lines.all[i]);
 	r = memory_text_close(&joined);

@@ -15,23 +15,6 @@
 #include "common/order.h"
 #include "common/profile/profile.h"
 
-void label_texts_deinit(struct label_texts *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		free(t->all[i]);
-	free(t->all);
-}
-
-static int label_texts_compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void label_texts_sort(struct label_texts *t)
-{
-	qsort(t->all, t->n, sizeof(*t->all), label_texts_compare);
-}
-
 /* By key; those of one key as they come. */
 static int label_texts_compare_labels(const void *a, const void *b)
 {
@@ -41,14 +24,14 @@ static int label_texts_compare_labels(const void *a, const void *b)
 	return order_of(x->key, y->key) ?: order_of(x, y);
 }
 
-int label_texts_init(struct label_texts *ret, const struct profile_label *labels, size_t n,
+int label_texts_init(struct texts *ret, const struct profile_label *labels, size_t n,
 		     bool are_texts, label_texts_print print, const void *context)
 {
 	cleanup(freep) const struct profile_label **ordered = calloc(n + 1, sizeof(*ordered));
 	size_t n_ordered = 0;
 
-	*ret = (struct label_texts){.all = calloc(n + 1, sizeof(*ret->all))};
-	if (!ordered || !ret->all)
+	*ret = (struct texts){0};
+	if (!ordered)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		if (!labels[i].str == !are_texts)
@@ -60,12 +43,13 @@ int label_texts_init(struct label_texts *ret, const struct profile_label *labels
 
 		for (end = i + 1; end < n_ordered && ordered[end]->key == ordered[i]->key;)
 			end++;
-		r = r ?: print(context, ordered + i, end - i, text.out) ?: memory_text_close(&text);
+		r = r ?: print(context, ordered + i, end - i, text.out)
+		      ?: memory_text_close(&text)
+		      ?: texts_add(ret, steal_ptr(&text.text));
 		if (r)
 			return r;
-		ret->all[ret->n++] = steal_ptr(&text.text);
 	}
-	label_texts_sort(ret);
+	texts_sort(ret, 0);
 	return 0;
 }
 

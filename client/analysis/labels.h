@@ -10,6 +10,7 @@
 
 #include "common/profile/intern.h"
 #include "common/profile/profile.h"
+#include "common/text_print.h"
 
 /*
  * The units of number labels, one a key, as pprof has them: the first unit that a label of the key
@@ -30,16 +31,9 @@ const char *label_units_of(const struct label_units *u, const struct profile *p,
 /*
  * The labels of one sample as texts: views print the values of a key together, and a sample may
  * have as many labels as its file likes.
- */
-struct label_texts { /* all zero is empty */
-	char **all;
-	size_t n;
-};
-
-void label_texts_deinit(struct label_texts *t);
-void label_texts_sort(struct label_texts *t);
-
-/* Prints the @n @labels of one key, in the order that the sample has them in. 0 or negative errno.
+ *
+ * Prints the @n @labels of one key, in the order that the sample has them in. 0 or negative
+ * errno.
  */
 typedef int (*label_texts_print)(const void *context, const struct profile_label *const *labels,
 				 size_t n, FILE *out);
@@ -47,7 +41,7 @@ typedef int (*label_texts_print)(const void *context, const struct profile_label
  * What @print makes of those of @labels that are texts, or else numbers: a text a key, sorted. To
  * be deinitialized in any case. 0 or negative errno.
  */
-int label_texts_init(struct label_texts *ret, const struct profile_label *labels, size_t n,
+int label_texts_init(struct texts *ret, const struct profile_label *labels, size_t n,
 		     bool are_texts, label_texts_print print, const void *context);
 
 #endif

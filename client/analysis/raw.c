@@ -99,7 +99,7 @@ static int raw_put_labels(FILE *out, const struct profile *p, const struct profi
 			  bool are_texts)
 {
 	const struct profile_label *labels = s->n_labels ? &p->sample_labels[s->first_label] : NULL;
-	cleanup(label_texts_deinit) struct label_texts texts;
+	cleanup(texts_deinit) struct texts texts;
 	int r = label_texts_init(&texts, labels, s->n_labels, are_texts, raw_print_key, p);
 
 	if (r || !texts.n)

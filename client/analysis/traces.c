@@ -61,7 +61,7 @@ static int traces_print_key(const void *context, const struct profile_label *con
 static int traces_put_labels(const struct traces *t, const struct view_input *input,
 			     const struct stack *stack, bool are_texts)
 {
-	cleanup(label_texts_deinit) struct label_texts lines;
+	cleanup(texts_deinit) struct texts lines;
 	int r = label_texts_init(&lines, stack->labels, stack->n_labels, are_texts,
 				 traces_print_key, input);
 

@@ -407,27 +407,20 @@ struct batch_outcome batch_commit(struct batch *batch)
 	return outcome;
 }
 
-int batch_paths(const struct batch *batch, char ***ret, uint32_t *ret_n)
+int batch_paths(const struct batch *batch, struct texts *ret)
 {
-	char **paths = calloc(batch->n_entries + 1, sizeof(*paths));
-	uint32_t n = 0;
+	int r = 0;
 
-	if (!paths)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; i < batch->n_entries; i++) {
+	for (size_t i = 0; i < batch->n_entries && !r; i++) {
 		const struct batch_entry *e = &batch->entries[i];
+		char *path;
 
 		if (e->state != ENTRY_RENAMED)
 			continue;
-		if (asprintf(&paths[n], "%s/%s/%s", batch->store->path, e->dir, e->name) < 0) {
-			paths[n] = NULL;
-			break;
-		}
-		n++;
+		r = text_print(&path, "%s/%s/%s", batch->store->path, e->dir, e->name)
+			    ?: texts_add(ret, path);
 	}
-	*ret = paths;
-	*ret_n = n;
-	return 0;
+	return r;
 }
 
 void batch_free(struct batch *batch)

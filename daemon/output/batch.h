@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/text_print.h"
 #include "daemon/output/store.h"
 
 struct batch_file {
@@ -68,7 +69,7 @@ uint64_t batch_bytes(const struct batch *batch);
 
 /* Steps 2 to 4. The index knows the files afterwards. */
 struct batch_outcome batch_commit(struct batch *batch);
-/* After batch_commit(): the absolute paths of the files in place; NULL past the last; owned. */
-int batch_paths(const struct batch *batch, char ***ret, uint32_t *ret_n);
+/* After batch_commit(): adds the absolute paths of the files in place. 0 or -ENOMEM. */
+int batch_paths(const struct batch *batch, struct texts *ret);
 
 #endif

@@ -78,9 +78,7 @@ void output_result_free(struct output_result *r)
 {
 	if (!r)
 		return;
-	for (char **path = r->paths; path && *path; path++)
-		free(*path);
-	free(r->paths);
+	texts_deinit(&r->paths);
 	listing_free(r->listing);
 	collected_free(r->collected);
 	snapshot_free(r->unwritten);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/text_print.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
 #include "daemon/output/retention.h"
@@ -57,10 +58,9 @@ struct output_request {
 
 /* What became of one request, in the order of requests. */
 struct output_result {
-	void *request; /* its cookie */
-	int error;     /* 0, or the errno that kept files from being written */
-	char **paths;  /* absolute, NULL-terminated; files that now exist durably */
-	uint32_t n_files;
+	void *request;       /* its cookie */
+	int error;           /* 0, or the errno that kept files from being written */
+	struct texts paths;  /* absolute; files that now exist durably */
 	uint64_t started_ns; /* Unix time */
 	double seconds;
 	Profd__Control__Listing *listing; /* answer to OUTPUT_LIST */

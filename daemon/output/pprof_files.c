@@ -3,13 +3,10 @@
  * What a profile says of the files that its samples lie in (pprof_spots.h): a line for each thing
  * that there is to say, sorted, so that the same file, met in several processes, has it once.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/error.h"
-#include "common/room.h"
+#include "common/text_print.h"
 #include "common/worker/answer.h"
 #include "daemon/output/pprof_spots.h"
 
@@ -19,28 +16,6 @@
 #define PATH_BYTES 256
 /* With the longest texts, a path and the words between them. */
 #define LINE_BYTES (sizeof(struct go_build) + PATH_BYTES + 128)
-
-struct pprof_files_lines {
-	char **all;
-	size_t n, capacity;
-};
-
-static void pprof_lines_deinit(struct pprof_files_lines *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->all[i]);
-	free(l->all);
-}
-
-static int pprof_lines_add(struct pprof_files_lines *l, const char *line)
-{
-	char *copy = strdup(line);
-	int r = copy ? room_append(&l->all, &l->capacity, &l->n, copy) : error_origin(-ENOMEM);
-
-	if (r)
-		free(copy);
-	return r;
-}
 
 /* A text ends where the next field may begin: what has a space in it would tell of others. */
 static int comment_field_length(const char *text)
@@ -59,8 +34,8 @@ static void describe_build(const struct go_build *go, const char *path, char ret
 }
 
 /* @go: NULL if it is no Go program. */
-static int pprof_lines_add_file(struct pprof_files_lines *l, const char *path,
-				const struct go_build *go, bool is_bad)
+static int pprof_lines_add_file(struct texts *l, const char *path, const struct go_build *go,
+				bool is_bad)
 {
 	char clean[PATH_BYTES + 1], line[LINE_BYTES];
 	int r = 0;
@@ -68,21 +43,21 @@ static int pprof_lines_add_file(struct pprof_files_lines *l, const char *path,
 	text_clean(path, strlen(path), clean, PATH_BYTES);
 	if (is_bad) {
 		snprintf(line, sizeof(line), BAD "%s", clean);
-		r = pprof_lines_add(l, line);
+		r = texts_add(l, strdup(line));
 	}
 	if (!r && go) {
 		describe_build(go, clean, line);
-		r = pprof_lines_add(l, line);
+		r = texts_add(l, strdup(line));
 	}
 	return r;
 }
 
-static int pprof_lines_add_jit(struct pprof_files_lines *l, const struct jit_file *file)
+static int pprof_lines_add_jit(struct texts *l, const struct jit_file *file)
 {
 	return file ? pprof_lines_add_file(l, file->path, NULL, atomic_load(&file->is_bad)) : 0;
 }
 
-static int pprof_lines_add_place(struct pprof_files_lines *l, const struct place *place)
+static int pprof_lines_add_place(struct texts *l, const struct place *place)
 {
 	const struct image *image = place->kind == PLACE_IMAGE ? place->mapping->image : NULL;
 	int r = image ? pprof_lines_add_file(l, image->path, image_go(image),
@@ -95,13 +70,8 @@ static int pprof_lines_add_place(struct pprof_files_lines *l, const struct place
 		       ?: pprof_lines_add_jit(l, place->generated->perf_map);
 }
 
-static int pprof_lines_compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Those that begin with @beginning, each once, at most @max; *ret_n: how many there are. */
-static int pprof_lines_write(const struct pprof_files_lines *l, const char *beginning, size_t max,
+static int pprof_lines_write(const struct texts *l, const char *beginning, size_t max,
 			     struct profile *p, size_t *ret_n)
 {
 	int r = 0;
@@ -120,16 +90,16 @@ static int pprof_lines_write(const struct pprof_files_lines *l, const char *begi
 int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t n,
 			struct profile *p)
 {
-	cleanup(pprof_lines_deinit) struct pprof_files_lines lines = {0};
+	cleanup(texts_deinit) struct texts lines = {0};
 	size_t n_builds, n_bad;
 	char ledger[64];
 	int r = 0;
 
 	for (size_t i = 0; i < n && !r; i += spots_run_length(spots, order + i, n - i))
 		r = pprof_lines_add_place(&lines, &spots->all[order[i]]);
-	if (r || !lines.n)
+	if (r)
 		return r;
-	qsort(lines.all, lines.n, sizeof(*lines.all), pprof_lines_compare);
+	texts_sort(&lines, 0);
 	r = pprof_lines_write(&lines, BUILD, PPROF_BUILDS_MAX, p, &n_builds)
 		    ?: pprof_lines_write(&lines, BAD, PPROF_BAD_MAX, p, &n_bad);
 	if (r || !n_bad)

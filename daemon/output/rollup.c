@@ -15,6 +15,7 @@
 #include "common/error.h"
 #include "common/profile/merge.h"
 #include "common/profile/windows.h"
+#include "common/text_print.h"
 #include "daemon/output/batch.h"
 #include "daemon/output/stored.h"
 
@@ -49,8 +50,8 @@ struct rollup {
 	struct stored *file; /* of the minute that is begun */
 	size_t n_samples;    /* of it: merged */
 	size_t n_merged;     /* minutes */
-	char **merged;       /* their paths, when the hour is written */
-	size_t n_paths, next;
+	struct texts merged; /* their paths, when the hour is written */
+	size_t next;
 	struct merge *merge;
 	struct pprof_writer *writer;
 	struct batch *batch;
@@ -86,11 +87,9 @@ static void rollup_end_merge(struct rollup *r)
 static void rollup_forget_hour(struct rollup *r)
 {
 	rollup_end_merge(r);
-	for (size_t i = 0; i < r->n_paths; i++)
-		free(r->merged[i]);
-	free(steal_ptr(&r->merged));
+	texts_deinit(&r->merged);
 	free(steal_ptr(&r->dir));
-	r->n_merged = r->n_paths = r->next = 0;
+	r->n_merged = r->next = 0;
 	r->n_samples = 0;
 	r->samples = 0;
 	r->is_finished = false;
@@ -356,22 +355,17 @@ static int rollup_list_merged(struct rollup *r, struct index_shelf *shelf)
 {
 	const struct index_queue *queue = index_pprof(shelf);
 	char path[INDEX_PATH_SIZE];
+	int e = 0;
 
-	r->merged = calloc(r->n_merged, sizeof(*r->merged));
-	if (!r->merged)
-		return error_origin(-ENOMEM);
-	for (size_t i = queue->first; i < queue->end && r->n_paths < r->n_merged; i++) {
+	for (size_t i = queue->first; i < queue->end && !e; i++) {
 		const struct index_file *file = &queue->files[i];
 
 		if (index_hour_of(file) != r->hour_s || !index_is_minute(file) ||
 		    file->state != MINUTE_MERGED || !index_path(shelf, file, path, sizeof(path)))
 			continue;
-		r->merged[r->n_paths] = strdup(path);
-		if (!r->merged[r->n_paths])
-			return error_origin(-ENOMEM);
-		r->n_paths++;
+		e = texts_add(&r->merged, strdup(path));
 	}
-	return 0;
+	return e;
 }
 
 /* Times and comments are known once, when the first step begins; then there is no way back. */
@@ -416,9 +410,9 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 	int e = rollup_list_merged(r, shelf);
 
 	/* Nothing that went into the hour may have been collected meanwhile: it would come back. */
-	if (!e && r->n_paths < r->n_merged)
+	if (!e && r->merged.n < r->n_merged)
 		rollup_forget_hour(r);
-	if (e || !r->merged)
+	if (e || !r->merged.n)
 		return e;
 	outcome = batch_commit(r->batch);
 	if (!outcome.is_final)
@@ -430,7 +424,7 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 	r->phase = PHASE_REMOVE;
 	/* Without its name on the disk the hour may be gone one day: the next start decides. */
 	if (outcome.error)
-		r->next = r->n_paths;
+		r->next = r->merged.n;
 	return outcome.error;
 }
 
@@ -439,8 +433,8 @@ static int rollup_remove_minutes(struct rollup *r, size_t max)
 {
 	int first = 0;
 
-	for (; r->next < r->n_paths && max; r->next++, max--)
-		if (r->store->ops->unlink(r->store->fd, r->merged[r->next], 0) < 0 &&
+	for (; r->next < r->merged.n && max; r->next++, max--)
+		if (r->store->ops->unlink(r->store->fd, r->merged.all[r->next], 0) < 0 &&
 		    errno != ENOENT && !first)
 			first = error_origin(-errno);
 	return first;
@@ -457,7 +451,7 @@ static int rollup_remove_some(struct rollup *r)
 {
 	int e = rollup_remove_minutes(r, STEP_FILES);
 
-	if (!e && r->next == r->n_paths)
+	if (!e && r->next == r->merged.n)
 		rollup_forget_hour(r);
 	return e;
 }

@@ -231,7 +231,7 @@ static struct batch_outcome writer_try_files(struct writer *w, struct writing *g
 	outcome = batch_commit(batch);
 	if (!outcome.is_final)
 		return outcome;
-	r = batch_paths(batch, &result->paths, &result->n_files);
+	r = batch_paths(batch, &result->paths);
 	if (!r && g->has_images)
 		r = epochs_add_window(&w->epochs, g->snapshot->event, g->snapshot->period,
 				      g->snapshot->ledger);
@@ -356,11 +356,7 @@ void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *resul
 		return;
 	}
 	epochs_begin(&w->epochs, now_ns / NS_PER_S);
-	result->paths = calloc(2, sizeof(*result->paths));
-	if (result->paths)
-		result->paths[0] = strdup(w->epochs.name);
-	if (!result->paths || !result->paths[0])
-		result->error = ENOMEM;
+	result->error = -texts_add(&result->paths, strdup(w->epochs.name));
 }
 
 void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,

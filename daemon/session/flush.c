@@ -2,45 +2,10 @@
 #include "daemon/session/flush.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/error.h"
-
-void texts_deinit(struct texts *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		free(t->all[i]);
-	free(t->all);
-}
-
-int texts_add(struct texts *t, char *text)
-{
-	char **moved = text ? reallocarray(t->all, t->n + 2, sizeof(*moved)) : NULL;
-
-	if (!moved) {
-		free(text);
-		return error_origin(-ENOMEM);
-	}
-	t->all = moved;
-	t->all[t->n++] = text;
-	t->all[t->n] = NULL;
-	return 0;
-}
-
-int texts_printf(struct texts *t, const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-	int r;
-
-	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	return texts_add(t, r < 0 ? NULL : text);
-}
 
 int flush_new(struct flush **ret, void (*done)(void *userdata, struct flush *flush), void *userdata)
 {
@@ -94,8 +59,8 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 	int r = 0;
 
 	if (item->flush) {
-		for (char **path = result->paths; !r && path && *path; path++)
-			r = texts_add(&item->flush->paths, strdup(*path));
+		for (size_t i = 0; i < result->paths.n && !r; i++)
+			r = texts_add(&item->flush->paths, strdup(result->paths.all[i]));
 		if (result->listing)
 			item->flush->listing = steal_ptr(&result->listing);
 		if (result->collected)

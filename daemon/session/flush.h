@@ -11,21 +11,11 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/text_print.h"
 #include "daemon/output/output.h"
 #include "daemon/session/window.h"
 
 struct session;
-
-struct texts {
-	char **all; /* NULL-terminated, once there is one */
-	size_t n;
-};
-
-void texts_deinit(struct texts *t);
-/* @text is taken over, also if that fails; NULL: there was no memory for it. 0 or -ENOMEM. */
-int texts_add(struct texts *t, char *text);
-/* The same for one that is put together as by printf(3). */
-__attribute__((format(printf, 2, 3))) int texts_printf(struct texts *t, const char *format, ...);
 
 struct flush {
 	unsigned n_pending;

@@ -50,7 +50,7 @@ struct bench {
 	int store_fd;
 };
 
-static struct texts {
+static struct bench_texts {
 	char *all[PATHS_MAX];
 	size_t n;
 } paths; /* nftw() hands on nothing */

@@ -288,7 +288,7 @@ static void take_results(struct day *d, unsigned n)
 		must(poll(&fd, 1, 60000) == 1 ? 0 : -ETIMEDOUT, "output");
 		for (; (result = output_take_result(d->output)); n--) {
 			must(-result->error, "write");
-			for (char **path = result->paths; path && *path; path++)
+			for (char **path = result->paths.all; path && *path; path++)
 				look_at_file(d, *path);
 			must(session_set_take_result(result), "result");
 		}

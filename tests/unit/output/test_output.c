@@ -61,11 +61,11 @@ static void test_order(void **state)
 		assert_true(r->started_ns > T0);
 		assert_true(r->seconds >= 0);
 		if (i < 2)
-			assert_true(r->n_files > 3);
+			assert_true(r->paths.n > 3);
 		if (i == 2)
 			assert_int_equal(r->listing->n_rows, 6);
 		if (i == 3)
-			assert_int_equal(strlen(r->paths[0]), 10);
+			assert_int_equal(strlen(r->paths.all[0]), 10);
 		output_result_free(r);
 	}
 	assert_null(output_take_result(o));

@@ -218,7 +218,7 @@ static void test_full_gives_back(void **state)
 	writer_write(w, s, (T0 + 120) * NS, r);
 	assert_int_equal(r->error, EDQUOT);
 	assert_ptr_equal(r->unwritten, s);
-	assert_null(r->paths);
+	assert_null(r->paths.all);
 	assert_true(writer_conditions(w) & WRITER_FULL);
 	status = store_status(w);
 	assert_true(status.full);
@@ -445,10 +445,10 @@ static void test_session_acl(void **state)
 	s->owner = 12345;
 	s->session_name = strdup("s3-mine");
 	r = write_ok(w, s, T0 + 60);
-	assert_true(r->n_files > 1);
-	for (uint32_t i = 0; i < r->n_files; i++) {
-		assert_int_equal(allowed(r->paths[i], 12345), ACL_READ);
-		assert_int_equal(allowed(r->paths[i], 12346), 0);
+	assert_true(r->paths.n > 1);
+	for (uint32_t i = 0; i < r->paths.n; i++) {
+		assert_int_equal(allowed(r->paths.all[i], 12345), ACL_READ);
+		assert_int_equal(allowed(r->paths.all[i], 12346), 0);
 	}
 	assert_int_equal(allowed(path_of(f, "sessions/s3-mine"), 12345), ACL_READ | ACL_EXECUTE);
 	assert_int_equal(allowed(path_of(f, "sessions/s3-mine"), 12346), 0);

@@ -23,12 +23,12 @@ static void test_totals(void **state)
 	assert_int_equal(c.n_pprof, 3);
 	assert_int_equal(c.n_legacy, 3);
 	assert_int_equal(c.n_temporary + c.n_other, 0);
-	assert_int_equal(r->n_files, c.n_pprof + c.n_legacy + c.n_images);
-	for (uint32_t i = 0; i < r->n_files; i++) {
-		assert_int_equal(strncmp(r->paths[i], f->store_path, strlen(f->store_path)), 0);
-		assert_int_equal(access(r->paths[i], R_OK), 0);
+	assert_int_equal(r->paths.n, c.n_pprof + c.n_legacy + c.n_images);
+	for (uint32_t i = 0; i < r->paths.n; i++) {
+		assert_int_equal(strncmp(r->paths.all[i], f->store_path, strlen(f->store_path)), 0);
+		assert_int_equal(access(r->paths.all[i], R_OK), 0);
 	}
-	assert_null(r->paths[r->n_files]);
+	assert_null(r->paths.all[r->paths.n]);
 	output_result_free(r);
 
 	status = store_status(w);

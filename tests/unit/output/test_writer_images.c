@@ -95,11 +95,11 @@ static void test_epoch_rules(void **state)
 
 	/* Asked for: the same name within one minute. */
 	writer_epoch(w, (T0 + 185) * NS, r);
-	assert_string_equal(r->paths[0], "2611210903");
+	assert_string_equal(r->paths.all[0], "2611210903");
 	output_result_free(r);
 	r = calloc(1, sizeof(*r));
 	writer_epoch(w, (T0 + 230) * NS, r);
-	assert_string_equal(r->paths[0], "2611210903");
+	assert_string_equal(r->paths.all[0], "2611210903");
 	output_result_free(r);
 	write_quietly(w, everything_at(f, T0 + 180), T0 + 240);
 	assert_true(exists(f, "images/2611210903"));

@@ -273,8 +273,8 @@ static struct profile *write_lines(struct fixture *f, struct writer *w, const st
 	s->formats = FORMAT_PPROF;
 	s->symbolize = symbolize;
 	r = write_ok(w, s, T0 + 60);
-	assert_int_equal(r->n_files, 1);
-	p = read_pprof(r->paths[0]);
+	assert_int_equal(r->paths.n, 1);
+	p = read_pprof(r->paths.all[0]);
 	output_result_free(r);
 	return p;
 }
