@@ -34,9 +34,9 @@ static void test_another_format(void **state)
 	w = open_writer(f, &options, NULL, T0 + 120);
 	writer_list(w, "a.service", 0, 0, &result);
 	for (size_t i = 0; i < result.listing->n_rows; i++) {
-		if (strcmp(result.listing->rows[i].format, "counts") != 0)
+		if (strcmp(result.listing->rows[i]->format, "counts") != 0)
 			continue;
-		assert_int_equal(result.listing->rows[i].samples, 66);
+		assert_int_equal(result.listing->rows[i]->samples, 66);
 		n++;
 	}
 	assert_int_equal(n, 1);
