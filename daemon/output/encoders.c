@@ -97,10 +97,9 @@ static int read_old_image_profile(const struct store *store, const char *dir, co
 	r = store_read(store->fd, path, IMAGE_FILE_MAX, &data, &length);
 	if (r == -ENOENT)
 		return 0;
-	if (r == -EFBIG || r == -EINVAL || r == -ELOOP)
-		return IMAGE_PROFILE_E_MALFORMED;
+	/* What cannot be read now cannot be in the next window, and keeps nothing else waiting. */
 	if (r)
-		return r;
+		return r == -ENOMEM ? r : IMAGE_PROFILE_E_MALFORMED;
 	return image_profile_read(data, length, ret, &message);
 }
 

@@ -176,6 +176,24 @@ static void test_epochs_and_clocks(void **state)
 }
 
 /* A file that cannot be merged stays as it is; a new epoch takes the window, all of it. */
+/* A new epoch does without it. */
+static void test_image_that_cannot_be_read(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	const char *victim = IMAGES_1 "unknown@host%2F1.cpu-clock";
+
+	write_quietly(w, everything_at(f, T0), T0 + 60);
+	assert_int_equal(unlinkat(f->store_fd, victim, 0), 0);
+	assert_int_equal(mknodat(f->store_fd, victim, S_IFSOCK | 0600, 0), 0);
+	write_quietly(w, everything_at(f, T0 + 60), T0 + 120);
+	assert_true(writer_conditions(w) & WRITER_NEW_EPOCH);
+	assert_int_equal(image_total(f, "images/2611210901/host%2F1/unknown@host%2F1.cpu-clock"),
+			 6);
+	write_quietly(w, everything_at(f, T0 + 120), T0 + 180);
+	assert_false(writer_conditions(w) & WRITER_NEW_EPOCH);
+}
+
 static void test_damaged_image(void **state)
 {
 	struct fixture *f = *state;
@@ -225,8 +243,13 @@ static void test_overflow(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_images),        T(test_vdso),     T(test_epoch_rules),
-		T(test_damaged_image), T(test_overflow), T(test_epochs_and_clocks),
+		T(test_images),
+		T(test_vdso),
+		T(test_epoch_rules),
+		T(test_damaged_image),
+		T(test_image_that_cannot_be_read),
+		T(test_overflow),
+		T(test_epochs_and_clocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
