@@ -388,8 +388,8 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	options->service = p->unit->service;
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
-	options->select.not_before_s =
-		(clock_ns(CLOCK_REALTIME) - (now_ns - born_ns)) / NS_PER_S + 1;
+	options->select.not_before_s = (clock_ns(CLOCK_REALTIME) - (now_ns - born_ns)) / NS_PER_S +
+				       1;
 	return 0;
 }
 
