@@ -2,8 +2,12 @@
 #include "common/mounts.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Overlays over overlays: FILESYSTEM_MAX_STACK_DEPTH (linux/fs.h) is 2. */
+#define OVERLAYS_BELOW_MAX 2
 
 static bool mounts_type_is(const char *type, size_t length, const char *name)
 {
@@ -16,7 +20,7 @@ static bool mounts_type_is(const char *type, size_t length, const char *name)
  */
 static bool mounts_parse_line(const char *line, const char *end, struct mounts_mount *ret)
 {
-	const char *point, *point_end, *type, *type_end, *dot;
+	const char *point, *point_end, *type, *type_end, *source_end, *dot;
 	size_t length;
 	char head[80];
 	int n = 0;
@@ -34,10 +38,14 @@ static bool mounts_parse_line(const char *line, const char *end, struct mounts_m
 		return false;
 	ret->point = point + 1;
 	ret->point_length = (size_t)(point_end - ret->point);
+	source_end = memchr(type_end + 1, ' ', (size_t)(end - type_end - 1));
+	ret->options = source_end ? source_end + 1 : end;
+	ret->options_length = (size_t)(end - ret->options);
 	type += 3;
 	length = (size_t)(type_end - type);
 	ret->is_autofs = mounts_type_is(type, length, "autofs");
 	ret->is_overlay = mounts_type_is(type, length, "overlay");
+	ret->is_fusectl = mounts_type_is(type, length, "fusectl");
 	dot = memchr(type, '.', length);
 	length = dot ? (size_t)(dot - type) : length;
 	ret->is_fuse = mounts_type_is(type, length, "fuse") ||
@@ -84,4 +92,90 @@ bool mounts_may_have_fuse(const char *text, size_t length)
 		if (!good || m.is_fuse)
 			return true;
 	return false;
+}
+
+/* Blanks, backslashes and, in options, commas are written in octal: \040. */
+static char mounts_next_char(const char **at, const char *end)
+{
+	const char *c = *at;
+	bool is_octal = *c == '\\' && end - c >= 4;
+
+	for (int i = 1; is_octal && i < 4; i++)
+		is_octal = c[i] >= '0' && c[i] < '8';
+	*at += is_octal ? 4 : 1;
+	return is_octal ? (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 | (c[3] - '0')) : *c;
+}
+
+size_t mounts_covers(const struct mounts_mount *m, const char *path)
+{
+	const char *end = m->point + m->point_length;
+	size_t n = 0;
+
+	for (const char *at = m->point; at < end; n++) {
+		char c = mounts_next_char(&at, end);
+
+		if (!c || path[n] != c)
+			return 0;
+	}
+	return n == 1 || path[n] == '/' || !path[n] ? n : 0;
+}
+
+/*
+ * The next of an overlay's options, without its name; "lowerdir=/a:/b" is two of them. Backslashes
+ * before colons are the overlay's own way to escape (Documentation/filesystems/overlayfs.rst).
+ */
+static bool mounts_next_option(const char **at, const char *end, char ret[PATH_MAX])
+{
+	bool is_escaped = false;
+	size_t n = 0;
+
+	if (*at == end)
+		return false;
+	ret[0] = '\0';
+	while (*at < end) {
+		char raw = **at, c = mounts_next_char(at, end);
+
+		if (!is_escaped && (raw == ',' || raw == ':'))
+			break;
+		is_escaped = c == '\\' && !is_escaped;
+		if (raw == '=' && ret[0] != '/')
+			n = 0;
+		else if (!is_escaped && n < PATH_MAX - 1)
+			ret[n++] = c;
+	}
+	ret[n] = '\0';
+	return true;
+}
+
+static bool overlay_is_over(const struct mounts_mount *overlay, const struct mounts_mount *m)
+{
+	const char *at = overlay->options, *end = at + overlay->options_length;
+	char path[PATH_MAX];
+
+	while (mounts_next_option(&at, end, path))
+		if (mounts_covers(m, path))
+			return true;
+	return false;
+}
+
+static bool overlay_reaches_fuse(const struct mounts_mount *overlay, const char *text,
+				 const char *end, unsigned n_below)
+{
+	const char *at = text;
+	struct mounts_mount m;
+	bool good;
+
+	while (mounts_next(&at, end, &m, &good)) {
+		if (!good || !(m.is_fuse || (m.is_overlay && n_below)) ||
+		    !overlay_is_over(overlay, &m))
+			continue;
+		if (m.is_fuse || overlay_reaches_fuse(&m, text, end, n_below - 1))
+			return true;
+	}
+	return false;
+}
+
+bool mounts_overlay_has_fuse(const struct mounts_mount *overlay, const char *text, size_t length)
+{
+	return overlay_reaches_fuse(overlay, text, text + length, OVERLAYS_BELOW_MAX);
 }

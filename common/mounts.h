@@ -23,8 +23,11 @@ struct mounts_mount {
 	 * kernel's own, and mounted nearly everywhere (Linux, Documentation/filesystems/fuse.rst).
 	 */
 	bool is_fuse;
+	bool is_fusectl;
 	bool is_autofs; /* something is mounted there only when it is looked at */
 	bool is_overlay;
+	const char *options; /* of the file system, escaped; not terminated */
+	size_t options_length;
 };
 
 /*
@@ -37,5 +40,14 @@ bool mounts_next(const char **text, const char *end, struct mounts_mount *ret, b
 bool mounts_find(const char *text, size_t length, uint64_t id, struct mounts_mount *ret);
 /* Whether any file system there is FUSE; also if the text was cut, so that one may be. */
 bool mounts_may_have_fuse(const char *text, size_t length);
+/* The length of the mount point, as text, if it is @path or above it, else 0. */
+size_t mounts_covers(const struct mounts_mount *m, const char *path);
+/*
+ * Whether a directory that @overlay is made of is below FUSE, by its path and the mounts in @text.
+ * Relative paths say nothing, since nobody knows to which directory they are relative; and a user
+ * who may mount can unmount FUSE again, and the overlay keeps it. So this holds only for overlays
+ * of users with nothing to hide.
+ */
+bool mounts_overlay_has_fuse(const struct mounts_mount *overlay, const char *text, size_t length);
 
 #endif

@@ -25,26 +25,6 @@
 
 /* --- mounts ----------------------------------------------------------------------------------- */
 
-/* How many bytes of @path the mount point is, if it is above @path and not "/"; else 0. */
-static size_t mount_covers(const struct mounts_mount *m, const char *path)
-{
-	const char *end = m->point + m->point_length;
-	size_t n = 0;
-
-	for (const char *at = m->point; at < end; n++) {
-		char c = *at++;
-
-		/* Blank, tab, newline and backslash are written in octal: \040. */
-		if (c == '\\' && end - at >= 3 && strspn(at, "01234567") >= 3) {
-			c = (char)((at[0] - '0') << 6 | (at[1] - '0') << 3 | (at[2] - '0'));
-			at += 3;
-		}
-		if (!c || path[n] != c)
-			return 0;
-	}
-	return n > 1 && (path[n] == '/' || !path[n]) ? n : 0;
-}
-
 bool files_has_slow_mount(const char *text, size_t length)
 {
 	const char *end = text + length;
@@ -69,9 +49,9 @@ size_t files_mount_of(const char *text, size_t length, const char *path, bool *r
 	bool good, is_autofs = false;
 
 	while (mounts_next(&text, end, &m, &good)) {
-		size_t n = good ? mount_covers(&m, path) : 0;
+		size_t n = good ? mounts_covers(&m, path) : 0;
 
-		if (!n)
+		if (n <= 1) /* "/" itself */
 			continue;
 		if (m.is_fuse)
 			fuse = n;

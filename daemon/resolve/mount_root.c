@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/resolve/mount_root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -86,20 +88,121 @@ void mount_roots_sweep(struct mount_roots *roots)
 			mount_roots_remove(roots, i);
 }
 
-static void mount_root_proc_path(char ret[64], pid_t pid, const char *name)
+/* The directory of @pid in /proc, 0 being ourselves, which no other process with its number gets.
+ */
+static int mount_root_open_proc(int proc_fd, pid_t pid)
 {
+	char name[16] = "self";
+
 	if (pid)
-		snprintf(ret, 64, "%d/%s", pid, name);
-	else
-		snprintf(ret, 64, "self/%s", name);
+		snprintf(name, sizeof(name), "%d", pid);
+	return openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length)
+/* At most as much as is reasonable. malloc'ed; NULL if it cannot be read. */
+static char *mount_root_read_mounts(int dir_fd, size_t *ret_length)
 {
-	char name[64], *text;
+	char *text;
 
-	mount_root_proc_path(name, pid, "mountinfo");
-	return read_start_text(proc_fd, name, MOUNTS_BYTES, &text, ret_length) ? NULL : text;
+	return read_start_text(dir_fd, "mountinfo", MOUNTS_BYTES, &text, ret_length) ? NULL : text;
+}
+
+/* ioctl_ns(2). What cannot be told is not ours. */
+static bool mount_namespace_is_ours(int proc_fd, int dir_fd)
+{
+	cleanup(closep) int ns = openat(dir_fd, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	cleanup(closep) int owner = ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
+	struct stat theirs, ours;
+
+	return owner >= 0 && fstat(owner, &theirs) == 0 &&
+	       fstatat(proc_fd, "self/ns/user", &ours, 0) == 0 && theirs.st_ino == ours.st_ino &&
+	       theirs.st_dev == ours.st_dev;
+}
+
+/*
+ * Whether the kernel has no connection to a FUSE server at all, by its list of them, which is
+ * mounted somewhere in @ours; those whose mount nobody sees any more are in it, too.
+ */
+static bool machine_has_no_fuse(const char *ours, size_t length)
+{
+	const char *end = ours + length;
+	struct mounts_mount m;
+	bool good;
+
+	while (mounts_next(&ours, end, &m, &good)) {
+		cleanup(freep) char *path = NULL;
+		struct dirent *entry;
+		DIR *dir;
+
+		if (!good || !m.is_fusectl)
+			continue;
+		path = strndup(m.point, m.point_length);
+		dir = path ? opendir(path) : NULL;
+		if (!dir)
+			return false;
+		do
+			entry = readdir(dir);
+		while (entry && entry->d_name[0] == '.');
+		closedir(dir);
+		return !entry;
+	}
+	return false;
+}
+
+/* The mounts of a process, by /proc/PID at @dir_fd; and ours, which tell of what is below them. */
+struct mount_root_view {
+	int proc_fd, dir_fd;
+	char *text, *ours;
+	size_t length, n_ours;
+};
+
+static void mount_root_view_deinit(struct mount_root_view *v)
+{
+	closep(&v->dir_fd);
+	free(v->text);
+	free(v->ours);
+}
+
+static struct mount_root_view mount_root_view_of(int proc_fd, pid_t pid)
+{
+	struct mount_root_view v = {.proc_fd = proc_fd};
+
+	v.dir_fd = mount_root_open_proc(proc_fd, pid);
+	v.text = mount_root_read_mounts(v.dir_fd, &v.length);
+	return v;
+}
+
+static bool mount_root_view_add_ours(struct mount_root_view *v)
+{
+	cleanup(closep) int self = mount_root_open_proc(v->proc_fd, 0);
+
+	v->ours = mount_root_read_mounts(self, &v->n_ours);
+	return v->ours;
+}
+
+/* If the same file system is among our mounts, no user has mounted it. */
+static bool overlay_is_among_ours(const struct mount_root_view *v, const struct mounts_mount *m)
+{
+	const char *at = v->ours;
+	struct mounts_mount our;
+	bool good;
+
+	while (mounts_next(&at, v->ours + v->n_ours, &our, &good))
+		if (good && our.is_overlay && our.device_major == m->device_major &&
+		    our.device_minor == m->device_minor)
+			return true;
+	return false;
+}
+
+/* Where anybody may mount, what an overlay says of itself proves nothing. */
+static bool overlay_may_have_fuse(struct mount_root_view *v, const struct mounts_mount *m)
+{
+	if (!mount_root_view_add_ours(v))
+		return true;
+	if (!overlay_is_among_ours(v, m) && !mount_namespace_is_ours(v->proc_fd, v->dir_fd))
+		return !machine_has_no_fuse(v->ours, v->n_ours);
+	return mounts_overlay_has_fuse(m, v->text, v->length) ||
+	       mounts_overlay_has_fuse(m, v->ours, v->n_ours);
 }
 
 bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret)
@@ -108,13 +211,45 @@ bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mo
 	bool found = false;
 
 	for (size_t i = 0; !found && i < ARRAY_SIZE(whose); i++) {
-		size_t length = 0;
-		cleanup(freep) char *text = mount_root_read_mounts(proc_fd, whose[i], &length);
+		cleanup(mount_root_view_deinit) struct mount_root_view v =
+			mount_root_view_of(proc_fd, whose[i]);
 
-		found = text && mounts_find(text, length, id, ret);
-		ret->point = NULL;
+		found = v.text && mounts_find(v.text, v.length, id, ret);
+		if (found && ret->is_overlay)
+			ret->is_fuse = overlay_may_have_fuse(&v, ret);
+		ret->point = ret->options = NULL;
 	}
 	return found;
+}
+
+/* The same of all overlays in sight, where no FUSE is. Most often there is none anywhere. */
+static bool overlays_may_have_fuse(struct mount_root_view *v)
+{
+	const char *at = v->text, *end = at + v->length;
+	struct mounts_mount m;
+	bool good;
+
+	while (mounts_next(&at, end, &m, &good)) {
+		if (!good || !m.is_overlay)
+			continue;
+		if (!v->ours) {
+			if (!mount_root_view_add_ours(v))
+				return true;
+			if (!mount_namespace_is_ours(v->proc_fd, v->dir_fd))
+				return !machine_has_no_fuse(v->ours, v->n_ours);
+			if (!mounts_may_have_fuse(v->ours, v->n_ours))
+				return false;
+		}
+		if (mounts_overlay_has_fuse(&m, v->ours, v->n_ours))
+			return true;
+	}
+	return false;
+}
+
+/* Whether FUSE is in sight, or may be below an overlay there. The mounts could be read. */
+static bool mount_root_view_may_have_fuse(struct mount_root_view *v)
+{
+	return mounts_may_have_fuse(v->text, v->length) || overlays_may_have_fuse(v);
 }
 
 int mount_root_open_below(int dir_fd, const char *path, uint64_t flags, uint64_t resolve)
@@ -129,16 +264,15 @@ int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, 
 {
 	const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 	int fd = mount_root_open_below(root_fd, path, flags, resolve | RESOLVE_CACHED);
-	cleanup(freep) char *text = NULL;
-	size_t length = 0;
+	cleanup(mount_root_view_deinit) struct mount_root_view v = {.dir_fd = -1};
 
 	*ret_refused = false;
 	/* EINVAL: RESOLVE_CACHED is not known (before Linux 5.12). */
 	if (fd >= 0 || (errno != EAGAIN && errno != EINVAL))
 		return fd;
-	text = mount_root_read_mounts(proc_fd, pid, &length);
-	*ret_refused = text && mounts_may_have_fuse(text, length);
-	return text && !*ret_refused ? mount_root_open_below(root_fd, path, flags, resolve) : -1;
+	v = mount_root_view_of(proc_fd, pid);
+	*ret_refused = v.text && mount_root_view_may_have_fuse(&v);
+	return v.text && !*ret_refused ? mount_root_open_below(root_fd, path, flags, resolve) : -1;
 }
 
 /* FUSE would ask whoever serves it, but for AT_STATX_DONT_SYNC. */
@@ -148,61 +282,39 @@ bool mount_root_stat(int fd, struct statx *ret)
 		     STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0;
 }
 
-/* By the mounts of @pid, who is one of those that share it. */
+/* By the mounts of @pid, which is one of those that share it. */
 static void look_for_fuse(const struct mount_roots *roots, struct mount_root *root, pid_t pid)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	cleanup(freep) char *text = NULL;
-	size_t length = 0;
+	cleanup(mount_root_view_deinit) struct mount_root_view v = {.dir_fd = -1};
 
 	if (root->looked_ns && now_ns - root->looked_ns < LOOK_NS)
 		return;
 	root->looked_ns = now_ns;
-	text = mount_root_read_mounts(roots->proc_fd, pid, &length);
-	atomic_store(&root->may_have_fuse, !text || mounts_may_have_fuse(text, length));
-}
-
-/* ioctl_ns(2). What cannot be told is not ours. */
-static bool mount_namespace_is_ours(int proc_fd, pid_t pid)
-{
-	cleanup(closep) int ns = -1;
-	cleanup(closep) int owner = -1;
-	struct stat theirs, ours;
-	char name[64];
-
-	mount_root_proc_path(name, pid, "ns/mnt");
-	ns = openat(proc_fd, name, O_RDONLY | O_CLOEXEC);
-	if (ns < 0)
-		return false;
-	owner = ioctl(ns, NS_GET_USERNS);
-	return owner >= 0 && fstat(owner, &theirs) == 0 &&
-	       fstatat(proc_fd, "self/ns/user", &ours, 0) == 0 && theirs.st_ino == ours.st_ino &&
-	       theirs.st_dev == ours.st_dev;
+	v = mount_root_view_of(roots->proc_fd, pid);
+	atomic_store(&root->may_have_fuse, !v.text || mount_root_view_may_have_fuse(&v));
 }
 
 /*
- * Opens the root of @pid and tells which it is; *ret stays as it is if it cannot be had. Numbers of
- * mounts and namespaces are used again, but not as long as the directory is open.
+ * Opens the root of the process in /proc at @dir_fd and tells which it is; *ret stays as it is if
+ * it cannot be had. Numbers of mounts and namespaces are used again, but not as long as the
+ * directory is open.
  */
-static int open_root(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
+static int open_root(int dir_fd, struct mount_root **ret)
 {
-	cleanup(closep) int fd = -1;
+	cleanup(closep) int fd = openat(dir_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct mount_root *root;
 	struct statx stx;
 	struct stat ns;
-	char name[64];
 
-	mount_root_proc_path(name, pid, "root");
-	fd = openat(roots->proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || !mount_root_stat(fd, &stx))
 		return 0;
 	root = calloc(1, sizeof(*root));
 	if (!root)
 		return error_origin(-ENOMEM);
-	mount_root_proc_path(name, pid, "ns/mnt");
 	*root = (struct mount_root){
 		.n_references = 1,
-		.ns_inode = fstatat(roots->proc_fd, name, &ns, 0) == 0 ? ns.st_ino : 0,
+		.ns_inode = fstatat(dir_fd, "ns/mnt", &ns, 0) == 0 ? ns.st_ino : 0,
 		.mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0,
 		.inode = stx.stx_ino,
 		.device_major = stx.stx_dev_major,
@@ -248,16 +360,18 @@ static void mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	cleanup(closep) int dir = -1;
 	struct mount_root *held;
 	int r;
 
 	*ret = NULL;
-	r = roots->proc_fd < 0 ? 0 : open_root(roots, pid, &root);
+	dir = roots->proc_fd < 0 ? -1 : mount_root_open_proc(roots->proc_fd, pid);
+	r = dir < 0 ? 0 : open_root(dir, &root);
 	if (r || !root)
 		return r;
 	held = mount_roots_find(roots, root);
 	if (!held) {
-		root->is_ours = mount_namespace_is_ours(roots->proc_fd, pid);
+		root->is_ours = mount_namespace_is_ours(roots->proc_fd, dir);
 		held = steal_ptr(&root);
 		mount_roots_add(roots, held);
 	}

@@ -33,12 +33,11 @@ struct mount_root {
 	uint64_t mount, inode; /* of the directory */
 	uint32_t device_major, device_minor;
 	/*
-	 * The namespace is owned by our user namespace: who mounts there has its rights. Where
-	 * anybody may mount, an overlay can hide FUSE.
+	 * The namespace is owned by our user namespace: a process that mounts there has its
+	 * privileges. Where anybody may mount, an overlay can hide FUSE.
 	 */
 	bool is_ours;
-	/* FUSE is mounted somewhere in sight, or that cannot be told. Looked at every few seconds.
-	 */
+	/* FUSE is somewhere in sight, or may be below an overlay. Looked at every few seconds. */
 	atomic_bool may_have_fuse;
 	/* CLOCK_MONOTONIC until when debug files are not looked for: something did not answer. */
 	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
@@ -71,13 +70,10 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 void mount_roots_sweep(struct mount_roots *roots);
 
 /*
- * The text of the mountinfo of @pid, 0 being ourselves, at most as much as is reasonable.
- * malloc'ed; NULL if it cannot be read.
- */
-char *mount_root_read_mounts(int proc_fd, pid_t pid, size_t *ret_length);
-/*
- * The mount of that number, by our own mounts, else by those of @pid; but for its point. False: it
- * is in neither, and may be anything.
+ * The mount of that number, by our own mounts, else by those of @pid; but for its point and
+ * options. False: it is in neither, and may be anything. An overlay that may be made of directories
+ * on FUSE is FUSE, too: one that says so, and one that a user mounted in a namespace of his own,
+ * unless no FUSE is mounted on the whole machine.
  */
 struct mounts_mount;
 bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret);

@@ -19,6 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (mounts_find(text, size, n, &mount) &&
 		    ((mount.is_fuse && !may_have_fuse) || (mount.is_fuse && mount.is_overlay)))
 			abort();
+		if (mounts_find(text, size, n, &mount) && mount.is_overlay &&
+		    mounts_overlay_has_fuse(&mount, text, size) && !may_have_fuse)
+			abort();
 	}
 	return 0;
 }

@@ -101,6 +101,44 @@ static void test_types(void **state)
 	}
 }
 
+/* Options as overlayfs writes them: its own backslashes, and octal numbers. */
+static void test_overlay_over_fuse(void **state)
+{
+	static const struct {
+		const char *point, *options;
+		bool is_over;
+	} cases[] = {
+		{"/f", "rw,lowerdir=/a:/f:/b,upperdir=/u,workdir=/w", true},
+		{"/f", "rw,lowerdir=/a,upperdir=/f/u,workdir=/w", true},
+		{"/f", "rw,lowerdir+=/a,lowerdir+=/f/b,xino=off", true},
+		{"/f", "rw,lowerdir=/fa:/a/f,upperdir=/ff", false},
+		{"/f", "rw,lowerdir=f:./f,redirect_dir=on", false},
+		{"/", "rw,lowerdir=/a", true},
+		{"/f\\040g", "rw,lowerdir=/a:/f\\040g", true},
+		{"/f,g", "rw,lowerdir=/f\\054g", true},
+		{"/f:g", "rw,lowerdir=/f\\134:g", true},
+		{"/g", "rw,lowerdir=/f\\134:/g", false},
+		{"/f\\134g", "rw,lowerdir=/f\\134\\134g", true},
+		{"/f=g", "rw,lowerdir=/f=g", true},
+		{"/f", "rw", false},
+		{"/f", "", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char lines[256];
+		struct mounts_mount mount;
+
+		snprintf(lines, sizeof(lines),
+			 "1 0 0:5 / %s rw - fuse x rw\n2 0 0:6 / /o rw - "
+			 "overlay x %s",
+			 cases[i].point, cases[i].options);
+		assert_true(mounts_find(lines, strlen(lines), 2, &mount));
+		assert_int_equal(mounts_overlay_has_fuse(&mount, lines, strlen(lines)),
+				 cases[i].is_over);
+	}
+}
+
 static void test_any_fuse(void **state)
 {
 	static const char none[] = "22 28 0:20 / /sys rw - sysfs sysfs rw\n"
@@ -123,7 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_absent),    cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_by_number), cmocka_unit_test(test_types),
-		cmocka_unit_test(test_any_fuse),
+		cmocka_unit_test(test_any_fuse),  cmocka_unit_test(test_overlay_over_fuse),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,13 +33,16 @@ struct world {
 	uint64_t mount; /* the number of the mount that all of it is on */
 };
 
-/* The mount that everything is on, for @pid, and another line so that MINOR is in sight. */
+/*
+ * The mount that everything is on, for @pid (0: for ourselves), and another line so that MINOR is
+ * in sight.
+ */
 static inline void write_mounts(const struct world *w, int pid, const char *type,
 				unsigned device_minor)
 {
 	char path[64], text[256];
 
-	snprintf(path, sizeof(path), "%d/mountinfo", pid);
+	snprintf(path, sizeof(path), pid ? "%d/mountinfo" : "self/mountinfo", pid);
 	snprintf(text, sizeof(text),
 		 "%llu 1 0:%u / / rw - %s x rw\n"
 		 "999999999 1 0:%u / /m rw - ext4 x rw\n",

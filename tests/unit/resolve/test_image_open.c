@@ -157,10 +157,68 @@ static void test_an_overlay_is_believed_for_itself_alone(void **state)
 	assert_int_equal(image_open(f->world.proc.fd, f->roots, &key, &file), IMAGE_OPEN_E_OK);
 	assert_false(file.is_local);
 	close(file.fd);
-	write_mounts(&f->world, PID, "overlay", MINOR + 1);
+	write_mounts(&f->world, 0, "overlay", MINOR + 1);
 	assert_int_equal(image_open(f->world.proc.fd, f->roots, &key, &file), IMAGE_OPEN_E_OK);
 	assert_true(file.is_local);
 	close(file.fd);
+}
+
+/* The file is on an overlay of these options, in sight of @name in /proc. */
+static void write_overlay(struct fixture *f, const char *name, const char *options,
+			  const char *more)
+{
+	char path[64], text[512];
+
+	snprintf(path, sizeof(path), "%s/mountinfo", name);
+	snprintf(text, sizeof(text), "%llu 1 0:%u / / rw - overlay x rw,%s\n%s",
+		 (unsigned long long)f->world.mount, MINOR, options, more);
+	write_text(f->world.proc.fd, path, text);
+}
+
+/* Opening would wait for the server of FUSE as if the file were on it. */
+static void test_an_overlay_over_fuse(void **state)
+{
+	static const char more[] = "9 1 0:90 / /a\\040b rw - fuse.evil x rw\n"
+				   "10 1 0:91 / /o rw - overlay x rw,lowerdir=/a\\040b/c\n";
+	static const struct {
+		const char *options;
+		int outcome;
+	} cases[] = {
+		{"lowerdir=/a:/c,upperdir=/d,workdir=/e", IMAGE_OPEN_E_OK},
+		{"lowerdir=/c:/a\\040b,upperdir=/d", IMAGE_OPEN_E_AVOIDED},
+		{"lowerdir=/c,upperdir=/a\\040b/d,workdir=/a\\040b/e", IMAGE_OPEN_E_AVOIDED},
+		{"lowerdir+=/c,datadir+=/a\\040b/d", IMAGE_OPEN_E_AVOIDED},
+		{"lowerdir=/o/x", IMAGE_OPEN_E_AVOIDED},
+		{"lowerdir=l/x:l/y", IMAGE_OPEN_E_OK},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		write_overlay(f, "self", cases[i].options, more);
+		assert_int_equal(try(f, "/program", "7/root/program"), cases[i].outcome);
+	}
+}
+
+/* A user who may mount may have unmounted FUSE since: it must not be anywhere. */
+static void test_an_overlay_of_anybody(void **state)
+{
+	struct fixture *f = *state;
+	char ours[512];
+
+	write_overlay(f, "7", "lowerdir=/c", "");
+	write_text(f->world.proc.fd, "self/mountinfo", "9 1 0:90 / / rw - ext4 x rw\n");
+	assert_int_equal(try(f, "/program", "7/root/program"), IMAGE_OPEN_E_AVOIDED);
+	assert_int_equal(mkdirat(f->world.proc.fd, "connections", 0755), 0);
+	snprintf(ours, sizeof(ours), "9 1 0:90 / %s/connections rw - fusectl x rw\n",
+		 f->world.proc.path);
+	write_text(f->world.proc.fd, "self/mountinfo", ours);
+	assert_int_equal(try(f, "/program", "7/root/program"), IMAGE_OPEN_E_OK);
+	write_text(f->world.proc.fd, "connections/90/waiting", "0");
+	assert_int_equal(try(f, "/program", "7/root/program"), IMAGE_OPEN_E_AVOIDED);
+	/* The same file system is mounted among ours, too: it is no user's. */
+	snprintf(ours, sizeof(ours), "9 1 0:%u / /x rw - overlay x rw\n", MINOR);
+	write_text(f->world.proc.fd, "self/mountinfo", ours);
+	assert_int_equal(try(f, "/program", "7/root/program"), IMAGE_OPEN_E_OK);
 }
 
 struct swapper {
@@ -259,6 +317,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_an_overlay_is_believed_for_itself_alone,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_overlay_over_fuse, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_an_overlay_of_anybody, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_file_that_is_swapped_all_the_time, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_lease, set_up, tear_down),

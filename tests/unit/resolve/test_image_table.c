@@ -153,6 +153,7 @@ static void test_local_images(void **state)
 			 0);
 	write_mounts(&f->world, PID, "overlay", MINOR + 1);
 	write_mounts(&f->world, PID + 1, "overlay", MINOR + 1);
+	write_mounts(&f->world, 0, "overlay", MINOR + 1);
 	first = get_key(f, &key);
 	assert_true(first->fd >= 0);
 	again = get_key(f, &key);

@@ -81,9 +81,12 @@ static void test_fuse_in_sight(void **state)
 {
 	struct fixture *f = *state;
 	cleanup(mount_root_unrefp) struct mount_root *none = NULL, *some = NULL, *unknown = NULL;
+	cleanup(mount_root_unrefp) struct mount_root *hidden = NULL;
 
 	write_text(f->world.proc.fd, "8/root/program", "x");
 	write_text(f->world.proc.fd, "9/root/program", "x");
+	write_text(f->world.proc.fd, "10/root/program", "x");
+	write_mounts(&f->world, 10, "overlay", MINOR);
 	write_mounts(&f->world, 8, "fuse.sshfs", MINOR);
 	none = get(f, 7);
 	some = get(f, 8);
@@ -91,6 +94,9 @@ static void test_fuse_in_sight(void **state)
 	assert_false(none->may_have_fuse);
 	assert_true(some->may_have_fuse);
 	assert_true(unknown->may_have_fuse);
+	/* Nobody knows who mounted that overlay. */
+	hidden = get(f, 10);
+	assert_true(hidden->may_have_fuse);
 }
 
 /* Our own namespace is ours; what a /proc of the test's own says cannot be checked, and is not. */
