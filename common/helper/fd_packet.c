@@ -97,7 +97,7 @@ int fd_packet_receive(int socket, void *data, size_t size, int flags, struct fd_
 		n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno == ECONNRESET)
-		return FD_PACKET_E_END;
+		return FD_PACKET_E_RESET;
 	if (n < 0)
 		return errno == EAGAIN ? FD_PACKET_E_LATER : -errno;
 	fd_packet_add_fds(ret, &message);

@@ -17,6 +17,7 @@ enum {
 	FD_PACKET_E_OK,
 	FD_PACKET_E_LATER, /* with MSG_DONTWAIT: nothing has arrived, or there is no room */
 	FD_PACKET_E_END,   /* the other end is closed */
+	FD_PACKET_E_RESET, /* received only: the same, before it read all that was sent */
 };
 
 /*

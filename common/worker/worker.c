@@ -11,11 +11,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -60,7 +62,8 @@ struct worker {
 	bool came_up;  /* this process said so */
 	bool answered; /* this process did */
 	bool owes;
-	uint64_t id; /* of the newest request */
+	bool is_unread; /* it ended before it took the newest request */
+	uint64_t id;    /* of the newest request */
 	uint64_t asked_ns, until_ns;
 	uint64_t starved_ns; /* when it was asked */
 	unsigned n_futile;   /* deaths without an answer, in a row */
@@ -193,7 +196,7 @@ static void worker_retire(struct worker *w, const char *why)
 	worker_kill(w);
 	w->stats.died++;
 	w->owes = false;
-	if (!w->answered) {
+	if (!w->answered || w->is_unread) {
 		w->n_futile++;
 		worker_back_off(w);
 	}
@@ -384,6 +387,14 @@ static bool worker_is_too_slow(struct worker *w)
 	return now_ns >= w->until_ns;
 }
 
+/* unix(7), SIOCOUTQ: what it has not received yet is still ours. */
+static bool worker_has_unread_bytes(const struct worker *w)
+{
+	int n = 0;
+
+	return ioctl(w->socket, SIOCOUTQ, &n) == 0 && n > 0;
+}
+
 /* Looks at what came. Returns WORKER_E_OK, _NONE, or _DIED: it was buried. */
 static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 {
@@ -414,6 +425,7 @@ static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 		else if (!pidfd_has_ended(w->child.pidfd)) /* another one may hold the socket */
 			return WORKER_E_NONE;
 	}
+	w->is_unread = w->owes && (r == FD_PACKET_E_RESET || worker_has_unread_bytes(w));
 	worker_retire(w, why);
 	return WORKER_E_DIED;
 }
@@ -475,6 +487,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	if (r)
 		return error_origin(r);
 	w->owes = true;
+	w->is_unread = false;
 	w->asked_ns = clock_ns(CLOCK_MONOTONIC);
 	w->until_ns = w->asked_ns + w->deadline_ns;
 	w->starved_ns = worker_starved_ns(w);
@@ -494,7 +507,7 @@ int worker_receive(struct worker *w, struct worker_reply *ret)
 		return r;
 	if (!owed)
 		return WORKER_E_NONE;
-	return w->came_up ? WORKER_E_DIED : WORKER_E_REST;
+	return w->came_up && !w->is_unread ? WORKER_E_DIED : WORKER_E_REST;
 }
 
 int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret)

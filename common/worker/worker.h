@@ -9,7 +9,8 @@
  * itself between two requests and is replaced at once.
  *
  * An answer that the worker owes when it dies is its file's fault: the caller marks the image bad
- * and does not ask for it again. It is nobody's fault if the worker never came up.
+ * and does not ask for it again. It is no file's fault if the worker never came up, or ended before
+ * it took the request: somebody stopped and killed it.
  *
  * Not thread-safe: a worker belongs to one thread.
  */
@@ -79,8 +80,8 @@ struct worker_reply {
 };
 
 /*
- * Never blocks. Returns WORKER_E_OK, _NONE, _DIED, or _REST: it never came up, so no answer will
- * come, and it is not the file's fault. WORKER_E_NONE too when nothing is owed.
+ * Never blocks. Returns WORKER_E_OK, _NONE, _DIED, or _REST: it never took the request, so no
+ * answer will come, and it is not the file's fault. WORKER_E_NONE too when nothing is owed.
  */
 int worker_receive(struct worker *w, struct worker_reply *ret);
 /* Both, waiting for the answer. Returns WORKER_E_OK, _BUSY, _REST, _DIED or negative errno. */

@@ -174,6 +174,40 @@ static void test_never_up(void **state)
 	}
 }
 
+static void stop(pid_t pid)
+{
+	siginfo_t info;
+
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOWAIT), 0);
+}
+
+/* Nobody's fault either: a worker that is stopped takes no request. */
+static void test_never_read(void **state)
+{
+	struct worker_request request = worker_request_of(WORKER_INSPECT, 0);
+	struct worker *w = new_hostile("honest", 1000);
+	struct pollfd ready = {.fd = worker_fd(w), .events = POLLIN};
+	struct worker_reply reply;
+
+	(void)state;
+	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	stop(worker_pid(w));
+	assert_int_equal(worker_send(w, &request), WORKER_E_OK);
+	assert_int_equal(kill(worker_pid(w), SIGKILL), 0);
+	assert_int_equal(poll(&ready, 1, 10000), 1);
+	assert_int_equal(worker_receive(w, &reply), WORKER_E_REST);
+	assert_string_equal(why(w), "killed by signal 9");
+	sleep_until(worker_backoff_until(w));
+	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	stop(worker_pid(w));
+	assert_int_equal(ask(w, &reply), WORKER_E_REST);
+	assert_string_equal(why(w), "too slow");
+	sleep_until(worker_backoff_until(w));
+	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	worker_free(w);
+}
+
 static void test_no_program(void **state)
 {
 	const struct worker_options options = {.path = "/nonexistent", .name = "test"};
@@ -398,9 +432,9 @@ static void test_ends_with_parent(void **state)
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that dies */
 		pause();
 	}
+	close(ends[1]);
 	assert_int_equal(read(ends[0], &worker, sizeof(worker)), sizeof(worker));
 	close(ends[0]);
-	close(ends[1]);
 	ended.fd = (int)syscall(SYS_pidfd_open, worker, 0);
 	assert_true(ended.fd >= 0);
 	assert_int_equal(poll(&ended, 1, 0), 0);
@@ -419,6 +453,7 @@ int main(void)
 		LEFTOVERS_TEST(test_starved),
 		LEFTOVERS_TEST(test_leaves_heir),
 		LEFTOVERS_TEST(test_never_up),
+		LEFTOVERS_TEST(test_never_read),
 		LEFTOVERS_TEST(test_no_program),
 		LEFTOVERS_TEST(test_rest_grows),
 		LEFTOVERS_TEST(test_dies_after_answer),
