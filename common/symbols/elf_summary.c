@@ -49,6 +49,21 @@ uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 	return 0;
 }
 
+bool elf_summary_add(struct elf_summary *elf, const Elf64_Phdr *p)
+{
+	if (elf->n_segments == ELF_SUMMARY_SEGMENTS_MAX || p->p_filesz > p->p_memsz ||
+	    p->p_offset > UINT64_MAX - p->p_filesz || p->p_vaddr > UINT64_MAX - p->p_memsz)
+		return false;
+	elf->segments[elf->n_segments++] = (struct elf_segment){
+		.vaddr = p->p_vaddr,
+		.offset = p->p_offset,
+		.file_size = p->p_filesz,
+		.memory_size = p->p_memsz,
+		.executable = p->p_flags & PF_X,
+	};
+	return true;
+}
+
 const struct elf_segment *elf_summary_find(const struct elf_summary *elf, uint64_t at,
 					   bool is_address)
 {

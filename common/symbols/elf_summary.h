@@ -7,6 +7,7 @@
  * loadable segments and the GNU build id. Who reads files is another matter
  * (daemon/worker/elf/elf_image.h).
  */
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,11 @@ void elf_build_id_print(const uint8_t *id, size_t length, char ret[ELF_BUILD_ID_
  */
 uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 			    uint8_t ret[ELF_BUILD_ID_MAX]);
+/*
+ * Adds the PT_LOAD @p, in our byte order. False: there are too many, or its sums wrap, so that who
+ * uses what is kept need not care.
+ */
+bool elf_summary_add(struct elf_summary *elf, const Elf64_Phdr *p);
 /*
  * The segment whose part of the file is at the link-time address @at, or (@is_address is false) at
  * that offset; the executable one if several are. NULL: none.

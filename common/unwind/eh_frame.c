@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "common/read_end.h"
+#include "common/symbols/elf_summary.h"
 
 /* The kernel runs no file with more than 64 KiB of program headers (fs/binfmt_elf.c). */
 #define PROGRAM_HEADERS_MAX (65536 / sizeof(Elf64_Phdr))
@@ -31,10 +32,7 @@ struct part {
 };
 
 struct layout {
-	uint16_t machine;
-	struct cfi_segment executable[EH_FRAME_SEGMENTS_MAX];
-	struct part loaded[EH_FRAME_SEGMENTS_MAX];
-	unsigned n_executable, n_loaded;
+	struct elf_summary elf;    /* machine and segments */
 	struct part frame, header; /* length 0: there is none */
 	uint64_t got_address;
 };
@@ -82,26 +80,6 @@ static bool eh_frame_range_wraps(uint64_t start, uint64_t length)
 	return length > UINT64_MAX - start;
 }
 
-static int eh_frame_add_segment(const Elf64_Phdr *p, struct layout *layout)
-{
-	if (p->p_filesz > p->p_memsz || eh_frame_range_wraps(p->p_offset, p->p_filesz) ||
-	    eh_frame_range_wraps(p->p_vaddr, p->p_memsz) ||
-	    layout->n_loaded == EH_FRAME_SEGMENTS_MAX)
-		return EH_FRAME_E_MALFORMED;
-	layout->loaded[layout->n_loaded++] = (struct part){
-		.offset = p->p_offset,
-		.length = p->p_filesz,
-		.address = p->p_vaddr,
-	};
-	if (p->p_flags & PF_X)
-		layout->executable[layout->n_executable++] = (struct cfi_segment){
-			.address = p->p_vaddr,
-			.offset = p->p_offset,
-			.length = p->p_filesz,
-		};
-	return EH_FRAME_E_OK;
-}
-
 /* The loadable segments, and .eh_frame_hdr by its own. */
 static int eh_frame_read_segments(const struct eh_frame_image *image, const Elf64_Ehdr *h,
 				  struct layout *layout)
@@ -114,7 +92,8 @@ static int eh_frame_read_segments(const struct eh_frame_image *image, const Elf6
 			return EH_FRAME_E_MALFORMED;
 		r = eh_frame_fetch(image, h->e_phoff + i * sizeof(p), sizeof(p), &p);
 		if (!r && p.p_type == PT_LOAD)
-			r = eh_frame_add_segment(&p, layout);
+			r = elf_summary_add(&layout->elf, &p) ? EH_FRAME_E_OK
+							      : EH_FRAME_E_MALFORMED;
 		else if (!r && p.p_type == PT_GNU_EH_FRAME &&
 			 !eh_frame_range_wraps(p.p_vaddr, p.p_filesz))
 			layout->header = (struct part){p.p_offset, p.p_filesz, p.p_vaddr};
@@ -184,21 +163,6 @@ static int eh_frame_read_sections(const struct eh_frame_image *image, const Elf6
 	return EH_FRAME_E_OK;
 }
 
-/* The rest of the segment's part of the file from @address on. */
-static bool eh_frame_find_loaded(const struct layout *layout, uint64_t address, struct part *ret)
-{
-	for (unsigned i = 0; i < layout->n_loaded; i++) {
-		const struct part *p = &layout->loaded[i];
-		uint64_t at = address - p->address;
-
-		if (address < p->address || at >= p->length)
-			continue;
-		*ret = (struct part){p->offset + at, p->length - at, address};
-		return true;
-	}
-	return false;
-}
-
 /*
  * .eh_frame by the pointer in .eh_frame_hdr: version 1, three encodings, then the pointer, which
  * every linker writes as 0x1b, signed 32 bits relative to itself. It ends where the segment does
@@ -206,8 +170,10 @@ static bool eh_frame_find_loaded(const struct layout *layout, uint64_t address, 
  */
 static int eh_frame_find_by_header(const struct eh_frame_image *image, struct layout *layout)
 {
+	const struct elf_segment *segment;
 	uint8_t head[8];
 	int32_t distance;
+	uint64_t address, at;
 	int r;
 
 	if (layout->header.length < sizeof(head))
@@ -218,9 +184,12 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	if (head[0] != 1 || head[1] != 0x1b)
 		return EH_FRAME_E_OK;
 	memcpy(&distance, head + 4, sizeof(distance));
-	if (!eh_frame_find_loaded(layout, layout->header.address + 4 + (uint64_t)(int64_t)distance,
-				  &layout->frame))
+	address = layout->header.address + 4 + (uint64_t)(int64_t)distance;
+	segment = elf_summary_find(&layout->elf, address, true);
+	if (!segment)
 		return EH_FRAME_E_MALFORMED;
+	at = address - segment->vaddr;
+	layout->frame = (struct part){segment->offset + at, segment->file_size - at, address};
 	if (layout->frame.length > EH_FRAME_BYTES_MAX / 2)
 		layout->frame.length = EH_FRAME_BYTES_MAX / 2;
 	return EH_FRAME_E_OK;
@@ -230,9 +199,10 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 static int eh_frame_copy_sections(const struct eh_frame_image *image, const struct layout *layout,
 				  struct eh_frame *ret)
 {
-	size_t segments = layout->n_executable * sizeof(layout->executable[0]);
-	size_t frame = (size_t)layout->frame.length;
+	size_t segments = layout->elf.n_segments * sizeof(struct cfi_segment);
+	size_t frame = (size_t)layout->frame.length, n = 0;
 	cleanup(freep) uint8_t *memory = NULL;
+	struct cfi_segment *executable;
 	int r;
 
 	if (layout->frame.length > EH_FRAME_BYTES_MAX)
@@ -243,16 +213,26 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	memory = malloc(segments + frame + 1);
 	if (!memory)
 		return error_origin(-ENOMEM);
-	memcpy(memory, layout->executable, segments);
+	executable = (struct cfi_segment *)(void *)memory;
+	for (uint32_t i = 0; i < layout->elf.n_segments; i++) {
+		const struct elf_segment *from = &layout->elf.segments[i];
+
+		if (from->executable)
+			executable[n++] = (struct cfi_segment){
+				.address = from->vaddr,
+				.offset = from->offset,
+				.length = from->file_size,
+			};
+	}
 	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments);
 	if (r)
 		return r;
 	ret->input = (struct cfi_input){
-		.machine = layout->machine,
+		.machine = layout->elf.machine,
 		.frame = {memory + segments, frame, layout->frame.address},
 		.got_address = layout->got_address,
-		.segments = (const struct cfi_segment *)(const void *)memory,
-		.n_segments = layout->n_executable,
+		.segments = executable,
+		.n_segments = n,
 	};
 	ret->memory = steal_ptr(&memory);
 	return EH_FRAME_E_OK;
@@ -266,7 +246,7 @@ static int eh_frame_read_image(const struct eh_frame_image *image, struct eh_fra
 
 	if (r)
 		return r;
-	layout.machine = header.e_machine;
+	layout.elf.machine = header.e_machine;
 	r = eh_frame_read_segments(image, &header, &layout)
 		    ?: eh_frame_read_sections(image, &header, &layout);
 	if (r)

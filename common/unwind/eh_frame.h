@@ -18,8 +18,6 @@
 
 /* Of .eh_frame. A browser's has some 20 MiB. Held while it is compiled. */
 #define EH_FRAME_BYTES_MAX (32u << 20)
-/* The same as daemon/worker/elf/elf_image.h takes. */
-#define EH_FRAME_SEGMENTS_MAX 32
 
 enum {
 	EH_FRAME_E_OK,

@@ -57,22 +57,6 @@ static int elf_image_read_sections(struct elf_image *image)
 	return 0;
 }
 
-/* Sums of what is kept must not wrap, so that nobody who uses it has to care. */
-static int elf_summary_add_segment(struct elf_summary *elf, const GElf_Phdr *p)
-{
-	if (elf->n_segments == ELF_SUMMARY_SEGMENTS_MAX || p->p_filesz > p->p_memsz ||
-	    p->p_offset > UINT64_MAX - p->p_filesz || p->p_vaddr > UINT64_MAX - p->p_memsz)
-		return WORKER_MALFORMED;
-	elf->segments[elf->n_segments++] = (struct elf_segment){
-		.vaddr = p->p_vaddr,
-		.offset = p->p_offset,
-		.file_size = p->p_filesz,
-		.memory_size = p->p_memsz,
-		.executable = p->p_flags & PF_X,
-	};
-	return WORKER_DONE;
-}
-
 /* A range of the file; NULL: none, or it ends before. */
 static Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length)
 {
@@ -124,7 +108,7 @@ static int elf_image_read_segments(struct elf_image *image)
 		if (!gelf_getphdr(image->elf, i, &p))
 			return WORKER_MALFORMED;
 		if (p.p_type == PT_LOAD)
-			r = elf_summary_add_segment(elf, &p);
+			r = elf_summary_add(elf, &p) ? WORKER_DONE : WORKER_MALFORMED;
 		else if (p.p_type == PT_NOTE && p.p_filesz && !elf->build_id_length)
 			r = elf_image_read_notes(image, p.p_offset, p.p_filesz);
 	}
