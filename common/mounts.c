@@ -6,13 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/span.h"
+
 /* Overlays over overlays: FILESYSTEM_MAX_STACK_DEPTH (linux/fs.h) is 2. */
 #define OVERLAYS_BELOW_MAX 2
-
-static bool mounts_type_is(const char *type, size_t length, const char *name)
-{
-	return strlen(name) == length && memcmp(type, name, length) == 0;
-}
 
 /*
  * "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE OPTIONS". Blanks in names are
@@ -20,8 +17,8 @@ static bool mounts_type_is(const char *type, size_t length, const char *name)
  */
 static bool mounts_parse_line(const char *line, const char *end, struct mounts_mount *ret)
 {
-	const char *point, *point_end, *type, *type_end, *source_end, *dot;
-	size_t length;
+	const char *point, *point_end, *type_at, *type_end, *source_end;
+	struct span type, kind;
 	char head[80];
 	int n = 0;
 
@@ -32,8 +29,8 @@ static bool mounts_parse_line(const char *line, const char *end, struct mounts_m
 		return false;
 	point = memchr(line + n, ' ', (size_t)(end - line - n));
 	point_end = point ? memchr(point + 1, ' ', (size_t)(end - point - 1)) : NULL;
-	type = point_end ? memmem(point_end, (size_t)(end - point_end), " - ", 3) : NULL;
-	type_end = type ? memchr(type + 3, ' ', (size_t)(end - type - 3)) : NULL;
+	type_at = point_end ? memmem(point_end, (size_t)(end - point_end), " - ", 3) : NULL;
+	type_end = type_at ? memchr(type_at + 3, ' ', (size_t)(end - type_at - 3)) : NULL;
 	if (!type_end || point[1] != '/')
 		return false;
 	ret->point = point + 1;
@@ -41,15 +38,12 @@ static bool mounts_parse_line(const char *line, const char *end, struct mounts_m
 	source_end = memchr(type_end + 1, ' ', (size_t)(end - type_end - 1));
 	ret->options = source_end ? source_end + 1 : end;
 	ret->options_length = (size_t)(end - ret->options);
-	type += 3;
-	length = (size_t)(type_end - type);
-	ret->is_autofs = mounts_type_is(type, length, "autofs");
-	ret->is_overlay = mounts_type_is(type, length, "overlay");
-	ret->is_fusectl = mounts_type_is(type, length, "fusectl");
-	dot = memchr(type, '.', length);
-	length = dot ? (size_t)(dot - type) : length;
-	ret->is_fuse = mounts_type_is(type, length, "fuse") ||
-		       mounts_type_is(type, length, "fuseblk");
+	type = (struct span){type_at + 3, (size_t)(type_end - type_at - 3)};
+	ret->is_autofs = span_is(type, "autofs");
+	ret->is_overlay = span_is(type, "overlay");
+	ret->is_fusectl = span_is(type, "fusectl");
+	span_cut(&type, '.', &kind);
+	ret->is_fuse = span_is(kind, "fuse") || span_is(kind, "fuseblk");
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"
+#include "common/span.h"
 #include "common/symbols/flat_ranges.h"
 
 #define NAME_COMPARED 1024 /* bytes */
@@ -255,8 +256,7 @@ size_t symtab_bytes(const struct symtab *symtab)
 struct symtab_line {
 	uint64_t address;
 	char type;
-	const char *name, *module; /* module: without brackets; NULL for the kernel proper */
-	size_t name_length, module_length;
+	struct span name, module; /* module: without brackets; empty for the kernel proper */
 };
 
 static bool kallsyms_parse_line(const char *at, const char *end, struct symtab_line *ret)
@@ -265,31 +265,15 @@ static bool kallsyms_parse_line(const char *at, const char *end, struct symtab_l
 
 	if (!digits_read(&at, end, 16, &address) || end - at < 4 || at[0] != ' ' || at[2] != ' ')
 		return false;
-	*ret = (struct symtab_line){.address = address, .type = at[1], .name = at + 3};
-	for (at = ret->name; at < end && *at != '\t' && *at != ' ';)
+	*ret = (struct symtab_line){.address = address, .type = at[1], .name = {.at = at + 3}};
+	for (at = ret->name.at; at < end && *at != '\t' && *at != ' ';)
 		at++;
-	ret->name_length = (size_t)(at - ret->name);
+	ret->name.length = (size_t)(at - ret->name.at);
 	while (at < end && (*at == '\t' || *at == ' '))
 		at++;
-	if (end - at > 2 && at[0] == '[' && end[-1] == ']') {
-		ret->module = at + 1;
-		ret->module_length = (size_t)(end - at) - 2;
-	}
-	return ret->name_length > 0;
-}
-
-static bool kallsyms_is_of_module(const struct symtab_line *line, const char *module)
-{
-	if (!module || !line->module)
-		return !module && !line->module;
-	return strlen(module) == line->module_length &&
-	       memcmp(module, line->module, line->module_length) == 0;
-}
-
-static bool kallsyms_is_named(const struct symtab_line *line, const char *name)
-{
-	return line->name_length == strlen(name) &&
-	       memcmp(line->name, name, line->name_length) == 0;
+	if (end - at > 2 && at[0] == '[' && end[-1] == ']')
+		ret->module = (struct span){at + 1, (size_t)(end - at) - 2};
+	return ret->name.length > 0;
 }
 
 static int kallsyms_add_symbol(struct symtab_entries *list, const struct symtab_line *line)
@@ -297,9 +281,9 @@ static int kallsyms_add_symbol(struct symtab_entries *list, const struct symtab_
 	struct symtab_entry entry = {.start = line->address, .limit = UINT64_MAX};
 
 	if (memchr("tTwW", line->type, 4)) {
-		entry.name = line->name;
-		entry.name_length = line->name_length < SYMTAB_NAME_MAX
-					    ? (uint32_t)line->name_length
+		entry.name = line->name.at;
+		entry.name_length = line->name.length < SYMTAB_NAME_MAX
+					    ? (uint32_t)line->name.length
 					    : SYMTAB_NAME_MAX;
 		entry.rank = line->type == 'T'   ? SYMTAB_GLOBAL
 			     : line->type == 't' ? SYMTAB_LOCAL
@@ -322,14 +306,14 @@ int symtab_from_kallsyms(struct symtab **ret, const char *text, size_t length, c
 		struct symtab_line line;
 
 		if (kallsyms_parse_line(at, line_end, &line) &&
-		    kallsyms_is_of_module(&line, module)) {
+		    span_is(line.module, module ? module : "")) {
 			r = kallsyms_add_symbol(&list, &line);
 			if (r)
 				return r;
 			has_address |= line.address && list.entries[list.n - 1].name;
-			if (kallsyms_is_named(&line, "_stext"))
+			if (span_is(line.name, "_stext"))
 				kernel_start = line.address;
-			else if (kallsyms_is_named(&line, "_etext"))
+			else if (span_is(line.name, "_etext"))
 				kernel_end = line.address;
 		}
 		at = newline ? newline + 1 : end;

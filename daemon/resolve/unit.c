@@ -17,66 +17,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/span.h"
+
 #define CONTAINER_DIGITS 64
 #define UID_FIRST_PERSON 1000 /* Debian policy 9.2.2: below are the system's own accounts */
 
-/* A piece of the text; not NUL-terminated. */
-struct unit_span {
-	const char *at;
-	size_t length;
-};
-
 struct unit_path {
-	struct unit_span unit;      /* empty: none */
-	struct unit_span container; /* empty: none */
-	uid_t slice_uid;            /* of the user-UID.slice passed on the way */
+	struct span unit;      /* empty: none */
+	struct span container; /* empty: none */
+	uid_t slice_uid;       /* of the user-UID.slice passed on the way */
 	bool has_slice_uid;
 };
 
 /* How much a line is to be trusted: lower is better. */
 enum hierarchy { HIERARCHY_SYSTEMD, HIERARCHY_V2, HIERARCHY_OTHER, N_HIERARCHIES };
 
-static bool span_starts(struct unit_span s, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return s.length >= n && memcmp(s.at, prefix, n) == 0;
-}
-
-static bool span_ends(struct unit_span s, const char *suffix)
-{
-	size_t n = strlen(suffix);
-
-	return s.length >= n && memcmp(s.at + s.length - n, suffix, n) == 0;
-}
-
-static bool span_contains(struct unit_span s, const char *text)
-{
-	return memmem(s.at, s.length, text, strlen(text));
-}
-
-static bool span_equals(struct unit_span s, const char *text)
-{
-	return s.length == strlen(text) && memcmp(s.at, text, s.length) == 0;
-}
-
-/* Cuts the text before the next @delimiter off *rest. False when nothing is left. */
-static bool span_cut(struct unit_span *rest, char delimiter, struct unit_span *ret)
-{
-	const char *end;
-
-	if (rest->length == 0)
-		return false;
-	end = memchr(rest->at, delimiter, rest->length);
-	ret->at = rest->at;
-	ret->length = end ? (size_t)(end - rest->at) : rest->length;
-	rest->at += ret->length + (end ? 1 : 0);
-	rest->length -= ret->length + (end ? 1 : 0);
-	return true;
-}
-
 /* systemd.unit(5): the characters of unit names; and one of the types that hold processes. */
-static bool is_unit(struct unit_span s)
+static bool is_unit(struct span s)
 {
 	static const char *const types[] = {".service", ".scope", ".socket", ".mount", ".swap"};
 
@@ -92,7 +49,7 @@ static bool is_unit(struct unit_span s)
 }
 
 /* user-UID.slice */
-static bool parse_user_slice(struct unit_span s, uid_t *ret)
+static bool parse_user_slice(struct span s, uid_t *ret)
 {
 	uint64_t uid = 0;
 	size_t i;
@@ -115,13 +72,13 @@ static bool parse_user_slice(struct unit_span s, uid_t *ret)
  * lower-case hex digits: alone, after a prefix and a mark, and before ".scope". The monitor
  * (conmon) that podman and CRI-O put beside it is no part of the container.
  */
-static bool parse_container(struct unit_span s, struct unit_span *ret)
+static bool parse_container(struct span s, struct span *ret)
 {
 	size_t n;
 
 	if (span_ends(s, ".scope"))
 		s.length -= strlen(".scope");
-	if (s.length < CONTAINER_DIGITS || span_contains(s, "conmon"))
+	if (s.length < CONTAINER_DIGITS || memmem(s.at, s.length, "conmon", 6))
 		return false;
 	n = s.length - CONTAINER_DIGITS;
 	for (size_t i = n; i < s.length; i++)
@@ -134,10 +91,10 @@ static bool parse_container(struct unit_span s, struct unit_span *ret)
 	return true;
 }
 
-static struct unit_path parse_path(struct unit_span path)
+static struct unit_path parse_path(struct span path)
 {
 	struct unit_path p = {0};
-	struct unit_span s;
+	struct span s;
 
 	while (span_cut(&path, '/', &s)) {
 		/* Innermost wins: it is the one that the process was started in. */
@@ -158,18 +115,17 @@ static struct unit_path parse_path(struct unit_span path)
 }
 
 /* Splits a line. False for one that has not three fields or no absolute path. */
-static bool unit_parse_line(struct unit_span line, enum hierarchy *ret_hierarchy,
-			    struct unit_span *ret_path)
+static bool unit_parse_line(struct span line, enum hierarchy *ret_hierarchy, struct span *ret_path)
 {
-	struct unit_span id, controllers;
+	struct span id, controllers;
 
 	if (!span_cut(&line, ':', &id) || !span_cut(&line, ':', &controllers))
 		return false;
 	if (line.length == 0 || line.at[0] != '/')
 		return false;
-	if (span_equals(controllers, "name=systemd"))
+	if (span_is(controllers, "name=systemd"))
 		*ret_hierarchy = HIERARCHY_SYSTEMD;
-	else if (span_equals(id, "0") && controllers.length == 0)
+	else if (span_is(id, "0") && controllers.length == 0)
 		*ret_hierarchy = HIERARCHY_V2;
 	else
 		*ret_hierarchy = HIERARCHY_OTHER;
@@ -181,7 +137,7 @@ static bool unit_parse_line(struct unit_span line, enum hierarchy *ret_hierarchy
 }
 
 /* A path without a unit still tells more than the root, and a user's slice more than another. */
-static unsigned path_value(const struct unit_path *p, struct unit_span path)
+static unsigned path_value(const struct unit_path *p, struct span path)
 {
 	if (p->unit.length > 0)
 		return 3;
@@ -190,7 +146,7 @@ static unsigned path_value(const struct unit_path *p, struct unit_span path)
 	return path.length > 1 ? 1 : 0;
 }
 
-static void copy_span(struct unit_span s, char *ret, size_t size)
+static void copy_span(struct span s, char *ret, size_t size)
 {
 	snprintf(ret, size, "%.*s", (int)s.length, s.at);
 }
@@ -225,9 +181,8 @@ static void name_service(const struct unit_path *p, uid_t uid, char ret[UNIT_SER
 
 void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 {
-	struct unit_span rest = {text, length}, line, path, best_path = {"", 0},
-			 container = {"", 0};
-	struct unit_span in_v2 = {"", 0};
+	struct span rest = {text, length}, line, path, best_path = {"", 0}, container = {"", 0};
+	struct span in_v2 = {"", 0};
 	struct unit_path best = {0};
 	unsigned best_rank = 0;
 

@@ -13,6 +13,7 @@
 
 #include "common/bytes.h"
 #include "common/cleanup.h"
+#include "common/span.h"
 #include "common/wire.h"
 #include "common/worker/answer.h"
 
@@ -26,11 +27,6 @@
 #define FLAG_INLINE  2
 #define MARK_BYTES   16
 
-struct go_build_span {
-	const char *data;
-	size_t length;
-};
-
 static bool is_go_build_header(const Elf_Data *data)
 {
 	static const char magic[] = "\xff Go buildinf:";
@@ -40,23 +36,23 @@ static bool is_go_build_header(const Elf_Data *data)
 }
 
 /* Takes a text and its length from what is left. */
-static bool go_build_parse_text(struct go_build_span *left, struct go_build_span *ret)
+static bool go_build_parse_text(struct span *left, struct span *ret)
 {
-	const uint8_t *at = (const uint8_t *)left->data;
+	const uint8_t *at = (const uint8_t *)left->at;
 	struct wire w = {.at = at, .end = at + left->length};
 	uint64_t length;
 
 	if (!wire_varint(&w, &length) || length > (uint64_t)(w.end - w.at))
 		return false;
-	*ret = (struct go_build_span){(const char *)w.at, (size_t)length};
-	left->data = ret->data + length;
+	*ret = (struct span){(const char *)w.at, (size_t)length};
+	left->at = ret->at + length;
 	left->length = (size_t)(w.end - w.at) - (size_t)length;
 	return true;
 }
 
 /* The text whose string header is at @address; *ret_data is malloc'ed. Nothing: left empty. */
 static void go_build_read_string(struct elf_image *image, uint64_t address, unsigned size, bool big,
-				 struct go_build_span *ret, char **ret_data)
+				 struct span *ret, char **ret_data)
 {
 	uint8_t header[16];
 	uint64_t length;
@@ -69,56 +65,43 @@ static void go_build_read_string(struct elf_image *image, uint64_t address, unsi
 	*ret_data = malloc((size_t)length);
 	if (*ret_data && elf_image_read(image, bytes_number(header, size, big),
 					(uint8_t *)*ret_data, (size_t)length) == length)
-		*ret = (struct go_build_span){*ret_data, (size_t)length};
+		*ret = (struct span){*ret_data, (size_t)length};
 }
 
-static void go_build_copy_text(struct go_build_span text, char *ret, size_t size)
+static void go_build_copy_text(struct span text, char *ret, size_t size)
 {
-	text_clean(text.data, text.length, ret, size - 1);
+	text_clean(text.at, text.length, ret, size - 1);
 }
 
-/* Takes what comes before @separator, or all. */
-static struct go_build_span go_build_split_field(struct go_build_span *left, char separator)
+static void go_build_parse_line(struct span line, struct go_build *ret)
 {
-	const char *end = left->length ? memchr(left->data, separator, left->length) : NULL;
-	struct go_build_span taken = {left->data, end ? (size_t)(end - left->data) : left->length};
+	struct span key, value;
 
-	left->data += taken.length + (end != NULL);
-	left->length -= taken.length + (end != NULL);
-	return taken;
-}
-
-static bool go_build_text_equals(struct go_build_span text, const char *wanted)
-{
-	return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
-}
-
-static void go_build_parse_line(struct go_build_span line, struct go_build *ret)
-{
-	struct go_build_span key = go_build_split_field(&line, '\t');
-
-	if (go_build_text_equals(key, "mod")) {
-		go_build_copy_text(go_build_split_field(&line, '\t'), ret->module,
-				   sizeof(ret->module));
-		go_build_copy_text(go_build_split_field(&line, '\t'), ret->version,
-				   sizeof(ret->version));
-	} else if (go_build_text_equals(key, "build")) {
-		key = go_build_split_field(&line, '=');
-		if (go_build_text_equals(key, "vcs.revision"))
+	span_cut(&line, '\t', &key);
+	if (span_is(key, "mod")) {
+		span_cut(&line, '\t', &value);
+		go_build_copy_text(value, ret->module, sizeof(ret->module));
+		span_cut(&line, '\t', &value);
+		go_build_copy_text(value, ret->version, sizeof(ret->version));
+	} else if (span_is(key, "build")) {
+		span_cut(&line, '=', &key);
+		if (span_is(key, "vcs.revision"))
 			go_build_copy_text(line, ret->revision, sizeof(ret->revision));
-		else if (go_build_text_equals(key, "vcs.modified"))
-			ret->is_modified = go_build_text_equals(line, "true");
+		else if (span_is(key, "vcs.modified"))
+			ret->is_modified = span_is(line, "true");
 	}
 }
 
-static void go_build_parse_modules(struct go_build_span text, struct go_build *ret)
+static void go_build_parse_modules(struct span text, struct go_build *ret)
 {
-	if (text.length <= 2 * MARK_BYTES || text.data[text.length - MARK_BYTES - 1] != '\n')
+	struct span line;
+
+	if (text.length <= 2 * MARK_BYTES || text.at[text.length - MARK_BYTES - 1] != '\n')
 		return;
-	text.data += MARK_BYTES;
+	text.at += MARK_BYTES;
 	text.length -= 2 * MARK_BYTES;
-	while (text.length)
-		go_build_parse_line(go_build_split_field(&text, '\n'), ret);
+	while (span_cut(&text, '\n', &line))
+		go_build_parse_line(line, ret);
 }
 
 void go_build_read(struct elf_image *image, struct go_build *ret)
@@ -127,7 +110,7 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 	const Elf_Data *data = elf_image_data(image, section, SECTION_MAX);
 	cleanup(freep) char *first = NULL;
 	cleanup(freep) char *second = NULL;
-	struct go_build_span release = {0}, modules = {0};
+	struct span release = {0}, modules = {0};
 	const uint8_t *header;
 	unsigned size;
 	bool big;
@@ -139,8 +122,8 @@ void go_build_read(struct elf_image *image, struct go_build *ret)
 	size = header[POINTER_SIZE];
 	big = header[FLAGS] & FLAG_BIG;
 	if (header[FLAGS] & FLAG_INLINE) {
-		struct go_build_span left = {(const char *)header + HEADER_BYTES,
-					     data->d_size - HEADER_BYTES};
+		struct span left = {(const char *)header + HEADER_BYTES,
+				    data->d_size - HEADER_BYTES};
 
 		if (!go_build_parse_text(&left, &release) || !go_build_parse_text(&left, &modules))
 			modules.length = 0;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_SPAN_H
+#define PROFD_COMMON_SPAN_H
+
+/* Pieces of a text that somebody else holds, without a NUL at their end. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct span {
+	const char *at;
+	size_t length;
+};
+
+static inline bool span_starts(struct span s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return !n || (s.length >= n && memcmp(s.at, prefix, n) == 0);
+}
+
+static inline bool span_ends(struct span s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return !n || (s.length >= n && memcmp(s.at + s.length - n, suffix, n) == 0);
+}
+
+static inline bool span_is(struct span s, const char *text)
+{
+	return s.length == strlen(text) && span_starts(s, text);
+}
+
+/* Cuts the text before the next @delimiter off *rest. False: nothing was left; *ret is empty. */
+static inline bool span_cut(struct span *rest, char delimiter, struct span *ret)
+{
+	const char *end = rest->length ? memchr(rest->at, delimiter, rest->length) : NULL;
+	bool was_left = rest->length;
+
+	*ret = (struct span){rest->at, end ? (size_t)(end - rest->at) : rest->length};
+	rest->at += ret->length + (end != NULL);
+	rest->length -= ret->length + (end != NULL);
+	return was_left;
+}
+
+#endif
