@@ -177,11 +177,20 @@ int answer_builder_add_instruction(struct answer_builder *b,
 		       ?: answer_builder_check_length(b);
 }
 
-static int answer_builder_join(const struct answer_builder *b, void *header, size_t header_length,
-			       uint8_t **ret, size_t *ret_length)
+int answer_builder_finish(const struct answer_builder *b, bool is_code, uint8_t **ret,
+			  size_t *ret_length)
 {
+	struct worker_names names = {
+		.n_locations = (uint32_t)b->n_locations,
+		.n_frames = (uint32_t)b->n_frames,
+		.text_length = (uint32_t)b->text_length,
+	};
+	struct worker_code code = {
+		.n_instructions = (uint32_t)b->n_instructions,
+		.text_length = (uint32_t)b->text_length,
+	};
 	const struct iovec parts[] = {
-		{header, header_length},
+		{is_code ? (void *)&code : &names, is_code ? sizeof(code) : sizeof(names)},
 		{b->locations, b->n_locations * sizeof(*b->locations)},
 		{b->frames, b->n_frames * sizeof(*b->frames)},
 		{b->instructions, b->n_instructions * sizeof(*b->instructions)},
@@ -203,25 +212,4 @@ static int answer_builder_join(const struct answer_builder *b, void *header, siz
 	*ret = payload;
 	*ret_length = length;
 	return 0;
-}
-
-int answer_builder_finish(const struct answer_builder *b, uint8_t **ret, size_t *ret_length)
-{
-	struct worker_names header = {
-		.n_locations = (uint32_t)b->n_locations,
-		.n_frames = (uint32_t)b->n_frames,
-		.text_length = (uint32_t)b->text_length,
-	};
-
-	return answer_builder_join(b, &header, sizeof(header), ret, ret_length);
-}
-
-int answer_builder_finish_code(const struct answer_builder *b, uint8_t **ret, size_t *ret_length)
-{
-	struct worker_code header = {
-		.n_instructions = (uint32_t)b->n_instructions,
-		.text_length = (uint32_t)b->text_length,
-	};
-
-	return answer_builder_join(b, &header, sizeof(header), ret, ret_length);
 }

@@ -8,6 +8,7 @@
  * and control characters, become U+FFFD; longer ones than WORKER_TEXT_MAX are cut. Offset 0 is the
  * empty text.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,8 +33,8 @@ int answer_builder_add_text(struct answer_builder *b, const char *raw, uint32_t 
 /* The next instruction, whose texts were added. Returns as answer_builder_add(). */
 int answer_builder_add_instruction(struct answer_builder *b,
 				   const struct worker_instruction *instruction);
-/* The payload, malloc'ed and the caller's: of locations, or of instructions. */
-int answer_builder_finish(const struct answer_builder *b, uint8_t **ret, size_t *ret_length);
-int answer_builder_finish_code(const struct answer_builder *b, uint8_t **ret, size_t *ret_length);
+/* The payload, malloc'ed and the caller's: of locations, or (@is_code) of instructions. */
+int answer_builder_finish(const struct answer_builder *b, bool is_code, uint8_t **ret,
+			  size_t *ret_length);
 
 #endif

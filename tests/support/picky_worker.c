@@ -100,7 +100,7 @@ static void name_all(const struct request *request, name_one *name, struct answe
 	for (size_t i = 0; i < request->header.payload_length / sizeof(uint64_t); i++)
 		if (name(b, addresses[i]) < 0)
 			_exit(9);
-	if (answer_builder_finish(b, &ret->data, &ret->length) < 0)
+	if (answer_builder_finish(b, false, &ret->data, &ret->length) < 0)
 		_exit(9);
 	answer_builder_free(b);
 }
