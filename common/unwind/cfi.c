@@ -365,7 +365,7 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 	const struct cfi_machine *machine = cfi_machine_get(input->machine);
 	int r;
 
-	if (!machine || input->swapped)
+	if (!machine)
 		return CFI_E_UNSUPPORTED;
 	if (!(input->frame.length || input->n_own) || !input->n_segments)
 		return CFI_E_NONE;

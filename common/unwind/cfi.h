@@ -40,7 +40,6 @@ struct cfi_own_rule {
 
 struct cfi_input {
 	uint16_t machine;               /* EM_X86_64 or EM_AARCH64 */
-	bool swapped;                   /* the image's byte order is not ours: refused */
 	struct cfi_section frame;       /* .eh_frame, little-endian */
 	const struct cfi_own_rule *own; /* ascending within each run that RULE_UNKNOWN ends */
 	size_t n_own;
@@ -82,7 +81,7 @@ DEFINE_CLEANUP(struct cfi_rows *, cfi_rows_free)
 enum {
 	CFI_E_OK,
 	CFI_E_NONE,        /* no FDE and no rule, or none of use */
-	CFI_E_UNSUPPORTED, /* machine or byte order */
+	CFI_E_UNSUPPORTED, /* machine */
 	CFI_E_TOO_BIG,     /* code past the first 4 GiB of the file, or beyond max_rows/max_rules */
 	CFI_E_MALFORMED,   /* of a record: it is passed over, and cfi_compile() never returns it */
 };

@@ -478,8 +478,6 @@ static void test_outcomes(void **state)
 	assert_int_equal(cfi_compile(&rows, &input, &limits), CFI_E_TOO_BIG);
 	limits = (struct cfi_limits){.max_rows = 3, .max_rules = 2};
 	assert_int_equal(cfi_compile(&rows, &input, &limits), CFI_E_TOO_BIG);
-	input.swapped = true;
-	assert_int_equal(cfi_compile(&rows, &input, &limits), CFI_E_UNSUPPORTED);
 	s.machine = EM_386;
 	assert_int_equal(section_compile(&s, &rows), CFI_E_UNSUPPORTED);
 	s.machine = EM_X86_64;

@@ -120,7 +120,6 @@ static void check(const struct eh_frame *frame, uint64_t length)
 	const struct cfi_input *input = &frame->input;
 
 	assert_int_equal(input->machine, EM_X86_64);
-	assert_false(input->swapped);
 	assert_int_equal(input->frame.address, BASE + FRAME_AT);
 	assert_int_equal(input->frame.length, length);
 	assert_int_equal(input->frame.data[0], 1);
