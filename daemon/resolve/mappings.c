@@ -152,12 +152,16 @@ static void push_closed(struct mappings *m, const struct mapping *closed)
 	mappings_insert(m, m->n_all, closed);
 }
 
+static bool both_anonymous(const struct mapping *a, const struct mapping *b)
+{
+	return a->image->kind == IMAGE_ANON && b->image->kind == IMAGE_ANON;
+}
+
 /* Whether @old over the overlap already says what @new says. */
 static bool mapping_agrees(const struct mapping *old, const struct mapping *new)
 {
-	if (old->image->kind == IMAGE_ANON && new->image->kind == IMAGE_ANON)
-		return true;
-	return old->image == new->image && old->start - old->offset == new->start - new->offset;
+	return both_anonymous(old, new) ||
+	       (old->image == new->image && old->start - old->offset == new->start - new->offset);
 }
 
 /*
@@ -213,11 +217,6 @@ static int close_conflicts(struct mappings *m, const struct mapping *new, uint64
 		at = close_mapping(m, at, new->start, new->end);
 	}
 	return 0;
-}
-
-static bool both_anonymous(const struct mapping *a, const struct mapping *b)
-{
-	return a->image->kind == IMAGE_ANON && b->image->kind == IMAGE_ANON;
 }
 
 /*
