@@ -112,9 +112,9 @@ static void fuzz_pclntab(const uint8_t *data, size_t size)
 	free(rules);
 	for (uint64_t i = 0; i < table.n_functions; i++)
 		if (pclntab_function(&table, i, &f) &&
-		    (f.start >= f.end || !f.name_length || f.name < (const char *)data ||
-		     f.name + f.name_length >= (const char *)data + size ||
-		     memchr(f.name, 0, f.name_length)))
+		    (f.start >= f.end || !f.name.length || f.name.at < (const char *)data ||
+		     f.name.at + f.name.length >= (const char *)data + size ||
+		     memchr(f.name.at, 0, f.name.length)))
 			abort();
 }
 

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -83,16 +82,9 @@ static int go_frames_put_depths(struct go_frames_maker *m, const struct pclntab 
 	return r || !at ? r : go_frames_put(m, f->start + at, RULE_WORD(RULE_UNKNOWN));
 }
 
-static bool go_function_has_prefix(const struct pclntab_function *f, const char *name)
-{
-	size_t n = strlen(name);
-
-	return f->name_length >= n && memcmp(f->name, name, n) == 0;
-}
-
 static bool go_function_is_restorer(const struct pclntab_function *f)
 {
-	return go_function_has_prefix(f, "runtime.sigreturn");
+	return span_starts(f->name, "runtime.sigreturn");
 }
 
 static void go_frames_read_code(const struct go_text *text, const struct pclntab_function *f,
@@ -113,7 +105,7 @@ static int go_frames_learn_switches(struct go_frames_maker *m, const struct pcln
 	int r = go_switches_new(&m->switches);
 
 	for (uint64_t i = 0; !r && i < t->n_functions; i++) {
-		if (!pclntab_function(t, i, &f) || !go_function_has_prefix(&f, "runtime."))
+		if (!pclntab_function(t, i, &f) || !span_starts(f.name, "runtime."))
 			continue;
 		if (go_switch_of(&f) == GO_SYSTEMSTACK)
 			go_frames_read_code(text, &f, &systemstack);
@@ -152,7 +144,7 @@ static int go_frames_put_function(struct go_frames_maker *m, const struct pclnta
 {
 	/* A signal's handler: for Go's tracebacks the top, but the kernel had a restorer call it.
 	 */
-	bool is_handler = go_function_has_prefix(f, "runtime.sigtramp");
+	bool is_handler = span_starts(f->name, "runtime.sigtramp");
 
 	if (go_function_is_restorer(f))
 		return 0;
@@ -172,8 +164,7 @@ static bool go_frames_check_flags(const struct pclntab *t)
 	struct pclntab_function f;
 
 	for (uint64_t i = 0; i < t->n_functions; i++)
-		if (pclntab_function(t, i, &f) && go_function_has_prefix(&f, "runtime.goexit") &&
-		    f.name_length == strlen("runtime.goexit"))
+		if (pclntab_function(t, i, &f) && span_is(f.name, "runtime.goexit"))
 			return f.flags & PCLNTAB_TOP_FRAME;
 	return t->is_known;
 }

@@ -42,8 +42,7 @@ enum go_switch go_switch_of(const struct pclntab_function *f)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (f->name_length == strlen(known[i].name) &&
-		    memcmp(f->name, known[i].name, f->name_length) == 0)
+		if (span_is(f->name, known[i].name))
 			return known[i].kind;
 	return f->flags & PCLNTAB_SP_WRITE && !(f->flags & PCLNTAB_TOP_FRAME) ? GO_MOVES_SP
 									      : GO_SWITCH_NONE;

@@ -103,15 +103,15 @@ bool pclntab_parse(const uint8_t *data, size_t length, struct pclntab *ret)
 
 static bool pclntab_read_name(const struct pclntab *t, uint64_t at, struct pclntab_function *ret)
 {
-	size_t length = t->length - t->names, n;
+	size_t length = t->length - t->names, max;
 
 	if (at >= length)
 		return false;
 	length -= at;
-	ret->name = (const char *)t->data + t->names + at;
-	n = strnlen(ret->name, length < PCLNTAB_NAME_MAX ? length : PCLNTAB_NAME_MAX);
-	ret->name_length = (uint32_t)n;
-	return n > 0 && n < length;
+	max = length < PCLNTAB_NAME_MAX ? length : PCLNTAB_NAME_MAX;
+	ret->name.at = (const char *)t->data + t->names + at;
+	ret->name.length = strnlen(ret->name.at, max);
+	return ret->name.length > 0 && ret->name.length < length;
 }
 
 bool pclntab_function(const struct pclntab *t, uint64_t i, struct pclntab_function *ret)
@@ -272,12 +272,11 @@ static bool find_text_in_module(struct elf_image *image, uint64_t address, struc
 /* Whether a function of the Go runtime begins at @entry. */
 static bool has_entry(const struct pclntab *t, uint64_t entry)
 {
-	static const char prefix[] = "_rt0_";
 	struct pclntab_function function;
 
 	for (uint64_t i = 0; i < t->n_functions; i++)
 		if (pclntab_function(t, i, &function) && function.start == entry)
-			return strncmp(function.name, prefix, sizeof(prefix) - 1) == 0;
+			return span_starts(function.name, "_rt0_");
 	return false;
 }
 
@@ -328,14 +327,14 @@ int pclntab_collect(struct elf_image *image, unsigned source, struct symtab_entr
 
 		if (!pclntab_function(&table, i, &function))
 			continue;
-		if (function.name_length >= names_left)
+		if (function.name.length >= names_left)
 			break;
-		names_left -= function.name_length + 1;
+		names_left -= function.name.length + 1;
 		r = symtab_entries_add(list, &(struct symtab_entry){
 						     .start = function.start,
 						     .size = function.end - function.start,
-						     .name = function.name,
-						     .name_length = function.name_length,
+						     .name = function.name.at,
+						     .name_length = (uint32_t)function.name.length,
 						     .rank = SYMTAB_LOCAL,
 						     .source = source & 0x7f,
 					     });

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/span.h"
 #include "common/symbols/elf_summary.h"
 #include "common/symbols/symtab.h"
 #include "common/wire.h"
@@ -47,10 +48,9 @@ enum {
 
 struct pclntab_function {
 	uint64_t start, end; /* link-time addresses */
-	const char *name;    /* of data */
-	uint32_t name_length;
-	unsigned flags;  /* PCLNTAB_*; 0 where the version's are not known */
-	uint32_t depths; /* for pclntab_depths(); 0: there are none */
+	struct span name;    /* of data */
+	unsigned flags;      /* PCLNTAB_*; 0 where the version's are not known */
+	uint32_t depths;     /* for pclntab_depths(); 0: there are none */
 };
 
 /* How far the stack pointer is below where it was when the function was entered, by pc (pcsp). */
