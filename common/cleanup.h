@@ -37,6 +37,15 @@ static inline int steal_fd(int *fd)
 		destructor(*p);                   \
 	}
 
+/* Defines type_ref(), which takes NULL: one more of the atomic n_references. */
+#define DEFINE_REF(type)                                       \
+	struct type *type##_ref(struct type *p)                \
+	{                                                      \
+		if (p)                                         \
+			atomic_fetch_add(&p->n_references, 1); \
+		return p;                                      \
+	}
+
 static inline void freep(void *p)
 {
 	free(*(void **)p);

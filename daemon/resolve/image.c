@@ -16,12 +16,7 @@ struct image_headers {
 	struct go_build go[]; /* one, if there is any */
 };
 
-struct image *image_ref(struct image *image)
-{
-	if (image)
-		atomic_fetch_add(&image->n_references, 1);
-	return image;
-}
+DEFINE_REF(image)
 
 void image_unref(struct image *image)
 {

@@ -30,12 +30,7 @@ struct jit_files {
 	size_t n;
 };
 
-struct jit_file *jit_file_ref(struct jit_file *file)
-{
-	if (file)
-		atomic_fetch_add(&file->n_references, 1);
-	return file;
-}
+DEFINE_REF(jit_file)
 
 void jit_file_unref(struct jit_file *file)
 {

@@ -46,12 +46,7 @@ int mappings_new(struct mappings **ret)
 	return 0;
 }
 
-struct mappings *mappings_ref(struct mappings *m)
-{
-	if (m)
-		atomic_fetch_add(&m->n_references, 1);
-	return m;
-}
+DEFINE_REF(mappings)
 
 void mappings_unref(struct mappings *m)
 {

@@ -31,12 +31,7 @@ struct mount_roots {
 	size_t n;
 };
 
-struct mount_root *mount_root_ref(struct mount_root *root)
-{
-	if (root)
-		atomic_fetch_add(&root->n_references, 1);
-	return root;
-}
+DEFINE_REF(mount_root)
 
 void mount_root_unref(struct mount_root *root)
 {
