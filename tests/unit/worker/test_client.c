@@ -191,7 +191,7 @@ static void test_never_read(void **state)
 	struct worker_reply reply;
 
 	(void)state;
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 	stop(worker_pid(w));
 	assert_int_equal(worker_send(w, &request), WORKER_E_OK);
 	assert_int_equal(kill(worker_pid(w), SIGKILL), 0);
@@ -199,12 +199,12 @@ static void test_never_read(void **state)
 	assert_int_equal(worker_receive(w, &reply), WORKER_E_REST);
 	assert_string_equal(why(w), "killed by signal 9");
 	sleep_until(worker_backoff_until(w));
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 	stop(worker_pid(w));
-	assert_int_equal(ask(w, &reply), WORKER_E_REST);
+	assert_int_equal(query_image(w, &reply), WORKER_E_REST);
 	assert_string_equal(why(w), "too slow");
 	sleep_until(worker_backoff_until(w));
-	assert_int_equal(ask(w, &reply), WORKER_E_OK);
+	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
 	worker_free(w);
 }
 
