@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The package as packaging/build-deb makes it, a later version of it, and an archive of packages."""
+import contextlib
+import fcntl
 import glob
 import hashlib
 import os
@@ -25,22 +27,37 @@ def newest_source():
     return newest
 
 
-def make(folder, temporary):
-    """Builds into @folder, by way of a folder below @temporary. Returns all that came of it."""
+@contextlib.contextmanager
+def lock(folder):
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + ".lock", "w", encoding="ascii") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        yield
+
+
+def build_deb(folder, temporary):
     shutil.rmtree(folder, ignore_errors=True)
     must(os.path.join(ROOT, "packaging", "build-deb"), "--output", folder, timeout=500,
          env={**os.environ, "TMPDIR": temporary})
+
+
+def make(folder, temporary):
+    """Builds into @folder, by way of a folder below @temporary. Returns all that came of it."""
+    with lock(folder):
+        build_deb(folder, temporary)
     return sorted(glob.glob(os.path.join(folder, "*.deb")))
 
 
 def package(build):
-    """The package of this tree, below the folder @build; made unless it is there and up to date."""
+    """The package of this tree, below the folder @build; made unless it is there and up to date, or
+    being made."""
     folder = os.path.join(build, "deb")
-    found = glob.glob(os.path.join(folder, "profd_*.deb"))
-    if not found or os.stat(found[0]).st_ctime < newest_source():
-        with tempfile.TemporaryDirectory() as temporary:
-            make(folder, temporary)
+    with lock(folder):
         found = glob.glob(os.path.join(folder, "profd_*.deb"))
+        if not found or os.stat(found[0]).st_ctime < newest_source():
+            with tempfile.TemporaryDirectory() as temporary:
+                build_deb(folder, temporary)
+            found = glob.glob(os.path.join(folder, "profd_*.deb"))
     return found[0]
 
 
