@@ -115,8 +115,7 @@ static int asker_check(struct asker *a, bool is_good)
 	return ASKER_E_DIED;
 }
 
-int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
-		  enum worker_outcome *ret_outcome)
+int asker_image(struct asker *a, int fd, struct worker_image *ret, enum worker_outcome *ret_outcome)
 {
 	const struct worker_request request = worker_request_of(WORKER_INSPECT, fd);
 	struct worker_reply reply;

@@ -30,8 +30,8 @@ DEFINE_CLEANUP(struct asker *, asker_free)
 /* Each: ASKER_E_* or negative errno. What is answered is borrowed until the next question. */
 
 /* WORKER_INSPECT. *ret is written if *ret_outcome is WORKER_DONE. */
-int asker_inspect(struct asker *a, int fd, struct worker_image *ret,
-		  enum worker_outcome *ret_outcome);
+int asker_image(struct asker *a, int fd, struct worker_image *ret,
+		enum worker_outcome *ret_outcome);
 /*
  * WORKER_SYMBOLS, @request, for @addresses (ascending, at most WORKER_ADDRESSES_MAX). *ret is
  * written if *ret_outcome is WORKER_DONE.

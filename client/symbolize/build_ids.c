@@ -61,7 +61,7 @@ int build_ids_find(struct build_ids *b, const char *path, uint64_t device, uint6
 	fd = files_open(b->source.files, path, &ignored);
 	if (fd < 0 || !fd_matches_inode(fd, device, inode))
 		return 0;
-	r = asker_inspect(b->source.asker, fd, &facts, &outcome);
+	r = asker_image(b->source.asker, fd, &facts, &outcome);
 	b->is_lost = r == ASKER_E_NONE;
 	if (!r && outcome == WORKER_DONE)
 		elf_build_id_print(facts.elf.build_id, facts.elf.build_id_length, ret);

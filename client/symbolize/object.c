@@ -149,7 +149,7 @@ static int choice_inspect(void *context, int fd, struct worker_image *ret,
 {
 	const struct object *o = context;
 
-	return asker_inspect(o->source->asker, fd, ret, ret_outcome);
+	return asker_image(o->source->asker, fd, ret, ret_outcome);
 }
 
 static int choice_fetch(void *context, const uint8_t *id, size_t length)
@@ -182,7 +182,7 @@ int object_init(struct object *ret, struct object_source *source, const char *pa
 	ret->fd = object_open_file(ret, &is_deleted);
 	if (ret->fd < 0)
 		return OBJECT_E_NONE;
-	r = asker_inspect(source->asker, ret->fd, &ret->facts, &outcome);
+	r = asker_image(source->asker, ret->fd, &ret->facts, &outcome);
 	if (r)
 		return object_map_error(ret, r);
 	if (outcome != WORKER_DONE) {
