@@ -21,35 +21,57 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/room.h"
 
 #define ADDRESSES_MAX 65536
 #define LINE_MAX_GO   65535
 #define PARTS_MAX     65536 /* of one record: a count beyond is not a count of samples */
 
 struct cpuprofile_writer {
-	FILE *out;
+	uint8_t *out;
+	size_t length, size;
 	unsigned slot_bytes;
 	uint64_t slot_max;
 };
 
+static void cpuprofile_writer_deinit(struct cpuprofile_writer *w)
+{
+	free(w->out);
+}
+
+static int cpuprofile_put_bytes(struct cpuprofile_writer *w, const void *bytes, size_t n)
+{
+	int r = room_make(&w->out, &w->size, w->length + n, 1);
+
+	if (r)
+		return r;
+	memcpy(w->out + w->length, bytes, n);
+	w->length += n;
+	return 0;
+}
+
 /* In the byte order of this machine, which is the profiled program's. */
-static void put_slot(struct cpuprofile_writer *w, uint64_t value)
+static int put_slot(struct cpuprofile_writer *w, uint64_t value)
 {
 	uint32_t half = (uint32_t)value;
 
-	fwrite(w->slot_bytes == 4 ? (void *)&half : &value, w->slot_bytes, 1, w->out);
+	return w->slot_bytes == 4 ? cpuprofile_put_bytes(w, &half, sizeof(half))
+				  : cpuprofile_put_bytes(w, &value, sizeof(value));
 }
 
-static void put_slots(struct cpuprofile_writer *w, const uint64_t *values, size_t n)
+static int put_slots(struct cpuprofile_writer *w, const uint64_t *values, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		put_slot(w, values[i]);
+	int r = 0;
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = put_slot(w, values[i]);
+	return r;
 }
 
 /* An address that no slot holds comes from a broken stack: the highest one is written for it. */
@@ -136,49 +158,57 @@ static void find_shared(struct cpuprofile_writer *w, const struct cpuprofile *c,
 			       .slot = candidate};
 }
 
-static void put_record(struct cpuprofile_writer *w, const struct cpuprofile_record *record,
-		       uint64_t count, struct shared *shared)
+static int put_record(struct cpuprofile_writer *w, const struct cpuprofile_record *record,
+		      uint64_t count, struct shared *shared)
 {
 	uint64_t slots[2];
+	int r = put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)},
+			  3);
 
-	put_slots(w, (const uint64_t[]){count, record->n_addresses, leaf_slot(w, record)}, 3);
-	if (record->n_addresses == 1)
-		return;
+	if (r || record->n_addresses == 1)
+		return r;
 	second_slots(w, record, slots);
 	if (shared->any && slots[0] == shared->slot) {
 		slots[0] = shared->turn ? slots[1] : slots[0];
 		shared->turn = !shared->turn;
 	}
-	put_slot(w, slots[0]);
-	for (uint32_t i = 2; i < record->n_addresses; i++)
-		put_slot(w, caller_slot(w, record->addresses[i]));
+	r = put_slot(w, slots[0]);
+	for (uint32_t i = 2; i < record->n_addresses && !r; i++)
+		r = put_slot(w, caller_slot(w, record->addresses[i]));
+	return r;
 }
 
-static void put_records(struct cpuprofile_writer *w, const struct cpuprofile *c)
+static int put_records(struct cpuprofile_writer *w, const struct cpuprofile *c)
 {
 	struct shared shared;
+	int r = 0;
 
 	find_shared(w, c, &shared);
 	for (size_t i = 0; i < c->n_records; i++) {
 		const struct cpuprofile_record *record = &c->records[i];
 		uint64_t left = record->count, part;
 
-		for (; left; left -= part) {
+		while (left && !r) {
 			part = left < w->slot_max ? left : w->slot_max;
 			if (shared.any && shared.split && left == record->count && left > 1)
 				part = left - left / 2;
-			put_record(w, record, part, &shared);
+			r = put_record(w, record, part, &shared);
+			left -= part;
 		}
 	}
+	return r;
 }
 
 /* Whole lines: ends what does not end in a newline. */
-static void cpuprofile_put_text(struct cpuprofile_writer *w, const char *text)
+static int cpuprofile_put_text(struct cpuprofile_writer *w, const char *text)
 {
 	size_t length = text ? strlen(text) : 0;
+	int r;
 
-	if (length)
-		fprintf(w->out, "%s%s", text, text[length - 1] == '\n' ? "" : "\n");
+	if (!length)
+		return 0;
+	r = cpuprofile_put_bytes(w, text, length);
+	return r || text[length - 1] == '\n' ? r : cpuprofile_put_bytes(w, "\n", 1);
 }
 
 static bool lines_too_long(const char *text)
@@ -209,23 +239,23 @@ static bool cpuprofile_is_writable(const struct cpuprofile_writer *w, const stru
 
 int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_length)
 {
-	struct cpuprofile_writer w = {.slot_bytes = c->slot_bytes,
-				      .slot_max = c->slot_bytes == 4 ? UINT32_MAX : UINT64_MAX};
-	uint64_t period = !c->period_us ? 1 : c->period_us > UINT32_MAX ? UINT32_MAX : c->period_us;
-	cleanup(freep) char *data = NULL;
+	cleanup(cpuprofile_writer_deinit) struct cpuprofile_writer w = {
+		.slot_bytes = c->slot_bytes};
+	uint64_t period = c->period_us;
+	int r;
 
+	w.slot_max = c->slot_bytes == 4 ? UINT32_MAX : UINT64_MAX;
 	if (!cpuprofile_is_writable(&w, c))
 		return error_origin(-EINVAL);
-	w.out = open_memstream(&data, ret_length);
-	if (!w.out)
-		return error_origin(-ENOMEM);
-	put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5);
-	put_records(&w, c);
-	put_slots(&w, (const uint64_t[]){0, 1, 0}, 3);
-	cpuprofile_put_text(&w, c->maps);
-	cpuprofile_put_text(&w, c->comments);
-	if (fclose(w.out) != 0)
-		return error_origin(-ENOMEM);
-	*ret = (uint8_t *)steal_ptr(&data);
+	period = !period ? 1 : period > UINT32_MAX ? UINT32_MAX : period;
+	r = put_slots(&w, (const uint64_t[]){0, 3, 0, period, 0}, 5) ?:
+	    put_records(&w, c) ?:
+	    put_slots(&w, (const uint64_t[]){0, 1, 0}, 3) ?:
+	    cpuprofile_put_text(&w, c->maps) ?:
+	    cpuprofile_put_text(&w, c->comments);
+	if (r)
+		return r;
+	*ret = steal_ptr(&w.out);
+	*ret_length = w.length;
 	return 0;
 }
