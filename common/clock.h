@@ -11,13 +11,23 @@
 #define NS_PER_S  UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 
+static inline uint64_t timespec_ns(struct timespec t)
+{
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+}
+
 /* 0 where there is no such clock (clock_gettime(2)). */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now = {0};
 
 	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+	return timespec_ns(now);
 }
 
 /*
@@ -32,13 +42,8 @@ static inline bool clock_process_ns(pid_t pid, uint64_t *ret_ns)
 	/* To both calls, 0 is the caller. */
 	if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
 		return false;
-	*ret_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+	*ret_ns = timespec_ns(used);
 	return true;
-}
-
-static inline struct timespec clock_timespec(uint64_t ns)
-{
-	return (struct timespec){(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
 }
 
 #endif

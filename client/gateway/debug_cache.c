@@ -105,11 +105,6 @@ static bool is_debug_file(const FTSENT *entry)
 	       strspn(entry->fts_name, HEXADECIMAL) == length - suffix;
 }
 
-static uint64_t timespec_ns(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec;
-}
-
 static int debug_cache_add_entry(struct debug_cache_entries *e, const FTSENT *file)
 {
 	const struct stat *st = file->fts_statp;
@@ -122,9 +117,9 @@ static int debug_cache_add_entry(struct debug_cache_entries *e, const FTSENT *fi
 		 FILE_NAME_MAX, file->fts_name);
 	entry->bytes = (uint64_t)st->st_blocks * 512;
 	/* relatime(mount(8)) sets the time of reading once a day, which is often enough. */
-	entry->used_ns = timespec_ns(&st->st_atim);
-	if (entry->used_ns < timespec_ns(&st->st_mtim))
-		entry->used_ns = timespec_ns(&st->st_mtim);
+	entry->used_ns = timespec_ns(st->st_atim);
+	if (entry->used_ns < timespec_ns(st->st_mtim))
+		entry->used_ns = timespec_ns(st->st_mtim);
 	e->bytes += entry->bytes;
 	return 0;
 }

@@ -60,9 +60,7 @@ const char *asker_error_text(const struct asker *a)
 
 static void asker_wait_backoff(const struct worker *w)
 {
-	uint64_t at_ns = worker_backoff_until(w);
-	const struct timespec at = {.tv_sec = (time_t)(at_ns / NS_PER_S),
-				    .tv_nsec = (long)(at_ns % NS_PER_S)};
+	const struct timespec at = clock_timespec(worker_backoff_until(w));
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR)
 		continue;

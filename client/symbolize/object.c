@@ -102,9 +102,7 @@ static bool object_matches_hash(const struct object *o, const char *id)
 
 	if (o->facts.elf.build_id_length || fstat(o->fd, &st) < 0)
 		return false;
-	image_id_of_file(o->path, (uint64_t)st.st_size,
-			 (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec,
-			 own);
+	image_id_of_file(o->path, (uint64_t)st.st_size, timespec_ns(st.st_mtim), own);
 	return strcasecmp(id, own) == 0;
 }
 

@@ -211,8 +211,7 @@ static void output_post_result(struct output *o, struct job *job)
  */
 static void output_wait_for_work(struct output *o, uint64_t resume_ns)
 {
-	const struct timespec resume = {.tv_sec = (time_t)(resume_ns / NS_PER_S),
-					.tv_nsec = (long)(resume_ns % NS_PER_S)};
+	const struct timespec resume = clock_timespec(resume_ns);
 	int r = 0;
 
 	while (!o->requests.first && !o->stop && !o->configure && r != ETIMEDOUT) {

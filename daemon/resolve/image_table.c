@@ -147,11 +147,6 @@ static int image_check_file(int proc_fd, const struct image_key *key, int named,
 	return image_check_mount(proc_fd, key, &stx, ret_is_local);
 }
 
-static uint64_t timespec_ns(struct timespec ts)
-{
-	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
-}
-
 /* Size and times of an open file. False: they cannot be told. */
 static bool image_file_stat(int fd, struct image_file *ret)
 {

@@ -96,7 +96,7 @@ int sources_jit(struct cache *cache, const struct request *request, struct jit_n
 		return WORKER_UNREADABLE;
 	/* Measured before it is read: what is written meanwhile is found the next time. */
 	key.size = (uint64_t)st.st_size;
-	key.mtime = (uint64_t)st.st_mtim.tv_sec * NS_PER_S + (uint64_t)st.st_mtim.tv_nsec;
+	key.mtime = timespec_ns(st.st_mtim);
 	*ret = cache_get(cache, &key);
 	if (*ret)
 		return WORKER_DONE;
