@@ -86,6 +86,8 @@ static int load_config(struct daemon *d)
 	return r;
 }
 
+#define LIMIT_COPY(key, field, ...) .field = c->field,
+
 static void fill_output_options(const struct daemon *d, struct output_options *ret)
 {
 	const struct config *c = d->config;
@@ -93,12 +95,7 @@ static void fill_output_options(const struct daemon *d, struct output_options *r
 	*ret = (struct output_options){
 		.store_fd = d->places.store_fd,
 		.store_path = d->places.store_path,
-		.limits = {.max_size = c->store_max_size,
-			   .min_free = c->store_min_free,
-			   .max_age_s = c->store_max_age_ns / 1000000000u,
-			   .legacy_keep_s = c->store_legacy_keep_ns / 1000000000u,
-			   .keep_windows = c->store_keep_windows},
-		.rollup_after_s = c->store_rollup_after_ns / 1000000000u,
+		.limits = {LIMITS(LIMIT_COPY)},
 		.background_bytes = budget_share(d, BACKGROUND_SHARE),
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),

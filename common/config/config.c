@@ -45,6 +45,7 @@ enum kind {
 	KIND_U64,
 	KIND_MODE,     /* octal */
 	KIND_DURATION, /* ns */
+	KIND_SECONDS,  /* the same in whole seconds; bounds in ns */
 	KIND_SIZE,     /* bytes */
 	KIND_SHARE,
 	KIND_FORMATS,
@@ -67,6 +68,9 @@ struct key {
 		"labels", #key, KIND_LABEL, AT(labels), LABEL_##label, 0, is_on \
 	}
 
+#define LIMIT_KEY(key, field, kind, min, max, standard) \
+	{"store", key, KIND_##kind, AT(field), min, max, standard},
+
 static const struct key keys[] = {
 	{"sampling", "event", KIND_TEXT, AT(event), 1, 31, "auto"},
 	{"sampling", "frequency", KIND_U64, AT(frequency), 1, 100000, "99"},
@@ -82,13 +86,9 @@ static const struct key keys[] = {
 	{"flush", "symbolize", KIND_SYMBOLIZE, AT(symbolize), 0, 0, "functions"},
 	LABELS(LABEL_KEY),
 	{"store", "path", KIND_PATH, AT(store_path), 1, 180, "/var/lib/profd"},
-	{"store", "max_size", KIND_SIZE, AT(store_max_size), 1 << 20, UINT64_MAX, "2G"},
-	{"store", "min_free", KIND_SIZE, AT(store_min_free), 0, UINT64_MAX, "1G"},
-	{"store", "max_age", KIND_DURATION, AT(store_max_age_ns), 60 * NS_PER_S, 36500 * DAY, "7d"},
-	{"store", "keep_windows", KIND_U32, AT(store_keep_windows), 0, 100000, "3"},
-	{"store", "rollup_after", KIND_DURATION, AT(store_rollup_after_ns), 60 * NS_PER_S,
-	 36500 * DAY, "6h"},
-	{"store", "legacy_keep", KIND_DURATION, AT(store_legacy_keep_ns), 0, 36500 * DAY, "1h"},
+	/* clang-format off */
+	LIMITS(LIMIT_KEY)
+	/* clang-format on */
 	{"store", "legacy_max_processes", KIND_U32, AT(store_legacy_max_processes), 0, 1000000,
 	 "64"},
 	{"store", "group", KIND_TEXT, AT(store_group), 1, 31, "profd"},
@@ -221,13 +221,13 @@ static int value_parse_bool(struct value *v, bool *ret)
 static int value_check_range(struct value *v, uint64_t number)
 {
 	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
-	const char *(*print)(char *, size_t, uint64_t) = units_print_size;
+	bool is_duration = v->key->kind == KIND_DURATION || v->key->kind == KIND_SECONDS;
+	const char *(*print)(char *, size_t, uint64_t) = is_duration ? units_print_duration
+								     : units_print_size;
 
 	if (number >= v->key->min && number <= v->key->max)
 		return 0;
-	if (v->key->kind == KIND_DURATION)
-		print = units_print_duration;
-	if (v->key->kind == KIND_SIZE || v->key->kind == KIND_DURATION) {
+	if (is_duration || v->key->kind == KIND_SIZE) {
 		print(min, sizeof(min), v->key->min);
 		print(max, sizeof(max), v->key->max);
 	} else {
@@ -248,6 +248,7 @@ static int value_set_number(struct value *v)
 		[KIND_U32] = {units_parse_number, "a number"},
 		[KIND_U64] = {units_parse_number, "a number"},
 		[KIND_DURATION] = {units_parse_duration, "a duration such as 500ms, 10s or 7d"},
+		[KIND_SECONDS] = {units_parse_duration, "a duration such as 90s or 7d"},
 		[KIND_SIZE] = {units_parse_size, "a size such as 64K, 512M or 2G"},
 	};
 	uint64_t number;
@@ -263,7 +264,7 @@ static int value_set_number(struct value *v)
 	if (v->key->kind == KIND_U32)
 		*(uint32_t *)v->field = (uint32_t)number;
 	else
-		*(uint64_t *)v->field = number;
+		*(uint64_t *)v->field = v->key->kind == KIND_SECONDS ? number / NS_PER_S : number;
 	return 0;
 }
 
@@ -342,13 +343,13 @@ static int value_set_bool(struct value *v)
 static int value_set(struct config *c, struct value *v)
 {
 	static int (*const set[])(struct value * v) = {
-		[KIND_TEXT] = value_set_text,       [KIND_PATH] = value_set_text,
-		[KIND_LIST] = value_set_list,       [KIND_BOOL] = value_set_bool,
-		[KIND_U32] = value_set_number,      [KIND_U64] = value_set_number,
-		[KIND_MODE] = value_set_mode,       [KIND_DURATION] = value_set_number,
-		[KIND_SIZE] = value_set_number,     [KIND_SHARE] = value_set_share,
-		[KIND_FORMATS] = value_set_formats, [KIND_SYMBOLIZE] = value_set_symbolize,
-		[KIND_LABEL] = value_set_label,
+		[KIND_TEXT] = value_set_text,           [KIND_PATH] = value_set_text,
+		[KIND_LIST] = value_set_list,           [KIND_BOOL] = value_set_bool,
+		[KIND_U32] = value_set_number,          [KIND_U64] = value_set_number,
+		[KIND_MODE] = value_set_mode,           [KIND_DURATION] = value_set_number,
+		[KIND_SECONDS] = value_set_number,      [KIND_SIZE] = value_set_number,
+		[KIND_SHARE] = value_set_share,         [KIND_FORMATS] = value_set_formats,
+		[KIND_SYMBOLIZE] = value_set_symbolize, [KIND_LABEL] = value_set_label,
 	};
 
 	v->field = (char *)c + v->key->offset;
@@ -381,6 +382,7 @@ static void value_print_formats(unsigned mask, FILE *out)
 static void value_print(const struct key *key, const void *field, FILE *out)
 {
 	char buffer[UNITS_TEXT_MAX];
+	uint64_t unit;
 
 	switch (key->kind) {
 	case KIND_TEXT:
@@ -400,7 +402,10 @@ static void value_print(const struct key *key, const void *field, FILE *out)
 		fprintf(out, "%04" PRIo32, *(const uint32_t *)field);
 		break;
 	case KIND_DURATION:
-		fputs(units_print_duration(buffer, sizeof(buffer), *(const uint64_t *)field), out);
+	case KIND_SECONDS:
+		unit = key->kind == KIND_SECONDS ? NS_PER_S : 1;
+		units_print_duration(buffer, sizeof(buffer), unit * *(const uint64_t *)field);
+		fputs(buffer, out);
 		break;
 	case KIND_SIZE:
 		fputs(units_print_size(buffer, sizeof(buffer), *(const uint64_t *)field), out);

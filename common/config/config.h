@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
+#include "common/store/contents.h"
 
 enum {
 	CONFIG_E_OK,
@@ -44,9 +45,8 @@ struct config {
 	unsigned labels; /* LABEL_* */
 	/* [store] */
 	char *store_path;
-	uint64_t store_max_size, store_min_free; /* bytes */
-	uint64_t store_max_age_ns, store_rollup_after_ns, store_legacy_keep_ns;
-	uint32_t store_keep_windows, store_legacy_max_processes;
+	LIMITS(LIMIT_FIELD) /* bytes, s */
+	uint32_t store_legacy_max_processes;
 	char *store_group;
 	/* [memory] */
 	uint64_t memory_budget; /* bytes */

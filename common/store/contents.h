@@ -2,10 +2,13 @@
 #ifndef PROFD_COMMON_STORE_CONTENTS_H
 #define PROFD_COMMON_STORE_CONTENTS_H
 
-/* What profiles in the store hold: the choices of [flush] formats and symbolize, and of [labels].
+/*
+ * What profiles in the store hold, by [flush] formats and symbolize and by [labels]; and how much
+ * is kept of them, by [store].
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Formats whose files are windows, by name, suffix of a file, and whether a window is several
@@ -65,6 +68,23 @@ unsigned contents_find(const char *name, size_t length);
 
 enum { LABELS(LABEL_NUMBER), N_LABELS };
 enum { LABELS(LABEL_BIT) };
+
+/*
+ * The keys of [store] that say how much of it is kept: name, field, kind (common/config/config.c),
+ * bounds, default; in bytes and seconds, but bounds of times in ns. Another one is a row here, and
+ * what it means in daemon/output/retention.c.
+ */
+/* clang-format off */
+#define LIMITS(X)                                                                             \
+	X("max_size", max_size, SIZE, 1 << 20, UINT64_MAX, "2G")                              \
+	X("min_free", min_free, SIZE, 0, UINT64_MAX, "1G")                                    \
+	X("max_age", max_age_s, SECONDS, 60 * NS_PER_S, 36500 * DAY, "7d")                    \
+	X("keep_windows", keep_windows, U64, 0, 100000, "3")                                  \
+	X("rollup_after", rollup_after_s, SECONDS, 60 * NS_PER_S, 36500 * DAY, "6h")          \
+	X("legacy_keep", legacy_keep_s, SECONDS, 0, 36500 * DAY, "1h")
+/* clang-format on */
+
+#define LIMIT_FIELD(key, field, kind, min, max, standard) uint64_t field;
 
 enum symbolize { SYMBOLIZE_NONE, SYMBOLIZE_FUNCTIONS, SYMBOLIZE_LINES };
 

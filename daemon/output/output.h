@@ -26,7 +26,6 @@ struct output_options {
 	int store_fd;                   /* directory fd of the state directory; borrowed */
 	const char *store_path;         /* for messages and for the paths that are reported */
 	struct retention_limits limits; /* but for what is said of the clock */
-	uint64_t rollup_after_s;        /* age of windows that are merged by the hour; 0: never */
 	uint64_t background_bytes;      /* bound for profiles that are merged */
 	uint32_t legacy_max_processes;
 	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */

@@ -28,9 +28,7 @@
 #define RETENTION_EPOCHS_KEPT 3
 
 struct retention_limits {
-	uint64_t max_size, min_free; /* bytes */
-	uint64_t max_age_s, legacy_keep_s;
-	uint32_t keep_windows;
+	LIMITS(LIMIT_FIELD)
 	bool clock_is_doubtful;
 	uint64_t steady_s;    /* for how long the clock has gone on without a jump */
 	uint64_t max_deleted; /* files and epochs, by one call; 0: no bound */

@@ -373,14 +373,14 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
 
 static bool writer_roll_up(struct writer *w, uint64_t now_ns)
 {
-	uint64_t now_s = now_ns / NS_PER_S;
+	uint64_t now_s = now_ns / NS_PER_S, after_s = w->options.limits.rollup_after_s;
 	int r;
 
 	w->conditions &= ~(unsigned)WRITER_DAMAGED;
-	if (!w->is_read || !w->options.rollup_after_s || now_s < w->options.rollup_after_s ||
+	if (!w->is_read || !after_s || now_s < after_s ||
 	    (now_ns < w->rollup_retry_ns && w->rollup_retry_ns <= now_ns + RETRY_NS)) /* no jump */
 		return false;
-	r = rollup_step(w->rollup, now_s - w->options.rollup_after_s, now_s);
+	r = rollup_step(w->rollup, now_s - after_s, now_s);
 	if (r < 0) {
 		w->rollup_retry_ns = now_ns + RETRY_NS;
 		w->rollup_error = r;

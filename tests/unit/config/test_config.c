@@ -53,9 +53,9 @@ static void test_defaults(void **state)
 	assert_int_equal(c->labels,
 			 LABEL_PID | LABEL_COMM | LABEL_THREAD | LABEL_SERVICE | LABEL_CONTAINER);
 	assert_string_equal(c->store_path, "/var/lib/profd");
-	assert_int_equal(c->store_max_size, UINT64_C(2) << 30);
-	assert_int_equal(c->store_max_age_ns, UINT64_C(604800000000000));
-	assert_int_equal(c->store_keep_windows, 3);
+	assert_int_equal(c->max_size, UINT64_C(2) << 30);
+	assert_int_equal(c->max_age_s, 604800);
+	assert_int_equal(c->keep_windows, 3);
 	assert_int_equal(c->store_legacy_max_processes, 64);
 	assert_int_equal(c->memory_budget, 128 << 20);
 	assert_string_equal(c->control_socket, "/run/profd/control.sock");

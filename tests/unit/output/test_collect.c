@@ -16,7 +16,7 @@ static struct output_options rolling(const struct fixture *f)
 {
 	struct output_options o = default_options(f);
 
-	o.rollup_after_s = HOUR;
+	o.limits.rollup_after_s = HOUR;
 	o.background_bytes = 8 << 20;
 	return o;
 }
