@@ -18,13 +18,7 @@
 /* Beyond start_stack: the count of arguments, and enough for whoever looks at a word too much. */
 #define REST_BEYOND    64u
 #define REST_MAIN_SIZE (8u << 20) /* RLIMIT_STACK as it comes */
-/* Code may use so much below the stack pointer without saying so (System V x86-64 ABI 3.2.2). */
-#if defined(__TARGET_ARCH_x86)
-#define REST_RED_ZONE 128u
-#else
-#define REST_RED_ZONE 0u
-#endif
-#define REST_PAGES (ABI_COPY_MAX / REST_PAGE + 1)
+#define REST_PAGES     (ABI_COPY_MAX / REST_PAGE + 1)
 /* How often a process that profd should know about wakes it; one whose table is being made. */
 #define REST_WAKE_NS       10000000u
 #define REST_WAKE_TABLE_NS 100000000u
@@ -86,8 +80,8 @@ static __always_inline __u64 rest_take(struct scratch *s, __u8 flags, __u32 room
 	if (index > ABI_FRAMES_MAX)
 		return 0;
 	__builtin_memcpy(&s->body[index], &u->r, sizeof(u->r));
-	if (!u->r.is_return && start > REST_RED_ZONE)
-		start -= REST_RED_ZONE;
+	if (!u->r.is_return && start > REGISTER_RED_ZONE)
+		start -= REGISTER_RED_ZONE;
 	start &= ~7ull;
 	limit = start + room;
 	if (u->r.sp < u->start_stack && u->start_stack - u->r.sp < REST_MAIN_SIZE &&

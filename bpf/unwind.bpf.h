@@ -145,6 +145,8 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
  * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
  */
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
+/* Code may use so much below the stack pointer without saying so (System V x86-64 ABI 3.2.2). */
+#define REGISTER_RED_ZONE 128u
 #elif defined(__TARGET_ARCH_arm64)
 #define REGISTER_PC(r)        ((r)->pc)
 #define REGISTER_SP(r)        ((r)->sp)
@@ -153,6 +155,7 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 #define REGISTER_COMPAT(r)    (((r)->pstate & 0x10) != 0)
 #define REGISTER_THREAD(task) 0 /* for RULE_GO, which is x86-64's */
 #define REGISTER_SYSCALL(r)   ((r)->syscallno >= 0)
+#define REGISTER_RED_ZONE     0u
 #endif
 
 #define UNWIND_CACHE_BITS 10

@@ -27,16 +27,8 @@
 /* Above the root there is the root: more steps than any distribution's directory is deep. */
 #define THROUGH_LIB "/$LIB/../../../../../../../.."
 
-#if defined(__x86_64__)
-#define MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define MACHINE EM_AARCH64
-#endif
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define BYTE_ORDER_HERE ELFDATA2LSB
-#else
-#define BYTE_ORDER_HERE ELFDATA2MSB
-#endif
+/* Our own head, from the linker: what it was made for, programs must be made for. */
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
 
 /* The first word behind "#!". */
 static enum program_kind classify_script(const uint8_t *head, size_t size,
@@ -70,8 +62,8 @@ static enum program_kind classify_elf(const uint8_t *head, size_t size)
 	if (size < sizeof(header))
 		return PROGRAM_GOOD;
 	memcpy(&header, head, sizeof(header));
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != BYTE_ORDER_HERE ||
-	    header.e_machine != MACHINE)
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != __ehdr_start.e_machine ||
+	    header.e_ident[EI_DATA] != __ehdr_start.e_ident[EI_DATA])
 		return PROGRAM_OTHER_MACHINE;
 	if (header.e_phentsize != sizeof(segment) || header.e_phoff > size ||
 	    header.e_phnum > (size - header.e_phoff) / sizeof(segment))

@@ -189,6 +189,10 @@ static bool decode_callchain(struct perf_record_reader *r, struct perf_sample *s
 #if defined(__x86_64__)
 #define REGISTERS_END (PERF_REG_X86_R15 + 1)
 
+/* AX, BX, CX, DX, DI, BP, SP, IP, FLAGS, R10, R11 */
+const uint64_t perf_record_registers = UINT64_C(0xc03ef);
+const bool perf_record_tells_calls = true;
+
 static void fill_registers(const uint64_t *values, bool user_mode, struct unwind_registers *ret)
 {
 	const uint64_t others[UNWIND_OTHERS] = {
@@ -208,8 +212,12 @@ static void fill_registers(const uint64_t *values, bool user_mode, struct unwind
 	ret->is_return = !user_mode && ret->pc == values[PERF_REG_X86_CX] &&
 			 values[PERF_REG_X86_FLAGS] == values[PERF_REG_X86_R11];
 }
-#else
+#elif defined(__aarch64__)
 #define REGISTERS_END (PERF_REG_ARM64_PC + 1)
+
+/* X29, LR, SP, PC */
+const uint64_t perf_record_registers = UINT64_C(0x1e0000000);
+const bool perf_record_tells_calls = false;
 
 /* 32-bit ARM code has no one frame layout: its stacks end at the leaf. */
 static void fill_registers(const uint64_t *values, bool user_mode, struct unwind_registers *ret)
@@ -223,6 +231,8 @@ static void fill_registers(const uint64_t *values, bool user_mode, struct unwind
 	ret->others[RULE_BASE_LR - RULE_BASE_OTHER] = values[PERF_REG_ARM64_LR];
 	ret->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_LR);
 }
+#else
+#error "no user registers for this architecture"
 #endif
 
 /* { u64 abi; u64 registers[], if abi is not NONE } */
@@ -237,7 +247,7 @@ static bool decode_registers(struct perf_record_reader *r, struct perf_sample *s
 	if (abi != PERF_SAMPLE_REGS_ABI_32 && abi != PERF_SAMPLE_REGS_ABI_64)
 		return false;
 	for (unsigned i = 0; i < REGISTERS_END; i++)
-		if (PERF_RECORD_REGISTERS >> i & 1)
+		if (perf_record_registers >> i & 1)
 			values[i] = perf_record_read_u64(r);
 	s->has_user = true;
 	s->registers.compat = abi == PERF_SAMPLE_REGS_ABI_32;

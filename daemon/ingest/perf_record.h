@@ -35,17 +35,8 @@ int perf_record_time(const uint8_t *record, size_t length, uint64_t *ret);
  * Its sample_regs_user, a bit per register of <asm/perf_regs.h>: what an unwind rule can begin
  * with, and what tells a system call, where anything does: see perf_record_sample().
  */
-#if defined(__x86_64__)
-/* AX, BX, CX, DX, DI, BP, SP, IP, FLAGS, R10, R11 */
-#define PERF_RECORD_REGISTERS   UINT64_C(0xc03ef)
-#define PERF_RECORD_TELLS_CALLS 1
-#elif defined(__aarch64__)
-/* X29, LR, SP, PC */
-#define PERF_RECORD_REGISTERS   UINT64_C(0x1e0000000)
-#define PERF_RECORD_TELLS_CALLS 0
-#else
-#error "no user registers for this architecture"
-#endif
+extern const uint64_t perf_record_registers;
+extern const bool perf_record_tells_calls;
 
 struct perf_sample {
 	uint64_t time_ns, period;
@@ -62,7 +53,7 @@ struct perf_sample {
 };
 
 /*
- * SAMPLE of an event with @sample_type, PERF_RECORD_REGISTERS and exclude_callchain_user. Of kernel
+ * SAMPLE of an event with @sample_type, perf_record_registers and exclude_callchain_user. Of kernel
  * frames, callers are shifted by one, the leaf is not.
  *
  * Whether the user pc is exact or the return address of a system call, the record does not say: the

@@ -355,7 +355,7 @@ static void fill_attr(const struct perf_source *s, struct perf_sampler *sampler,
 	ret->sample_type = sampler->sample_type;
 	ret->exclude_callchain_kernel = !sampler->spec->kernel_stacks;
 	ret->exclude_callchain_user = 1;
-	ret->sample_regs_user = PERF_RECORD_REGISTERS;
+	ret->sample_regs_user = perf_record_registers;
 	ret->sample_stack_user = sampler->plan.stack_bytes;
 	ret->use_clockid = 1;
 	ret->clockid = CLOCK_MONOTONIC;

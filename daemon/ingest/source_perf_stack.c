@@ -73,7 +73,7 @@ static bool has_left(const struct perf_sample *p)
 {
 	if (p->user_mode || p->stack_length)
 		return false;
-	return p->registers.is_return || !PERF_RECORD_TELLS_CALLS;
+	return p->registers.is_return || !perf_record_tells_calls;
 }
 
 void perf_tasks_judge(struct perf_tasks *tasks, const struct perf_sample *p, bool copies,

@@ -230,7 +230,7 @@ static void put_chain(struct builder *b, const uint64_t *frames, size_t n)
 		put_u64(b, frames[i]);
 }
 
-/* One value per bit of PERF_RECORD_REGISTERS: the register's own number, but for some. */
+/* One value per bit of perf_record_registers: the register's own number, but for some. */
 struct registers {
 	uint64_t pc, cx, flags, r11;
 };
@@ -249,7 +249,7 @@ static void put_registers(struct builder *b, uint64_t abi, const struct register
 {
 	put_u64(b, abi);
 	for (unsigned i = 0; abi != ABI_NONE && i < 64; i++) {
-		if (!(PERF_RECORD_REGISTERS >> i & 1))
+		if (!(perf_record_registers >> i & 1))
 			continue;
 		if (i == REGISTER_PC)
 			put_u64(b, r->pc);

@@ -168,7 +168,7 @@ static void test_without_stack(void **state)
 	f->p.user_mode = false;
 	f->p.registers.is_return = 0;
 	judge(f, true); /* a fault in the stack's next page */
-	assert_int_equal(f->sample.quality, PERF_RECORD_TELLS_CALLS ? STACK_BROKEN : STACK_NO_USER);
+	assert_int_equal(f->sample.quality, perf_record_tells_calls ? STACK_BROKEN : STACK_NO_USER);
 	f->p.registers = (struct unwind_registers){0}; /* a worker of the kernel's */
 	f->p.user_mode = false;
 	judge(f, true);
