@@ -54,18 +54,22 @@ static int flat_range_compare(const void *a, const void *b)
 /* Ranges that cover the place of the sweep, or have ended since; the winner first. */
 struct heap {
 	const struct flat_range **items;
-	size_t n;
+	size_t n, size;
 };
 
-static void flat_heap_push(struct heap *h, const struct flat_range *range)
+static int flat_heap_push(struct heap *h, const struct flat_range *range)
 {
-	size_t i = h->n++;
+	size_t i = h->n;
+	int r = room_append(&h->items, &h->size, &h->n, range);
 
+	if (r)
+		return r;
 	while (i > 0 && flat_range_wins(range, h->items[(i - 1) / 2])) {
 		h->items[i] = h->items[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
 	h->items[i] = range;
+	return 0;
 }
 
 static void flat_heap_pop(struct heap *h)
@@ -139,34 +143,36 @@ static void flat_sort(struct flat_ranges *f)
 int flat_build(struct flat_ranges *f)
 {
 	cleanup(flat_deinit) struct flat_ranges out = {0};
-	cleanup(freep) const struct flat_range **items = NULL;
 	const struct flat_range *last = NULL;
-	struct flat_ranges whole;
-	struct heap h;
-	int r;
+	struct heap h = {0};
+	int r = 0;
 
-	items = calloc(f->n ? f->n : 1, sizeof(*items));
-	if (!items)
-		return error_origin(-ENOMEM);
 	flat_sort(f);
-	h = (struct heap){.items = items};
-	for (size_t i = 0; i < f->n; i++) {
+	for (size_t i = 0; !r && i < f->n; i++) {
 		const struct flat_range *range = &f->items[i];
+		uint64_t next = i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX;
+		/* Else all of it is the last one's, whatever is there: a list that many share. */
+		bool is_new = !last || range->start != last->start || range->end > last->end;
 
-		/* All of it is the last one's, whatever else is there: a list that many share. */
-		if (!last || range->start != last->start || range->end > last->end) {
-			flat_heap_push(&h, range);
-			last = range;
+		last = is_new ? range : last;
+		/* Most often nothing else is there. */
+		if (is_new && h.n == 0 && range->end <= next) {
+			r = flat_append_piece(&out, range, range->start, range->end);
+			continue;
 		}
-		r = flat_sweep_interval(&h, range->start,
-					i + 1 < f->n ? f->items[i + 1].start : UINT64_MAX, &out);
-		if (r)
-			return r;
+		r = is_new ? flat_heap_push(&h, range) : 0;
+		r = r ?: flat_sweep_interval(&h, range->start, next, &out);
+		while (h.n > 0 && h.items[0]->end <= next)
+			flat_heap_pop(&h);
 	}
-	whole = *f;
-	*f = out;
-	out = whole;
-	return 0;
+	free(h.items);
+	if (!r) {
+		struct flat_ranges whole = *f;
+
+		*f = out;
+		out = whole;
+	}
+	return r;
 }
 
 const struct flat_range *flat_find(const struct flat_ranges *f, uint64_t address)
