@@ -144,44 +144,52 @@ static bool image_profile_is_writable(const struct image_profile *p)
 	       counts_are_valid(p);
 }
 
-static void put_paths(FILE *f, const char *path)
+/*
+ * Each put_*() returns whether all was written: a memory stream that had no memory for a piece
+ * takes the next one all the same, and neither ferror() nor fclose() tells (glibc 2.36).
+ */
+static bool put_paths(FILE *f, const char *path)
 {
+	bool whole = true;
+
 	while (path && *path) {
 		int length = (int)strcspn(path, "\n");
 
-		fprintf(f, "path %.*s\n", length, path);
+		whole &= fprintf(f, "path %.*s\n", length, path) >= 0;
 		path += length + (path[length] == '\n');
 	}
+	return whole;
 }
 
-static void put_header(FILE *f, const struct image_profile *p)
+static bool put_header(FILE *f, const struct image_profile *p)
 {
-	fprintf(f,
-		"version pdb-0.07\n"
-		"image %s\n"
-		"epoch %s\n"
-		"platform %s\n"
-		"event %s\n"
-		"period %" PRIu64 "\n"
-		"tstart %" PRIx64 "\n"
-		"tsize %" PRIu64 "\n"
-		"cpuspeed %" PRIu32 "\n",
-		p->image, p->epoch, p->platform, p->event, p->period, p->tstart, p->tsize,
-		p->cpuspeed_mhz);
+	bool whole = fprintf(f,
+			     "version pdb-0.07\n"
+			     "image %s\n"
+			     "epoch %s\n"
+			     "platform %s\n"
+			     "event %s\n"
+			     "period %" PRIu64 "\n"
+			     "tstart %" PRIx64 "\n"
+			     "tsize %" PRIu64 "\n"
+			     "cpuspeed %" PRIu32 "\n",
+			     p->image, p->epoch, p->platform, p->event, p->period, p->tstart,
+			     p->tsize, p->cpuspeed_mhz) >= 0;
 	if (p->cpucount)
-		fprintf(f, "cpucount %" PRIu32 "\n", p->cpucount);
-	put_paths(f, p->path);
+		whole &= fprintf(f, "cpucount %" PRIu32 "\n", p->cpucount) >= 0;
+	whole &= put_paths(f, p->path);
 	if (p->unknown)
-		fputs(p->unknown, f);
+		whole &= fputs(p->unknown, f) >= 0;
 	if (p->ledger)
-		fprintf(f, "ledger %s\n", p->ledger);
+		whole &= fprintf(f, "ledger %s\n", p->ledger) >= 0;
+	return whole;
 }
 
-static void put_u32(FILE *f, uint64_t value)
+static bool put_u32(FILE *f, uint64_t value)
 {
 	const uint32_t word = htole32((uint32_t)value);
 
-	fwrite(&word, sizeof(word), 1, f);
+	return fwrite(&word, sizeof(word), 1, f) == 1;
 }
 
 /* The end of the chunk that begins at count @first: the first count that is not in it. */
@@ -196,28 +204,28 @@ static size_t chunk_end(const struct image_profile *p, size_t first)
 	return i;
 }
 
-static void put_counts(FILE *f, const struct image_profile *p)
+static bool put_counts(FILE *f, const struct image_profile *p)
 {
+	bool whole = true;
+
 	for (size_t i = 0, end; i < p->n_counts; i = end) {
 		uint64_t next = p->counts[i].offset;
 
 		end = chunk_end(p, i);
-		put_u32(f, next);
-		put_u32(f, p->counts[end - 1].offset - next + 1);
+		whole &= put_u32(f, next) && put_u32(f, p->counts[end - 1].offset - next + 1);
 		for (size_t k = i; k < end; k++, next++) {
 			for (; next < p->counts[k].offset; next++)
-				put_u32(f, 0);
-			put_u32(f, p->counts[k].count);
+				whole &= put_u32(f, 0);
+			whole &= put_u32(f, p->counts[k].count);
 		}
 	}
-	put_u32(f, p->n_counts);
-	put_u32(f, p->total);
+	return whole && put_u32(f, p->n_counts) && put_u32(f, p->total);
 }
 
 int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *ret_length)
 {
-	static const char samples[] = "samples";
 	cleanup(freep) char *out = NULL;
+	bool whole;
 	FILE *f;
 
 	if (!image_profile_is_writable(p))
@@ -225,11 +233,12 @@ int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *re
 	f = open_memstream(&out, ret_length);
 	if (!f)
 		return error_origin(-ENOMEM);
-	put_header(f, p);
+	whole = put_header(f, p);
 	/* With its newline a multiple of 4 bytes. */
-	fprintf(f, "%s%*s\n", samples, (int)(-((size_t)ftell(f) + sizeof(samples)) % 4), "");
-	put_counts(f, p);
-	if (fclose(f))
+	whole &= fprintf(f, "samples%*s\n", (int)(-((size_t)ftell(f) + sizeof("samples")) % 4),
+			 "") >= 0;
+	whole &= put_counts(f, p);
+	if (fclose(f) || !whole)
 		return error_origin(-ENOMEM);
 	*ret = (uint8_t *)steal_ptr(&out);
 	return 0;
