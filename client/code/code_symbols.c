@@ -168,7 +168,7 @@ static int code_symbols_collect_spots(struct code_symbols_work *w)
 	return 0;
 }
 
-/* Adds the function @l, which the @n spots from @first on lie in, as a symbol if it is wanted. */
+/* Adds the function @l of the @n spots from @first on as a symbol, if it is wanted. */
 static int code_symbols_add_if_wanted(struct code_symbols_work *w, size_t first, size_t n,
 				      const struct worker_location *l,
 				      const struct answer_names *answer)

@@ -84,7 +84,7 @@ struct objects_file {
  * disk and the worker. Returns 0 or negative errno.
  */
 int objects_get(struct objects *o, uint32_t mapping, struct objects_file **ret);
-/* The number of the mapping that @frame lies in, or PROFILE_NONE. */
+/* The index of the mapping of @frame, or PROFILE_NONE. */
 uint32_t objects_mapping(const struct profile *p, const struct frame *frame);
 
 #endif

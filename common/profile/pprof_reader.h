@@ -7,7 +7,7 @@
  * callers that must not be away for long. The file's bytes are handed over twice, from its
  * beginning, in pieces of any size: writers put what samples refer to behind them. The first time
  * that is read, the second time the samples, which may be taken and cleared from the profile
- *between two pieces.
+ * between two pieces.
  *
  *	feed() ... feed(), end() until it is done      the profile is there, but for its samples
  *	feed() ... feed(), end()                       and these

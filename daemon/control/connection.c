@@ -218,8 +218,8 @@ uint8_t *reply_pack_error(enum control_error code, const char *text, size_t *ret
 }
 
 /*
- * Whoever takes an answer of @size bytes, and a file of @n_bytes, reads it at their own pace:
- * strangers keep nobody else from theirs.
+ * A client reads an answer of @size bytes, and a file of @n_bytes, at its own pace: those without
+ * privileges leave room for the others.
  */
 static bool connection_over_limit(const struct connection *c, size_t size, uint64_t n_bytes)
 {

@@ -28,7 +28,7 @@ def newest_source():
 
 
 @contextlib.contextmanager
-def lock(folder):
+def lock_folder(folder):
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with open(folder + ".lock", "w", encoding="ascii") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
@@ -43,7 +43,7 @@ def build_deb(folder, temporary):
 
 def make(folder, temporary):
     """Builds into @folder, by way of a folder below @temporary. Returns all that came of it."""
-    with lock(folder):
+    with lock_folder(folder):
         build_deb(folder, temporary)
     return sorted(glob.glob(os.path.join(folder, "*.deb")))
 
@@ -52,7 +52,7 @@ def package(build):
     """The package of this tree, below the folder @build; made unless it is there and up to date, or
     being made."""
     folder = os.path.join(build, "deb")
-    with lock(folder):
+    with lock_folder(folder):
         found = glob.glob(os.path.join(folder, "profd_*.deb"))
         if not found or os.stat(found[0]).st_ctime < newest_source():
             with tempfile.TemporaryDirectory() as temporary:

@@ -24,7 +24,7 @@ static struct gather *begin_in(const struct gather_world *world)
 	return g;
 }
 
-static struct gather *begin(void)
+static struct gather *begin_gather(void)
 {
 	return begin_in(&(struct gather_world){0});
 }
@@ -112,7 +112,7 @@ static const struct profile_label *label_of(const struct profile *p, size_t samp
 
 static void test_one(void **state)
 {
-	struct gather *g = begin();
+	struct gather *g = begin_gather();
 	struct gather_process *process = add_process(g, 10);
 	struct gather_totals totals;
 	struct profile *p;
@@ -155,7 +155,7 @@ static void test_one(void **state)
 /* One library in place of another: the sample's generation tells which. */
 static void test_generations(void **state)
 {
-	struct gather *g = begin();
+	struct gather *g = begin_gather();
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
 
@@ -188,7 +188,7 @@ static void test_generations(void **state)
 /* The same library elsewhere, in another process: it is laid over the first. */
 static void test_processes(void **state)
 {
-	struct gather *g = begin();
+	struct gather *g = begin_gather();
 	struct gather_process *process = add_process(g, 10), *other = add_process(g, 20);
 	struct profile *p;
 
@@ -226,7 +226,7 @@ static void test_nonsense(void **state)
 		"400000-402000 r-xp\n",
 		"nothing of the kind\n\xff\xfe\n",
 	};
-	struct gather *g = begin();
+	struct gather *g = begin_gather();
 	struct gather_process *process = add_process(g, 10);
 	struct profile *p;
 
@@ -245,7 +245,7 @@ static void test_nonsense(void **state)
 
 static void test_nothing(void **state)
 {
-	struct gather *g = begin();
+	struct gather *g = begin_gather();
 	struct gather_totals totals;
 	struct profile *p;
 

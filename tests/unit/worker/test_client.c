@@ -174,7 +174,7 @@ static void test_never_up(void **state)
 	}
 }
 
-static void stop(pid_t pid)
+static void stop_process(pid_t pid)
 {
 	siginfo_t info;
 
@@ -192,7 +192,7 @@ static void test_never_read(void **state)
 
 	(void)state;
 	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
-	stop(worker_pid(w));
+	stop_process(worker_pid(w));
 	assert_int_equal(worker_send(w, &request), WORKER_E_OK);
 	assert_int_equal(kill(worker_pid(w), SIGKILL), 0);
 	assert_int_equal(poll(&ready, 1, 10000), 1);
@@ -200,7 +200,7 @@ static void test_never_read(void **state)
 	assert_string_equal(why(w), "killed by signal 9");
 	sleep_until(worker_backoff_until(w));
 	assert_int_equal(query_image(w, &reply), WORKER_E_OK);
-	stop(worker_pid(w));
+	stop_process(worker_pid(w));
 	assert_int_equal(query_image(w, &reply), WORKER_E_REST);
 	assert_string_equal(why(w), "too slow");
 	sleep_until(worker_backoff_until(w));
