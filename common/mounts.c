@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A mountinfo text is parsed a line at a time, without copying. A line that cannot be parsed counts
+ * as FUSE wherever FUSE would matter. An overlay is followed through the directories in its options
+ * to the mounts that hold them.
+ */
 #include "common/mounts.h"
 
 #include <inttypes.h>

@@ -8,12 +8,7 @@
  * like (`--since -10m`). Pure: unlike getopt(3) it has no state. A verb's options are a table of
  * rows.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include "common/cleanup.h"
 
 #define HELP_COLUMNS 80
 

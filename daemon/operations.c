@@ -3,15 +3,14 @@
  * The verbs of the control socket: daemon_verbs has a row for each, and what it does is its
  * handler's (control.h). A handler checks what it was asked for, asks policy, acts, and answers.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/cpus.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
@@ -186,17 +185,15 @@ static int verb_wanted(const struct control_call *call)
 
 static int verb_config(const struct control_call *call)
 {
-	cleanup(freep) char *text = NULL;
+	cleanup(memory_text_deinit) struct memory_text text = {0};
 	struct daemon *d = call->userdata;
-	size_t length;
-	FILE *f = open_memstream(&text, &length);
-	int r = f ? config_print(d->config, f) : -ENOMEM;
+	int r = memory_text_open(&text) ?:
+		config_print(d->config, text.out) ?:
+		memory_text_close(&text);
 
-	if (f && fclose(f) != 0)
-		r = -ENOMEM;
 	if (r)
-		return daemon_answer_fatal(d, call->reply, error_origin(r));
-	reply_text(call->reply, text);
+		return daemon_answer_fatal(d, call->reply, r);
+	reply_text(call->reply, text.text);
 	return CONTROL_DONE;
 }
 

@@ -5,7 +5,6 @@
  * is measured from window to window, or minute by minute if windows are longer. Rolling up does not
  * count: it comes in bursts, once an hour, and sampling more slowly would not make it any shorter.
  */
-#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>

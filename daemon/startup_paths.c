@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "common/log.h"
 #include "daemon/daemon_private.h"
 #include "daemon/output/store.h"
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "common/error.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 

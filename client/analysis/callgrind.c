@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/node_name.h"

@@ -13,11 +13,11 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/graph_tags.h"
-#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"

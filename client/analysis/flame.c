@@ -35,7 +35,6 @@
 #include <string.h>
 
 #include "client/analysis/json_text.h"
-#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
@@ -43,6 +42,7 @@
 #include "client/analysis/view.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/profile/profile.h"
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/profile/profile.h"
-#include "common/room.h"
 
 int graph_list(struct graph *g)
 {

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "client/analysis/labels.h"
-#include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/measure.h"

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/memory_text.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/profile/profile.h"
 

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/analysis/shape_private.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 
 #define ANY_DROP (PLACE_DROP | PLACE_DROP_BENEATH)
 

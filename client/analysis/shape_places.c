@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/analysis/shape_private.h"
 #include "client/analysis/source_path.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/profile/measure.h"
 #include "common/text_print.h"
 

@@ -15,13 +15,13 @@
 #include <string.h>
 
 #include "client/analysis/json_text.h"
-#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
 #include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/profile/profile.h"
 
 #define THREADS_MAX 64

@@ -19,7 +19,6 @@
  * stay below the parent they were cut from, in a child of its own whose frame is STACK_TREE_CUT, so
  * that sums are exact whatever was cut.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/analysis/graph.h"
 #include "client/analysis/labels.h"
@@ -15,7 +14,6 @@
 #include "client/analysis/view.h"
 #include "common/error.h"
 #include "common/profile/profile.h"
-#include "common/room.h"
 #include "common/utf8.h"
 
 static const char separator[] =

@@ -13,12 +13,12 @@
 #include <time.h>
 
 #include "client/analysis/graph.h"
-#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/memory_text.h"
 #include "common/profile/profile.h"
 #include "common/profile/windows.h"
 #include "common/utf8.h"

@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "client/code/code_symbols.h"
 #include "client/code/code_view.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/profile/profile.h"
 #include "common/room.h"

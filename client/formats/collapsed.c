@@ -16,6 +16,7 @@
 #include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
@@ -81,24 +82,21 @@ static void collapsed_put_location(FILE *out, const struct profile *p,
 static int intern_stack(const struct profile *p, const struct profile_sample *s,
 			struct profile *texts, uint32_t *ret)
 {
-	cleanup(freep) char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r = memory_text_open(&text);
 
-	if (!out)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	for (uint32_t i = s->n_locations; i; i--) {
 		uint32_t location = p->sample_locations[s->first_location + i - 1];
 
 		if (i < s->n_locations)
-			fputc(';', out);
-		collapsed_put_location(out, p, &p->locations[location]);
+			fputc(';', text.out);
+		collapsed_put_location(text.out, p, &p->locations[location]);
 	}
 	if (!s->n_locations)
-		fputs("[unknown]", out);
-	if (fclose(out) != 0)
-		return error_origin(-ENOMEM);
-	return profile_add_string(texts, text, length, ret);
+		fputs("[unknown]", text.out);
+	return memory_text_close(&text) ?: profile_add_string(texts, text.text, text.length, ret);
 }
 
 static int collapsed_compare_text(const void *a, const void *b)
@@ -110,19 +108,20 @@ static int collapsed_compare_text(const void *a, const void *b)
 
 static int collapsed_print(struct collapsed_line *lines, size_t n, char **ret, size_t *ret_length)
 {
-	FILE *out = open_memstream(ret, ret_length);
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r = memory_text_open(&text);
 
-	if (!out)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	qsort(lines, n, sizeof(*lines), collapsed_compare_text);
 	for (size_t i = 0; i < n; i++)
 		if (lines[i].count)
-			fprintf(out, "%s %" PRId64 "\n", lines[i].text, lines[i].count);
-	if (fclose(out) != 0) {
-		free(*ret);
-		*ret = NULL;
-		return error_origin(-ENOMEM);
-	}
+			fprintf(text.out, "%s %" PRId64 "\n", lines[i].text, lines[i].count);
+	r = memory_text_close(&text);
+	if (r)
+		return r;
+	*ret = steal_ptr(&text.text);
+	*ret_length = text.length;
 	return 0;
 }
 

@@ -8,7 +8,6 @@
  * (fetch.h). Nothing here waits for a server: a fetch that does not end in time is ended. Neither
  * profd nor a server has to be there; both are tried again.
  */
-#include <stddef.h>
 #include <stdint.h>
 
 #include <systemd/sd-event.h>

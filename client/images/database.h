@@ -8,7 +8,6 @@
  * UTC.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "client/images/image_set.h"

@@ -6,7 +6,6 @@
 #include "client/images/image_set.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

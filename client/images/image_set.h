@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "common/profile/image_profile.h"
 
 struct image_count {

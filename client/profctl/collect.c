@@ -14,7 +14,6 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
-#include "common/units.h"
 
 #define UNPACKED_MAX ((size_t)4 << 30)
 

@@ -7,7 +7,6 @@
  * good that is, and what to do about it. The host comes in as a struct of directory fds and texts,
  * so that tests can bring another one.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 
 /* The command line of `profctl images`, and the parts that the verb consists of. */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "client/images/image_code.h"

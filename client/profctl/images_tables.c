@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of images and of procedures, of one epoch and of two. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "client/profctl/images.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
-#include "common/error.h"
 #include "common/room.h"
 
 #define ID_DIGITS 12 /* enough for people; --json has all */

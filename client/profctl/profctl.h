@@ -7,7 +7,6 @@
  * function (arguments.h), asks the daemon (call.h) or looks itself, and prints.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

@@ -3,7 +3,6 @@
  * profctl report, and diff and convert, which are short forms of it: the command line (options.h),
  * the inputs (load.h), the report (produce.h), and where it goes.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +16,6 @@
 #include "client/report/prompt.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
-#include "common/error.h"
 
 /* What a load and a report of it tell while they go on. */
 struct telling {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A command under libprofd.so, from its start to the file. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
@@ -24,7 +22,6 @@
 #include "common/error.h"
 #include "common/program_path.h"
 #include "common/shim/ring_layout.h"
-#include "common/units.h"
 
 #define FREQUENCY_DEFAULT 99
 /* CPU time that was not sampled is worth a line when it is more than both, the latter of all. */

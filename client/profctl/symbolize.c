@@ -6,13 +6,11 @@
  */
 #include "client/symbolize/symbolize.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/fetch/fetcher.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/memory.h"
@@ -21,7 +19,7 @@
 #include "client/profctl/progress.h"
 #include "client/report/input.h"
 #include "common/cleanup.h"
-#include "common/error.h"
+#include "common/memory_text.h"
 
 #define FAILURES_MAX 3 /* in a row: each may have taken minutes */
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "common/error.h"
 #include "common/room.h"

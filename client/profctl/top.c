@@ -23,6 +23,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/units.h"
 
 #define INTERVAL_NS    (2 * NS_PER_S)
@@ -198,26 +199,23 @@ static int top_poll_timeout_ms(uint64_t ns)
 
 static int top_draw_screen(struct top *t)
 {
+	cleanup(memory_text_deinit) struct memory_text text = {0};
 	int fd = fileno(t->context->out), r = top_sort(t);
 	unsigned rows, columns;
-	cleanup(freep) char *text = NULL;
-	size_t length;
-	FILE *out;
 
 	/* Others have it: it is drawn when we have it again. */
 	if (r || !terminal_is_taken())
 		return r;
-	out = open_memstream(&text, &length);
-	if (!out)
-		return profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
+	if (memory_text_open(&text))
+		return profctl_complain(t->context, STATUS_FAILED, "%s", strerror(ENOMEM));
 	terminal_size(fd, &rows, &columns);
 	top_settle(&t->view, rows, t->table.n);
-	fputs(CURSOR_TO_HOME, out);
-	top_draw(&t->view, &t->table, rows, columns, out);
-	if (fclose(out))
-		return profctl_complain(t->context, STATUS_FAILED, "%s", strerror(errno));
+	fputs(CURSOR_TO_HOME, text.out);
+	top_draw(&t->view, &t->table, rows, columns, text.out);
+	if (memory_text_close(&text))
+		return profctl_complain(t->context, STATUS_FAILED, "%s", strerror(ENOMEM));
 	/* At once: halves would flicker. */
-	fwrite(text, 1, length, t->context->out);
+	fwrite(text.text, 1, text.length, t->context->out);
 	fflush(t->context->out);
 	return STATUS_DONE;
 }

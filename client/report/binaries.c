@@ -6,7 +6,6 @@
  */
 #include "client/report/binaries.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -22,7 +21,6 @@
 #include "client/symbolize/symbolize.h"
 #include "common/cleanup.h"
 #include "common/entries.h"
-#include "common/error.h"
 #include "common/profile/image_profile.h"
 
 #define NOTES_SHOWN 3

@@ -8,9 +8,7 @@
 #include "client/report/load.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "client/report/binaries.h"
 #include "client/report/function_names.h"

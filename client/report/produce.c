@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "client/analysis/labels.h"
-#include "client/analysis/memory_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "client/report/picture.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/profile/pprof.h"
 #include "common/profile/value_types.h"
 

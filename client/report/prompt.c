@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/analysis/node_name.h"
 #include "client/report/produce.h"
 #include "client/report/prompt_line.h"
@@ -21,6 +20,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/memory_file.h"
+#include "common/memory_text.h"
 #include "common/text_print.h"
 #include "common/utf8.h"
 

@@ -19,7 +19,6 @@
 #include "client/fetch/fetcher.h"
 #include "client/report/input.h"
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/profile/pprof.h"
 
 #define FILES_MAX  10000 /* that are kept of one program and its types */

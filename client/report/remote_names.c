@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/fetch/fetcher.h"
 #include "client/report/binaries.h"
 #include "client/report/remote.h"
 #include "client/symbolize/namer.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/read_end.h"

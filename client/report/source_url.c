@@ -13,9 +13,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "client/analysis/memory_text.h"
 #include "client/fetch/fetch_protocol.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/profile/pprof.h"
 #include "common/text_print.h"
 

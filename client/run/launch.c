@@ -7,7 +7,6 @@
 #include "client/run/launch.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 

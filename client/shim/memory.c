@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdalign.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/mman.h>
 
 #include "common/error.h"

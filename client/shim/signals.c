@@ -6,7 +6,6 @@
 #include "client/shim/signals.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 #include <time.h>
 
 #include "common/clock.h"

@@ -8,7 +8,6 @@
  * bounded, and each text of an answer is looked at once.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"

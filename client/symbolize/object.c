@@ -5,7 +5,6 @@
  */
 #include "client/symbolize/object.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

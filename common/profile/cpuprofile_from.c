@@ -15,6 +15,7 @@
 #include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/profile/cpuprofile.h"
 #include "common/profile/profile.h"
@@ -212,13 +213,12 @@ static void cpuprofile_put_path(FILE *out, const char *path)
 }
 
 static int print_maps(const struct profile *p, const struct cpuprofile_from_place *places,
-		      char **ret)
+		      struct memory_text *ret)
 {
-	size_t length;
-	FILE *out = open_memstream(ret, &length);
+	int r = memory_text_open(ret);
 
-	if (!out)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	for (size_t i = 0; i < p->n_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[i];
 		const char *path = profile_string(p, m->path);
@@ -227,34 +227,33 @@ static int print_maps(const struct profile *p, const struct cpuprofile_from_plac
 		if (!is_user_place(place))
 			continue;
 		/* Of a whole one the file's offset is not known: mostly it is as the address. */
-		fprintf(out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ", place->moved,
-			place->moved + (place->limit - place->start),
+		fprintf(ret->out, "%" PRIx64 "-%" PRIx64 " r-xp %08" PRIx64 " 00:00 0 ",
+			place->moved, place->moved + (place->limit - place->start),
 			profile_is_whole_mapping(m) ? place->start : m->offset);
-		cpuprofile_put_path(out, *path ? path : "[anon]");
-		fputc('\n', out);
+		cpuprofile_put_path(ret->out, *path ? path : "[anon]");
+		fputc('\n', ret->out);
 	}
-	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+	return memory_text_close(ret);
 }
 
 static int print_comments(const struct profile *p, const struct cpuprofile_from_chains *chains,
-			  char **ret)
+			  struct memory_text *ret)
 {
 	static const char prefix[] = "# profd ";
-	size_t length;
-	FILE *out = open_memstream(ret, &length);
+	int r = memory_text_open(ret);
 
-	if (!out)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	for (size_t i = 0; i < p->n_comments; i++) {
 		const char *comment = profile_string(p, p->comments[i]);
 
 		if (strncmp(comment, prefix, strlen(prefix)) == 0 && !strchr(comment, '\n') &&
 		    strlen(comment) <= COMMENT_BYTES_MAX)
-			fprintf(out, "%s\n", comment);
+			fprintf(ret->out, "%s\n", comment);
 	}
-	fprintf(out, "%sprocess: samples=%" PRIu64 " without_user_frames=%" PRIu64 "\n", prefix,
-		chains->samples, chains->without_user);
-	return fclose(out) == 0 ? 0 : error_origin(-ENOMEM);
+	fprintf(ret->out, "%sprocess: samples=%" PRIu64 " without_user_frames=%" PRIu64 "\n",
+		prefix, chains->samples, chains->without_user);
+	return memory_text_close(ret);
 }
 
 /* Microseconds between samples: from their values if the period is not of time. */
@@ -269,7 +268,7 @@ int cpuprofile_from_profile(const struct profile *p, unsigned slot_bytes, uint8_
 			    size_t *ret_length)
 {
 	cleanup(cpuprofile_chains_deinit) struct cpuprofile_from_chains chains = {0};
-	cleanup(freep) char *maps = NULL, *comments = NULL;
+	cleanup(memory_text_deinit) struct memory_text maps = {0}, comments = {0};
 	cleanup(freep) struct cpuprofile_from_place *places = NULL;
 	struct cpuprofile c = {.slot_bytes = slot_bytes, .period_us = cpuprofile_period_us(p)};
 	int r = lay_out_mappings(p, &places) ?:
@@ -281,7 +280,7 @@ int cpuprofile_from_profile(const struct profile *p, unsigned slot_bytes, uint8_
 		return r;
 	c.records = chains.records;
 	c.n_records = chains.n_records;
-	c.maps = maps;
-	c.comments = comments;
+	c.maps = maps.text;
+	c.comments = comments.text;
 	return cpuprofile_write(&c, ret, ret_length);
 }

@@ -16,6 +16,7 @@
 
 #include "common/error.h"
 #include "common/fnv.h"
+#include "common/memory_text.h"
 
 int image_profile_new(struct image_profile **ret)
 {
@@ -144,52 +145,44 @@ static bool image_profile_is_writable(const struct image_profile *p)
 	       counts_are_valid(p);
 }
 
-/*
- * Each put_*() returns whether all was written: a memory stream that had no memory for a piece
- * takes the next one all the same, and neither ferror() nor fclose() tells (glibc 2.36).
- */
-static bool put_paths(FILE *f, const char *path)
+static void put_paths(FILE *f, const char *path)
 {
-	bool whole = true;
-
 	while (path && *path) {
 		int length = (int)strcspn(path, "\n");
 
-		whole &= fprintf(f, "path %.*s\n", length, path) >= 0;
+		fprintf(f, "path %.*s\n", length, path);
 		path += length + (path[length] == '\n');
 	}
-	return whole;
 }
 
-static bool put_header(FILE *f, const struct image_profile *p)
+static void put_header(FILE *f, const struct image_profile *p)
 {
-	bool whole = fprintf(f,
-			     "version pdb-0.07\n"
-			     "image %s\n"
-			     "epoch %s\n"
-			     "platform %s\n"
-			     "event %s\n"
-			     "period %" PRIu64 "\n"
-			     "tstart %" PRIx64 "\n"
-			     "tsize %" PRIu64 "\n"
-			     "cpuspeed %" PRIu32 "\n",
-			     p->image, p->epoch, p->platform, p->event, p->period, p->tstart,
-			     p->tsize, p->cpuspeed_mhz) >= 0;
+	fprintf(f,
+		"version pdb-0.07\n"
+		"image %s\n"
+		"epoch %s\n"
+		"platform %s\n"
+		"event %s\n"
+		"period %" PRIu64 "\n"
+		"tstart %" PRIx64 "\n"
+		"tsize %" PRIu64 "\n"
+		"cpuspeed %" PRIu32 "\n",
+		p->image, p->epoch, p->platform, p->event, p->period, p->tstart, p->tsize,
+		p->cpuspeed_mhz);
 	if (p->cpucount)
-		whole &= fprintf(f, "cpucount %" PRIu32 "\n", p->cpucount) >= 0;
-	whole &= put_paths(f, p->path);
+		fprintf(f, "cpucount %" PRIu32 "\n", p->cpucount);
+	put_paths(f, p->path);
 	if (p->unknown)
-		whole &= fputs(p->unknown, f) >= 0;
+		fputs(p->unknown, f);
 	if (p->ledger)
-		whole &= fprintf(f, "ledger %s\n", p->ledger) >= 0;
-	return whole;
+		fprintf(f, "ledger %s\n", p->ledger);
 }
 
-static bool put_u32(FILE *f, uint64_t value)
+static void put_u32(FILE *f, uint64_t value)
 {
 	const uint32_t word = htole32((uint32_t)value);
 
-	return fwrite(&word, sizeof(word), 1, f) == 1;
+	fwrite(&word, sizeof(word), 1, f);
 }
 
 /* The end of the chunk that begins at count @first: the first count that is not in it. */
@@ -204,43 +197,45 @@ static size_t chunk_end(const struct image_profile *p, size_t first)
 	return i;
 }
 
-static bool put_counts(FILE *f, const struct image_profile *p)
+static void put_counts(FILE *f, const struct image_profile *p)
 {
-	bool whole = true;
-
 	for (size_t i = 0, end; i < p->n_counts; i = end) {
 		uint64_t next = p->counts[i].offset;
 
 		end = chunk_end(p, i);
-		whole &= put_u32(f, next) && put_u32(f, p->counts[end - 1].offset - next + 1);
+		put_u32(f, next);
+		put_u32(f, p->counts[end - 1].offset - next + 1);
 		for (size_t k = i; k < end; k++, next++) {
 			for (; next < p->counts[k].offset; next++)
-				whole &= put_u32(f, 0);
-			whole &= put_u32(f, p->counts[k].count);
+				put_u32(f, 0);
+			put_u32(f, p->counts[k].count);
 		}
 	}
-	return whole && put_u32(f, p->n_counts) && put_u32(f, p->total);
+	put_u32(f, p->n_counts);
+	put_u32(f, p->total);
 }
 
 int image_profile_write(const struct image_profile *p, uint8_t **ret, size_t *ret_length)
 {
-	cleanup(freep) char *out = NULL;
-	bool whole;
-	FILE *f;
+	static const char samples[] = "samples";
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r;
 
 	if (!image_profile_is_writable(p))
 		return error_origin(-EINVAL);
-	f = open_memstream(&out, ret_length);
-	if (!f)
-		return error_origin(-ENOMEM);
-	whole = put_header(f, p);
+	r = memory_text_open(&text);
+	if (r)
+		return r;
+	put_header(text.out, p);
 	/* With its newline a multiple of 4 bytes. */
-	whole &= fprintf(f, "samples%*s\n", (int)(-((size_t)ftell(f) + sizeof("samples")) % 4),
-			 "") >= 0;
-	whole &= put_counts(f, p);
-	if (fclose(f) || !whole)
-		return error_origin(-ENOMEM);
-	*ret = (uint8_t *)steal_ptr(&out);
+	fprintf(text.out, "%s%*s\n", samples,
+		(int)(-((size_t)ftell(text.out) + sizeof(samples)) % 4), "");
+	put_counts(text.out, p);
+	r = memory_text_close(&text);
+	if (r)
+		return r;
+	*ret = (uint8_t *)steal_ptr(&text.text);
+	*ret_length = text.length;
 	return 0;
 }
 

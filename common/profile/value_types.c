@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "common/clamped.h"
-#include "common/error.h"
 #include "common/profile/measure.h"
 #include "common/profile/profile_private.h"
 #include "common/room.h"

@@ -20,6 +20,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/order.h"
 #include "common/room.h"
 #include "common/text_print.h"
@@ -306,21 +307,21 @@ static void put_words(FILE *out, const char *old, const char *line)
 int ledger_line_add(char **sum, const char *line)
 {
 	char old[LINE_BYTES_MAX + 1], newest[LINE_BYTES_MAX + 1];
-	cleanup(freep) char *text = NULL;
-	size_t size;
-	FILE *out;
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r;
 
 	if (!line || !*line)
 		return 0;
 	ledger_copy_bounded(*sum, old);
 	ledger_copy_bounded(line, newest);
-	out = open_memstream(&text, &size);
-	if (!out)
-		return error_origin(-ENOMEM);
-	put_words(out, old, newest);
-	if (fclose(out) != 0)
-		return error_origin(-ENOMEM);
+	r = memory_text_open(&text);
+	if (r)
+		return r;
+	put_words(text.out, old, newest);
+	r = memory_text_close(&text);
+	if (r)
+		return r;
 	free(*sum);
-	*sum = steal_ptr(&text);
+	*sum = steal_ptr(&text.text);
 	return 0;
 }

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Notes are parsed in place, in the file's byte order. Segments are the loaded program headers;
+ * file offsets and addresses are converted into each other through the segment that has both.
+ */
 #include "common/symbols/elf_summary.h"
 
 #include <elf.h>

@@ -7,12 +7,10 @@
  */
 #include "common/symbols/flat_ranges.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/room.h"

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "common/error.h"
 #include "common/order.h"
 #include "common/room.h"
 #include "common/unwind/cfi_private.h"

@@ -11,7 +11,6 @@
  * Read without trust: a broken CIE or FDE is skipped and counted; what it would have ruled is
  * RULE_UNKNOWN.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * .eh_frame is a sequence of records (LSB 5, section 10.6.1): each CIE holds what the functions
+ * that refer to it have in common, each FDE one function's range and instructions.
+ */
 #include "common/unwind/cfi_private.h"
 
 /* LSB 5, section 10.5.1: a format, and what the number is relative to. */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The state after some instructions, how to find the CFA and each register, becomes one rule
+ * (rule.h). A part that no rule can hold makes the whole state RULE_UNKNOWN, with the reason
+ * counted; the few forms of expressions that compilers and the PLT use are recognized.
+ */
 #include "common/unwind/cfi_private.h"
 
 #include <elf.h>

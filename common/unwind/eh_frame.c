@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Headers are copied and checked against the file's length first; then .eh_frame is found through
+ * the section headers or, without them, through PT_GNU_EH_FRAME, and copied as a whole.
+ */
 #include "common/unwind/eh_frame.h"
 
 #include <elf.h>

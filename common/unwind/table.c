@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A packed table is an array of 64-bit words: the distinct rules; for each chunk of code the index
+ * of its first row, in halves of words; the rows, each an offset in its chunk and a rule's index,
+ * in halves too. A search takes the chunk, then bisects its rows.
+ */
 #include "common/unwind/table.h"
 
 #include <errno.h>

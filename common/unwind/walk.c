@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A walk is a loop of steps. Each adds the frame of the registers' pc, finds the rule of that pc,
+ * or without one assumes a frame pointer, and replaces the registers by the caller's. A step that
+ * lacks a table or memory stops the walk as it is, so that it can be continued later.
+ */
 #include "common/unwind/walk.h"
 
 #include "common/frame.h"

@@ -20,7 +20,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "common/worker/protocol.h"
 
 /*

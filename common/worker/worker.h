@@ -14,7 +14,6 @@
  *
  * Not thread-safe: a worker belongs to one thread.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

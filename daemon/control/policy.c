@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/resolve/proc.h"
 

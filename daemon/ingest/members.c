@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* A hash by pid; in a member, bit i is sampler i. A member without bits is removed. */
 #include "daemon/ingest/members.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <uthash.h>
 

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One function for each record type reads its fields in order from a reader that, once it has run
+ * out of bytes, returns zeros and remembers it; it is checked at the end.
+ */
 #include "daemon/ingest/perf_record.h"
 
 #include <asm/perf_regs.h>

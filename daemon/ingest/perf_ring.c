@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The kernel moves data_head, this side data_tail. Each record is copied out before it is parsed:
+ * it may wrap around the end of the ring.
+ */
 #include "daemon/ingest/perf_ring.h"
 
 #include <errno.h>

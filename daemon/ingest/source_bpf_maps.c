@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What profd writes for the programs: the members of the filter, by pid; and the memory of walks,
+ * arrays that are mapped here, with each process's root in a hash that is written last.
+ */
 #include "daemon/ingest/source_bpf_private.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A record has a copy of the stack of fixed size, so the rings' memory decides how large that may
+ * be. Whether a sample without user registers lost them is decided by the flags of its task.
+ */
 #include "daemon/ingest/source_perf_stack.h"
 
 #include "common/cleanup.h"

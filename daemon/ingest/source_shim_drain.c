@@ -7,13 +7,10 @@
  * is one sample of so much more weight, and counts once. Of what a process says it lost, each tick
  * counts as one.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "common/error.h"
 #include "daemon/ingest/source_shim_private.h"
 
 /* Mappings of one process are not looked at more often; all such looks take a tenth of the time. */

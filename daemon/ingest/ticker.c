@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One struct tick a CPU. Missing ticks are the event's count, by the period, less those that came;
+ * /proc/stat's idle time of the CPU says how many of them would have met nobody (ticker.h).
+ */
 #include "daemon/ingest/ticker.h"
 
 #include <errno.h>

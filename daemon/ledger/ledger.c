@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "common/memory_text.h"
+
 const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
 const char *const broken_names[] = {BROKEN_REASONS(REASON_NAME)};
 const char *const lost_names[] = {LOSS_REASONS(REASON_NAME)};
@@ -103,17 +105,17 @@ static void ledger_print_reasons(FILE *out, const char *group, const char *const
 
 char *ledger_text(const struct ledger *l)
 {
-	cleanup(freep) char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	FILE *out;
 
-	if (!out)
+	if (memory_text_open(&text))
 		return NULL;
+	out = text.out;
 	fprintf(out, "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
 		l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
 	ledger_print_reasons(out, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
 	ledger_print_reasons(out, "broken", broken_names, l->stacks.broken, N_BROKEN);
 	ledger_print_reasons(out, "lost", lost_names, l->lost, N_LOST);
 	fprintf(out, " in_flight=%" PRIu64, l->in_flight);
-	return fclose(out) == 0 ? steal_ptr(&text) : NULL;
+	return memory_text_close(&text) == 0 ? steal_ptr(&text.text) : NULL;
 }

@@ -11,7 +11,6 @@
  *
  * where in_flight is what the source saw and profd has not drained yet: 0 at rest.
  */
-#include <stddef.h>
 #include <stdint.h>
 
 #include "daemon/ingest/source.h"

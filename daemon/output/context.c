@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/output/context.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/error.h"
+#include "common/memory_text.h"
 #include "daemon/output/snapshot.h"
 
 #define PREFIX "# profd "
@@ -14,12 +13,12 @@
 int context_describe(const struct context *c, const struct snapshot *s, char **ret)
 {
 	const char *ledger = s->ledger;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r = memory_text_open(&text);
+	FILE *out = text.out;
 
-	if (!out)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	fprintf(out, PREFIX "version: %s\n", PROFD_VERSION);
 	fprintf(out, PREFIX "host: %s\n", c->host);
 	fprintf(out, PREFIX "kernel: %s\n", c->release);
@@ -34,10 +33,7 @@ int context_describe(const struct context *c, const struct snapshot *s, char **r
 		fprintf(out, PREFIX "ledger: %.*s\n", (int)length, ledger);
 		ledger += length + (ledger[length] == '\n');
 	}
-	if (fclose(out) != 0) {
-		free(text);
-		return error_origin(-ENOMEM);
-	}
-	*ret = text;
-	return 0;
+	r = memory_text_close(&text);
+	*ret = r ? NULL : steal_ptr(&text.text);
+	return r;
 }

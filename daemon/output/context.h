@@ -3,7 +3,6 @@
 #define PROFD_OUTPUT_CONTEXT_H
 
 /* What the formats need besides the snapshot: the writer's, borrowed by all others. */
-#include <stddef.h>
 
 #include "common/store/names.h"
 #include "daemon/output/kernel_images.h"

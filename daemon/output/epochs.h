@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "daemon/output/store.h"
 
 struct epochs {

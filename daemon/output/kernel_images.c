@@ -6,7 +6,6 @@
 #include "daemon/output/kernel_images.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
  * everything above the user's half, its start unknown.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"

@@ -3,7 +3,6 @@
  * Names of the kernel's addresses: answers like the worker's, made of kallsyms, one for each
  * symbol. Only names that look mangled (Rust's in the kernel) need the worker.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "daemon/output/symbols_private.h"

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 
-#include "common/error.h"
 #include "common/frame.h"
 #include "common/order.h"
 #include "common/partition_point.h"

@@ -18,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/symbols.h"
 #include "daemon/output/view.h"

@@ -9,8 +9,6 @@
  */
 #include "daemon/output/pprof.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/clock.h"

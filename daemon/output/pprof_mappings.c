@@ -5,7 +5,6 @@
  * the first mapping is the main program's, so it is made before any spot is placed.
  */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
 #include "daemon/output/context.h"

@@ -9,7 +9,6 @@
 #include "daemon/output/rollup.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/error.h"

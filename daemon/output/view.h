@@ -6,7 +6,6 @@
  * A snapshot in the order in which it is written: entries by service, within it by process and
  * generation. What lies at their frames is told by places.h.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

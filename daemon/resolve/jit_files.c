@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A process's struct jit_process refers to its perf map and its jitdump; children have those of
+ * their parent until they have their own. All open files are in one list, which bounds their
+ * number. They are looked for when samples are in generated code, at growing intervals.
+ */
 #include "daemon/resolve/jit_files.h"
 
 #include <errno.h>

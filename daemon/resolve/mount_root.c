@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Roots are held in an array, found by namespace, mount and inode. Whether FUSE is in sight is read
+ * from mountinfo; a view is what one such question has read, ours and the process's, for overlays
+ * need both.
+ */
 #include "daemon/resolve/mount_root.h"
 
 #include <dirent.h>

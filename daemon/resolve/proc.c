@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * /proc/PID/maps becomes the same events that the kernel's records do; status and cgroup become the
+ * process's user and unit.
+ */
 #include "daemon/resolve/proc.h"
 
 #include <errno.h>

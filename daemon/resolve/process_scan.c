@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What /proc says of all processes, told as events: at the start, and after records were lost. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/clock.h"
-#include "common/error.h"
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/process_private.h"

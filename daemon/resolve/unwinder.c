@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The parts and the order in which they run: spaces (unwinder_spaces.c) publish mappings, walks
+ * (unwinder_walk.c) finish stacks or wait, and tables come from the loader into the pool here;
+ * those that find no room are held and tried again.
+ */
 #include "daemon/resolve/unwinder.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>

@@ -6,11 +6,8 @@
  * Between closing a window and its files being durable lies the output thread. A flush stands for
  * somebody who waits for one or several windows: it ends when the last of them is written.
  */
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "common/text_print.h"
 #include "daemon/output/output.h"
 #include "daemon/session/window.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/clock.h"
-#include "common/error.h"
 #include "daemon/session/session_set_private.h"
 
 #define WINDOW_BYTES_MIN (256u * 1024)

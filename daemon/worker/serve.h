@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "common/worker/protocol.h"
 
 struct cache; /* sources.h */

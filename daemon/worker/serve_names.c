@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/memory_text.h"
 #include "common/worker/answer.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/names/demangle.h"
@@ -127,10 +128,9 @@ int serve_demangle(struct cache *cache, const struct request *request, struct an
 					    ? DEMANGLE_NO_PARAMETERS
 				    : request->header.flags & WORKER_NO_CLONES ? DEMANGLE_NO_CLONES
 									       : DEMANGLE_WHOLE;
-	char text[WORKER_TEXT_MAX + 1], *data = NULL;
-	size_t length;
-	FILE *out = open_memstream(&data, &length);
-	int r = out ? 0 : error_origin(-ENOMEM);
+	cleanup(memory_text_deinit) struct memory_text data = {0};
+	char text[WORKER_TEXT_MAX + 1];
+	int r = memory_text_open(&data);
 
 	(void)cache;
 	while (!r && at < end) {
@@ -138,20 +138,17 @@ int serve_demangle(struct cache *cache, const struct request *request, struct an
 
 		if (name)
 			fwrite(text, 1, text_clean(name, strlen(name), text, WORKER_TEXT_MAX) + 1,
-			       out);
-		if (!name || ferror(out))
+			       data.out);
+		if (!name)
 			r = error_origin(-ENOMEM);
-		else if (ftell(out) > (long)WORKER_ANSWER_MAX)
+		else if (ftell(data.out) > (long)WORKER_ANSWER_MAX)
 			r = -E2BIG;
 		at += strlen(at) + 1;
 	}
-	if (out && fclose(out) && !r)
-		r = error_origin(-ENOMEM);
-	if (r) {
-		free(data);
+	r = r ?: memory_text_close(&data);
+	if (r)
 		return r;
-	}
-	ret->data = (uint8_t *)data;
-	ret->length = length;
+	ret->data = (uint8_t *)steal_ptr(&data.text);
+	ret->length = data.length;
 	return WORKER_DONE;
 }

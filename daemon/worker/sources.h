@@ -7,11 +7,9 @@
  * the same key (struct cache). Each returns enum worker_outcome or -ENOMEM; *ret is the cache's,
  * borrowed until the request is answered.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "daemon/worker/dwarf/dwarf_lines.h"
 #include "daemon/worker/jit/jit_names.h"
 #include "daemon/worker/names/elf_names.h"

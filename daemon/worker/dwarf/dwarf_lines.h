@@ -7,7 +7,6 @@
  * 2, 3.3.8 and 6.2), through libdw, which also knows versions 2 to 4, compressed sections and dwz's
  * alternate files. Read without trust: chains of references have bounds.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -5,10 +5,7 @@
  */
 #include "daemon/worker/elf/elf_symbols.h"
 
-#include <errno.h>
 #include <string.h>
-
-#include "common/error.h"
 
 /* A browser's 1.7 million are the most known. */
 #define SYMBOLS_MAX (1u << 22)

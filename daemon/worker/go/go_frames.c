@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "common/room.h"
 #include "common/unwind/cfi.h"
 #include "daemon/worker/go/go_switches.h"

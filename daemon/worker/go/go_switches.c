@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/error.h"
 #include "common/unwind/rule.h"

@@ -12,7 +12,6 @@
  *
  * x86-64. Source: src/runtime/asm_amd64.s, sys_linux_amd64.s, runtime2.go of Go 1.17 to 1.26.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "common/bytes.h"
-#include "common/cleanup.h"
 
 #define HEADER_BYTES 8
 /* The least that is said of a function, with its two numbers. */

@@ -14,7 +14,6 @@
  * Names are strangers' texts: a few hundred bytes of C++ can stand for gigabytes, so the result has
  * a bound while it is made.
  */
-#include <stddef.h>
 
 #define DEMANGLE_INPUT_MAX 16384u /* bytes */
 

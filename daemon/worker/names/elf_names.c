@@ -7,12 +7,10 @@
  */
 #include "daemon/worker/names/elf_names.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/error.h"
 #include "daemon/worker/elf/debuglink.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"

@@ -14,10 +14,8 @@
  * ELF_NAMES_DECOMPRESSED_MAX.
  */
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "common/cleanup.h"
 #include "common/symbols/symtab.h"
 #include "common/worker/protocol.h"
 

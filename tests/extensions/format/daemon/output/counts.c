@@ -7,28 +7,27 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/memory_text.h"
 
 #define COUNTS_MAX 4096
 
 int counts_add(struct writing *g, const struct view_group *group, const char *dir)
 {
-	cleanup(freep) char *text = NULL;
+	cleanup(memory_text_deinit) struct memory_text text = {0};
 	uint64_t sum = 0;
-	size_t length;
-	FILE *f = open_memstream(&text, &length);
+	int r = memory_text_open(&text);
 
-	if (!f)
-		return error_origin(-ENOMEM);
+	if (r)
+		return r;
 	for (size_t i = 0; i < group->n; i++) {
 		const struct view_entry *e = &g->view->entries[group->first + i];
 
-		fprintf(f, "%d %" PRIu64 "\n", (int)e->process->pid, e->entry->count);
+		fprintf(text.out, "%d %" PRIu64 "\n", (int)e->process->pid, e->entry->count);
 		sum += e->entry->count;
 	}
-	if (fclose(f))
-		return error_origin(-ENOMEM);
-	return encoders_add_window(g, dir, CONTENTS_COUNTS, NULL, sum, (const uint8_t *)text,
-				   length);
+	return memory_text_close(&text)
+		       ?: encoders_add_window(g, dir, CONTENTS_COUNTS, NULL, sum,
+					      (const uint8_t *)text.text, text.length);
 }
 
 int counts_count(struct store *store, const char *path, uint64_t *ret)
