@@ -26,6 +26,7 @@
 #define ABI_ROOTS_MAX         16384
 #define ABI_COMM_SIZE         16
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
+#define ABI_LIVES_BYTES       (128u << 10)
 
 /* common/frame.h's FRAME_IMAGE */
 #define ABI_FRAME_IMAGE(image, offset) (1ull << 60 | (__u64)(image) << 32 | (__u32)(offset))
@@ -34,6 +35,10 @@
 #define ABI_REST    1 /* registers and a copy follow: the walk is to be finished */
 #define ABI_PUSHED  2 /* the frame of the registers is among the frames */
 #define ABI_WITNESS 4 /* with ABI_REST: the walk is complete, and this is for its repetition */
+
+/* Bits of abi_sample.owner. */
+#define ABI_OWNER_KNOWN 1
+#define ABI_OWNER_ONLY  2 /* the process runs as uid alone, and that user may look into it */
 
 /*
  * One sample, followed by n_kernel + n_user frames of eight bytes, leaf first. Kernel frames are as
@@ -59,8 +64,19 @@ struct abi_sample {
 	__u8 reason;
 	__u8 kernel_thread;
 	__u8 rest;
-	__u8 reserved[7];
+	__u8 owner;
+	__u16 reserved;
+	__u32 uid; /* with ABI_OWNER_KNOWN: real, of the first thread */
 	char comm[ABI_COMM_SIZE];
+};
+
+enum abi_life_kind { ABI_LIFE_ENDED, ABI_LIFE_MOVED };
+
+/* What happened to a process: bpf/lives.bpf.h. */
+struct abi_life {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 pid;
+	__u32 kind; /* enum abi_life_kind */
 };
 
 /* How one sampler works; profd writes, the program reads, in the middle of sampling too. */
@@ -111,6 +127,7 @@ struct abi_root {
 
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
+_Static_assert(sizeof(struct abi_life) == 16, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");

@@ -85,9 +85,35 @@ struct bpf_perf_event_data {
 	__u64 addr;
 };
 
+/* Of mm_struct.flags: MMF_DUMPABLE_MASK, SUID_DUMP_USER (include/linux/sched/coredump.h). */
+#define DUMPABLE_MASK 3
+#define DUMPABLE_USER 1
+
 struct mm_struct {
 	unsigned long start_stack, start_code, end_code;
+	unsigned long flags;
 } __attribute__((preserve_access_index));
+
+/* Since 6.18. */
+struct mm_struct___bitmap {
+	struct {
+		unsigned long __mm_flags[1];
+	} flags;
+} __attribute__((preserve_access_index));
+
+struct cred {
+	struct {
+		__u32 val;
+	} uid, suid, euid, fsuid;
+} __attribute__((preserve_access_index));
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads that have not begun to exit */
+} __attribute__((preserve_access_index));
+
+struct css_set;
 
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct {
@@ -103,6 +129,9 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
+	const struct cred *real_cred;
+	struct signal_struct *signal;
+	struct css_set *cgroups; /* one for each set of groups, of all hierarchies */
 	unsigned in_execve : 1;
 #if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;

@@ -2,7 +2,7 @@
 /*
  * The programs that the kernel calls: one for each cause of a sample (today the tick of a perf
  * event, of which each sampler has one per CPU; its attach cookie is the sampler's index), and
- * those that follow the lives of processes, for the filter and the roots.
+ * those that follow the lives of processes, for the filter, the roots and profd.
  */
 #include "bpf/abi.h"
 
@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/filter.bpf.h"
+#include "bpf/lives.bpf.h"
 #include "bpf/roots.bpf.h"
 #include "bpf/sample.bpf.h"
 
@@ -42,6 +43,7 @@ int process_fork(unsigned long long *args)
 
 	filter_fork(parent, child);
 	roots_fork(parent, child);
+	lives_fork(parent, child);
 	return 0;
 }
 
@@ -50,6 +52,24 @@ SEC("tp_btf/sched_process_exec")
 int process_exec(unsigned long long *args)
 {
 	roots_exec((void *)args[0]);
+	return 0;
+}
+
+/* Argument: the thread, in the middle of exiting. */
+SEC("tp_btf/sched_process_exit")
+int process_exit(unsigned long long *args)
+{
+	lives_exit((void *)args[0]);
+	return 0;
+}
+
+/* Arguments: the group, its path, the task (include/trace/events/cgroup.h). */
+SEC("tp_btf/cgroup_attach_task")
+int process_move(unsigned long long *args)
+{
+	struct task_struct *task = (void *)args[2];
+
+	lives_tell(task->tgid, ABI_LIFE_MOVED);
 	return 0;
 }
 

@@ -86,6 +86,40 @@ static __always_inline __u32 copy_kernel_stack(const struct cause *cause, struct
 	return 1;
 }
 
+/* The two bits of mm->flags that say who may look into it. False: this kernel has them elsewhere.
+ */
+static __always_inline bool read_dumpable(const struct mm_struct *mm, __u64 *ret)
+{
+	const struct mm_struct___bitmap *bitmap = (const void *)mm;
+
+	if (bpf_core_field_exists(bitmap->flags.__mm_flags))
+		*ret = bitmap->flags.__mm_flags[0] & DUMPABLE_MASK;
+	else if (bpf_core_field_exists(mm->flags))
+		*ret = mm->flags & DUMPABLE_MASK;
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Who may look into the process, as the owner of its files in /proc says (fs/proc/base.c,
+ * task_dump_owner()). Programs are called in a read-side section: the credentials stay there.
+ */
+static __always_inline void sample_fill_owner(struct abi_sample *record, struct task_struct *task)
+{
+	const struct cred *cred = task->group_leader->real_cred;
+	__u64 dumpable;
+
+	record->owner = 0;
+	if (!task->mm || !read_dumpable(task->mm, &dumpable))
+		return;
+	record->uid = cred->uid.val;
+	record->owner = ABI_OWNER_KNOWN;
+	if (dumpable == DUMPABLE_USER && cred->euid.val == record->uid &&
+	    cred->suid.val == record->uid && cred->fsuid.val == record->uid)
+		record->owner |= ABI_OWNER_ONLY;
+}
+
 static __always_inline void sample_fill_header(struct abi_sample *record, struct task_struct *task,
 					       const struct cause *cause)
 {
@@ -100,6 +134,7 @@ static __always_inline void sample_fill_header(struct abi_sample *record, struct
 	record->cpu = bpf_get_smp_processor_id();
 	record->sampler = cause->sampler;
 	record->kernel_thread = !!(task->flags & PF_KTHREAD);
+	sample_fill_owner(record, task);
 	record->rest = 0;
 	record->copy_bytes = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));

@@ -178,6 +178,8 @@ static int start_source(struct daemon *d)
 	if (!r)
 		r = unwinder_attach(d->unwinder, source_unwind_host(d->source),
 				    clock_ns(CLOCK_MONOTONIC));
+	if (!r && source_tells_lives(d->source))
+		process_table_trust_lives(d->processes);
 	if (!r && !d->shim && !d->replay)
 		r = daemon_make_shim(d, &options, true);
 	if (r)

@@ -25,12 +25,12 @@
 #define RING_LEAST   (16 * 1024)
 #define WAKEUP_BYTES 4096 /* dearer to the machine when less, see the watermark of perf rings */
 
-/* A record that was read. */
+/* A record that was read; or an event that was added, without a path. */
 struct process_events_pending {
 	uint64_t time_ns;
 	uint64_t number; /* among equals, the order in which they were read */
-	size_t length;
-	uint8_t *record; /* owned */
+	size_t length;   /* 0: a struct process_event */
+	void *record;    /* owned */
 };
 
 struct process_events {
@@ -41,6 +41,8 @@ struct process_events {
 	struct process_events_pending *pending;
 	size_t n_pending, pending_allocated;
 	uint64_t n_read;
+	int (*also)(void *userdata);
+	void *also_userdata;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
 
@@ -93,20 +95,31 @@ static void deliver_lost(struct process_events *p, uint64_t time_ns)
 	p->sink->process_event(p->sink->userdata, &event);
 }
 
-static int process_events_append(struct process_events *p, const uint8_t *record, size_t length,
-				 uint64_t time_ns)
+static int process_events_append(struct process_events *p, const void *record, size_t size,
+				 size_t length, uint64_t time_ns)
 {
-	cleanup(freep) uint8_t *copy = malloc(length);
+	cleanup(freep) void *copy = malloc(size);
 	int r;
 
 	if (!copy)
 		return error_origin(-ENOMEM);
-	memcpy(copy, record, length);
+	memcpy(copy, record, size);
 	r = room_append(&p->pending, &p->pending_allocated, &p->n_pending,
 			(struct process_events_pending){time_ns, p->n_read++, length, copy});
 	if (!r)
 		steal_ptr(&copy);
 	return r;
+}
+
+int process_events_add(struct process_events *p, const struct process_event *event)
+{
+	return process_events_append(p, event, sizeof(*event), 0, event->time_ns);
+}
+
+void process_events_also(struct process_events *p, int (*read)(void *userdata), void *userdata)
+{
+	p->also = read;
+	p->also_userdata = userdata;
 }
 
 /* Takes all that @ring holds. */
@@ -122,7 +135,7 @@ static int process_events_read_ring(struct process_events *p, struct perf_ring *
 			deliver_lost(p, now);
 			continue;
 		}
-		r = process_events_append(p, p->record, length, time_ns);
+		r = process_events_append(p, p->record, length, length, time_ns);
 		if (r < 0)
 			return r;
 	}
@@ -197,8 +210,14 @@ static void process_events_deliver(struct process_events *p,
 {
 	struct process_event event;
 
+	if (!pending->length) {
+		p->sink->process_event(p->sink->userdata, pending->record);
+		return;
+	}
 	switch (perf_record_process_event(pending->record, pending->length, &event)) {
 	case PERF_RECORD_E_OK:
+		if (p->also && event.kind == PROCESS_EVENT_EXIT)
+			break;
 		p->sink->process_event(p->sink->userdata, &event);
 		break;
 	case PERF_RECORD_E_MALFORMED:
@@ -213,7 +232,10 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC);
 	size_t i;
-	int r;
+	int r = p->also ? p->also(p->also_userdata) : 0;
+
+	if (r < 0)
+		return r;
 
 	for (i = 0; i < p->ticker.n_ticks; i++) {
 		r = process_events_read_ring(p, &p->ticker.ticks[i].ring, until);

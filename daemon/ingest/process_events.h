@@ -25,6 +25,12 @@ struct process_events;
 int process_events_new(struct process_events **ret, const struct source *source,
 		       const struct source_sink *sink, bool elsewhere,
 		       struct source_message *message);
+/*
+ * From now on @read, which returns 0 or negative errno, adds what the source learned elsewhere
+ * whenever the rings are read; it replaces their EXIT.
+ */
+void process_events_also(struct process_events *p, int (*read)(void *userdata), void *userdata);
+int process_events_add(struct process_events *p, const struct process_event *event);
 void process_events_free(struct process_events *p);
 DEFINE_CLEANUP(struct process_events *, process_events_free)
 

@@ -45,6 +45,9 @@ struct sample {
 	uint16_t quality; /* enum stack_quality */
 	uint16_t reason;  /* of quality's list */
 	bool kernel_thread;
+	bool owner_known; /* whether the source knows the next two: see proc_read_owner() */
+	bool only_uid;
+	uid_t uid;
 	char comm[SAMPLE_COMM_SIZE]; /* of the thread, NUL-terminated; "" unknown */
 	uint32_t n_kernel;           /* the first n_kernel frames are the kernel's */
 	uint32_t n_frames;
@@ -55,12 +58,13 @@ struct sample {
 };
 
 enum process_event_kind {
-	PROCESS_EVENT_FORK, /* pid was born of parent; also for each thread (pid == parent) */
-	PROCESS_EVENT_EXEC, /* a new program begins: the old address space is gone */
-	PROCESS_EVENT_COMM, /* the thread tid has another name */
-	PROCESS_EVENT_MMAP, /* an executable mapping appeared */
-	PROCESS_EVENT_EXIT, /* the thread tid ended */
-	PROCESS_EVENT_LOST, /* `lost` records before this one are gone: rescan */
+	PROCESS_EVENT_FORK,  /* pid was born of parent; also for each thread (pid == parent) */
+	PROCESS_EVENT_EXEC,  /* a new program begins: the old address space is gone */
+	PROCESS_EVENT_COMM,  /* the thread tid has another name */
+	PROCESS_EVENT_MMAP,  /* an executable mapping appeared */
+	PROCESS_EVENT_EXIT,  /* the thread tid ended; see source_tells_lives() */
+	PROCESS_EVENT_LOST,  /* `lost` records before this one are gone: rescan */
+	PROCESS_EVENT_MOVED, /* pid came into another control group */
 	N_PROCESS_EVENTS,
 };
 

@@ -140,6 +140,11 @@ uint64_t source_memory_bytes(struct source *source)
 	return source->ops->memory_bytes ? source->ops->memory_bytes(source) : 0;
 }
 
+bool source_tells_lives(const struct source *source)
+{
+	return source->tells_lives;
+}
+
 const struct unwind_host *source_unwind_host(struct source *source)
 {
 	return source->ops->unwind_host ? source->ops->unwind_host(source) : NULL;

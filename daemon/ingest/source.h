@@ -144,6 +144,7 @@ struct source {
 	struct source_options options;
 	/* Readable when something is to be drained; the implementation opens it. Replay: always. */
 	int fd;
+	bool tells_lives;
 	unsigned next_index; /* where the search for a free sampler begins */
 	struct source_sampler {
 		bool used;
@@ -196,6 +197,11 @@ int source_follow_cpus(struct source *source);
 int source_get_stats(struct source *source, unsigned sampler, struct source_stats *ret);
 /* The memory of its walks, borrowed for the source's life; NULL: it has none. */
 const struct unwind_host *source_unwind_host(struct source *source);
+/*
+ * Whether EXIT comes just when a process ends, for its first thread, and MOVED comes at all. Else
+ * EXIT comes for each thread, and /proc must be asked what it meant.
+ */
+bool source_tells_lives(const struct source *source);
 /* Ring and map memory that does not count in RSS, bytes. */
 uint64_t source_memory_bytes(struct source *source);
 

@@ -415,6 +415,7 @@ static void bpf_free(struct source *source)
 		if (s->source.samplers[i].used)
 			sampler_close(&s->samplers[i]);
 	process_events_free(s->events);
+	ring_buffer__free(s->lives);
 	bpf_unwind_close(s);
 	profile_bpf__destroy(s->skeleton);
 	free(s->counters);
@@ -566,6 +567,8 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	if (r == SOURCE_E_OK)
 		r = process_events_new(&s->events, &s->source, s->source.options.sink, false,
 				       message);
+	if (r == SOURCE_E_OK && s->follows_children)
+		r = bpf_lives_open(s);
 	if (r != SOURCE_E_OK)
 		return r;
 	*ret = steal_ptr(&owner);

@@ -53,8 +53,10 @@ struct bpf_source {
 	struct source source; /* its fd is an epoll instance */
 	struct profile_bpf *skeleton;
 	struct process_events *events;
-	struct unwind_host host; /* the memory of the walks, mapped */
-	bool follows_children;   /* the tracepoints' programs could be attached */
+	struct unwind_host host;   /* the memory of the walks, mapped */
+	bool follows_children;     /* the tracepoints' programs could be attached */
+	struct ring_buffer *lives; /* source_bpf_lives.c; NULL: they could not */
+	uint64_t lives_lost;       /* that were told */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
@@ -81,5 +83,11 @@ void bpf_unwind_size(struct profile_bpf *skeleton, uint64_t bytes);
 int bpf_unwind_open(struct bpf_source *s);
 /* Takes one that was not opened, or not wholly. */
 void bpf_unwind_close(struct bpf_source *s);
+
+/*
+ * Once the tracepoints' programs are attached and s->events is there: what they tell of processes
+ * joins it. Returns 0 or negative errno; the owner frees s->lives.
+ */
+int bpf_lives_open(struct bpf_source *s);
 
 #endif

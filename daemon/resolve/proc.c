@@ -115,24 +115,28 @@ static bool has_single_uid(const struct proc_status *status)
 	return status->has_uids && status->owner == status->uids[0];
 }
 
-int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret)
+int proc_read_owner(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only)
 {
-	cleanup(freep) char *cgroup = NULL;
 	struct proc_status status;
-	size_t length;
-	uid_t uid;
-	int r;
+	int r = proc_read_status(proc_fd, pid, &status);
 
-	r = proc_read_status(proc_fd, pid, &status);
-	if (!r)
-		r = proc_read_file(proc_fd, pid, "cgroup", &cgroup, &length);
 	if (r)
 		return r;
-	uid = status.has_uids ? status.uids[0] : (uid_t)-1;
+	*ret_uid = status.has_uids ? status.uids[0] : (uid_t)-1;
+	*ret_only = has_single_uid(&status);
+	return PROC_E_OK;
+}
+
+int proc_read_unit(int proc_fd, pid_t pid, uid_t uid, struct unit *ret)
+{
+	cleanup(freep) char *cgroup = NULL;
+	size_t length;
+	int r = proc_read_file(proc_fd, pid, "cgroup", &cgroup, &length);
+
+	if (r)
+		return r;
 	unit_parse(cgroup, length, uid, ret);
 	if (hides_groups(proc_fd, pid, ret))
 		ret->service[0] = '\0';
-	*ret_uid = uid;
-	*ret_only_uid = has_single_uid(&status);
 	return PROC_E_OK;
 }

@@ -23,11 +23,15 @@ bool proc_is_process(int proc_fd, pid_t pid, uint64_t start_ns);
 /* Hands the executable mappings of @pid to @sink as MMAP events of @time_ns. */
 int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct source_sink *sink);
 /*
- * The unit by /proc/PID/cgroup, the real uid by /proc/PID/status. *ret_only_uid tells whether the
- * process runs as that user alone and the kernel lets him look into it: a set-id program, one with
- * capabilities or one that cannot be read is not his, whoever started it. An empty ret->service:
- * the process is exiting and the kernel does not tell its groups any more.
+ * The real uid by /proc/PID/status. *ret_only tells whether the process runs as that user alone and
+ * the kernel lets him look into it: a set-id program, one with capabilities or one that cannot be
+ * read is not his, whoever started it.
  */
-int proc_read_unit(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only_uid, struct unit *ret);
+int proc_read_owner(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only);
+/*
+ * The unit of @pid, which @uid runs, by /proc/PID/cgroup. An empty ret->service: it is exiting and
+ * the kernel does not tell its groups any more.
+ */
+int proc_read_unit(int proc_fd, pid_t pid, uid_t uid, struct unit *ret);
 
 #endif

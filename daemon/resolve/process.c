@@ -86,6 +86,11 @@ void process_table_observe(struct process_table *t, const struct process_observe
 	t->observer = *observer;
 }
 
+void process_table_trust_lives(struct process_table *t)
+{
+	t->lives_told = true;
+}
+
 struct process *process_newest(struct process_table *t, pid_t pid)
 {
 	struct slot *slot;
@@ -104,6 +109,21 @@ struct process *process_table_living(struct process_table *t, pid_t pid)
 void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
 {
 	snprintf(to, SAMPLE_COMM_SIZE, "%.*s", SAMPLE_COMM_SIZE - 1, from);
+}
+
+/* Where moves are told, @p is where @like was, and there is nothing to ask. */
+static void process_inherit_place(struct process_table *t, struct process *p,
+				  const struct process *like)
+{
+	p->unit = process_unit_ref(like->unit);
+	p->cgroup_id = like->cgroup_id;
+	p->uid = like->uid;
+	if (!t->lives_told || !like->unit_told)
+		return;
+	p->unit_told = true;
+	p->unit_is_of_group = like->unit_is_of_group;
+	p->group_known = like->group_known;
+	p->asked_ns = like->asked_ns;
 }
 
 /*
@@ -126,13 +146,10 @@ static int process_new(struct process_table *t, pid_t pid, const struct process 
 		return r;
 	p->serial = p->life = p->stay = t->next_serial++;
 	p->pid = pid;
-	if (like) {
-		p->unit = process_unit_ref(like->unit);
-		p->cgroup_id = like->cgroup_id;
-		p->uid = like->uid;
-	} else {
+	if (like)
+		process_inherit_place(t, p, like);
+	else
 		r = process_unit_new(&p->unit, "other", "", "");
-	}
 	if (r)
 		return r;
 
@@ -171,7 +188,7 @@ static int process_table_apply_fork(struct process_table *t, const struct proces
 		return 0; /* a thread */
 	parent = process_table_living(t, event->parent);
 	/* The child may be gone before anybody can ask where it belongs. */
-	r = parent ? process_table_confirm(t, parent) : 0;
+	r = parent && !parent->asked_ns ? process_table_confirm(t, parent) : 0;
 	if (r)
 		return r;
 	p = process_table_living(t, event->pid);
@@ -294,18 +311,20 @@ static int process_table_apply_mmap(struct process_table *t, const struct proces
 }
 
 /*
- * The record of a first thread's end means three things: the process has ended; its other threads
- * go on; or nothing has ended at all, but the program that it now runs may not be looked at, and
- * the kernel took its events away (begin_new_exec() calls perf_event_exit_task()).
+ * Unless the source tells lives, the record of a first thread's end means three things: the process
+ * has ended; its other threads go on; or nothing has ended at all, but the program that it now runs
+ * may not be looked at, and the kernel took its events away (begin_new_exec() calls
+ * perf_event_exit_task()).
  */
 static int process_table_apply_exit(struct process_table *t, const struct process_event *event)
 {
 	struct process *p = process_table_living(t, event->pid);
 	enum proc_life life = PROC_LIFE_ENDED;
 
-	if (!p || (event->tid != event->pid && !p->leader_gone))
+	if (!p || (event->tid != event->pid && !p->leader_gone) ||
+	    (event->time_ns && event->time_ns < p->born_ns)) /* it came late: another's */
 		return 0;
-	if (t->proc_fd >= 0 && proc_is_process(t->proc_fd, p->pid, p->start_ns))
+	if (!t->lives_told && t->proc_fd >= 0 && proc_is_process(t->proc_fd, p->pid, p->start_ns))
 		life = proc_life(t->proc_fd, p->pid);
 	p->leader_gone = life == PROC_LIFE_LEADER_GONE;
 	if (life == PROC_LIFE_ENDED)
@@ -334,6 +353,11 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 		return process_table_apply_exit(t, event);
 	case PROCESS_EVENT_LOST:
 		t->wants_scan = true;
+		return 0;
+	case PROCESS_EVENT_MOVED:
+		p = process_table_living(t, event->pid);
+		if (p)
+			p->asked_ns = 0;
 		return 0;
 	case N_PROCESS_EVENTS:
 		break;

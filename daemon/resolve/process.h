@@ -58,7 +58,8 @@ struct process {
 	uint64_t died_ns;  /* 0: alive */
 	uint64_t swept_ns; /* when a sweep found it dead first; 0: not yet */
 	bool kernel_thread;
-	bool unit_told; /* by /proc, when it was asked last, or by the group; else inherited */
+	/* By /proc, when it was asked last, by the group, or by a parent's where moves are told. */
+	bool unit_told;
 	bool unit_is_of_group, group_known; /* of its group of version 2: process_place.c */
 	bool uid_known;                     /* and told the uid: not merely inherited */
 	bool only_uid;                      /* runs as uid alone, who may look into it (proc.h) */
@@ -123,6 +124,9 @@ int process_table_begin(struct process_table *t, pid_t pid, const struct source_
 /* Tells @sink what the living process @pid has mapped now, as of @time_ns. 0 or negative errno. */
 int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 		       const struct source_sink *sink);
+/* The source tells ends and moves of processes: source_tells_lives(). /proc is not asked for them.
+ */
+void process_table_trust_lives(struct process_table *t);
 /* From now on only processes of this user are read. */
 void process_table_scan_only(struct process_table *t, uid_t uid);
 /* Whether records were lost and a scan is due. */

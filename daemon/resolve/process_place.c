@@ -2,7 +2,9 @@
 /*
  * Where a process belongs: which unit, which user. A child begins where its parent was; /proc is
  * asked when a program is first sampled or first forks, and again later, because processes move.
- * What was counted before a move stays with the unit before.
+ * Where the source tells moves and users, it is asked only once for each family and each move, and
+ * now and then for those that are sampled, as groups of version 1 can be renamed. What was counted
+ * before a move stays with the unit before.
  *
  * Who is gone when it would be asked may have moved since it was forked, as what a container
  * manager runs in a container does. Its samples tell the id of its group of version 2, and others
@@ -82,9 +84,25 @@ bool process_unit_is(const struct process_unit *unit, const char *service, const
 int process_table_confirm(struct process_table *t, struct process *p)
 {
 	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
-	if (p->asked_ns || process_newest(t, p->pid) != p)
+	if ((p->asked_ns && p->uid_known) || process_newest(t, p->pid) != p)
 		return 0;
 	return process_table_confirm_again(t, p);
+}
+
+static bool set_owner(struct process *p, uid_t uid, bool only_uid)
+{
+	bool changed = !p->uid_known || p->uid != uid || p->only_uid != only_uid;
+
+	p->uid = uid;
+	p->uid_known = true;
+	p->only_uid = only_uid;
+	return changed;
+}
+
+static void notify_changed(struct process_table *t, struct process *p)
+{
+	if (t->observer.changed)
+		t->observer.changed(t->observer.userdata, p);
 }
 
 /* What was counted up to now was of the unit before. Takes the reference on @unit. */
@@ -113,7 +131,8 @@ static int set_unit(struct process_table *t, struct process *p, const struct uni
 	return 0;
 }
 
-int process_table_confirm_again(struct process_table *t, struct process *p)
+/* @sample: tells the owner, if it can; or NULL. */
+static int process_ask(struct process_table *t, struct process *p, const struct sample *sample)
 {
 	struct unit unit = {.service = "kernel"};
 	bool only_uid, changed = false;
@@ -126,34 +145,53 @@ int process_table_confirm_again(struct process_table *t, struct process *p)
 		return set_unit(t, p, &unit, &changed);
 	if (t->proc_fd < 0)
 		return 0;
-	r = proc_read_unit(t->proc_fd, p->pid, &uid, &only_uid, &unit);
-	if (r)
-		return r < 0 ? r : 0;
-	changed = !p->uid_known || p->uid != uid || p->only_uid != only_uid;
-	p->uid = uid;
-	p->uid_known = true;
-	p->only_uid = only_uid;
-	p->unit_told = unit.service[0];
-	r = p->unit_told ? set_unit(t, p, &unit, &changed) : 0;
-	if (r)
-		return r;
-	if (changed && t->observer.changed)
-		t->observer.changed(t->observer.userdata, p);
-	return 0;
+	r = sample && sample->owner_known ? 0
+					  : proc_read_owner(t->proc_fd, p->pid, &uid, &only_uid);
+	if (!r && !(sample && sample->owner_known))
+		changed = set_owner(p, uid, only_uid);
+	if (!r)
+		r = proc_read_unit(t->proc_fd, p->pid, p->uid, &unit);
+	if (!r) {
+		p->unit_told = unit.service[0];
+		r = p->unit_told ? set_unit(t, p, &unit, &changed) : 0;
+	}
+	if (changed)
+		notify_changed(t, p);
+	return r < 0 ? r : 0;
+}
+
+int process_table_confirm_again(struct process_table *t, struct process *p)
+{
+	return process_ask(t, p, NULL);
 }
 
 /*
- * Whether /proc is to be asked where @p belongs: for the first sample; soon after the kernel showed
- * it in another group of version 2; and now and then, because there are hierarchies without ids,
- * groups can be renamed there, and uids change. The threads of a process may be in several groups,
- * so that ids alone would have it asked for each sample.
+ * Whether /proc is to be asked where @p belongs: for the first sample, or when it moved; unless
+ * moves are told, soon after the kernel showed it in another group of version 2; and now and then,
+ * because there are hierarchies without ids, groups can be renamed there, and uids change. The
+ * threads of a process may be in several groups, so that ids alone would have it asked for each
+ * sample.
  */
-static bool is_due(const struct process *p, const struct sample *sample)
+static bool is_due(const struct process_table *t, const struct process *p,
+		   const struct sample *sample)
 {
-	bool same_group = sample->cgroup_id == p->cgroup_id;
+	bool same_group = t->lives_told || sample->cgroup_id == p->cgroup_id;
 
 	return !p->asked_ns ||
-	       sample->time_ns > p->asked_ns + (same_group ? ASK_AGAIN_NS : ASK_MOVED_NS);
+	       sample->time_ns >
+		       p->asked_ns + (same_group && p->uid_known ? ASK_AGAIN_NS : ASK_MOVED_NS);
+}
+
+/* What the kernel says of the owner at each sample. His name may be the unit's. */
+static void place_by_owner(struct process_table *t, struct process *p, const struct sample *sample)
+{
+	uid_t before = p->uid;
+
+	if (!sample->owner_known || !set_owner(p, sample->uid, sample->only_uid))
+		return;
+	if (before != p->uid)
+		p->asked_ns = 0;
+	notify_changed(t, p);
 }
 
 static void forget_group(struct process_table *t, struct group *group)
@@ -217,9 +255,10 @@ int process_place(struct process_table *t, struct process *p, const struct sampl
 		p->kernel_thread = true;
 		p->asked_ns = 0;
 	}
+	place_by_owner(t, p, sample);
 	/* /proc tells of the newest program of a pid; the others keep what they were known as. */
-	if (is_due(p, sample) && process_newest(t, p->pid) == p) {
-		r = process_table_confirm_again(t, p);
+	if (is_due(t, p, sample) && process_newest(t, p->pid) == p) {
+		r = process_ask(t, p, sample);
 		if (r)
 			return r;
 		if (p->unit_told)

@@ -34,8 +34,9 @@ struct process_table {
 	size_t max_bytes;
 	size_t mapping_bytes; /* counted at the last sweep, and what came since */
 	bool wants_scan;
-	uid_t only_uid; /* whose processes are scanned; (uid_t)-1: everybody's */
-	int error;      /* of an event that /proc had told */
+	bool lives_told; /* EXIT means the end of a process, and MOVED comes */
+	uid_t only_uid;  /* whose processes are scanned; (uid_t)-1: everybody's */
+	int error;       /* of an event that /proc had told */
 };
 
 /* The last program that is known of @pid, even if it has ended; or NULL. */

@@ -289,7 +289,7 @@ static inline void on_event(void *userdata, const struct process_event *e)
 		c->n_event_unordered++;
 	c->newest_event_ns = e->time_ns;
 	if (e->pid == c->watched && length + 1 < sizeof(c->story))
-		c->story[length] = "FXCMEL"[e->kind];
+		c->story[length] = "FXCMELV"[e->kind];
 }
 
 /* --- a source at work ------------------------------------------------------------------------ */

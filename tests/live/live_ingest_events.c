@@ -5,6 +5,7 @@
  */
 #include "tests/live/ingest.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 /* --- the filter --------------------------------------------------------------------------------
@@ -255,6 +256,44 @@ static void test_events(void **state)
 	assert_measured(measure_events, &by_perf);
 }
 
+static void *outlive(void *first)
+{
+	pthread_join(*(pthread_t *)first, NULL);
+	raise(SIGSTOP);
+	_exit(0);
+}
+
+static void end_first_thread(void)
+{
+	static pthread_t first, other;
+
+	first = pthread_self();
+	if (pthread_create(&other, NULL, outlive, &first))
+		_exit(1);
+	pthread_exit(NULL);
+}
+
+/* The end of the first thread is none, while another goes on; that of the last one is. */
+static void test_bpf_tells_ends_of_processes(void **state)
+{
+	struct rig rig;
+	int status;
+
+	(void)state;
+	rig_open(&rig, source_bpf_new, NULL);
+	assert_true(source_tells_lives(rig.source));
+	rig_sample(&rig, 99, true);
+	rig.c.watched = start_child(-1, end_first_thread);
+	assert_int_equal(waitpid(rig.c.watched, &status, WUNTRACED), rig.c.watched);
+	assert_true(WIFSTOPPED(status));
+	rig_run(&rig, 100);
+	assert_null(strchr(rig.c.story, 'E'));
+	stop_process(rig.c.watched);
+	rig_run(&rig, 100);
+	assert_int_equal(rig.c.story[strlen(rig.c.story) - 1], 'E');
+	rig_finish(&rig);
+}
+
 static void test_event_order(void **state)
 {
 	(void)state;
@@ -272,6 +311,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_exclude_self),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_bpf_tells_ends_of_processes),
 		cmocka_unit_test(test_event_order),
 	};
 

@@ -308,6 +308,8 @@ static const char *print_event_name(const struct process_event *e)
 		return "mmap";
 	case PROCESS_EVENT_EXIT:
 		return "exit";
+	case PROCESS_EVENT_MOVED:
+		return "moved";
 	default:
 		return "lost";
 	}

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Lives of processes told by records only: no /proc. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "daemon/resolve/process.h"
 
 static void apply(struct process_table *t, struct process_event event)
@@ -218,6 +221,26 @@ static void test_observers_hear_of_lives_not_of_execs(void **state)
 	assert_int_equal(seen.died, 1);
 }
 
+/* Where EXIT is the end of a process, nobody looks whether /proc still has one of that number. */
+static void test_ends_that_are_told(void **state)
+{
+	cleanup(process_table_freep) struct process_table *t = NULL;
+	cleanup(closep) int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(process_table_new(&t, proc, 1 << 20), 0);
+	exec_of(t, getpid(), "x", 0);
+	exit_of(t, getpid(), 100);
+	assert_non_null(process_table_living(t, getpid()));
+	process_table_trust_lives(t);
+	exit_of(t, getpid(), 110);
+	assert_null(process_table_living(t, getpid()));
+	/* One that comes late is of who had the number before. */
+	fork_of(t, 1, getpid(), 200);
+	exit_of(t, getpid(), 150);
+	assert_non_null(process_table_living(t, getpid()));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_the_dead_of_a_late_drain),
 		cmocka_unit_test(test_an_unknown_process_is_made_up_once),
 		cmocka_unit_test(test_observers_hear_of_lives_not_of_execs),
+		cmocka_unit_test(test_ends_that_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -543,6 +543,86 @@ static void test_observers_hear_of_users(void **state)
 	end(&w);
 }
 
+/* --- where the source tells moves and users --- */
+
+static struct process *sampled_of(struct world *w, pid_t pid, uid_t uid, bool only)
+{
+	const struct sample sample = {.pid = pid,
+				      .tid = pid,
+				      .start_ns = 10 * MS,
+				      .time_ns = clock_ns(CLOCK_MONOTONIC) + SOON,
+				      .owner_known = true,
+				      .uid = uid,
+				      .only_uid = only,
+				      .cgroup_id = 7};
+	struct process *p = NULL;
+
+	assert_int_equal(process_table_find(w->table, &sample, &p), 0);
+	return p;
+}
+
+static struct world begin_with_lives(void)
+{
+	struct world w = begin();
+
+	process_table_trust_lives(w.table);
+	say(&w, 10, "0::/manager.service\n", 0, 0);
+	happen(&w, PROCESS_EVENT_EXEC, 10, 0, 0);
+	return w;
+}
+
+/* Not even its first sample, or its first child, has /proc asked: it is where its parent was. */
+static void test_a_family_is_asked_once(void **state)
+{
+	struct world w = begin_with_lives();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	(void)state;
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	happen(&w, PROCESS_EVENT_EXEC, 11, 0, now + MS);
+	say(&w, 11, "0::/elsewhere.service\n", 0, 0);
+	assert_string_equal(sampled_of(&w, 11, 0, true)->unit->service, "manager.service");
+	happen(&w, PROCESS_EVENT_FORK, 12, 11, now + 2 * MS);
+	say(&w, 12, "0::/elsewhere.service\n", 0, 0);
+	assert_string_equal(sampled_of(&w, 12, 0, true)->unit->service, "manager.service");
+	/* It moves, and its children are where it is then. */
+	happen(&w, PROCESS_EVENT_MOVED, 11, 0, now + 3 * MS);
+	happen(&w, PROCESS_EVENT_FORK, 13, 11, now + 4 * MS);
+	assert_string_equal(sampled_of(&w, 11, 0, true)->unit->service, "elsewhere.service");
+	assert_string_equal(sampled_of(&w, 13, 0, true)->unit->service, "elsewhere.service");
+	/* Who came and went is nobody's business. */
+	happen(&w, PROCESS_EVENT_MOVED, 99, 0, now + 5 * MS);
+	end(&w);
+}
+
+static void test_samples_tell_the_owner(void **state)
+{
+	struct world w = begin_with_lives();
+	struct process_observer observer = {.changed = count_changed, .userdata = &w};
+	struct process *p;
+
+	(void)state;
+	process_table_observe(w.table, &observer);
+	p = sampled_of(&w, 10, 0, true);
+	assert_true(p->uid_known && p->only_uid);
+	assert_int_equal(w.changed, 1);
+	/* /proc says otherwise, and is not asked. */
+	say_users(&w, 10, 33, 0);
+	assert_int_equal(sampled_of(&w, 10, 0, true)->uid, 0);
+	assert_int_equal(w.changed, 1);
+	/* He may not look into it any more: whatever /proc had said. */
+	assert_false(sampled_of(&w, 10, 0, false)->only_uid);
+	assert_int_equal(w.changed, 2);
+	/* What has no unit is its user's. */
+	say(&w, 10, "0::/\n", 1001, 0);
+	assert_string_equal(sampled_of(&w, 10, 1001, true)->unit->service, "user-1001");
+	/* A set-id program begins as nobody's. */
+	happen(&w, PROCESS_EVENT_EXEC, 10, 0, clock_ns(CLOCK_MONOTONIC));
+	assert_false(process_table_living(w.table, 10)->uid_known);
+	assert_false(process_table_living(w.table, 10)->only_uid);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -564,6 +644,8 @@ int main(void)
 		cmocka_unit_test(test_kernel_threads_in_groups),
 		cmocka_unit_test(test_observers_hear_of_changes_only),
 		cmocka_unit_test(test_observers_hear_of_users),
+		cmocka_unit_test(test_a_family_is_asked_once),
+		cmocka_unit_test(test_samples_tell_the_owner),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
