@@ -63,7 +63,7 @@ static int child_spawn(const struct child_program *program, const int *fds, pid_
 		return r;
 	r = posix_spawnattr_init(&setup.attributes);
 	if (!r) {
-		r = child_setup_files(&setup, fds, program->n_sockets) ?:
+		r = child_setup_files(&setup, fds, program->n_sockets + !!program->file) ?:
 		    child_setup_signals(&setup) ?:
 		    posix_spawn(ret, program->path, &setup.actions, &setup.attributes,
 				program->argv, program->environment);
@@ -93,16 +93,21 @@ static int child_make_socket(int type, int above, int *ret_ours, int *ret_theirs
 
 int child_start(struct child *ret, const struct child_program *program, int *ret_sockets)
 {
-	const int above = CHILD_FIRST_FD + CHILD_SOCKETS_MAX;
-	int ours[CHILD_SOCKETS_MAX] = {-1, -1}, theirs[CHILD_SOCKETS_MAX] = {-1, -1}, r = 0;
+	const int above = CHILD_FIRST_FD + CHILD_SOCKETS_MAX + 1;
+	int ours[CHILD_SOCKETS_MAX] = {-1, -1}, theirs[CHILD_SOCKETS_MAX + 1] = {-1, -1, -1}, r = 0;
 	pid_t pid;
 
 	for (size_t i = 0; !r && i < program->n_sockets; i++)
 		r = child_make_socket(program->sockets[i], above, &ours[i], &theirs[i]);
+	if (!r && program->file) {
+		theirs[program->n_sockets] = fcntl(*program->file, F_DUPFD_CLOEXEC, above);
+		r = theirs[program->n_sockets] < 0 ? errno : 0;
+	}
 	if (!r)
 		r = child_spawn(program, theirs, &pid);
-	for (size_t i = 0; i < program->n_sockets; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(theirs); i++)
 		closep(&theirs[i]);
+	for (size_t i = 0; i < program->n_sockets; i++) {
 		if (r)
 			closep(&ours[i]);
 		else

@@ -29,6 +29,7 @@ struct child_program {
 	 */
 	const int *sockets;
 	size_t n_sockets;
+	const int *file; /* a descriptor for it, behind these; borrowed; NULL: none */
 };
 
 /*

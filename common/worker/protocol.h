@@ -8,8 +8,8 @@
  *
  *   request  struct worker_request_header, then its payload; file descriptors by SCM_RIGHTS, in
  *            the order of enum worker_file
- *   answer   struct worker_answer_header; where it has a payload, one memfd with exactly that,
- *            sealed against every change
+ *   answer   struct worker_answer_header; its payload, if it has one, is at the beginning of
+ *            WORKER_ANSWER_FD, a memfd that its client made and reads before it believes it
  *
  * Before the first request the worker says by an answer with id 0 that it is in its sandbox: what
  * kills it later is what it reads. WORKER_LEASH_FD is a stream socket: when a byte comes, or the
@@ -28,6 +28,7 @@
 
 #define WORKER_SOCKET_FD   3
 #define WORKER_LEASH_FD    4
+#define WORKER_ANSWER_FD   5
 #define WORKER_REQUEST_MAX 65536u      /* bytes, with the header */
 #define WORKER_ANSWER_MAX  (64u << 20) /* bytes of a payload */
 #define WORKER_TEXT_MAX    65535u      /* bytes of one name or path, without its NUL */
@@ -92,7 +93,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647734u
+#define WORKER_MAGIC 0x70647735u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -108,7 +109,7 @@ struct worker_answer_header {
 	uint32_t magic;
 	uint32_t outcome; /* enum worker_outcome */
 	uint64_t id;
-	uint64_t payload_length; /* 0: no memfd. Only with WORKER_DONE */
+	uint64_t payload_length; /* 0: none. Only with WORKER_DONE */
 	uint32_t is_last;        /* it has used up its time and ends now: start another */
 	uint32_t reserved;
 };

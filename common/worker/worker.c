@@ -22,6 +22,7 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
@@ -36,7 +37,8 @@
 
 #define PROGRAM "profd-image-worker"
 
-_Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FIRST_FD + 1,
+_Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FIRST_FD + 1 &&
+		       WORKER_ANSWER_FD == CHILD_FIRST_FD + 2,
 	       "descriptors of the worker");
 
 #define DEADLINE_NS  (10 * NS_PER_S)
@@ -59,6 +61,7 @@ struct worker {
 	struct child child;
 	int socket;    /* our end; -1: it was killed, or there is none */
 	int leash;     /* our end */
+	int answers;   /* this process's memfd: all that it can make somebody else keep */
 	bool came_up;  /* this process said so */
 	bool answered; /* this process did */
 	bool owes;
@@ -96,7 +99,7 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 		return error_origin(-ENOMEM);
 	w->epoll_fd = w->timer_fd = -1;
 	w->child = CHILD_NONE;
-	w->socket = w->leash = -1;
+	w->socket = w->leash = w->answers = -1;
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
 	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
@@ -134,6 +137,7 @@ static void worker_kill(struct worker *w)
 	kill(w->child.pid, SIGKILL);
 	(void)!send(w->leash, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close(steal_fd(&w->leash));
+	close(steal_fd(&w->answers));
 	close(steal_fd(&w->socket));
 }
 
@@ -221,8 +225,11 @@ static int worker_start_process(struct worker *w)
 	cleanup(freep) char **environment = NULL;
 	char title[64], memory[32], keep[32];
 	char *const argv[] = {title, memory, keep, NULL};
+	cleanup(closep) int answers = memory_file_new("profd-answers");
 	int sockets[ARRAY_SIZE(types)], r;
 
+	if (answers < 0)
+		return answers;
 	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->memory_bytes);
 	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
@@ -234,12 +241,14 @@ static int worker_start_process(struct worker *w)
 					   .environment = environment,
 					   .sockets = types,
 					   .n_sockets = ARRAY_SIZE(types),
+					   .file = &answers,
 				   },
 				   sockets);
 	if (r)
 		return r;
 	w->socket = sockets[0];
 	w->leash = sockets[1];
+	w->answers = steal_fd(&answers);
 	return 0;
 }
 
@@ -276,31 +285,29 @@ static int worker_ensure_started(struct worker *w)
 	return WORKER_E_OK;
 }
 
-/* Copies the memfd @fd, whose owner cannot change it any more. Returns what is wrong, or NULL. */
-static const char *worker_read_payload(int fd, uint64_t length, uint8_t **ret)
+/*
+ * Takes it out of the memfd @fd, once: the worker may go on changing that. Returns what is wrong,
+ * or NULL.
+ */
+static const char *worker_take_payload(int fd, uint64_t length, uint8_t **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	uint64_t size;
 
 	if (length > WORKER_ANSWER_MAX)
 		return "malformed answer: too long";
-	if (!memory_file_is_sealed(fd, &size))
-		return "malformed answer: not sealed";
-	if (size != length)
-		return "malformed answer: wrong length";
 	data = malloc((size_t)length);
 	if (!data)
 		return "no memory for its answer";
 	if (read_range(fd, data, (size_t)length, 0) != (ssize_t)length)
-		return "malformed answer: cannot be read";
+		return "malformed answer: shorter than it says";
+	(void)!ftruncate(fd, 0);
 	*ret = steal_ptr(&data);
 	return NULL;
 }
 
-static bool worker_is_hello(const struct worker_answer_header *h, const struct fd_packet *p)
+static bool worker_is_hello(const struct worker_answer_header *h)
 {
-	return !h->id && h->outcome == WORKER_DONE && !h->payload_length && !h->is_last &&
-	       !p->n_fds;
+	return !h->id && h->outcome == WORKER_DONE && !h->payload_length && !h->is_last;
 }
 
 /*
@@ -311,19 +318,18 @@ static const char *worker_check_packet(struct worker *w, const struct worker_ans
 				       const struct fd_packet *p, bool *ret_is_answer)
 {
 	*ret_is_answer = false;
-	if (p->is_cut || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
+	if (p->is_cut || p->n_fds || p->length != sizeof(*h) || h->magic != WORKER_MAGIC)
 		return "malformed answer: no such header";
 	if (!w->came_up) {
-		w->came_up = worker_is_hello(h, p);
+		w->came_up = worker_is_hello(h);
 		return w->came_up ? NULL : "protocol error: an answer before it was up";
 	}
 	if (!w->owes || h->id != w->id || h->outcome >= N_WORKER_OUTCOMES || h->is_last > 1)
 		return "protocol error: an answer to no request";
-	if (p->n_fds != (h->payload_length ? 1 : 0) ||
-	    (h->payload_length && h->outcome != WORKER_DONE))
-		return "protocol error: files without an answer";
+	if (h->payload_length && h->outcome != WORKER_DONE)
+		return "protocol error: a payload without an answer";
 	*ret_is_answer = true;
-	return h->payload_length ? worker_read_payload(p->fds[0], h->payload_length, &w->data)
+	return h->payload_length ? worker_take_payload(w->answers, h->payload_length, &w->data)
 				 : NULL;
 }
 

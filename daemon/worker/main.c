@@ -49,18 +49,13 @@ static int serve_send_answer(int socket, uint64_t id, const struct answer *answe
 		.id = id,
 		.is_last = is_last,
 	};
-	cleanup(closep) int memfd = -1;
 
-	if (answer->length > WORKER_ANSWER_MAX) {
+	if (answer->length > WORKER_ANSWER_MAX || lseek(WORKER_ANSWER_FD, 0, SEEK_SET) ||
+	    memory_file_write(WORKER_ANSWER_FD, answer->data, answer->length))
 		header.outcome = WORKER_NO_MEMORY;
-	} else if (answer->length > 0) {
-		memfd = memory_file_of("profd-answer", answer->data, answer->length);
-		if (memfd < 0)
-			header.outcome = WORKER_NO_MEMORY;
-		else
-			header.payload_length = answer->length;
-	}
-	return fd_packet_send(socket, &header, sizeof(header), &memfd, memfd >= 0, 0);
+	else
+		header.payload_length = answer->length;
+	return fd_packet_send(socket, &header, sizeof(header), NULL, 0, 0);
 }
 
 /* What was freed within the heap, but cannot go back to the kernel, counts as well. */

@@ -39,7 +39,7 @@
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 
 /* Open before it is entered, as what a worker is sent. */
-enum { FD_FILE = 5, FD_DIR, FD_SOCKET, FD_MEMFD, N_FDS };
+enum { FD_FILE = 6, FD_DIR, FD_SOCKET, N_FDS };
 
 /* Each returns 0 or more if it got what it wanted, else -1. */
 static long try_open(void)
@@ -314,7 +314,7 @@ static long try_ioctl(void)
 
 static long try_chmod(void)
 {
-	return fchmod(FD_MEMFD, 0600);
+	return fchmod(WORKER_ANSWER_FD, 0600);
 }
 
 static long try_duplicate(void)
@@ -367,7 +367,16 @@ static long try_capabilities(void)
 /* Past RLIMIT_FSIZE. */
 static long try_large_file(void)
 {
-	return ftruncate(FD_MEMFD, (off_t)WORKER_ANSWER_MAX + 1);
+	return lseek(WORKER_ANSWER_FD, WORKER_ANSWER_MAX, SEEK_SET) < 0 ||
+			       write(WORKER_ANSWER_FD, "", 1) < 0
+		       ? -1
+		       : 0;
+}
+
+/* Memory that counts as nobody's for as long as it likes. */
+static long try_memfd(void)
+{
+	return memfd_create("mine", MFD_CLOEXEC);
 }
 
 static long try_many_files(void)
@@ -441,6 +450,7 @@ tries[] = {
 	{"sigaction", try_catch_signals, !SANDBOX_SANITIZED, false},
 	{"capabilities", try_capabilities, false, true},
 	{"large file", try_large_file, true, true},
+	{"memfd", try_memfd, true, false},
 	{"many files", try_many_files, true, true},
 	{"much memory", try_much_memory, true, true},
 };
@@ -505,7 +515,7 @@ static void prepare(const struct mode *mode)
 	put_fd(open("/bin/true", O_RDONLY), FD_FILE);
 	put_fd(open("/etc", O_RDONLY | O_DIRECTORY), FD_DIR);
 	put_fd(socket(AF_UNIX, SOCK_DGRAM, 0), FD_SOCKET);
-	put_fd(memfd_create("try", 0), FD_MEMFD);
+	put_fd(memfd_create("try", 0), WORKER_ANSWER_FD);
 	put_fd(open("/dev/null", O_RDONLY), STDIN_FILENO);
 }
 

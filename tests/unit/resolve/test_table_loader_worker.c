@@ -25,37 +25,18 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void say(struct worker_answer_header *answer, int payload)
+static void say(const struct worker_answer_header *answer)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr header;
-	} control = {.bytes = {0}};
-	struct iovec data = {.iov_base = answer, .iov_len = sizeof(*answer)};
-	struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (payload >= 0) {
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.header), &payload, sizeof(int));
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control.bytes);
-	}
-	if (sendmsg(WORKER_SOCKET_FD, &message, MSG_NOSIGNAL) < 0)
+	if (send(WORKER_SOCKET_FD, answer, sizeof(*answer), MSG_NOSIGNAL) < 0)
 		_exit(9);
 }
 
 static void say_table(struct worker_answer_header *answer, const struct worker_table *table)
 {
-	int fd = memfd_create("answer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
 	answer->payload_length = sizeof(*table);
-	if (write(fd, table, sizeof(*table)) != sizeof(*table) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
+	if (pwrite(WORKER_ANSWER_FD, table, sizeof(*table), 0) != sizeof(*table))
 		_exit(9);
-	say(answer, fd);
-	close(fd);
+	say(answer);
 }
 
 /* The next request's id, and the beginning of its file. */
@@ -90,7 +71,7 @@ static _Noreturn void be_worker(const char *mode)
 
 	if (strcmp(mode, "dies-at-once") == 0)
 		_exit(3);
-	say(&answer, -1);
+	say(&answer);
 	for (;;) {
 		struct worker_table table;
 		char text[8];
@@ -110,7 +91,7 @@ static _Noreturn void be_worker(const char *mode)
 		else if (strcmp(text, "none") == 0)
 			answer.outcome = WORKER_NOT_ELF;
 		if (answer.outcome)
-			say(&answer, -1);
+			say(&answer);
 		else
 			say_table(&answer, &table);
 		if (strcmp(text, "ends") == 0)
