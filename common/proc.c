@@ -29,13 +29,42 @@ static int proc_read_error(int r)
 	return r == -EMFILE || r == -ENFILE ? error_origin(r) : PROC_E_GONE;
 }
 
+static _Thread_local const struct proc_opener *thread_opener;
+
+void proc_open_by(const struct proc_opener *opener)
+{
+	thread_opener = opener;
+}
+
+int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret)
+{
+	if (thread_opener)
+		return thread_opener->open(thread_opener->userdata, dir_fd, id, path, false, ret);
+	*ret = openat(dir_fd, path, O_PATH | O_CLOEXEC);
+	return *ret < 0 ? proc_read_error(-errno) : PROC_E_OK;
+}
+
+/* Those that wait for nobody. */
+static bool proc_is_harmless(const char *name)
+{
+	return strcmp(name, "status") == 0 || strcmp(name, "cgroup") == 0;
+}
+
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length)
 {
+	cleanup(closep) int fd = -1;
 	char path[64];
 	int r;
 
 	snprintf(path, sizeof(path), "%d/%s", id, name);
-	r = read_start_text(proc_fd, path, FILE_BYTES_MAX, ret, ret_length);
+	if (!thread_opener || proc_is_harmless(name)) {
+		r = read_start_text(proc_fd, path, FILE_BYTES_MAX, ret, ret_length);
+	} else {
+		r = thread_opener->open(thread_opener->userdata, proc_fd, id, path, true, &fd);
+		if (r)
+			return r;
+		r = read_end(fd, FILE_BYTES_MAX, (uint8_t **)ret, ret_length);
+	}
 	return r ? proc_read_error(r) : PROC_E_OK;
 }
 

@@ -22,6 +22,23 @@ enum {
  * or -ENOMEM, -EMFILE or -ENFILE, as all that read do.
  */
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length);
+/* A name (O_PATH) of what is at @path below @dir_fd, a directory about @id or /proc. */
+int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret);
+
+/*
+ * Who opens for a thread. Most files about a process wait for locks that its owner can hold for as
+ * long as he likes, the process's own (exec_update_lock, in Linux's fs/proc/base.c) or its memory's
+ * (mmap_lock); only status, cgroup and mountinfo do not.
+ */
+struct proc_opener {
+	/*
+	 * As proc_open_name(); with @text, a file with what is to be read there, at its beginning.
+	 */
+	int (*open)(void *userdata, int dir_fd, pid_t id, const char *path, bool text, int *ret);
+	void *userdata;
+};
+/* From now on @opener (borrowed) opens for this thread; NULL: the thread itself. */
+void proc_open_by(const struct proc_opener *opener);
 
 /*
  * Calls @fn for each number in the directory @path below @dir_fd, with a descriptor of that

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/resolve/proc_door.h"
 
 #define DRAIN_NS 100000000u
 /* Samples a wakeup handles before others get their turn. */
@@ -505,6 +506,7 @@ void daemon_free(struct daemon *d)
 		log_warning("the recording %s is incomplete", d->options.record_replay);
 	output_free(d->output);
 	file_opener_free(d->opener);
+	proc_door_free(d->door);
 	session_set_free(d->sessions);
 	process_table_free(d->processes);
 	sd_event_unref(d->loop);

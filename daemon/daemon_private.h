@@ -122,6 +122,7 @@ struct daemon {
 	struct event event;  /* the configured one, resolved */
 	struct process_table *processes;
 	struct file_opener *opener; /* the output's */
+	struct proc_door *door;     /* the main thread's */
 	struct output *output;
 	struct session_set *sessions;
 	struct listener *listener;

@@ -22,6 +22,7 @@
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/resolve/proc_door.h"
 
 /* How long samples may wait in a ring. */
 #define DRAIN_MS 100
@@ -203,6 +204,9 @@ static int start_processes(struct daemon *d)
 		d->places.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (d->places.proc_fd < 0)
 			return error_origin(-errno);
+		r = proc_door_new(&d->door, d->places.proc_fd);
+		if (r)
+			return r;
 	}
 	r = process_table_new(&d->processes, d->places.proc_fd, budget_share(d, MAPPINGS_SHARE));
 	if (!r && d->options.user)

@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
+#include "daemon/resolve/proc_door.h"
 
 static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
 
@@ -301,6 +302,8 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			    struct texts *ret)
 {
 	const char *trouble = session_set_trouble(d->sessions);
+	pid_t held_up = 0;
+	size_t n_held_up = d->door ? proc_door_held_up(d->door, &held_up) : 0;
 	uint64_t early = 0;
 
 	for (size_t i = 0; i < d->warnings.n; i++)
@@ -322,6 +325,11 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     "%" PRIu64 " children could not be followed: the filter was full or "
 			     "busy",
 			     stats->source.unfollowed);
+	if (n_held_up)
+		texts_printf(ret,
+			     "who looks at process %d in /proc has to wait (%zu such): it is "
+			     "sampled, but its new files may have no names",
+			     held_up, n_held_up);
 	if (d->pace.limiter.halvings)
 		texts_printf(ret,
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64

@@ -15,6 +15,8 @@
  * callers do well to avoid FUSE as far as they know of it.
  *
  * Reading what was opened can block as well: that is for the image worker. One thread at a time.
+ *
+ * The same goes for /proc (proc_door.h), whose files it can read, too.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,7 +43,11 @@ enum {
 enum {
 	FILE_OPENER_CROSS_MOUNTS = 1,   /* not only on the root's own file system */
 	FILE_OPENER_TRUST_OVERLAYS = 2, /* whoever made them would not hide FUSE below */
+	FILE_OPENER_NAME = 4, /* instead of all this: whatever is at the path, unopened (O_PATH) */
+	FILE_OPENER_TEXT = 8, /* or a memfd with the first FILE_OPENER_TEXT_MAX bytes of that */
 };
+
+#define FILE_OPENER_TEXT_MAX (32u << 20)
 
 /*
  * The regular file at @path below @root_fd, read-only: symbolic links and ".." do not lead out of

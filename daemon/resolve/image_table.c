@@ -23,6 +23,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/mounts.h"
+#include "common/proc.h"
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/lent_fd.h"
 
@@ -85,10 +86,12 @@ static dev_t device_of_shared_memory(void)
 static int image_name_by_map_file(int proc_fd, const struct image_key *key)
 {
 	char name[96];
+	int fd = -1;
 
 	snprintf(name, sizeof(name), "%d/map_files/%" PRIx64 "-%" PRIx64, key->pid, key->start,
 		 key->end);
-	return openat(proc_fd, name, O_PATH | O_CLOEXEC);
+	proc_open_name(proc_fd, key->pid, name, &fd);
+	return fd;
 }
 
 /*

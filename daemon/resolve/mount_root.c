@@ -23,7 +23,9 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/mounts.h"
+#include "common/proc.h"
 #include "common/read_end.h"
+#include "common/worker/debug_files.h"
 #include "daemon/resolve/lent_fd.h"
 
 #define MOUNTS_BYTES (1u << 20)
@@ -107,10 +109,22 @@ static char *mount_root_read_mounts(int dir_fd, size_t *ret_length)
 	return read_start_text(dir_fd, "mountinfo", MOUNTS_BYTES, &text, ret_length) ? NULL : text;
 }
 
-/* ioctl_ns(2). What cannot be told is not ours. */
-static bool mount_namespace_is_ours(int proc_fd, int dir_fd)
+/* A name for @path below the directory of @pid, or -1. Ours (0) are held by nobody else. */
+static int mount_root_open_name(int dir_fd, pid_t pid, const char *path)
 {
-	cleanup(closep) int ns = openat(dir_fd, "ns/mnt", O_RDONLY | O_CLOEXEC);
+	int fd = -1;
+
+	if (!pid)
+		return openat(dir_fd, path, O_PATH | O_CLOEXEC);
+	proc_open_name(dir_fd, pid, path, &fd);
+	return fd;
+}
+
+/* ioctl_ns(2). What cannot be told is not ours. */
+static bool mount_namespace_is_ours(int proc_fd, int dir_fd, pid_t pid)
+{
+	cleanup(closep) int named = mount_root_open_name(dir_fd, pid, "ns/mnt");
+	cleanup(closep) int ns = named < 0 ? -1 : debug_files_reopen(named);
 	cleanup(closep) int owner = ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
 	struct stat theirs, ours;
 
@@ -152,6 +166,7 @@ static bool machine_has_no_fuse(const char *ours, size_t length)
 /* The mounts of a process, by /proc/PID at @dir_fd; and ours, which tell of what is below them. */
 struct mount_root_view {
 	int proc_fd, dir_fd;
+	pid_t pid;
 	char *text, *ours;
 	size_t length, n_ours;
 };
@@ -165,7 +180,7 @@ static void mount_root_view_deinit(struct mount_root_view *v)
 
 static struct mount_root_view mount_root_view_of(int proc_fd, pid_t pid)
 {
-	struct mount_root_view v = {.proc_fd = proc_fd};
+	struct mount_root_view v = {.proc_fd = proc_fd, .pid = pid};
 
 	v.dir_fd = mount_root_open_proc(proc_fd, pid);
 	v.text = mount_root_read_mounts(v.dir_fd, &v.length);
@@ -199,7 +214,7 @@ static bool overlay_may_have_fuse(struct mount_root_view *v, const struct mounts
 {
 	if (!mount_root_view_add_ours(v))
 		return true;
-	if (!overlay_is_among_ours(v, m) && !mount_namespace_is_ours(v->proc_fd, v->dir_fd))
+	if (!overlay_is_among_ours(v, m) && !mount_namespace_is_ours(v->proc_fd, v->dir_fd, v->pid))
 		return !machine_has_no_fuse(v->ours, v->n_ours);
 	return mounts_overlay_has_fuse(m, v->text, v->length) ||
 	       mounts_overlay_has_fuse(m, v->ours, v->n_ours);
@@ -235,7 +250,7 @@ static bool overlays_may_have_fuse(struct mount_root_view *v)
 		if (!v->ours) {
 			if (!mount_root_view_add_ours(v))
 				return true;
-			if (!mount_namespace_is_ours(v->proc_fd, v->dir_fd))
+			if (!mount_namespace_is_ours(v->proc_fd, v->dir_fd, v->pid))
 				return !machine_has_no_fuse(v->ours, v->n_ours);
 			if (!mounts_may_have_fuse(v->ours, v->n_ours))
 				return false;
@@ -300,12 +315,13 @@ static void look_for_fuse(const struct mount_roots *roots, struct mount_root *ro
  * it cannot be had. Numbers of mounts and namespaces are used again, but not as long as the
  * directory is open.
  */
-static int open_root(int dir_fd, struct mount_root **ret)
+static int open_root(int dir_fd, pid_t pid, struct mount_root **ret)
 {
-	cleanup(closep) int fd = openat(dir_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(closep) int fd = mount_root_open_name(dir_fd, pid, "root");
+	cleanup(closep) int ns = fd < 0 ? -1 : mount_root_open_name(dir_fd, pid, "ns/mnt");
 	struct mount_root *root;
 	struct statx stx;
-	struct stat ns;
+	struct stat st;
 
 	if (fd < 0 || !mount_root_stat(fd, &stx))
 		return 0;
@@ -314,7 +330,7 @@ static int open_root(int dir_fd, struct mount_root **ret)
 		return error_origin(-ENOMEM);
 	*root = (struct mount_root){
 		.n_references = 1,
-		.ns_inode = fstatat(dir_fd, "ns/mnt", &ns, 0) == 0 ? ns.st_ino : 0,
+		.ns_inode = ns >= 0 && fstat(ns, &st) == 0 ? st.st_ino : 0,
 		.mount = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0,
 		.inode = stx.stx_ino,
 		.device_major = stx.stx_dev_major,
@@ -366,12 +382,12 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 
 	*ret = NULL;
 	dir = roots->proc_fd < 0 ? -1 : mount_root_open_proc(roots->proc_fd, pid);
-	r = dir < 0 ? 0 : open_root(dir, &root);
+	r = dir < 0 ? 0 : open_root(dir, pid, &root);
 	if (r || !root)
 		return r;
 	held = mount_roots_find(roots, root);
 	if (!held) {
-		root->is_ours = mount_namespace_is_ours(roots->proc_fd, dir);
+		root->is_ours = mount_namespace_is_ours(roots->proc_fd, dir, pid);
 		held = steal_ptr(&root);
 		mount_roots_add(roots, held);
 	}

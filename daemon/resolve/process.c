@@ -322,7 +322,7 @@ static int process_table_apply_exit(struct process_table *t, const struct proces
 	enum proc_life life = PROC_LIFE_ENDED;
 
 	if (!p || (event->tid != event->pid && !p->leader_gone) ||
-	    (event->time_ns && event->time_ns < p->born_ns)) /* it came late: another's */
+	    (t->lives_told && event->time_ns < p->born_ns)) /* it came late: another's */
 		return 0;
 	if (!t->lives_told && t->proc_fd >= 0 && proc_is_process(t->proc_fd, p->pid, p->start_ns))
 		life = proc_life(t->proc_fd, p->pid);
@@ -379,11 +379,21 @@ static void apply_to_table(void *userdata, const struct process_event *event)
 		t->error = r;
 }
 
+int process_read_mappings(struct process_table *t, struct process *p)
+{
+	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
+	int r = proc_emit_mappings(t->proc_fd, p->pid, 0, &sink);
+
+	if (r < 0 || t->error)
+		return r < 0 ? r : t->error;
+	p->mappings_known = r == PROC_E_OK;
+	return 0;
+}
+
 /* A process that no record announced: what /proc still knows of it, else what the sample says. */
 static int process_new_for_sample(struct process_table *t, const struct sample *sample,
 				  struct process **ret)
 {
-	const struct source_sink sink = {.process_event = apply_to_table, .userdata = t};
 	struct process *p = process_newest(t, sample->pid);
 	struct process_event event = process_event_of(PROCESS_EVENT_EXEC, sample->pid, 0);
 	int r;
@@ -400,14 +410,10 @@ static int process_new_for_sample(struct process_table *t, const struct sample *
 	p->kernel_thread = sample->kernel_thread;
 	p->mappings_known = p->kernel_thread;
 	if (!p->kernel_thread && t->proc_fd >= 0 &&
-	    proc_is_process(t->proc_fd, sample->pid, sample->start_ns)) {
-		r = proc_emit_mappings(t->proc_fd, sample->pid, 0, &sink);
-		if (r < 0 || t->error)
-			return r < 0 ? r : t->error;
-		p->mappings_known = r == PROC_E_OK;
-	}
+	    proc_is_process(t->proc_fd, sample->pid, sample->start_ns))
+		r = process_read_mappings(t, p);
 	*ret = p;
-	return 0;
+	return r;
 }
 
 /*

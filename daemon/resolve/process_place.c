@@ -263,6 +263,9 @@ int process_place(struct process_table *t, struct process *p, const struct sampl
 			return r;
 		if (p->unit_told)
 			p->cgroup_id = id;
+		/* They could not be read before. */
+		if (!p->mappings_known && !p->kernel_thread && t->proc_fd >= 0)
+			return process_read_mappings(t, p);
 	} else if (p->unit_is_of_group && !p->group_known && id && id == p->cgroup_id &&
 		   sample->time_ns > p->asked_ns) {
 		return remember_group(t, p);

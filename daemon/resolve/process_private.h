@@ -46,6 +46,8 @@ void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from);
 void process_die(struct process_table *t, struct process *p, uint64_t time_ns);
 /* @p has @sample: asks where it belongs, if it is time to. Returns 0 or negative errno. */
 int process_place(struct process_table *t, struct process *p, const struct sample *sample);
+/* Asks /proc what @p has mapped, if it says. Returns 0 or negative errno. */
+int process_read_mappings(struct process_table *t, struct process *p);
 void process_forget_groups(struct process_table *t);
 
 #endif

@@ -47,6 +47,8 @@ static int scan_process(struct process_scan *scan, const struct proc_stat *stat)
 	if (p && stat->flags & PROC_STAT_KERNEL_THREAD)
 		p->kernel_thread = true;
 	r = proc_emit_mappings(scan->table->proc_fd, stat->pid, scan->time_ns, scan->sink);
+	if (r == PROC_E_GONE && p)
+		p->mappings_known = false;
 	return r < 0 ? r : 0;
 }
 

@@ -605,14 +605,15 @@ static void test_samples_tell_the_owner(void **state)
 	process_table_observe(w.table, &observer);
 	p = sampled_of(&w, 10, 0, true);
 	assert_true(p->uid_known && p->only_uid);
-	assert_int_equal(w.changed, 1);
+	assert_true(w.changed >= 1);
+	w.changed = 0;
 	/* /proc says otherwise, and is not asked. */
 	say_users(&w, 10, 33, 0);
 	assert_int_equal(sampled_of(&w, 10, 0, true)->uid, 0);
-	assert_int_equal(w.changed, 1);
+	assert_int_equal(w.changed, 0);
 	/* He may not look into it any more: whatever /proc had said. */
 	assert_false(sampled_of(&w, 10, 0, false)->only_uid);
-	assert_int_equal(w.changed, 2);
+	assert_int_equal(w.changed, 1);
 	/* What has no unit is its user's. */
 	say(&w, 10, "0::/\n", 1001, 0);
 	assert_string_equal(sampled_of(&w, 10, 1001, true)->unit->service, "user-1001");

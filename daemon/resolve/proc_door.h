@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_RESOLVE_PROC_DOOR_H
+#define PROFD_RESOLVE_PROC_DOOR_H
+
+/*
+ * How the main thread gets at files about other processes: in a child (file_opener.h), because most
+ * of them wait for locks that the process's owner can hold. What takes longer than
+ * PROC_DOOR_WAIT_NS is as good as gone: such a process is asked again later, and later each time.
+ * Every such wait costs all others time, and leaves a child behind for as long as it lasts; so a
+ * user may cause a few of them, and his processes are then not asked at all for a while.
+ */
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#define PROC_DOOR_WAIT_NS (250 * NS_PER_MS)
+
+struct proc_door;
+
+/* Forks: as keeper.h has it. Opens for the calling thread from now on (proc_open_by()). */
+int proc_door_new(struct proc_door **ret, int proc_fd);
+/* By the same thread, which opens for itself again. */
+void proc_door_free(struct proc_door *d);
+DEFINE_CLEANUP(struct proc_door *, proc_door_free)
+
+/* How many living processes it waited for in vain, not counting twice; *ret_last: one of them. */
+size_t proc_door_held_up(struct proc_door *d, pid_t *ret_last);
+
+#endif
