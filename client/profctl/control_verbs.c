@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/store/contents.h"
 #include "common/units.h"
+#include "common/utf8.h"
 
 /* --- without arguments ------------------------------------------------------------------------ */
 
@@ -55,7 +56,8 @@ int plain_run(struct context *context, int argc, char **argv)
 	if (r || !plain_verbs[i].key)
 		return r;
 	if (!json) {
-		fprintf(context->out, "%s%s", response->text, is_config ? "" : "\n");
+		utf8_write_harmless(context->out, response->text, "\n\t");
+		fputs(is_config ? "" : "\n", context->out);
 		return STATUS_DONE;
 	}
 	if (is_config) {
@@ -214,7 +216,8 @@ static int start_one_session(const struct context *context, struct start_argumen
 	if (r)
 		return r;
 	if (!arguments->json) {
-		fprintf(context->out, "%s\n", response->text);
+		print_safely(context->out, response->text);
+		fputc('\n', context->out);
 		return STATUS_DONE;
 	}
 	json_begin_object(j, NULL);
@@ -259,8 +262,10 @@ static int call_for_paths(const struct context *context, Profd__Control__Request
 		return r;
 	paths = response->paths;
 	if (!json) {
-		for (size_t i = 0; i < paths->n_paths; i++)
-			fprintf(context->out, "%s\n", paths->paths[i]);
+		for (size_t i = 0; i < paths->n_paths; i++) {
+			print_safely(context->out, paths->paths[i]);
+			fputc('\n', context->out);
+		}
 		return paths->n_paths ? STATUS_DONE
 				      : profctl_complain(context, STATUS_DONE, "%s", none);
 	}

@@ -166,7 +166,11 @@ static int walk_step(struct walk *walk, const struct walk_maps *maps)
 		const struct rule called = {
 			.kind = RULE_CFA, .base = RULE_BASE_SP, .cfa_offset = 8, .ra_offset = -8};
 
-		return walk_step_by_rule(walk, rule_pack(&called));
+		r = unwind_step_rule(&walk->registers, rule_pack(&called), &walk->memory);
+		if (r == UNWIND_STEP_CALLER)
+			return walk_continue(walk);
+		if (r == UNWIND_STEP_UNREADABLE)
+			return walk_end_as(walk, UNWIND_LACKS_MEMORY);
 	}
 #endif
 	/* The process says where it is: what it says must not pass for another kind of frame. */

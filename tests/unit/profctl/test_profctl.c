@@ -124,7 +124,7 @@ static void test_answers(void **state)
 	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
 	Profd__Control__Listing l = PROFD__CONTROL__LISTING__INIT;
 	Profd__Control__ListingRow row = PROFD__CONTROL__LISTING_ROW__INIT, *rows[] = {&row};
-	char *names[] = {(char[]){"/a"}, (char[]){"/b\"c"}};
+	char *names[] = {(char[]){"/a"}, (char[]){"/b\"c\x9b"}};
 	struct world *w = *state;
 
 	text.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
@@ -140,15 +140,22 @@ static void test_answers(void **state)
 	assert_int_equal(run(w, "epoch"), 0);
 	assert_string_equal(w->out, "s7\n");
 	assert_string_equal(w->err, "");
+	text.text = (char[]){"\x1b]0;\ta\n"};
+	start_daemon(w, &text);
+	assert_int_equal(run(w, "start 1"), 0);
+	assert_string_equal(w->out, "?]0;?a?\n");
+	assert_int_equal(run(w, "config"), 0);
+	assert_string_equal(w->out, "?]0;\ta\n");
 	paths.result_case = PROFD__CONTROL__RESPONSE__RESULT_PATHS;
 	paths.paths = &p;
 	p.paths = names;
 	p.n_paths = 2;
 	start_daemon(w, &paths);
 	assert_int_equal(run(w, "stop s1"), 0);
-	assert_string_equal(w->out, "/a\n/b\"c\n");
+	assert_string_equal(w->out, "/a\n/b\"c?\n");
 	assert_int_equal(run(w, "flush --json"), 0);
-	assert_string_equal(w->out, "{\n  \"files\": [\n    \"/a\",\n    \"/b\\\"c\"\n  ]\n}\n");
+	assert_string_equal(w->out,
+			    "{\n  \"files\": [\n    \"/a\",\n    \"/b\\\"c\\ufffd\"\n  ]\n}\n");
 	ok.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
 	ok.ok = &empty;
 	start_daemon(w, &ok);

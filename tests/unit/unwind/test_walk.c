@@ -370,11 +370,20 @@ static void test_vsyscall_page(void **state)
 	begin(w, UINT64_C(0xffffffffff600400), BASE, 0);
 	put(w, BASE, TABLE + ROOT + 4);
 	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(ROOT + 3));
-	begin(w, UINT64_C(0xffffffffff601000), BASE, 0);
-	copy_stack(w, BASE, TOP);
-	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
-	assert_quality(w, STACK_BROKEN, BROKEN_UNMAPPED);
-	assert_int_equal(w->walk.n_frames, 0);
+	/* Without a caller it is no root, even where a stack begins. Nor is what is beside it. */
+	for (uint64_t pc = UINT64_C(0xffffffffff600400); pc <= UINT64_C(0xffffffffff601000);
+	     pc += 0xc00) {
+		begin(w, pc, BASE, 0);
+		w->walk.start_stack = BASE + 8;
+		put(w, BASE, 0);
+		copy_stack(w, BASE, TOP);
+		assert_int_equal(walk_run(&w->walk, &w->maps), WALK_ENDED);
+		assert_quality(w, STACK_BROKEN, BROKEN_UNMAPPED);
+		assert_int_equal(w->walk.n_frames, 0);
+	}
+	begin(w, UINT64_C(0xffffffffff600400), TOP, 0);
+	assert_int_equal(walk_run(&w->walk, &w->maps), WALK_MEMORY);
+	assert_int_equal(w->walk.address, TOP);
 }
 #endif
 
