@@ -4,11 +4,13 @@
 
 /* What daemon.c (wiring and loop), startup*.c and operations*.c (control requests) share. */
 #include <stdbool.h>
+#include <sys/queue.h>
 #include <systemd/sd-event.h>
 
 #include "common/config/config.h"
 #include "common/log.h"
 #include "common/user_paths.h"
+#include "daemon/control/buckets.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
@@ -126,6 +128,7 @@ struct daemon {
 	struct output *output;
 	struct session_set *sessions;
 	struct listener *listener;
+	struct buckets buckets[2]; /* of uids without privileges, and with */
 
 	sd_event *loop;
 	sd_event_source *sources[DAEMON_SOURCES_MAX], *source_io, *window_timer; /* two of them */
@@ -133,8 +136,8 @@ struct daemon {
 	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
 	struct lateness lateness;        /* of drains */
 	struct daemon_last_flush last_flush;
-	struct texts warnings; /* of the start */
-	unsigned n_collecting, n_collecting_unprivileged;
+	struct texts warnings;          /* of the start */
+	LIST_HEAD(, waiter) collecting; /* operations_output.c */
 	bool stopping;
 	bool in_trouble; /* the system session is off, and that is logged */
 	int error;       /* of a callback that cannot return one */

@@ -224,25 +224,26 @@ static int verb_attach_shim(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
-#define ROW(name, type, access, handle)                                      \
-	{                                                                    \
-#name, &profd__control__##type##__descriptor, access, handle \
+#define ROW(name, type, access, cost_us, handle)                                      \
+	{                                                                             \
+#name, &profd__control__##type##__descriptor, access, cost_us, handle \
 	}
 
+/* An `attach_shim` has its own pace: source_shim.h. */
 const struct control_verb daemon_verbs[] = {
-	ROW(start, start, CONTROL_FOR_ALL, verb_start),
-	ROW(stop, stop, CONTROL_FOR_ALL, daemon_verb_stop),
-	ROW(pause, empty, CONTROL_FOR_PRIVILEGED, verb_pause),
-	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, verb_resume),
-	ROW(status, empty, CONTROL_FOR_ALL, daemon_verb_status),
-	ROW(flush, flush, CONTROL_FOR_ALL, daemon_verb_flush),
-	ROW(epoch, empty, CONTROL_FOR_PRIVILEGED, daemon_verb_epoch),
-	ROW(config, empty, CONTROL_FOR_PRIVILEGED, verb_config),
-	ROW(list, list, CONTROL_FOR_PRIVILEGED, daemon_verb_list),
-	ROW(wanted, empty, CONTROL_FOR_PRIVILEGED, verb_wanted),
-	ROW(collect, collect, CONTROL_FOR_ALL, daemon_verb_collect),
-	ROW(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, daemon_verb_vacuum),
-	ROW(attach_shim, empty, CONTROL_FOR_ALL, verb_attach_shim),
-	ROW(hold, hold, CONTROL_FOR_ALL, verb_hold),
+	ROW(start, start, CONTROL_FOR_ALL, 1000, verb_start),
+	ROW(stop, stop, CONTROL_FOR_ALL, 1000, daemon_verb_stop),
+	ROW(pause, empty, CONTROL_FOR_PRIVILEGED, 2000, verb_pause),
+	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, 2000, verb_resume),
+	ROW(status, empty, CONTROL_FOR_ALL, 250, daemon_verb_status),
+	ROW(flush, flush, CONTROL_FOR_ALL, 3000, daemon_verb_flush),
+	ROW(epoch, empty, CONTROL_FOR_PRIVILEGED, 500, daemon_verb_epoch),
+	ROW(config, empty, CONTROL_FOR_PRIVILEGED, 500, verb_config),
+	ROW(list, list, CONTROL_FOR_PRIVILEGED, 2000, daemon_verb_list),
+	ROW(wanted, empty, CONTROL_FOR_PRIVILEGED, 500, verb_wanted),
+	ROW(collect, collect, CONTROL_FOR_ALL, 2000, daemon_verb_collect),
+	ROW(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, 5000, daemon_verb_vacuum),
+	ROW(attach_shim, empty, CONTROL_FOR_ALL, 100, verb_attach_shim),
+	ROW(hold, hold, CONTROL_FOR_ALL, 100, verb_hold),
 	{},
 };

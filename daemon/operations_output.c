@@ -9,19 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/store/names.h"
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
-#include "daemon/output/store.h"
 
-/* Profiles that are collected at the same time, and by how many without privileges. */
-#define COLLECTING_MAX              4
-#define COLLECTING_MAX_UNPRIVILEGED 1
+#define COLLECTING_MAX 4 /* profiles at the same time */
 
 /* Parts of the memory budget. */
 #define MERGED_PART 16 /* samples, names and addresses while they are merged */
@@ -35,6 +30,7 @@ struct waiter {
 		WAITS_FOR_FILES,
 		WAITS_FOR_STOP,
 		WAITS_FOR_EPOCH,
+		WAITS_FOR_PATHS, /* of sessions that are stopped */
 		WAITS_FOR_LISTING,
 		WAITS_FOR_VACUUM,
 		WAITS_FOR_PROFILE, /* of what is stored */
@@ -42,55 +38,11 @@ struct waiter {
 	} kind;
 	uint64_t *ids; /* sessions that are stopped: their files are the answer */
 	size_t n_ids;
-	bool privileged;            /* who collects */
+	struct peer peer;           /* who asks */
+	LIST_ENTRY(waiter) others;  /* that collect */
 	uint64_t since_ns, session; /* what */
 	bool more;                  /* see session_set_take_window() */
 };
-
-/* The files of a session, as they lie in its directory now. */
-static int add_session_files(struct daemon *d, const struct session *s, struct texts *ret)
-{
-	char name[NAMES_ESCAPED_MAX + 1], path[sizeof(name) + 16];
-	size_t first = ret->n;
-	struct dirent *entry;
-	DIR *dir;
-	int r = 0;
-
-	/* The store escapes what a target's name may hold: "s1-cgroup-/x" is one directory. */
-	names_escape(s->directory, NAMES_ESCAPED_MAX, name);
-	snprintf(path, sizeof(path), "sessions/%s", name);
-	dir = store_open_to_read(d->places.store_fd, path);
-	if (!dir) /* it wrote nothing */
-		return errno == ENOMEM ? error_origin(-ENOMEM) : 0;
-	while (!r && (entry = readdir(dir))) {
-		if (entry->d_name[0] != '.')
-			r = texts_printf(ret, "%s/%s/%s", d->places.store_path, path,
-					 entry->d_name);
-	}
-	closedir(dir);
-	texts_sort(ret, first);
-	return r;
-}
-
-/* All files of the sessions that were stopped. Who has nobody left to tell of them is forgotten. */
-static int list_stopped(struct waiter *w, struct texts *ret)
-{
-	struct daemon *d = w->daemon;
-	int r = 0;
-
-	texts_deinit(ret); /* those that were written last */
-	for (size_t i = 0; i < w->n_ids; i++) {
-		struct session *s = session_set_find(d->sessions, w->ids[i]);
-
-		if (!s)
-			continue;
-		if (!r)
-			r = add_session_files(d, s, ret);
-		if (s->state == SESSION_ENDED && !s->n_waiters)
-			session_set_remove(d->sessions, s);
-	}
-	return r;
-}
 
 static void answer_vacuumed(struct reply *reply, const struct flush *flush)
 {
@@ -137,12 +89,19 @@ static void answer_taken(const struct waiter *w, struct collected *c)
 	reply_collected(w->reply, c);
 }
 
-static void waiter_answer(const struct waiter *w, struct flush *flush)
+static void list_stopped(struct waiter *w);
+
+static void waiter_answer(struct waiter *w, struct flush *flush)
 {
 	switch (w->kind) {
 	case WAITS_FOR_FILES:
-	case WAITS_FOR_STOP:
 		reply_paths(w->reply, flush->paths.all);
+		break;
+	case WAITS_FOR_STOP:
+		list_stopped(w);
+		break;
+	case WAITS_FOR_PATHS:
+		reply_path_list(w->reply, flush->collected);
 		break;
 	case WAITS_FOR_EPOCH:
 		reply_text(w->reply, flush->paths.n ? flush->paths.all[0] : "");
@@ -162,24 +121,36 @@ static void waiter_answer(const struct waiter *w, struct flush *flush)
 	}
 }
 
-/* One more collects what is stored, or (@n -1) one less. */
-static void waiter_count(const struct waiter *w, int n)
+/* One more collects what is stored, or one less. */
+static void waiter_count(struct waiter *w, bool begins)
 {
 	if (w->kind != WAITS_FOR_PROFILE)
 		return;
-	w->daemon->n_collecting += (unsigned)n;
-	w->daemon->n_collecting_unprivileged += w->privileged ? 0 : (unsigned)n;
+	if (begins)
+		LIST_INSERT_HEAD(&w->daemon->collecting, w, others);
+	else
+		LIST_REMOVE(w, others);
+}
+
+/* Sessions that were stopped, and have nobody left to tell of them, are forgotten. */
+static void forget_stopped(const struct waiter *w)
+{
+	for (size_t i = 0; i < w->n_ids; i++) {
+		struct session *s = session_set_find(w->daemon->sessions, w->ids[i]);
+
+		if (s && s->state == SESSION_ENDED && !s->n_waiters)
+			session_set_remove(w->daemon->sessions, s);
+	}
 }
 
 static void waiter_on_done(void *userdata, struct flush *flush)
 {
 	const struct collected *c = flush->collected;
 	struct waiter *w = userdata;
-	int r = w->kind == WAITS_FOR_STOP ? list_stopped(w, &flush->paths) : 0;
 
-	if (r)
-		daemon_answer_fatal(w->daemon, w->reply, r);
-	else if (c && c->message.text[0])
+	if (w->kind == WAITS_FOR_STOP)
+		forget_stopped(w);
+	if (c && c->message.text[0])
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
 	else if (flush->error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s%s: %s",
@@ -187,7 +158,7 @@ static void waiter_on_done(void *userdata, struct flush *flush)
 			    w->daemon->places.store_path, strerror(flush->error));
 	else
 		waiter_answer(w, flush);
-	waiter_count(w, -1);
+	waiter_count(w, false);
 	free(w->ids);
 	free(w);
 }
@@ -206,8 +177,8 @@ static int waiter_new(struct flush **ret_flush, const struct control_call *call,
 	*w = wanted;
 	w->daemon = call->userdata;
 	w->reply = call->reply;
-	w->privileged = call->peer->privileged;
-	waiter_count(w, 1);
+	w->peer = *call->peer;
+	waiter_count(w, true);
 	return 0;
 }
 
@@ -222,8 +193,10 @@ static int waiter_submit(const struct control_call *call, struct waiter wanted, 
 	struct flush_item item = {.session = s};
 	int r = waiter_new(&item.flush, call, wanted);
 
-	if (r)
+	if (r) {
+		free(wanted.ids);
 		return daemon_answer_fatal(d, call->reply, r);
+	}
 	r = flush_item_submit(&item, d->output, request);
 	if (r)
 		item.flush->error = r < 0 ? -r : EBUSY;
@@ -231,6 +204,18 @@ static int waiter_submit(const struct control_call *call, struct waiter wanted, 
 		request->snapshot = NULL;
 	flush_release(item.flush);
 	return CONTROL_PENDING;
+}
+
+/* Has the output thread list all files of the sessions, which are written. */
+static void list_stopped(struct waiter *w)
+{
+	const struct control_call call = {.userdata = w->daemon,
+					  .peer = &w->peer,
+					  .reply = w->reply};
+	struct output_request request = {.task = OUTPUT_FILES, .ids = w->ids, .n_ids = w->n_ids};
+
+	waiter_submit(&call, (struct waiter){.kind = WAITS_FOR_PATHS, .ids = steal_ptr(&w->ids)},
+		      NULL, &request);
 }
 
 /* Stops the sessions in @ids, which is taken over; the files of all of them are the answer. */
@@ -396,8 +381,12 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 /* Whether as many collect already as may. */
 static bool is_busy(const struct daemon *d, const struct peer *peer)
 {
-	return d->n_collecting >= COLLECTING_MAX ||
-	       (!peer->privileged && d->n_collecting_unprivileged >= COLLECTING_MAX_UNPRIVILEGED);
+	struct places places = {.max = COLLECTING_MAX};
+	const struct waiter *w;
+
+	LIST_FOREACH(w, &d->collecting, others)
+	places_count(&places, peer, w->peer.uid, w->peer.privileged);
+	return !places_has_room(&places, peer);
 }
 
 /*
@@ -488,13 +477,12 @@ int daemon_verb_collect(const struct control_call *call)
 	uint64_t id = 0; /* the system's */
 	int r = request_check_collect(collect, &why);
 
+	if (!r && !collect->take && is_busy(d, call->peer))
+		return CONTROL_BUSY;
 	if (!r)
 		r = policy_check_collect(call->peer, call->proc_fd, collect, &why);
 	if (r)
 		return request_refuse(call, r, &why);
-	if (!collect->take && is_busy(d, call->peer))
-		return reply_error(call->reply, CONTROL_ERROR_FAILED,
-				   "profd is busy collecting; try again");
 	if (collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SESSION)
 		id = collect->session;
 	/* The privileged have those of the store, too. */

@@ -51,6 +51,8 @@ _Static_assert(RING_SHARE + TABLE_SHARE + UNWINDER_SHARE + WINDOW_SHARE + SYMBOL
 
 /* What a sampler's last samples may wait for tables when it is stopped. */
 #define SETTLE_MS 300
+/* What root and the group may cost, more than another user. */
+#define PRIVILEGED_TIMES 16
 
 static uint64_t budget_share(const struct daemon *d, unsigned sixteenths)
 {
@@ -257,6 +259,8 @@ int daemon_apply_config(struct daemon *d)
 	struct output_options output;
 	int r;
 
+	d->buckets[false].share = c->per_user_control;
+	d->buckets[true].share = c->per_user_control * PRIVILEGED_TIMES;
 	fill_output_options(d, &output);
 	output_configure(d->output, &output);
 	d->sessions->defaults = (struct session_defaults){
@@ -289,6 +293,7 @@ static int start_sessions(struct daemon *d)
 		return r;
 	d->sessions->settle = daemon_settle_sampler;
 	d->sessions->settle_userdata = d;
+	d->sessions->buckets = &d->buckets[false];
 	d->sessions->recorder = d->recorder;
 	/* Of those that are never attached nobody would tell that they end. */
 	if (!d->replay && d->source != d->shim) {
@@ -329,6 +334,7 @@ static int start_listener(struct daemon *d)
 		.group = d->config->store_group,
 		.verbs = daemon_verbs,
 		.userdata = d,
+		.buckets = d->buckets,
 	};
 	char *slash = strrchr(d->places.socket_path, '/');
 	int r;

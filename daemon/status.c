@@ -77,6 +77,7 @@ struct status_message {
 	Profd__Control__Lateness lateness;
 	Profd__Control__Unwinding unwinding;
 	Profd__Control__Names names;
+	Profd__Control__Control control;
 	struct reasons truncated, broken, lost, counters;
 	struct utsname host;
 	struct status_session *sessions;
@@ -222,6 +223,21 @@ static void fill_names(struct status_message *m, const struct table_loader_stats
 		m->names.last_bad_image = (char *)last;
 	m->names.trouble = (char *)(*tables->trouble ? tables->trouble : symbols->trouble);
 	m->status.names = &m->names;
+}
+
+static void fill_control(struct status_message *m, const struct listener *listener)
+{
+	struct listener_stats stats;
+
+	listener_get_stats(listener, &stats);
+	profd__control__control__init(&m->control);
+	m->control.requests = stats.requests[false];
+	m->control.delayed = stats.delayed[false];
+	m->control.refused_connections = stats.refused[false];
+	m->control.privileged_requests = stats.requests[true];
+	m->control.privileged_delayed = stats.delayed[true];
+	m->control.privileged_refused_connections = stats.refused[true];
+	m->status.control = &m->control;
 }
 
 static void fill_store(struct status_message *m, const struct daemon *d,
@@ -394,6 +410,7 @@ int daemon_verb_status(const struct control_call *call)
 	fill_store(&m, d, &stats.output.store);
 	fill_unwinding(&m, &stats.unwinder, &stats.source);
 	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, call->peer);
+	fill_control(&m, d->listener);
 	reply_send(call->reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
 	return CONTROL_DONE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A request is packed, sent over a connection of its own, and answered by one packet; what
- * `collect` answers is followed by a file, in packets of its own.
+ * `collect` and `stop` answer is followed by a file, in packets of its own.
  *
  * A session is started, and then held by a request of its own that stays unanswered. A window is
  * what `collect` answers that takes it; what profd complains of then is for the caller to tell.
@@ -179,7 +179,7 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 
 	if (!data)
 		return profctl_complain(context, STATUS_FAILED,
-					"out of memory: the profile has %" PRIu64 " bytes", size);
+					"out of memory: the answer has %" PRIu64 " bytes", size);
 	for (uint64_t at = 0; at < size && !r;) {
 		cleanup(freep) uint8_t *piece = NULL;
 		size_t n;
@@ -198,20 +198,36 @@ static int receive_file(const struct context *context, int fd, uint64_t size, in
 	return STATUS_DONE;
 }
 
-int call_collect(const struct context *context, const Profd__Control__Collect *collect,
-		 Profd__Control__Response **ret, uint8_t **ret_data)
+static int call_for_file(const struct context *context, Profd__Control__Request__VerbCase verb,
+			 const void *message, int timeout_ms, Profd__Control__Response **ret,
+			 uint8_t **ret_data)
 {
-	int timeout_ms = collect->take ? SHORT_MS : LONG_MS;
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
-	int r = call_begin(context, PROFD__CONTROL__REQUEST__VERB_COLLECT, collect, timeout_ms,
-			   &response, &fd);
+	int r = call_begin(context, verb, message, timeout_ms, &response, &fd);
 
 	if (!r)
-		r = receive_file(context, fd, response->collected->bytes, timeout_ms, ret_data);
+		r = receive_file(context, fd,
+				 response->result_case == PROFD__CONTROL__RESPONSE__RESULT_PATHS
+					 ? response->paths->bytes
+					 : response->collected->bytes,
+				 timeout_ms, ret_data);
 	if (!r)
 		*ret = steal_ptr(&response);
 	return r;
+}
+
+int call_collect(const struct context *context, const Profd__Control__Collect *collect,
+		 Profd__Control__Response **ret, uint8_t **ret_data)
+{
+	return call_for_file(context, PROFD__CONTROL__REQUEST__VERB_COLLECT, collect,
+			     collect->take ? SHORT_MS : LONG_MS, ret, ret_data);
+}
+
+int call_paths(const struct context *context, Profd__Control__Request__VerbCase verb,
+	       const void *message, Profd__Control__Response **ret, uint8_t **ret_data)
+{
+	return call_for_file(context, verb, message, LONG_MS, ret, ret_data);
 }
 
 /* --- held sessions ---------------------------------------------------------------------------- */

@@ -18,10 +18,14 @@
 int call_daemon(const struct context *context, Profd__Control__Request__VerbCase verb,
 		const void *message, Profd__Control__Response **ret);
 
-/* The same for `collect`; *ret_data is the file behind the response, of as many bytes as it says.
+/*
+ * The same for `collect`, or for what is answered with paths; *ret_data is the file behind the
+ * response, of as many bytes as it says.
  */
 int call_collect(const struct context *context, const Profd__Control__Collect *collect,
 		 Profd__Control__Response **ret, uint8_t **ret_data);
+int call_paths(const struct context *context, Profd__Control__Request__VerbCase verb,
+	       const void *message, Profd__Control__Response **ret, uint8_t **ret_data);
 
 static inline void response_freep(Profd__Control__Response **response)
 {

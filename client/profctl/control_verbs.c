@@ -248,32 +248,44 @@ int start_run(struct context *context, int argc, char **argv)
 
 /* --- that write files ------------------------------------------------------------------------- */
 
+/* @j: NULL for people. */
+static void print_path(const struct context *context, struct json *j, const char *path)
+{
+	if (j) {
+		json_text(j, NULL, path);
+		return;
+	}
+	print_safely(context->out, path);
+	fputc('\n', context->out);
+}
+
 /* Sends @message, and prints the paths that are answered; tells @none to people if there are none.
  */
 static int call_for_paths(const struct context *context, Profd__Control__Request__VerbCase verb,
 			  const void *message, bool json, const char *none)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	cleanup(freep) uint8_t *list = NULL; /* more paths */
 	const Profd__Control__Paths *paths;
 	struct json j = {.out = context->out};
-	int r = call_daemon(context, verb, message, &response);
+	int r = call_paths(context, verb, message, &response, &list);
 
 	if (r)
 		return r;
 	paths = response->paths;
-	if (!json) {
-		for (size_t i = 0; i < paths->n_paths; i++) {
-			print_safely(context->out, paths->paths[i]);
-			fputc('\n', context->out);
-		}
-		return paths->n_paths ? STATUS_DONE
-				      : profctl_complain(context, STATUS_DONE, "%s", none);
+	if (json) {
+		json_begin_object(&j, NULL);
+		json_begin_array(&j, "files");
 	}
-	json_begin_object(&j, NULL);
-	json_begin_array(&j, "files");
 	for (size_t i = 0; i < paths->n_paths; i++)
-		json_text(&j, NULL, paths->paths[i]);
-	json_end(&j);
+		print_path(context, json ? &j : NULL, paths->paths[i]);
+	list[paths->bytes] = '\0';
+	for (uint64_t at = 0; at < paths->bytes; at += strlen((char *)list + at) + 1)
+		print_path(context, json ? &j : NULL, (char *)list + at);
+	if (json)
+		json_end(&j);
+	else if (!paths->n_paths && !paths->bytes)
+		profctl_complain(context, STATUS_DONE, "%s", none);
 	return STATUS_DONE;
 }
 

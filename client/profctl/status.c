@@ -337,6 +337,22 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 	fputc('\n', v->out);
 }
 
+static void print_control(const struct view *v, const Profd__Control__Control *c)
+{
+	fprintf(v->out, "  control %" PRIu64 " requests of unprivileged users", c->requests);
+	if (c->delayed)
+		fprintf(v->out, ", %" PRIu64 " delayed", c->delayed);
+	if (c->refused_connections)
+		fprintf(v->out, ", %" PRIu64 " connections refused", c->refused_connections);
+	fprintf(v->out, "; %" PRIu64 " of others", c->privileged_requests);
+	if (c->privileged_delayed)
+		fprintf(v->out, ", %" PRIu64 " delayed", c->privileged_delayed);
+	if (c->privileged_refused_connections)
+		fprintf(v->out, ", %" PRIu64 " connections refused",
+			c->privileged_refused_connections);
+	fputc('\n', v->out);
+}
+
 static void print_costs(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Lateness *l = s->drain_lateness;
@@ -346,6 +362,8 @@ static void print_costs(const struct view *v, const Profd__Control__Status *s)
 		print_memory(v, s->memory);
 	if (s->cpu)
 		print_cpu(v, s);
+	if (s->control)
+		print_control(v, s->control);
 	if (l && l->count)
 		fprintf(v->out,
 			"  samples reach profd late by %s (median), %s (99 %%), %s (99.9 %%), %s "

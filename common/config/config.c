@@ -96,6 +96,7 @@ static const struct key keys[] = {
 	{"control", "socket", KIND_PATH, AT(control_socket), 1, 107, "/run/profd/control.sock"},
 	{"control", "socket_mode", KIND_MODE, AT(control_socket_mode), 0, 0777, "0666"},
 	{"control", "max_sessions", KIND_U32, AT(control_max_sessions), 1, 1024, "64"},
+	{"limits", "per_user_control", KIND_SHARE, AT(per_user_control), 0, 0, "1%"},
 	{"debuginfod", "enabled", KIND_BOOL, AT(debuginfod_enabled), 0, 0, "no"},
 	{"debuginfod", "urls", KIND_LIST, AT(debuginfod_urls), 0, 0, ""},
 };

@@ -54,6 +54,8 @@ struct config {
 	char *control_socket;
 	uint32_t control_socket_mode;
 	uint32_t control_max_sessions;
+	/* [limits] */
+	double per_user_control; /* share of one CPU, 0 .. 1 */
 	/* [debuginfod] */
 	bool debuginfod_enabled;
 	char **debuginfod_urls; /* comma-separated in the file */

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection is in one of three states, and what it waits for follows from it:
+ * A connection is in one of four states, and what it waits for follows from it:
  *
+ *   waiting   its uid's turn           nothing (a hang-up always comes), the timer ends it
  *   reading   no request in hand       EPOLLIN, the timer runs since the state began
- *   working   `reply` is out           nothing (a hang-up always comes), no timer
+ *   working   `reply` is out           nothing, no timer
  *   writing   `out` is not yet sent    EPOLLOUT, the timer starts again with each byte taken
  *
  * Exactly one packet is read at a time: first its header, then as much as it promises. What the
  * client sends ahead stays in the kernel's buffer, which is bounded.
+ *
+ * It waits while the bucket of its uid is empty, and for a tenth of a second before a request that
+ * cannot be served yet is looked at again. All that a client has us do is drawn from the bucket,
+ * also a look at a socket that had less than a request.
  *
  * A request is the one field that is set in Request; the row of the verbs' table that has that
  * field's name has the handler.
@@ -27,15 +32,22 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/packet.h"
 #include "common/shim/attach.h"
+#include "daemon/control/buckets.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/symbols.h"
 
 #define PIECE_SIZE      ((size_t)64 << 10) /* of a file */
 #define PIECES_PER_TURN 8
 #define TEXT_SIZE       1024 /* of an error */
+#define BUSY_NS         (NS_PER_S / 10)
+#define TIMER_US        10000 /* it may be late by so much */
+/* What it costs to look at a socket, and to find that a request is none of ours. */
+#define TURN_US    20
+#define UNKNOWN_US 1000
 /* Files that wait to be read, which are memory; one that is larger has to be the only one. */
 #define ATTACHED_MAX (UINT64_C(32) << 20)
 
@@ -46,6 +58,7 @@ struct connection {
 	sd_event_source *io, *timer;
 	struct reply *reply; /* of the request in hand; owned by whoever answers it */
 	bool closing;        /* nothing more is read; ends when `out` is sent */
+	uint64_t wait_ns;    /* how long it is to wait; 0: not at all */
 	uint8_t header[PACKET_HEADER_SIZE];
 	uint8_t *in; /* header and payload, once the header is known */
 	size_t in_size;
@@ -109,14 +122,17 @@ const struct peer *connection_get_peer(const struct connection *c)
 	return &c->peer;
 }
 
+static int connection_set_timer(struct connection *c, uint64_t ns)
+{
+	int r = sd_event_source_set_time_relative(c->timer, ns / 1000);
+
+	return r < 0 ? r : sd_event_source_set_enabled(c->timer, SD_EVENT_ONESHOT);
+}
+
 /* (Re)starts the time that the client has to go on. If that fails, it may only stay for longer. */
 static void connection_restart_timer(struct connection *c)
 {
-	int r = sd_event_source_set_time_relative(c->timer, c->owner->stall_ns / 1000);
-
-	if (r >= 0)
-		r = sd_event_source_set_enabled(c->timer, SD_EVENT_ONESHOT);
-	if (r < 0)
+	if (connection_set_timer(c, c->owner->stall_ns) < 0)
 		c->owner->stats.failed++;
 }
 
@@ -320,6 +336,16 @@ void reply_paths(struct reply *reply, char *const *paths)
 	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_PATHS, &message);
 }
 
+void reply_path_list(struct reply *reply, struct collected *list)
+{
+	Profd__Control__Paths message = PROFD__CONTROL__PATHS__INIT;
+	Profd__Control__Response response = reply_response(PROFD__CONTROL__RESPONSE__RESULT_PATHS,
+							   &message);
+
+	message.bytes = list->bytes;
+	reply_send_file(reply, &response, steal_fd(&list->fd), message.bytes);
+}
+
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted)
 {
 	Profd__Control__BuildIds message = PROFD__CONTROL__BUILD_IDS__INIT;
@@ -422,11 +448,17 @@ static const struct control_verb *control_find_verb(const struct control_verb *v
 	return NULL;
 }
 
+static void connection_draw(struct connection *c, uint64_t cost_us)
+{
+	buckets_draw(&c->owner->buckets[c->peer.privileged], c->peer.uid, cost_us,
+		     clock_ns(CLOCK_MONOTONIC));
+}
+
 /*
  * @reply is answered before this returns, or, if the handler has said so, later. @packet: NULL if
- * the client sent none.
+ * the client sent none. False: it is to come again.
  */
-static void connection_dispatch(struct connection *c, const struct packet *packet,
+static bool connection_dispatch(struct connection *c, const struct packet *packet,
 				struct reply *reply)
 {
 	struct control_call call = {.userdata = c->owner->userdata,
@@ -434,42 +466,46 @@ static void connection_dispatch(struct connection *c, const struct packet *packe
 				    .proc_fd = c->owner->proc_fd,
 				    .reply = reply};
 	cleanup(request_freep) Profd__Control__Request *request = NULL;
-	const struct control_verb *verb;
+	const struct control_verb *verb = NULL;
 	int r;
 
 	if (packet)
 		request = profd__control__request__unpack(NULL, packet->size, packet->payload);
+	if (request)
+		verb = control_find_verb(c->owner->verbs, request, &call.message);
 	if (!request) {
-		reply_error(reply, CONTROL_ERROR_USAGE,
-			    "malformed request (or more than 64 KiB); use profctl");
+		r = reply_error(reply, CONTROL_ERROR_USAGE,
+				"malformed request (or more than 64 KiB); use profctl");
 		c->closing = true;
-		return;
+	} else if (!verb) {
+		r = reply_error(reply, CONTROL_ERROR_USAGE,
+				"this profd (" PROFD_VERSION
+				") does not support this request; is profctl newer?");
+	} else if (verb->access == CONTROL_FOR_PRIVILEGED && !c->peer.privileged) {
+		r = reply_error(reply, CONTROL_ERROR_DENIED,
+				"%s needs root, or membership in the group that owns the store",
+				verb->name);
+	} else {
+		r = verb->handle(&call);
 	}
-	verb = control_find_verb(c->owner->verbs, request, &call.message);
-	if (!verb) {
-		reply_error(reply, CONTROL_ERROR_USAGE,
-			    "this profd (" PROFD_VERSION
-			    ") does not support this request; is profctl newer?");
-		return;
-	}
-	if (verb->access == CONTROL_FOR_PRIVILEGED && !c->peer.privileged) {
-		reply_error(reply, CONTROL_ERROR_DENIED,
-			    "%s needs root, or membership in the group that owns the store",
-			    verb->name);
-		return;
-	}
-	r = verb->handle(&call);
+	if (r == CONTROL_BUSY)
+		return false;
+	connection_draw(c, verb ? verb->cost_us : UNKNOWN_US);
 	if (r != CONTROL_PENDING && c->reply)
 		reply_error(reply, CONTROL_ERROR_FAILED, "profd failed: %s",
 			    r < 0 ? error_describe(r) : "internal error: unanswered request");
+	return true;
 }
 
-static int connection_read_request(struct connection *c)
+/* @waited: it has waited for its turn. */
+static int connection_read_request(struct connection *c, bool waited)
 {
+	struct listener_stats *stats = &c->owner->stats;
 	struct packet packet;
 	struct reply *reply;
 	int r;
 
+	connection_draw(c, TURN_US);
 	r = connection_read_packet(c, &packet);
 	if (r && r != STEP_E_GARBAGE)
 		return r;
@@ -478,7 +514,14 @@ static int connection_read_request(struct connection *c)
 		return STEP_E_END;
 	reply->connection = c;
 	c->reply = reply;
-	connection_dispatch(c, r ? NULL : &packet, reply);
+	if (!connection_dispatch(c, r ? NULL : &packet, reply)) {
+		free(reply);
+		c->reply = NULL;
+		c->wait_ns = BUSY_NS;
+		return STEP_E_OK;
+	}
+	stats->requests[c->peer.privileged]++;
+	stats->delayed[c->peer.privileged] += waited;
 	free(c->in);
 	c->in = NULL;
 	c->in_size = 0;
@@ -488,19 +531,25 @@ static int connection_read_request(struct connection *c)
 /* What can be done without waiting, a request at most. False: the connection is to end. */
 static bool connection_run_turn(struct connection *c)
 {
-	bool was_waiting = c->in_size > 0 || (!c->reply && !c->out);
+	bool waited = c->wait_ns, was_reading = !waited && !c->reply && !c->out;
 	int events, r = c->out || c->file >= 0 ? connection_write_some(c) : STEP_E_OK;
 
-	if (r == STEP_E_OK && !c->closing && !c->reply)
-		r = connection_read_request(c);
+	c->wait_ns = 0;
+	if (r == STEP_E_OK && !c->closing && !c->reply) {
+		c->wait_ns = buckets_wait_ns(&c->owner->buckets[c->peer.privileged], c->peer.uid,
+					     clock_ns(CLOCK_MONOTONIC));
+		r = c->wait_ns ? STEP_E_OK : connection_read_request(c, waited);
+	}
 	if (r == STEP_E_END || (!c->out && c->closing))
 		return false;
-	events = c->out ? EPOLLOUT : c->reply ? 0 : EPOLLIN;
+	events = c->out ? EPOLLOUT : c->reply || c->wait_ns ? 0 : EPOLLIN;
 	r = sd_event_source_set_io_events(c->io, (uint32_t)events);
-	if (r >= 0 && events == 0)
+	if (r >= 0 && c->wait_ns)
+		r = connection_set_timer(c, c->wait_ns);
+	else if (r >= 0 && events == 0)
 		r = sd_event_source_set_enabled(c->timer, SD_EVENT_OFF);
 	/* While a request comes in bit by bit the time runs on; a new one gets time of its own. */
-	else if (r >= 0 && events == EPOLLIN && !(was_waiting && c->in_size > 0))
+	else if (r >= 0 && events == EPOLLIN && !(was_reading && c->in_size > 0))
 		connection_restart_timer(c);
 	if (r < 0)
 		c->owner->stats.failed++;
@@ -512,19 +561,22 @@ static int connection_on_io(sd_event_source *source, int fd, uint32_t events, vo
 	struct connection *c = userdata;
 
 	(void)source, (void)fd;
-	/* Who hangs up while we work on the request will not read the answer. */
-	if ((c->reply && (events & (EPOLLHUP | EPOLLERR))) || !connection_run_turn(c))
+	/* A client that hangs up while it waits for us will not read the answer. */
+	if (((c->reply || c->wait_ns) && (events & (EPOLLHUP | EPOLLERR))) ||
+	    !connection_run_turn(c))
 		connection_end(c);
 	return 0;
 }
 
-static int connection_on_stall(sd_event_source *source, uint64_t usec, void *userdata)
+static int connection_on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct connection *c = userdata;
 
 	(void)source, (void)usec;
-	c->owner->stats.stalled++;
-	connection_end(c);
+	if (!c->wait_ns)
+		c->owner->stats.stalled++;
+	if (!c->wait_ns || !connection_run_turn(c))
+		connection_end(c);
 	return 0;
 }
 
@@ -544,7 +596,7 @@ int connection_new(struct connection **ret, struct connection_owner *owner, int 
 	if (r < 0)
 		return error_origin(r);
 	r = sd_event_add_time_relative(owner->loop, &c->timer, CLOCK_MONOTONIC,
-				       owner->stall_ns / 1000, 0, connection_on_stall, c);
+				       owner->stall_ns / 1000, TIMER_US, connection_on_timer, c);
 	if (r < 0)
 		return error_origin(r);
 	c->fd = fd;

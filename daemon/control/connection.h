@@ -25,6 +25,7 @@ struct connection_owner {
 	const struct control_verb *verbs; /* up to one without a name */
 	void *userdata;                   /* of the verbs */
 	int proc_fd;                      /* /proc */
+	struct buckets *buckets;          /* control.h */
 	uint64_t stall_ns;
 	/* Bytes of clients without privileges, and of those with: */
 	size_t queued[2];     /* answers that wait to be read */

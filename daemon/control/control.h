@@ -25,6 +25,7 @@ struct reply; /* one request that is to be answered */
 enum {
 	CONTROL_DONE,    /* answered */
 	CONTROL_PENDING, /* will be answered later */
+	CONTROL_BUSY, /* nothing was done: the same request comes again, in a tenth of a second */
 };
 
 /* What peers without privileges may have. */
@@ -37,6 +38,33 @@ struct peer {
 	pid_t pid;
 	bool privileged; /* root, the daemon's own uid, or in the listener's group */
 };
+
+/* Of @max places of a kind, those that are taken: by all, the unprivileged, and the peer's uid. */
+struct places {
+	unsigned max, n, n_unprivileged, n_own;
+};
+
+/*
+ * Whether @peer may have one more. A quarter is out of reach for those without privileges, and none
+ * of their uids may have more than half of what stays free: so there is some for the next.
+ */
+static inline bool places_has_room(const struct places *p, const struct peer *peer)
+{
+	unsigned limit = p->max - p->max / 4;
+
+	if (peer->privileged || p->n >= p->max)
+		return p->n < p->max;
+	return p->n_unprivileged < limit && p->n_own < (limit - p->n_unprivileged + 1) / 2;
+}
+
+/* Counts one that is taken, by @uid. */
+static inline void places_count(struct places *p, const struct peer *peer, uid_t uid,
+				bool privileged)
+{
+	p->n++;
+	p->n_unprivileged += !privileged;
+	p->n_own += !privileged && uid == peer->uid;
+}
 
 #define TARGET_ALL     PROFD__CONTROL__TARGET_KIND__ALL
 #define TARGET_PID     PROFD__CONTROL__TARGET_KIND__PID
@@ -80,6 +108,11 @@ struct control_verb {
 	const char *name; /* of its field in Request (common/control.proto) */
 	const ProtobufCMessageDescriptor *message;
 	enum control_access access;
+	/*
+	 * What a request costs profd, about, in microseconds of CPU time: drawn from the bucket of
+	 * the peer's uid (buckets.h).
+	 */
+	uint32_t cost_us;
 	int (*handle)(const struct control_call *call); /* CONTROL_* or negative errno */
 };
 
@@ -98,6 +131,9 @@ int reply_error(struct reply *reply, enum control_error error, const char *forma
 void reply_text(struct reply *reply, const char *text);
 /* File paths, NULL-terminated; NULL: none. */
 void reply_paths(struct reply *reply, char *const *paths);
+/* Those that a file holds, each ended by NUL, which is sent as that of reply_collected(). */
+struct collected;
+void reply_path_list(struct reply *reply, struct collected *list);
 /* Build ids, see output/symbols.h. */
 struct symbols_wanted;
 void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted);
@@ -105,7 +141,6 @@ void reply_build_ids(struct reply *reply, const struct symbols_wanted *wanted);
  * What was collected; its file, which @collected hands over, is sent after the answer, and closed
  * when it is sent or the client has gone.
  */
-struct collected;
 void reply_collected(struct reply *reply, struct collected *collected);
 /*
  * The ring's fds, which stay the caller's; the connection ends then. Only within the operation.
@@ -118,6 +153,7 @@ bool reply_attached(struct reply *reply, const struct attach_ring *ring);
 bool reply_is_abandoned(const struct reply *reply);
 
 struct listener;
+struct buckets;
 
 struct listener_options {
 	const char *path; /* of the socket; made with this mode, an old one is replaced */
@@ -126,21 +162,26 @@ struct listener_options {
 	const char *group; /* members are privileged; it owns the socket; NULL or unknown: none */
 	const struct control_verb *verbs; /* up to one without a name; borrowed */
 	void *userdata;                   /* of the handlers */
+	/* Of uids without privileges, and, the second, of those with; borrowed. */
+	struct buckets *buckets;
 	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
 };
 
-/* Connections that were dropped, since the start. */
+/* Since the start; two: of clients without privileges, and of those with. */
 struct listener_stats {
-	uint64_t stalled; /* did not go on sending or reading in time */
-	uint64_t failed;  /* the socket failed, or there was no memory */
+	uint64_t stalled;    /* connections that did not go on sending or reading in time */
+	uint64_t failed;     /* those whose socket failed, or there was no memory */
+	uint64_t refused[2]; /* those for which there was no place */
+	uint64_t requests[2];
+	uint64_t delayed[2]; /* requests that waited: see CONTROL_BUSY and control_verb.cost_us */
 };
 
 /*
  * Binds and serves within @loop; texts are copied. Returns what unixsock_listen() does.
  *
- * At most 64 clients at a time, 48 of them unprivileged, 16 of these of one uid; requests of at
- * most 64 KiB; at most 16 MiB of answers waiting to be read, all unprivileged clients together, and
- * as much for the others.
+ * At most 64 clients at a time (places_has_room()); requests of at most 64 KiB; at most 16 MiB of
+ * answers waiting to be read, all unprivileged clients together, and as much for the others. A
+ * client whose uid has drawn its bucket empty is not read from until it may go on.
  */
 int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options);
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Strangers may connect, so every place they could fill up is bounded, and a part of the places is
- * out of their reach: of CONNECTIONS_MAX connections those without privileges get UNPRIVILEGED_MAX.
+ * out of their reach (places_has_room()). Who connects is known only when accepted, so what that
+ * costs is bounded for all together.
  */
 #include "daemon/control/control.h"
 
@@ -18,13 +19,11 @@
 #include "common/unixsock.h"
 #include "daemon/control/connection.h"
 
-#define UNPRIVILEGED_MAX 48
-#define PER_UID_MAX      16
-#define ACCEPTS_PER_TURN 16
+#define ACCEPTS_PER_TURN 4
 #define STALL_NS         UINT64_C(10000000000)
-/* How often it may be readable without an end, which is when there are no fds or no memory. */
-#define TURNS_MAX    200u
-#define TURNS_PER_US 100000u
+/* 2000 connections a second. Without fds or memory it is readable without an end. */
+#define TURNS_MAX    10u
+#define TURNS_PER_US 20000u
 
 struct listener {
 	struct connection_owner owner;
@@ -83,19 +82,14 @@ static int peer_init(struct peer *ret, int fd, gid_t group)
 
 static bool listener_has_room(const struct listener *l, const struct peer *peer)
 {
-	unsigned n_unprivileged = 0, n_same = 0;
+	struct places places = {.max = CONNECTIONS_MAX};
 
-	if (l->owner.n_connections == CONNECTIONS_MAX)
-		return false;
-	if (peer->privileged)
-		return true;
 	for (unsigned i = 0; i < l->owner.n_connections; i++) {
 		const struct peer *other = connection_get_peer(l->owner.connections[i]);
 
-		n_unprivileged += !other->privileged;
-		n_same += !other->privileged && other->uid == peer->uid;
+		places_count(&places, peer, other->uid, other->privileged);
 	}
-	return n_unprivileged < UNPRIVILEGED_MAX && n_same < PER_UID_MAX;
+	return places_has_room(&places, peer);
 }
 
 static void listener_refuse(struct listener *l, int fd)
@@ -122,6 +116,7 @@ static void listener_admit(struct listener *l, int accepted)
 		return;
 	}
 	if (!listener_has_room(l, &peer)) {
+		l->owner.stats.refused[peer.privileged]++;
 		listener_refuse(l, fd);
 		return;
 	}
@@ -205,6 +200,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 		.loop = sd_event_ref(loop),
 		.verbs = options->verbs,
 		.userdata = options->userdata,
+		.buckets = options->buckets,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,
 	};
 	l->owner.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

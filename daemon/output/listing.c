@@ -7,13 +7,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/order.h"
 #include "common/profile/windows.h"
 #include "common/text_print.h"
+#include "daemon/output/collect.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/store.h"
 
@@ -182,5 +186,75 @@ int listing_new(Profd__Control__Listing **ret, struct store *store, const char *
 		return r;
 	qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
 	*ret = steal_ptr(&rows);
+	return 0;
+}
+
+/* --- of sessions ------------------------------------------------------------------------------ */
+
+static bool listing_has_session(const struct index_shelf *shelf, const uint64_t *ids, size_t n_ids)
+{
+	uint64_t id;
+
+	if (!shelf->is_session || sscanf(shelf->dir, "sessions/s%" SCNu64 "-", &id) != 1)
+		return false;
+	for (size_t i = 0; i < n_ids; i++)
+		if (ids[i] == id)
+			return true;
+	return false;
+}
+
+/* The oldest file at the heads of the queues, which @at has the places of; NULL: no more. */
+static const struct index_file *listing_next_file(const struct index_shelf *shelf, size_t *at)
+{
+	const struct index_file *oldest = NULL;
+	unsigned from = 0;
+
+	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
+		const struct index_queue *queue = &shelf->queues[format];
+		size_t next = queue->first + at[format];
+
+		if (next == queue->end || (oldest && oldest->start_s <= queue->files[next].start_s))
+			continue;
+		oldest = &queue->files[next];
+		from = format;
+	}
+	at[from] += oldest != NULL;
+	return oldest;
+}
+
+static void list_session(const struct store *store, const struct index_shelf *shelf, FILE *out)
+{
+	size_t at[N_CONTENTS_WINDOWS] = {0};
+	const struct index_file *file;
+	char path[STORE_PATH_SIZE];
+
+	while ((file = listing_next_file(shelf, at)))
+		if (index_path(shelf, file, path, sizeof(path)))
+			fprintf(out, "%s/%s%c", store->path, path, 0);
+}
+
+int listing_of_sessions(struct collected **ret, const struct store *store, const uint64_t *ids,
+			size_t n_ids)
+{
+	cleanup(collected_freep) struct collected *list = malloc(sizeof(*list));
+	cleanup(closep) int fd = memfd_create("profd-paths", MFD_CLOEXEC);
+	cleanup(fclosep) FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!list)
+		return error_origin(-ENOMEM);
+	*list = (struct collected){.fd = -1};
+	if (!out)
+		return error_origin(-errno);
+	list->fd = fcntl(steal_fd(&fd), F_DUPFD_CLOEXEC, 3);
+	for (const struct index_shelf *s = store->index.shelves; s; s = s->hh.next)
+		if (listing_has_session(s, ids, n_ids))
+			list_session(store, s, out);
+	if (list->fd < 0 || fflush(out) || ferror(out))
+		return error_origin(-errno);
+	list->bytes = (uint64_t)ftello(out);
+	if (list->bytes > LISTING_BYTES_MAX)
+		snprintf(list->message.text, sizeof(list->message.text),
+			 "there are too many files to list; see %s/sessions", store->path);
+	*ret = steal_ptr(&list);
 	return 0;
 }

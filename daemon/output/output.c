@@ -2,8 +2,8 @@
 /*
  * Two lists under one lock: requests, which the thread waits for on a condition variable, and
  * results, which the main thread waits for on an eventfd. Requests that are waiting, in work or
- * answered but not taken count together against one bound, which windows alone may pass: sessions
- * bound those (session_windows.c).
+ * answered but not taken count together against one bound, which only windows may pass, and the
+ * files of sessions: sessions (session_windows.c) and clients bound those.
  */
 #include "daemon/output/output.h"
 
@@ -150,6 +150,9 @@ static bool job_run(struct writer *w, struct job *job, uint64_t now_ns)
 	switch (request->task) {
 	case OUTPUT_WRITE:
 		writer_write(w, steal_ptr(&request->snapshot), now_ns, job->result);
+		return true;
+	case OUTPUT_FILES:
+		writer_list_sessions(w, request->ids, request->n_ids, job->result);
 		return true;
 	case OUTPUT_EPOCH:
 		writer_epoch(w, now_ns, job->result);
@@ -384,7 +387,7 @@ int output_submit(struct output *o, const struct output_request *request)
 		return error_origin(-ENOMEM);
 	job->result->request = request->cookie;
 	pthread_mutex_lock(&o->lock);
-	if (o->n_jobs < REQUESTS_MAX || request->task == OUTPUT_WRITE) {
+	if (o->n_jobs < REQUESTS_MAX || request->task <= OUTPUT_FILES) {
 		job->request = *request;
 		job->request.what.service = job->service;
 		job_queue_push(&o->requests, steal_ptr(&job));

@@ -19,7 +19,7 @@
 
 enum {
 	OUTPUT_E_OK,
-	OUTPUT_E_BUSY, /* too much is asked for at once; never of OUTPUT_WRITE */
+	OUTPUT_E_BUSY, /* too much is asked for at once; never of OUTPUT_WRITE and OUTPUT_FILES */
 };
 
 struct output_options {
@@ -36,6 +36,7 @@ struct output_options {
 
 enum output_task {
 	OUTPUT_WRITE,   /* the snapshot */
+	OUTPUT_FILES,   /* of the sessions @ids: see listing.h */
 	OUTPUT_EPOCH,   /* begin an image epoch; its name comes in the result's only path */
 	OUTPUT_LIST,    /* see listing.h; @what: the service and the range */
 	OUTPUT_COLLECT, /* @what is stored when its turn comes, and the snapshot */
@@ -53,6 +54,8 @@ struct output_request {
 	struct snapshot *snapshot;
 	struct collect_options what;
 	uint64_t max_age_s, max_size; /* OUTPUT_VACUUM; 0: the configured one */
+	const uint64_t *ids;          /* OUTPUT_FILES; borrowed until the result is there */
+	size_t n_ids;
 };
 
 /* What became of one request, in the order of requests. */
@@ -63,7 +66,8 @@ struct output_result {
 	uint64_t started_ns; /* Unix time */
 	double seconds;
 	Profd__Control__Listing *listing; /* answer to OUTPUT_LIST */
-	/* Answer to OUTPUT_COLLECT; its message, if there is one, says why not. */
+	/* Answer to OUTPUT_FILES and to OUTPUT_COLLECT; its message, if there is one, says why not.
+	 */
 	struct collected *collected;
 	uint64_t freed_bytes, freed_files; /* answer to OUTPUT_VACUUM */
 	/* Not NULL: the files could not be written (disk full after collecting): merge it back. Or

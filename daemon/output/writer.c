@@ -369,6 +369,15 @@ void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint6
 		result->error = -r;
 }
 
+void writer_list_sessions(struct writer *w, const uint64_t *ids, size_t n_ids,
+			  struct output_result *result)
+{
+	int r = w->is_read ? listing_of_sessions(&result->collected, w->store, ids, n_ids)
+			   : error_origin(-ENOMEM);
+
+	result->error = -r;
+}
+
 /* --- between snapshots ------------------------------------------------------------------------ */
 
 static bool writer_roll_up(struct writer *w, uint64_t now_ns)

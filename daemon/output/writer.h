@@ -74,6 +74,10 @@ void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *resul
 void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
 		 struct output_result *result);
 
+/* All files of these sessions (listing.h), as the result's `collected`. */
+void writer_list_sessions(struct writer *w, const uint64_t *ids, size_t n_ids,
+			  struct output_result *result);
+
 /*
  * A step of what can wait, deleting (retention.h) and rolling up (rollup.h); false: there is
  * nothing to do now. Takes some milliseconds, or what a disk takes to write the end of an hour's

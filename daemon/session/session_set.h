@@ -16,6 +16,7 @@
 #include "daemon/session/flush.h"
 #include "daemon/session/session.h"
 
+struct buckets;
 struct recorder;
 
 /* How windows and sessions are made; lists and texts borrowed. */
@@ -44,6 +45,7 @@ struct session_set {
 	struct output *output;
 	struct recorder *recorder; /* is told of samplers; or NULL */
 	int proc_fd;
+	struct buckets *buckets; /* of uids without privileges; or NULL */
 	/*
 	 * Whoever stands between source and set, and may hold samples back; or NULL. Has those of
 	 * @sampler delivered before it returns, all of them if @is_last. Asked for when a session

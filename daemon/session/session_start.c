@@ -181,13 +181,20 @@ int session_set_start(struct session_set *set, const struct peer *peer,
 		      const Profd__Control__Start *start, int pidfd, struct session **ret,
 		      struct source_message *message)
 {
+	struct places places = {.max = set->defaults.max_sessions};
 	struct session *s = NULL;
 	int r;
 
-	if (session_set_count_running(set) >= set->defaults.max_sessions)
+	for (size_t i = 0; i < set->n_sessions; i++)
+		if (set->sessions[i]->state != SESSION_ENDED)
+			places_count(&places, peer, set->sessions[i]->owner,
+				     set->sessions[i]->privileged);
+	if (!places_has_room(&places, peer))
 		return source_refuse(message, SESSION_START_E_REFUSED,
-				     "%u sessions are running, the maximum (max_sessions)",
-				     set->defaults.max_sessions);
+				     "%u sessions are running%s (max_sessions=%u)", places.n,
+				     places.n < places.max ? "; the rest is kept for others"
+							   : ", the maximum",
+				     places.max);
 	r = prepare_session(&s, set, peer, start, pidfd, message);
 	if (r)
 		return r;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "daemon/control/buckets.h"
 #include "daemon/session/session_set_private.h"
 
 #define WINDOW_BYTES_MIN (256u * 1024)
@@ -20,6 +21,8 @@
  * place is for the end of the session.
  */
 #define IN_FLIGHT_MAX 4
+/* What a window costs, about, that closes early because its stacks are many, as that of a flush. */
+#define EARLY_CLOSE_US 5000
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
 /* Between two attempts to have a sampler for the system session. */
@@ -212,10 +215,17 @@ int session_windows_try(struct session_set *set, struct session *s, struct sourc
 
 int session_windows_make_room(struct session_set *set, struct session *s)
 {
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
 	if (s->is_live)
 		return s->untaken.n ? SESSION_E_FULL : session_windows_next(set, s, NULL);
-	if (s->n_in_flight || (s->patience_ns && s->patience_ns > clock_ns(CLOCK_MONOTONIC)))
+	if (s->n_in_flight || s->patience_ns > now_ns)
 		return SESSION_E_FULL;
+	if (!s->privileged && set->buckets) {
+		if (buckets_wait_ns(set->buckets, s->owner, now_ns))
+			return SESSION_E_FULL;
+		buckets_draw(set->buckets, s->owner, EARLY_CLOSE_US, now_ns);
+	}
 	s->counts.early_closes++;
 	return session_windows_next(set, s, NULL);
 }

@@ -23,6 +23,7 @@
 #include "common/shim/attach.h"
 #include "common/shim/ring_reader.h"
 #include "common/unixsock.h"
+#include "daemon/control/buckets.h"
 #include "daemon/control/control.h"
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
@@ -42,7 +43,8 @@ struct world {
 	Profd__Control__Start started; /* without its texts */
 	uid_t started_uid;
 	bool started_pidfd;
-	unsigned n_calls, n_sessions;
+	unsigned n_calls, n_sessions, n_busy; /* how often `epoch` is busy */
+	struct buckets buckets[2];
 	size_t config_size;
 	uint64_t stall_ns; /* 0: the default, longer than any test */
 	bool fail, silent;
@@ -119,6 +121,8 @@ static inline int verb_epoch(const struct control_call *call)
 
 	if (w->fail)
 		return -EIO;
+	if (w->n_busy)
+		return w->n_busy--, CONTROL_BUSY;
 	if (!w->silent)
 		reply_text(call->reply, "2611211200");
 	return CONTROL_DONE;
@@ -214,18 +218,21 @@ static inline int verb_attach_shim(const struct control_call *call)
 
 #define MESSAGE(type) &profd__control__##type##__descriptor
 
+/* Of each request. */
+#define COST_US 1000
+
 static const struct control_verb fixture_verbs[] = {
-	{"start", MESSAGE(start), CONTROL_FOR_ALL, verb_start},
-	{"stop", MESSAGE(stop), CONTROL_FOR_ALL, verb_stop},
-	{"pause", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_pause},
-	{"resume", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_pause},
-	{"status", MESSAGE(empty), CONTROL_FOR_ALL, verb_status},
-	{"epoch", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_epoch},
-	{"config", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_config},
-	{"list", MESSAGE(list), CONTROL_FOR_PRIVILEGED, verb_list},
-	{"wanted", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, verb_wanted},
-	{"collect", MESSAGE(collect), CONTROL_FOR_ALL, verb_collect},
-	{"attach_shim", MESSAGE(empty), CONTROL_FOR_ALL, verb_attach_shim},
+	{"start", MESSAGE(start), CONTROL_FOR_ALL, COST_US, verb_start},
+	{"stop", MESSAGE(stop), CONTROL_FOR_ALL, COST_US, verb_stop},
+	{"pause", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_pause},
+	{"resume", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_pause},
+	{"status", MESSAGE(empty), CONTROL_FOR_ALL, COST_US, verb_status},
+	{"epoch", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_epoch},
+	{"config", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_config},
+	{"list", MESSAGE(list), CONTROL_FOR_PRIVILEGED, COST_US, verb_list},
+	{"wanted", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_wanted},
+	{"collect", MESSAGE(collect), CONTROL_FOR_ALL, COST_US, verb_collect},
+	{"attach_shim", MESSAGE(empty), CONTROL_FOR_ALL, COST_US, verb_attach_shim},
 	{0},
 };
 
@@ -238,6 +245,7 @@ static inline struct listener_options options_of(struct world *w)
 		.group = "no-such-group",
 		.verbs = fixture_verbs,
 		.userdata = w,
+		.buckets = w->buckets,
 		.stall_ns = w->stall_ns,
 	};
 }
@@ -253,6 +261,7 @@ static inline int setup_with(void **state, uint64_t stall_ns)
 	assert_int_equal(chmod(w->dir, 0755), 0);
 	snprintf(w->path, sizeof(w->path), "%s/socket", w->dir);
 	w->config_size = 10;
+	w->buckets[0].share = w->buckets[1].share = 1;
 	w->stall_ns = stall_ns;
 	w->ring = ATTACH_RING_NONE;
 	assert_true(sd_event_new(&w->loop) >= 0);

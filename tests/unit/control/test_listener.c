@@ -210,8 +210,8 @@ static int verb_seen(const struct control_call *call)
 static void test_another_row(void **state)
 {
 	static const struct control_verb verbs[] = {
-		{"hold", MESSAGE(hold), CONTROL_FOR_ALL, verb_seen},
-		{"flush", MESSAGE(hold), CONTROL_FOR_ALL, verb_seen}, /* not its message */
+		{"hold", MESSAGE(hold), CONTROL_FOR_ALL, 0, verb_seen},
+		{"flush", MESSAGE(hold), CONTROL_FOR_ALL, 0, verb_seen}, /* not its message */
 		{0},
 	};
 	struct world *w = *state;

@@ -4,6 +4,8 @@
 
 #include <poll.h>
 
+#include "common/clock.h"
+
 static void test_garbage(void **state)
 {
 	static const struct {
@@ -208,15 +210,93 @@ static void test_too_many_clients(void **state)
 
 	for (int i = 0; i < 64; i++)
 		fds[i] = client(w);
-	run(w, 5);
 	last = client(w);
-	run(w, 5);
+	run(w, 100); /* so many take a while to be accepted */
 	expect_error(last, 1, "too many clients");
 	assert_true(is_closed(last));
 	for (int i = 0; i < 64; i++)
 		close(fds[i]);
-	run(w, 5);
+	run(w, 100);
 	expect_serving(w);
+	assert_int_equal(stats_of(w).refused[true], 1);
+}
+
+/* Empties the bucket, which then fills for so long. */
+static void draw_all(struct world *w, unsigned wait_ms)
+{
+	w->buckets[true].share = 1;
+	buckets_draw(&w->buckets[true], geteuid(), BUCKETS_BURST_NS / 1000 + wait_ms * 1000,
+		     clock_ns(CLOCK_MONOTONIC));
+}
+
+/* With an empty bucket a client is not read from, until there is something in it again. */
+static void test_waits_for_its_bucket(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w), gone = client(w), other = -1;
+	uint64_t since_ms = now_ms();
+
+	expect_answer(w, fd);
+	assert_int_equal(stats_of(w).requests[true], 1);
+	draw_all(w, 1000);
+	for (int i = 0; i < 3; i++)
+		send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
+	send_verb(gone, PROFD__CONTROL__REQUEST__VERB_EPOCH);
+	run(w, 1);
+	close(steal_fd(&gone)); /* which nobody waits for */
+	while (stats_of(w).requests[true] < 4 && now_ms() < since_ms + 60000)
+		run(w, 1);
+	assert_true(now_ms() >= since_ms + 1000);
+	for (int i = 0; i < 3; i++)
+		expect_text(fd, "2611211200");
+	run(w, 5);
+	assert_int_equal(stats_of(w).requests[true], 4);
+	assert_in_range(stats_of(w).delayed[true], 1, 3);
+	/* The other bucket is another matter. */
+	if (geteuid() != 0)
+		return;
+	draw_all(w, 1000000);
+	assert_int_equal(seteuid(NOBODY), 0);
+	other = client(w);
+	assert_int_equal(seteuid(0), 0);
+	send_verb(other, PROFD__CONTROL__REQUEST__VERB_STATUS);
+	run(w, 5);
+	assert_int_equal(stats_of(w).requests[false], 1);
+}
+
+/* Bytes one by one cost more than a request. */
+static void test_pieces_cost(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+	uint64_t before_ns;
+
+	run(w, 1);
+	before_ns = w->buckets[true].uids[BUCKETS_UIDS - 1].full_ns;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(send(fd, "", 1, MSG_NOSIGNAL), 1);
+		run(w, 1);
+	}
+	assert_true(w->buckets[true].uids[BUCKETS_UIDS - 1].full_ns > before_ns);
+}
+
+/* What cannot be served yet is asked for again, without a word to the client. */
+static void test_busy(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int fd = client(w);
+	uint64_t since_ms = now_ms();
+
+	w->n_busy = 3;
+	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_EPOCH);
+	while (!stats_of(w).requests[true] && now_ms() < since_ms + 60000)
+		run(w, 1);
+	expect_text(fd, "2611211200");
+	assert_int_equal(w->n_busy, 0);
+	assert_int_equal(stats_of(w).delayed[true], 1);
+	assert_true(now_ms() >= since_ms + 300);
+	expect_answer(w, fd);
+	assert_int_equal(stats_of(w).delayed[true], 1);
 }
 
 int main(void)
@@ -231,6 +311,9 @@ int main(void)
 		IMPATIENT(test_slow_reader),
 		IMPATIENT(test_silent_and_half_sent),
 		TEST(test_too_many_clients),
+		TEST(test_waits_for_its_bucket),
+		TEST(test_pieces_cost),
+		TEST(test_busy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,95 @@ static void test_order(void **state)
 	output_free(o);
 }
 
+/* All files of the sessions that are asked for, those of each by time. */
+static void test_files_of_sessions(void **state)
+{
+	static const struct {
+		uint64_t id, start_s;
+		const char *name;
+	} windows[] = {{1, T0 + 60, "s1-a"}, {1, T0, "s1-a"}, {12, T0, "s12-b"}, {3, T0, "s3-c"}};
+	const uint64_t ids[] = {3, 1, 77};
+	struct fixture *f = *state;
+	struct output *o = open_output(f);
+	struct output_result *r;
+	const char *at, *last = "";
+	char list[4096];
+	unsigned n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(windows); i++) {
+		struct snapshot *s = everything_at(f, windows[i].start_s);
+
+		s->session = windows[i].id;
+		s->session_name = strdup(windows[i].name);
+		assert_int_equal(submit_snapshot(o, s, NULL), OUTPUT_E_OK);
+		output_result_free(wait_result(o));
+	}
+	while (submit_epoch(o, NULL) == OUTPUT_E_OK)
+		n++;
+	assert_int_equal(output_submit(o, &(struct output_request){.task = OUTPUT_FILES,
+								   .ids = ids,
+								   .n_ids = 3}),
+			 OUTPUT_E_OK); /* however much is asked for */
+	while (n--)
+		output_result_free(wait_result(o));
+	r = wait_result(o);
+	assert_int_equal(r->error, 0);
+	assert_in_range(r->collected->bytes, 1, sizeof(list));
+	assert_int_equal(pread(r->collected->fd, list, sizeof(list), 0), r->collected->bytes);
+	assert_int_equal(list[r->collected->bytes - 1], 0);
+	n = 0;
+	for (at = list; at < list + r->collected->bytes; at += strlen(at) + 1, n++) {
+		assert_int_equal(access(at, R_OK), 0);
+		assert_null(strstr(at, "s12-"));
+		if (strstr(at, "/sessions/s1-a/")) {
+			assert_true(strncmp(last, at, strlen(f->store_path) + 30) <= 0);
+			last = at;
+		}
+	}
+	assert_int_equal(n % 3, 0); /* two windows, and one */
+	assert_true(n >= 6);
+	output_result_free(r);
+	output_free(o);
+}
+
+/* As many as flushes make in a night. */
+static void test_many_files(void **state)
+{
+	const unsigned n_files = 20000;
+	const uint64_t id = 5;
+	struct fixture *f = *state;
+	struct output_result *r;
+	char path[PATH_MAX + 64], last[sizeof(path)];
+	struct output *o;
+	FILE *list;
+
+	snprintf(path, sizeof(path), "%s/sessions", f->store_path);
+	mkdir(path, 0711);
+	strcat(path, "/s5-many");
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (unsigned i = 0; i < n_files; i++) {
+		snprintf(path, sizeof(path), "%s/sessions/s5-many/20261121T%02u%02u%02uZ-1s.pb.gz",
+			 f->store_path, i / 3600, i / 60 % 60, i % 60);
+		assert_int_equal(mknod(path, S_IFREG | 0600, 0), 0);
+	}
+	strcpy(last, path);
+	o = open_output(f);
+	assert_int_equal(output_submit(o, &(struct output_request){.task = OUTPUT_FILES,
+								   .ids = &id,
+								   .n_ids = 1}),
+			 OUTPUT_E_OK);
+	r = wait_result(o);
+	assert_int_equal(r->error, 0);
+	assert_int_equal(r->collected->bytes, n_files * (strlen(path) + 1));
+	list = fdopen(steal_fd(&r->collected->fd), "r");
+	assert_int_equal(fseek(list, -(long)strlen(path) - 1, SEEK_END), 0);
+	assert_int_equal(fread(path, 1, sizeof(path), list), strlen(last) + 1);
+	assert_string_equal(path, last);
+	fclose(list);
+	output_result_free(r);
+	output_free(o);
+}
+
 /* The queue is bounded, and frees with the answers that are taken. */
 static void test_busy(void **state)
 {
@@ -137,8 +226,9 @@ static void test_configure(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {T(test_order), T(test_busy), T(test_finishes),
-					   T(test_configure)};
+	const struct CMUnitTest tests[] = {T(test_order),      T(test_files_of_sessions),
+					   T(test_many_files), T(test_busy),
+					   T(test_finishes),   T(test_configure)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

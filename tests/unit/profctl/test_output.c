@@ -348,7 +348,7 @@ static void test_status_json(void **state)
 		"15,"
 		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\","
 		"\"slow_directories\":17,\"openers_lost\":18},\"refused_jit_files\":16,"
-		"\"attached\":3}"
+		"\"attached\":3,\"control\":null}"
 		"\n",
 	};
 	struct text t;

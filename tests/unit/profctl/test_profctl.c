@@ -72,9 +72,15 @@ static void serve(int listening, const Profd__Control__Response *answer)
 
 		if (fd < 0)
 			continue;
-		if (unixsock_receive(fd, PACKET_REQUEST_MAX, 5000, &request, &request_size) == 0 &&
-		    answer)
-			unixsock_send(fd, data, size, 5000);
+		if (unixsock_receive(fd, PACKET_REQUEST_MAX, 5000, &request, &request_size) ||
+		    !answer)
+			continue;
+		unixsock_send(fd, data, size, 5000);
+		if (answer->result_case == PROFD__CONTROL__RESPONSE__RESULT_PATHS &&
+		    answer->paths->bytes) {
+			unixsock_send(fd, (const uint8_t *)"/c\0/", 4, 5000);
+			unixsock_send(fd, (const uint8_t *)"d", answer->paths->bytes - 4, 5000);
+		}
 	}
 }
 
@@ -156,6 +162,20 @@ static void test_answers(void **state)
 	assert_int_equal(run(w, "flush --json"), 0);
 	assert_string_equal(w->out,
 			    "{\n  \"files\": [\n    \"/a\",\n    \"/b\\\"c\\ufffd\"\n  ]\n}\n");
+	/* More of them follow, in pieces; the last one's end may be missing. */
+	p.n_paths = 0;
+	p.bytes = 6;
+	start_daemon(w, &paths);
+	assert_int_equal(run(w, "stop --all"), 0);
+	assert_string_equal(w->out, "/c\n/d\n");
+	p.bytes = 5;
+	start_daemon(w, &paths);
+	assert_int_equal(run(w, "stop s1 --json"), 0);
+	assert_string_equal(w->out, "{\n  \"files\": [\n    \"/c\",\n    \"/d\"\n  ]\n}\n");
+	p.bytes = 0;
+	start_daemon(w, &paths);
+	assert_int_equal(run(w, "stop s1"), 0);
+	assert_string_equal(w->err, "profctl stop: no files: the session has no samples\n");
 	ok.result_case = PROFD__CONTROL__RESPONSE__RESULT_OK;
 	ok.ok = &empty;
 	start_daemon(w, &ok);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "daemon/control/buckets.h"
 #include "daemon/control/connection.h"
 #include "daemon/session/session_set.h"
 #include "tests/support/start.h"
@@ -111,6 +112,75 @@ static void test_refusals(void **state)
 	assert_int_equal(s->writing.formats, FORMAT_LEGACY | FORMAT_PPROF);
 }
 
+/* Nobody takes the places of others, nor those of the privileged. */
+static void test_reserve(void **state)
+{
+	const struct peer root = {.privileged = true}, a = {.uid = 1000}, b = {.uid = 1001};
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &a, &request, -1, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &a, &request, -1, &s, &message),
+			 SESSION_START_E_REFUSED);
+	assert_non_null(strstr(message.text, "kept for others"));
+	assert_int_equal(session_set_start(w->set, &b, &request, -1, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message),
+			 SESSION_START_E_REFUSED);
+}
+
+/* A stack each, the first of them number @from; they arrive. */
+static void distinct_samples_of(struct world *w, unsigned sampler, pid_t pid, unsigned n,
+				uint64_t from)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t frames[] = {0x100000 + from + i};
+		struct sample sample = {.pid = pid,
+					.tid = pid,
+					.sampler = (uint16_t)sampler,
+					.frames = frames,
+					.n_frames = 1,
+					.weight = 1,
+					.time_ns = 2000};
+
+		assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+	}
+	assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+}
+
+/* A user who may not, for a while, has full windows that drop samples instead. */
+static void test_early_closes_cost(void **state)
+{
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
+	struct buckets buckets = {.share = 1e-9};
+	const struct peer user = {.uid = 1000};
+	struct source_message message;
+	struct world *w = *state;
+	struct process *p;
+	struct session *s;
+
+	w->set->defaults = make_defaults(2 << 20);
+	w->set->buckets = &buckets;
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &user, &request, -1, &s, &message), 0);
+	p = process_table_living(w->processes, 10);
+	p->uid = 1000;
+	p->uid_known = p->only_uid = true;
+	for (uint64_t at = 0; !s->counts.dropped[DROPPED_MEMORY]; at += 500) {
+		distinct_samples_of(w, s->sampler, 10, 500, at);
+		wait_for_output(w, s->n_in_flight);
+	}
+	assert_int_equal(s->counts.early_closes, 1);
+	assert_true(buckets_wait_ns(&buckets, 1000, clock_ns(CLOCK_MONOTONIC)));
+	check_ledgers(w);
+}
+
 /* Near the limit windows close early; no sample is lost as long as the output keeps up. */
 static void test_full_windows_close_early(void **state)
 {
@@ -126,19 +196,8 @@ static void test_full_windows_close_early(void **state)
 	exec_of(w, 10, "a");
 	while (s->counts.early_closes < 3) {
 		samples_of(w, 0, 10, 500, 100000);
-		for (uint64_t i = 0; i < 500; i++) {
-			uint64_t frames[] = {0x100000 + total + i};
-			struct sample sample = {.pid = 10,
-						.tid = 10,
-						.frames = frames,
-						.n_frames = 1,
-						.weight = 1,
-						.time_ns = 2000};
-
-			assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
-		}
+		distinct_samples_of(w, 0, 10, 500, total);
 		total += 1000;
-		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
 		assert_true(window_bytes(s->window) < 2 << 20);
 		if (s->n_in_flight)
 			wait_for_output(w, 1);
@@ -443,6 +502,8 @@ int main(void)
 		WORLD(test_sessions_take_their_sampler_and_their_target),
 		WORLD(test_owners),
 		WORLD(test_refusals),
+		WORLD(test_reserve),
+		WORLD(test_early_closes_cost),
 		WORLD(test_samples_that_wait),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_live_sessions_write_nothing),
