@@ -98,13 +98,14 @@ size_t utf8_next(const char *text, bool *ret_harmless)
 	return n ? n : 1;
 }
 
-void utf8_make_harmless(char *text)
+void utf8_make_harmless(char *text, const char *kept)
 {
 	char *to = text;
 	bool is_harmless;
 
 	for (size_t n; *text; text += n) {
 		n = utf8_next(text, &is_harmless);
+		is_harmless |= n == 1 && strchr(kept, *text);
 		memmove(to, is_harmless ? text : "?", is_harmless ? n : 1);
 		to += is_harmless ? n : 1;
 	}

@@ -35,12 +35,12 @@ char *utf8_repair(const char *text);
  * and what changes the direction of writing (Unicode Standard Annex #9, section 2).
  */
 size_t utf8_next(const char *text, bool *ret_harmless);
-/* Puts '?' in place of the characters of @text that are harmful; it may be shorter then. */
-void utf8_make_harmless(char *text);
 /*
- * Writes @text with '?' in their place; those of @kept (of ASCII, may be "") pass. Errors stay in
- * the stream.
+ * Puts '?' in place of the characters of @text that are harmful; it may be shorter then. Those of
+ * @kept (of ASCII, may be "") pass.
  */
+void utf8_make_harmless(char *text, const char *kept);
+/* Writes @text in this way. Errors stay in the stream. */
 void utf8_write_harmless(FILE *out, const char *text, const char *kept);
 
 #endif

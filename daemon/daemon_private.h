@@ -157,6 +157,8 @@ int daemon_apply_config(struct daemon *d);
 /* startup_paths.c. All return DAEMON_E_*, after a line on what was refused, or negative errno. */
 /* With --user: what cannot be guessed without the environment must have been given. */
 int daemon_find_user_paths(struct daemon *d);
+/* Refuses a directory that others can change; @what it is and its @path are for the message. */
+int daemon_check_directory(int fd, const char *what, const char *path);
 /* Of the store, the control socket and fetched files; the configuration then has the same. */
 int daemon_choose_paths(struct daemon *d);
 /* Makes the store's directory if need be, locks it, and gives it to its group. */

@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/own_file.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
@@ -154,7 +155,7 @@ static int start_recorder(struct daemon *d)
 
 	if (!d->options.record_replay)
 		return 0;
-	fd = open(d->options.record_replay, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = own_file_open(d->options.record_replay, 0600, false);
 	if (fd < 0)
 		return daemon_refuse("cannot write %s: %s", d->options.record_replay,
 				     strerror(errno));
@@ -325,6 +326,28 @@ static int passed_socket(struct daemon *d)
 	return fd;
 }
 
+/* What the socket is in; that of a passed one is its maker's. */
+static int prepare_runtime_directory(const struct daemon *d)
+{
+	cleanup(freep) char *path = strdup(d->places.socket_path);
+	char *slash = path ? strrchr(path, '/') : NULL;
+	cleanup(closep) int fd = -1;
+
+	if (!path)
+		return error_origin(-ENOMEM);
+	if (!slash || slash == path)
+		return 0;
+	*slash = '\0';
+	if (mkdir(path, d->options.user ? 0700 : 0755) < 0 && errno != EEXIST)
+		return daemon_refuse("cannot create the directory %s for the control socket: %s",
+				     path, strerror(errno));
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return daemon_refuse("cannot open the runtime directory %s: %s", path,
+				     strerror(errno));
+	return daemon_check_directory(fd, "runtime", path);
+}
+
 static int start_listener(struct daemon *d)
 {
 	const struct listener_options options = {
@@ -336,17 +359,12 @@ static int start_listener(struct daemon *d)
 		.userdata = d,
 		.buckets = d->buckets,
 	};
-	char *slash = strrchr(d->places.socket_path, '/');
 	int r;
 
-	if (options.fd < 0 && slash && slash != d->places.socket_path) {
-		*slash = '\0';
-		if (mkdir(d->places.socket_path, d->options.user ? 0700 : 0755) < 0 &&
-		    errno != EEXIST)
-			return daemon_refuse(
-				"cannot create the directory %s for the control socket: %s",
-				d->places.socket_path, strerror(errno));
-		*slash = '/';
+	if (options.fd < 0) {
+		r = prepare_runtime_directory(d);
+		if (r)
+			return r;
 	}
 	r = listener_new(&d->listener, d->loop, &options);
 	if (r > 0)

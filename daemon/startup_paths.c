@@ -52,6 +52,24 @@ static int make_state_directory(const struct daemon *d, const char *path)
 	return r ? daemon_refuse("cannot make the state directory %s: %s", path, strerror(-r)) : 0;
 }
 
+/* Who may write to a directory decides what profd reads, deletes and answers there. */
+int daemon_check_directory(int fd, const char *what, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_origin(-errno);
+	if (!store_is_safe(&st) && st.st_uid != 0 && st.st_uid != geteuid())
+		return daemon_refuse("the %s directory %s belongs to another user, %u; give it to "
+				     "%u, or use another one",
+				     what, path, (unsigned)st.st_uid, (unsigned)geteuid());
+	if (!store_is_safe(&st))
+		return daemon_refuse("the %s directory %s is writable by its group or others; "
+				     "chmod go-w %s",
+				     what, path, path);
+	return DAEMON_E_OK;
+}
+
 /* The whole path, as clients run elsewhere. */
 static int choose_socket_path(struct daemon *d, const char *dir)
 {
@@ -119,6 +137,9 @@ int daemon_open_store(struct daemon *d)
 	if (d->places.store_fd < 0)
 		return daemon_refuse("cannot open the state directory %s: %s", d->places.store_path,
 				     strerror(errno));
+	r = daemon_check_directory(d->places.store_fd, "state", d->places.store_path);
+	if (r)
+		return r;
 	if (flock(d->places.store_fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
 			return daemon_refuse("another profd uses the state directory %s; stop it, "

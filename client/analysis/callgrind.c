@@ -137,7 +137,7 @@ static int callgrind_put_event(const struct callgrind_writer *w, const struct vi
 
 	if (text_print(&event, "%s(%s)", values_type(input, type, sizeof(type)), w->values.to))
 		return -ENOMEM;
-	utf8_make_harmless(event);
+	utf8_make_harmless(event, "");
 	for (char *c = event; *c; c++)
 		*c = *c == ' ' ? '_' : *c;
 	fprintf(w->out, "events: %s\n", event);

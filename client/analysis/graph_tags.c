@@ -95,7 +95,7 @@ static int join_labels(const struct profile *p, const struct stack *stack, char 
 		r = text_print(&line, "%s:%s", profile_string(p, l->key), profile_string(p, l->str))
 			    ?: texts_add(&lines, line);
 		if (!r)
-			utf8_make_harmless(line);
+			utf8_make_harmless(line, "");
 	}
 	if (r)
 		return r;

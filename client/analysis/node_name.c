@@ -36,7 +36,7 @@ char *node_name_plain(const char *text)
 	char *plain = strdup(text);
 
 	if (plain)
-		utf8_make_harmless(plain);
+		utf8_make_harmless(plain, "");
 	return plain;
 }
 

@@ -128,7 +128,7 @@ static int print_weight(const struct values *v, int64_t weight, int64_t total, c
 	n = total > 0 ? asprintf(ret, "%s (%s):", text, share) : asprintf(ret, "%s:", text);
 	if (n < 0)
 		return error_origin(-ENOMEM);
-	utf8_make_harmless(*ret);
+	utf8_make_harmless(*ret, "");
 	return 0;
 }
 

@@ -191,7 +191,7 @@ int header_print_losses(FILE *out, const struct profile *p)
 	}
 	if (r || !ledger)
 		return r;
-	utf8_make_harmless(ledger);
+	utf8_make_harmless(ledger, "");
 	return header_put_ledger(out, ledger);
 }
 

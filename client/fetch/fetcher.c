@@ -164,7 +164,7 @@ static int fetcher_await(struct fetcher *f, uint64_t until_ns, struct fetch_answ
 	memcpy(message->text, ret->text, sizeof(message->text));
 	/* A server's text may hold control sequences. */
 	message->text[sizeof(message->text) - 1] = '\0';
-	utf8_make_harmless(message->text);
+	utf8_make_harmless(message->text, "");
 	return (int)ret->outcome;
 }
 

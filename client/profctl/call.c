@@ -17,6 +17,7 @@
 #include "common/packet.h"
 #include "common/profile/pprof.h"
 #include "common/unixsock.h"
+#include "common/utf8.h"
 
 #define FILE_SIZE_MAX ((uint64_t)1 << 32)
 /* How long a request may take: answers from memory, and those that wait for a disk. */
@@ -45,6 +46,42 @@ static const struct {
 						  LONG_MS},
 	[PROFD__CONTROL__REQUEST__VERB_CONFIG] = {PROFD__CONTROL__RESPONSE__RESULT_TEXT, SHORT_MS},
 };
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+void *const *message_field(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+			   size_t *ret_n)
+{
+	const void *quantifier = (const char *)message + field->quantifier_offset;
+	const char *at = (const char *)message + field->offset;
+
+	*ret_n = 1;
+	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+		*ret_n = *(const uint32_t *)quantifier == field->id;
+	if (field->label != PROTOBUF_C_LABEL_REPEATED)
+		return (void *const *)at;
+	*ret_n = *(const size_t *)quantifier;
+	return *(void *const *const *)at;
+}
+
+/* A text may hold whatever a process, a file or a host was named. The configuration has lines. */
+void message_make_harmless(const ProtobufCMessage *message)
+{
+	for (unsigned i = 0; message && i < message->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+		const char *kept = strcmp(field->name, "text") == 0 ? "\n\t" : "";
+		size_t n;
+		void *const *items = message_field(message, field, &n);
+
+		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_MESSAGE; k++)
+			message_make_harmless(items[k]);
+		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_STRING; k++)
+			if (*(char *)items[k]) /* a default one is not to be written to */
+				utf8_make_harmless(items[k], kept);
+	}
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static int connect_to_daemon(const struct context *context, int *ret_fd)
 {
@@ -162,12 +199,22 @@ static int call_begin(const struct context *context, Profd__Control__Request__Ve
 	return STATUS_DONE;
 }
 
-int call_daemon(const struct context *context, Profd__Control__Request__VerbCase verb,
-		const void *message, Profd__Control__Response **ret)
+int call_daemon_exact(const struct context *context, Profd__Control__Request__VerbCase verb,
+		      const void *message, Profd__Control__Response **ret)
 {
 	cleanup(closep) int fd = -1;
 
 	return call_begin(context, verb, message, answers[verb].timeout_ms, ret, &fd);
+}
+
+int call_daemon(const struct context *context, Profd__Control__Request__VerbCase verb,
+		const void *message, Profd__Control__Response **ret)
+{
+	int r = call_daemon_exact(context, verb, message, ret);
+
+	if (!r)
+		message_make_harmless(&(*ret)->base);
+	return r;
 }
 
 /* The file behind a response, @size bytes in pieces. *ret: malloc'ed. As call_daemon(). */

@@ -13,10 +13,19 @@
 /*
  * Sends @message, that of @verb (NULL: an empty one). Returns STATUS_DONE with a response of the
  * case that belongs to it, which the caller frees with response_freep(); or another exit status
- * after a line to the user.
+ * after a line to the user. All texts of the response may go to a terminal (utf8_make_harmless()).
  */
 int call_daemon(const struct context *context, Profd__Control__Request__VerbCase verb,
 		const void *message, Profd__Control__Response **ret);
+/* The same with its texts as they were sent, for JSON, which escapes them. */
+int call_daemon_exact(const struct context *context, Profd__Control__Request__VerbCase verb,
+		      const void *message, Profd__Control__Response **ret);
+/* Makes all texts of @message, and of messages in it, fit for a terminal. */
+void message_make_harmless(const ProtobufCMessage *message);
+/* Where the values of a field of @message are: an array of *ret_n, or the one; none if it is unset.
+ */
+void *const *message_field(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+			   size_t *ret_n);
 
 /*
  * The same for `collect`, or for what is answered with paths; *ret_data is the file behind the

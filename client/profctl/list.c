@@ -176,7 +176,8 @@ int list_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_LIST, &request, &response);
+	r = (json ? call_daemon_exact : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_LIST,
+						     &request, &response);
 	if (r)
 		return r;
 	if (json)

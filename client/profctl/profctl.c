@@ -35,7 +35,7 @@ int profctl_complain(const struct context *context, int status, const char *form
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	utf8_make_harmless(text);
+	utf8_make_harmless(text, "");
 	if (context->kept)
 		strcpy(context->kept, text);
 	else

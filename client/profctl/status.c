@@ -20,7 +20,6 @@
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
-#include "common/utf8.h"
 
 #define WATCH_SECONDS 2
 #define CLEAR_SCREEN  "\x1b[H\x1b[2J"
@@ -30,35 +29,6 @@ struct view {
 	FILE *out;
 	const char *bold, *red, *yellow, *green, *plain;
 };
-
-/* Where the values of a field of @message are: an array of *ret_n, or the one. */
-static void *const *status_field(const ProtobufCMessage *message,
-				 const ProtobufCFieldDescriptor *field, size_t *ret_n)
-{
-	const char *at = (const char *)message + field->offset;
-
-	*ret_n = 1;
-	if (field->label != PROTOBUF_C_LABEL_REPEATED)
-		return (void *const *)at;
-	*ret_n = *(const size_t *)((const char *)message + field->quantifier_offset);
-	return *(void *const *const *)at;
-}
-
-/* A text in it may hold whatever its process, its file or its host was named. */
-static void status_make_harmless(const ProtobufCMessage *message)
-{
-	for (unsigned i = 0; message && i < message->descriptor->n_fields; i++) {
-		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
-		size_t n;
-		void *const *items = status_field(message, field, &n);
-
-		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_MESSAGE; k++)
-			status_make_harmless(items[k]);
-		for (size_t k = 0; k < n && field->type == PROTOBUF_C_TYPE_STRING; k++)
-			if (*(char *)items[k])
-				utf8_make_harmless(items[k]);
-	}
-}
 
 static double status_percent(uint64_t part, uint64_t whole)
 {
@@ -437,7 +407,6 @@ int status_print(const Profd__Control__Status *s, bool color, FILE *out)
 	const struct view colored = {out, "\x1b[1m", "\x1b[31m", "\x1b[33m", "\x1b[32m", "\x1b[0m"};
 	const struct view *v = color ? &colored : &plain;
 
-	status_make_harmless(&s->base);
 	print_head(v, s);
 	if (s->ledger) {
 		print_ledger(v, s->ledger, s->throttled);
@@ -553,7 +522,7 @@ static void put_message(struct json *j, const char *key, const ProtobufCMessage 
 	for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
 		const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
 		size_t n;
-		void *const *items = status_field(message, field, &n);
+		void *const *items = message_field(message, field, &n);
 
 		if (field->label == PROTOBUF_C_LABEL_REPEATED)
 			put_repeated(j, field, items, n);
@@ -589,7 +558,9 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 static int status_show(const struct context *context, const struct status_arguments *arguments)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	int r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL, &response);
+	int r = (arguments->json ? call_daemon_exact
+				 : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL,
+						&response);
 
 	if (r)
 		return r;

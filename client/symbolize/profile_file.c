@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/own_file.h"
 #include "common/profile/pprof.h"
 
 #define TRIES_MAX 8 /* temporary names */
@@ -125,7 +126,7 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 	ret->path = path;
 	ret->temporary[0] = '\0';
 	ret->is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-	fd = ret->is_special ? open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY) : open_nameless(path);
+	fd = ret->is_special ? own_file_open(path, 0600, true) : open_nameless(path);
 	ret->is_copied = fd < 0 && !ret->is_special && errno == EOPNOTSUPP;
 	if (ret->is_copied)
 		fd = open_unlinked(ret);

@@ -16,7 +16,8 @@ enum {
 
 /*
  * Writes @data to @path: under a temporary name beside it, then renamed, with the mode that the
- * umask leaves. What is there and no regular file is written to. Returns PROFILE_FILE_E_*.
+ * umask leaves. What is there and no regular file is written to
+ * (common/own_file.h). Returns PROFILE_FILE_E_*.
  */
 int profile_file_save(const char *path, const uint8_t *data, size_t length,
 		      struct profile_message *message);

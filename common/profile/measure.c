@@ -135,7 +135,7 @@ const char *measure_print(char *buffer, size_t size, int64_t value, const char *
 		snprintf(buffer, size, "0");
 	else
 		snprintf(buffer, size, "%s%s", digits, unit);
-	utf8_make_harmless(buffer);
+	utf8_make_harmless(buffer, "");
 	return buffer;
 }
 

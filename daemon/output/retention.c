@@ -80,7 +80,7 @@ static bool delete_file(struct retention_run *run, struct index_shelf *shelf,
 	if (!index_path(shelf, file, path, sizeof(path)) ||
 	    !index_dir_path(shelf, file->start_s, dir, sizeof(dir)))
 		return retention_fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
-	if (run->store->ops->unlink(run->store->fd, path, 0) < 0 && errno != ENOENT)
+	if (store_unlink(run->store, path, 0) < 0 && errno != ENOENT)
 		return retention_fail(run, error_origin(-errno), &queue->is_stuck);
 	index_remove(&run->store->index, queue, i);
 	run->n_deleted++;

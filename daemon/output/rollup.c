@@ -433,8 +433,8 @@ static int rollup_remove_minutes(struct rollup *r, size_t max)
 	int first = 0;
 
 	for (; r->next < r->merged.n && max; r->next++, max--)
-		if (r->store->ops->unlink(r->store->fd, r->merged.all[r->next], 0) < 0 &&
-		    errno != ENOENT && !first)
+		if (store_unlink(r->store, r->merged.all[r->next], 0) < 0 && errno != ENOENT &&
+		    !first)
 			first = error_origin(-errno);
 	return first;
 }
@@ -575,7 +575,7 @@ static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf
 			return e;
 		if (!is_listed)
 			continue;
-		if (r->store->ops->unlink(r->store->fd, path, 0) < 0 && errno != ENOENT)
+		if (store_unlink(r->store, path, 0) < 0 && errno != ENOENT)
 			return error_origin(-errno);
 		index_remove(&r->store->index, queue, i);
 	}

@@ -14,12 +14,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/acl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -173,6 +175,26 @@ int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret,
 	return 0;
 }
 
+int store_unlink(struct store *store, const char *path, int flags)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	const char *slash = strrchr(path, '/');
+	char dir[STORE_PATH_SIZE];
+	cleanup(closep) int fd = -1;
+
+	if (!slash)
+		return store->ops->unlink(store->fd, path, flags);
+	if (snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path) >= (int)sizeof(dir)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	fd = (int)syscall(SYS_openat2, store->fd, dir, &how, sizeof(how));
+	return fd < 0 ? -1 : store->ops->unlink(fd, slash + 1, flags);
+}
+
 DIR *store_open_to_read(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -236,7 +258,7 @@ void store_prune(struct store *store, const char *path)
 
 	if (snprintf(copy, sizeof(copy), "%s", path) >= (int)sizeof(copy))
 		return;
-	while (strchr(copy, '/') && store->ops->unlink(store->fd, copy, AT_REMOVEDIR) == 0)
+	while (strchr(copy, '/') && store_unlink(store, copy, AT_REMOVEDIR) == 0)
 		*strrchr(copy, '/') = '\0';
 }
 
@@ -290,14 +312,22 @@ int store_rescan(struct store *store)
 	return r;
 }
 
+bool store_is_safe(const struct stat *st)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static int store_open_anew(const struct store *store, const struct stat *old, int *ret)
 {
 	cleanup(closep) int fd = -1;
 	bool made = mkdir(store->path, 0751) == 0;
+	struct stat st;
 
 	fd = open(store->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
+	if (!store_is_safe(&st))
+		return -EPERM;
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -errno; /* another profd's by now */
 	if (made && fchown(fd, (uid_t)-1, old->st_gid) == 0)

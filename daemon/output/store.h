@@ -19,6 +19,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/cleanup.h"
@@ -66,6 +67,9 @@ int store_new(struct store **ret, int fd, const char *path, const struct file_op
 void store_free(struct store *store);
 DEFINE_CLEANUP(struct store *, store_free)
 
+/* Whether nobody but profd's user and root can change a directory; an ACL's mask counts. */
+bool store_is_safe(const struct stat *st);
+
 /*
  * Removes temporary files, makes directories that are missing and builds the index anew; everything
  * that is not ours is left alone. Returns 0 or negative errno.
@@ -97,6 +101,8 @@ int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret
  */
 int store_scan(struct store *store);
 
+/* As unlinkat(2) with ops->unlink; no directory on the way to it may be a link. */
+int store_unlink(struct store *store, const char *path, int flags);
 /* Removes the directory @path below the store with all that is in it, two levels deep. */
 int store_remove_tree(struct store *store, const char *path);
 /* Removes @path and then its parents down to the second level, as far as they are empty. */

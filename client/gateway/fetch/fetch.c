@@ -26,6 +26,7 @@
 
 #include <elfutils/debuginfod.h>
 
+#include "client/gateway/fetch/reach.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/fd_packet.h"
@@ -236,6 +237,8 @@ static int fetch_prepare(struct fetch *f, const char *dir, bool has_cache)
 			return error_origin(-errno);
 		f->temporary = steal_ptr(&path);
 	}
+	if (dir)
+		reach_restrict();
 	f->client = debuginfod_begin();
 	if (!f->client)
 		return error_origin(-ENOMEM);

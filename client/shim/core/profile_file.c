@@ -17,6 +17,7 @@
 #include "client/shim/core/images.h"
 #include "client/shim/core/tally.h"
 #include "common/cleanup.h"
+#include "common/own_file.h"
 #include "common/profile/cpuprofile.h"
 #include "common/room.h"
 
@@ -99,9 +100,9 @@ static bool profile_file_set_fd(struct profile_file *file, int fd)
 	return true;
 }
 
-static bool open_with(struct profile_file *file, int flags)
+static bool open_with(struct profile_file *file, bool keep)
 {
-	int fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | flags, MODE);
+	int fd = own_file_open(file->path, MODE, keep);
 
 	return fd >= 0 && profile_file_set_fd(file, fd);
 }
@@ -109,7 +110,7 @@ static bool open_with(struct profile_file *file, int flags)
 bool profile_file_open(struct profile_file *file)
 {
 	file->fd = -1;
-	return open_with(file, O_TRUNC);
+	return open_with(file, false);
 }
 
 /* Whether the descriptor is what it was; *ret is of the file then. */
@@ -180,7 +181,7 @@ bool profile_file_write(struct profile_file *file, const uint8_t *bytes, size_t 
 
 	if (!profile_file_is_ours(file, &st)) {
 		file->fd = -1;
-		if (!open_with(file, 0) || fstat(file->fd, &st) < 0)
+		if (!open_with(file, true) || fstat(file->fd, &st) < 0)
 			return false;
 	}
 	if (!S_ISREG(st.st_mode))

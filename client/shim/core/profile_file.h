@@ -24,7 +24,10 @@ struct profile_file {
 	ino_t inode;
 };
 
-/* Makes it, empty. @file->path is set. False: it cannot be, errno says why. */
+/*
+ * Makes it, empty, or empties what is the user's own (common/own_file.h). @file->path is set.
+ * False: it cannot be, errno says why.
+ */
 bool profile_file_open(struct profile_file *file);
 /* Writes all of it; opens it if it is not. @is_last: nothing follows. False: errno says why. */
 bool profile_file_write(struct profile_file *file, const uint8_t *bytes, size_t length,

@@ -263,10 +263,33 @@ static void test_removed_by_others(void **state)
 	assert_false(exists(f, "services/a"));
 }
 
+/* A directory that became a link is not entered: what it leads to stays. */
+static void test_link_on_the_way(void **state)
+{
+	struct fixture *f = *state;
+	struct store *store = NULL;
+
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	write_text(f->dir.fd, "elsewhere/20261121/file", "x");
+	assert_int_equal(symlinkat("../../elsewhere", f->store_fd, "services/a"), 0);
+	assert_int_equal(store_unlink(store, "services/a/20261121/file", 0), -1);
+	assert_int_equal(errno, ELOOP);
+	store_prune(store, "services/a/20261121");
+	assert_int_equal(store_unlink(store, "../elsewhere/20261121/file", 0), -1);
+	assert_int_equal(faccessat(f->dir.fd, "elsewhere/20261121/file", F_OK, 0), 0);
+	assert_int_equal(store_unlink(store, "services/a", 0), 0);
+	assert_int_equal(faccessat(f->dir.fd, "elsewhere/20261121/file", F_OK, 0), 0);
+	store_free(store);
+}
+
 /* As if "a" and what is called "stuck" were immutable (chattr(1)). */
 static int refusing_unlink(int dir, const char *name, int flags)
 {
-	if (flags || (strncmp(name, "services/a/", 11) != 0 && strcmp(name, "stuck") != 0))
+	char path[256] = "", self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
+	assert_true(readlink(self, path, sizeof(path) - 1) > 0);
+	if (flags || (!strstr(path, "/services/a/") && strcmp(name, "stuck") != 0))
 		return unlinkat(dir, name, flags);
 	errno = EPERM;
 	return -1;
@@ -464,6 +487,7 @@ int main(void)
 		T(test_wrong_day),
 		T(test_removed_by_others),
 		T(test_immutable),
+		T(test_link_on_the_way),
 		T(test_many),
 		T(test_by_parts),
 	};

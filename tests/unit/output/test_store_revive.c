@@ -109,6 +109,24 @@ static void test_another_one_took_the_place(void **state)
 	output_result_free(r);
 }
 
+/* One that others could change is not taken for it, until they cannot. */
+static void test_one_for_everybody_took_the_place(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct output_result *r = calloc(1, sizeof(*r));
+
+	write_quietly(w, everything_at(f, T0), T0 + 60);
+	remove_tree(f, "store");
+	assert_int_equal(mkdir(f->store_path, 0700), 0);
+	assert_int_equal(chmod(f->store_path, 01777), 0);
+	writer_write(w, everything_at(f, T0 + 60), (T0 + 120) * NS, r);
+	assert_int_not_equal(r->error, 0);
+	output_result_free(r);
+	assert_int_equal(chmod(f->store_path, 0755), 0);
+	write_quietly(w, everything_at(f, T0 + 120), T0 + 180);
+}
+
 static void test_emptied(void **state)
 {
 	struct fixture *f = *state;
@@ -154,6 +172,7 @@ int main(void)
 		T(test_removed_and_made_again),
 		T(test_gone_until_it_is_back),
 		T(test_another_one_took_the_place),
+		T(test_one_for_everybody_took_the_place),
 		T(test_emptied),
 		T(test_read_only),
 	};

@@ -276,6 +276,42 @@ static void test_errors(void **state)
 	}
 }
 
+/* Whatever profd sends: nothing of it acts on a terminal. JSON has the same texts, escaped. */
+static void test_texts_that_write_to_terminals(void **state)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Listing listing = PROFD__CONTROL__LISTING__INIT;
+	Profd__Control__ListingRow row = PROFD__CONTROL__LISTING_ROW__INIT, *rows[] = {&row};
+	Profd__Control__Paths paths = PROFD__CONTROL__PATHS__INIT;
+	char *path = (char[]){"/a\x1b[2J\nb\xc2\x9b\xe2\x80\xae"
+			      "c"};
+	struct world *w = *state;
+
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_PATHS;
+	response.paths = &paths;
+	paths.paths = &path;
+	paths.n_paths = 1;
+	start_daemon(w, &response);
+	assert_int_equal(run(w, "flush"), 0);
+	assert_string_equal(w->out, "/a?[2J?b??c\n");
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
+	response.text = (char[]){"[store]\n\tgroup = \x1b]0;x\x07\n"};
+	start_daemon(w, &response);
+	assert_int_equal(run(w, "config"), 0);
+	assert_string_equal(w->out, "[store]\n\tgroup = ?]0;x?\n");
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
+	response.listing = &listing;
+	listing.rows = rows;
+	listing.n_rows = 1;
+	row.service = (char[]){"s\x1b[2J"};
+	start_daemon(w, &response);
+	assert_int_equal(run(w, "list"), 0);
+	assert_non_null(strstr(w->out, "s?[2J"));
+	start_daemon(w, &response);
+	assert_int_equal(run(w, "list --json"), 0);
+	assert_non_null(strstr(w->out, "s\\u001b[2J"));
+}
+
 static void test_no_daemon(void **state)
 {
 	Profd__Control__Response wrong = PROFD__CONTROL__RESPONSE__INIT;
@@ -398,9 +434,11 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answers),   TEST(test_windows),        TEST(test_errors),
-		TEST(test_no_daemon), TEST(test_usage_and_help), TEST(test_which_socket),
-		TEST(test_full_disk), TEST(test_without_a_verb),
+		TEST(test_answers),        TEST(test_windows),
+		TEST(test_errors),         TEST(test_texts_that_write_to_terminals),
+		TEST(test_no_daemon),      TEST(test_usage_and_help),
+		TEST(test_which_socket),   TEST(test_full_disk),
+		TEST(test_without_a_verb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
