@@ -138,6 +138,9 @@ static void finish_sample(void *userdata, const struct sample *s)
 	memcpy(frames + s->n_kernel, user, n * sizeof(*frames));
 	f->n += s->rest != NULL;
 	finished.rest = NULL;
+	/* A replay asks nobody who may look into a process. */
+	finished.owner_known = finished.only_uid = false;
+	finished.uid = 0;
 	finished.frames = frames;
 	finished.n_frames = s->n_kernel + n;
 	f->next->sample(f->next->userdata, &finished);
