@@ -136,6 +136,13 @@ static void connection_restart_timer(struct connection *c)
 		c->owner->stats.failed++;
 }
 
+/* The connection is to end, by no fault of the client's. */
+static int connection_fail(struct connection *c)
+{
+	c->owner->stats.failed++;
+	return STEP_E_END;
+}
+
 /* The file's next piece becomes the output. */
 static int connection_next_piece(struct connection *c)
 {
@@ -145,11 +152,11 @@ static int connection_next_piece(struct connection *c)
 	ssize_t n;
 
 	if (!data)
-		return STEP_E_END;
+		return connection_fail(c);
 	n = pread(c->file, data + PACKET_HEADER_SIZE, size, (off_t)c->file_at);
 	if (n != (ssize_t)size) {
 		free(data);
-		return STEP_E_END;
+		return connection_fail(c);
 	}
 	packet_put_header(data, size);
 	c->file_at += size;
@@ -410,7 +417,7 @@ static int connection_read_packet(struct connection *c, struct packet *ret)
 		if (!c->in && c->in_size == PACKET_HEADER_SIZE) {
 			c->in = malloc(PACKET_HEADER_SIZE + ret->size);
 			if (!c->in)
-				return STEP_E_END;
+				return connection_fail(c);
 			memcpy(c->in, c->header, PACKET_HEADER_SIZE);
 			buffer = c->in;
 		}
@@ -511,7 +518,7 @@ static int connection_read_request(struct connection *c, bool waited)
 		return r;
 	reply = calloc(1, sizeof(*reply));
 	if (!reply)
-		return STEP_E_END;
+		return connection_fail(c);
 	reply->connection = c;
 	c->reply = reply;
 	if (!connection_dispatch(c, r ? NULL : &packet, reply)) {

@@ -30,12 +30,14 @@ static void test_every_verb(void **state)
 	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_PAUSE);
 	run(w, 5);
 	response = receive(fd, 1000);
+	assert_non_null(response);
 	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_OK);
 	profd__control__response__free_unpacked(response, NULL);
 	assert_int_equal(w->n_calls, 1);
 	send_verb(fd, PROFD__CONTROL__REQUEST__VERB_STATUS);
 	run(w, 5);
 	response = receive(fd, 1000);
+	assert_non_null(response);
 	assert_int_equal(response->status->pid, getuid());
 	profd__control__response__free_unpacked(response, NULL);
 }
