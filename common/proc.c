@@ -53,6 +53,7 @@ static bool proc_is_harmless(const char *name)
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length)
 {
 	cleanup(closep) int fd = -1;
+	uint8_t *text;
 	char path[64];
 	int r;
 
@@ -63,7 +64,9 @@ int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *
 		r = thread_opener->open(thread_opener->userdata, proc_fd, id, path, true, &fd);
 		if (r)
 			return r;
-		r = read_end(fd, FILE_BYTES_MAX, (uint8_t **)ret, ret_length);
+		r = read_end(fd, FILE_BYTES_MAX, &text, ret_length);
+		if (!r)
+			*ret = (char *)text;
 	}
 	return r ? proc_read_error(r) : PROC_E_OK;
 }

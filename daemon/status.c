@@ -343,8 +343,8 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     stats->source.unfollowed);
 	if (n_held_up)
 		texts_printf(ret,
-			     "who looks at process %d in /proc has to wait (%zu such): it is "
-			     "sampled, but its new files may have no names",
+			     "reading /proc/%d takes too long (%zu such processes): they are "
+			     "sampled, but files that they map from now on may have no names",
 			     held_up, n_held_up);
 	if (d->pace.limiter.halvings)
 		texts_printf(ret,

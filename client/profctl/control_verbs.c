@@ -428,7 +428,7 @@ int config_text_to_json(const char *text, FILE *out)
 	cleanup(freep) char *joined = malloc(strlen(text) + 1); /* room for all values at once */
 	struct json j = {.out = out};
 	const char *key = NULL; /* that was read last: its value may go on in the next line */
-	char *rest = NULL;
+	char *rest = NULL, *end = joined;
 
 	if (!copy || !joined)
 		return error_origin(-ENOMEM);
@@ -440,7 +440,7 @@ int config_text_to_json(const char *text, FILE *out)
 			*value = '\0';
 			value += strspn(value + 1, "= ") + 1;
 			if (key && strcmp(key, line) == 0) {
-				strcat(strcat(joined, ","), value);
+				end = stpcpy(stpcpy(end, ","), value);
 				continue;
 			}
 		}
@@ -448,7 +448,7 @@ int config_text_to_json(const char *text, FILE *out)
 			json_text(&j, key, joined);
 		key = value ? line : NULL;
 		if (value) {
-			strcpy(joined, value);
+			end = stpcpy(joined, value);
 			continue;
 		}
 		if (j.depth > 1)

@@ -16,13 +16,18 @@ static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_source *s = userdata;
 	const struct abi_life *life = data;
+	static const enum process_event_kind kinds[] = {
+		[ABI_LIFE_ENDED] = PROCESS_EVENT_EXIT,
+		[ABI_LIFE_MOVED] = PROCESS_EVENT_MOVED,
+	};
 	struct process_event event;
 
-	if (length < sizeof(*life))
+	/* One that cannot be read is as one for which there was no room. */
+	if (length < sizeof(*life) || life->kind >= ARRAY_SIZE(kinds)) {
+		s->lives_lost--;
 		return 0;
-	event = process_event_of(life->kind == ABI_LIFE_ENDED ? PROCESS_EVENT_EXIT
-							      : PROCESS_EVENT_MOVED,
-				 (pid_t)life->pid, life->time_ns);
+	}
+	event = process_event_of(kinds[life->kind], (pid_t)life->pid, life->time_ns);
 	return process_events_add(s->events, &event);
 }
 

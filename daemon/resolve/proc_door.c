@@ -109,16 +109,18 @@ static int proc_door_open(void *userdata, int dir_fd, pid_t id, const char *path
 {
 	struct proc_door *d = userdata;
 	enum proc_locks locks = strstr(path, "map") ? PROC_LOCKS_ALL : PROC_LOCKS_OWN;
+	int kind = text ? FILE_OPENER_TEXT : FILE_OPENER_NAME, r;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	int r;
 
 	if (d->n_waits) {
 		proc_door_forget(d, now_ns);
 		if (!proc_door_may_ask(d, id, locks, proc_door_user(d, id), now_ns))
 			return PROC_E_GONE;
 	}
-	r = file_opener_open(d->files, dir_fd, path, text ? FILE_OPENER_TEXT : FILE_OPENER_NAME,
-			     ret);
+	r = file_opener_open(d->files, dir_fd, path, kind, ret);
+	/* A child that somebody killed says nothing of the process: the next one is asked. */
+	if (r == FILE_OPENER_E_LOST)
+		r = file_opener_open(d->files, dir_fd, path, kind, ret);
 	if (r == FILE_OPENER_E_SLOW)
 		proc_door_remember(d, id, locks);
 	else

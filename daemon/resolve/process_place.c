@@ -135,7 +135,7 @@ static int set_unit(struct process_table *t, struct process *p, const struct uni
 static int process_ask(struct process_table *t, struct process *p, const struct sample *sample)
 {
 	struct unit unit = {.service = "kernel"};
-	bool only_uid, changed = false;
+	bool owner_known = sample && sample->owner_known, only_uid, changed = false;
 	uid_t uid;
 	int r;
 
@@ -145,9 +145,8 @@ static int process_ask(struct process_table *t, struct process *p, const struct 
 		return set_unit(t, p, &unit, &changed);
 	if (t->proc_fd < 0)
 		return 0;
-	r = sample && sample->owner_known ? 0
-					  : proc_read_owner(t->proc_fd, p->pid, &uid, &only_uid);
-	if (!r && !(sample && sample->owner_known))
+	r = owner_known ? 0 : proc_read_owner(t->proc_fd, p->pid, &uid, &only_uid);
+	if (!r && !owner_known)
 		changed = set_owner(p, uid, only_uid);
 	if (!r)
 		r = proc_read_unit(t->proc_fd, p->pid, p->uid, &unit);

@@ -88,7 +88,7 @@ static void run_verb(const char *name, char **argv, int argc)
 }
 
 /* As `record` and `top` do. */
-static void take(void)
+static void take_answer(void)
 {
 	struct context context = {.socket = "x"};
 	struct taken taken;
@@ -143,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (is_large())
 		return 0;
 	if (line == ARRAY_SIZE(lines)) {
-		take();
+		take_answer();
 		return 0;
 	}
 	/* Parsers change their order. */

@@ -74,7 +74,7 @@ static void require(bool condition)
 		abort();
 }
 
-static uint32_t take(struct process *p)
+static uint32_t process_take(struct process *p)
 {
 	uint32_t word = 0;
 	size_t n = p->size < sizeof(word) ? p->size : sizeof(word);
@@ -101,7 +101,7 @@ static uint64_t widen(uint32_t word, uint64_t own)
 
 static uint64_t take_wide(struct process *p)
 {
-	return widen(take(p), STACK_BASE);
+	return widen(process_take(p), STACK_BASE);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
@@ -109,7 +109,7 @@ static uint64_t take_wide(struct process *p)
 static void take_code(struct process *p)
 {
 	static const uint8_t restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-	size_t at = take(p) % CODE_BYTES, n = CODE_BYTES - at;
+	size_t at = process_take(p) % CODE_BYTES, n = CODE_BYTES - at;
 
 	memset(code, 0xcc, sizeof(code));
 	memcpy(code + at, restorer, n < sizeof(restorer) ? n : sizeof(restorer));
@@ -138,18 +138,18 @@ static void take_table(struct process *p, struct table_slot *slot)
 {
 	struct cfi_row rows[ROWS_MAX + 1];
 	uint64_t rules[RULES_MAX + 1];
-	uint32_t n_rules = 1 + take(p) % RULES_MAX, n_rows = 1 + take(p) % ROWS_MAX;
+	uint32_t n_rules = 1 + process_take(p) % RULES_MAX, n_rows = 1 + process_take(p) % ROWS_MAX;
 	const struct cfi_rows table = {
 		.rows = rows, .n_rows = n_rows + 1, .rules = rules, .n_rules = n_rules + 1};
 	uint32_t offset = OFFSET, word;
 
 	for (uint32_t i = 0; i < n_rules; i++) {
-		rules[i] = take(p);
-		rules[i] |= (uint64_t)take(p) << 32;
+		rules[i] = process_take(p);
+		rules[i] |= (uint64_t)process_take(p) << 32;
 	}
 	rules[n_rules] = RULE_WORD(RULE_UNKNOWN);
 	for (uint32_t i = 0; i < n_rows; i++, offset += 1 + (word >> 4 & 0xfff)) {
-		word = take(p);
+		word = process_take(p);
 		rows[i] = (struct cfi_row){.offset = offset, .rule = (word & 15) % (n_rules + 1)};
 	}
 	rows[n_rows] = (struct cfi_row){.offset = offset, .rule = n_rules};
@@ -164,13 +164,13 @@ static void load_table(struct process *p)
 	take_table(p, slot);
 	if (!table_is_sound(p->table, p->n_table, slot))
 		slot->state = TABLE_REFUSED;
-	for (uint32_t i = p->flags & FLAG_TORN ? take(p) % 8 : 0; i; i--) {
-		uint32_t at = take(p) % (p->n_table + sizeof(*slot) / 4);
+	for (uint32_t i = p->flags & FLAG_TORN ? process_take(p) % 8 : 0; i; i--) {
+		uint32_t at = process_take(p) % (p->n_table + sizeof(*slot) / 4);
 
 		if (at < p->n_table)
-			p->table[at] = p->table[at] << 32 | take(p);
+			p->table[at] = p->table[at] << 32 | process_take(p);
 		else
-			((uint32_t *)slot)[at - p->n_table] = take(p);
+			((uint32_t *)slot)[at - p->n_table] = process_take(p);
 	}
 	memcpy(maps.words, p->table, p->n_table * sizeof(*p->table));
 	maps.slots[NO_CFI].state = TABLE_NO_CFI;
@@ -185,7 +185,7 @@ static void take_stack(struct process *p)
 
 	n = n < STACK_WORDS ? n : STACK_WORDS;
 	for (size_t i = 0; i < n; i++)
-		own[i] = take(p);
+		own[i] = process_take(p);
 	for (size_t i = 0; i < STACK_WORDS; i++)
 		stack.wide[i] = n ? widen(own[i % n], STACK_BASE + 8 * i) : 0;
 }
@@ -244,7 +244,7 @@ static void walk_in_kernel(struct process *p, struct found *ret)
 	ret->reason = u->reason;
 }
 
-static const struct unwind_mapping *find(void *userdata, uint64_t address)
+static const struct unwind_mapping *find_mapping(void *userdata, uint64_t address)
 {
 	++*(uint32_t *)userdata;
 	for (size_t i = 0; i < N_MAPPINGS; i++)
@@ -265,7 +265,7 @@ static bool read_code(void *userdata, const struct unwind_mapping *mapping, uint
 static void walk_in_profd(const struct process *p, struct unwind_registers r, bool pushed,
 			  struct found *found)
 {
-	const struct walk_maps walk_maps = {.find = find,
+	const struct walk_maps walk_maps = {.find = find_mapping,
 					    .read_code = read_code,
 					    .userdata = &found->n_finds,
 					    .words = p->table,
@@ -329,8 +329,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct found kernels = {0}, profds = {0};
 
 	p.task = (struct task_struct){.mm = &p.mm, .pid = PID, .tgid = PID};
-	p.flags = take(&p);
-	p.max = 1 + take(&p) % ABI_USER_FRAMES_MAX;
+	p.flags = process_take(&p);
+	p.max = 1 + process_take(&p) % ABI_USER_FRAMES_MAX;
 	take_code(&p);
 	take_registers(&p);
 	p.task.thread.fsbase = take_wide(&p);

@@ -24,7 +24,7 @@
 
 #define MARK "picky:"
 
-static void say(const struct worker_answer_header *header)
+static void send_header(const struct worker_answer_header *header)
 {
 	if (fd_packet_send(WORKER_SOCKET_FD, header, sizeof(*header), NULL, 0, 0))
 		_exit(9);
@@ -42,7 +42,7 @@ static void answer(uint64_t id, const struct answer *a)
 	if (lseek(WORKER_ANSWER_FD, 0, SEEK_SET) ||
 	    memory_file_write(WORKER_ANSWER_FD, a->data, a->length))
 		_exit(9);
-	say(&header);
+	send_header(&header);
 }
 
 static char mark_of(int fd)
@@ -137,7 +137,7 @@ int main(void)
 	alarm(60); /* whatever becomes of the test */
 	if (!data || cache_new(&cache, 64 << 20) < 0)
 		return 9;
-	say(&hello);
+	send_header(&hello);
 	while (!fd_packet_receive(WORKER_SOCKET_FD, data, WORKER_REQUEST_MAX, 0, &packet)) {
 		struct answer a = {.outcome = WORKER_BAD_REQUEST};
 		struct request request;

@@ -123,8 +123,11 @@ void reach_restrict(void)
 __attribute__((visibility("default"))) int connect(int fd, const struct sockaddr *address,
 						   socklen_t length)
 {
-	if (is_restricted && length >= sizeof(struct sockaddr_in) && reach_is_inner(address) &&
-	    !is_allowed(address)) {
+	/* One that is too short for its family, the kernel refuses. */
+	bool whole = length >= sizeof(struct sockaddr_in) &&
+		     (address->sa_family != AF_INET6 || length >= sizeof(struct sockaddr_in6));
+
+	if (is_restricted && whole && reach_is_inner(address) && !is_allowed(address)) {
 		errno = EACCES;
 		return -1;
 	}

@@ -64,8 +64,8 @@ static void test_many_uids(void **state)
 	assert_int_equal(buckets_wait_ns(&b, 5000, NOW + 20 * S), 10 * S);
 }
 
-/* How many a uid gets, with so many taken before by others. */
-static unsigned take(struct places *p, const struct peer *peer)
+/* How many more places @peer gets; the ones that it had are others' now. */
+static unsigned take_places(struct places *p, const struct peer *peer)
 {
 	p->n_own = 0;
 	while (places_has_room(p, peer))
@@ -79,12 +79,12 @@ static void test_places(void **state)
 	struct places p = {.max = 64};
 
 	(void)state;
-	assert_int_equal(take(&p, &user), 16);
-	assert_int_equal(take(&p, &user), 11); /* another one, and so on */
+	assert_int_equal(take_places(&p, &user), 16);
+	assert_int_equal(take_places(&p, &user), 11); /* another one, and so on */
 	for (unsigned i = 0; i < 100; i++)
-		take(&p, &user);
+		take_places(&p, &user);
 	assert_int_equal(p.n_unprivileged, 48);
-	take(&p, &root);
+	take_places(&p, &root);
 	assert_int_equal(p.n, 64);
 	assert_false(places_has_room(&p, &root));
 	/* Four a user, as sessions are limited: ten users have all theirs. */
@@ -97,10 +97,10 @@ static void test_places(void **state)
 	/* Few places: one each; and the only one is for all. */
 	p = (struct places){.max = 4};
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(take(&p, &user), 1);
-	assert_int_equal(take(&p, &user), 0);
+		assert_int_equal(take_places(&p, &user), 1);
+	assert_int_equal(take_places(&p, &user), 0);
 	p = (struct places){.max = 1};
-	assert_int_equal(take(&p, &user), 1);
+	assert_int_equal(take_places(&p, &user), 1);
 }
 
 int main(void)

@@ -220,7 +220,7 @@ static void test_too_many_clients(void **state)
 	for (int i = 0; i < 64; i++)
 		fds[i] = client(w);
 	last = client(w);
-	run(w, 100); /* so many take a while to be accepted */
+	run(w, 100); /* they are accepted at a bounded rate */
 	expect_error(last, 1, "too many clients");
 	assert_true(is_closed(last));
 	for (int i = 0; i < 64; i++)
@@ -230,7 +230,7 @@ static void test_too_many_clients(void **state)
 	assert_int_equal(stats_of(w).refused[true], 1);
 }
 
-/* Empties the bucket, which then fills for so long. */
+/* Empties the bucket, so that @wait_ms pass before a request is read again. */
 static void draw_all(struct world *w, unsigned wait_ms)
 {
 	w->buckets[true].share = 1;

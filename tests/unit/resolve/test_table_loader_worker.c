@@ -25,7 +25,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void say(const struct worker_answer_header *answer)
+static void send_answer(const struct worker_answer_header *answer)
 {
 	if (send(WORKER_SOCKET_FD, answer, sizeof(*answer), MSG_NOSIGNAL) < 0)
 		_exit(9);
@@ -36,7 +36,7 @@ static void say_table(struct worker_answer_header *answer, const struct worker_t
 	answer->payload_length = sizeof(*table);
 	if (pwrite(WORKER_ANSWER_FD, table, sizeof(*table), 0) != sizeof(*table))
 		_exit(9);
-	say(answer);
+	send_answer(answer);
 }
 
 /* The next request's id, and the beginning of its file. */
@@ -71,7 +71,7 @@ static _Noreturn void be_worker(const char *mode)
 
 	if (strcmp(mode, "dies-at-once") == 0)
 		_exit(3);
-	say(&answer);
+	send_answer(&answer);
 	for (;;) {
 		struct worker_table table;
 		char text[8];
@@ -91,7 +91,7 @@ static _Noreturn void be_worker(const char *mode)
 		else if (strcmp(text, "none") == 0)
 			answer.outcome = WORKER_NOT_ELF;
 		if (answer.outcome)
-			say(&answer);
+			send_answer(&answer);
 		else
 			say_table(&answer, &table);
 		if (strcmp(text, "ends") == 0)
