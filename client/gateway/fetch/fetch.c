@@ -237,8 +237,7 @@ static int fetch_prepare(struct fetch *f, const char *dir, bool has_cache)
 			return error_origin(-errno);
 		f->temporary = steal_ptr(&path);
 	}
-	if (dir)
-		reach_restrict();
+	reach_restrict();
 	f->client = debuginfod_begin();
 	if (!f->client)
 		return error_origin(-ENOMEM);
