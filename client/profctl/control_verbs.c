@@ -16,7 +16,6 @@
 #include "common/error.h"
 #include "common/store/contents.h"
 #include "common/units.h"
-#include "common/utf8.h"
 
 /* --- without arguments ------------------------------------------------------------------------ */
 
@@ -56,8 +55,7 @@ int plain_run(struct context *context, int argc, char **argv)
 	if (r || !plain_verbs[i].key)
 		return r;
 	if (!json) {
-		utf8_write_harmless(context->out, response->text, "\n\t");
-		fputs(is_config ? "" : "\n", context->out);
+		fprintf(context->out, "%s%s", response->text, is_config ? "" : "\n");
 		return STATUS_DONE;
 	}
 	if (is_config) {
