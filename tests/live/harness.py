@@ -271,7 +271,7 @@ class Raw:
     """What `go tool pprof -raw` says of a profile."""
 
     def __init__(self, path):
-        done = run("pprof", "-raw", path)
+        done = run("pprof", "-symbolize=none", "-raw", path)
         self.error = done.stderr if done.returncode else ""
         self.samples, self.locations, self.header = [], {}, {}
         part = ""
