@@ -25,7 +25,7 @@ int proc_emit_mappings(int proc_fd, pid_t pid, uint64_t time_ns, const struct so
 /*
  * The real uid by /proc/PID/status. *ret_only tells whether the process runs as that user alone and
  * the kernel lets that user inspect it: not so for a set-id program, one with capabilities or one
- * that cannot be read, whoever started it.
+ * that cannot be read, no matter which user started it.
  */
 int proc_read_owner(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only);
 /*

@@ -123,7 +123,7 @@ static int proc_door_open(void *userdata, int dir_fd, pid_t id, const char *path
 		r = file_opener_open(d->files, dir_fd, path, kind, ret);
 	if (r == FILE_OPENER_E_SLOW)
 		proc_door_remember(d, id, locks);
-	else
+	else if (r != FILE_OPENER_E_LOST)
 		proc_door_note_answer(d, id, locks);
 	return r ? PROC_E_GONE : PROC_E_OK;
 }

@@ -74,7 +74,7 @@ static void what_is_a_strangers_is_refused(void **state)
 {
 	(void)state;
 	if (geteuid() != 0)
-		skip();
+		skip(); /* only root can give a file to another user: chown(2) */
 	set_up(01777);
 	assert_int_equal(mkfifoat(dir.fd, "fifo", 0666), 0);
 	assert_int_equal(fchownat(dir.fd, "fifo", STRANGER, STRANGER, 0), 0);
