@@ -101,10 +101,27 @@ struct mm_struct___bitmap {
 	} flags;
 } __attribute__((preserve_access_index));
 
+struct user_namespace {
+	struct {
+		__u32 val;
+	} owner;
+} __attribute__((preserve_access_index));
+
 struct cred {
 	struct {
 		__u32 val;
-	} uid, suid, euid, fsuid;
+	} uid, suid, euid, fsuid, gid, sgid, egid, fsgid;
+	struct {
+		__u32 cap[2];
+	} cap_permitted;
+	struct user_namespace *user_ns;
+} __attribute__((preserve_access_index));
+
+/* Since 6.3. */
+struct cred___wide {
+	struct {
+		__u64 val;
+	} cap_permitted;
 } __attribute__((preserve_access_index));
 
 struct signal_struct {

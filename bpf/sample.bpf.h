@@ -101,10 +101,26 @@ static __always_inline bool read_dumpable(const struct mm_struct *mm, __u64 *ret
 	return true;
 }
 
-/*
- * Who may look into the process, as the owner of its files in /proc says (fs/proc/base.c,
- * task_dump_owner()). Programs are called in a read-side section: the credentials stay there.
- */
+static __always_inline bool has_capabilities(const struct cred *cred)
+{
+	const struct cred___wide *wide = (const void *)cred;
+
+	if (bpf_core_field_exists(wide->cap_permitted.val))
+		return wide->cap_permitted.val;
+	return cred->cap_permitted.cap[0] | cred->cap_permitted.cap[1];
+}
+
+/* common/proc.h's proc_may_look(), but for whether it may be dumped. */
+static __always_inline bool is_of_user_alone(const struct cred *cred)
+{
+	__u32 uid = cred->uid.val, gid = cred->gid.val;
+
+	return cred->euid.val == uid && cred->suid.val == uid && cred->fsuid.val == uid &&
+	       cred->egid.val == gid && cred->sgid.val == gid && cred->fsgid.val == gid &&
+	       (!has_capabilities(cred) || cred->user_ns->owner.val == uid);
+}
+
+/* Programs are called in a read-side section: the credentials stay there. */
 static __always_inline void sample_fill_owner(struct abi_sample *record, struct task_struct *task)
 {
 	const struct cred *cred = task->group_leader->real_cred;
@@ -115,8 +131,7 @@ static __always_inline void sample_fill_owner(struct abi_sample *record, struct 
 		return;
 	record->uid = cred->uid.val;
 	record->owner = ABI_OWNER_KNOWN;
-	if (dumpable == DUMPABLE_USER && cred->euid.val == record->uid &&
-	    cred->suid.val == record->uid && cred->fsuid.val == record->uid)
+	if (dumpable == DUMPABLE_USER && is_of_user_alone(cred))
 		record->owner |= ABI_OWNER_ONLY;
 }
 

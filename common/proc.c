@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -191,6 +193,22 @@ void proc_parse_status(const char *text, struct proc_status *ret)
 	sscanf(status_find(text, "Tgid:"), "%d", &ret->tgid);
 	ret->has_uids = status_parse_ids(status_find(text, "Uid:"), ret->uids);
 	ret->has_gids = status_parse_ids(status_find(text, "Gid:"), ret->gids);
+	ret->namespace_owner = (uid_t)-1;
+	/* One that does not say so may have them all. */
+	if (sscanf(status_find(text, "CapPrm:"), "%" SCNx64, &ret->capabilities) != 1)
+		ret->capabilities = UINT64_MAX;
+}
+
+/* ioctl_ns(2); -1: it cannot be told. Opening it waits for no lock (fs/proc/namespaces.c). */
+static uid_t proc_namespace_owner(int proc_fd, pid_t id)
+{
+	cleanup(closep) int fd = -1;
+	char path[32];
+	uid_t owner;
+
+	snprintf(path, sizeof(path), "%d/ns/user", id);
+	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && ioctl(fd, NS_GET_OWNER_UID, &owner) == 0 ? owner : (uid_t)-1;
 }
 
 int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
@@ -213,7 +231,19 @@ int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
 		return PROC_E_GONE;
 	proc_parse_status((const char *)text, ret);
 	ret->owner = proc_owner(proc_fd, id, st.st_uid);
+	if (ret->capabilities)
+		ret->namespace_owner = proc_namespace_owner(proc_fd, id);
 	return PROC_E_OK;
+}
+
+bool proc_may_look(const struct proc_status *status, uid_t uid)
+{
+	if (!status->has_uids || !status->has_gids || status->owner != uid)
+		return false;
+	for (int i = 0; i < 4; i++)
+		if (status->uids[i] != uid || status->gids[i] != status->gids[0])
+			return false;
+	return !status->capabilities || status->namespace_owner == uid;
 }
 
 bool pidfd_has_ended(int pidfd)

@@ -74,16 +74,25 @@ struct proc_status {
 	pid_t inner_pid;
 	bool has_uids, has_gids;
 	uint32_t uids[4], gids[4]; /* real, effective, saved, file system */
+	uint64_t capabilities;     /* permitted, in its user namespace */
 	/*
 	 * Who may look into it: the user whom the file belongs to, which is root where the process
 	 * may not be dumped.
 	 */
 	uid_t owner;
+	uid_t namespace_owner; /* of one with capabilities: who made its user namespace; or -1 */
 };
 
-/* Pure: all but the owner. */
+/* Pure: all but the owners. */
 void proc_parse_status(const char *text, struct proc_status *ret);
 int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret);
+/*
+ * Whether @uid may look into the process without capabilities, as the kernel decides for ptrace(2)
+ * (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c, cap_ptrace_access_check()): it
+ * runs as this user alone, may be dumped, and has no capabilities but those of a user namespace
+ * that this user made.
+ */
+bool proc_may_look(const struct proc_status *status, uid_t uid);
 
 enum proc_life {
 	PROC_LIFE_ALIVE,

@@ -4,9 +4,9 @@
  * is opened first, then /proc/PID/status is read, then the pidfd is asked whether its process
  * still lives: if it does, what was read was about it.
  *
- * "Of their own uid" means that all four uids are the peer's and all four gids are equal. A
- * program that runs with another's rights (set-user-ID, set-group-ID) is no business of whoever
- * started it, as with ptrace(2): its addresses would give away its layout.
+ * A user's own processes are those that the kernel would let him look into (proc_may_look()). A
+ * program that runs with another's rights (set-user-ID, set-group-ID, capabilities) is no business
+ * of whoever started it: its addresses would give away its layout.
  */
 #include "daemon/control/policy.h"
 
@@ -31,20 +31,6 @@ static int policy_read_ids(int proc_fd, pid_t id, struct proc_status *ret)
 	if (r)
 		return r == PROC_E_GONE ? CONTROL_ERROR_FAILED : r;
 	return ret->has_uids && ret->has_gids && ret->tgid > 0 ? 0 : error_origin(-EBADMSG);
-}
-
-/*
- * The kernel gives the files of a process that may not be dumped (set-id, file capabilities, not
- * readable, PR_SET_DUMPABLE) to root (proc(5)): its owner may not look into it, nor may we for him.
- */
-static bool policy_is_owned_by_peer(const struct peer *peer, const struct proc_status *ids)
-{
-	if (ids->owner != peer->uid)
-		return false;
-	for (int i = 0; i < 4; i++)
-		if (ids->uids[i] != peer->uid || ids->gids[i] != ids->gids[0])
-			return false;
-	return true;
 }
 
 /* *ret_pidfd: the process; as it is for a thread, and on errors. */
@@ -77,7 +63,7 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 		return r;
 	if (r || ids.tgid != tgid || pidfd_has_ended(pidfd))
 		return source_refuse(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
-	if (!peer->privileged && !policy_is_owned_by_peer(peer, &ids))
+	if (!peer->privileged && !proc_may_look(&ids, peer->uid))
 		return source_refuse(
 			message, CONTROL_ERROR_DENIED,
 			"%s %d does not run as your user only; only root and members of the profd "

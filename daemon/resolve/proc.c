@@ -106,15 +106,6 @@ static bool hides_groups(int proc_fd, pid_t pid, const struct unit *unit)
 	return proc_read_stat(proc_fd, pid, &stat) != PROC_E_OK || stat.flags & PROC_STAT_EXITING;
 }
 
-/* The file belongs to root when the process may not be dumped (proc(5)). */
-static bool has_single_uid(const struct proc_status *status)
-{
-	for (int i = 1; i < 4; i++)
-		if (status->uids[i] != status->uids[0])
-			return false;
-	return status->has_uids && status->owner == status->uids[0];
-}
-
 int proc_read_owner(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only)
 {
 	struct proc_status status;
@@ -123,7 +114,7 @@ int proc_read_owner(int proc_fd, pid_t pid, uid_t *ret_uid, bool *ret_only)
 	if (r)
 		return r;
 	*ret_uid = status.has_uids ? status.uids[0] : (uid_t)-1;
-	*ret_only = has_single_uid(&status);
+	*ret_only = proc_may_look(&status, *ret_uid);
 	return PROC_E_OK;
 }
 

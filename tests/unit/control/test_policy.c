@@ -3,6 +3,7 @@
 #include "daemon/control/policy.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ struct fake {
 	pid_t child;
 	struct peer peer;
 	uid_t owner; /* of the status file */
+	unsigned capabilities;
 };
 
 /*
@@ -55,6 +57,7 @@ static void fake_ids(struct fake *f, const char *uids, const char *gids)
 	fprintf(file, "Name:\tx\nTgid:\t%d\n", f->child);
 	put_ids(file, f, "Uid:", uids);
 	put_ids(file, f, "Gid:", gids);
+	fprintf(file, "CapPrm:\t%x\n", f->capabilities);
 	if (geteuid() == 0)
 		assert_int_equal(fchown(fd, f->owner, (gid_t)-1), 0);
 	fclose(file);
@@ -115,6 +118,11 @@ static void test_whose_process(void **state)
 	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t42\t42\t42");
 	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
+	/* With capabilities, of nobody knows which namespace. */
+	f->capabilities = 0x400;
+	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
+	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
+	f->capabilities = 0;
 	/* Ids that look right, of a program that may not be looked into: the file is root's. */
 	f->owner = 0;
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
@@ -154,6 +162,69 @@ static void test_who_may_collect(void **state)
 	/* What is stored outlives the process. */
 	assert_int_equal(policy_check_collect(&root, f->proc.fd, &own, &why), 0);
 	assert_int_equal(policy_check_collect(&root, f->proc.fd, &all, &why), 0);
+}
+
+/* A child that @prepare makes a user's, with capabilities; what policy tells that user of it. */
+static int check_real(bool (*prepare)(void), uid_t uid)
+{
+	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct peer peer = {.uid = uid, .gid = uid};
+	struct source_message why;
+	int pidfd = -1, outcome, ready[2];
+	char good = false;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		good = prepare();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (write(ready[1], &good, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &good, 1), 1);
+	assert_true(good);
+	outcome = policy_check_start(&peer, proc_fd, 0,
+				     &(Profd__Control__Start)START("", "", .target = TARGET_PID,
+								   .number = child),
+				     &pidfd, &why);
+	closep(&pidfd);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(ready[0]);
+	close(ready[1]);
+	return outcome;
+}
+
+#define SOMEBODY 1000
+
+/* As a service with User= and AmbientCapabilities= does. */
+static bool become_capable(void)
+{
+	return prctl(PR_SET_KEEPCAPS, 1) == 0 && setresgid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 &&
+	       setresuid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+/* As root in a container of its own. */
+static bool make_namespace(void)
+{
+	if (geteuid() == 0 && (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
+			       setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0))
+		return false;
+	return unshare(CLONE_NEWUSER) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+}
+
+/* Whose capabilities count: ptrace(2), cap_ptrace_access_check(). */
+static void test_capabilities(void **state)
+{
+	uid_t uid = geteuid() ? geteuid() : SOMEBODY;
+
+	(void)state;
+	assert_int_equal(check_real(make_namespace, uid), 0);
+	assert_int_equal(check_real(make_namespace, uid + 1), CONTROL_ERROR_DENIED);
+	if (geteuid() == 0)
+		assert_int_equal(check_real(become_capable, uid), CONTROL_ERROR_DENIED);
 }
 
 static void test_gone(void **state)
@@ -237,6 +308,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rates, setup, teardown),
 		cmocka_unit_test(test_real_proc),
+		cmocka_unit_test(test_capabilities),
 		cmocka_unit_test(test_may_control),
 	};
 

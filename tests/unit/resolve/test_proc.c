@@ -53,7 +53,8 @@ static void test_stat(void **state)
 static void test_status(void **state)
 {
 	static const char text[] = "Name:\tUid:\\nx\nUmask:\t0022\nTgid:\t7\nPid:\t700\nPPid:\t1\n"
-				   "Uid:\t1\t1000\t3\t4294967294\nGid:\t5\t6\t7\t8\n";
+				   "Uid:\t1\t1000\t3\t4294967294\nGid:\t5\t6\t7\t8\n"
+				   "CapInh:\t0000000000000001\nCapPrm:\t000001ffffffffff\n";
 	struct proc_status status;
 
 	(void)state;
@@ -64,6 +65,7 @@ static void test_status(void **state)
 	assert_int_equal(status.uids[1], 1000);
 	assert_int_equal(status.uids[3], 4294967294U);
 	assert_int_equal(status.gids[3], 8);
+	assert_int_equal(status.capabilities, 0x1ffffffffff);
 	proc_parse_status("Uid:\t0\t0\t0\t0\nPid:\t700\nNSpid:\t700\t30\t2\nNSpgid:\t9\n", &status);
 	assert_int_equal(status.inner_pid, 2);
 	assert_int_equal(status.tgid, 0);
@@ -72,6 +74,7 @@ static void test_status(void **state)
 	assert_true(!status.has_uids && status.has_gids);
 	proc_parse_status("", &status);
 	assert_false(status.tgid || status.inner_pid || status.has_uids || status.has_gids);
+	assert_int_equal(status.capabilities, UINT64_MAX); /* it may have any */
 }
 
 /* This process itself, with a name made to confuse. */

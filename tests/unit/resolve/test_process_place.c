@@ -47,7 +47,9 @@ static void say_users(struct world *w, pid_t pid, unsigned uid, unsigned euid)
 	char path[64], text[256];
 
 	snprintf(path, sizeof(path), "%d/status", pid);
-	snprintf(text, sizeof(text), "Name:\tx\nUid:\t%u\t%u\t%u\t%u\n", uid, euid, euid, euid);
+	snprintf(text, sizeof(text),
+		 "Name:\tx\nUid:\t%u\t%u\t%u\t%u\nGid:\t1\t1\t1\t1\nCapPrm:\t0\n", uid, euid, euid,
+		 euid);
 	write_text(w->proc.fd, path, text);
 }
 
