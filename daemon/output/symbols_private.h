@@ -25,9 +25,10 @@
  */
 struct asker {
 	struct worker *worker;
-	int proven;       /* process of the worker that has inspected the vdso */
-	uint64_t lost_ns; /* in this window, see asker_has_time() */
-	int vdso_fd;      /* read-only, or -1 */
+	int proven;           /* process of the worker that has inspected the vdso */
+	uint64_t deadline_ns; /* for one answer */
+	uint64_t lost_ns;     /* in this window, see asker_has_time() */
+	int vdso_fd;          /* read-only, or -1 */
 	bool has_vdso;
 	struct elf_summary vdso;
 	struct symbols_stats stats; /* but for the worker's own */
