@@ -351,9 +351,9 @@ def user_total(path):
         at += 2 + slot(at + 1)
     if [slot(at), slot(at + 1), slot(at + 2)] != [0, 1, 0]:
         raise ValueError(f"{path} has no trailer")
-    maps = data[(at + 3) * size:]
-    if not re.match(rb"[0-9a-f]+-[0-9a-f]+ ..x. ", maps) or not re.search(rb"\n# profd [^\n]*\n$",
-                                                                          maps):
+    # Of a process that had ended before it was looked at, no mapping may be known.
+    if not re.fullmatch(rb"([0-9a-f]+-[0-9a-f]+ ..x. [^\n]*\n)*(# profd [^\n]*\n)+",
+                        data[(at + 3) * size:]):
         raise ValueError(f"{path} has no maps or no ledger behind them")
     return total
 
