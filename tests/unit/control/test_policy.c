@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -164,32 +165,35 @@ static void test_who_may_collect(void **state)
 	assert_int_equal(policy_check_collect(&root, f->proc.fd, &all, &why), 0);
 }
 
-/* A child that @prepare makes a user's, with capabilities; what policy tells that user of it. */
-static int check_real(bool (*prepare)(void), uid_t uid)
+/*
+ * A process that @prepare makes a user's, with capabilities, and whose number it returns: what
+ * policy tells that user of it.
+ */
+static int check_real(pid_t (*prepare)(void), uid_t uid)
 {
 	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	Profd__Control__Start r = START("", "", .target = TARGET_PID);
 	const struct peer peer = {.uid = uid, .gid = uid};
 	struct source_message why;
 	int pidfd = -1, outcome, ready[2];
-	char good = false;
-	pid_t child;
+	pid_t child, made = 0;
 
 	assert_int_equal(pipe(ready), 0);
 	child = fork();
 	if (child == 0) {
-		good = prepare();
+		made = prepare();
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (write(ready[1], &good, 1) == 1)
+		while (write(ready[1], &made, sizeof(made)) == sizeof(made))
 			pause();
 		_exit(0);
 	}
-	assert_int_equal(read(ready[0], &good, 1), 1);
-	assert_true(good);
-	outcome = policy_check_start(&peer, proc_fd, 0,
-				     &(Profd__Control__Start)START("", "", .target = TARGET_PID,
-								   .number = child),
-				     &pidfd, &why);
+	assert_int_equal(read(ready[0], &made, sizeof(made)), sizeof(made));
+	assert_true(made > 0);
+	r.number = made;
+	outcome = policy_check_start(&peer, proc_fd, 0, &r, &pidfd, &why);
 	closep(&pidfd);
+	if (made != child)
+		kill(made, SIGKILL);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	close(ready[0]);
@@ -200,19 +204,30 @@ static int check_real(bool (*prepare)(void), uid_t uid)
 #define SOMEBODY 1000
 
 /* As a service with User= and AmbientCapabilities= does. */
-static bool become_capable(void)
+static pid_t become_capable(void)
 {
-	return prctl(PR_SET_KEEPCAPS, 1) == 0 && setresgid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 &&
-	       setresuid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+	bool good = prctl(PR_SET_KEEPCAPS, 1) == 0 &&
+		    setresgid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 &&
+		    setresuid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+
+	return good ? getpid() : -1;
 }
 
-/* As root in a container of its own. */
-static bool make_namespace(void)
+/* As root in a container of its own: a child, because a process with threads may not become one. */
+static pid_t make_namespace(void)
 {
-	if (geteuid() == 0 && (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
-			       setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0))
-		return false;
-	return unshare(CLONE_NEWUSER) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+	pid_t child;
+
+	if ((geteuid() == 0 && (setresgid(SOMEBODY, SOMEBODY, SOMEBODY) < 0 ||
+				setresuid(SOMEBODY, SOMEBODY, SOMEBODY) < 0)) ||
+	    prctl(PR_SET_DUMPABLE, 1) < 0)
+		return -1;
+	child = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0);
+	if (child)
+		return child;
+	syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (;;)
+		syscall(SYS_pselect6, 0, NULL, NULL, NULL, NULL, NULL);
 }
 
 /* Whose capabilities count: ptrace(2), cap_ptrace_access_check(). */
