@@ -97,7 +97,8 @@ static void fill_output_options(const struct daemon *d, struct output_options *r
 	*ret = (struct output_options){
 		.store_fd = d->places.store_fd,
 		.store_path = d->places.store_path,
-		.limits = {LIMITS(LIMIT_COPY)},
+		.limits = {LIMITS(LIMIT_COPY).payer_bytes = (uint64_t)(c->per_user_store *
+								       (double)c->max_size)},
 		.background_bytes = budget_share(d, BACKGROUND_SHARE),
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),

@@ -97,6 +97,7 @@ static const struct key keys[] = {
 	{"control", "socket_mode", KIND_MODE, AT(control_socket_mode), 0, 0777, "0666"},
 	{"control", "max_sessions", KIND_U32, AT(control_max_sessions), 1, 1024, "64"},
 	{"limits", "per_user_control", KIND_SHARE, AT(per_user_control), 0, 0, "1%"},
+	{"limits", "per_user_store", KIND_SHARE, AT(per_user_store), 0, 0, "10%"},
 	{"debuginfod", "enabled", KIND_BOOL, AT(debuginfod_enabled), 0, 0, "no"},
 	{"debuginfod", "urls", KIND_LIST, AT(debuginfod_urls), 0, 0, ""},
 };

@@ -56,6 +56,7 @@ struct config {
 	uint32_t control_max_sessions;
 	/* [limits] */
 	double per_user_control; /* share of one CPU, 0 .. 1 */
+	double per_user_store;   /* share of store_max_size, 0 .. 1 */
 	/* [debuginfod] */
 	bool debuginfod_enabled;
 	char **debuginfod_urls; /* comma-separated in the file */

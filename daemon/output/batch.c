@@ -31,7 +31,7 @@ struct batch_entry {
 	uint64_t samples;
 	uint64_t blocks;
 	enum entry_state state;
-	bool replace;
+	bool has_share, replace;
 	bool existed;        /* replaced an older version ... */
 	uint64_t old_blocks; /* ... which had so many */
 };
@@ -146,12 +146,15 @@ int batch_begin(struct batch *batch, const struct batch_file *file)
 		.dir = strdup(file->dir),
 		.name = strdup(file->name),
 		.owner = file->owner,
+		.has_share = file->has_share,
 		.samples = file->samples,
 		.replace = file->replace,
 		.temporary = batch->store->n_temporary++,
 	};
 	int r = e.dir && e.name ? batch_enter_dir(batch, e.dir, e.owner) : error_origin(-ENOMEM);
 
+	if (!r && e.has_share)
+		store_set_number(batch->fd, STORE_PAYER_ATTRIBUTE, e.owner);
 	if (!r)
 		r = room_append(&batch->entries, &batch->capacity, &batch->n_entries, e);
 	if (r) {
@@ -370,6 +373,8 @@ static int batch_index_all(struct batch *batch)
 		r = e->replace
 			    ? index_add_image(index, e->dir, e->blocks - e->old_blocks, !e->existed)
 			    : index_add(index, e->dir, e->name, e->blocks, e->samples);
+		if (!r && e->has_share)
+			r = index_pay(index, e->dir, e->owner);
 	}
 	return r;
 }

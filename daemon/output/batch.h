@@ -33,8 +33,9 @@ struct batch_file {
 	const char *dir; /* below the store, names escaped */
 	const char *name;
 	uint64_t samples;
-	uid_t owner;  /* of a session, else STORE_NOBODY */
-	bool replace; /* an image profile: replaces what is there */
+	uid_t owner;    /* of a session, else STORE_NOBODY */
+	bool has_share; /* it takes the owner's share of the store */
+	bool replace;   /* an image profile: replaces what is there */
 };
 
 struct batch_outcome {

@@ -58,6 +58,7 @@ int encoders_add_window(struct writing *g, const char *dir, enum contents_format
 		.name = name,
 		.samples = samples,
 		.owner = g->snapshot->session ? g->snapshot->owner : STORE_NOBODY,
+		.has_share = g->snapshot->has_share,
 	};
 
 	snprintf(tail, sizeof(tail), "%s%s%s", stem ? stem : "", stem ? "." : "",

@@ -34,19 +34,29 @@ static void shelf_free(struct index_shelf *shelf)
 void index_deinit(struct index *index)
 {
 	struct index_shelf *shelf, *next;
+	struct index_payer *payer, *next_payer;
 
 	HASH_ITER (hh, index->shelves, shelf, next) {
 		HASH_DEL(index->shelves, shelf);
 		shelf_free(shelf);
 	}
+	HASH_ITER (hh, index->payers, payer, next_payer) {
+		HASH_DEL(index->payers, payer);
+		free(payer);
+	}
 	free(index->epochs);
 	*index = (struct index){0};
 }
 
+/* The first two parts of a path. */
+static size_t index_shelf_name_length(const char *dir)
+{
+	return (size_t)(strchrnul(strchr(dir, '/') + 1, '/') - dir);
+}
+
 int index_shelf(struct index *index, const char *dir, struct index_shelf **ret)
 {
-	/* The first two parts of a path. */
-	size_t length = (size_t)(strchrnul(strchr(dir, '/') + 1, '/') - dir);
+	size_t length = index_shelf_name_length(dir);
 	struct index_shelf *shelf;
 
 	HASH_FIND(hh, index->shelves, dir, length, shelf);
@@ -63,6 +73,58 @@ int index_shelf(struct index *index, const char *dir, struct index_shelf **ret)
 		HASH_ADD_KEYPTR(hh, index->shelves, shelf->dir, length, shelf);
 	}
 	*ret = shelf;
+	return 0;
+}
+
+static void index_count(struct index *index, struct index_shelf *shelf, uint64_t blocks,
+			uint64_t n_files)
+{
+	index->blocks += blocks;
+	index->n_files += n_files;
+	if (shelf->payer) {
+		shelf->payer->blocks += blocks;
+		shelf->payer->n_files += n_files;
+	}
+}
+
+static int index_find_payer(struct index *index, uid_t uid, struct index_payer **ret)
+{
+	HASH_FIND(hh, index->payers, &uid, sizeof(uid), *ret);
+	if (*ret)
+		return 0;
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return error_origin(-ENOMEM);
+	(*ret)->uid = uid;
+	HASH_ADD(hh, index->payers, uid, sizeof(uid), *ret);
+	return 0;
+}
+
+int index_pay(struct index *index, const char *dir, uid_t uid)
+{
+	struct index_shelf *shelf;
+	struct index_payer *payer;
+	int r;
+
+	HASH_FIND(hh, index->shelves, dir, index_shelf_name_length(dir), shelf);
+	if (!shelf || (shelf->payer && shelf->payer->uid == uid))
+		return 0;
+	r = index_find_payer(index, uid, &payer);
+	if (r)
+		return r;
+	for (unsigned i = 0; i < N_CONTENTS_WINDOWS; i++) {
+		const struct index_queue *queue = &shelf->queues[i];
+
+		for (size_t j = queue->first; j < queue->end; j++) {
+			if (shelf->payer) {
+				shelf->payer->blocks -= queue->files[j].blocks;
+				shelf->payer->n_files--;
+			}
+			payer->blocks += queue->files[j].blocks;
+			payer->n_files++;
+		}
+	}
+	shelf->payer = payer;
 	return 0;
 }
 
@@ -165,8 +227,7 @@ int index_append(struct index *index, const char *dir, const char *name, uint64_
 			return error_origin(-ENOMEM);
 	}
 	queue->files[queue->end++] = file;
-	index->blocks += file.blocks;
-	index->n_files++;
+	index_count(index, shelf, file.blocks, 1);
 	if (ret)
 		*ret = queue;
 	return 0;
@@ -209,12 +270,12 @@ void index_sort(struct index_shelf *shelf)
 	}
 }
 
-void index_remove(struct index *index, struct index_queue *queue, size_t i)
+void index_remove(struct index *index, struct index_shelf *shelf, struct index_queue *queue,
+		  size_t i)
 {
 	struct index_file *files = queue->files;
 
-	index->blocks -= files[i].blocks;
-	index->n_files--;
+	index_count(index, shelf, -(uint64_t)files[i].blocks, -UINT64_C(1));
 	free(files[i].tail);
 	if (i == queue->end - 1) {
 		queue->end--;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <uthash.h>
 
 #include "common/store/names.h"
@@ -40,8 +41,16 @@ struct index_queue {
 	bool is_stuck; /* retention's: the file at an end could not be deleted in this run */
 };
 
+/* A user whose sessions have a share of the store, and what they hold. */
+struct index_payer {
+	uid_t uid;
+	uint64_t blocks, n_files;
+	UT_hash_handle hh;
+};
+
 struct index_shelf {
-	char *dir; /* "services/<service>" or "sessions/<id>-<name>" */
+	char *dir;                 /* "services/<service>" or "sessions/<id>-<name>" */
+	struct index_payer *payer; /* NULL: nobody's share */
 	bool is_session;
 	bool is_behind; /* the last hour that was tried could not be rolled up */
 	struct index_queue queues[N_CONTENTS_WINDOWS]; /* by format */
@@ -57,6 +66,7 @@ struct index_epoch {
 
 struct index {
 	struct index_shelf *shelves; /* hash by directory */
+	struct index_payer *payers;  /* hash by user; they stay */
 	struct index_epoch *epochs;  /* by begin */
 	size_t n_epochs;
 	uint64_t blocks, n_files;
@@ -79,13 +89,16 @@ int index_add(struct index *index, const char *dir, const char *name, uint64_t b
 int index_append(struct index *index, const char *dir, const char *name, uint64_t blocks,
 		 uint64_t samples, struct index_queue **ret);
 void index_sort(struct index_shelf *shelf);
+/* From now on the shelf of @dir, if there is one, takes @uid's share. Returns 0 or -ENOMEM. */
+int index_pay(struct index *index, const char *dir, uid_t uid);
 /*
  * Adds to what the epoch of @dir, its host's directory, holds; both may be negative as two's
  * complement. Returns 0 or negative errno.
  */
 int index_add_image(struct index *index, const char *dir, uint64_t blocks, uint64_t n_files);
-/* Removes the file @i of @queue; those in front of it may move. */
-void index_remove(struct index *index, struct index_queue *queue, size_t i);
+/* Removes the file @i of @queue, one of @shelf's; those in front of it may move. */
+void index_remove(struct index *index, struct index_shelf *shelf, struct index_queue *queue,
+		  size_t i);
 /* An empty shelf is forgotten. Returns whether it was. */
 bool index_drop_shelf(struct index *index, struct index_shelf *shelf);
 void index_drop_epoch(struct index *index, size_t i);

@@ -82,7 +82,7 @@ static bool delete_file(struct retention_run *run, struct index_shelf *shelf,
 		return retention_fail(run, error_origin(-ENAMETOOLONG), &queue->is_stuck);
 	if (store_unlink(run->store, path, 0) < 0 && errno != ENOENT)
 		return retention_fail(run, error_origin(-errno), &queue->is_stuck);
-	index_remove(&run->store->index, queue, i);
+	index_remove(&run->store->index, shelf, queue, i);
 	run->n_deleted++;
 	store_prune(run->store, dir);
 	return true;
@@ -217,7 +217,9 @@ struct oldest {
 	size_t epoch;
 };
 
-static bool retention_find_oldest(struct retention_run *run, struct oldest *ret)
+/* @payer: of whose share alone; NULL: of everything. */
+static bool retention_find_oldest(struct retention_run *run, const struct index_payer *payer,
+				  struct oldest *ret)
 {
 	struct index *index = &run->store->index;
 	uint64_t oldest = UINT64_MAX;
@@ -226,11 +228,13 @@ static bool retention_find_oldest(struct retention_run *run, struct oldest *ret)
 	*ret = (struct oldest){0};
 	while (may_delete_epoch(run, i) && index->epochs[i].is_stuck)
 		i++;
-	if (may_delete_epoch(run, i)) {
+	if (!payer && may_delete_epoch(run, i)) {
 		oldest = index->epochs[i].begin_s;
 		ret->epoch = i;
 	}
 	for (struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
+		if (payer && shelf->payer != payer)
+			continue;
 		/* Of one age, what says the same in less detail goes first. */
 		for (i = N_CONTENTS_WINDOWS; i--;) {
 			struct index_queue *queue = &shelf->queues[i];
@@ -260,6 +264,29 @@ static bool retention_has_room(const struct retention_run *run)
 	return (uint64_t)st.f_bavail * st.f_frsize >= limits->min_free;
 }
 
+static bool payer_has_room(const struct retention_run *run, const struct index_payer *payer)
+{
+	const struct retention_limits *limits = run->limits;
+
+	return !limits->payer_bytes || payer->n_files <= 1 ||
+	       (payer->blocks * INDEX_BLOCK <= limits->payer_bytes &&
+		payer->n_files <= limits->payer_bytes / RETENTION_FILE_BYTES);
+}
+
+/* The oldest windows of those who have more than their share go, but for the last one. */
+static void retention_hold_payers(struct retention_run *run)
+{
+	struct index *index = &run->store->index;
+	struct oldest oldest;
+
+	for (const struct index_payer *payer = index->payers; payer; payer = payer->hh.next)
+		while (!retention_is_at_limit(run) && !payer_has_room(run, payer) &&
+		       retention_find_oldest(run, payer, &oldest)) {
+			delete_file(run, oldest.shelf, oldest.queue, oldest.queue->first);
+			index_drop_shelf(index, oldest.shelf);
+		}
+}
+
 static void retention_make_room(struct retention_run *run, uint64_t need)
 {
 	uint64_t before = run->store->index.blocks;
@@ -268,7 +295,7 @@ static void retention_make_room(struct retention_run *run, uint64_t need)
 	while (!retention_is_at_limit(run) &&
 	       ((before - run->store->index.blocks) * INDEX_BLOCK < need ||
 		!retention_has_room(run))) {
-		if (!retention_find_oldest(run, &oldest))
+		if (!retention_find_oldest(run, NULL, &oldest))
 			return;
 		if (!oldest.queue) {
 			delete_epoch(run, oldest.epoch);
@@ -286,6 +313,7 @@ int retention_run(struct store *store, const struct retention_limits *limits, ui
 
 	expire_windows(&run);
 	expire_epochs(&run);
+	retention_hold_payers(&run);
 	retention_make_room(&run, need);
 	if (ret_n)
 		*ret_n = run.n_deleted;

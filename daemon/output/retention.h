@@ -7,7 +7,9 @@
  *
  *   1. legacy windows of services older than legacy_keep go, and all windows older than max_age;
  *   2. so do image epochs that began more than max_age ago, the newest three excepted;
- *   3. while the store is bigger than max_size, or the file system has less than min_free left,
+ *   3. while the sessions of a user take more than payer_bytes, or more than a file for each
+ *      RETENTION_FILE_BYTES of it, the user's oldest window goes, if it is not the only one;
+ *   4. while the store is bigger than max_size, or the file system has less than min_free left,
  *      the oldest window or epoch goes, whatever it is.
  *
  * Each service keeps its newest keep_windows windows always: the .pb.gz ones, or, where there is
@@ -26,9 +28,11 @@
 #include "daemon/output/store.h"
 
 #define RETENTION_EPOCHS_KEPT 3
+#define RETENTION_FILE_BYTES  16384u
 
 struct retention_limits {
 	LIMITS(LIMIT_FIELD)
+	uint64_t payer_bytes; /* of a user's sessions (index_payer) */
 	bool clock_is_doubtful;
 	uint64_t steady_s;    /* for how long the clock has gone on without a jump */
 	uint64_t max_deleted; /* files and epochs, by one call; 0: no bound */

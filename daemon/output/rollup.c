@@ -417,7 +417,7 @@ static int rollup_rename_file(struct rollup *r, struct index_shelf *shelf)
 	if (!outcome.is_final)
 		return outcome.error;
 	while ((file = rollup_find(r, shelf, MINUTE_MERGED)))
-		index_remove(&r->store->index, queue, (size_t)(file - queue->files));
+		index_remove(&r->store->index, shelf, queue, (size_t)(file - queue->files));
 	shelf->is_behind = false;
 	rollup_end_merge(r);
 	r->phase = PHASE_REMOVE;
@@ -577,7 +577,7 @@ static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf
 			continue;
 		if (store_unlink(r->store, path, 0) < 0 && errno != ENOENT)
 			return error_origin(-errno);
-		index_remove(&r->store->index, queue, i);
+		index_remove(&r->store->index, shelf, queue, i);
 	}
 	return 0;
 }

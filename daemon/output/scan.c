@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/error.h"
 #include "daemon/output/store.h"
@@ -51,6 +52,17 @@ static int scan_file(struct store *store, int dir_fd, const char *dir, const cha
 				      INDEX_SAMPLES_UNKNOWN, NULL);
 }
 
+/* A directory that was given to its owner could say anything. */
+static int scan_payer(struct store *store, int fd, const char *path)
+{
+	uint64_t payer = store_get_number(fd, STORE_PAYER_ATTRIBUTE);
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && st.st_uid != 0 && st.st_uid != geteuid())
+		payer = st.st_uid;
+	return payer < STORE_NOBODY ? index_pay(&store->index, path, (uid_t)payer) : 0;
+}
+
 /* @path: of the directory, which lies in @parent, below the store. */
 static int scan_dir(struct store *store, int parent, const char *path, scan_level *const *level)
 {
@@ -78,6 +90,8 @@ static int scan_dir(struct store *store, int parent, const char *path, scan_leve
 		if (!r)
 			(void)store->ops->unlink(dirfd(dir), e->d_name, AT_REMOVEDIR);
 	}
+	if (!r && strncmp(path, "sessions/", strlen("sessions/")) == 0)
+		r = scan_payer(store, dirfd(dir), path);
 	closedir(dir);
 	return r;
 }

@@ -41,6 +41,7 @@ struct snapshot {
 	uint64_t session;   /* 0: the system session */
 	char *session_name; /* "<id>-<name>", its directory; NULL for the system session */
 	uid_t owner;        /* of a session from `profctl start` */
+	bool has_share;     /* its files take the owner's share of the store */
 	uint64_t start_ns;  /* Unix time; window start */
 	uint64_t duration_ns;
 	unsigned formats; /* FORMAT_* */

@@ -111,6 +111,8 @@ void store_prune(struct store *store, const char *path);
 /* A number kept as an extended attribute, best effort; UINT64_MAX: there is none. */
 void store_set_number(int fd, const char *attribute, uint64_t number);
 uint64_t store_get_number(int fd, const char *attribute);
+/* Of a session's directory: whose share its files take. */
+#define STORE_PAYER_ATTRIBUTE "user.profd.payer"
 /* The number of samples of a window's file. */
 #define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
 

@@ -264,6 +264,7 @@ static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 		return error_origin(-ENOMEM);
 	snapshot->session = s->id;
 	snapshot->owner = s->owner;
+	snapshot->has_share = s->id && !s->privileged;
 	snapshot->formats = s->writing.formats;
 	snapshot->labels = s->writing.labels;
 	snapshot->symbolize = s->writing.symbolize;

@@ -14,14 +14,18 @@ static struct store *open_store(struct fixture *f)
 	return store;
 }
 
-/* Puts a file of @kib KiB there: a window, if @tail is not NULL, else an image. */
-static void put(struct store *store, const char *dir, uint64_t start_s, const char *tail,
-		unsigned kib)
+/*
+ * Puts a file of @kib KiB there: a window, if @tail is not NULL, else an image. @payer: whose share
+ * it takes; STORE_NOBODY: nobody's.
+ */
+static void put_paid(struct store *store, const char *dir, uint64_t start_s, const char *tail,
+		     unsigned kib, uid_t payer)
 {
 	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = tail};
 	cleanup(batch_freep) struct batch *batch = NULL;
 	cleanup(freep) uint8_t *data = calloc(1, kib * 1024u + 1);
-	struct batch_file file = {.dir = dir, .owner = STORE_NOBODY, .replace = !tail};
+	struct batch_file file = {
+		.dir = dir, .owner = payer, .has_share = payer != STORE_NOBODY, .replace = !tail};
 	char name[200] = "image";
 
 	if (tail)
@@ -30,6 +34,12 @@ static void put(struct store *store, const char *dir, uint64_t start_s, const ch
 	assert_int_equal(batch_new(&batch, store), 0);
 	assert_int_equal(batch_add(batch, &file, data, kib * 1024u), 0);
 	assert_int_equal(batch_commit(batch).error, 0);
+}
+
+static void put(struct store *store, const char *dir, uint64_t start_s, const char *tail,
+		unsigned kib)
+{
+	put_paid(store, dir, start_s, tail, kib, STORE_NOBODY);
 }
 
 static void put_window(struct store *store, const char *service, uint64_t start_s, const char *tail)
@@ -113,6 +123,61 @@ static void test_legacy(void **state)
 	assert_true(exists(f, "sessions/s1-x/20261121T090000Z-60s.x-1.prof"));
 	run(store, limits, T0 + 8 * DAY);
 	assert_false(exists(f, "sessions/s1-x"));
+}
+
+static bool has_session(const struct fixture *f, const char *session, uint64_t start_s)
+{
+	const struct names_window window = {.start_s = start_s, .seconds = 60, .tail = "pb.gz"};
+	char path[512], name[200];
+
+	assert_true(names_window(&window, name, sizeof(name)));
+	snprintf(path, sizeof(path), "sessions/%s/%s", session, name);
+	return exists(f, path);
+}
+
+/* A user's oldest windows go, of all of the user's sessions, and nobody else's; also when another
+ * profd has read the store. */
+static void test_shares(void **state)
+{
+	struct fixture *f = *state;
+	struct store *store = open_store(f);
+	const uid_t user = geteuid() + 1, other = geteuid() + 2;
+	struct retention_limits limits = {.payer_bytes = 6 * RETENTION_FILE_BYTES};
+
+	for (unsigned i = 0; i < 10; i++) {
+		put_paid(store, i % 2 ? "sessions/s1-x" : "sessions/s2-y", T0 + i * 60, "pb.gz", 4,
+			 user);
+		put_paid(store, "sessions/s3-z", T0 + i * 60, "pb.gz", 4,
+			 i < 6 ? other : STORE_NOBODY);
+		put(store, "sessions/s4-root", T0 + i * 60, "pb.gz", 4);
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+	}
+	store_free(store);
+	store = open_store(f);
+	/* More files than one for each RETENTION_FILE_BYTES. */
+	limits.max_deleted = 3;
+	assert_int_equal(run(store, limits, T0), 3);
+	assert_false(has_session(f, "s2-y", T0 + 120) && has_session(f, "s3-z", T0 + 120));
+	limits.max_deleted = 0;
+	assert_int_equal(run(store, limits, T0), 5);
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(has_session(f, i % 2 ? "s1-x" : "s2-y", T0 + i * 60), i >= 4);
+		assert_int_equal(has_session(f, "s3-z", T0 + i * 60), i >= 4);
+		assert_true(has_session(f, "s4-root", T0 + i * 60));
+		assert_true(has(f, "a", T0 + i * 60, "pb.gz"));
+	}
+	assert_int_equal(run(store, limits, T0), 0);
+	/* More bytes; the newest window stays, however large it is. */
+	put_paid(store, "sessions/s1-x", T0 + 660, "pb.gz", 200, user);
+	assert_int_equal(run(store, limits, T0), 6);
+	assert_true(has_session(f, "s1-x", T0 + 660));
+	assert_false(exists(f, "sessions/s2-y"));
+	/* What has gone does not count. */
+	assert_int_equal(run(store, (struct retention_limits){.max_age_s = 60}, T0 + DAY), 27);
+	put_paid(store, "sessions/s5-x", T0 + 720, "pb.gz", 4, user);
+	put_paid(store, "sessions/s5-x", T0 + 780, "pb.gz", 4, user);
+	assert_int_equal(run(store, limits, T0), 0);
+	store_free(store);
 }
 
 static void test_size(void **state)
@@ -479,6 +544,7 @@ int main(void)
 		T(test_legacy),
 		T(test_doubtful_clock),
 		T(test_files_from_the_future),
+		T(test_shares),
 		T(test_size),
 		T(test_free_space),
 		T(test_epochs),
