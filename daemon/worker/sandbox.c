@@ -16,6 +16,7 @@
 #include <seccomp.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -65,6 +66,16 @@ static int sandbox_limit_resources(uint64_t memory_bytes)
 	for (size_t i = 0; !r && i < ARRAY_SIZE(limits); i++)
 		r = sandbox_set_rlimit(limits[i].resource, limits[i].value);
 	return r;
+}
+
+/* Short of memory, the kernel is to end this process before all others (proc(5)), not profd. */
+static void sandbox_offer_to_end(void)
+{
+	static const char most[] = "1000";
+	cleanup(closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)!write(fd, most, strlen(most));
 }
 
 /*
@@ -259,6 +270,7 @@ int sandbox_restrict(uint64_t memory_bytes)
 
 	if (r)
 		return r;
+	sandbox_offer_to_end();
 	/* Who stays uid 0 can open nothing that it owns in here. */
 	r = privileges_drop(&privileges_nobody);
 	if (r >= 0)
