@@ -49,6 +49,7 @@ struct held {
 	struct image *image; /* a reference: the table's only one */
 	bool is_newest;      /* it is found by its identity: no newer one took its place */
 	uint64_t retry_ns;   /* CLOCK_MONOTONIC: when to try again to open its file */
+	uint64_t checked_ns; /* the same: its file was unchanged after this time */
 	struct held *prev, *next;
 	UT_hash_handle hh;
 };
@@ -337,9 +338,13 @@ static int image_new(struct image_table *t, const struct image_key *key, enum im
 	return 0;
 }
 
-/* Whether the file is still what it was when the image was made; a changed one is a new image. */
-static bool image_is_unchanged(const struct image *image, const struct image_key *key)
+/*
+ * Whether the file is still what it was when the image was made; a changed one is a new image. One
+ * look holds for all that was mapped before it: for the processes of a whole drain.
+ */
+static bool held_is_unchanged(struct held *h, const struct image_key *key, uint64_t now_ns)
 {
+	const struct image *image = h->image;
 	struct image_file now;
 
 	if (image->kind != IMAGE_FILE)
@@ -349,8 +354,13 @@ static bool image_is_unchanged(const struct image *image, const struct image_key
 		return false;
 	if (image->fd < 0)
 		return strcmp(image->path, key->path) == 0;
-	return image_file_stat(image->fd, &now) && now.size == image->size &&
-	       now.mtime_ns == image->mtime_ns && now.ctime_ns == image->ctime_ns;
+	if (key->time_ns && key->time_ns < h->checked_ns)
+		return true;
+	if (!image_file_stat(image->fd, &now) || now.size != image->size ||
+	    now.mtime_ns != image->mtime_ns || now.ctime_ns != image->ctime_ns)
+		return false;
+	h->checked_ns = now_ns;
+	return true;
 }
 
 static void set_identity(struct identity *ret, const struct image_key *key, enum image_kind kind,
@@ -394,7 +404,8 @@ static int image_table_insert(struct image_table *t, const struct identity *iden
 	*h = (struct held){.identity = *identity,
 			   .image = image,
 			   .is_newest = true,
-			   .retry_ns = now + RETRY_NS};
+			   .retry_ns = now + RETRY_NS,
+			   .checked_ns = now};
 	HASH_ADD(hh, t->newest, identity, sizeof(h->identity), h);
 	DL_APPEND(t->held, h);
 	t->n_held++;
@@ -425,7 +436,7 @@ static int image_table_find_both(struct image_table *t, const struct image_key *
 }
 
 /* The one to be used as it is, or NULL. *ret_old: the one to be used if no file can be had. */
-static struct held *image_table_choose(const struct image_table *t, struct held *const found[2],
+static struct held *image_table_choose(const struct image_table *t, struct held *found[2],
 				       const struct image_key *key, uint64_t now,
 				       struct held **ret_old)
 {
@@ -434,7 +445,7 @@ static struct held *image_table_choose(const struct image_table *t, struct held 
 	for (int i = 0; i < 2; i++) {
 		struct held *h = found[i];
 
-		if (!h || !image_is_unchanged(h->image, key))
+		if (!h || !held_is_unchanged(h, key, now))
 			continue;
 		if (h->image->kind != IMAGE_FILE || h->image->fd >= 0)
 			return h;

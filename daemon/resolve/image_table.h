@@ -30,6 +30,7 @@ struct image_key {
 	uint64_t inode_generation; /* 0: unknown */
 	pid_t pid;                 /* a process that maps it, and where: to open the file */
 	uint64_t start, end;
+	uint64_t time_ns; /* CLOCK_MONOTONIC: when it was mapped; 0: unknown */
 };
 
 /*

@@ -277,6 +277,7 @@ static int process_table_apply_mmap(struct process_table *t, const struct proces
 		.pid = event->pid,
 		.start = event->map.start,
 		.end = event->map.start + event->map.length,
+		.time_ns = event->time_ns,
 	};
 	cleanup(image_unrefp) struct image *image = NULL;
 	int r;

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 
+#include "common/clock.h"
 #include "tests/unit/resolve/image_fixture.h"
 
 struct fixture {
@@ -205,6 +206,23 @@ static void test_a_changed_file_is_a_new_image(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 }
 
+/* What was mapped before the last look needs no other one: of many processes, one has it made. */
+static void test_one_look_holds_for_what_was_mapped_before(void **state)
+{
+	struct fixture *f = *state;
+	struct image_key key = key_of("/program", inode_of(&f->world, "7/root/program"));
+	cleanup(image_unrefp) struct image *first = NULL, *before = NULL, *later = NULL;
+
+	key.time_ns = clock_ns(CLOCK_MONOTONIC);
+	first = get_key(f, &key);
+	write_text(f->world.proc.fd, "7/root/program", "a longer one");
+	before = get_key(f, &key);
+	assert_ptr_equal(before, first);
+	key.time_ns = clock_ns(CLOCK_MONOTONIC);
+	later = get_key(f, &key);
+	assert_ptr_not_equal(later, first);
+}
+
 #define FILES 60
 
 static struct image *get_nth(struct fixture *f, unsigned n)
@@ -323,6 +341,7 @@ int main(void)
 		TEST(test_content_is_no_identity),
 		TEST(test_local_images),
 		TEST(test_a_changed_file_is_a_new_image),
+		TEST(test_one_look_holds_for_what_was_mapped_before),
 		TEST(test_open_files_are_bounded),
 		TEST(test_a_file_may_come_later),
 		cmocka_unit_test(test_a_replay_opens_nothing),
