@@ -25,11 +25,12 @@
 #include "daemon/resolve/mappings.h"
 
 /*
- * The unit that a process belongs to, as unit.h tells it; never changed. A child shares its
- * parent's, and what counted samples in one keeps it when the process moves to another.
+ * The unit that a process belongs to, as unit.h tells it; its texts never change. A child shares
+ * its parent's, and what counted samples in one keeps it when the process moves to another.
  */
 struct process_unit {
 	unsigned n_references;
+	uint64_t asked_ns;     /* CLOCK_MONOTONIC, when /proc put one of its processes here last */
 	const char *service;   /* INTERFACE.md, <service>, unescaped; never NULL */
 	const char *cgroup;    /* or NULL */
 	const char *container; /* or NULL */

@@ -153,6 +153,8 @@ static int process_ask(struct process_table *t, struct process *p, const struct 
 	if (!r) {
 		p->unit_told = unit.service[0];
 		r = p->unit_told ? set_unit(t, p, &unit, &changed) : 0;
+		if (!r && p->unit_told)
+			p->unit->asked_ns = p->asked_ns;
 	}
 	if (changed)
 		notify_changed(t, p);
@@ -169,16 +171,19 @@ int process_table_confirm_again(struct process_table *t, struct process *p)
  * moves are told, soon after the kernel showed it in another group of version 2; and now and then,
  * because there are hierarchies without ids, groups can be renamed there, and uids change. The
  * threads of a process may be in several groups, so that ids alone would have it asked for each
- * sample.
+ * sample. Where moves are told, one of a family answers for all that share its unit.
  */
 static bool is_due(const struct process_table *t, const struct process *p,
 		   const struct sample *sample)
 {
 	bool same_group = t->lives_told || sample->cgroup_id == p->cgroup_id;
+	uint64_t asked_ns = p->asked_ns;
 
-	return !p->asked_ns ||
+	if (asked_ns && t->lives_told && p->unit_told && asked_ns < p->unit->asked_ns)
+		asked_ns = p->unit->asked_ns;
+	return !asked_ns ||
 	       sample->time_ns >
-		       p->asked_ns + (same_group && p->uid_known ? ASK_AGAIN_NS : ASK_MOVED_NS);
+		       asked_ns + (same_group && p->uid_known ? ASK_AGAIN_NS : ASK_MOVED_NS);
 }
 
 /* What the kernel says of the owner at each sample. His name may be the unit's. */

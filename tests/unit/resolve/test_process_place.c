@@ -597,6 +597,28 @@ static void test_a_family_is_asked_once(void **state)
 	end(&w);
 }
 
+/* What may have changed without a record is asked of one of a family, not of each. */
+static void test_a_family_is_asked_again_once(void **state)
+{
+	struct world w = begin_with_lives();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct process *parent = process_table_living(w.table, 10);
+
+	(void)state;
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	say(&w, 11, "0::/manager.service\n", 0, 0);
+	say(&w, 12, "0::/elsewhere.service\n", 0, 0);
+	/* As if that had been long ago. */
+	parent->asked_ns = parent->unit->asked_ns = 1;
+	process_table_living(w.table, 11)->asked_ns = 1;
+	happen(&w, PROCESS_EVENT_FORK, 12, 10, now);
+	sampled_of(&w, 11, 0, true);
+	assert_string_equal(sampled_of(&w, 12, 0, true)->unit->service, "manager.service");
+	parent->unit->asked_ns = 1;
+	assert_string_equal(sampled_of(&w, 12, 0, true)->unit->service, "elsewhere.service");
+	end(&w);
+}
+
 static void test_samples_tell_the_owner(void **state)
 {
 	struct world w = begin_with_lives();
@@ -648,6 +670,7 @@ int main(void)
 		cmocka_unit_test(test_observers_hear_of_changes_only),
 		cmocka_unit_test(test_observers_hear_of_users),
 		cmocka_unit_test(test_a_family_is_asked_once),
+		cmocka_unit_test(test_a_family_is_asked_again_once),
 		cmocka_unit_test(test_samples_tell_the_owner),
 	};
 
