@@ -26,7 +26,7 @@
 #define ABI_ROOTS_MAX         16384
 #define ABI_COMM_SIZE         16
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
-#define ABI_LIVES_BYTES       (128u << 10)
+#define ABI_LIVES_BYTES       (256u << 10)
 
 /* common/frame.h's FRAME_IMAGE */
 #define ABI_FRAME_IMAGE(image, offset) (1ull << 60 | (__u64)(image) << 32 | (__u32)(offset))
@@ -36,7 +36,7 @@
 #define ABI_PUSHED  2 /* the frame of the registers is among the frames */
 #define ABI_WITNESS 4 /* with ABI_REST: the walk is complete, and this is for its repetition */
 
-/* Bits of abi_sample.owner. */
+/* Bits of abi_sample.owner and abi_life.owner. */
 #define ABI_OWNER_KNOWN 1
 #define ABI_OWNER_ONLY  2 /* the process runs as uid alone, and that user may look into it */
 
@@ -70,13 +70,17 @@ struct abi_sample {
 	char comm[ABI_COMM_SIZE];
 };
 
-enum abi_life_kind { ABI_LIFE_ENDED, ABI_LIFE_MOVED };
+enum abi_life_kind { ABI_LIFE_ENDED, ABI_LIFE_MOVED, ABI_LIFE_BEGUN };
 
 /* What happened to a process: bpf/lives.bpf.h. */
 struct abi_life {
-	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 time_ns;   /* CLOCK_MONOTONIC */
+	__u64 cgroup_id; /* MOVED: cgroup v2; 0 unknown */
 	__u32 pid;
-	__u32 kind; /* enum abi_life_kind */
+	__u32 uid;  /* BEGUN, with ABI_OWNER_KNOWN: real */
+	__u8 kind;  /* enum abi_life_kind */
+	__u8 owner; /* BEGUN */
+	__u8 reserved[6];
 };
 
 /* How one sampler works; profd writes, the program reads, in the middle of sampling too. */
@@ -127,7 +131,7 @@ struct abi_root {
 
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
-_Static_assert(sizeof(struct abi_life) == 16, "struct abi_life");
+_Static_assert(sizeof(struct abi_life) == 32, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");

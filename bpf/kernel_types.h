@@ -130,7 +130,17 @@ struct signal_struct {
 	} live; /* threads that have not begun to exit */
 } __attribute__((preserve_access_index));
 
-struct css_set;
+struct kernfs_node {
+	__u64 id;
+} __attribute__((preserve_access_index));
+
+struct cgroup {
+	struct kernfs_node *kn;
+} __attribute__((preserve_access_index));
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of version 2 */
+} __attribute__((preserve_access_index));
 
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct {

@@ -51,7 +51,10 @@ int process_fork(unsigned long long *args)
 SEC("tp_btf/sched_process_exec")
 int process_exec(unsigned long long *args)
 {
-	roots_exec((void *)args[0]);
+	struct task_struct *task = (void *)args[0];
+
+	roots_exec(task);
+	lives_exec(task);
 	return 0;
 }
 
@@ -67,9 +70,7 @@ int process_exit(unsigned long long *args)
 SEC("tp_btf/cgroup_attach_task")
 int process_move(unsigned long long *args)
 {
-	struct task_struct *task = (void *)args[2];
-
-	lives_tell(task->tgid, ABI_LIFE_MOVED);
+	lives_move((void *)args[2]);
 	return 0;
 }
 

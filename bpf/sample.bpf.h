@@ -11,6 +11,7 @@
 #include "bpf/abi.h"
 
 #include "bpf/filter.bpf.h"
+#include "bpf/owner.bpf.h"
 #include "bpf/rest.bpf.h"
 #include "bpf/unwind.bpf.h"
 
@@ -86,55 +87,6 @@ static __always_inline __u32 copy_kernel_stack(const struct cause *cause, struct
 	return 1;
 }
 
-/* The two bits of mm->flags that say who may look into it. False: this kernel has them elsewhere.
- */
-static __always_inline bool read_dumpable(const struct mm_struct *mm, __u64 *ret)
-{
-	const struct mm_struct___bitmap *bitmap = (const void *)mm;
-
-	if (bpf_core_field_exists(bitmap->flags.__mm_flags))
-		*ret = bitmap->flags.__mm_flags[0] & DUMPABLE_MASK;
-	else if (bpf_core_field_exists(mm->flags))
-		*ret = mm->flags & DUMPABLE_MASK;
-	else
-		return false;
-	return true;
-}
-
-static __always_inline bool has_capabilities(const struct cred *cred)
-{
-	const struct cred___wide *wide = (const void *)cred;
-
-	if (bpf_core_field_exists(wide->cap_permitted.val))
-		return wide->cap_permitted.val;
-	return cred->cap_permitted.cap[0] | cred->cap_permitted.cap[1];
-}
-
-/* common/proc.h's proc_may_look(), but for whether it may be dumped. */
-static __always_inline bool is_of_user_alone(const struct cred *cred)
-{
-	__u32 uid = cred->uid.val, gid = cred->gid.val;
-
-	return cred->euid.val == uid && cred->suid.val == uid && cred->fsuid.val == uid &&
-	       cred->egid.val == gid && cred->sgid.val == gid && cred->fsgid.val == gid &&
-	       (!has_capabilities(cred) || cred->user_ns->owner.val == uid);
-}
-
-/* Programs are called in a read-side section: the credentials stay there. */
-static __always_inline void sample_fill_owner(struct abi_sample *record, struct task_struct *task)
-{
-	const struct cred *cred = task->group_leader->real_cred;
-	__u64 dumpable;
-
-	record->owner = 0;
-	if (!task->mm || !read_dumpable(task->mm, &dumpable))
-		return;
-	record->uid = cred->uid.val;
-	record->owner = ABI_OWNER_KNOWN;
-	if (dumpable == DUMPABLE_USER && is_of_user_alone(cred))
-		record->owner |= ABI_OWNER_ONLY;
-}
-
 static __always_inline void sample_fill_header(struct abi_sample *record, struct task_struct *task,
 					       const struct cause *cause)
 {
@@ -149,7 +101,7 @@ static __always_inline void sample_fill_header(struct abi_sample *record, struct
 	record->cpu = bpf_get_smp_processor_id();
 	record->sampler = cause->sampler;
 	record->kernel_thread = !!(task->flags & PF_KTHREAD);
-	sample_fill_owner(record, task);
+	record->owner = owner_read(task, &record->uid);
 	record->rest = 0;
 	record->copy_bytes = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));

@@ -65,6 +65,7 @@ enum process_event_kind {
 	PROCESS_EVENT_EXIT,  /* the thread tid ended; see source_tells_lives() */
 	PROCESS_EVENT_LOST,  /* `lost` records before this one are gone: rescan */
 	PROCESS_EVENT_MOVED, /* pid came into another control group */
+	PROCESS_EVENT_BEGUN, /* the program that EXEC announced has its owner */
 	N_PROCESS_EVENTS,
 };
 
@@ -76,6 +77,9 @@ struct process_event {
 	pid_t parent_tid;            /* FORK: the thread that called; 0 unknown */
 	char comm[SAMPLE_COMM_SIZE]; /* EXEC, COMM */
 	uint64_t lost;               /* LOST */
+	uint64_t cgroup_id;          /* MOVED: as in struct sample */
+	bool owner_known, only_uid;  /* BEGUN: the same, as is */
+	uid_t uid;
 	struct {
 		uint64_t start, length, offset; /* bytes */
 		uint32_t device_major, device_minor;

@@ -198,8 +198,8 @@ int source_get_stats(struct source *source, unsigned sampler, struct source_stat
 /* The memory of its walks, borrowed for the source's life; NULL: it has none. */
 const struct unwind_host *source_unwind_host(struct source *source);
 /*
- * Whether EXIT comes just when a process ends, for its first thread, and MOVED comes at all. Else
- * EXIT comes for each thread, and /proc must be asked what it meant.
+ * Whether EXIT comes just when a process ends, for its first thread, and MOVED and BEGUN come at
+ * all. Else EXIT comes for each thread, and /proc must be asked what it meant.
  */
 bool source_tells_lives(const struct source *source);
 /* Ring and map memory that does not count in RSS, bytes. */

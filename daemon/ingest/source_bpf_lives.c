@@ -19,6 +19,7 @@ static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 	static const enum process_event_kind kinds[] = {
 		[ABI_LIFE_ENDED] = PROCESS_EVENT_EXIT,
 		[ABI_LIFE_MOVED] = PROCESS_EVENT_MOVED,
+		[ABI_LIFE_BEGUN] = PROCESS_EVENT_BEGUN,
 	};
 	struct process_event event;
 
@@ -28,6 +29,10 @@ static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 		return 0;
 	}
 	event = process_event_of(kinds[life->kind], (pid_t)life->pid, life->time_ns);
+	event.cgroup_id = life->cgroup_id;
+	event.owner_known = life->owner & ABI_OWNER_KNOWN;
+	event.only_uid = life->owner & ABI_OWNER_ONLY;
+	event.uid = life->uid;
 	return process_events_add(s->events, &event);
 }
 

@@ -358,7 +358,15 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 	case PROCESS_EVENT_MOVED:
 		p = process_table_living(t, event->pid);
 		if (p)
-			p->asked_ns = 0;
+			process_move(t, p, event->cgroup_id);
+		return 0;
+	case PROCESS_EVENT_BEGUN:
+		p = process_table_living(t, event->pid);
+		if (!p || event->time_ns < p->born_ns)
+			return 0;
+		if (!event->owner_known)
+			return process_table_confirm(t, p);
+		process_place_by_owner(t, p, event->uid, event->only_uid);
 		return 0;
 	case N_PROCESS_EVENTS:
 		break;

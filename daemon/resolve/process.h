@@ -6,7 +6,8 @@
  * The processes of the machine as the kernel's records tell them: born by FORK with all that the
  * parent has, a new program at EXEC, mappings by MMAP, dead by EXIT. /proc is read once at the
  * start, once for a process that no record announced, and for the unit of a process: when it is
- * first sampled or first forks, again when samples show that it moved, and now and then.
+ * first sampled or first forks, again when samples show that it moved, and now and then. Whoever
+ * BEGUN and MOVED tell of need not be asked for that, nor for his owner.
  *
  * A struct process is one program in one process: an exec begins another one. It is found by pid,
  * start time and moment, never by a bare pid, and lives on after its death as long as somebody
@@ -125,8 +126,7 @@ int process_table_begin(struct process_table *t, pid_t pid, const struct source_
 /* Tells @sink what the living process @pid has mapped now, as of @time_ns. 0 or negative errno. */
 int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 		       const struct source_sink *sink);
-/* The source tells ends and moves of processes: source_tells_lives(). /proc is not asked for them.
- */
+/* The source tells ends, moves and owners of processes: source_tells_lives(). */
 void process_table_trust_lives(struct process_table *t);
 /* From now on only processes of this user are read. */
 void process_table_scan_only(struct process_table *t, uid_t uid);

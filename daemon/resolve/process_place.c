@@ -9,7 +9,7 @@
  * Who is gone when it would be asked may have moved since it was forked, as what a container
  * manager runs in a container does. Its samples tell the id of its group of version 2, and others
  * that were asked tell that group's unit. Such ids are never used again (kernfs has 64 bits for
- * them).
+ * them). Where there is no other hierarchy, who moves into a group that is known is not asked.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -80,15 +80,6 @@ bool process_unit_is(const struct process_unit *unit, const char *service, const
 	       same_text(unit->container, container);
 }
 
-/* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
-int process_table_confirm(struct process_table *t, struct process *p)
-{
-	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
-	if ((p->asked_ns && p->uid_known) || process_newest(t, p->pid) != p)
-		return 0;
-	return process_table_confirm_again(t, p);
-}
-
 static bool set_owner(struct process *p, uid_t uid, bool only_uid)
 {
 	bool changed = !p->uid_known || p->uid != uid || p->only_uid != only_uid;
@@ -131,11 +122,11 @@ static int set_unit(struct process_table *t, struct process *p, const struct uni
 	return 0;
 }
 
-/* @sample: tells the owner, if it can; or NULL. */
-static int process_ask(struct process_table *t, struct process *p, const struct sample *sample)
+/* @owner_known: the kernel has told. */
+static int process_ask(struct process_table *t, struct process *p, bool owner_known)
 {
 	struct unit unit = {.service = "kernel"};
-	bool owner_known = sample && sample->owner_known, only_uid, changed = false;
+	bool only_uid, changed = false;
 	uid_t uid;
 	int r;
 
@@ -152,6 +143,7 @@ static int process_ask(struct process_table *t, struct process *p, const struct 
 		r = proc_read_unit(t->proc_fd, p->pid, p->uid, &unit);
 	if (!r) {
 		p->unit_told = unit.service[0];
+		t->groups_decide = !unit.has_others;
 		r = p->unit_told ? set_unit(t, p, &unit, &changed) : 0;
 		if (!r && p->unit_told)
 			p->unit->asked_ns = p->asked_ns;
@@ -163,7 +155,16 @@ static int process_ask(struct process_table *t, struct process *p, const struct 
 
 int process_table_confirm_again(struct process_table *t, struct process *p)
 {
-	return process_ask(t, p, NULL);
+	return process_ask(t, p, false);
+}
+
+/* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
+int process_table_confirm(struct process_table *t, struct process *p)
+{
+	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
+	if ((p->asked_ns && p->uid_known) || process_newest(t, p->pid) != p)
+		return 0;
+	return process_ask(t, p, t->lives_told && p->uid_known);
 }
 
 /*
@@ -186,12 +187,11 @@ static bool is_due(const struct process_table *t, const struct process *p,
 		       asked_ns + (same_group && p->uid_known ? ASK_AGAIN_NS : ASK_MOVED_NS);
 }
 
-/* What the kernel says of the owner at each sample. His name may be the unit's. */
-static void place_by_owner(struct process_table *t, struct process *p, const struct sample *sample)
+void process_place_by_owner(struct process_table *t, struct process *p, uid_t uid, bool only_uid)
 {
 	uid_t before = p->uid;
 
-	if (!sample->owner_known || !set_owner(p, sample->uid, sample->only_uid))
+	if (!set_owner(p, uid, only_uid))
 		return;
 	if (before != p->uid)
 		p->asked_ns = 0;
@@ -213,16 +213,23 @@ void process_forget_groups(struct process_table *t)
 		forget_group(t, group);
 }
 
+static struct group *find_group(const struct process_table *t, uint64_t id)
+{
+	struct group *group;
+
+	HASH_FIND(hh, t->groups, &id, sizeof(id), group);
+	return group;
+}
+
 /*
  * Remembers the unit of the group that @p is in. It was there before /proc told its unit, and has a
  * sample there since.
  */
 static int remember_group(struct process_table *t, struct process *p)
 {
-	struct group *group;
+	struct group *group = find_group(t, p->cgroup_id);
 
 	p->group_known = true;
-	HASH_FIND(hh, t->groups, &p->cgroup_id, sizeof(p->cgroup_id), group);
 	if (group)
 		return 0;
 	group = calloc(1, sizeof(*group));
@@ -236,18 +243,38 @@ static int remember_group(struct process_table *t, struct process *p)
 	return 0;
 }
 
+/* Returns whether that is another unit. */
+static bool place_in_group(struct process_table *t, struct process *p, const struct group *group)
+{
+	bool changed = group->unit != p->unit;
+
+	p->unit_told = true;
+	p->cgroup_id = group->id;
+	if (changed)
+		begin_stay(t, p, process_unit_ref(group->unit));
+	return changed;
+}
+
 /* /proc told nothing of @p: perhaps its group is known. */
 static void place_by_group(struct process_table *t, struct process *p, uint64_t id)
 {
-	struct group *group;
+	const struct group *group = find_group(t, id);
 
-	HASH_FIND(hh, t->groups, &id, sizeof(id), group);
-	if (!group)
+	if (group)
+		place_in_group(t, p, group);
+}
+
+void process_move(struct process_table *t, struct process *p, uint64_t cgroup_id)
+{
+	const struct group *group = cgroup_id ? find_group(t, cgroup_id) : NULL;
+
+	p->asked_ns = 0;
+	if (!group || !t->groups_decide)
 		return;
-	p->unit_told = true;
-	p->cgroup_id = id;
-	if (group->unit != p->unit)
-		begin_stay(t, p, process_unit_ref(group->unit));
+	p->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	p->unit_is_of_group = true;
+	if (place_in_group(t, p, group))
+		notify_changed(t, p);
 }
 
 int process_place(struct process_table *t, struct process *p, const struct sample *sample)
@@ -259,10 +286,11 @@ int process_place(struct process_table *t, struct process *p, const struct sampl
 		p->kernel_thread = true;
 		p->asked_ns = 0;
 	}
-	place_by_owner(t, p, sample);
+	if (sample->owner_known)
+		process_place_by_owner(t, p, sample->uid, sample->only_uid);
 	/* /proc tells of the newest program of a pid; the others keep what they were known as. */
 	if (is_due(t, p, sample) && process_newest(t, p->pid) == p) {
-		r = process_ask(t, p, sample);
+		r = process_ask(t, p, sample->owner_known);
 		if (r)
 			return r;
 		if (p->unit_told)

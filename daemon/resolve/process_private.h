@@ -34,9 +34,10 @@ struct process_table {
 	size_t max_bytes;
 	size_t mapping_bytes; /* counted at the last sweep, and what came since */
 	bool wants_scan;
-	bool lives_told; /* EXIT means the end of a process, and MOVED comes */
-	uid_t only_uid;  /* whose processes are scanned; (uid_t)-1: everybody's */
-	int error;       /* of an event that /proc had told */
+	bool lives_told;    /* EXIT means the end of a process, MOVED and BEGUN come */
+	bool groups_decide; /* groups of version 2, as there is no other hierarchy */
+	uid_t only_uid;     /* whose processes are scanned; (uid_t)-1: everybody's */
+	int error;          /* of an event that /proc had told */
 };
 
 /* The last program that is known of @pid, even if it has ended; or NULL. */
@@ -46,6 +47,10 @@ void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from);
 void process_die(struct process_table *t, struct process *p, uint64_t time_ns);
 /* @p has @sample: asks where it belongs, if it is time to. Returns 0 or negative errno. */
 int process_place(struct process_table *t, struct process *p, const struct sample *sample);
+/* The kernel says whose @p is. His name may be its unit's. */
+void process_place_by_owner(struct process_table *t, struct process *p, uid_t uid, bool only_uid);
+/* @p came into another group, @cgroup_id in version 2 (0: unknown). */
+void process_move(struct process_table *t, struct process *p, uint64_t cgroup_id);
 /* Asks /proc what @p has mapped, if it says. Returns 0 or negative errno. */
 int process_read_mappings(struct process_table *t, struct process *p);
 void process_forget_groups(struct process_table *t);

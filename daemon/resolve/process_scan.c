@@ -49,6 +49,9 @@ static int scan_process(struct process_scan *scan, const struct proc_stat *stat)
 	r = proc_emit_mappings(scan->table->proc_fd, stat->pid, scan->time_ns, scan->sink);
 	if (r == PROC_E_GONE && p)
 		p->mappings_known = false;
+	/* The record of it may be among the lost ones. */
+	if (r >= 0 && scan->again && p && !p->uid_known)
+		r = process_table_confirm(scan->table, p);
 	return r < 0 ? r : 0;
 }
 

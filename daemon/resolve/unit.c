@@ -186,6 +186,7 @@ void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 	struct unit_path best = {0};
 	unsigned best_rank = 0;
 
+	ret->has_others = false;
 	while (span_cut(&rest, '\n', &line)) {
 		enum hierarchy hierarchy;
 		struct unit_path p;
@@ -196,6 +197,8 @@ void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 		p = parse_path(path);
 		if (hierarchy == HIERARCHY_V2)
 			in_v2 = path;
+		else
+			ret->has_others = true;
 		rank = path_value(&p, path) * N_HIERARCHIES + (N_HIERARCHIES - hierarchy);
 		if (rank > best_rank) {
 			best_rank = rank;

@@ -28,6 +28,7 @@ struct unit {
 	char cgroup[UNIT_CGROUP_SIZE];       /* the path the service was read from, or "" */
 	char container[UNIT_CONTAINER_SIZE]; /* 64 hex digits, or "" */
 	bool is_of_group;                    /* so is everybody in the same group of version 2 */
+	bool has_others;                     /* there are hierarchies of version 1, too */
 };
 
 /*

@@ -234,18 +234,26 @@ static bool sessions_need_units(const struct session_set *set)
 static void on_process_born(void *userdata, struct process *p, struct process *parent)
 {
 	struct session_set *set = userdata;
+	bool is_exec = parent && parent->pid == p->pid;
 
 	for (size_t i = 0; i < set->n_sessions; i++)
 		note_error(set, session_process_born(set->sessions[i], p, parent));
-	/* systemd moves a service's process into its group before it execs. */
-	if (parent && parent->pid == p->pid && sessions_need_units(set))
+	/* Its owner is about to become known; until then it stays in the filter, or out of it. */
+	if (is_exec && source_tells_lives(set->source))
+		return;
+	if (is_exec && sessions_need_units(set))
 		note_error(set, process_table_confirm(set->processes, p));
 	filter_everywhere(set, p, false);
 }
 
+/* systemd moves a service's process into its group before it execs. */
 static void on_process_changed(void *userdata, struct process *p)
 {
-	filter_everywhere(userdata, p, false);
+	struct session_set *set = userdata;
+
+	if (sessions_need_units(set))
+		note_error(set, process_table_confirm(set->processes, p));
+	filter_everywhere(set, p, false);
 }
 
 static void on_process_died(void *userdata, struct process *p)

@@ -194,6 +194,7 @@ struct collected {
 	unsigned n_pids;
 	char story[256]; /* events of the watched process, a letter each */
 	char comm[SAMPLE_COMM_SIZE];
+	struct process_event begun; /* the last one of the watched; kind 0: none */
 	bool dawdle;
 	/* For more: called with each sample of the watched, and its user frames. */
 	void (*look)(void *userdata, const struct sample *s, const uint64_t *user, uint32_t n);
@@ -288,8 +289,12 @@ static inline void on_event(void *userdata, const struct process_event *e)
 	if (e->time_ns < c->newest_event_ns)
 		c->n_event_unordered++;
 	c->newest_event_ns = e->time_ns;
-	if (e->pid == c->watched && length + 1 < sizeof(c->story))
-		c->story[length] = "FXCMELV"[e->kind];
+	if (e->pid != c->watched)
+		return;
+	if (e->kind == PROCESS_EVENT_BEGUN)
+		c->begun = *e;
+	if (length + 1 < sizeof(c->story))
+		c->story[length] = "FXCMELVB"[e->kind];
 }
 
 /* --- a source at work ------------------------------------------------------------------------ */

@@ -294,6 +294,51 @@ static void test_bpf_tells_ends_of_processes(void **state)
 	rig_finish(&rig);
 }
 
+enum { STRANGER = 65534 };
+
+static void run_as_stranger(void)
+{
+	if (setresuid(STRANGER, STRANGER, STRANGER) == 0)
+		execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
+static void run_as_two_users(void)
+{
+	if (setresuid(STRANGER, 0, 0) == 0)
+		execl("/bin/true", "true", NULL);
+	_exit(1);
+}
+
+static struct process_event begun_by(void (*run)(void))
+{
+	struct rig rig;
+	int status;
+
+	rig_open(&rig, source_bpf_new, NULL);
+	rig_sample(&rig, 99, true);
+	rig.c.watched = start_child(-1, run);
+	assert_int_equal(waitpid(rig.c.watched, &status, 0), rig.c.watched);
+	assert_int_equal(status, 0);
+	rig_run(&rig, 100);
+	rig_finish(&rig);
+	assert_int_equal(rig.c.begun.kind, PROCESS_EVENT_BEGUN);
+	assert_true(rig.c.begun.owner_known);
+	return rig.c.begun;
+}
+
+/* Of processes that are gone before anybody could ask /proc. */
+static void test_bpf_tells_owners_of_programs(void **state)
+{
+	struct process_event alone = begun_by(run_as_stranger), both = begun_by(run_as_two_users);
+
+	(void)state;
+	assert_int_equal(alone.uid, STRANGER);
+	assert_true(alone.only_uid);
+	assert_int_equal(both.uid, STRANGER);
+	assert_false(both.only_uid);
+}
+
 static void test_event_order(void **state)
 {
 	(void)state;
@@ -312,6 +357,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_exclude_self),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bpf_tells_ends_of_processes),
+		cmocka_unit_test(test_bpf_tells_owners_of_programs),
 		cmocka_unit_test(test_event_order),
 	};
 

@@ -648,6 +648,88 @@ static void test_samples_tell_the_owner(void **state)
 	end(&w);
 }
 
+static void begun(struct world *w, pid_t pid, uid_t uid, uint64_t time_ns)
+{
+	const struct process_event event = {.kind = PROCESS_EVENT_BEGUN,
+					    .time_ns = time_ns,
+					    .pid = pid,
+					    .tid = pid,
+					    .owner_known = true,
+					    .only_uid = true,
+					    .uid = uid};
+
+	assert_int_equal(process_table_apply(w->table, &event), 0);
+}
+
+static void moved(struct world *w, pid_t pid, uint64_t group)
+{
+	const struct process_event event = {.kind = PROCESS_EVENT_MOVED,
+					    .time_ns = clock_ns(CLOCK_MONOTONIC),
+					    .pid = pid,
+					    .tid = pid,
+					    .cgroup_id = group};
+
+	assert_int_equal(process_table_apply(w->table, &event), 0);
+}
+
+/* /proc says otherwise, and is not asked; but where the user may be the unit's name. */
+static void test_records_tell_the_owner_of_a_program(void **state)
+{
+	struct world w = begin_with_lives();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct process *p;
+
+	(void)state;
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	say(&w, 11, "0::/elsewhere.service\n", 33, 0);
+	happen(&w, PROCESS_EVENT_EXEC, 11, 0, now + 2 * MS);
+	p = process_table_living(w.table, 11);
+	begun(&w, 11, 44, now + MS); /* of the program before */
+	assert_false(p->uid_known);
+	begun(&w, 11, 0, now + 3 * MS);
+	assert_true(p->uid_known && p->only_uid);
+	assert_int_equal(p->uid, 0);
+	assert_int_equal(process_table_confirm(w.table, p), 0);
+	assert_int_equal(p->uid, 0);
+	assert_string_equal(p->unit->service, "manager.service");
+	begun(&w, 11, 44, now + 4 * MS);
+	assert_int_equal(process_table_confirm(w.table, p), 0);
+	assert_int_equal(p->uid, 44);
+	assert_string_equal(p->unit->service, "elsewhere.service");
+	begun(&w, 99, 0, now);
+	end(&w);
+}
+
+/* The services of who moves into group 8, where another was, before and after a first sample. */
+static void move_to_group_8(const char *others, const char *expected[2])
+{
+	struct world w = begin_with_lives();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	char text[128];
+
+	snprintf(text, sizeof(text), "0::/manager.service\n%s", others);
+	say(&w, 10, text, 0, 0);
+	snprintf(text, sizeof(text), "0::/inside.service\n%s", others);
+	say(&w, 20, text, 0, 0);
+	sampled(&w, 20, 8, now);
+	sampled(&w, 20, 8, now + SOON);
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	say(&w, 11, "0::/elsewhere.service\n", 0, 0);
+	moved(&w, 11, 8);
+	assert_string_equal(process_table_living(w.table, 11)->unit->service, expected[0]);
+	assert_string_equal(sampled_of(&w, 11, 0, true)->unit->service, expected[1]);
+	moved(&w, 11, 9);
+	assert_string_equal(sampled_of(&w, 11, 0, true)->unit->service, "elsewhere.service");
+	end(&w);
+}
+
+static void test_who_moves_into_a_known_group_is_not_asked(void **state)
+{
+	(void)state;
+	move_to_group_8("", (const char *[]){"inside.service", "inside.service"});
+	move_to_group_8("1:cpu:/\n", (const char *[]){"manager.service", "elsewhere.service"});
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -672,6 +754,8 @@ int main(void)
 		cmocka_unit_test(test_a_family_is_asked_once),
 		cmocka_unit_test(test_a_family_is_asked_again_once),
 		cmocka_unit_test(test_samples_tell_the_owner),
+		cmocka_unit_test(test_records_tell_the_owner_of_a_program),
+		cmocka_unit_test(test_who_moves_into_a_known_group_is_not_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
