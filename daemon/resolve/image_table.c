@@ -414,45 +414,80 @@ static int image_table_insert(struct image_table *t, const struct identity *iden
 	return 0;
 }
 
-/* Two that may know the file: one for everybody, and one for whom the root is the same. */
-static int image_table_find_both(struct image_table *t, const struct image_key *key,
-				 enum image_kind kind, struct held *ret[2])
+static void image_key_set_root(const struct image_key *key, const struct mount_root *root)
 {
+	if (key->root_id && root)
+		*key->root_id = root->id;
+}
+
+/*
+ * The one for those whose root is the same. The root that is known may be that of the parent: where
+ * the file is not known there, the process is looked at. *ret is NULL if there is none.
+ */
+static int image_table_find_local(struct image_table *t, const struct image_key *key,
+				  enum image_kind kind, struct held **ret)
+{
+	uint64_t root_id = key->root_id ? *key->root_id : 0;
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
 	struct identity identity;
 	int r;
 
-	set_identity(&identity, key, kind, 0);
-	ret[0] = image_table_find(t, &identity);
-	ret[1] = NULL;
+	*ret = NULL;
 	if (kind != IMAGE_FILE || !t->n_local)
+		return 0;
+	set_identity(&identity, key, kind, root_id);
+	if (root_id)
+		*ret = image_table_find(t, &identity);
+	if (*ret)
 		return 0;
 	r = mount_roots_get(t->roots, key->pid, &root);
 	if (r || !root)
 		return r;
+	image_key_set_root(key, root);
 	set_identity(&identity, key, kind, root->id);
-	ret[1] = image_table_find(t, &identity);
+	*ret = image_table_find(t, &identity);
 	return 0;
 }
 
-/* The one to be used as it is, or NULL. *ret_old: the one to be used if no file can be had. */
-static struct held *image_table_choose(const struct image_table *t, struct held *found[2],
-				       const struct image_key *key, uint64_t now,
-				       struct held **ret_old)
+static int image_table_find_shared(struct image_table *t, const struct image_key *key,
+				   enum image_kind kind, struct held **ret)
 {
-	struct held *old = NULL;
+	struct identity identity;
 
-	for (int i = 0; i < 2; i++) {
-		struct held *h = found[i];
+	set_identity(&identity, key, kind, 0);
+	*ret = image_table_find(t, &identity);
+	return 0;
+}
 
+/*
+ * *ret is the one to be used as it is, or NULL; *ret_old: the one to be used if no file can be had.
+ * Returns 0 or negative errno.
+ */
+static int image_table_choose(struct image_table *t, const struct image_key *key,
+			      enum image_kind kind, uint64_t now, struct held **ret,
+			      struct held **ret_old)
+{
+	static int (*const finds[])(struct image_table *, const struct image_key *, enum image_kind,
+				    struct held **) = {image_table_find_shared,
+						       image_table_find_local};
+	struct held *h, *old = NULL;
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(finds); i++) {
+		r = finds[i](t, key, kind, &h);
+		if (r)
+			return r;
 		if (!h || !held_is_unchanged(h, key, now))
 			continue;
-		if (h->image->kind != IMAGE_FILE || h->image->fd >= 0)
-			return h;
+		if (kind != IMAGE_FILE || h->image->fd >= 0) {
+			*ret = h;
+			return 0;
+		}
 		old = h;
 	}
 	*ret_old = old;
-	return old && (t->proc_fd < 0 || now < old->retry_ns) ? old : NULL;
+	*ret = old && (t->proc_fd < 0 || now < old->retry_ns) ? old : NULL;
+	return 0;
 }
 
 static int image_table_make_image(struct image_table *t, const struct image_key *key,
@@ -469,6 +504,7 @@ static int image_table_make_image(struct image_table *t, const struct image_key 
 		return r;
 	if (kind == IMAGE_FILE && t->proc_fd >= 0)
 		r = image_table_open_file(t, key, image, &is_local, &is_avoided);
+	image_key_set_root(key, image->root);
 	if (r || (old && image->fd < 0)) {
 		image_unref(image);
 		if (!r)
@@ -488,15 +524,14 @@ static int image_table_make_image(struct image_table *t, const struct image_key 
 int image_table_get(struct image_table *t, const struct image_key *key, struct image **ret)
 {
 	enum image_kind kind = image_key_kind(key);
-	struct held *found[2], *h, *old = NULL;
+	struct held *h, *old = NULL;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct image *image;
 	int r;
 
-	r = image_table_find_both(t, key, kind, found);
+	r = image_table_choose(t, key, kind, now, &h, &old);
 	if (r)
 		return r;
-	h = image_table_choose(t, found, key, now, &old);
 	if (h) {
 		DL_DELETE(t->held, h);
 		DL_APPEND(t->held, h);

@@ -31,6 +31,12 @@ struct image_key {
 	pid_t pid;                 /* a process that maps it, and where: to open the file */
 	uint64_t start, end;
 	uint64_t time_ns; /* CLOCK_MONOTONIC: when it was mapped; 0: unknown */
+	/*
+	 * The id of the process's mount root, or that of the process that forked it, else 0; the
+	 * table corrects it when it looks at the process, which it does where no image is known by
+	 * that root. NULL: it is always looked at.
+	 */
+	uint64_t *root_id;
 };
 
 /*

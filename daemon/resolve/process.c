@@ -118,6 +118,7 @@ static void process_inherit_place(struct process_table *t, struct process *p,
 	p->unit = process_unit_ref(like->unit);
 	p->cgroup_id = like->cgroup_id;
 	p->uid = like->uid;
+	p->root_id = like->root_id;
 	if (!t->lives_told || !like->unit_told)
 		return;
 	p->unit_told = true;
@@ -295,6 +296,7 @@ static int process_table_apply_mmap(struct process_table *t, const struct proces
 			return r;
 		notify_born(t, p, NULL);
 	}
+	key.root_id = &p->root_id;
 	r = image_table_get(t->images, &key, &image);
 	if (r)
 		return r;

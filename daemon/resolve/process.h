@@ -72,6 +72,7 @@ struct process {
 	char comm[SAMPLE_COMM_SIZE];
 	uint64_t asked_ns;         /* CLOCK_MONOTONIC, when /proc was asked last; 0: never */
 	uint64_t cgroup_id;        /* of the group that unit was told for; 0: not known */
+	uint64_t root_id;          /* of image_key */
 	struct process_unit *unit; /* owned reference, never NULL */
 	struct image *program;     /* owned reference, or NULL */
 	struct mappings *mappings;

@@ -269,6 +269,7 @@ void process_move(struct process_table *t, struct process *p, uint64_t cgroup_id
 	const struct group *group = cgroup_id ? find_group(t, cgroup_id) : NULL;
 
 	p->asked_ns = 0;
+	p->root_id = 0; /* what starts containers changes that, too */
 	if (!group || !t->groups_decide)
 		return;
 	p->asked_ns = clock_ns(CLOCK_MONOTONIC);

@@ -170,6 +170,42 @@ static void test_local_images(void **state)
 	assert_int_equal(image_table_count(f->images), 2);
 }
 
+/* A family's root is looked at once: not even of a child that is gone. */
+static void test_roots_are_inherited(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(image_unrefp) struct image *first = NULL, *child = NULL, *other = NULL,
+					   *same = NULL;
+	uint64_t root_id = 0, other_id, gone_id;
+	struct image_key key = key_of("/program", inode_of(&f->world, "7/root/program"));
+
+	write_text(f->world.proc.fd, "8/root/x", "");
+	assert_int_equal(linkat(f->world.proc.fd, "7/root/program", f->world.proc.fd,
+				"8/root/program", 0),
+			 0);
+	for (int pid = PID; pid <= PID + 1; pid++)
+		write_mounts(&f->world, pid, "overlay", MINOR + 1);
+	write_mounts(&f->world, 0, "overlay", MINOR + 1);
+	key.root_id = &root_id;
+	first = get_key(f, &key);
+	assert_int_equal(root_id, first->root->id);
+	gone_id = root_id;
+	key.pid = 99;
+	key.root_id = &gone_id;
+	child = get_key(f, &key);
+	assert_ptr_equal(child, first);
+	/* It is in another root than its parent, by which the file is not known. */
+	key.pid = PID + 1;
+	key.root_id = NULL;
+	other = get_key(f, &key);
+	assert_ptr_not_equal(other, first);
+	other_id = 12345;
+	key.root_id = &other_id;
+	same = get_key(f, &key);
+	assert_ptr_equal(same, other);
+	assert_int_equal(other_id, other->root->id);
+}
+
 static void test_a_changed_file_is_a_new_image(void **state)
 {
 	struct fixture *f = *state;
@@ -340,6 +376,7 @@ int main(void)
 		TEST(test_mounts_out_of_sight_may_be_fuse),
 		TEST(test_content_is_no_identity),
 		TEST(test_local_images),
+		TEST(test_roots_are_inherited),
 		TEST(test_a_changed_file_is_a_new_image),
 		TEST(test_one_look_holds_for_what_was_mapped_before),
 		TEST(test_open_files_are_bounded),

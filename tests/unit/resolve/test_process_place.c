@@ -715,8 +715,10 @@ static void move_to_group_8(const char *others, const char *expected[2])
 	sampled(&w, 20, 8, now + SOON);
 	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
 	say(&w, 11, "0::/elsewhere.service\n", 0, 0);
+	process_table_living(w.table, 11)->root_id = 5;
 	moved(&w, 11, 8);
 	assert_string_equal(process_table_living(w.table, 11)->unit->service, expected[0]);
+	assert_int_equal(process_table_living(w.table, 11)->root_id, 0);
 	assert_string_equal(sampled_of(&w, 11, 0, true)->unit->service, expected[1]);
 	moved(&w, 11, 9);
 	assert_string_equal(sampled_of(&w, 11, 0, true)->unit->service, "elsewhere.service");
