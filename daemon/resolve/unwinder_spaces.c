@@ -379,7 +379,8 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event)
 	struct process *p;
 	struct space *s;
 
-	if (!u->host || event->kind == PROCESS_EVENT_COMM || event->kind == PROCESS_EVENT_MOVED)
+	if (!u->host || event->kind == PROCESS_EVENT_COMM || event->kind == PROCESS_EVENT_MOVED ||
+	    event->kind == PROCESS_EVENT_BEGUN)
 		return;
 	p = process_table_living(u->options.processes, event->pid);
 	if (event->kind == PROCESS_EVENT_LOST) {
