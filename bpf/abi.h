@@ -74,13 +74,12 @@ enum abi_life_kind { ABI_LIFE_ENDED, ABI_LIFE_MOVED, ABI_LIFE_BEGUN };
 
 /* What happened to a process: bpf/lives.bpf.h. */
 struct abi_life {
-	__u64 time_ns;   /* CLOCK_MONOTONIC */
-	__u64 cgroup_id; /* MOVED: cgroup v2; 0 unknown */
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 id;      /* MOVED: cgroup v2, 0 unknown; BEGUN with ABI_OWNER_KNOWN: the real uid */
 	__u32 pid;
-	__u32 uid;  /* BEGUN, with ABI_OWNER_KNOWN: real */
 	__u8 kind;  /* enum abi_life_kind */
 	__u8 owner; /* BEGUN */
-	__u8 reserved[6];
+	__u16 reserved;
 };
 
 /* How one sampler works; profd writes, the program reads, in the middle of sampling too. */
@@ -131,7 +130,7 @@ struct abi_root {
 
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
-_Static_assert(sizeof(struct abi_life) == 32, "struct abi_life");
+_Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");

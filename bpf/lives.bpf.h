@@ -39,7 +39,7 @@ static __always_inline void lives_move(struct task_struct *task)
 
 	/* Threads can be in other groups than their process. */
 	if (task->pid == task->tgid)
-		life.cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+		life.id = task->cgroups->dfl_cgrp->kn->id;
 	lives_send(&life);
 }
 
@@ -54,8 +54,10 @@ static __always_inline void lives_fork(struct task_struct *parent, struct task_s
 static __always_inline void lives_exec(struct task_struct *task)
 {
 	struct abi_life life = {.pid = task->tgid, .kind = ABI_LIFE_BEGUN};
+	__u32 uid = 0;
 
-	life.owner = owner_read(task, &life.uid);
+	life.owner = owner_read(task, &uid);
+	life.id = uid;
 	lives_send(&life);
 }
 

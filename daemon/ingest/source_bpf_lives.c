@@ -29,10 +29,10 @@ static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 		return 0;
 	}
 	event = process_event_of(kinds[life->kind], (pid_t)life->pid, life->time_ns);
-	event.cgroup_id = life->cgroup_id;
+	event.cgroup_id = life->kind == ABI_LIFE_MOVED ? life->id : 0;
 	event.owner_known = life->owner & ABI_OWNER_KNOWN;
 	event.only_uid = life->owner & ABI_OWNER_ONLY;
-	event.uid = life->uid;
+	event.uid = (uid_t)life->id; /* with owner_known */
 	return process_events_add(s->events, &event);
 }
 

@@ -194,7 +194,7 @@ struct collected {
 	unsigned n_pids;
 	char story[256]; /* events of the watched process, a letter each */
 	char comm[SAMPLE_COMM_SIZE];
-	struct process_event begun; /* the last one of the watched; kind 0: none */
+	struct process_event begun, moved; /* the last ones of the watched; kind 0: none */
 	bool dawdle;
 	/* For more: called with each sample of the watched, and its user frames. */
 	void (*look)(void *userdata, const struct sample *s, const uint64_t *user, uint32_t n);
@@ -293,6 +293,8 @@ static inline void on_event(void *userdata, const struct process_event *e)
 		return;
 	if (e->kind == PROCESS_EVENT_BEGUN)
 		c->begun = *e;
+	if (e->kind == PROCESS_EVENT_MOVED)
+		c->moved = *e;
 	if (length + 1 < sizeof(c->story))
 		c->story[length] = "FXCMELVB"[e->kind];
 }

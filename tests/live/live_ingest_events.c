@@ -6,6 +6,7 @@
 #include "tests/live/ingest.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- the filter --------------------------------------------------------------------------------
@@ -339,6 +340,36 @@ static void test_bpf_tells_owners_of_programs(void **state)
 	assert_false(both.only_uid);
 }
 
+/* A group of version 2 is numbered as its directory is. */
+static void test_bpf_tells_groups_of_who_moves(void **state)
+{
+	const char *top = access("/sys/fs/cgroup/cgroup.procs", F_OK) ? "/sys/fs/cgroup/unified"
+								      : "/sys/fs/cgroup";
+	char folder[128], path[160];
+	struct stat st;
+	struct rig rig;
+	FILE *procs;
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/profd-live-%d", top, getpid());
+	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	assert_int_equal(stat(folder, &st), 0);
+	rig_open(&rig, source_bpf_new, NULL);
+	rig_sample(&rig, 99, true);
+	rig.c.watched = start_spinner(0);
+	procs = fopen(path, "w");
+	assert_non_null(procs);
+	fprintf(procs, "%d", rig.c.watched);
+	assert_int_equal(fclose(procs), 0);
+	rig_run(&rig, 100);
+	stop_process(rig.c.watched);
+	rig_finish(&rig);
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rig.c.moved.kind, PROCESS_EVENT_MOVED);
+	assert_int_equal(rig.c.moved.cgroup_id, st.st_ino);
+}
+
 static void test_event_order(void **state)
 {
 	(void)state;
@@ -358,6 +389,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_bpf_tells_ends_of_processes),
 		cmocka_unit_test(test_bpf_tells_owners_of_programs),
+		cmocka_unit_test(test_bpf_tells_groups_of_who_moves),
 		cmocka_unit_test(test_event_order),
 	};
 
