@@ -17,6 +17,8 @@
  *            offset; u32 major, minor; u64 inode, generation; u32 prot, flags; u32 path_length;
  *            char path[path_length]
  *
+ * Owners and groups of events are not in it: who replays a file asks nobody.
+ *
  * Quality and reason are the numbers of common/reasons.h, whose lists grow at their ends only; one
  * that the reader does not know is read as broken: unknown. Records of other types are skipped by
  * their length, so that there may be more in the future.
