@@ -12,8 +12,8 @@
 #include "daemon/output/symbols_private.h"
 #include "daemon/resolve/vdso.h"
 
-#define REST_MAX_NS (NS_PER_S / 2)
-#define LOST_MAX_NS (10 * NS_PER_S) /* by one window */
+#define REST_MAX_NS    (NS_PER_S / 2)
+#define LOST_DEADLINES 2 /* by one window */
 
 int asker_init(struct asker *a, const struct worker_options *options)
 {
@@ -29,7 +29,7 @@ void asker_deinit(struct asker *a)
 
 bool asker_has_time(const struct asker *a)
 {
-	return a->lost_ns < LOST_MAX_NS;
+	return a->lost_ns < LOST_DEADLINES * a->deadline_ns;
 }
 
 /* No file's fault. */

@@ -75,7 +75,7 @@ void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret);
 const char *symbols_trouble(const struct symbols *s);
 
 /*
- * A window begins. It loses no more than some answers' deadlines to files that workers die of: when
+ * A window begins. It loses no more than two answers' deadlines to files that workers die of: when
  * that is used up, nothing more is asked for in this window.
  */
 void symbols_begin_window(struct symbols *s);

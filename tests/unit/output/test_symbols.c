@@ -225,6 +225,25 @@ static void test_hostile(void **state)
 	assert_string_equal(stats_of(s).trouble, "");
 }
 
+/* A window loses two deadlines, and no more; the next one has its own. */
+static void test_what_a_window_loses(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(symbols_freep) struct symbols *s = open_symbols(TEST_PROGRAMS "/picky_worker");
+	cleanup(image_unrefp) struct image *good = make_copy(f, 40, 0);
+	uint64_t address = vaddr_of(first_target);
+
+	for (unsigned i = 0; i < 3; i++) {
+		cleanup(image_unrefp) struct image *bad = make_copy(f, 20 + i, 'h');
+
+		assert_null(name_at(s, bad, address));
+		assert_int_equal(bad->is_bad, i < 2);
+	}
+	assert_null(name_at(s, good, address));
+	symbols_begin_window(s);
+	assert_string_equal(name_at(s, good, address), "first_target");
+}
+
 /* Answers that are sound and wrong stay within themselves. */
 static void test_wrong(void **state)
 {
@@ -507,9 +526,11 @@ static void test_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_names),    T(test_lines),   T(test_headers),       T(test_bound),
-		T(test_hostile),  T(test_wrong),   T(test_no_worker),     T(test_debug_file),
-		T(test_slow_dir), T(test_fetched), T(test_fetched_wrong), T(test_wanted),
+		T(test_names),    T(test_lines),     T(test_headers),
+		T(test_bound),    T(test_hostile),   T(test_what_a_window_loses),
+		T(test_wrong),    T(test_no_worker), T(test_debug_file),
+		T(test_slow_dir), T(test_fetched),   T(test_fetched_wrong),
+		T(test_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
