@@ -6,7 +6,7 @@
  *
  * A user's own processes are those that the kernel would let him look into (proc_may_look()). A
  * program that runs with another's rights (set-user-ID, set-group-ID, capabilities) is no business
- * of whoever started it: its addresses would give away its layout.
+ * of the user who started it: its addresses would give away its layout.
  */
 #include "daemon/control/policy.h"
 

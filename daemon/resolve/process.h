@@ -6,8 +6,8 @@
  * The processes of the machine as the kernel's records tell them: born by FORK with all that the
  * parent has, a new program at EXEC, mappings by MMAP, dead by EXIT. /proc is read once at the
  * start, once for a process that no record announced, and for the unit of a process: when it is
- * first sampled or first forks, again when samples show that it moved, and now and then. Whoever
- * BEGUN and MOVED tell of need not be asked for that, nor for his owner.
+ * first sampled or first forks, again when samples show that it moved, and now and then. A process
+ * that BEGUN and MOVED tell of is not asked for its owner and its group.
  *
  * A struct process is one program in one process: an exec begins another one. It is found by pid,
  * start time and moment, never by a bare pid, and lives on after its death as long as somebody

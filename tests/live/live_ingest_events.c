@@ -311,6 +311,14 @@ static void run_as_two_users(void)
 	_exit(1);
 }
 
+/* As a service with User= and AmbientCapabilities= does. */
+static void run_with_capability(void)
+{
+	execl("/usr/bin/setpriv", "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+	      "--inh-caps=+net_raw", "--ambient-caps=+net_raw", "/bin/true", NULL);
+	_exit(1);
+}
+
 static struct process_event begun_by(void (*run)(void))
 {
 	struct rig rig;
@@ -331,13 +339,16 @@ static struct process_event begun_by(void (*run)(void))
 /* Of processes that are gone before anybody could ask /proc. */
 static void test_bpf_tells_owners_of_programs(void **state)
 {
-	struct process_event alone = begun_by(run_as_stranger), both = begun_by(run_as_two_users);
+	struct process_event alone = begun_by(run_as_stranger), both = begun_by(run_as_two_users),
+			     capable = begun_by(run_with_capability);
 
 	(void)state;
 	assert_int_equal(alone.uid, STRANGER);
 	assert_true(alone.only_uid);
 	assert_int_equal(both.uid, STRANGER);
 	assert_false(both.only_uid);
+	assert_int_equal(capable.uid, STRANGER);
+	assert_false(capable.only_uid);
 }
 
 /* A group of version 2 is numbered as its directory is. */
@@ -345,16 +356,16 @@ static void test_bpf_tells_groups_of_who_moves(void **state)
 {
 	const char *top = access("/sys/fs/cgroup/cgroup.procs", F_OK) ? "/sys/fs/cgroup/unified"
 								      : "/sys/fs/cgroup";
-	char folder[128], path[160];
+	char directory[128], path[160];
 	struct stat st;
 	struct rig rig;
 	FILE *procs;
 
 	(void)state;
-	snprintf(folder, sizeof(folder), "%s/profd-live-%d", top, getpid());
-	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
-	assert_int_equal(mkdir(folder, 0755), 0);
-	assert_int_equal(stat(folder, &st), 0);
+	snprintf(directory, sizeof(directory), "%s/profd-live-%d", top, getpid());
+	snprintf(path, sizeof(path), "%s/cgroup.procs", directory);
+	assert_int_equal(mkdir(directory, 0755), 0);
+	assert_int_equal(stat(directory, &st), 0);
 	rig_open(&rig, source_bpf_new, NULL);
 	rig_sample(&rig, 99, true);
 	rig.c.watched = start_spinner(0);
@@ -365,7 +376,7 @@ static void test_bpf_tells_groups_of_who_moves(void **state)
 	rig_run(&rig, 100);
 	stop_process(rig.c.watched);
 	rig_finish(&rig);
-	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(rmdir(directory), 0);
 	assert_int_equal(rig.c.moved.kind, PROCESS_EVENT_MOVED);
 	assert_int_equal(rig.c.moved.cgroup_id, st.st_ino);
 }

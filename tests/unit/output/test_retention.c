@@ -36,8 +36,8 @@ static void put_paid(struct store *store, const char *dir, uint64_t start_s, con
 	assert_int_equal(batch_commit(batch).error, 0);
 }
 
-static void put(struct store *store, const char *dir, uint64_t start_s, const char *tail,
-		unsigned kib)
+static void put_file(struct store *store, const char *dir, uint64_t start_s, const char *tail,
+		     unsigned kib)
 {
 	put_paid(store, dir, start_s, tail, kib, STORE_NOBODY);
 }
@@ -48,7 +48,7 @@ static void put_window(struct store *store, const char *service, uint64_t start_
 
 	names_day(start_s, day);
 	snprintf(dir, sizeof(dir), "services/%s/%s", service, day);
-	put(store, dir, start_s, tail, 4);
+	put_file(store, dir, start_s, tail, 4);
 }
 
 static bool has(const struct fixture *f, const char *service, uint64_t start_s, const char *tail)
@@ -108,7 +108,7 @@ static void test_legacy(void **state)
 		put_window(store, "only", T0 + i * 60, "x-1.prof");
 		put_window(store, "only", T0 + i * 60, "y-2.prof");
 	}
-	put(store, "sessions/s1-x", T0, "x-1.prof", 4);
+	put_file(store, "sessions/s1-x", T0, "x-1.prof", 4);
 	assert_int_equal(run(store, limits, T0 + 3600 + 60), 0);
 	assert_int_equal(run(store, limits, T0 + 3600 + 61), 4);
 	assert_false(has(f, "a", T0, "x-1.prof"));
@@ -149,7 +149,7 @@ static void test_shares(void **state)
 			 user);
 		put_paid(store, "sessions/s3-z", T0 + i * 60, "pb.gz", 4,
 			 i < 6 ? other : STORE_NOBODY);
-		put(store, "sessions/s4-root", T0 + i * 60, "pb.gz", 4);
+		put_file(store, "sessions/s4-root", T0 + i * 60, "pb.gz", 4);
 		put_window(store, "a", T0 + i * 60, "pb.gz");
 	}
 	store_free(store);
@@ -232,18 +232,18 @@ static void test_epochs(void **state)
 	cleanup(store_freep) struct store *store = open_store(f);
 	struct retention_limits limits = {.max_age_s = 7 * DAY, .keep_windows = 3};
 
-	put(store, "images/2611010000/h", 0, NULL, 4);
-	put(store, "images/2611020000/h", 0, NULL, 4);
-	put(store, "images/2611020000/other", 0, NULL, 4);
-	put(store, "images/2611200000/h", 0, NULL, 4);
-	put(store, "images/2611200100/h", 0, NULL, 4);
-	put(store, "images/2611210900/h", 0, NULL, 4);
+	put_file(store, "images/2611010000/h", 0, NULL, 4);
+	put_file(store, "images/2611020000/h", 0, NULL, 4);
+	put_file(store, "images/2611020000/other", 0, NULL, 4);
+	put_file(store, "images/2611200000/h", 0, NULL, 4);
+	put_file(store, "images/2611200100/h", 0, NULL, 4);
+	put_file(store, "images/2611210900/h", 0, NULL, 4);
 	assert_int_equal(run(store, limits, T0), 2);
 	assert_false(exists(f, "images/2611010000"));
 	assert_false(exists(f, "images/2611020000"));
 	assert_int_equal(run(store, limits, T0 + 100 * DAY), 0); /* the newest three */
 	assert_int_equal(store->index.n_epochs, 3);
-	put(store, "images/2611210901/h", 0, NULL, 4);
+	put_file(store, "images/2611210901/h", 0, NULL, 4);
 	limits.max_age_s = 0;
 	limits.max_size = 1; /* size takes epochs, too */
 	assert_int_equal(run(store, limits, T0), 1);
@@ -299,7 +299,7 @@ static void test_wrong_day(void **state)
 	struct store *store = open_store(f);
 	uint64_t n;
 
-	put(store, "services/a/20261122", T0, "pb.gz", 4);
+	put_file(store, "services/a/20261122", T0, "pb.gz", 4);
 	put_window(store, "a", T0 + DAY, "pb.gz");
 	store_free(store);
 	store = open_store(f);
@@ -378,7 +378,7 @@ static void test_immutable(void **state)
 		put_window(store, "b", T0 + i * 60, "pb.gz");
 		put_window(store, "c", T0 + 8 * DAY + i * 60, "pb.gz");
 	}
-	put(store, "images/2611210900/h", 0, NULL, 4);
+	put_file(store, "images/2611210900/h", 0, NULL, 4);
 	assert_int_equal(renameat(f->store_fd, "images/2611210900/h/image", f->store_fd,
 				  "images/2611210900/h/stuck"),
 			 0);
@@ -386,7 +386,7 @@ static void test_immutable(void **state)
 		char dir[64];
 
 		snprintf(dir, sizeof(dir), "images/26112%u0900/h", i + 2);
-		put(store, dir, 0, NULL, 4);
+		put_file(store, dir, 0, NULL, 4);
 	}
 	assert_int_equal(retention_run(store, &limits, T0 + 8 * DAY, 0, &n), -EPERM);
 	assert_int_equal(n, 3); /* those of b */
@@ -482,10 +482,10 @@ static void test_doubtful_clock(void **state)
 	for (unsigned i = 0; i < 10; i++) {
 		put_window(store, "a", T0 + i * 60, "pb.gz");
 		put_window(store, "a", T0 + i * 60, "x-1.prof");
-		put(store, i % 2 ? "images/2611210900/h" : "images/2611220000/h", 0, NULL, 4);
+		put_file(store, i % 2 ? "images/2611210900/h" : "images/2611220000/h", 0, NULL, 4);
 	}
-	put(store, "images/2611230000/h", 0, NULL, 4);
-	put(store, "images/2711210000/h", 0, NULL, 4);
+	put_file(store, "images/2611230000/h", 0, NULL, 4);
+	put_file(store, "images/2711210000/h", 0, NULL, 4);
 	put_window(store, "a", T0 + 365 * DAY, "pb.gz");
 	/* Legacy profiles are in the .pb.gz, too. */
 	assert_int_equal(run(store, limits, T0 + 365 * DAY), 10);
@@ -510,10 +510,10 @@ static void test_files_from_the_future(void **state)
 	}
 	put_window(store, "only", T0 + 400 * DAY, "pb.gz");
 	put_window(store, "a", 60, "pb.gz"); /* and one of a clock that had stopped */
-	put(store, "images/2711260000/h", 0, NULL, 4);
-	put(store, "images/2711270000/h", 0, NULL, 4);
-	put(store, "images/2711280000/h", 0, NULL, 4);
-	put(store, "images/2611210900/h", 0, NULL, 4);
+	put_file(store, "images/2711260000/h", 0, NULL, 4);
+	put_file(store, "images/2711270000/h", 0, NULL, 4);
+	put_file(store, "images/2711280000/h", 0, NULL, 4);
+	put_file(store, "images/2611210900/h", 0, NULL, 4);
 	limits.steady_s = 7 * DAY;
 	assert_int_equal(run(store, limits, T0 + 300), 1); /* that of 1970 */
 	assert_true(has(f, "a", T0 + 400 * DAY, "pb.gz"));
