@@ -60,6 +60,22 @@ int privileges_drop(const struct privileges_user *user)
 	return r;
 }
 
+/* With what is inheritable goes what is ambient (capabilities(7)). */
+int privileges_keep(uint64_t kept)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, have) < 0)
+		return -errno;
+	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		have[i].permitted &= (uint32_t)(kept >> (32 * i));
+		have[i].effective = have[i].permitted;
+		have[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, have) < 0 ? -errno : 0;
+}
+
 /* capabilities(7): what is ambient is permitted and inheritable, too. */
 bool privileges_are_dropped(void)
 {

@@ -8,6 +8,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define PRIVILEGES_NOBODY 65534
@@ -37,6 +38,12 @@ extern const struct privileges_user privileges_nobody;
  * errno; then it must not go on.
  */
 int privileges_drop(const struct privileges_user *user);
+/*
+ * Of the capabilities that are permitted, @kept (bit CAP_* each) stay and are in effect; no other
+ * can be had again, nor by a program that is started. uid 0 stays what it is. Async-signal-safe.
+ * Returns 0 or negative errno, not marked.
+ */
+int privileges_keep(uint64_t kept);
 /* Whether the kernel says so: no capability that is permitted, effective, inheritable, ambient. */
 bool privileges_are_dropped(void);
 

@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include "common/error.h"
+#include "daemon/ingest/sources.h"
 
 /* capset(2) and capget(2): the calling thread's. CAP_SYS_ADMIN is in the first of the two words. */
 struct capabilities {
 	struct __user_cap_header_struct header;
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 };
+
+#define PARANOID_WITHOUT 2 /* up to this level CAP_PERFMON is enough */
 
 static const uint32_t admin = UINT32_C(1) << CAP_SYS_ADMIN;
 
@@ -29,34 +32,22 @@ static bool perf_admin_set_caps(struct capabilities *c)
 	return syscall(SYS_capset, &c->header, c->data) == 0;
 }
 
-/* With what is inheritable goes what is ambient (capabilities(7)). Returns 0 or negative errno. */
-static int perf_admin_lower(bool keep_permitted)
+/* With what is inheritable goes what is ambient (capabilities(7)). */
+int perf_admin_set_aside(void)
 {
 	struct capabilities c;
 
 	if (!geteuid())
 		return 0;
 	if (!perf_admin_get_caps(&c))
-		return -errno;
-	if (keep_permitted && !(c.data[0].permitted & admin))
+		return error_origin(-errno);
+	if (!(c.data[0].permitted & admin))
 		return 0;
-	if (!keep_permitted)
+	if (event_paranoid_level() <= PARANOID_WITHOUT)
 		c.data[0].permitted &= ~admin;
 	c.data[0].effective &= ~admin;
 	c.data[0].inheritable &= ~admin;
-	return perf_admin_set_caps(&c) ? 0 : -errno;
-}
-
-int perf_admin_set_aside(void)
-{
-	int r = perf_admin_lower(true);
-
-	return r ? error_origin(r) : 0;
-}
-
-int perf_admin_drop(void)
-{
-	return perf_admin_lower(false);
+	return perf_admin_set_caps(&c) ? 0 : error_origin(-errno);
 }
 
 /* Whether it was set aside and is in effect now. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/confine.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
 #include "common/worker/debug_files.h"
@@ -35,6 +37,26 @@ struct file_opener {
 };
 
 /* --- the servant, async-signal-safe ----------------------------------------------------------- */
+
+/* /proc/PID/map_files, since Linux 5.9 (proc(5)). */
+#define OPEN_MAP_FILES (UINT64_C(1) << CAP_CHECKPOINT_RESTORE)
+
+/* Nothing is opened to be written; what openat2(2) is told the filter cannot see. */
+static const struct confine_call calls[] = {
+	CONFINE_ANY(recvmsg),
+	CONFINE_ANY(sendmsg),
+	CONFINE_IF(openat, CONFINE_BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)),
+	CONFINE_ANY(openat2),
+	CONFINE_ANY(statx),
+	CONFINE_ANY(fstatfs),
+	CONFINE_ANY(memfd_create),
+	CONFINE_ANY(read),
+	CONFINE_ANY(write),
+	CONFINE_ANY(lseek),
+	CONFINE_ANY(close),
+	CONFINE_ANY(exit_group),
+};
+static const struct confine_table opener_calls = {calls, ARRAY_SIZE(calls)};
 
 static bool is_refused_filesystem(int named, unsigned flags)
 {
@@ -114,12 +136,16 @@ int file_opener_new(struct file_opener **ret, uint64_t wait_ns)
 		return error_origin(-ENOMEM);
 	o->wait_ns = wait_ns ? wait_ns : FILE_OPENER_WAIT_NS;
 	o->next_id = 1;
-	r = keeper_init(&o->keeper, &(struct keeper_job){
-					    .keeper_name = "profd-opening",
-					    .servant_name = "profd-opener",
-					    .serve = file_opener_serve,
-					    .memory = &o->request,
-				    });
+	r = keeper_init(&o->keeper,
+			&(struct keeper_job){
+				.keeper_name = "profd-opening",
+				.servant_name = "profd-opener",
+				.serve = file_opener_serve,
+				.memory = &o->request,
+				.calls = &opener_calls,
+				.capabilities = UINT64_C(1) << CAP_SYS_PTRACE |
+						UINT64_C(1) << CAP_DAC_READ_SEARCH | OPEN_MAP_FILES,
+			});
 	if (r)
 		return error_origin(r);
 	*ret = steal_ptr(&o);

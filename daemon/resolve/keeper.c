@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -18,10 +19,33 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/helper/child.h"
-#include "daemon/ingest/perf_admin.h"
+#include "common/helper/confine.h"
+#include "common/privileges.h"
 
-#define REFORK_NS NS_PER_S /* between two attempts after a loss */
-#define FREE_MS   200
+#define FORK_FLAGS (CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | 0xff) /* and the signal */
+#define REFORK_NS  NS_PER_S /* between two attempts after a loss */
+#define FREE_MS    200
+/* Not their end: another C library may try a newer call first. */
+#define OTHER_CALLS SCMP_ACT_ERRNO(ENOSYS)
+
+/* What a keeper does itself, and a servant before it serves; of clone(2) only what is a fork. */
+static const struct confine_call keeper_calls[] = {
+	CONFINE_IF(clone, CONFINE_BITS(0, ~(uint64_t)FORK_FLAGS, 0)),
+	CONFINE_ANY(set_robust_list),
+	CONFINE_ANY(rt_sigprocmask),
+	CONFINE_ANY(getpid),
+	CONFINE_ANY(getppid),
+	CONFINE_ANY(gettid),
+	CONFINE_ANY(kill),
+	CONFINE_ANY(wait4),
+	CONFINE_ANY(close_range),
+	CONFINE_ANY(recvfrom),
+	CONFINE_ANY(exit_group),
+	CONFINE_ANY(seccomp),
+	CONFINE_IF(prctl, CONFINE_IS(0, PR_SET_NAME)),
+	CONFINE_IF(prctl, CONFINE_IS(0, PR_SET_PDEATHSIG)),
+	CONFINE_IF(prctl, CONFINE_IS(0, PR_SET_NO_NEW_PRIVS)),
+};
 
 /* --- the children ------------------------------------------------------------------------------
  */
@@ -46,16 +70,26 @@ static void die_with(pid_t parent)
 		_exit(1);
 }
 
-static pid_t fork_servant(const struct keeper_job *job, int data_fd, uint64_t first_id)
+/* A kernel without such filters has nothing to confine it with. */
+static void shut_in(const struct confine_filter *filter)
+{
+	int r = confine_enter(filter);
+
+	if (r && r != -ENOSYS && r != -EINVAL)
+		_exit(1);
+}
+
+static pid_t fork_servant(const struct keeper *k, int data_fd, uint64_t first_id)
 {
 	pid_t keeper = getpid(), pid = fork();
 
 	if (pid != 0)
 		return pid;
-	prctl(PR_SET_NAME, job->servant_name);
+	prctl(PR_SET_NAME, k->job.servant_name);
 	die_with(keeper);
 	close_all_but(data_fd, data_fd);
-	job->serve(data_fd, first_id, job->memory);
+	shut_in(k->servant_calls);
+	k->job.serve(data_fd, first_id, k->job.memory);
 	_exit(0);
 }
 
@@ -71,9 +105,9 @@ static void end_servant(pid_t pid)
 		;
 }
 
-static _Noreturn void run_keeper(const struct keeper_job *job, int data_fd, int control_fd)
+static _Noreturn void run_keeper(const struct keeper *k, int data_fd, int control_fd)
 {
-	pid_t servant = fork_servant(job, data_fd, 0);
+	pid_t servant = fork_servant(k, data_fd, 0);
 	uint64_t first_id;
 	ssize_t r;
 
@@ -84,7 +118,7 @@ static _Noreturn void run_keeper(const struct keeper_job *job, int data_fd, int 
 		end_servant(servant);
 		if (r != (ssize_t)sizeof(first_id))
 			_exit(0);
-		servant = fork_servant(job, data_fd, first_id);
+		servant = fork_servant(k, data_fd, first_id);
 	}
 }
 
@@ -112,10 +146,11 @@ static int fork_keeper(struct keeper *k)
 		prctl(PR_SET_NAME, k->job.keeper_name);
 		signal(SIGCHLD, SIG_DFL);
 		die_with(parent);
-		if (perf_admin_drop())
+		if (privileges_keep(k->job.capabilities))
 			_exit(1);
 		close_all_but(data_peer, control_peer);
-		run_keeper(&k->job, data_peer, control_peer);
+		shut_in(k->keeper_calls);
+		run_keeper(k, data_peer, control_peer);
 	}
 	k->data_fd = steal_fd(&data);
 	k->control_fd = steal_fd(&control);
@@ -125,8 +160,14 @@ static int fork_keeper(struct keeper *k)
 
 int keeper_init(struct keeper *k, const struct keeper_job *job)
 {
+	const struct confine_table all[] = {{keeper_calls, ARRAY_SIZE(keeper_calls)}, *job->calls};
+	int r;
+
 	*k = (struct keeper){.job = *job, .data_fd = -1, .control_fd = -1};
-	return fork_keeper(k);
+	/* A filter is also its children's. */
+	r = confine_compile(&k->keeper_calls, all, ARRAY_SIZE(all), OTHER_CALLS)
+		    ?: confine_compile(&k->servant_calls, &all[1], 1, OTHER_CALLS);
+	return r ? r : fork_keeper(k);
 }
 
 /* The keeper, whose sockets are closed, ends by itself; if not, it is made to. */
@@ -150,6 +191,8 @@ void keeper_deinit(struct keeper *k)
 	if (k->pid > 0)
 		keeper_await_end(k->pid);
 	k->pid = 0;
+	confine_filter_freep(&k->keeper_calls);
+	confine_filter_freep(&k->servant_calls);
 }
 
 bool keeper_replace(struct keeper *k, uint64_t first_id)

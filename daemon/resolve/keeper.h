@@ -17,6 +17,9 @@
  * first request that is for it, and passes over those before. So is replacing a servant never a
  * matter of waiting: not for its end, and not for a fork of the grown profd.
  *
+ * Each may make no other system calls than it needs, and has only the capabilities that the job
+ * takes: what strangers' memory and file systems make of a servant is no more than that.
+ *
  * Only if the keeper is lost (somebody killed it) does profd fork again. By then it may have
  * threads: the children call nothing but async-signal-safe functions.
  */
@@ -24,6 +27,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct confine_filter;
+struct confine_table;
 
 struct keeper_job {
 	const char *keeper_name, *servant_name; /* of the processes, at most 15 bytes */
@@ -33,10 +39,14 @@ struct keeper_job {
 	 */
 	void (*serve)(int data_fd, uint64_t first_id, void *memory);
 	void *memory; /* made before the fork, for what serve() needs; borrowed */
+	/* What serve() needs: system calls, any other fails with ENOSYS; and of capabilities. */
+	const struct confine_table *calls;
+	uint64_t capabilities; /* bit CAP_* each */
 };
 
 struct keeper {
 	struct keeper_job job;
+	struct confine_filter *keeper_calls, *servant_calls;
 	int data_fd; /* our end; -1: the keeper is lost */
 	int control_fd;
 	pid_t pid;        /* of the keeper; 0: none */

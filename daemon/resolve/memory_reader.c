@@ -6,6 +6,7 @@
 #include "daemon/resolve/memory_reader.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,6 +15,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/confine.h"
 #include "common/helper/fd_packet.h"
 #include "daemon/resolve/keeper.h"
 
@@ -50,6 +52,14 @@ struct memory_reader {
 
 /* --- the servant, async-signal-safe ------------------------------------------------------------
  */
+
+static const struct confine_call calls[] = {
+	CONFINE_ANY(recvmsg),
+	CONFINE_ANY(sendmsg),
+	CONFINE_ANY(process_vm_readv),
+	CONFINE_ANY(exit_group),
+};
+static const struct confine_table reader_calls = {calls, ARRAY_SIZE(calls)};
 
 static size_t read_memory(const struct memory_reader_request *request, uint8_t *to)
 {
@@ -120,6 +130,8 @@ int memory_reader_new(struct memory_reader **ret, int epoll_fd)
 					    .servant_name = "profd-reader",
 					    .serve = memory_reader_serve,
 					    .memory = &m->answer,
+					    .calls = &reader_calls,
+					    .capabilities = UINT64_C(1) << CAP_SYS_PTRACE,
 				    });
 	if (!r)
 		r = listen_to_keeper(m);

@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "daemon/worker/sandbox.h"
+#include "common/helper/confine.h"
 
-#if !SANDBOX_SANITIZED
+#if !CONFINE_SANITIZED
 int fstat(int fd, struct stat *ret)
 {
 	return (int)syscall(SYS_fstat, fd, ret);

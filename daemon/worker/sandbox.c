@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 
 #include "common/cleanup.h"
 #include "common/error.h"
+#include "common/helper/confine.h"
 #include "common/privileges.h"
 #include "common/worker/protocol.h"
 
@@ -51,7 +51,7 @@ static int sandbox_limit_resources(uint64_t memory_bytes)
 		int resource;
 		uint64_t value;
 	} limits[] = {
-		{RLIMIT_AS, SANDBOX_SANITIZED ? RLIM_INFINITY : memory_bytes},
+		{RLIMIT_AS, CONFINE_SANITIZED ? RLIM_INFINITY : memory_bytes},
 		{RLIMIT_STACK, STACK_BYTES},
 		{RLIMIT_CPU, SANDBOX_CPU_MAX_S},
 		{RLIMIT_FSIZE, WORKER_ANSWER_MAX},
@@ -150,118 +150,50 @@ static int sandbox_deny_files(void)
 	return 0;
 }
 
-/* An allowed call, and what one of its arguments must be (seccomp_rule_add(3)). */
-struct call {
-	int number;
-	enum scmp_compare op; /* 0: whatever its arguments are */
-	unsigned argument;
-	uint64_t datum_a, datum_b;
-};
-
-#define ANY(name)                SCMP_SYS(name), 0, 0, 0, 0
-#define FD(name, op, fd)         SCMP_SYS(name), SCMP_CMP_##op, 0, fd, 0
-#define IS(name, n, value)       SCMP_SYS(name), SCMP_CMP_EQ, n, value, 0
-#define BITS(name, n, mask, set) SCMP_SYS(name), SCMP_CMP_MASKED_EQ, n, mask, set
-
-static const struct call calls[] = {
-	{ANY(brk)},
-	{ANY(munmap)},
-	{ANY(mremap)},
-	{ANY(madvise)},
-	{ANY(sysinfo)},
-	{ANY(pread64)},
-	{ANY(lseek)},
-	{ANY(fstat)},
-	{FD(recvmsg, EQ, WORKER_SOCKET_FD)},
-	{FD(sendmsg, EQ, WORKER_SOCKET_FD)},
+static const struct confine_call calls[] = {
+	CONFINE_ANY(brk),
+	CONFINE_ANY(munmap),
+	CONFINE_ANY(mremap),
+	CONFINE_ANY(madvise),
+	CONFINE_ANY(sysinfo),
+	CONFINE_ANY(pread64),
+	CONFINE_ANY(lseek),
+	CONFINE_ANY(fstat),
+	CONFINE_IF(recvmsg, CONFINE_IS(0, WORKER_SOCKET_FD)),
+	CONFINE_IF(sendmsg, CONFINE_IS(0, WORKER_SOCKET_FD)),
 	/* The sockets and the answers' file stay. */
-	{FD(close, GE, WORKER_ANSWER_FD + 1)},
-	{ANY(write)},
-	{IS(fcntl, 1, F_GETFL)},
-	{IS(fcntl, 1, F_GETFD)},
-	{IS(fcntl, 1, F_DUPFD_CLOEXEC)},
-	{ANY(clock_gettime)},
-	{ANY(exit_group)},
-#if SANDBOX_SANITIZED
-	/* What a sanitizer calls, and what it calls before it says what it found. */
-	{BITS(mprotect, 2, PROT_EXEC, 0)},
-	{ANY(newfstatat)},
-	{ANY(futex)},
-	{ANY(getrandom)},
-	{ANY(getpid)},
-	{ANY(gettid)},
-	{ANY(sigaltstack)},
-	{ANY(rt_sigaction)},
-	{ANY(rt_sigprocmask)},
-	{ANY(sched_yield)},
-#endif
-};
-
-/* mmap: anonymous memory, not executable. Two arguments, so it is no line of the table. */
-static int sandbox_allow_mmap(scmp_filter_ctx filter)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-				SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
-				SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
-}
-
-static int sandbox_allow_call(scmp_filter_ctx filter, const struct call *c)
-{
-	struct scmp_arg_cmp argument = {
-		.arg = c->argument,
-		.op = c->op,
-		.datum_a = c->datum_a,
-		.datum_b = c->datum_b,
-	};
-
-	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, c->number, c->op ? 1 : 0, &argument);
-}
-
+	CONFINE_IF(close, CONFINE_AT_LEAST(0, WORKER_ANSWER_FD + 1)),
+	CONFINE_ANY(write),
+	CONFINE_IF(fcntl, CONFINE_IS(1, F_GETFL)),
+	CONFINE_IF(fcntl, CONFINE_IS(1, F_GETFD)),
+	CONFINE_IF(fcntl, CONFINE_IS(1, F_DUPFD_CLOEXEC)),
+	CONFINE_ANY(clock_gettime),
+	CONFINE_ANY(exit_group),
+	/* Anonymous memory, not executable. */
+	CONFINE_IF_BOTH(mmap, CONFINE_BITS(2, PROT_EXEC, 0),
+			CONFINE_BITS(3, MAP_ANONYMOUS, MAP_ANONYMOUS)),
 /*
  * Refused, where all others kill: libdw asks for the name behind a descriptor, and for the files
  * that DWARF names (*.dwo, dwz's), and does without when it gets none.
  */
-static const int refused[] = {
 #ifdef __NR_open
-	SCMP_SYS(open),   SCMP_SYS(readlink),
+	CONFINE_REFUSE(open, EACCES),
+	CONFINE_REFUSE(readlink, EACCES),
 #endif
-	SCMP_SYS(openat), SCMP_SYS(readlinkat),
-#if SANDBOX_SANITIZED
-	SCMP_SYS(ioctl),  SCMP_SYS(clone),      SCMP_SYS(prlimit64),
+	CONFINE_REFUSE(openat, EACCES),
+	CONFINE_REFUSE(readlinkat, EACCES),
+#if CONFINE_SANITIZED
+	CONFINE_REFUSE(clone, EACCES),
 #endif
 };
 
-static int sandbox_refuse_calls(scmp_filter_ctx filter)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < ARRAY_SIZE(refused); i++)
-		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), refused[i], 0);
-	return r;
-}
-
-static int sandbox_fill_filter(scmp_filter_ctx filter)
-{
-	int r;
-
-	/* Another architecture's calls (x32, i386) end it as well. */
-	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS)
-		    ?: sandbox_allow_mmap(filter);
-	for (size_t i = 0; !r && i < ARRAY_SIZE(calls); i++)
-		r = sandbox_allow_call(filter, &calls[i]);
-	return r ?: sandbox_refuse_calls(filter);
-}
-
 static int sandbox_filter_calls(void)
 {
-	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	int r;
+	const struct confine_table table = {calls, ARRAY_SIZE(calls)};
+	cleanup(confine_filter_freep) struct confine_filter *filter = NULL;
+	int r = confine_compile(&filter, &table, 1, SCMP_ACT_KILL_PROCESS);
 
-	if (!filter)
-		return error_origin(-ENOMEM);
-	r = sandbox_fill_filter(filter) ?: seccomp_load(filter);
-	seccomp_release(filter);
-	return r ? error_origin(r) : 0;
+	return r ? r : error_origin(confine_enter(filter));
 }
 
 int sandbox_restrict(uint64_t memory_bytes)
@@ -292,7 +224,7 @@ int sandbox_enter(uint64_t memory_bytes)
 	 * What the parser of a stranger's file says would be the stranger's word, in our log or on
 	 * somebody's terminal; a sanitizer's report is wanted. Standard input is /dev/null.
 	 */
-	if (!SANDBOX_SANITIZED && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
+	if (!CONFINE_SANITIZED && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
 		return error_origin(-errno);
 	return sandbox_filter_calls();
 }

@@ -36,16 +36,4 @@ int sandbox_enter(uint64_t memory_bytes);
 /* All of it but the last step: for tests, which see whether the rest holds alone. */
 int sandbox_restrict(uint64_t memory_bytes);
 
-/* Whether this build has sanitizers, which need address space without end and some more calls. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANDBOX_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANDBOX_SANITIZED 1
-#endif
-#endif
-#ifndef SANDBOX_SANITIZED
-#define SANDBOX_SANITIZED 0
-#endif
-
 #endif

@@ -117,4 +117,36 @@ static inline void await_end(pid_t pid)
 	assert_true(has_ended(pid));
 }
 
+/* The number after @field in /proc/PID/status, whose digits are of base @base. */
+static inline uint64_t status_field(pid_t pid, const char *field, int base)
+{
+	char path[64], line[256];
+	uint64_t value = UINT64_MAX;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		if (strncmp(line, field, strlen(field)) == 0 && line[strlen(field)] == ':')
+			value = strtoull(line + strlen(field) + 1, NULL, base);
+	fclose(f);
+	return value;
+}
+
+/* A keeper or servant: @n_filters of calls, and of our capabilities those in @kept. */
+static inline void assert_confined(pid_t pid, uint64_t n_filters, uint64_t kept)
+{
+	assert_int_equal(status_field(pid, "NoNewPrivs", 10), 1);
+	assert_int_equal(status_field(pid, "Seccomp", 10), 2);
+	/* Since Linux 5.9. */
+	assert_int_equal(status_field(pid, "Seccomp_filters", 10),
+			 n_filters + status_field(getpid(), "Seccomp_filters", 10));
+	assert_true(status_field(pid, "CapPrm", 16) ==
+		    (status_field(getpid(), "CapPrm", 16) & kept));
+	assert_true(status_field(pid, "CapEff", 16) == status_field(pid, "CapPrm", 16));
+	assert_int_equal(status_field(pid, "CapInh", 16), 0);
+	assert_int_equal(status_field(pid, "CapAmb", 16), 0);
+}
+
 #endif

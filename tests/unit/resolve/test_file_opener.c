@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The opener with real processes and files. One that is stuck is one that was stopped. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -158,15 +159,24 @@ static void test_lost_ones_come_back(void **state)
 	assert_int_not_equal(child_of(getpid(), 0), keeper);
 }
 
+static void test_children_are_confined(void **state)
+{
+	const struct world *w = *state;
+	const uint64_t kept = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_DAC_READ_SEARCH |
+			      UINT64_C(1) << CAP_CHECKPOINT_RESTORE;
+
+	assert_confined(servant_of(w->keeper, 0), 2, kept);
+	assert_confined(w->keeper, 1, kept);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_opens_below_the_root),
-		T(test_flags),
-		T(test_a_stuck_one_is_replaced),
-		T(test_lost_ones_come_back),
+		T(test_opens_below_the_root),    T(test_flags),
+		T(test_a_stuck_one_is_replaced), T(test_lost_ones_come_back),
+		T(test_children_are_confined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

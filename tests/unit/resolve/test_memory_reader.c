@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -348,6 +349,17 @@ static void test_children_have_no_fds_and_end(void **state)
 }
 
 /* However profd ends, its children do as well. */
+static void test_children_are_confined(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	pid_t keeper;
+
+	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
+	keeper = child_of(getpid(), ((struct target *)*state)->pid);
+	assert_confined(servant_of(keeper, 0), 2, UINT64_C(1) << CAP_SYS_PTRACE);
+	assert_confined(keeper, 1, UINT64_C(1) << CAP_SYS_PTRACE);
+}
+
 static void test_children_die_with_their_parent(void **state)
 {
 	pid_t profd, keeper, reader;
@@ -384,6 +396,7 @@ int main(void)
 		cmocka_unit_test(test_a_late_caller_loses_nothing),
 		cmocka_unit_test(test_a_lost_keeper_comes_back),
 		cmocka_unit_test(test_children_have_no_fds_and_end),
+		cmocka_unit_test(test_children_are_confined),
 		cmocka_unit_test(test_children_die_with_their_parent),
 	};
 
