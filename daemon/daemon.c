@@ -242,6 +242,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 		r = daemon_pace(d, false);
 	if (r < 0)
 		return r;
+	d->memory.other_bytes = source_memory_bytes(d->source);
 	daemon_log_trouble(d);
 	process_table_sweep(d->processes, now);
 	/* What this gave back counts from now on, however long the above took. */

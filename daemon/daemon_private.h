@@ -10,6 +10,7 @@
 #include "common/config/config.h"
 #include "common/log.h"
 #include "common/user_paths.h"
+#include "common/worker/memory.h"
 #include "daemon/control/buckets.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
@@ -122,6 +123,7 @@ struct daemon {
 	struct source *source;
 	struct source *shim; /* of programs with libprofd: `source`, or one beside it; or NULL */
 	struct event event;  /* the configured one, resolved */
+	struct memory_budget memory; /* shared with the image workers */
 	struct process_table *processes;
 	struct file_opener *opener; /* the output's */
 	struct proc_door *door;     /* the main thread's */

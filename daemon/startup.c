@@ -90,7 +90,7 @@ static int load_config(struct daemon *d)
 
 #define LIMIT_COPY(key, field, ...) .field = c->field,
 
-static void fill_output_options(const struct daemon *d, struct output_options *ret)
+static void fill_output_options(struct daemon *d, struct output_options *ret)
 {
 	const struct config *c = d->config;
 
@@ -103,6 +103,7 @@ static void fill_output_options(const struct daemon *d, struct output_options *r
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
+		.budget = &d->memory,
 		.no_kernel = d->options.user && event_paranoid_level() > 1,
 		.fetched_path = c->debuginfod_enabled ? d->places.fetched_path : NULL,
 	};
@@ -227,9 +228,11 @@ static int start_unwinder(struct daemon *d)
 		.proc_fd = d->places.proc_fd,
 		.memory_bytes = budget_share(d, UNWINDER_SHARE),
 		.table_bytes = budget_share(d, TABLE_SHARE),
+		.budget = &d->memory,
 	};
 	int r;
 
+	d->memory.bytes = d->config->memory_budget;
 	d->sink = (struct source_sink){.sample = sink_sample,
 				       .process_event = sink_event,
 				       .userdata = d};

@@ -106,22 +106,6 @@ static void fill_ledger(struct status_message *m, const struct ledger *l)
 	m->status.ledger = &m->ledger;
 }
 
-/* proc_pid_statm(5): the second field, in pages. 0: there is no such process. */
-static uint64_t process_rss_bytes(pid_t pid)
-{
-	cleanup(fclosep) FILE *f = NULL;
-	unsigned long pages = 0;
-	char path[64];
-
-	if (!pid)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	f = fopen(path, "re");
-	if (!f || fscanf(f, "%*s %lu", &pages) != 1)
-		return 0;
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void fill_costs(struct status_message *m, const struct daemon *d,
 		       const struct status_stats *stats)
 {
@@ -130,8 +114,9 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 	daemon_used_cpu(workers, &stats->source, &m->cpu);
 	m->status.cpu = &m->cpu;
 	profd__control__memory__init(&m->memory);
-	m->memory.workers_bytes = process_rss_bytes(workers[0]) + process_rss_bytes(workers[1]);
-	m->memory.rss_bytes = process_rss_bytes(getpid()) + m->memory.workers_bytes;
+	m->memory.workers_bytes = memory_resident_bytes(workers[0]) +
+				  memory_resident_bytes(workers[1]);
+	m->memory.rss_bytes = memory_resident_bytes(getpid()) + m->memory.workers_bytes;
 	m->memory.bpf_bytes = source_memory_bytes(d->source);
 	m->memory.budget_bytes = d->config->memory_budget;
 	m->memory.evicted_images = stats->unwinder.tables_evicted;
@@ -219,6 +204,7 @@ static void fill_names(struct status_message *m, const struct table_loader_stats
 	m->names.bad_images = tables->bad_images + symbols->bad_images;
 	m->names.slow_directories = symbols->slow_directories;
 	m->names.openers_lost = symbols->openers_lost;
+	m->names.cut = symbols->cut;
 	if (peer->privileged)
 		m->names.last_bad_image = (char *)last;
 	m->names.trouble = (char *)(*tables->trouble ? tables->trouble : symbols->trouble);

@@ -78,6 +78,13 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 			"skipped for ten minutes\n",
 			n->slow_directories);
 	}
+	if (n->cut) {
+		begin_warning(v);
+		fprintf(v->out,
+			"%" PRIu64 " places in profiles have no name: their files have more or "
+			"longer names than a window has room for\n",
+			n->cut);
+	}
 	if (!n->workers_died && !n->bad_images)
 		return;
 	begin_warning(v);

@@ -12,13 +12,14 @@
 
 #include "common/error.h"
 #include "common/helper/memory_file.h"
+#include "common/sanitized.h"
 
 struct confine_filter {
 	unsigned short n;
 	struct sock_filter code[BPF_MAXINSNS]; /* allocated as far as there is some */
 };
 
-#if CONFINE_SANITIZED
+#if IS_SANITIZED
 /* What a sanitizer calls, and what it calls before it says what it found. */
 static const struct confine_call sanitizers[] = {
 	CONFINE_IF(mprotect, CONFINE_BITS(2, PROT_EXEC, 0)),
@@ -59,7 +60,7 @@ static int confine_fill(scmp_filter_ctx filter, const struct confine_table *tabl
 
 	for (size_t i = 0; i < n && !r; i++)
 		r = confine_add_table(filter, &tables[i]);
-#if CONFINE_SANITIZED
+#if IS_SANITIZED
 	if (!r)
 		r = confine_add_table(filter,
 				      &(struct confine_table){sanitizers, ARRAY_SIZE(sanitizers)});

@@ -66,16 +66,4 @@ DEFINE_CLEANUP(struct confine_filter *, confine_filter_free)
  */
 int confine_enter(const struct confine_filter *filter);
 
-/* Whether this build has sanitizers, which need address space without end and some more calls. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CONFINE_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CONFINE_SANITIZED 1
-#endif
-#endif
-#ifndef CONFINE_SANITIZED
-#define CONFINE_SANITIZED 0
-#endif
-
 #endif

@@ -77,6 +77,12 @@ enum worker_file {
 #define WORKER_NO_CLONES     8u
 #define WORKER_NO_PARAMETERS 16u
 
+/* Bytes of an answer to a request that may use @memory_bytes. */
+static inline uint64_t worker_answer_max(uint64_t memory_bytes)
+{
+	return memory_bytes / 4 < WORKER_ANSWER_MAX ? memory_bytes / 4 : WORKER_ANSWER_MAX;
+}
+
 struct worker_request_header {
 	uint32_t magic; /* WORKER_MAGIC */
 	uint32_t kind;  /* enum worker_kind */
@@ -89,11 +95,12 @@ struct worker_request_header {
 	 */
 	uint64_t key;
 	uint64_t max_words;      /* TABLE: larger ones are refused */
+	uint64_t memory_bytes;   /* what the worker may use */
 	uint64_t payload_length; /* bytes */
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647735u
+#define WORKER_MAGIC 0x70647736u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -225,7 +232,7 @@ struct worker_instruction {
 	uint32_t file, line; /* of the innermost function there; 0 unknown */
 };
 
-_Static_assert(sizeof(struct worker_request_header) == 48, "struct worker_request_header");
+_Static_assert(sizeof(struct worker_request_header) == 56, "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");

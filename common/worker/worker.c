@@ -33,6 +33,7 @@
 #include "common/program_path.h"
 #include "common/read_end.h"
 #include "common/text_print.h"
+#include "common/worker/memory.h"
 #include "common/worker/protocol.h"
 
 #define PROGRAM "profd-image-worker"
@@ -47,6 +48,10 @@ _Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FI
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define KEEP_SHARE   4
 
+/* Of what a request is allowed: answers are in our memory and in the memfd as well. */
+#define REQUEST_NUMERATOR   2
+#define REQUEST_DENOMINATOR 3
+
 /* A killed process mostly ends within one; freeing its memory takes some. */
 #define END_MS      20
 #define END_FREE_MS 200
@@ -57,6 +62,10 @@ _Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FI
 struct worker {
 	char *path, *name;
 	uint64_t memory_bytes, keep_bytes, deadline_ns;
+	struct memory_budget *budget;
+	unsigned number;
+	uint64_t started_bytes; /* what this process may ever have */
+	uint64_t allowed_bytes; /* for the newest request */
 	int epoll_fd, timer_fd;
 	struct child child;
 	int socket;    /* our end; -1: it was killed, or there is none */
@@ -101,6 +110,8 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	w->child = CHILD_NONE;
 	w->socket = w->leash = w->answers = -1;
 	w->memory_bytes = options->memory_bytes ? options->memory_bytes : MEMORY_BYTES;
+	w->budget = options->budget;
+	w->number = options->number;
 	w->keep_bytes = options->keep_bytes ? options->keep_bytes : w->memory_bytes / KEEP_SHARE;
 	w->deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS;
 	r = text_copy(&w->name, options->name ? options->name : "")
@@ -121,6 +132,13 @@ int worker_new(struct worker **ret, const struct worker_options *options)
 	return 0;
 }
 
+/* What it was allowed for a request, another may have now. */
+static void worker_release_memory(struct worker *w)
+{
+	if (w->budget)
+		memory_budget_end(w->budget, w->number);
+}
+
 /*
  * Other processes may hold copies of the fds: what is only closed would stay in the epoll. kill(2)
  * is refused where we are uid 0 without CAP_KILL and the worker has become nobody; the leash is not
@@ -128,6 +146,7 @@ int worker_new(struct worker **ret, const struct worker_options *options)
  */
 static void worker_kill(struct worker *w)
 {
+	worker_release_memory(w);
 	if (w->socket < 0)
 		return;
 	epoll_ctl(w->epoll_fd, EPOLL_CTL_DEL, w->socket, NULL);
@@ -231,7 +250,8 @@ static int worker_start_process(struct worker *w)
 	if (answers < 0)
 		return answers;
 	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
-	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->memory_bytes);
+	w->started_bytes = w->allowed_bytes;
+	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->started_bytes);
 	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
 	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL)
 		    ?: child_start(&w->child,
@@ -285,15 +305,45 @@ static int worker_ensure_started(struct worker *w)
 	return WORKER_E_OK;
 }
 
+/* No fault of its own: another one is started when it is needed. */
+static void worker_dismiss(struct worker *w)
+{
+	int status;
+
+	worker_kill(w);
+	child_reap(&w->child, END_MS, &status);
+}
+
+/*
+ * What the next request may use. A process cannot be given more than it was started with: where
+ * there is much more by now, another one takes its place.
+ */
+static void worker_allow_memory(struct worker *w)
+{
+	uint64_t allowed;
+
+	w->allowed_bytes = w->memory_bytes;
+	if (!w->budget)
+		return;
+	allowed = memory_budget_begin(w->budget, w->number, w->child.pid) / REQUEST_DENOMINATOR *
+		  REQUEST_NUMERATOR;
+	if (allowed < w->allowed_bytes)
+		w->allowed_bytes = allowed;
+	if (w->socket >= 0 && w->allowed_bytes / 2 > w->started_bytes)
+		worker_dismiss(w);
+	else if (w->socket >= 0 && w->allowed_bytes > w->started_bytes)
+		w->allowed_bytes = w->started_bytes;
+}
+
 /*
  * Takes it out of the memfd @fd, once: the worker may go on changing that. Returns what is wrong,
  * or NULL.
  */
-static const char *worker_take_payload(int fd, uint64_t length, uint8_t **ret)
+static const char *worker_take_payload(int fd, uint64_t length, uint64_t max, uint8_t **ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
 
-	if (length > WORKER_ANSWER_MAX)
+	if (length > max)
 		return "malformed answer: too long";
 	data = malloc((size_t)length);
 	if (!data)
@@ -329,16 +379,17 @@ static const char *worker_check_packet(struct worker *w, const struct worker_ans
 	if (h->payload_length && h->outcome != WORKER_DONE)
 		return "protocol error: a payload without an answer";
 	*ret_is_answer = true;
-	return h->payload_length ? worker_take_payload(w->answers, h->payload_length, &w->data)
-				 : NULL;
+	return h->payload_length
+		       ? worker_take_payload(w->answers, h->payload_length,
+					     worker_answer_max(w->allowed_bytes), &w->data)
+		       : NULL;
 }
 
 static void worker_finish_answer(struct worker *w, const struct worker_answer_header *h,
 				 struct worker_reply *ret)
 {
-	int status;
-
 	w->owes = false;
+	worker_release_memory(w);
 	w->answered = true;
 	w->n_futile = 0;
 	w->stats.answered++;
@@ -348,10 +399,8 @@ static void worker_finish_answer(struct worker *w, const struct worker_answer_he
 		.data = w->data,
 		.length = (size_t)h->payload_length,
 	};
-	if (h->is_last) {
-		worker_kill(w);
-		child_reap(&w->child, END_MS, &status);
-	}
+	if (h->is_last)
+		worker_dismiss(w);
 }
 
 /*
@@ -446,6 +495,7 @@ static int worker_transmit(struct worker *w, const struct worker_request *reques
 		.flags = request->flags,
 		.key = request->key,
 		.max_words = request->max_words,
+		.memory_bytes = w->allowed_bytes,
 		.payload_length = request->payload_length,
 	};
 	const struct iovec parts[2] = {
@@ -479,6 +529,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	w->data = NULL;
 	/* It may have ended since. */
 	worker_read_packets(w, &reply);
+	worker_allow_memory(w);
 	for (;;) {
 		r = worker_ensure_started(w);
 		if (r)

@@ -20,6 +20,7 @@
 #include "common/cleanup.h"
 #include "common/worker/protocol.h"
 
+struct memory_budget;
 struct worker;
 
 struct worker_options {
@@ -29,7 +30,10 @@ struct worker_options {
 	 */
 	const char *path;
 	const char *name;      /* "tables", "symbols": for messages and the process's name */
-	uint64_t memory_bytes; /* address space it may have; 0: as much as it needs for one image */
+	uint64_t memory_bytes; /* that it may ever have; 0: as much as it needs for one image */
+	/* What it may have for a request goes by that, borrowed; NULL: memory_bytes, always. */
+	struct memory_budget *budget;
+	unsigned number; /* of the budget's workers */
 	/*
 	 * What it may hold between two requests, for the next one; a worker that holds more when it
 	 * has answered ends by itself, and is replaced. 0: a quarter of memory_bytes.

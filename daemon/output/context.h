@@ -16,6 +16,7 @@ struct context {
 	char release[128];                    /* of its kernel */
 	uint32_t cpuspeed_mhz, cpucount;      /* 0: unknown */
 	uint32_t legacy_max_processes;        /* 0: all */
+	size_t text_bytes;                    /* bound for the texts of one profile */
 };
 
 /*

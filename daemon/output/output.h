@@ -28,10 +28,11 @@ struct output_options {
 	struct retention_limits limits; /* but for what is said of the clock */
 	uint64_t background_bytes;      /* bound for profiles that are merged */
 	uint32_t legacy_max_processes;
-	uint64_t symbol_cache_bytes; /* bound for names and symbol tables held */
-	bool no_kernel;              /* no frame is the kernel's: nobody needs names of that */
-	const char *fetched_path;    /* as in symbols.h */
-	struct file_opener *opener;  /* the same; not to be changed later */
+	uint64_t symbol_cache_bytes;  /* bound for names and symbol tables held */
+	struct memory_budget *budget; /* as in symbols.h; not to be changed later */
+	bool no_kernel;               /* no frame is the kernel's: nobody needs names of that */
+	const char *fetched_path;     /* as in symbols.h */
+	struct file_opener *opener;   /* the same */
 };
 
 enum output_task {

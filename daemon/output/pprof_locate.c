@@ -17,8 +17,14 @@
 #include "common/order.h"
 #include "daemon/output/pprof_spots.h"
 
-/* Bytes of texts in one profile; names come from untrusted files. */
-#define TEXT_BYTES_MAX ((size_t)64 << 20)
+/*
+ * Names come from untrusted files, and a profile has so many bytes of texts at most; of these, an
+ * image has this part. What a process says of the code that it generates: so many bytes, and so
+ * many functions; both are more than honest programs run in one window.
+ */
+#define IMAGE_PART        4
+#define JIT_TEXT_BYTES    ((size_t)384 << 10)
+#define JIT_FUNCTIONS_MAX 8192
 
 struct locator {
 	const struct context *c;
@@ -27,6 +33,9 @@ struct locator {
 	struct pprof_mappings *mappings;
 	struct profile *profile;
 	size_t text_bytes;
+	size_t n_cut; /* places that are left without a name */
+	/* Of the run in work: where it is to end, and what it may add of functions. */
+	size_t text_end, functions_end;
 	/* Of the image in work: its names, or NULL; by text of theirs the profile's, or NONE. */
 	const struct symbols_names *names;
 	uint32_t *strings;
@@ -139,15 +148,49 @@ static int locator_add_line(struct locator *l, const struct symbols_frame *frame
 		       ?: profile_add_function(l->profile, &f, &ret->function);
 }
 
-/* *ret_n frames, 0 if nothing is known. */
-static const struct symbols_frame *locator_find_frames(const struct locator *l,
-						       const struct place *place, uint32_t *ret_n)
+static void locator_begin_run(struct locator *l, bool is_generated)
+{
+	size_t max = is_generated ? JIT_TEXT_BYTES : l->c->text_bytes / IMAGE_PART;
+
+	if (max > l->c->text_bytes - l->text_bytes)
+		max = l->c->text_bytes - l->text_bytes;
+	l->text_end = l->text_bytes + max;
+	l->functions_end = is_generated ? l->profile->n_functions + JIT_FUNCTIONS_MAX : SIZE_MAX;
+}
+
+/* Texts that are new in the profile. */
+static size_t locator_new_bytes(const struct locator *l, const struct symbols_frame *frames,
+				uint32_t n)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t texts[] = {frames[i].name, frames[i].system_name, frames[i].file};
+
+		for (size_t j = 0; j < ARRAY_SIZE(texts); j++)
+			if (l->strings[texts[j]] == PROFILE_NONE)
+				bytes += strlen(symbols_names_text(l->names, texts[j]));
+	}
+	return bytes;
+}
+
+/* *ret_n frames, 0 if nothing is known, or it would be too much. */
+static const struct symbols_frame *locator_find_frames(struct locator *l, const struct place *place,
+						       uint32_t *ret_n)
 {
 	const struct symbols_frame *frames = NULL;
+	size_t bytes;
 
 	*ret_n = 0;
-	if (l->names && locator_can_name(l, place) && l->text_bytes < TEXT_BYTES_MAX)
-		(void)symbols_names_find(l->names, place_name_address(place), &frames, ret_n);
+	if (!l->names || !locator_can_name(l, place) ||
+	    !symbols_names_find(l->names, place_name_address(place), &frames, ret_n))
+		return frames;
+	bytes = locator_new_bytes(l, frames, *ret_n);
+	if (bytes &&
+	    (bytes > l->text_end - l->text_bytes || l->profile->n_functions >= l->functions_end)) {
+		l->n_cut++;
+		*ret_n = 0;
+	}
 	return frames;
 }
 
@@ -215,7 +258,10 @@ static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, s
 	const struct snapshot_process *process = l->spots->all[order[0]].generated;
 	struct jit_file *const files[] = {process ? process->jitdump : NULL,
 					  process ? process->perf_map : NULL};
-	int r = process ? 0 : locator_prepare(l, order, n, NULL);
+	int r;
+
+	locator_begin_run(l, process);
+	r = process ? 0 : locator_prepare(l, order, n, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !r && n; i++) {
 		if (!files[i])
@@ -264,6 +310,7 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
 	r = locate_all(&l, locations, order, n);
 	if (r)
 		return r;
+	symbols_note_cut(c->symbols, l.n_cut);
 	profile_mark_mappings(p, NULL);
 	r = pprof_comment_files(spots, order, n, p);
 	if (r)

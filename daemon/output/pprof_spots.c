@@ -10,6 +10,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/room.h"
+#include "daemon/resolve/jit_files.h"
 
 void spots_init(struct spots *s)
 {
@@ -19,6 +20,7 @@ void spots_init(struct spots *s)
 void spots_deinit(struct spots *s)
 {
 	free(s->all);
+	free(s->n_generated);
 	profile_table_deinit(&s->table);
 }
 
@@ -40,13 +42,20 @@ static int spots_is_spot(const void *owner, uint32_t index, const void *key)
 	       a->generated == b->generated;
 }
 
-static int spots_add(struct spots *s, const struct place *spot, uint32_t *ret)
+static uint32_t spots_find(const struct spots *s, const struct place *spot, uint32_t *ret_hash)
 {
 	const uint64_t words[] = {spot->address, (uintptr_t)spot_owner(spot)};
-	uint32_t hash = profile_hash(&s->hash_key, words, sizeof(words));
+
+	*ret_hash = profile_hash(&s->hash_key, words, sizeof(words));
+	return profile_table_find(&s->table, *ret_hash, spots_is_spot, s, spot);
+}
+
+static int spots_add(struct spots *s, const struct place *spot, uint32_t *ret)
+{
+	uint32_t hash;
 	int r;
 
-	*ret = profile_table_find(&s->table, hash, spots_is_spot, s, spot);
+	*ret = spots_find(s, spot, &hash);
 	if (*ret != PROFILE_NONE)
 		return 0;
 	*ret = (uint32_t)s->n;
@@ -56,13 +65,39 @@ static int spots_add(struct spots *s, const struct place *spot, uint32_t *ret)
 	return r;
 }
 
+/* Whether the process has had all that it may have, as @spot would be one more. */
+static int spots_are_enough(struct spots *s, const struct snapshot *snapshot,
+			    const struct snapshot_process *process, const struct place *spot,
+			    bool *ret)
+{
+	size_t i = (size_t)(process - snapshot->processes);
+	uint32_t hash;
+
+	*ret = false;
+	if (spot->kind != PLACE_IMAGE || !jit_file_is_for(spot->mapping->image) ||
+	    i >= snapshot->n_processes || spots_find(s, spot, &hash) != PROFILE_NONE)
+		return 0;
+	if (!s->n_generated)
+		s->n_generated = calloc(snapshot->n_processes, sizeof(*s->n_generated));
+	if (!s->n_generated)
+		return error_origin(-ENOMEM);
+	*ret = s->n_generated[i] == SPOTS_GENERATED_MAX;
+	s->n_generated[i] += !*ret;
+	return 0;
+}
+
 int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
 		    const struct view_entry *e, uint32_t i, uint32_t *ret)
 {
 	struct place spot;
+	bool enough;
 	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot);
 
-	return r ? r : spots_add(s, &spot, ret);
+	if (!r)
+		r = spots_are_enough(s, view->snapshot, e->process, &spot, &enough);
+	if (r)
+		return r;
+	return enough ? spots_add_name(s, "[more generated code]", ret) : spots_add(s, &spot, ret);
 }
 
 int spots_add_name(struct spots *s, const char *name, uint32_t *ret)

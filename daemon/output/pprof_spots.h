@@ -21,7 +21,11 @@ struct spots {
 	size_t n, capacity;
 	struct profile_table table; /* of their numbers */
 	struct profile_hash_key hash_key;
+	uint32_t *n_generated; /* by process of the snapshot: what lies in code that it generated */
 };
+
+/* A process has so many spots in code that it generated; what is beyond is one more. */
+#define SPOTS_GENERATED_MAX 32768u
 
 /* @s: all zero. */
 void spots_init(struct spots *s);

@@ -16,6 +16,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/worker/memory.h"
 #include "daemon/output/symbols_private.h"
 #include "daemon/resolve/lent_fd.h"
 
@@ -23,8 +24,12 @@
 #define DEBUG_OPEN_MAX 32 /* images with open debug files */
 /* What the worker keeps of files that are asked for again. */
 #define KEEP_MIN ((size_t)8 << 20)
-/* Past this, and for images also past the bound, one entry gets no more names in one go. */
-#define ENTRY_BYTES_MAX ((size_t)64 << 20)
+/* Past the bound, or for generated code a part of it, one entry gets no more names in one go. */
+#define ENTRY_BYTES_MIN ((size_t)1 << 20)
+#define JIT_PART        4
+/* What there was no memory for is asked for in smaller pieces, and then so many windows later. */
+#define PIECE_MIN         64
+#define NO_MEMORY_WINDOWS 16
 
 enum symbols_domain { SYMBOLS_IMAGE, SYMBOLS_KERNEL, SYMBOLS_VDSO, SYMBOLS_JIT };
 
@@ -43,8 +48,9 @@ struct symbols_entry {
 	struct symbols_key key;
 	struct symbols_names *names[N_SYMBOLS_DEPTHS]; /* NULL: nothing was asked for yet */
 	bool is_nameless;                              /* no file that names could be read from */
-	uint64_t window;          /* in which its headers were asked for last */
-	uint64_t counted;         /* the window in which it counted as asked for */
+	uint64_t again;   /* the window before which nothing is asked: there was no memory for it */
+	uint64_t window;  /* in which its headers were asked for last */
+	uint64_t counted; /* the window in which it counted as asked for */
 	struct image_debug debug; /* images */
 	struct symtab *symtab;    /* kernel images; NULL also: no symbols */
 	bool has_read;            /* kernel images: symtab is what there is */
@@ -67,6 +73,8 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 		.path = options->worker_path,
 		.name = "symbols",
 		.keep_bytes = options->max_bytes > KEEP_MIN ? options->max_bytes : KEEP_MIN,
+		.budget = options->budget,
+		.number = MEMORY_SYMBOLS,
 		.deadline_ns = options->deadline_ns ? options->deadline_ns : DEADLINE_NS,
 	};
 	cleanup(symbols_freep) struct symbols *s = calloc(1, sizeof(*s));
@@ -152,6 +160,11 @@ void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret)
 	ret->worker = worker_pid(s->asker.worker);
 }
 
+void symbols_note_cut(struct symbols *s, size_t n)
+{
+	s->asker.stats.cut += n;
+}
+
 const char *symbols_trouble(const struct symbols *s)
 {
 	return s->asker.stats.trouble;
@@ -176,6 +189,7 @@ static void symbols_reset_entry(struct symbols *s, struct symbols_entry *e)
 {
 	symbols_forget_names(s, e);
 	e->is_nameless = false;
+	e->again = 0;
 	e->debug.wanted.length = 0;
 	e->debug.given_up = 0;
 }
@@ -334,30 +348,40 @@ static void symbols_count_asked(struct symbols *s, struct symbols_entry *e)
 	e->counted = s->finder.window;
 }
 
+static size_t symbols_entry_max(const struct symbols *s, size_t part)
+{
+	return s->max_bytes / part > ENTRY_BYTES_MIN ? s->max_bytes / part : ENTRY_BYTES_MIN;
+}
+
 /* Asks for @addresses, none of which @names knows. Returns ASK_* or negative errno. */
 static int symbols_ask(struct symbols *s, struct symbols_question *q, struct symbols_names *names,
 		       const uint64_t *addresses, size_t n)
 {
 	struct symbols_entry *e = q->e;
+	size_t piece = WORKER_ADDRESSES_MAX, now;
 	enum worker_outcome outcome;
 	struct answer_names answer;
+	int r;
 
 	symbols_count_asked(s, e);
-	for (size_t at = 0; at < n && !e->is_nameless; at += WORKER_ADDRESSES_MAX) {
-		size_t now = n - at < WORKER_ADDRESSES_MAX ? n - at : WORKER_ADDRESSES_MAX;
-		int r;
-
+	for (size_t at = 0; at < n && !e->is_nameless && e->again <= s->finder.window; at += now) {
 		if (symbols_names_bytes(names) > q->max_bytes)
 			return ASK_OK;
+		now = n - at < piece ? n - at : piece;
 		r = asker_ask_names(&s->asker, &q->request, &q->file, addresses + at, now, &outcome,
 				    &answer);
-		if (r)
-			return r;
-		e->is_nameless = outcome != WORKER_DONE;
-		if (!e->is_nameless)
+		if (!r && outcome == WORKER_DONE)
 			r = symbols_names_add(names, addresses + at, &answer, q->by_address);
 		if (r)
 			return r;
+		if (outcome != WORKER_NO_MEMORY) {
+			e->is_nameless = outcome != WORKER_DONE;
+		} else if (now > PIECE_MIN) {
+			piece = now / 2;
+			now = 0;
+		} else {
+			e->again = s->finder.window + NO_MEMORY_WINDOWS;
+		}
 	}
 	return ASK_OK;
 }
@@ -438,7 +462,7 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 		.addresses = addresses,
 		.n = n,
 		.file = {&image->is_bad, image->path},
-		.max_bytes = s->max_bytes > ENTRY_BYTES_MAX ? s->max_bytes : ENTRY_BYTES_MAX,
+		.max_bytes = symbols_entry_max(s, 1),
 		.by_address = want_lines,
 	};
 	int r;
@@ -539,7 +563,7 @@ int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t
 		.n = n,
 		.request = worker_request_of(WORKER_JIT, -1),
 		.file = {&file->is_bad, file->path},
-		.max_bytes = ENTRY_BYTES_MAX,
+		.max_bytes = symbols_entry_max(s, JIT_PART),
 		/* A jitdump has lines, which differ within one range of code. */
 		.by_address = file->is_jitdump,
 	};

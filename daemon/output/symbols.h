@@ -26,6 +26,7 @@
 #include "daemon/resolve/jit_files.h"
 
 struct file_opener;
+struct memory_budget;
 struct symbols;
 
 struct symbols_build_id {
@@ -38,6 +39,7 @@ struct symbols_options {
 	struct kernel_images *kernel; /* borrowed */
 	const char *worker_path;      /* as in worker.h; NULL: the installed one */
 	uint64_t deadline_ns;         /* for one answer; 0: 5 s */
+	struct memory_budget *budget; /* for the worker: common/worker/worker.h */
 	/*
 	 * A directory below which debug files of images from anywhere lie by build id, as below
 	 * /usr/lib/debug: fetched by somebody else. It need not exist yet. NULL: none is to be had.
@@ -57,6 +59,7 @@ struct symbols_stats {
 	char last_bad_image[256];
 	uint64_t last_bad_ns;                   /* CLOCK_MONOTONIC of it; 0: none yet */
 	uint64_t images_asked, addresses_asked; /* an image counts once a window */
+	uint64_t cut;                           /* symbols_note_cut() */
 	uint64_t slow_directories; /* roots in which a debug file did not open in time */
 	uint64_t openers_lost;     /* times that there was nobody to open a debug file */
 	char trouble[64];          /* why the worker does not run at the moment; "" it does */
@@ -71,6 +74,8 @@ void symbols_set_max(struct symbols *s, size_t max_bytes);
 void symbols_set_fetched(struct symbols *s, const char *path);
 size_t symbols_bytes(const struct symbols *s);
 void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret);
+/* @n places of a profile have no name because its names, or those of one image, took too much. */
+void symbols_note_cut(struct symbols *s, size_t n);
 /* symbols_stats.trouble. */
 const char *symbols_trouble(const struct symbols *s);
 

@@ -23,8 +23,9 @@
 #include "daemon/output/rollup.h"
 #include "daemon/output/steady.h"
 
-#define PROC_TEXT_MAX ((size_t)16 << 20)
-#define NEED_AT_LEAST 65536u /* bytes to free after a write found no room */
+#define TEXT_BYTES_MIN ((size_t)1 << 20) /* of names in a profile, however small the budget */
+#define PROC_TEXT_MAX  ((size_t)16 << 20)
+#define NEED_AT_LEAST  65536u /* bytes to free after a write found no room */
 /* Files by one call, some tens of microseconds each: the next request need not wait for all. */
 #define DELETED_AT_ONCE 1000u
 #define RETRY_NS        (600 * NS_PER_S) /* after an hour that could not be written: for another one */
@@ -78,6 +79,9 @@ static void writer_set_options(struct writer *w, const struct output_options *op
 {
 	w->options = *options;
 	w->context.legacy_max_processes = options->legacy_max_processes;
+	w->context.text_bytes = options->background_bytes > TEXT_BYTES_MIN
+					? options->background_bytes
+					: TEXT_BYTES_MIN;
 	w->rollup_retry_ns = 0;
 }
 
@@ -152,6 +156,7 @@ int writer_new(struct writer **ret, const struct output_options *options,
 		.worker_path = world->worker_path,
 		.fetched_path = options->fetched_path,
 		.opener = options->opener,
+		.budget = options->budget,
 	};
 	int r;
 

@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/worker/answer.h"
+#include "common/worker/memory.h"
 #include "common/worker/worker.h"
 #include "daemon/resolve/vdso.h"
 
@@ -326,9 +327,14 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 /* --- the loader --------------------------------------------------------------------------------
  */
 
-int table_loader_new(struct table_loader **ret, size_t max_words)
+int table_loader_new(struct table_loader **ret, size_t max_words, struct memory_budget *budget)
 {
-	const struct worker_options options = {.name = "tables", .keep_bytes = KEEP_BYTES};
+	const struct worker_options options = {
+		.name = "tables",
+		.keep_bytes = KEEP_BYTES,
+		.budget = budget,
+		.number = MEMORY_TABLES,
+	};
 	cleanup(table_loader_freep) struct table_loader *l = calloc(1, sizeof(*l));
 	int r;
 

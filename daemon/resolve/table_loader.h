@@ -44,10 +44,11 @@ DEFINE_CLEANUP(struct table_result *, table_result_free)
 /* What is known of @image's table without looking into the file; ABSENT: nothing. */
 enum table_state table_state_known(const struct image *image);
 
+struct memory_budget;
 struct table_loader;
 
-/* @max_words: larger tables are refused. */
-int table_loader_new(struct table_loader **ret, size_t max_words);
+/* @max_words: larger tables are refused. @budget: as in common/worker/worker.h. */
+int table_loader_new(struct table_loader **ret, size_t max_words, struct memory_budget *budget);
 /* Drops what is asked for, and ends the worker. */
 void table_loader_free(struct table_loader *l);
 DEFINE_CLEANUP(struct table_loader *, table_loader_free)

@@ -131,7 +131,7 @@ static int unwinder_make_parts(struct unwinder *u)
 	if (!r)
 		r = table_pool_new(&u->pool, &u->memory, &u->stats);
 	if (!r)
-		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART);
+		r = table_loader_new(&u->loader, u->memory.n_words / TABLE_PART, u->options.budget);
 	if (!r && epoll_ctl(u->epoll_fd, EPOLL_CTL_ADD, table_loader_fd(u->loader), &event) < 0)
 		r = error_origin(-errno);
 	return r;

@@ -28,6 +28,8 @@
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/table_loader.h"
 
+struct memory_budget;
+
 struct unwinder_options {
 	const struct source_sink *next;  /* borrowed: takes events, and samples when finished */
 	struct process_table *processes; /* borrowed; `next` applies events to it */
@@ -35,6 +37,7 @@ struct unwinder_options {
 	uint64_t memory_bytes;           /* for waiting samples and compiling */
 	uint64_t table_bytes;            /* for tables, if the source has no memory for them; 0: a
 					    part of memory_bytes */
+	struct memory_budget *budget;    /* for the tables' worker: common/worker/worker.h */
 	bool raw_frames; /* frames leave as addresses, not as FRAME_IMAGE: for a recording */
 };
 

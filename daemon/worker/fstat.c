@@ -9,9 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/helper/confine.h"
+#include "common/sanitized.h"
 
-#if !CONFINE_SANITIZED
+#if !IS_SANITIZED
 int fstat(int fd, struct stat *ret)
 {
 	return (int)syscall(SYS_fstat, fd, ret);

@@ -22,7 +22,7 @@
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
 
-#define MEMORY_MIN (UINT64_C(16) << 20)
+#define MEMORY_MIN (UINT64_C(8) << 20)
 #define KEEP_MIN   (UINT64_C(1) << 20)
 
 /* Of what may be held between requests; the heap has gaps. */
@@ -40,8 +40,9 @@ struct serve_limits {
 	uint64_t keep_bytes; /* of heap that it still holds */
 };
 
-/* Returns FD_PACKET_E_OK, _END or negative errno. */
-static int serve_send_answer(int socket, uint64_t id, const struct answer *answer, bool is_last)
+/* @max: bytes that it may have. Returns FD_PACKET_E_OK, _END or negative errno. */
+static int serve_send_answer(int socket, uint64_t id, const struct answer *answer, uint64_t max,
+			     bool is_last)
 {
 	struct worker_answer_header header = {
 		.magic = WORKER_MAGIC,
@@ -50,7 +51,7 @@ static int serve_send_answer(int socket, uint64_t id, const struct answer *answe
 		.is_last = is_last,
 	};
 
-	if (answer->length > WORKER_ANSWER_MAX || lseek(WORKER_ANSWER_FD, 0, SEEK_SET) ||
+	if (answer->length > max || lseek(WORKER_ANSWER_FD, 0, SEEK_SET) ||
 	    memory_file_write(WORKER_ANSWER_FD, answer->data, answer->length))
 		header.outcome = WORKER_NO_MEMORY;
 	else
@@ -79,7 +80,7 @@ static int serve_loop(struct cache *cache, int socket, const struct serve_limits
 
 	if (!data)
 		return error_origin(-ENOMEM);
-	r = serve_send_answer(socket, 0, &answer, false);
+	r = serve_send_answer(socket, 0, &answer, 0, false);
 	while (!r && !is_last) {
 		cleanup(fd_packet_deinit) struct fd_packet packet;
 		struct request request;
@@ -88,14 +89,17 @@ static int serve_loop(struct cache *cache, int socket, const struct serve_limits
 		if (r)
 			break;
 		if (request_parse(data, packet.length, packet.fds, packet.n_fds, &request) &&
-		    !packet.is_cut)
+		    !packet.is_cut) {
+			sandbox_allow_memory(request.header.memory_bytes);
 			server_answer(cache, &request, &answer);
-		else
+		} else {
 			answer = (struct answer){.outcome = WORKER_BAD_REQUEST};
+		}
 		fd_packet_deinit(&packet); /* files are closed when the answer arrives */
 		is_last = clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= limits->cpu_ns ||
 			  heap_held_bytes() > limits->keep_bytes + answer.length;
-		r = serve_send_answer(socket, request.header.id, &answer, is_last);
+		r = serve_send_answer(socket, request.header.id, &answer,
+				      worker_answer_max(request.header.memory_bytes), is_last);
 		free(answer.data);
 		answer = (struct answer){.outcome = WORKER_DONE};
 	}

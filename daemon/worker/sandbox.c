@@ -27,9 +27,12 @@
 #include "common/error.h"
 #include "common/helper/confine.h"
 #include "common/privileges.h"
+#include "common/sanitized.h"
 #include "common/worker/protocol.h"
 
 #define STACK_BYTES (8u << 20)
+/* Besides what it may use: the program and its libraries, most of which is never touched. */
+#define PROGRAM_BYTES (UINT64_C(8) << 20)
 
 /* Never up: what was set for us, by systemd or a shell, stays where it is lower. */
 static int sandbox_set_rlimit(int resource, uint64_t value)
@@ -45,16 +48,21 @@ static int sandbox_set_rlimit(int resource, uint64_t value)
 	return 0;
 }
 
+static uint64_t sandbox_address_space(uint64_t memory_bytes)
+{
+	return IS_SANITIZED ? RLIM_INFINITY : PROGRAM_BYTES + memory_bytes;
+}
+
 static int sandbox_limit_resources(uint64_t memory_bytes)
 {
 	const struct {
 		int resource;
 		uint64_t value;
 	} limits[] = {
-		{RLIMIT_AS, CONFINE_SANITIZED ? RLIM_INFINITY : memory_bytes},
+		{RLIMIT_AS, sandbox_address_space(memory_bytes)},
 		{RLIMIT_STACK, STACK_BYTES},
 		{RLIMIT_CPU, SANDBOX_CPU_MAX_S},
-		{RLIMIT_FSIZE, WORKER_ANSWER_MAX},
+		{RLIMIT_FSIZE, worker_answer_max(memory_bytes)},
 		{RLIMIT_NOFILE, SANDBOX_FILES_MAX},
 		{RLIMIT_NPROC, 0},
 		{RLIMIT_CORE, 0},
@@ -151,6 +159,9 @@ static int sandbox_deny_files(void)
 }
 
 static const struct confine_call calls[] = {
+#if !IS_SANITIZED
+	CONFINE_IF_BOTH(prlimit64, CONFINE_IS(0, 0), CONFINE_IS(1, RLIMIT_AS)),
+#endif
 	CONFINE_ANY(brk),
 	CONFINE_ANY(munmap),
 	CONFINE_ANY(mremap),
@@ -182,7 +193,7 @@ static const struct confine_call calls[] = {
 #endif
 	CONFINE_REFUSE(openat, EACCES),
 	CONFINE_REFUSE(readlinkat, EACCES),
-#if CONFINE_SANITIZED
+#if IS_SANITIZED
 	CONFINE_REFUSE(clone, EACCES),
 #endif
 };
@@ -224,7 +235,19 @@ int sandbox_enter(uint64_t memory_bytes)
 	 * What the parser of a stranger's file says would be the stranger's word, in our log or on
 	 * somebody's terminal; a sanitizer's report is wanted. Standard input is /dev/null.
 	 */
-	if (!CONFINE_SANITIZED && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
+	if (!IS_SANITIZED && dup2(STDIN_FILENO, STDERR_FILENO) < 0)
 		return error_origin(-errno);
 	return sandbox_filter_calls();
+}
+
+void sandbox_allow_memory(uint64_t memory_bytes)
+{
+	struct rlimit limit;
+
+	if (IS_SANITIZED || getrlimit(RLIMIT_AS, &limit) < 0)
+		return;
+	limit.rlim_cur = sandbox_address_space(memory_bytes);
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	(void)!setrlimit(RLIMIT_AS, &limit);
 }

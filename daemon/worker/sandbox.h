@@ -31,8 +31,11 @@
 #define SANDBOX_CPU_MAX_S    180
 #define SANDBOX_FILES_MAX    64
 
-/* @memory_bytes: of address space. Returns 0 or negative errno: then it must not go on. */
+/* @memory_bytes: for all that it will ever read. Returns 0 or negative errno: then it must not go
+ * on. */
 int sandbox_enter(uint64_t memory_bytes);
+/* Of that, what it may use from now on: its own word. */
+void sandbox_allow_memory(uint64_t memory_bytes);
 /* All of it but the last step: for tests, which see whether the rest holds alone. */
 int sandbox_restrict(uint64_t memory_bytes);
 

@@ -196,6 +196,14 @@ void server_answer(struct cache *cache, const struct request *request, struct an
 		cache_clear(cache);
 		r = shapes[request->header.kind].serve(cache, request, ret);
 	}
+	/* Functions take less than lines. */
+	if (r < 0 && request->header.flags & WORKER_WANT_LINES) {
+		struct request less = *request;
+
+		cache_clear(cache);
+		less.header.flags &= ~WORKER_WANT_LINES;
+		r = shapes[request->header.kind].serve(cache, &less, ret);
+	}
 	ret->outcome = r < 0 ? WORKER_NO_MEMORY : (enum worker_outcome)r;
 	cache_settle(cache);
 }

@@ -68,12 +68,15 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 		.image = request->files[WORKER_FILE_IMAGE],
 		.debug = request->files[WORKER_FILE_DEBUG],
 		.alternate = request->files[WORKER_FILE_ALTERNATE],
+		.memory_bytes = request->header.memory_bytes,
 	};
 	int r;
 
 	*ret = cache_get(cache, &key);
-	if (*ret)
+	if (*ret) {
+		dwarf_lines_allow(*ret, request->header.memory_bytes);
 		return WORKER_DONE;
+	}
 	if (request->header.flags & WORKER_CHECK_CRC && files.debug >= 0 &&
 	    !debuglink_crc_matches(files.image, files.debug))
 		files.debug = files.alternate = -1;

@@ -70,7 +70,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	image = make_file(data, size - n_alternate);
 	alternate = n_alternate ? make_file(data + size - n_alternate, n_alternate) : -1;
 	allow_files(0);
-	if (dwarf_lines_new(&d, &(struct dwarf_lines_files){image, -1, alternate}) == WORKER_DONE)
+	if (dwarf_lines_new(&d, &(struct dwarf_lines_files){image, -1, alternate, 1u << 30}) ==
+	    WORKER_DONE)
 		for (uint64_t i = 0; i < 0x140; i++) {
 			look_up(d, 0x400 + i); /* hostile_elf_dwarf.h */
 			look_up(d, 0x1000 + 8 * i);

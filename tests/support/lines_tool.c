@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc && i < 4; i++)
 		fds[i - 1] = argv[i][0] ? open(argv[i], O_RDONLY | O_CLOEXEC) : -1;
 	load_ns = now_ns();
-	r = dwarf_lines_new(&d, &(struct dwarf_lines_files){fds[0], fds[1], fds[2]});
+	r = dwarf_lines_new(&d, &(struct dwarf_lines_files){fds[0], fds[1], fds[2], 1u << 30});
 	load_ns = now_ns() - load_ns;
 	for (int i = 0; i < 3; i++)
 		closep(&fds[i]);

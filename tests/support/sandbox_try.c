@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/helper/confine.h"
+#include "common/sanitized.h"
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
 
@@ -448,7 +448,7 @@ tries[] = {
 	{"close_range", try_close_leashes, true, false},
 	{"untie the leash", try_untie_leash, true, false},
 	{"disown the leash", try_disown_leash, true, false},
-	{"sigaction", try_catch_signals, !CONFINE_SANITIZED, false},
+	{"sigaction", try_catch_signals, !IS_SANITIZED, false},
 	{"capabilities", try_capabilities, false, true},
 	{"large file", try_large_file, true, true},
 	{"memfd", try_memfd, true, false},
@@ -465,7 +465,7 @@ static bool is_promised(const struct try *t, const struct mode *mode)
 	if (mode->unfiltered && !t->unfiltered)
 		return false;
 	/* What only a build with sanitizers lets through: daemon/worker/sandbox.c. */
-	return !CONFINE_SANITIZED ||
+	return !IS_SANITIZED ||
 	       (t->run != try_much_memory && t->run != try_stat && t->run != try_catch_signals);
 }
 

@@ -103,7 +103,7 @@ static struct table_result *make_table(struct image *image)
 	struct table_loader *loader;
 	struct pollfd fd = {.events = POLLIN};
 
-	if (table_loader_new(&loader, WORDS_MAX) || table_loader_request(loader, image))
+	if (table_loader_new(&loader, WORDS_MAX, NULL) || table_loader_request(loader, image))
 		die("table loader");
 	fd.fd = table_loader_fd(loader);
 	while (!result) {

@@ -30,7 +30,9 @@
 #include "daemon/worker/elf/elf_image.h"
 
 /* Of all sections together, as they are in the file and inflated; the rest is for what they say. */
-#define SECTIONS_BYTES_MAX (512u << 20)
+/* Of what the worker has: sections, and all that is read of them. */
+#define SECTIONS_SHARE(bytes) ((bytes) / 2)
+#define ALL_SHARE(bytes)      ((bytes) / 4 * 3)
 /* libdw's word for a unit and the abbreviations that it begins with, and our own. */
 #define UNIT_BYTES (1024 + sizeof(struct dwarf_unit))
 
@@ -53,6 +55,7 @@ struct dwarf_file {
 struct dwarf_lines {
 	struct dwarf_file file, alternate;
 	struct dwarf_reader reader;
+	uint64_t max_sections; /* bytes */
 	struct dwarf_unit *units;
 	size_t n_units, size;
 	struct flat_ranges index; /* values: units */
@@ -161,7 +164,7 @@ static int dwarf_attach_alternate(struct dwarf_lines *d, int fd)
 	length = dwelf_dwarf_gnu_debugaltlink(d->file.dwarf, &name, &wanted);
 	if (fd < 0 || length <= 0)
 		return 0;
-	r = dwarf_file_open(&d->alternate, fd, SECTIONS_BYTES_MAX - d->file.bytes);
+	r = dwarf_file_open(&d->alternate, fd, d->max_sections - d->file.bytes);
 	if (r < 0)
 		return r;
 	if (r != WORKER_DONE || !d->alternate.dwarf || has->build_id_length != length ||
@@ -225,7 +228,7 @@ static int dwarf_lines_list_units(struct dwarf_lines *d)
 
 		/* Whatever sort of unit it is: libdw has it in memory now. */
 		d->reader.bytes += UNIT_BYTES;
-		if (d->reader.bytes > DWARF_BYTES_MAX)
+		if (d->reader.bytes > d->reader.max_bytes)
 			return WORKER_NO_MEMORY;
 		if (tag == DW_TAG_compile_unit || tag == DW_TAG_skeleton_unit)
 			r = room_append(&d->units, &d->size, &d->n_units,
@@ -251,10 +254,10 @@ static int dwarf_lines_open_files(struct dwarf_lines *d, const struct dwarf_line
 	int r = WORKER_DONE;
 
 	if (files->debug >= 0)
-		r = dwarf_file_open(&d->file, files->debug, SECTIONS_BYTES_MAX);
+		r = dwarf_file_open(&d->file, files->debug, d->max_sections);
 	if (r == WORKER_DONE && !d->file.dwarf) {
 		dwarf_file_deinit(&d->file);
-		r = dwarf_file_open(&d->file, files->image, SECTIONS_BYTES_MAX);
+		r = dwarf_file_open(&d->file, files->image, d->max_sections);
 	}
 	if (r != WORKER_DONE || !d->file.dwarf)
 		return r;
@@ -276,6 +279,8 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return error_origin(-ENOMEM);
+	d->max_sections = SECTIONS_SHARE(files->memory_bytes);
+	dwarf_lines_allow(d, files->memory_bytes);
 	r = dwarf_lines_open_files(d, files);
 	if (r != WORKER_DONE)
 		return r;
@@ -294,6 +299,11 @@ int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *fi
 	dwarf_file_detach_fd(&d->alternate);
 	*ret = steal_ptr(&d);
 	return WORKER_DONE;
+}
+
+void dwarf_lines_allow(struct dwarf_lines *d, uint64_t memory_bytes)
+{
+	d->reader.max_bytes = ALL_SHARE(memory_bytes);
 }
 
 void dwarf_lines_free(struct dwarf_lines *d)

@@ -17,8 +17,9 @@
 struct dwarf_lines;
 
 struct dwarf_lines_files {
-	int image, debug,
-		alternate; /* read-only fds; debug, alternate: or -1; borrowed for the call */
+	/* Read-only fds; debug, alternate: or -1; borrowed for the call. */
+	int image, debug, alternate;
+	uint64_t memory_bytes; /* as of dwarf_lines_allow() */
 };
 
 /*
@@ -28,6 +29,8 @@ struct dwarf_lines_files {
  */
 int dwarf_lines_new(struct dwarf_lines **ret, const struct dwarf_lines_files *files);
 void dwarf_lines_free(struct dwarf_lines *d);
+/* From now on it may use @memory_bytes of memory, all together: what takes more is left out. */
+void dwarf_lines_allow(struct dwarf_lines *d, uint64_t memory_bytes);
 DEFINE_CLEANUP(struct dwarf_lines *, dwarf_lines_free)
 /* What it holds by now, bytes, roughly: for a bound on what is kept. */
 size_t dwarf_lines_bytes(const struct dwarf_lines *d);

@@ -43,10 +43,9 @@ struct dwarf_unit {
 /*
  * What reading DWARF of one image may use, and has used so far: sections, what libdw keeps of a
  * unit, scopes, ranges, line tables. libdw ends the process when it gets no memory, so that this
- * stays below what a worker has (common/worker/worker.h). Ranges are counted one by one, because
- * any number of functions can point at the same endless list.
+ * stays below what the worker has. Ranges are counted one by one, because any number of functions
+ * can point at the same endless list.
  */
-#define DWARF_BYTES_MAX  (768u << 20)
 #define DWARF_RANGES_MAX (4u << 20)
 
 struct dwarf_reader {
@@ -54,7 +53,7 @@ struct dwarf_reader {
 	const Elf_Data *info_data[2]; /* .debug_info, and the alternate file's; NULL: none */
 	const Elf_Data *line_data;    /* .debug_line; NULL: none */
 	bool is_big;                  /* the file's byte order */
-	size_t bytes;
+	size_t bytes, max_bytes;
 	uint64_t n_ranges;
 };
 

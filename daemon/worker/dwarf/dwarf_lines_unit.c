@@ -205,7 +205,7 @@ static int dwarf_unit_read_functions(struct dwarf_reader *r, struct dwarf_unit *
 			w->levels[++w->depth].scope = scope;
 		else if (!die_walk_next(w))
 			break;
-	} while (r->bytes + u->n_scopes * sizeof(*u->scopes) < DWARF_BYTES_MAX);
+	} while (r->bytes + u->n_scopes * sizeof(*u->scopes) < r->max_bytes);
 	return 0;
 }
 
@@ -252,7 +252,7 @@ static bool line_program_is_sound(const struct dwarf_reader *r, Dwarf_Die *unit)
 	uint64_t length;
 
 	return find_line_program_length(r, unit, &length) && length <= LINE_PROGRAM_BYTES_MAX &&
-	       r->bytes + length * LINE_ROW_BYTES_MAX <= DWARF_BYTES_MAX;
+	       r->bytes + length * LINE_ROW_BYTES_MAX <= r->max_bytes;
 }
 
 /*
@@ -321,7 +321,7 @@ const char *dwarf_unit_file(struct dwarf_reader *r, struct dwarf_unit *u, size_t
 	/* libdw's word for the file 0, which there is only since DWARF 5. */
 	if (!name || strcmp(name, "???") == 0)
 		return NULL;
-	if (name[0] == '/' || !u->dir || !u->dir[0] || r->bytes >= DWARF_BYTES_MAX)
+	if (name[0] == '/' || !u->dir || !u->dir[0] || r->bytes >= r->max_bytes)
 		return name;
 	u->paths[number] = join_source_path(u->dir, name);
 	if (!u->paths[number])
@@ -335,7 +335,7 @@ int dwarf_unit_read(struct dwarf_reader *r, struct dwarf_unit *u)
 	int result;
 
 	u->state = DWARF_UNIT_REFUSED;
-	if (r->bytes >= DWARF_BYTES_MAX || !abbreviations_are_sound(&u->die))
+	if (r->bytes >= r->max_bytes || !abbreviations_are_sound(&u->die))
 		return 0;
 	result = dwarf_unit_read_functions(r, u);
 	if (result == 0)

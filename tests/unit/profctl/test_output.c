@@ -246,6 +246,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	names.bad_images = 15;
 	names.slow_directories = 17;
 	names.openers_lost = 18;
+	names.cut = 19;
 	names.last_bad_image = (char[]){"/evil\n"};
 	names.trouble = (char[]){"too slow\n"};
 	s.names = &names;
@@ -349,7 +350,7 @@ static void test_status_json(void **state)
 		"\"no_slot\":0},\"avoided_files\":13,\"names\":{\"workers_died\":14,\"bad_images\":"
 		"15,"
 		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\","
-		"\"slow_directories\":17,\"openers_lost\":18},\"refused_jit_files\":16,"
+		"\"slow_directories\":17,\"openers_lost\":18,\"cut\":19},\"refused_jit_files\":16,"
 		"\"attached\":3,\"control\":null}"
 		"\n",
 	};

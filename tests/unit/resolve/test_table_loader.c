@@ -24,7 +24,7 @@ static struct table_result *load(struct image *image, size_t max_words)
 	cleanup(table_loader_freep) struct table_loader *l = NULL;
 	struct table_result *result;
 
-	assert_int_equal(table_loader_new(&l, max_words), 0);
+	assert_int_equal(table_loader_new(&l, max_words, NULL), 0);
 	assert_int_equal(table_loader_request(l, image), 0);
 	result = wait_result(l);
 	assert_ptr_equal(result->image, image);
@@ -156,7 +156,7 @@ static void test_many_requests(void **state)
 	unsigned n_a = 0, n_b = 0;
 
 	(void)state;
-	assert_int_equal(table_loader_new(&l, MAX_WORDS), 0);
+	assert_int_equal(table_loader_new(&l, MAX_WORDS, NULL), 0);
 	assert_int_equal(table_loader_receive(l, &none), 0);
 	assert_null(none);
 	for (unsigned i = 0; i < 3; i++) {
@@ -188,7 +188,7 @@ static void test_an_early_end(void **state)
 	for (unsigned n = 0; n < 6; n++) {
 		struct table_loader *l;
 
-		assert_int_equal(table_loader_new(&l, MAX_WORDS), 0);
+		assert_int_equal(table_loader_new(&l, MAX_WORDS, NULL), 0);
 		for (unsigned i = 0; i < n; i++)
 			assert_int_equal(table_loader_request(l, image), 0);
 		if (n % 2) /* another one is at the worker then */

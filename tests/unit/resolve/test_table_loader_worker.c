@@ -135,7 +135,7 @@ static void set_up(struct fixture *f, const char *mode)
 
 	f->before = before ? strdup(before) : NULL;
 	use_own_worker(&f->dir, mode);
-	assert_int_equal(table_loader_new(&f->loader, MAX_WORDS), 0);
+	assert_int_equal(table_loader_new(&f->loader, MAX_WORDS, NULL), 0);
 }
 
 static void tear_down(struct fixture *f)
@@ -394,7 +394,7 @@ static void test_no_worker(void **state)
 	table_loader_free(f.loader);
 	snprintf(path, sizeof(path), "%s/honest", f.dir.path);
 	assert_int_equal(unlink(path), 0);
-	assert_int_equal(table_loader_new(&f.loader, MAX_WORDS), 0);
+	assert_int_equal(table_loader_new(&f.loader, MAX_WORDS, NULL), 0);
 	assert_waits(&f, fine);
 	assert_int_equal(f.stats.worker, 0);
 	assert_int_equal(symlink("/proc/self/exe", path), 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The real worker: what it says of this very program, and of files that are none. */
-#include "common/helper/confine.h"
+#include "common/sanitized.h"
 #include "tests/unit/worker/worker_fixture.h"
 
 #include <poll.h>
@@ -392,7 +392,7 @@ static void test_keeps_no_more_than_it_may(void **state)
 	(void)state;
 	print_message("%lu and %lu pages\n", much, little);
 	/* Sanitizers keep what was freed for a while. */
-	assert_true(CONFINE_SANITIZED || little + 500 < much);
+	assert_true(IS_SANITIZED || little + 500 < much);
 }
 
 int main(void)

@@ -46,7 +46,7 @@ static int open_fds(struct world *w, int image, int debug, int alternate)
 
 	dwarf_lines_free(w->d);
 	w->d = NULL;
-	r = dwarf_lines_new(&w->d, &(struct dwarf_lines_files){image, debug, alternate});
+	r = dwarf_lines_new(&w->d, &(struct dwarf_lines_files){image, debug, alternate, 1u << 30});
 	closep(&image);
 	closep(&debug);
 	closep(&alternate);

@@ -120,7 +120,7 @@ static void test_all(void **state)
 		fd = builder_memfd(&b);
 		builder_deinit(&b);
 		/* The file is its own alternate as well. */
-		r = dwarf_lines_new(&d, &(struct dwarf_lines_files){fd, -1, fd});
+		r = dwarf_lines_new(&d, &(struct dwarf_lines_files){fd, -1, fd, 1u << 30});
 		if (r < WORKER_DONE || r >= N_WORKER_OUTCOMES || (r == WORKER_DONE) != (d != NULL))
 			fail_msg("%s: %d", file, r);
 		if (is_too_big(file) != (r == WORKER_NO_MEMORY))

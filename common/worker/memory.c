@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/worker/memory.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+
+/* Of what is left: the rest is for what grows meanwhile, and for another worker. */
+#define LEFT_NUMERATOR   3
+#define LEFT_DENOMINATOR 4
+
+uint64_t memory_resident_bytes(pid_t pid)
+{
+	cleanup(fclosep) FILE *f = NULL;
+	unsigned long pages = 0;
+	char path[64];
+
+	if (!pid)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%*s %lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* One that works may come to use all that it is allowed. */
+static uint64_t memory_of_worker(struct memory_budget *b, unsigned number)
+{
+	uint64_t has = memory_resident_bytes(b->workers[number]), may = b->allowed[number];
+
+	return has > may ? has : may;
+}
+
+uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid)
+{
+	uint64_t used = memory_resident_bytes(getpid()) + b->other_bytes, left;
+
+	b->workers[number] = pid;
+	b->allowed[number] = 0;
+	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
+		used += i == number ? 0 : memory_of_worker(b, i);
+	left = used < b->bytes ? (b->bytes - used) / LEFT_DENOMINATOR * LEFT_NUMERATOR : 0;
+	b->allowed[number] = left > MEMORY_LEFT_MIN ? left : MEMORY_LEFT_MIN;
+	return b->allowed[number];
+}
+
+void memory_budget_end(struct memory_budget *b, unsigned number)
+{
+	b->allowed[number] = 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_COMMON_WORKER_MEMORY_H
+#define PROFD_COMMON_WORKER_MEMORY_H
+
+/*
+ * One budget for a process and its image workers: before each request, a worker is allowed what
+ * the others leave of it. A file that takes more is answered with WORKER_NO_MEMORY.
+ */
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Its workers. */
+enum { MEMORY_TABLES, MEMORY_SYMBOLS, N_MEMORY_WORKERS };
+
+struct memory_budget {
+	uint64_t bytes;
+	/* What counts besides the memory of the processes, bytes: the owner keeps it up to date. */
+	atomic_ullong other_bytes;
+	/* Of each worker, by its number: its process, or 0, and what it was allowed; 0: it rests.
+	 */
+	atomic_int workers[N_MEMORY_WORKERS];
+	atomic_ullong allowed[N_MEMORY_WORKERS];
+};
+
+/*
+ * What worker @number, process @pid (0: it is still to be started), may use for a request, bytes,
+ * at least MEMORY_LEFT_MIN; until memory_budget_end() nobody else is allowed that. Any thread.
+ */
+#define MEMORY_LEFT_MIN (UINT64_C(24) << 20)
+uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid);
+void memory_budget_end(struct memory_budget *b, unsigned number);
+
+/* Resident memory of @pid, bytes; 0: no such process. /proc/PID/statm waits for no lock. */
+uint64_t memory_resident_bytes(pid_t pid);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* What workers may use of one budget: as numbers, and of a real one that is asked for much. */
+#include <signal.h>
+#include <sys/mman.h>
+
+#include "common/worker/memory.h"
+#include "tests/unit/worker/worker_fixture.h"
+
+#define MB UINT64_C(1000000)
+
+static void test_what_is_left(void **state)
+{
+	struct memory_budget b = {.bytes = 10000 * MB, .other_bytes = 1000 * MB};
+	uint64_t ours = memory_resident_bytes(getpid()), all, rest;
+
+	(void)state;
+	assert_true(ours > 0 && ours < 1000 * MB);
+	assert_int_equal(memory_resident_bytes(0), 0);
+	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0);
+	assert_in_range(all, 6000 * MB, 6750 * MB);
+	/* While that one works, it counts as having all that it may. */
+	rest = memory_budget_begin(&b, MEMORY_TABLES, 0);
+	assert_in_range(rest, (9000 * MB - all) / 2, (9000 * MB - all) / 4 * 3);
+	memory_budget_end(&b, MEMORY_SYMBOLS);
+	memory_budget_end(&b, MEMORY_TABLES);
+	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 6000 * MB, 6750 * MB);
+	/* Afterwards, what it has. */
+	memory_budget_end(&b, MEMORY_TABLES);
+	b.workers[MEMORY_TABLES] = getpid();
+	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0) <= all);
+	b.other_bytes = 20000 * MB;
+	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0), MEMORY_LEFT_MIN);
+}
+
+#define N_NAMES 2000u
+#define NAME    4000u
+
+/* A perf map of long names, all different. */
+static int write_map(void)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+	FILE *map = fdopen(dup(fd), "w");
+
+	assert_non_null(map);
+	for (unsigned i = 0; i < N_NAMES; i++)
+		fprintf(map, "%x 10 %0*u\n", 0x10000 + i * 16, (int)NAME, i);
+	assert_int_equal(fclose(map), 0);
+	return fd;
+}
+
+/* It says so, lives on, and does the same when there is room for it. */
+static void test_too_much_for_the_budget(void **state)
+{
+	struct memory_budget b = {.bytes = 1};
+	const struct worker_options options = {.name = "test", .budget = &b};
+	struct worker_request request = worker_request_of(WORKER_JIT, -1);
+	uint64_t addresses[N_NAMES];
+	struct worker_stats stats;
+	struct worker_reply reply;
+	struct worker *w;
+	int fd = write_map();
+
+	(void)state;
+	for (unsigned i = 0; i < N_NAMES; i++)
+		addresses[i] = 0x10000 + i * 16;
+	request.files[WORKER_FILE_PERF_MAP] = fd;
+	request.payload = addresses;
+	request.payload_length = sizeof(addresses);
+	assert_int_equal(worker_new(&w, &options), 0);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(reply.outcome, WORKER_NO_MEMORY);
+	assert_int_equal(kill(worker_pid(w), 0), 0);
+	b.bytes = 1000 * MB;
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(reply.outcome, WORKER_DONE);
+	assert_true(reply.length > (size_t)N_NAMES * NAME);
+	assert_int_equal(b.allowed[0], 0);
+	worker_get_stats(w, &stats);
+	assert_int_equal(stats.died, 0);
+	worker_free(w);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_left),
+		LEFTOVERS_TEST(test_too_much_for_the_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
