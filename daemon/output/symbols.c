@@ -139,6 +139,11 @@ void symbols_free(struct symbols *s)
 	free(s);
 }
 
+void symbols_note_cut(struct symbols *s, size_t n)
+{
+	s->asker.stats.cut += n;
+}
+
 void symbols_set_max(struct symbols *s, size_t max_bytes)
 {
 	s->max_bytes = max_bytes;
@@ -158,11 +163,6 @@ void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret)
 	*ret = s->asker.stats;
 	ret->workers_died = worker.died;
 	ret->worker = worker_pid(s->asker.worker);
-}
-
-void symbols_note_cut(struct symbols *s, size_t n)
-{
-	s->asker.stats.cut += n;
 }
 
 const char *symbols_trouble(const struct symbols *s)
@@ -381,6 +381,7 @@ static int symbols_ask(struct symbols *s, struct symbols_question *q, struct sym
 			now = 0;
 		} else {
 			e->again = s->finder.window + NO_MEMORY_WINDOWS;
+			symbols_note_cut(s, n - at);
 		}
 	}
 	return ASK_OK;

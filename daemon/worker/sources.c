@@ -61,6 +61,15 @@ int sources_names(struct cache *cache, const struct request *request, struct sym
 	return r;
 }
 
+/* What the request may use besides what is kept of others; @own: of that, its own. */
+static uint64_t sources_memory_left(const struct cache *cache, const struct request *request,
+				    size_t own)
+{
+	uint64_t others = cache_bytes(cache) - own, all = request->header.memory_bytes;
+
+	return others < all ? all - others : 0;
+}
+
 int sources_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret)
 {
 	const struct cache_key key = sources_cache_key(request, THING_LINES);
@@ -68,13 +77,14 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 		.image = request->files[WORKER_FILE_IMAGE],
 		.debug = request->files[WORKER_FILE_DEBUG],
 		.alternate = request->files[WORKER_FILE_ALTERNATE],
-		.memory_bytes = request->header.memory_bytes,
+		.memory_bytes = sources_memory_left(cache, request, 0),
 	};
 	int r;
 
 	*ret = cache_get(cache, &key);
 	if (*ret) {
-		dwarf_lines_allow(*ret, request->header.memory_bytes);
+		dwarf_lines_allow(*ret,
+				  sources_memory_left(cache, request, dwarf_lines_bytes(*ret)));
 		return WORKER_DONE;
 	}
 	if (request->header.flags & WORKER_CHECK_CRC && files.debug >= 0 &&
@@ -85,6 +95,9 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 		cache_put(cache, &key, &class_dwarf_lines, *ret);
 	else
 		*ret = NULL;
+	/* Nothing else is kept, the next time. */
+	if (r == WORKER_NO_MEMORY)
+		return -ENOMEM;
 	return r < 0 ? r : WORKER_DONE;
 }
 
