@@ -7,8 +7,8 @@
 #include "common/cleanup.h"
 
 /* Of what is left: the rest is for what grows meanwhile, and for another worker. */
-#define LEFT_NUMERATOR   3
-#define LEFT_DENOMINATOR 4
+#define LEFT_NUMERATOR   7
+#define LEFT_DENOMINATOR 8
 
 uint64_t memory_resident_bytes(pid_t pid)
 {

@@ -80,7 +80,7 @@ enum worker_file {
 /* Bytes of an answer to a request that may use @memory_bytes. */
 static inline uint64_t worker_answer_max(uint64_t memory_bytes)
 {
-	return memory_bytes / 4 < WORKER_ANSWER_MAX ? memory_bytes / 4 : WORKER_ANSWER_MAX;
+	return memory_bytes / 6 < WORKER_ANSWER_MAX ? memory_bytes / 6 : WORKER_ANSWER_MAX;
 }
 
 struct worker_request_header {

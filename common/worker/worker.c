@@ -49,8 +49,8 @@ _Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FI
 #define KEEP_SHARE   4
 
 /* Of what a request is allowed: answers are in our memory and in the memfd as well. */
-#define REQUEST_NUMERATOR   2
-#define REQUEST_DENOMINATOR 3
+#define REQUEST_NUMERATOR   3
+#define REQUEST_DENOMINATOR 4
 
 /* A killed process mostly ends within one; freeing its memory takes some. */
 #define END_MS      20
@@ -316,7 +316,7 @@ static void worker_dismiss(struct worker *w)
 
 /*
  * What the next request may use. A process cannot be given more than it was started with: where
- * there is much more by now, another one takes its place.
+ * there is more by now, another one takes its place.
  */
 static void worker_allow_memory(struct worker *w)
 {
@@ -329,7 +329,7 @@ static void worker_allow_memory(struct worker *w)
 		  REQUEST_NUMERATOR;
 	if (allowed < w->allowed_bytes)
 		w->allowed_bytes = allowed;
-	if (w->socket >= 0 && w->allowed_bytes / 2 > w->started_bytes)
+	if (w->socket >= 0 && w->allowed_bytes > w->started_bytes + w->started_bytes / 4)
 		worker_dismiss(w);
 	else if (w->socket >= 0 && w->allowed_bytes > w->started_bytes)
 		w->allowed_bytes = w->started_bytes;

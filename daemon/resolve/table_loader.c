@@ -26,6 +26,8 @@
 /* Of a worker that keeps nothing: the rest is its heap's gaps. */
 #define KEEP_BYTES (UINT64_C(8) << 20)
 
+#define BUDGET_PART 4
+
 #define RANK_BYTES (64u << 10)
 
 struct table_loader_request {
@@ -327,11 +329,18 @@ static int send_next(struct table_loader *l, struct table_result **ret)
 /* --- the loader --------------------------------------------------------------------------------
  */
 
+static uint64_t loader_memory(uint64_t share)
+{
+	return share > MEMORY_LEFT_MIN ? share : MEMORY_LEFT_MIN;
+}
+
 int table_loader_new(struct table_loader **ret, size_t max_words, struct memory_budget *budget)
 {
 	const struct worker_options options = {
 		.name = "tables",
 		.keep_bytes = KEEP_BYTES,
+		/* A table takes much less: names are to have the rest. */
+		.memory_bytes = budget ? loader_memory(budget->bytes / BUDGET_PART) : 0,
 		.budget = budget,
 		.number = MEMORY_TABLES,
 	};

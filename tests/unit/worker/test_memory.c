@@ -17,13 +17,13 @@ static void test_what_is_left(void **state)
 	assert_true(ours > 0 && ours < 1000 * MB);
 	assert_int_equal(memory_resident_bytes(0), 0);
 	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0);
-	assert_in_range(all, 6000 * MB, 6750 * MB);
+	assert_in_range(all, 7000 * MB, 7875 * MB);
 	/* While that one works, it counts as having all that it may. */
 	rest = memory_budget_begin(&b, MEMORY_TABLES, 0);
-	assert_in_range(rest, (9000 * MB - all) / 2, (9000 * MB - all) / 4 * 3);
+	assert_in_range(rest, (9000 * MB - all) / 2, (9000 * MB - all) / 8 * 7);
 	memory_budget_end(&b, MEMORY_SYMBOLS);
 	memory_budget_end(&b, MEMORY_TABLES);
-	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 6000 * MB, 6750 * MB);
+	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 7000 * MB, 7875 * MB);
 	/* Afterwards, what it has. */
 	memory_budget_end(&b, MEMORY_TABLES);
 	b.workers[MEMORY_TABLES] = getpid();
