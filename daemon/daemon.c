@@ -27,9 +27,9 @@
 #define LONG_FLUSH_S  0.2
 #define RESCAN_GAP_NS (2u * NS_PER_S)
 
-#define PRIORITY_RINGS  (SD_EVENT_PRIORITY_IMPORTANT - 10)
-#define PRIORITY_OUTPUT SD_EVENT_PRIORITY_NORMAL
-#define PRIORITY_TIMERS (SD_EVENT_PRIORITY_NORMAL + 10)
+#define PRIORITY_RINGS (SD_EVENT_PRIORITY_IMPORTANT - 10)
+/* All else, as the listener's: one after the other, in the order in which they wait. */
+#define PRIORITY_OTHERS SD_EVENT_PRIORITY_NORMAL
 
 static const int handled_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
@@ -111,6 +111,21 @@ static int daemon_stop(struct daemon *d)
 	return daemon_write_windows(d, d->last_flush.seconds <= LONG_FLUSH_S || d->replay);
 }
 
+/*
+ * Rings go before everything that waits. One that has more in it than a drain may take lets all
+ * others have a turn first: requests, timers and the watchdog run however much there is to sample.
+ */
+static int daemon_rank_rings(struct daemon *d, bool has_more)
+{
+	int r = 0;
+
+	if (has_more != d->rings_wait)
+		r = sd_event_source_set_priority(d->source_io,
+						 has_more ? PRIORITY_OTHERS : PRIORITY_RINGS);
+	d->rings_wait = has_more;
+	return r < 0 ? error_origin(r) : 0;
+}
+
 static int daemon_drain(struct daemon *d)
 {
 	const char *complaint;
@@ -119,6 +134,9 @@ static int daemon_drain(struct daemon *d)
 	drained = source_drain(d->source, DRAIN_BUDGET);
 	if (drained < 0)
 		return drained;
+	r = daemon_rank_rings(d, drained == SOURCE_E_MORE);
+	if (r)
+		return r;
 	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC));
 	if (!r)
 		r = unwinder_error(d->unwinder);
@@ -424,30 +442,30 @@ static int daemon_add_sources(struct daemon *d)
 		return r;
 	d->source_io = d->sources[d->n_sources - 1];
 	r = daemon_add_timer(d, CLOCK_REALTIME, session_set_next_boundary(d->sessions),
-			     daemon_on_window_end, PRIORITY_TIMERS);
+			     daemon_on_window_end, PRIORITY_OTHERS);
 	if (r)
 		return r;
 	d->window_timer = d->sources[d->n_sources - 1];
 	if (d->shim && d->shim != d->source)
-		r = daemon_add_io(d, d->shim->fd, daemon_on_shim, PRIORITY_TIMERS);
+		r = daemon_add_io(d, d->shim->fd, daemon_on_shim, PRIORITY_OTHERS);
 	if (!r)
 		r = daemon_add_io(d, unwinder_fd(d->unwinder), daemon_on_unwinder, PRIORITY_RINGS);
 	if (!r)
 		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + DRAIN_NS, daemon_on_drain_timer,
 				     PRIORITY_RINGS);
 	if (!r)
-		r = daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OUTPUT);
+		r = daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OTHERS);
 	if (!r)
 		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + NS_PER_S, daemon_on_tick,
-				     PRIORITY_TIMERS);
+				     PRIORITY_OTHERS);
 	if (!r && d->options.duration_ns)
 		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + d->options.duration_ns,
-				     daemon_on_duration, PRIORITY_TIMERS);
+				     daemon_on_duration, PRIORITY_OTHERS);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(handled_signals); i++) {
 		sd_event_source *source = NULL;
 
 		r = sd_event_add_signal(d->loop, &source, handled_signals[i], daemon_on_signal, d);
-		r = daemon_keep_source(d, r, source, PRIORITY_OUTPUT);
+		r = daemon_keep_source(d, r, source, PRIORITY_OTHERS);
 	}
 	return r;
 }

@@ -140,6 +140,7 @@ struct daemon {
 	struct daemon_last_flush last_flush;
 	struct texts warnings;          /* of the start */
 	LIST_HEAD(, waiter) collecting; /* operations_output.c */
+	bool rings_wait;                /* they have more than one drain takes */
 	bool stopping;
 	bool in_trouble; /* the system session is off, and that is logged */
 	int error;       /* of a callback that cannot return one */

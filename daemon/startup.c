@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -378,11 +379,34 @@ static int start_listener(struct daemon *d)
 	return r;
 }
 
+/*
+ * A better priority (Nice=) is one within our session alone where the kernel groups processes by
+ * that (sched(7), "The autogroup feature"): sixteen loops with a session each would leave us a
+ * seventeenth of the machine. So the group gets it, too. In the unit its file is root's until we
+ * may be dumped. Failing to is no error.
+ */
+static void give_priority_to_group(void)
+{
+	cleanup(closep) int fd = -1;
+	int nice = getpriority(PRIO_PROCESS, 0), dumpable;
+
+	if (nice >= 0)
+		return;
+	dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0)
+		(void)!dprintf(fd, "%d", nice);
+	if (dumpable == 0)
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 int daemon_start(struct daemon *d)
 {
 	struct output_options output;
 	int r;
 
+	give_priority_to_group();
 	raise_file_limit();
 	limit_malloc_caching();
 	r = perf_admin_set_aside();

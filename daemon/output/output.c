@@ -12,12 +12,14 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/work_can_wait.h"
 #include "daemon/output/writer.h"
 
 #define REQUESTS_MAX    32
@@ -260,6 +262,9 @@ static void *output_thread_main(void *userdata)
 	struct output *o = userdata;
 	uint64_t resume_ns = clock_ns(CLOCK_MONOTONIC);
 
+	/* By itself: in the unit its file in /proc is root's. */
+	prctl(PR_SET_NAME, "profd-output");
+	work_can_wait();
 	(void)writer_read_store(o->writer, clock_ns(CLOCK_REALTIME)); /* a write tries it again */
 	output_post_result(o, NULL);
 	for (;;) {
@@ -310,7 +315,6 @@ static int output_start_thread(struct output *o)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r)
 		return error_origin(-r);
-	pthread_setname_np(o->thread, "profd-output");
 	o->has_thread = true;
 	return 0;
 }

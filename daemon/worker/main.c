@@ -17,6 +17,7 @@
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
 #include "common/units.h"
+#include "common/work_can_wait.h"
 #include "common/worker/protocol.h"
 #include "daemon/worker/sandbox.h"
 #include "daemon/worker/serve.h"
@@ -123,6 +124,7 @@ static void leave_world(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		signal(ignored[i], SIG_IGN);
+	work_can_wait();
 	(void)!chdir("/");
 	umask(077);
 	mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
