@@ -12,6 +12,7 @@
 #include "common/memory_text.h"
 #include "common/worker/answer.h"
 #include "daemon/worker/answer_builder.h"
+#include "daemon/worker/jit/jit_names.h"
 #include "daemon/worker/names/demangle.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
@@ -96,23 +97,20 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret)
 {
+	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
+	int fd = request->files[is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP], r;
+	enum worker_source source = is_jitdump ? WORKER_SOURCE_JITDUMP : WORKER_SOURCE_PERF_MAP;
+	struct jit_question question = {.is_jitdump = is_jitdump};
 	cleanup(answer_builder_freep) struct answer_builder *b = NULL;
-	enum worker_source source = request->files[WORKER_FILE_JITDUMP] >= 0
-					    ? WORKER_SOURCE_JITDUMP
-					    : WORKER_SOURCE_PERF_MAP;
-	struct jit_names *names = NULL;
-	const uint64_t *addresses;
-	size_t n;
-	int r = sources_jit(cache, request, &names);
+	cleanup(jit_names_freep) struct jit_names *names = NULL;
 
-	if (r)
-		return r;
-	r = answer_builder_new(&b);
-	addresses = request_addresses(request, &n);
-	for (size_t i = 0; !r && i < n; i++) {
+	(void)cache;
+	question.addresses = request_addresses(request, &question.n);
+	r = jit_names_new(&names, fd, &question) ?: answer_builder_new(&b);
+	for (size_t i = 0; !r && i < question.n; i++) {
 		struct frame_name frame = {0};
 		uint64_t start, size;
-		bool found = jit_names_find(names, addresses[i], &frame, &start, &size);
+		bool found = jit_names_get(names, i, &frame, &start, &size);
 
 		r = answer_builder_add(b, start, size, found ? source : WORKER_SOURCE_NONE, &frame,
 				       found ? 1 : 0);

@@ -7,13 +7,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 
-#include "common/clock.h"
 #include "common/error.h"
 #include "daemon/worker/elf/debuglink.h"
 
-enum thing { THING_NAMES, THING_LINES, THING_JIT };
+enum thing { THING_NAMES, THING_LINES };
 
 /* The class of @name's things, by its two functions. */
 #define SOURCES_CLASS(name)                                                          \
@@ -30,7 +28,6 @@ enum thing { THING_NAMES, THING_LINES, THING_JIT };
 
 SOURCES_CLASS(symtab)
 SOURCES_CLASS(dwarf_lines)
-SOURCES_CLASS(jit_names)
 
 static struct cache_key sources_cache_key(const struct request *request, enum thing type)
 {
@@ -101,27 +98,6 @@ int sources_lines(struct cache *cache, const struct request *request, struct dwa
 	return r < 0 ? r : WORKER_DONE;
 }
 
-int sources_jit(struct cache *cache, const struct request *request, struct jit_names **ret)
-{
-	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
-	int fd = request->files[is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP], r;
-	struct cache_key key = sources_cache_key(request, THING_JIT);
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return WORKER_UNREADABLE;
-	/* Measured before it is read: what is written meanwhile is found the next time. */
-	key.size = (uint64_t)st.st_size;
-	key.mtime = timespec_ns(st.st_mtim);
-	*ret = cache_get(cache, &key);
-	if (*ret)
-		return WORKER_DONE;
-	r = jit_names_read(ret, fd, is_jitdump);
-	if (r == WORKER_DONE)
-		cache_put(cache, &key, &class_jit_names, *ret);
-	return r;
-}
-
 struct sources_entry {
 	struct cache_key key;
 	const struct cache_class *class;
@@ -178,8 +154,7 @@ void *cache_get(struct cache *c, const struct cache_key *key)
 	for (size_t i = 0; key->key && i < CACHE_ENTRIES_MAX; i++) {
 		struct sources_entry *e = &c->entries[i];
 
-		if (!e->thing || !cache_keys_match(&e->key, key) || e->key.size != key->size ||
-		    e->key.mtime != key->mtime)
+		if (!e->thing || !cache_keys_match(&e->key, key))
 			continue;
 		e->used = ++c->now;
 		return e->thing;
@@ -233,12 +208,8 @@ static struct sources_entry *cache_find_free(struct cache *c)
 void cache_put(struct cache *c, const struct cache_key *key, const struct cache_class *class,
 	       void *thing)
 {
-	struct sources_entry *e;
+	struct sources_entry *e = cache_find_free(c);
 
-	for (size_t i = 0; i < CACHE_ENTRIES_MAX; i++)
-		if (c->entries[i].thing && cache_keys_match(&c->entries[i].key, key))
-			cache_drop_entry(&c->entries[i]);
-	e = cache_find_free(c);
 	if (!e) {
 		/* A request puts two things: there are older ones. */
 		e = cache_find_oldest(c);

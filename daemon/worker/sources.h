@@ -11,14 +11,12 @@
 #include <stdint.h>
 
 #include "daemon/worker/dwarf/dwarf_lines.h"
-#include "daemon/worker/jit/jit_names.h"
 #include "daemon/worker/names/elf_names.h"
 #include "daemon/worker/serve.h"
 
 int sources_names(struct cache *cache, const struct request *request, struct symtab **ret);
 /* *ret: NULL where the files have none that can be used. WORKER_DONE or -ENOMEM. */
 int sources_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret);
-int sources_jit(struct cache *cache, const struct request *request, struct jit_names **ret);
 
 /*
  * What was read of files, for the next request about the same ones. Bounded in bytes and number;
@@ -30,10 +28,9 @@ struct cache;
 
 /* What a thing was made of. Compared as a whole. */
 struct cache_key {
-	uint64_t key;         /* the request's; 0: not kept */
-	uint32_t type;        /* the owner's enum */
-	uint32_t made_of;     /* files and flags that matter */
-	uint64_t size, mtime; /* of a file that grows; else 0 */
+	uint64_t key;     /* the request's; 0: not kept */
+	uint32_t type;    /* the owner's enum */
+	uint32_t made_of; /* files and flags that matter */
 };
 
 /* How to get rid of what is kept, and how large it is by now. */
@@ -48,8 +45,8 @@ void cache_free(struct cache *c);
 /* The thing of @key, borrowed until cache_settle() or cache_clear(); or NULL. */
 void *cache_get(struct cache *c, const struct cache_key *key);
 /*
- * Takes @thing, whose class is @class, and what it replaces (the same key, type and made_of) goes.
- * Borrowed from then on, as by cache_get(), whatever its size.
+ * Takes @thing, whose class is @class, for a key that cache_get() has nothing of. Borrowed from
+ * then on, as by cache_get(), whatever its size.
  */
 void cache_put(struct cache *c, const struct cache_key *key, const struct cache_class *class,
 	       void *thing);

@@ -9,43 +9,31 @@
 
 #include <cmocka.h>
 
-#include "daemon/worker/jit/jit_names.h"
+#include "tests/unit/worker/jit/jit_fixture.h"
 
-static struct jit_names *parse(const char *text)
+static int parse(const char *text)
 {
-	struct jit_names *j = NULL;
-
-	assert_int_equal(jit_names_from_perf_map(&j, text, strlen(text)), WORKER_DONE);
-	return j;
+	return jit_fixture_file(text, strlen(text));
 }
 
-static void expect(const struct jit_names *j, uint64_t address, const char *name, uint64_t start,
-		   uint64_t size)
+static void expect(int fd, uint64_t address, const char *name, uint64_t start, uint64_t size)
 {
-	struct frame_name frame = {0};
 	uint64_t found_start, found_size;
 
-	assert_int_equal(jit_names_find(j, address, &frame, &found_start, &found_size), !!name);
-	if (name) {
-		assert_string_equal(frame.system_name, name);
-		assert_null(frame.file);
-		assert_int_equal(frame.line, 0);
-		assert_int_equal(frame.start_line, 0);
-	}
+	jit_fixture_expect(fd, false, address, &(struct frame_name){.system_name = name},
+			   &found_start, &found_size);
 	assert_int_equal(found_start, start);
 	assert_int_equal(found_size, size);
 }
 
 static void test_names_have_blanks(void **state)
 {
-	cleanup(jit_names_freep) struct jit_names *j = parse(
-		"1000 10 LazyCompile:*f (x) /a b.js:1:2\n"
-		"0x2000 0X1a Ltest;::m\r\n"
-		"  3000\t1  two  blanks \n"
-		"7FA4A8005B80 10 JS:*fib\n");
+	cleanup(closep) int j = parse("1000 10 LazyCompile:*f (x) /a b.js:1:2\n"
+				      "0x2000 0X1a Ltest;::m\r\n"
+				      "  3000\t1  two  blanks \n"
+				      "7FA4A8005B80 10 JS:*fib\n");
 
 	(void)state;
-	assert_int_equal(jit_names_count(j), 4);
 	expect(j, 0x1000, "LazyCompile:*f (x) /a b.js:1:2", 0x1000, 0x10);
 	expect(j, 0x100f, "LazyCompile:*f (x) /a b.js:1:2", 0x1000, 0x10);
 	expect(j, 0x1010, NULL, 0x1010, 0xff0);
@@ -59,39 +47,39 @@ static void test_names_have_blanks(void **state)
 
 static void test_lines_that_are_none(void **state)
 {
-	cleanup(jit_names_freep) struct jit_names *j = parse("\n"
-							     "1000\n"
-							     "1000 10\n"
-							     "1000 10 \n"
-							     "1000 10\r\n"
-							     "x000 10 a\n"
-							     "1000 -1 a\n"
-							     "0x 10 a\n"
-							     "10000000000000000 10 a\n"
-							     "1000 10000000000000001 a\n"
-							     "1000 0 empty\n"
-							     "ffffffffffffff00 101 wraps\n"
-							     "ffffffffffffff00 ff last\n"
-							     "1000 10 good\n");
+	cleanup(closep) int j = parse("\n"
+				      "1000\n"
+				      "1000 10\n"
+				      "1000 10 \n"
+				      "1000 10\r\n"
+				      "x000 10 a\n"
+				      "1000 -1 a\n"
+				      "0x 10 a\n"
+				      "10000000000000000 10 a\n"
+				      "1000 10000000000000001 a\n"
+				      "1000 0 empty\n"
+				      "ffffffffffffff00 101 wraps\n"
+				      "ffffffffffffff00 ff last\n"
+				      "1000 10 good\n");
 
 	(void)state;
-	assert_int_equal(jit_names_count(j), 2);
 	expect(j, 0x1000, "good", 0x1000, 0x10);
+	expect(j, 0x1010, NULL, 0x1010, 0xffffffffffffff00 - 0x1010);
 	expect(j, UINT64_MAX - 1, "last", 0xffffffffffffff00, 0xff);
 	expect(j, UINT64_MAX, NULL, UINT64_MAX, 1);
 }
 
 static void test_what_is_said_last_counts(void **state)
 {
-	cleanup(jit_names_freep) struct jit_names *j = parse("1000 100 old\n"
-							     "1040 20 middle\n"
-							     "0ff0 20 head\n"
-							     "10f0 20 tail\n"
-							     "1040 20 again\n"
-							     "5000 10 a\n"
-							     "5000 20 b\n"
-							     "0 10 gone\n"
-							     "0 10 stays\n");
+	cleanup(closep) int j = parse("1000 100 old\n"
+				      "1040 20 middle\n"
+				      "0ff0 20 head\n"
+				      "10f0 20 tail\n"
+				      "1040 20 again\n"
+				      "5000 10 a\n"
+				      "5000 20 b\n"
+				      "0 10 gone\n"
+				      "0 10 stays\n");
 
 	(void)state;
 	expect(j, 0xff0, "head", 0xff0, 0x20);
@@ -106,9 +94,9 @@ static void test_what_is_said_last_counts(void **state)
 
 static void test_everything_may_be_claimed(void **state)
 {
-	cleanup(jit_names_freep) struct jit_names *j = parse("1000 10 mine\n"
-							     "0 ffffffffffffffff all\n"
-							     "2000 10 later\n");
+	cleanup(closep) int j = parse("1000 10 mine\n"
+				      "0 ffffffffffffffff all\n"
+				      "2000 10 later\n");
 
 	(void)state;
 	expect(j, 0x1000, "all", 0, 0x2000);
@@ -119,39 +107,67 @@ static void test_everything_may_be_claimed(void **state)
 /* Its rest comes with the next write. */
 static void test_the_last_line_may_not_be_whole(void **state)
 {
-	cleanup(jit_names_freep) struct jit_names *j = parse("1000 10 whole\n2000 10 hal");
-	cleanup(jit_names_freep) struct jit_names *empty = parse("");
-	cleanup(jit_names_freep) struct jit_names *first = parse("1000 10 a");
+	cleanup(closep) int j = parse("1000 10 whole\n2000 10 hal");
+	cleanup(closep) int empty = parse("");
+	cleanup(closep) int first = parse("1000 10 a");
 
 	(void)state;
-	assert_int_equal(jit_names_count(j), 1);
+	expect(j, 0x1000, "whole", 0x1000, 0x10);
 	expect(j, 0x2000, NULL, 0x1010, UINT64_MAX - 0x1010);
-	assert_int_equal(jit_names_count(empty), 0);
 	expect(empty, 7, NULL, 0, UINT64_MAX);
-	assert_int_equal(jit_names_count(first), 0);
+	expect(first, 0x1000, NULL, 0, UINT64_MAX);
 }
 
 static void test_nul_bytes(void **state)
 {
 	static const char text[] =
 		"\0\0\0\0f00 10 cut away\n1000 10 a\0b\n2000 10 \0x\n3000 10 c\n";
-	cleanup(jit_names_freep) struct jit_names *j = NULL;
+	cleanup(closep) int j = jit_fixture_file(text, sizeof(text) - 1);
 
 	(void)state;
-	assert_int_equal(jit_names_from_perf_map(&j, text, sizeof(text) - 1), WORKER_DONE);
-	assert_int_equal(jit_names_count(j), 2);
+	expect(j, 0xf00, NULL, 0, 0x1000);
 	expect(j, 0x1000, "a", 0x1000, 0x10);
+	expect(j, 0x2000, NULL, 0x1010, 0x1ff0);
 	expect(j, 0x3000, "c", 0x3000, 0x10);
 }
 
 static void test_other_files(void **state)
 {
 	static const char text[] = "\177ELF\2\1\1\n\n...\n";
+	const struct jit_question question = {.is_jitdump = false};
+	cleanup(closep) int fd = jit_fixture_file(text, sizeof(text) - 1);
 	struct jit_names *j = NULL;
 
 	(void)state;
-	assert_int_equal(jit_names_from_perf_map(&j, text, sizeof(text) - 1), WORKER_NOT_ELF);
+	assert_int_equal(jit_names_new(&j, fd, &question), WORKER_NOT_ELF);
 	assert_null(j);
+}
+
+/* One as long as the buffer, with its newline, is looked at. */
+static void test_lines_of_any_length(void **state)
+{
+	(void)state;
+	for (size_t length = 40; length < 300; length++) {
+		char text[512];
+		int n = sprintf(text, "1000 10 %0*d\n2000 10 next\n", (int)length - 9, 7);
+		cleanup(closep) int fd = jit_fixture_file(text, (size_t)n);
+
+		for (size_t piece = JIT_INPUT_MIN; piece < 300; piece += 5) {
+			const uint64_t addresses[] = {0x1000, 0x2000};
+			const struct jit_question question = {false, addresses, 2, piece};
+			cleanup(jit_names_freep) struct jit_names *j = NULL;
+			struct frame_name frame = {0};
+			uint64_t start, size;
+
+			assert_int_equal(jit_names_new(&j, fd, &question), WORKER_DONE);
+			assert_int_equal(jit_names_get(j, 0, &frame, &start, &size),
+					 length <= piece);
+			if (length <= piece)
+				assert_int_equal(strlen(frame.system_name), length - 9);
+			assert_true(jit_names_get(j, 1, &frame, &start, &size));
+			assert_string_equal(frame.system_name, "next");
+		}
+	}
 }
 
 int main(void)
@@ -164,6 +180,7 @@ int main(void)
 		cmocka_unit_test(test_the_last_line_may_not_be_whole),
 		cmocka_unit_test(test_nul_bytes),
 		cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_lines_of_any_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
