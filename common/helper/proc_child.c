@@ -5,7 +5,7 @@
  * into memory. Each child has a socket of its own: what one that was given up still answers,
  * nobody receives.
  *
- * The child is forked before it is needed, while its parent is small, and again only when one was
+ * The child is forked for the first request, while its parent is small, and again only when one was
  * given up or killed.
  */
 #include "common/helper/proc_child.h"
@@ -174,16 +174,12 @@ static int proc_child_open(void *userdata, int dir_fd, pid_t id, const char *pat
 int proc_child_new(struct proc_child **ret, uint64_t wait_ns)
 {
 	cleanup(proc_child_freep) struct proc_child *c = calloc(1, sizeof(*c));
-	int r;
 
 	if (!c)
 		return error_origin(-ENOMEM);
 	c->wait_ns = wait_ns ? wait_ns : PROC_CHILD_WAIT_NS;
 	c->socket = -1;
 	c->opener = (struct proc_opener){proc_child_open, c};
-	r = proc_child_fork(c);
-	if (r)
-		return r;
 	proc_open_by(&c->opener);
 	*ret = steal_ptr(&c);
 	return 0;

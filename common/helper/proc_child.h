@@ -11,14 +11,14 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 
-#define PROC_CHILD_WAIT_NS  (NS_PER_S / 2)
+#define PROC_CHILD_WAIT_NS  (2 * NS_PER_S)
 #define PROC_CHILD_LEFT_MAX 8
 
 struct proc_child;
 
 /*
- * Forks, and opens for the calling thread from now on. @wait_ns: for one file; 0:
- * PROC_CHILD_WAIT_NS. Returns 0 or negative errno.
+ * Opens for the calling thread from now on; forks when it has to. @wait_ns: for one file; 0:
+ * PROC_CHILD_WAIT_NS. Returns 0 or -ENOMEM.
  */
 int proc_child_new(struct proc_child **ret, uint64_t wait_ns);
 /* Waits for nobody. Takes NULL. */

@@ -137,6 +137,7 @@ static void test_is_killed(void **state)
 
 	(void)state;
 	assert_int_equal(proc_child_new(&c, PATIENT_NS), 0);
+	expect_text(7, "maps", "mapped\n");
 	pid = find_child();
 	if (!pid)
 		skip();
