@@ -49,7 +49,8 @@ int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret)
 /* Those that wait for nobody. */
 static bool proc_is_harmless(const char *name)
 {
-	return strcmp(name, "status") == 0 || strcmp(name, "cgroup") == 0;
+	return strcmp(name, "status") == 0 || strcmp(name, "comm") == 0 ||
+	       strcmp(name, "cgroup") == 0;
 }
 
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length)

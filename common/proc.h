@@ -15,6 +15,7 @@
 enum {
 	PROC_E_OK,
 	PROC_E_GONE,
+	PROC_E_HELD_UP, /* of some openers: it cannot be read now, its locks are held */
 };
 
 /*
@@ -28,7 +29,7 @@ int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret);
 /*
  * Who opens for a thread. Most files about a process wait for locks that its owner can hold for as
  * long as he likes, the process's own (exec_update_lock, in Linux's fs/proc/base.c) or its memory's
- * (mmap_lock); only status, cgroup and mountinfo do not.
+ * (mmap_lock); only status, comm, cgroup and mountinfo do not.
  */
 struct proc_opener {
 	/*

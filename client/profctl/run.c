@@ -146,6 +146,11 @@ static void run_print_summary(const struct context *context, const struct run_ar
 				 "processes that overwrote their sample memory: %" PRIu64
 				 "; their later samples are missing",
 				 family->n_broken);
+	if (family->n_held_up)
+		profctl_complain(context, 0,
+				 "process %d could not be read: its owner, or a file system, held "
+				 "it up (%" PRIu64 " such); code loaded at run time has no names",
+				 (int)family->held_up, family->n_held_up);
 	if (family->n_left)
 		profctl_complain(context, 0,
 				 "processes still running: %" PRIu64 "; they are no longer sampled",

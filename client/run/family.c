@@ -10,11 +10,16 @@
  * A member is one program of a process with its ring, from attaching until the process ends or
  * attaches again, as it does after execve(2). Then the rest of the ring is read, and its samples
  * are added to the profile.
+ *
+ * What /proc tells of a member, a child process reads, as its locks may be held for ever: by the
+ * member itself, or by a file system that does not answer it. A member of which this came in vain
+ * is asked again later and later.
  */
 #include "client/run/family.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,8 +32,10 @@
 
 #include "client/run/launch.h"
 #include "client/run/run_dir.h"
+#include "common/clock.h"
 #include "common/error.h"
-#include "common/read_end.h"
+#include "common/helper/proc_child.h"
+#include "common/proc.h"
 #include "common/shim/attach.h"
 #include "common/unixsock.h"
 
@@ -37,7 +44,9 @@
 #define BUDGET          ((size_t)RING_WORDS / 4)
 #define CONNECTIONS_MAX 512
 /* Drains that a connection may take to say what it wants. */
-#define PATIENCE 20
+#define PATIENCE   20
+#define AGAIN_NS   (2 * NS_PER_S) /* the first time; then eight times as long each time */
+#define AGAINS_MAX 6
 
 struct family {
 	struct gather *gather;
@@ -45,7 +54,8 @@ struct family {
 	struct run_dir dir;
 	char socket[96];
 	sd_event *loop;
-	int listener;
+	struct proc_child *looker;
+	int proc_fd, listener;
 	struct family_member *members;
 	struct family_connection *connections;
 	size_t n_connections;
@@ -64,6 +74,8 @@ struct family_member {
 	struct gather_process *process;
 	sd_event_source *on_bell, *on_end;
 	bool is_broken;
+	unsigned n_in_vain; /* looks at it */
+	uint64_t again_ns;  /* not before then */
 };
 
 static void member_free(struct family_member *m)
@@ -96,18 +108,47 @@ static bool member_drain(struct family_member *m, size_t budget, bool is_last)
 	return r == RING_READER_E_MORE;
 }
 
-/* All of a file of the process below /proc, malloc'ed; NULL: it is not there, empty or too long. */
-static char *member_read_proc(const struct family_member *m, const char *name, size_t *ret_length)
+/* Notes what came of a look at @m, PROC_E_*. True: there is what was looked for. */
+static bool member_has_seen(struct family_member *m, int r)
 {
-	char path[64], *text;
+	struct family_totals *totals = &m->family->totals;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", m->pid, name);
-	if (read_end_text(AT_FDCWD, path, RING_MAPS_MAX, &text, ret_length))
+	if (r != PROC_E_HELD_UP)
+		return r == PROC_E_OK;
+	totals->n_held_up += !m->n_in_vain;
+	totals->held_up = m->pid;
+	m->again_ns = clock_ns(CLOCK_MONOTONIC) + (AGAIN_NS << 3 * m->n_in_vain);
+	m->n_in_vain += m->n_in_vain < AGAINS_MAX;
+	return false;
+}
+
+/* All of a file of the process below /proc, malloc'ed; NULL: it is not there, empty or too long. */
+static char *member_read_proc(struct family_member *m, const char *name, size_t *ret_length)
+{
+	char *text;
+
+	if (!member_has_seen(m,
+			     proc_read_file(m->family->proc_fd, m->pid, name, &text, ret_length)))
 		return NULL;
-	if (*ret_length)
+	if (*ret_length && *ret_length <= RING_MAPS_MAX)
 		return text;
 	free(text);
 	return NULL;
+}
+
+/* The path of its program; "": nobody knows. */
+static void member_read_program(struct family_member *m, char ret[static PATH_MAX])
+{
+	cleanup(closep) int fd = -1;
+	char path[64];
+	ssize_t n = -1;
+
+	snprintf(path, sizeof(path), "%d/exe", m->pid);
+	if (member_has_seen(m, proc_open_name(m->family->proc_fd, m->pid, path, &fd))) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		n = readlink(path, ret, PATH_MAX - 1);
+	}
+	ret[n < 0 ? 0 : n] = '\0';
 }
 
 /* The mappings are the ring's program's as long as that has its end of the bell. */
@@ -117,7 +158,8 @@ static void member_read_mappings(struct family_member *m)
 	size_t length;
 	char byte;
 
-	if (!gather_wants_maps(m->process))
+	if (!gather_wants_maps(m->process) ||
+	    (m->n_in_vain && clock_ns(CLOCK_MONOTONIC) < m->again_ns))
 		return;
 	text = member_read_proc(m, "maps", &length);
 	if (text && recv(m->ring.bell, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0)
@@ -167,14 +209,11 @@ static int member_begin_gathering(struct family_member *m)
 {
 	size_t length = 0;
 	cleanup(freep) char *comm = member_read_proc(m, "comm", &length);
-	char path[64], program[4096];
-	ssize_t n;
+	char program[PATH_MAX];
 
 	if (comm)
 		*strchrnul(comm, '\n') = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/exe", m->pid);
-	n = readlink(path, program, sizeof(program) - 1);
-	program[n < 0 ? 0 : n] = '\0';
+	member_read_program(m, program);
 	return gather_process_new(&m->process, m->family->gather, m->pid, comm ? comm : "",
 				  program);
 }
@@ -450,9 +489,15 @@ int family_new(struct family **ret, struct gather *gather, uint32_t frequency)
 
 	if (!f)
 		return error_origin(-ENOMEM);
-	f->listener = -1;
+	f->listener = f->proc_fd = -1;
 	f->gather = gather;
 	f->frequency = frequency;
+	f->proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (f->proc_fd < 0)
+		return error_origin(-errno);
+	r = proc_child_new(&f->looker, 0);
+	if (r)
+		return r;
 	if (!(below && *below == '/' && run_dir_make(&f->dir, below)) &&
 	    !run_dir_make(&f->dir, "/tmp"))
 		return error_origin(-errno);
@@ -482,6 +527,8 @@ void family_free(struct family *f)
 		member_free(m);
 	}
 	closep(&f->listener);
+	closep(&f->proc_fd);
+	proc_child_free(f->looker);
 	sd_event_unref(f->loop);
 	run_dir_remove(&f->dir);
 	free(f);

@@ -34,6 +34,8 @@ struct family_totals {
 	uint64_t n_refused;  /* that asked in vain: too many at once */
 	uint64_t n_broken;   /* whose rings made no sense */
 	uint64_t n_left;     /* that lived on when the command ended */
+	uint64_t n_held_up;  /* that could not be looked at */
+	pid_t held_up;       /* the last one of these */
 };
 
 /*

@@ -20,6 +20,11 @@ int memory_file_new(const char *name);
 int memory_file_of(const char *name, const void *data, size_t length);
 /* Appends all of @data. Returns 0 or -errno. */
 int memory_file_write(int fd, const void *data, size_t length);
+/*
+ * One with what can be read of the file @path below @dir_fd, @max bytes at most, open at its
+ * beginning. Blocks as open(2) and read(2) do. Returns its descriptor or -errno.
+ */
+int memory_file_read(const char *name, int dir_fd, const char *path, size_t max);
 /* Whether @fd is one that is all MEMORY_FILE_SEALS; *ret_length in bytes. */
 bool memory_file_is_sealed(int fd, uint64_t *ret_length);
 

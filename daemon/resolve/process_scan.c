@@ -88,6 +88,24 @@ static int scan_visit(void *userdata, const struct proc_stat *stat)
 	return r;
 }
 
+/*
+ * Of one that the scan has not seen: its owner may hold up who looks at it, so a file that waits
+ * for nobody tells. The kernel escapes newlines in names.
+ */
+static bool has_ended(const struct process_table *t, pid_t pid)
+{
+	cleanup(freep) char *text = NULL;
+	size_t length;
+	int r;
+
+	if (!scan_wants_pid(t, pid))
+		return true;
+	r = proc_read_file(t->proc_fd, pid, "status", &text, &length);
+	if (r)
+		return r == PROC_E_GONE;
+	return strstr(text, "\nState:\tZ") && strstr(text, "\nThreads:\t1\n");
+}
+
 int process_table_scan(struct process_table *t, const struct source_sink *sink)
 {
 	struct process_scan scan = {.table = t,
@@ -110,7 +128,8 @@ int process_table_scan(struct process_table *t, const struct source_sink *sink)
 							      scan.time_ns);
 
 		if (!r && scan.again && slot->scanned_ns != scan.time_ns &&
-		    !slot->newest->died_ns && slot->newest->born_ns < scan.time_ns)
+		    !slot->newest->died_ns && slot->newest->born_ns < scan.time_ns &&
+		    has_ended(t, slot->pid))
 			sink->process_event(sink->userdata, &event);
 	}
 	return r;

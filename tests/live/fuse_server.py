@@ -22,6 +22,7 @@ IN_HEADER = struct.Struct("<IIQQIIIHH")
 OUT_HEADER = struct.Struct("<IiQ")
 ATTR = struct.Struct("<QQQQQQIIIIIIIIII")
 KEEP_CACHE = 2  # FOPEN_KEEP_CACHE: a program goes on running from pages that were read
+DIRECT_IO = 1  # FOPEN_DIRECT_IO: for who opens it with O_DIRECT
 BUFFER = 1 << 17
 
 
@@ -66,7 +67,8 @@ class Server:
             return 0, struct.pack("<QII", 0, 0, 0) + attributes(
                 node, len(self.data) if node == FILE else 0)
         if opcode in (OPEN, OPENDIR):
-            return 0, struct.pack("<QIi", 0, KEEP_CACHE, 0)
+            direct = DIRECT_IO if struct.unpack_from("<I", body)[0] & os.O_DIRECT else 0
+            return 0, struct.pack("<QIi", 0, KEEP_CACHE | direct, 0)
         if opcode == READ and node == FILE:
             _, offset, size = struct.unpack_from("<QQI", body)
             return 0, self.data[offset:offset + size]

@@ -146,36 +146,46 @@ class Rings:
 
 
 class Held:
-    """Processes that hold up whoever looks at them in /proc: they execute a program while a file is
-    closed whose server does not answer."""
+    """Processes that hold up whoever looks at them in /proc (programs/held.c): they execute a program
+    while a file is closed whose server does not answer, or map one that is being read."""
+
+    FLUSH, READ = 25, 15
 
     def __init__(self, shop, uid=STRANGER):
         self.shop, self.folder, self.log = shop, shop.path("mount"), shop.path("requests")
-        self.uid = uid
-        self.program = shop.compile("held.c", "holder", "-pthread")
+        self.uid, self.file = uid, os.path.join(self.folder, "file")
+        self.program = shop.compile("held.c", "holder", "-pthread", "-D_GNU_SOURCE")
         os.makedirs(self.folder, exist_ok=True)
         server = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuse_server.py")
         with open(self.log, "w", encoding="ascii") as log:
             self.server = shop.start(sys.executable, server, self.folder, shop.write("file", "x\n"),
                                      "held", stdout=log)
         wait_for(lambda: "ready" in self.requests())
-        self.processes, self.pids = [], []
+        self.processes, self.pids, self.modes = [], [], []
 
     def requests(self):
         with open(self.log, encoding="utf-8", errors="replace") as f:
             return f.read()
 
     def hold(self, *modes):
-        """What is not held up, of as many processes as there are @modes: "exec" or "thread"."""
-        self.processes += [self.shop.start(*as_user(self.uid, self.program, mode,
-                                                    os.path.join(self.folder, "file")))
+        """What is not held up, of as many processes as there are @modes: "exec", "thread" or, once,
+        "memory"."""
+        self.processes += [self.shop.start(*as_user(self.uid, self.program, mode, self.file))
                            for mode in modes]
+        self.modes += modes
         self.pids = [process.pid for process in self.processes]
-        wait_for(lambda: self.requests().count("hung 25") >= len(self.pids))
-        return [pid for pid in self.pids if not self.blocks(pid)]
+        wait_for(lambda: self.is_hung(self.READ, "memory")
+                 and self.is_hung(self.FLUSH, "exec", "thread"))
+        return [pid for pid, mode in zip(self.pids, self.modes)
+                if not wait_for(lambda p=pid, m=mode: self.blocks(p, m), 10)]
 
-    def blocks(self, pid):
-        reader = self.shop.start("cat", f"/proc/{pid}/stat", stdout=subprocess.DEVNULL)
+    def is_hung(self, opcode, *modes):
+        n = sum(mode in modes for mode in self.modes)
+        return self.requests().count(f"hung {opcode}\n") >= n
+
+    def blocks(self, pid, mode):
+        name = "maps" if mode == "memory" else "stat"
+        reader = self.shop.start("cat", f"/proc/{pid}/{name}", stdout=subprocess.DEVNULL)
         try:
             reader.wait(0.5)
             return False

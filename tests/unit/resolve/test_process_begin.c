@@ -149,12 +149,50 @@ static void test_exact_starts(void **state)
 	assert_int_equal(p->start_ns, proc_start_ns(&stat));
 }
 
+static int refuse(void *userdata, int dir_fd, pid_t id, const char *path, bool text, int *ret)
+{
+	(void)userdata;
+	(void)dir_fd;
+	(void)id;
+	(void)path;
+	(void)text;
+	(void)ret;
+	return PROC_E_GONE;
+}
+
+static const struct process *scan_after_losses(struct world *w, pid_t pid)
+{
+	on_event(w, &(struct process_event){.kind = PROCESS_EVENT_LOST, .lost = 1});
+	assert_int_equal(process_table_scan(w->table, &w->sink), 0);
+	return process_table_living(w->table, pid);
+}
+
+/* Whoever cannot be looked at has not ended for that. */
+static void test_held_up(void **state)
+{
+	const struct proc_opener nobody = {.open = refuse};
+	struct world *w = *state;
+	pid_t pid = make_child();
+	siginfo_t ended;
+	uint64_t start_ns;
+
+	assert_int_equal(process_table_begin(w->table, pid, &w->sink, &start_ns), 0);
+	proc_open_by(&nobody);
+	assert_non_null(scan_after_losses(w, pid));
+	kill(pid, SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+	assert_null(scan_after_losses(w, pid));
+	end_child(pid);
+	proc_open_by(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_ourselves, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_families, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exact_starts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_held_up, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
