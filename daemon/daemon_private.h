@@ -113,6 +113,7 @@ struct daemon {
 	struct config *config;
 	struct daemon_places places;
 	struct daemon_pace pace;
+	struct cpu_causes cpu_causes; /* of the main thread */
 	struct daemon_watch watch;
 	bool replay;
 
@@ -201,8 +202,9 @@ int daemon_pace(struct daemon *d, bool is_window_end);
 bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow);
 /* The rate in force of what is configured, Hz. */
 uint64_t daemon_rate(const struct daemon *d);
-/* What profd has used up to now. @workers: its image workers. */
-void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
+/* What profd has used up to now, and on what. Of the main thread. */
+void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
+		     const struct unwinder_stats *unwinder, const struct output_state *output,
 		     Profd__Control__Cpu *ret);
 /*
  * Seconds, user and system, of all children that were waited for and of the @n processes in

@@ -20,6 +20,12 @@ static double seconds_of(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
+/* The clocks are not read at one moment. */
+static double seconds_less(double from, double less)
+{
+	return from > less ? from - less : 0;
+}
+
 /*
  * The CPU time of child processes that come and go. The kernel adds up what those had used that
  * ended and were waited for (getrusage(2), RUSAGE_CHILDREN); of one that lives, its clock tells
@@ -39,9 +45,13 @@ double status_cpu_children(const pid_t *living, size_t n)
 	return sum;
 }
 
-void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
+void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
+		     const struct unwinder_stats *unwinder, const struct output_state *output,
 		     Profd__Control__Cpu *ret)
 {
+	const pid_t workers[] = {unwinder->loader.worker, output->symbols.worker};
+	double tables = (double)unwinder->loader.used_ns / 1e9;
+	double own = (double)clock_ns(CLOCK_THREAD_CPUTIME_ID) / 1e9;
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -50,6 +60,13 @@ void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
 	ret->system_seconds = seconds_of(&usage.ru_stime);
 	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9;
 	ret->workers_seconds = status_cpu_children(workers, 2);
+	ret->events_seconds = (double)d->cpu_causes.ns[CPU_EVENTS] / 1e9;
+	ret->sampling_seconds = ret->bpf_seconds + (double)d->cpu_causes.ns[CPU_SAMPLING] / 1e9 +
+				tables;
+	ret->names_seconds = seconds_less(ret->workers_seconds, tables);
+	ret->output_seconds = seconds_less(ret->user_seconds + ret->system_seconds, own);
+	ret->control_seconds =
+		own - (double)(d->cpu_causes.ns[CPU_EVENTS] + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9;
 }
 
 static int pace_used_seconds(struct daemon *d, double *ret)
@@ -65,7 +82,7 @@ static int pace_used_seconds(struct daemon *d, double *ret)
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);
 	output_get_state(d->output, &output);
-	daemon_used_cpu((pid_t[]){unwinder.loader.worker, output.symbols.worker}, &source, &cpu);
+	daemon_used_cpu(d, &source, &unwinder, &output, &cpu);
 	*ret = cpu.user_seconds + cpu.system_seconds + cpu.bpf_seconds + cpu.workers_seconds -
 	       (double)output.background_ns / 1e9;
 	return 0;

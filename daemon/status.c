@@ -111,7 +111,7 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 {
 	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
 
-	daemon_used_cpu(workers, &stats->source, &m->cpu);
+	daemon_used_cpu(d, &stats->source, &stats->unwinder, &stats->output, &m->cpu);
 	m->status.cpu = &m->cpu;
 	profd__control__memory__init(&m->memory);
 	m->memory.workers_bytes = memory_resident_bytes(workers[0]) +

@@ -52,7 +52,11 @@ void source_free(struct source *source)
 
 int source_drain(struct source *source, unsigned budget)
 {
-	return source->ops->drain(source, budget);
+	enum cpu_cause before = cpu_causes_switch(source->options.cpu_causes, CPU_SAMPLING);
+	int r = source->ops->drain(source, budget);
+
+	cpu_causes_switch(source->options.cpu_causes, before);
+	return r;
 }
 
 int source_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,

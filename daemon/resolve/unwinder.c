@@ -273,6 +273,7 @@ int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 
 int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 {
+	enum cpu_cause before;
 	int r = 0;
 
 	u->now_ns = now_ns;
@@ -282,7 +283,9 @@ int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
 		r = unwinder_receive_tables(u);
 	if (r)
 		return r;
+	before = cpu_causes_switch(u->options.cpu_causes, CPU_EVENTS);
 	spaces_publish(u);
+	cpu_causes_switch(u->options.cpu_causes, before);
 	if (u->reader)
 		memory_reader_tick(u->reader, now_ns);
 	unwinder_receive_memory(u);
