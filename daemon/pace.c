@@ -2,7 +2,8 @@
 /*
  * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, its
  * image workers and its BPF programs count; as the writing of a window is a part of it, the share
- * is measured from window to window, or minute by minute if windows are longer. Rolling up does not
+ * is measured from window to window, or minute by minute if windows are longer. What it was used
+ * for is measured with it (ingest/cpu_causes.h): only sampling can be slowed. Rolling up does not
  * count: it comes in bursts, once an hour, and sampling more slowly would not make it any shorter.
  */
 #include <sys/resource.h>
@@ -69,13 +70,15 @@ void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
 		own - (double)(d->cpu_causes.ns[CPU_EVENTS] + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9;
 }
 
-static int pace_used_seconds(struct daemon *d, double *ret)
+/* Rolling up counts as nothing. */
+static int pace_used_seconds(struct daemon *d, double ret[N_COSTS])
 {
 	struct unwinder_stats unwinder;
 	struct output_state output;
 	struct source_stats source;
 	Profd__Control__Cpu cpu;
 	struct ledger ledger;
+	double windows;
 	int r = session_set_total(d->sessions, &ledger, &source);
 
 	if (r)
@@ -83,26 +86,57 @@ static int pace_used_seconds(struct daemon *d, double *ret)
 	unwinder_get_stats(d->unwinder, &unwinder);
 	output_get_state(d->output, &output);
 	daemon_used_cpu(d, &source, &unwinder, &output, &cpu);
-	*ret = cpu.user_seconds + cpu.system_seconds + cpu.bpf_seconds + cpu.workers_seconds -
-	       (double)output.background_ns / 1e9;
+	windows = (double)output.windows_ns / 1e9;
+	ret[COST_SAMPLING] = cpu.sampling_seconds + windows;
+	ret[COST_EVENTS] = cpu.events_seconds;
+	ret[COST_NAMES] = cpu.names_seconds;
+	ret[COST_OUTPUT] = cpu.output_seconds - windows - (double)output.background_ns / 1e9;
+	ret[COST_CONTROL] = cpu.control_seconds;
 	return 0;
 }
 
-/* The share of the whole machine since the last call; 0 the first time. */
-static int pace_measure(struct daemon *d, uint64_t now_ns, double *ret)
+/* The shares of the whole machine since the last call; 0 the first time. */
+static int pace_measure(struct daemon *d, uint64_t now_ns, double ret[N_COSTS])
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double used, seconds;
+	double used[N_COSTS], seconds;
 	int r;
 
-	r = pace_used_seconds(d, &used);
+	r = pace_used_seconds(d, used);
 	if (r)
 		return r;
 	seconds = (double)(now_ns - d->pace.measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
-	*ret = d->pace.measured_ns && seconds > 0 ? (used - d->pace.used_seconds) / seconds : 0;
+	for (unsigned i = 0; i < N_COSTS; i++) {
+		ret[i] = d->pace.measured_ns && seconds > 0
+				 ? seconds_less(used[i], d->pace.used_seconds[i]) / seconds
+				 : 0;
+		d->pace.used_seconds[i] = used[i];
+	}
 	d->pace.measured_ns = now_ns;
-	d->pace.used_seconds = used;
 	return 0;
+}
+
+static double shares_sum(const double shares[N_COSTS])
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < N_COSTS; i++)
+		sum += shares[i];
+	return sum;
+}
+
+enum cost limiter_blame(const double shares[N_COSTS], double max_share)
+{
+	enum cost dear = COST_EVENTS;
+
+	if (shares_sum(shares) <= max_share)
+		return N_COSTS;
+	if (shares[COST_SAMPLING] > max_share)
+		return COST_SAMPLING;
+	for (enum cost i = dear; i < N_COSTS; i++)
+		if (shares[i] > shares[dear])
+			dear = i;
+	return dear;
 }
 
 bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow)
@@ -131,32 +165,55 @@ static void pace_log_change(const struct daemon *d, unsigned before, double shar
 {
 	if (d->pace.limiter.halvings > before)
 		log_warning(
-			"profd used %.2f %% of the machine, more than max_cpu=%g%%: now sampling "
-			"at %lu Hz instead of %lu",
+			"sampling used %.2f %% of the machine, more than max_cpu=%g%%: now at %lu "
+			"Hz instead of %lu",
 			100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
 			(unsigned long)d->config->frequency);
 	else
-		log_info("profd used %.2f %% of the machine, max_cpu is %g%%: sampling at %lu Hz "
-			 "again",
+		log_info("sampling used %.2f %% of the machine, max_cpu is %g%%: at %lu Hz again",
 			 100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d));
+}
+
+/* What slowing down would not help against is said, when it begins and as long as it lasts. */
+static void pace_report_dear(struct daemon *d, const double shares[N_COSTS])
+{
+	static const char *const words[] = {[COST_EVENTS] = "process events",
+					    [COST_NAMES] = "names",
+					    [COST_OUTPUT] = "reading and deleting files",
+					    [COST_CONTROL] = "requests and sessions"};
+	enum cost dear = limiter_blame(shares, d->config->max_cpu);
+	bool was_said = *d->pace.dear;
+
+	d->pace.n_dear = dear != N_COSTS && dear != COST_SAMPLING ? d->pace.n_dear + 1 : 0;
+	*d->pace.dear = '\0';
+	if (d->pace.n_dear < LIMITER_OVER)
+		return;
+	snprintf(d->pace.dear, sizeof(d->pace.dear),
+		 "profd used %.2f %% of the machine, more than max_cpu=%g%%: %.2f %% for %s; "
+		 "sampling is not slowed, as that would not help",
+		 100 * shares_sum(shares), 100 * d->config->max_cpu, 100 * shares[dear],
+		 words[dear]);
+	if (!was_said)
+		log_warning("%s", d->pace.dear);
 }
 
 static int pace_adjust(struct daemon *d, uint64_t now_ns)
 {
 	unsigned before = d->pace.limiter.halvings;
-	double share;
+	double shares[N_COSTS];
 	int r;
 
-	r = pace_measure(d, now_ns, &share);
+	r = pace_measure(d, now_ns, shares);
 	if (r)
 		return r;
+	pace_report_dear(d, shares);
 	/* A window that waits for the disk could not be taken back at another rate. */
 	if (d->last_flush.error)
 		return 0;
-	if (!limiter_judge(&d->pace.limiter, share, d->config->max_cpu,
+	if (!limiter_judge(&d->pace.limiter, shares[COST_SAMPLING], d->config->max_cpu,
 			   session_set_can_slow_down(d->sessions)))
 		return 0;
-	pace_log_change(d, before, share);
+	pace_log_change(d, before, shares[COST_SAMPLING]);
 	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }
 

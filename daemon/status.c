@@ -335,8 +335,10 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 	if (d->pace.limiter.halvings)
 		texts_printf(ret,
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
-			     ": profd used more of the machine than max_cpu=%g%%",
+			     ": it used more of the machine than max_cpu=%g%%",
 			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
+	if (*d->pace.dear)
+		texts_printf(ret, "%s", d->pace.dear);
 	if (trouble)
 		texts_printf(ret, "%s", trouble);
 	if (session_set_is_paused(d->sessions))

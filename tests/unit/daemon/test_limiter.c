@@ -78,6 +78,28 @@ static void test_it_does_not_swing(void **state)
 	}
 }
 
+/* Sampling is to blame only for what it takes itself. */
+static void test_blame(void **state)
+{
+	static const struct {
+		double shares[N_COSTS];
+		enum cost blamed;
+	} cases[] = {
+		{{[COST_SAMPLING] = 0.01}, N_COSTS},
+		{{[COST_SAMPLING] = 0.004, [COST_EVENTS] = 0.004}, N_COSTS},
+		{{[COST_SAMPLING] = 0.02}, COST_SAMPLING},
+		{{[COST_SAMPLING] = 0.02, [COST_EVENTS] = 0.5}, COST_SAMPLING},
+		{{[COST_SAMPLING] = 0.009, [COST_EVENTS] = 0.002}, COST_EVENTS},
+		{{[COST_EVENTS] = 0.02, [COST_NAMES] = 0.03, [COST_OUTPUT] = 0.01}, COST_NAMES},
+		{{[COST_CONTROL] = 0.02, [COST_OUTPUT] = 0.01}, COST_CONTROL},
+		{{[COST_EVENTS] = 0.03, [COST_CONTROL] = 0.02}, COST_EVENTS},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(limiter_blame(cases[i].shares, MAX_SHARE), cases[i].blamed);
+}
+
 static void test_rates(void **state)
 {
 	(void)state;
@@ -96,6 +118,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_decisions),
 		cmocka_unit_test(test_it_does_not_swing),
+		cmocka_unit_test(test_blame),
 		cmocka_unit_test(test_rates),
 	};
 
