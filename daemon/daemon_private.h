@@ -36,9 +36,10 @@ struct daemon_places {
  * names, collecting and requests cost is as much at any rate, and a user could take the samples
  * from everybody with it. Rates are halved, as often as it takes, one step at a time:
  *
- *   LIMITER_OVER measurements in a row above the limit: one halving more;
+ *   LIMITER_OVER measurements in a row above the limit: one halving more of the first tier that can
+ *   be slowed; of the users' as many as are needed if sampling for them is all that there is;
  *   LIMITER_UNDER in a row so low that twice as much would still be within LIMITER_ROOM of the
- *   limit: one less.
+ *   limit: one less of the last tier that is slowed.
  *
  * What is in between changes nothing, so that a load near the limit does not make the rate swing.
  * A single measurement may be one of a start, or of an image whose tables took long. Pure.
@@ -46,10 +47,10 @@ struct daemon_places {
 #define LIMITER_OVER         2u
 #define LIMITER_UNDER        5u
 #define LIMITER_ROOM         0.8
-#define LIMITER_HALVINGS_MAX 10u
+#define LIMITER_HALVINGS_MAX 14u /* of 100000 Hz to the floor */
 
 struct limiter {
-	unsigned halvings; /* in force */
+	unsigned halvings[N_TIERS]; /* in force */
 	unsigned n_over, n_under;
 };
 
@@ -68,6 +69,7 @@ struct daemon_pace {
 	struct limiter limiter;
 	uint64_t measured_ns;         /* CLOCK_MONOTONIC; 0: not yet */
 	double used_seconds[N_COSTS]; /* of CPU time, up to then */
+	uint64_t n_samples[N_TIERS];  /* up to then */
 	/* Measurements in a row in which it was too much, and none of sampling's fault. */
 	unsigned n_dear;
 	char dear[160]; /* a line on that; "": it is not so */
@@ -210,10 +212,10 @@ int daemon_parse_event(const struct daemon *d, const char *name, struct event *r
 int daemon_pace(struct daemon *d, bool is_window_end);
 /*
  * @share: what sampling cost of the whole machine, 0 .. 1, as measured since the last call, all of
- * it with the halvings in force. @can_slow: another halving would change something. Returns whether
- * halvings changed.
+ * it with the halvings in force. @can_slow: another halving of the tier would change something.
+ * Returns whether halvings changed.
  */
-bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow);
+bool limiter_judge(struct limiter *l, double share, double max_share, const bool can_slow[N_TIERS]);
 /*
  * What to blame when all @shares together are more than @max_share: sampling if it is more alone,
  * else the largest of the others; N_COSTS: they are not more.

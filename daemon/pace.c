@@ -15,6 +15,8 @@
 #include "daemon/daemon_private.h"
 
 #define MEASURE_NS UINT64_C(60000000000)
+/* Of the samples: users' sessions that have less than this part are not what is dear. */
+#define USERS_PART 8
 
 static double seconds_of(const struct timeval *time)
 {
@@ -139,39 +141,82 @@ enum cost limiter_blame(const double shares[N_COSTS], double max_share)
 	return dear;
 }
 
-bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow)
+/* @excess: what is to be divided. */
+static bool limiter_slow_down(struct limiter *l, double excess, const bool can_slow[N_TIERS])
 {
-	bool over = share > max_share;
-	bool under = l->halvings && 2 * share <= LIMITER_ROOM * max_share;
+	enum session_tier tier = 0;
+
+	while (tier < N_TIERS && (!can_slow[tier] || l->halvings[tier] >= LIMITER_HALVINGS_MAX))
+		tier++;
+	if (tier == N_TIERS)
+		return false;
+	do {
+		l->halvings[tier]++;
+		excess /= 2;
+	} while (tier == TIER_USERS && excess > 1 && l->halvings[tier] < LIMITER_HALVINGS_MAX);
+	return true;
+}
+
+static bool limiter_recover(struct limiter *l)
+{
+	for (unsigned tier = N_TIERS; tier-- > 0;)
+		if (l->halvings[tier]) {
+			l->halvings[tier]--;
+			return true;
+		}
+	return false;
+}
+
+bool limiter_judge(struct limiter *l, double share, double max_share, const bool can_slow[N_TIERS])
+{
+	bool over = share > max_share, changed = false;
+	bool under = 2 * share <= LIMITER_ROOM * max_share;
 
 	l->n_over = over ? l->n_over + 1 : 0;
 	l->n_under = under ? l->n_under + 1 : 0;
-	if (l->n_over >= LIMITER_OVER && can_slow && l->halvings < LIMITER_HALVINGS_MAX)
-		l->halvings++;
+	if (l->n_over >= LIMITER_OVER)
+		changed = limiter_slow_down(l, share / max_share, can_slow);
 	else if (l->n_under >= LIMITER_UNDER)
-		l->halvings--;
-	else
-		return false;
-	l->n_over = l->n_under = 0;
-	return true;
+		changed = limiter_recover(l);
+	if (changed)
+		l->n_over = l->n_under = 0;
+	return changed;
 }
 
 uint64_t daemon_rate(const struct daemon *d)
 {
-	return session_rate(d->config->frequency, false, d->pace.limiter.halvings);
+	return session_rate(d->config->frequency, false, d->pace.limiter.halvings[TIER_SYSTEM]);
 }
 
-static void pace_log_change(const struct daemon *d, unsigned before, double share)
+/* Whether it would be felt if users' sessions were slowed. */
+static bool pace_users_matter(struct daemon *d)
 {
-	if (d->pace.limiter.halvings > before)
-		log_warning(
-			"sampling used %.2f %% of the machine, more than max_cpu=%g%%: now at %lu "
-			"Hz instead of %lu",
-			100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
-			(unsigned long)d->config->frequency);
+	uint64_t *before = d->pace.n_samples, n[N_TIERS];
+
+	for (unsigned i = 0; i < N_TIERS; i++) {
+		n[i] = d->sessions->n_samples[i] - before[i];
+		before[i] += n[i];
+	}
+	return n[TIER_USERS] >= n[TIER_SYSTEM] / USERS_PART;
+}
+
+static void pace_log_change(const struct daemon *d, const struct limiter *before, double share)
+{
+	const unsigned *halvings = d->pace.limiter.halvings;
+	bool is_users = halvings[TIER_USERS] != before->halvings[TIER_USERS];
+	bool is_slower = halvings[TIER_USERS] > before->halvings[TIER_USERS] ||
+			 halvings[TIER_SYSTEM] > before->halvings[TIER_SYSTEM];
+	char text[64];
+
+	if (is_users)
+		snprintf(text, sizeof(text), "users' sessions are sampled at 1/%u of their rates",
+			 1u << halvings[TIER_USERS]);
 	else
-		log_info("sampling used %.2f %% of the machine, max_cpu is %g%%: at %lu Hz again",
-			 100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d));
+		snprintf(text, sizeof(text), "now at %lu Hz instead of %lu",
+			 (unsigned long)daemon_rate(d), (unsigned long)d->config->frequency);
+	log_line(is_slower ? LOG_WARNING : LOG_INFO,
+		 "sampling used %.2f %% of the machine, max_cpu is %g%%: %s", 100 * share,
+		 100 * d->config->max_cpu, text);
 }
 
 /* What slowing down would not help against is said, when it begins and as long as it lasts. */
@@ -199,21 +244,23 @@ static void pace_report_dear(struct daemon *d, const double shares[N_COSTS])
 
 static int pace_adjust(struct daemon *d, uint64_t now_ns)
 {
-	unsigned before = d->pace.limiter.halvings;
+	struct limiter before = d->pace.limiter;
 	double shares[N_COSTS];
+	bool can_slow[N_TIERS];
 	int r;
 
 	r = pace_measure(d, now_ns, shares);
 	if (r)
 		return r;
 	pace_report_dear(d, shares);
+	can_slow[TIER_USERS] = pace_users_matter(d) &&
+			       session_set_can_slow_down(d->sessions, TIER_USERS);
+	can_slow[TIER_SYSTEM] = session_set_can_slow_down(d->sessions, TIER_SYSTEM);
 	/* A window that waits for the disk could not be taken back at another rate. */
-	if (d->last_flush.error)
+	if (d->last_flush.error ||
+	    !limiter_judge(&d->pace.limiter, shares[COST_SAMPLING], d->config->max_cpu, can_slow))
 		return 0;
-	if (!limiter_judge(&d->pace.limiter, shares[COST_SAMPLING], d->config->max_cpu,
-			   session_set_can_slow_down(d->sessions)))
-		return 0;
-	pace_log_change(d, before, shares[COST_SAMPLING]);
+	pace_log_change(d, &before, shares[COST_SAMPLING]);
 	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }
 

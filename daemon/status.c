@@ -332,7 +332,12 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     "reading /proc/%d takes too long (%zu such processes): they are "
 			     "sampled, but files that they map from now on may have no names",
 			     held_up, n_held_up);
-	if (d->pace.limiter.halvings)
+	if (d->pace.limiter.halvings[TIER_USERS])
+		texts_printf(ret,
+			     "users' sessions are sampled at 1/%u of their rates: sampling used "
+			     "more of the machine than max_cpu=%g%%",
+			     1u << d->pace.limiter.halvings[TIER_USERS], 100 * d->config->max_cpu);
+	if (d->pace.limiter.halvings[TIER_SYSTEM])
 		texts_printf(ret,
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
 			     ": it used more of the machine than max_cpu=%g%%",
