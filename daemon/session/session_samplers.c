@@ -13,13 +13,14 @@
 
 #define ASK_PARTS 10u /* ticks until all processes were asked for their units */
 
-bool session_samplers_same_but_rate(const struct sampler_spec *a, const struct sampler_spec *b)
+static bool same_spec(const struct sampler_spec *a, const struct sampler_spec *b)
 {
 	return a->event.cause == b->event.cause && a->event.type == b->event.type &&
 	       a->event.config == b->event.config &&
 	       a->event.exclude_user == b->event.exclude_user &&
 	       a->event.exclude_kernel == b->event.exclude_kernel && a->is_period == b->is_period &&
-	       a->kernel_stacks == b->kernel_stacks && a->max_depth == b->max_depth;
+	       a->rate == b->rate && a->kernel_stacks == b->kernel_stacks &&
+	       a->max_depth == b->max_depth;
 }
 
 int session_samplers_acquire(struct session_set *set, const struct sampler_spec *spec,
@@ -29,11 +30,8 @@ int session_samplers_acquire(struct session_set *set, const struct sampler_spec 
 	int r;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++) {
-		const struct sampler_spec *other = &set->source->samplers[i].spec;
-
 		n_used += set->samplers[i].n_users > 0;
-		if (!set->samplers[i].n_users || other->rate != spec->rate ||
-		    !session_samplers_same_but_rate(other, spec))
+		if (!set->samplers[i].n_users || !same_spec(&set->source->samplers[i].spec, spec))
 			continue;
 		set->samplers[i].n_users++;
 		*ret = i;

@@ -168,11 +168,9 @@ int session_set_pause(struct session_set *set, bool pause);
 bool session_set_is_paused(const struct session_set *set);
 
 /*
- * Sessions sample slower than they were asked to, while that would take too much of the machine.
- * A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was asked for if that is less; a
- * period is doubled. A user's session that could have the system session's ticks at their rate has
- * those instead of slower ones: they are there anyway. A window has one rate: it is closed before
- * the rate changes.
+ * Sessions sample slower than they were asked to, while sampling would take too much of the machine
+ * otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was asked for if that is
+ * less; a period is doubled. A window has one rate: it is closed before the rate changes.
  */
 #define SESSION_HZ_FLOOR 10u
 

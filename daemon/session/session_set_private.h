@@ -65,8 +65,6 @@ int session_samplers_release(struct session_set *set, unsigned sampler, struct l
  * these want. Nothing if it is not in use.
  */
 int session_samplers_refilter(struct session_set *set, unsigned sampler);
-/* Whether they are the same but for the rate. */
-bool session_samplers_same_but_rate(const struct sampler_spec *a, const struct sampler_spec *b);
 /* Its ledger, as it stands now. */
 int session_samplers_ledger(struct session_set *set, unsigned sampler, struct ledger *ret);
 /*

@@ -171,22 +171,10 @@ uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
 	return wanted >> halvings > floor ? wanted >> halvings : floor;
 }
 
-static uint64_t session_slowed_rate(const struct session_set *set, const struct session *s,
-				    const unsigned halvings[N_TIERS])
+static uint64_t session_slowed_rate(const struct session *s, const unsigned halvings[N_TIERS])
 {
-	const struct session *system = session_set_find(set, 0);
-	unsigned n = halvings[TIER_SYSTEM] + (s->privileged ? 0 : halvings[TIER_USERS]);
-	uint64_t rate = session_rate(s->wanted_rate, s->spec.is_period, n), shared;
-
-	if (s->privileged || !system || !session_takes_samples(system) ||
-	    !session_samplers_same_but_rate(&s->spec, &system->spec))
-		return rate;
-	shared = session_rate(system->wanted_rate, s->spec.is_period, halvings[TIER_SYSTEM]);
-	/* In Hz; or as periods. */
-	if ((rate < shared && shared <= s->wanted_rate) ||
-	    (s->wanted_rate <= shared && shared < rate))
-		return shared;
-	return rate;
+	return session_rate(s->wanted_rate, s->spec.is_period,
+			    halvings[TIER_SYSTEM] + (s->privileged ? 0 : halvings[TIER_USERS]));
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,
@@ -197,7 +185,7 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	struct ledger ledger;
 	int r;
 
-	s->spec.rate = session_slowed_rate(set, s, set->halvings);
+	s->spec.rate = session_slowed_rate(s, set->halvings);
 	r = session_samplers_acquire(set, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS, &s->sampler,
 				     message);
 	if (r)
@@ -284,8 +272,7 @@ int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIE
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (!session_takes_samples(s) ||
-		    s->spec.rate == session_slowed_rate(set, s, halvings))
+		if (!session_takes_samples(s) || s->spec.rate == session_slowed_rate(s, halvings))
 			continue;
 		r = session_windows_detach(set, s, NULL);
 		if (r)
@@ -313,8 +300,7 @@ bool session_set_can_slow_down(const struct session_set *set, enum session_tier 
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (session_takes_samples(s) &&
-		    s->spec.rate != session_slowed_rate(set, s, halvings))
+		if (session_takes_samples(s) && s->spec.rate != session_slowed_rate(s, halvings))
 			return true;
 	}
 	return false;

@@ -67,61 +67,44 @@ static void test_slower_and_back(void **state)
 	check_ledgers(w);
 }
 
-/*
- * Users' sessions are slowed alone, and first; where the system session has the same ticks, theirs
- * are not fewer than those.
- */
+/* Users' sessions can be slowed alone. */
 static void test_users_first(void **state)
 {
-	const struct peer user = {.uid = 1000};
-	const Profd__Control__Start fast = START("", "", .target = TARGET_UID, .number = 1000,
-						 .rate = 999),
-				    same = START("", "", .target = TARGET_UID, .number = 1000),
-				    slow = START("", "", .target = TARGET_UID, .number = 1000,
-						 .rate = 80);
-	struct session *fast_one, *same_one, *slow_one, *system;
+	const struct peer root = {.privileged = true}, user = {.uid = 1000};
+	const Profd__Control__Start request = START("", "", .target = TARGET_UID, .number = 1000,
+						    .rate = 999);
+	struct session *of_root, *of_user, *system;
 	struct source_message message;
 	struct world *w = *state;
 
-	w->set->defaults.max_sessions = 16;
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	system = w->set->sessions[0];
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &of_root, &message), 0);
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
-	assert_int_equal(session_set_start(w->set, &user, &same, -1, &same_one, &message), 0);
-	assert_int_equal(same_one->sampler, system->sampler);
-	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
-	assert_int_equal(session_set_start(w->set, &user, &fast, -1, &fast_one, &message), 0);
-	assert_int_equal(session_set_start(w->set, &user, &slow, -1, &slow_one, &message), 0);
+	assert_int_equal(session_set_start(w->set, &user, &request, -1, &of_user, &message), 0);
+	assert_int_equal(of_user->sampler, of_root->sampler);
 	assert_true(session_set_can_slow_down(w->set, TIER_USERS));
 
-	samples_of(w, system->sampler, 10, 5, 1);
-	samples_of(w, fast_one->sampler, 10, 3, 1);
-	assert_int_equal(slow_down(w, 2, 0), 0);
-	assert_int_equal(w->set->n_samples[TIER_SYSTEM], 5); /* also for @same_one */
-	assert_int_equal(w->set->n_samples[TIER_USERS], 3);
+	assert_int_equal(slow_down(w, 1, 0), 0);
 	assert_int_equal(system->spec.rate, 100);
-	assert_int_equal(system->attachment, 1);
-	assert_int_equal(same_one->spec.rate, 100);
-	assert_int_equal(fast_one->spec.rate, 249);
-	assert_int_equal(slow_one->spec.rate, 20);
+	assert_int_equal(system->attachment, 1); /* its window is the same */
+	assert_int_equal(of_root->spec.rate, 999);
+	assert_int_equal(of_user->spec.rate, 499);
+	samples_of(w, system->sampler, 10, 5, 1);
+	samples_of(w, of_root->sampler, 10, 4, 1);
+	samples_of(w, of_user->sampler, 10, 3, 1);
+	assert_int_equal(slow_down(w, 2, 1), 0);
+	assert_int_equal(w->set->n_samples[TIER_SYSTEM], 9);
+	assert_int_equal(w->set->n_samples[TIER_USERS], 3);
+	assert_int_equal(system->spec.rate, 50);
+	assert_int_equal(of_root->spec.rate, 499);
+	assert_int_equal(of_user->spec.rate, 124);
 	assert_int_equal(slow_down(w, 9, 0), 0);
-	assert_int_equal(fast_one->spec.rate, 100);
-	assert_int_equal(fast_one->sampler, system->sampler);
-	assert_int_equal(slow_one->spec.rate, SESSION_HZ_FLOOR);
+	assert_int_equal(system->spec.rate, 100);
+	assert_int_equal(of_user->spec.rate, SESSION_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
 	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
-	assert_int_equal(slow_down(w, 9, 1), 0);
-	assert_int_equal(system->spec.rate, 50);
-	assert_int_equal(fast_one->spec.rate, 50);
-	assert_int_equal(same_one->spec.rate, 50);
-	/* Without it they have no reason to be faster. */
-	assert_int_equal(session_set_pause(w->set, true), 0);
-	assert_true(session_set_can_slow_down(w->set, TIER_USERS));
-	assert_int_equal(slow_down(w, 10, 1), 0);
-	assert_int_equal(fast_one->spec.rate, SESSION_HZ_FLOOR);
-	assert_int_equal(slow_down(w, 0, 0), 0);
-	assert_int_equal(fast_one->spec.rate, 999);
 	check_ledgers(w);
 }
 
