@@ -120,7 +120,7 @@ static int daemon_drain(struct daemon *d)
 	drained = source_drain(d->source, DRAIN_BUDGET);
 	if (drained < 0)
 		return drained;
-	before = cpu_causes_switch(&d->cpu_causes, CPU_SAMPLING);
+	before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
 	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC));
 	cpu_causes_switch(&d->cpu_causes, before);
 	if (!r)
