@@ -129,6 +129,7 @@ static int daemon_rank_rings(struct daemon *d, bool has_more)
 static int daemon_drain(struct daemon *d)
 {
 	const char *complaint;
+	enum cpu_cause before;
 	int drained, r;
 
 	drained = source_drain(d->source, DRAIN_BUDGET);
@@ -137,7 +138,9 @@ static int daemon_drain(struct daemon *d)
 	r = daemon_rank_rings(d, drained == SOURCE_E_MORE);
 	if (r)
 		return r;
+	before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
 	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC));
+	cpu_causes_switch(&d->cpu_causes, before);
 	if (!r)
 		r = unwinder_error(d->unwinder);
 	if (r || drained != SOURCE_E_END)
@@ -155,10 +158,12 @@ static int daemon_drain(struct daemon *d)
 static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct daemon *d = userdata;
+	enum cpu_cause before = cpu_causes_switch(&d->cpu_causes, CPU_SAMPLING);
 	int r;
 
 	(void)source, (void)fd, (void)events;
 	r = unwinder_dispatch(d->unwinder, clock_ns(CLOCK_MONOTONIC));
+	cpu_causes_switch(&d->cpu_causes, before);
 	return r ? r : unwinder_error(d->unwinder);
 }
 
@@ -206,10 +211,29 @@ static int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *u
 
 static int daemon_rescan(struct daemon *d, uint64_t now)
 {
+	enum cpu_cause before;
+	int r;
+
 	if (!process_table_wants_scan(d->processes) || now < d->scanned_ns + RESCAN_GAP_NS)
 		return 0;
 	d->scanned_ns = now;
-	return process_table_scan(d->processes, unwinder_sink(d->unwinder));
+	before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
+	r = process_table_scan(d->processes, unwinder_sink(d->unwinder));
+	cpu_causes_switch(&d->cpu_causes, before);
+	return r;
+}
+
+/* Forgets the dead. */
+static int daemon_sweep(struct daemon *d, uint64_t now)
+{
+	enum cpu_cause before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
+	int r;
+
+	process_table_sweep(d->processes, now);
+	/* What this gave back counts from now on, however long it took. */
+	r = unwinder_sweep(d->unwinder, clock_ns(CLOCK_MONOTONIC));
+	cpu_causes_switch(&d->cpu_causes, before);
+	return r;
 }
 
 static int arm_window_timer(struct daemon *d)
@@ -262,9 +286,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 		return r;
 	d->memory.other_bytes = source_memory_bytes(d->source);
 	daemon_log_trouble(d);
-	process_table_sweep(d->processes, now);
-	/* What this gave back counts from now on, however long the above took. */
-	r = unwinder_sweep(d->unwinder, clock_ns(CLOCK_MONOTONIC));
+	r = daemon_sweep(d, now);
 	if (r < 0)
 		return r;
 	daemon_notify_tick(d, now);

@@ -31,13 +31,15 @@ struct daemon_places {
 };
 
 /*
- * pace.c: when sampling is to slow down because profd itself takes too much of the machine
- * ([sampling] max_cpu), and when it may become faster again. Rates are halved, as often as it
- * takes, one step at a time:
+ * pace.c: when sampling is to slow down because it takes too much of the machine ([sampling]
+ * max_cpu), and when it may become faster again. Only its own cost counts: what process events,
+ * names, collecting and requests cost is as much at any rate, and a user could take the samples
+ * from everybody with it. Rates are halved, as often as it takes, one step at a time:
  *
- *   LIMITER_OVER measurements in a row above the limit: one halving more;
+ *   LIMITER_OVER measurements in a row above the limit: one halving more of the first tier that can
+ *   be slowed; of the users' as many as are needed if sampling for them is all that there is;
  *   LIMITER_UNDER in a row so low that twice as much would still be within LIMITER_ROOM of the
- *   limit: one less.
+ *   limit: one less of the last tier that is slowed.
  *
  * What is in between changes nothing, so that a load near the limit does not make the rate swing.
  * A single measurement may be one of a start, or of an image whose tables took long. Pure.
@@ -45,18 +47,32 @@ struct daemon_places {
 #define LIMITER_OVER         2u
 #define LIMITER_UNDER        5u
 #define LIMITER_ROOM         0.8
-#define LIMITER_HALVINGS_MAX 10u
+#define LIMITER_HALVINGS_MAX 14u /* of 100000 Hz to the floor */
 
 struct limiter {
-	unsigned halvings; /* in force */
+	unsigned halvings[N_TIERS]; /* in force */
 	unsigned n_over, n_under;
+};
+
+/* What profd's CPU time counts as. */
+enum cost {
+	COST_SAMPLING, /* and writing windows: more samples are more stacks */
+	COST_EVENTS,
+	COST_NAMES,
+	COST_OUTPUT, /* what is left: files that are listed, collected, deleted */
+	COST_CONTROL,
+	N_COSTS,
 };
 
 /* What profd itself costs. */
 struct daemon_pace {
 	struct limiter limiter;
-	uint64_t measured_ns; /* CLOCK_MONOTONIC; 0: not yet */
-	double used_seconds;  /* of CPU time, up to then */
+	uint64_t measured_ns;         /* CLOCK_MONOTONIC; 0: not yet */
+	double used_seconds[N_COSTS]; /* of CPU time, up to then */
+	uint64_t n_samples[N_TIERS];  /* up to then */
+	/* Measurements in a row in which it was too much, and none of sampling's fault. */
+	unsigned n_dear;
+	char dear[160]; /* a line on that; "": it is not so */
 };
 
 /*
@@ -113,6 +129,7 @@ struct daemon {
 	struct config *config;
 	struct daemon_places places;
 	struct daemon_pace pace;
+	struct cpu_causes cpu_causes; /* of the main thread */
 	struct daemon_watch watch;
 	bool replay;
 
@@ -195,15 +212,21 @@ int daemon_parse_event(const struct daemon *d, const char *name, struct event *r
  */
 int daemon_pace(struct daemon *d, bool is_window_end);
 /*
- * @share: of the whole machine, 0 .. 1, as measured since the last call, all of it with the
- * halvings in force. @can_slow: another halving would change something. Returns whether halvings
- * changed.
+ * @share: what sampling cost of the whole machine, 0 .. 1, as measured since the last call, all of
+ * it with the halvings in force. @can_slow: another halving of the tier would change something.
+ * Returns whether halvings changed.
  */
-bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow);
+bool limiter_judge(struct limiter *l, double share, double max_share, const bool can_slow[N_TIERS]);
+/*
+ * What to blame when all @shares together are more than @max_share: sampling if it is more alone,
+ * else the largest of the others; N_COSTS: they are not more.
+ */
+enum cost limiter_blame(const double shares[N_COSTS], double max_share);
 /* The rate in force of what is configured, Hz. */
 uint64_t daemon_rate(const struct daemon *d);
-/* What profd has used up to now. @workers: its image workers. */
-void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
+/* What profd has used up to now, and on what. Of the main thread. */
+void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
+		     const struct unwinder_stats *unwinder, const struct output_state *output,
 		     Profd__Control__Cpu *ret);
 /*
  * Seconds, user and system, of all children that were waited for and of the @n processes in

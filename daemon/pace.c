@@ -2,7 +2,8 @@
 /*
  * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, its
  * image workers and its BPF programs count; as the writing of a window is a part of it, the share
- * is measured from window to window, or minute by minute if windows are longer. Rolling up does not
+ * is measured from window to window, or minute by minute if windows are longer. What it was used
+ * for is measured with it (ingest/cpu_causes.h): only sampling can be slowed. Rolling up does not
  * count: it comes in bursts, once an hour, and sampling more slowly would not make it any shorter.
  */
 #include <sys/resource.h>
@@ -14,10 +15,18 @@
 #include "daemon/daemon_private.h"
 
 #define MEASURE_NS UINT64_C(60000000000)
+/* Of the samples: users' sessions that have less than this part are not what is dear. */
+#define USERS_PART 8
 
 static double seconds_of(const struct timeval *time)
 {
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+/* The clocks are not read at one moment. */
+static double seconds_less(double from, double less)
+{
+	return from > less ? from - less : 0;
 }
 
 /*
@@ -39,9 +48,13 @@ double status_cpu_children(const pid_t *living, size_t n)
 	return sum;
 }
 
-void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
+void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
+		     const struct unwinder_stats *unwinder, const struct output_state *output,
 		     Profd__Control__Cpu *ret)
 {
+	const pid_t workers[] = {unwinder->loader.worker, output->symbols.worker};
+	double tables = (double)unwinder->loader.used_ns / 1e9;
+	double own = (double)clock_ns(CLOCK_THREAD_CPUTIME_ID) / 1e9;
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
@@ -50,96 +63,204 @@ void daemon_used_cpu(const pid_t workers[2], const struct source_stats *source,
 	ret->system_seconds = seconds_of(&usage.ru_stime);
 	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9;
 	ret->workers_seconds = status_cpu_children(workers, 2);
+	ret->events_seconds = (double)d->cpu_causes.ns[CPU_EVENTS] / 1e9;
+	ret->sampling_seconds = ret->bpf_seconds + (double)d->cpu_causes.ns[CPU_SAMPLING] / 1e9 +
+				tables;
+	ret->names_seconds = seconds_less(ret->workers_seconds, tables);
+	ret->output_seconds = seconds_less(ret->user_seconds + ret->system_seconds, own);
+	ret->control_seconds =
+		own - (double)(d->cpu_causes.ns[CPU_EVENTS] + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9;
 }
 
-static int pace_used_seconds(struct daemon *d, double *ret)
+/* Rolling up counts as nothing. */
+static int pace_used_seconds(struct daemon *d, double ret[N_COSTS])
 {
 	struct unwinder_stats unwinder;
 	struct output_state output;
 	struct source_stats source;
 	Profd__Control__Cpu cpu;
 	struct ledger ledger;
+	double windows;
 	int r = session_set_total(d->sessions, &ledger, &source);
 
 	if (r)
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);
 	output_get_state(d->output, &output);
-	daemon_used_cpu((pid_t[]){unwinder.loader.worker, output.symbols.worker}, &source, &cpu);
-	*ret = cpu.user_seconds + cpu.system_seconds + cpu.bpf_seconds + cpu.workers_seconds -
-	       (double)output.background_ns / 1e9;
+	daemon_used_cpu(d, &source, &unwinder, &output, &cpu);
+	windows = (double)output.windows_ns / 1e9;
+	ret[COST_SAMPLING] = cpu.sampling_seconds + windows;
+	ret[COST_EVENTS] = cpu.events_seconds;
+	ret[COST_NAMES] = cpu.names_seconds;
+	ret[COST_OUTPUT] = cpu.output_seconds - windows - (double)output.background_ns / 1e9;
+	ret[COST_CONTROL] = cpu.control_seconds;
 	return 0;
 }
 
-/* The share of the whole machine since the last call; 0 the first time. */
-static int pace_measure(struct daemon *d, uint64_t now_ns, double *ret)
+/* The shares of the whole machine since the last call; 0 the first time. */
+static int pace_measure(struct daemon *d, uint64_t now_ns, double ret[N_COSTS])
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double used, seconds;
+	double used[N_COSTS], seconds;
 	int r;
 
-	r = pace_used_seconds(d, &used);
+	r = pace_used_seconds(d, used);
 	if (r)
 		return r;
 	seconds = (double)(now_ns - d->pace.measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
-	*ret = d->pace.measured_ns && seconds > 0 ? (used - d->pace.used_seconds) / seconds : 0;
+	for (unsigned i = 0; i < N_COSTS; i++) {
+		ret[i] = d->pace.measured_ns && seconds > 0
+				 ? seconds_less(used[i], d->pace.used_seconds[i]) / seconds
+				 : 0;
+		d->pace.used_seconds[i] = used[i];
+	}
 	d->pace.measured_ns = now_ns;
-	d->pace.used_seconds = used;
 	return 0;
 }
 
-bool limiter_judge(struct limiter *l, double share, double max_share, bool can_slow)
+static double shares_sum(const double shares[N_COSTS])
 {
-	bool over = share > max_share;
-	bool under = l->halvings && 2 * share <= LIMITER_ROOM * max_share;
+	double sum = 0;
+
+	for (unsigned i = 0; i < N_COSTS; i++)
+		sum += shares[i];
+	return sum;
+}
+
+enum cost limiter_blame(const double shares[N_COSTS], double max_share)
+{
+	enum cost dear = COST_EVENTS;
+
+	if (shares_sum(shares) <= max_share)
+		return N_COSTS;
+	if (shares[COST_SAMPLING] > max_share)
+		return COST_SAMPLING;
+	for (enum cost i = dear; i < N_COSTS; i++)
+		if (shares[i] > shares[dear])
+			dear = i;
+	return dear;
+}
+
+/* @excess: what is to be divided. */
+static bool limiter_slow_down(struct limiter *l, double excess, const bool can_slow[N_TIERS])
+{
+	enum session_tier tier = 0;
+
+	while (tier < N_TIERS && (!can_slow[tier] || l->halvings[tier] >= LIMITER_HALVINGS_MAX))
+		tier++;
+	if (tier == N_TIERS)
+		return false;
+	do {
+		l->halvings[tier]++;
+		excess /= 2;
+	} while (tier == TIER_USERS && excess > 1 && l->halvings[tier] < LIMITER_HALVINGS_MAX);
+	return true;
+}
+
+static bool limiter_recover(struct limiter *l)
+{
+	for (unsigned tier = N_TIERS; tier-- > 0;)
+		if (l->halvings[tier]) {
+			l->halvings[tier]--;
+			return true;
+		}
+	return false;
+}
+
+bool limiter_judge(struct limiter *l, double share, double max_share, const bool can_slow[N_TIERS])
+{
+	bool over = share > max_share, changed = false;
+	bool under = 2 * share <= LIMITER_ROOM * max_share;
 
 	l->n_over = over ? l->n_over + 1 : 0;
 	l->n_under = under ? l->n_under + 1 : 0;
-	if (l->n_over >= LIMITER_OVER && can_slow && l->halvings < LIMITER_HALVINGS_MAX)
-		l->halvings++;
+	if (l->n_over >= LIMITER_OVER)
+		changed = limiter_slow_down(l, share / max_share, can_slow);
 	else if (l->n_under >= LIMITER_UNDER)
-		l->halvings--;
-	else
-		return false;
-	l->n_over = l->n_under = 0;
-	return true;
+		changed = limiter_recover(l);
+	if (changed)
+		l->n_over = l->n_under = 0;
+	return changed;
 }
 
 uint64_t daemon_rate(const struct daemon *d)
 {
-	return session_rate(d->config->frequency, false, d->pace.limiter.halvings);
+	return session_rate(d->config->frequency, false, d->pace.limiter.halvings[TIER_SYSTEM]);
 }
 
-static void pace_log_change(const struct daemon *d, unsigned before, double share)
+/* Whether it would be felt if users' sessions were slowed. */
+static bool pace_users_matter(struct daemon *d)
 {
-	if (d->pace.limiter.halvings > before)
-		log_warning(
-			"profd used %.2f %% of the machine, more than max_cpu=%g%%: now sampling "
-			"at %lu Hz instead of %lu",
-			100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d),
-			(unsigned long)d->config->frequency);
+	uint64_t *before = d->pace.n_samples, n[N_TIERS];
+
+	for (unsigned i = 0; i < N_TIERS; i++) {
+		n[i] = d->sessions->n_samples[i] - before[i];
+		before[i] += n[i];
+	}
+	return n[TIER_USERS] >= n[TIER_SYSTEM] / USERS_PART;
+}
+
+static void pace_log_change(const struct daemon *d, const struct limiter *before, double share)
+{
+	const unsigned *halvings = d->pace.limiter.halvings;
+	bool is_users = halvings[TIER_USERS] != before->halvings[TIER_USERS];
+	bool is_slower = halvings[TIER_USERS] > before->halvings[TIER_USERS] ||
+			 halvings[TIER_SYSTEM] > before->halvings[TIER_SYSTEM];
+	char text[64];
+
+	if (is_users)
+		snprintf(text, sizeof(text), "users' sessions are sampled at 1/%u of their rates",
+			 1u << halvings[TIER_USERS]);
 	else
-		log_info("profd used %.2f %% of the machine, max_cpu is %g%%: sampling at %lu Hz "
-			 "again",
-			 100 * share, 100 * d->config->max_cpu, (unsigned long)daemon_rate(d));
+		snprintf(text, sizeof(text), "now at %lu Hz instead of %lu",
+			 (unsigned long)daemon_rate(d), (unsigned long)d->config->frequency);
+	log_line(is_slower ? LOG_WARNING : LOG_INFO,
+		 "sampling used %.2f %% of the machine, max_cpu is %g%%: %s", 100 * share,
+		 100 * d->config->max_cpu, text);
+}
+
+/* What slowing down would not help against is said, when it begins and as long as it lasts. */
+static void pace_report_dear(struct daemon *d, const double shares[N_COSTS])
+{
+	static const char *const words[] = {[COST_EVENTS] = "process events",
+					    [COST_NAMES] = "names",
+					    [COST_OUTPUT] = "reading and deleting files",
+					    [COST_CONTROL] = "requests and sessions"};
+	enum cost dear = limiter_blame(shares, d->config->max_cpu);
+	bool was_said = *d->pace.dear;
+
+	d->pace.n_dear = dear != N_COSTS && dear != COST_SAMPLING ? d->pace.n_dear + 1 : 0;
+	*d->pace.dear = '\0';
+	if (d->pace.n_dear < LIMITER_OVER)
+		return;
+	snprintf(d->pace.dear, sizeof(d->pace.dear),
+		 "profd used %.2f %% of the machine, more than max_cpu=%g%%: %.2f %% for %s; "
+		 "sampling is not slowed, as that would not help",
+		 100 * shares_sum(shares), 100 * d->config->max_cpu, 100 * shares[dear],
+		 words[dear]);
+	if (!was_said)
+		log_warning("%s", d->pace.dear);
 }
 
 static int pace_adjust(struct daemon *d, uint64_t now_ns)
 {
-	unsigned before = d->pace.limiter.halvings;
-	double share;
+	struct limiter before = d->pace.limiter;
+	double shares[N_COSTS];
+	bool can_slow[N_TIERS];
 	int r;
 
-	r = pace_measure(d, now_ns, &share);
+	r = pace_measure(d, now_ns, shares);
 	if (r)
 		return r;
+	pace_report_dear(d, shares);
+	can_slow[TIER_USERS] = pace_users_matter(d) &&
+			       session_set_can_slow_down(d->sessions, TIER_USERS);
+	can_slow[TIER_SYSTEM] = session_set_can_slow_down(d->sessions, TIER_SYSTEM);
 	/* A window that waits for the disk could not be taken back at another rate. */
-	if (d->last_flush.error)
+	if (d->last_flush.error ||
+	    !limiter_judge(&d->pace.limiter, shares[COST_SAMPLING], d->config->max_cpu, can_slow))
 		return 0;
-	if (!limiter_judge(&d->pace.limiter, share, d->config->max_cpu,
-			   session_set_can_slow_down(d->sessions)))
-		return 0;
-	pace_log_change(d, before, share);
+	pace_log_change(d, &before, shares[COST_SAMPLING]);
 	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }
 

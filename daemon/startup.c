@@ -169,6 +169,7 @@ static int start_source(struct daemon *d)
 {
 	struct source_options options = {
 		.sink = unwinder_sink(d->unwinder),
+		.cpu_causes = &d->cpu_causes,
 		.exclude_self = d->config->exclude_self,
 		.exclude_children = d->config->exclude_self,
 		.drain_ms = DRAIN_MS,
@@ -227,6 +228,7 @@ static int start_unwinder(struct daemon *d)
 		.next = &d->sink,
 		.processes = d->processes,
 		.proc_fd = d->places.proc_fd,
+		.cpu_causes = &d->cpu_causes,
 		.memory_bytes = budget_share(d, UNWINDER_SHARE),
 		.table_bytes = budget_share(d, TABLE_SHARE),
 		.budget = &d->memory,
@@ -250,11 +252,13 @@ static int start_unwinder(struct daemon *d)
 static int daemon_settle_sampler(void *userdata, unsigned sampler, bool is_last)
 {
 	struct daemon *d = userdata;
+	enum cpu_cause before = cpu_causes_switch(&d->cpu_causes, CPU_SAMPLING);
 	int r;
 
 	r = unwinder_settle(d->unwinder, sampler, clock_ns(CLOCK_MONOTONIC), SETTLE_MS);
 	if (!r && is_last)
 		unwinder_release_waiters(d->unwinder, sampler);
+	cpu_causes_switch(&d->cpu_causes, before);
 	return r ? r : unwinder_error(d->unwinder);
 }
 

@@ -111,7 +111,7 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 {
 	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
 
-	daemon_used_cpu(workers, &stats->source, &m->cpu);
+	daemon_used_cpu(d, &stats->source, &stats->unwinder, &stats->output, &m->cpu);
 	m->status.cpu = &m->cpu;
 	profd__control__memory__init(&m->memory);
 	m->memory.workers_bytes = memory_resident_bytes(workers[0]) +
@@ -332,11 +332,18 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     "reading /proc/%d takes too long (%zu such processes): they are "
 			     "sampled, but files that they map from now on may have no names",
 			     held_up, n_held_up);
-	if (d->pace.limiter.halvings)
+	if (d->pace.limiter.halvings[TIER_USERS])
+		texts_printf(ret,
+			     "users' sessions are sampled at 1/%u of their rates: sampling used "
+			     "more of the machine than max_cpu=%g%%",
+			     1u << d->pace.limiter.halvings[TIER_USERS], 100 * d->config->max_cpu);
+	if (d->pace.limiter.halvings[TIER_SYSTEM])
 		texts_printf(ret,
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
-			     ": profd used more of the machine than max_cpu=%g%%",
+			     ": it used more of the machine than max_cpu=%g%%",
 			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
+	if (*d->pace.dear)
+		texts_printf(ret, "%s", d->pace.dear);
 	if (trouble)
 		texts_printf(ret, "%s", trouble);
 	if (session_set_is_paused(d->sessions))

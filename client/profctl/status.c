@@ -311,7 +311,11 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, ": %.2f %% of %s",
 			100 * all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1),
 			s->n_cpus ? "the machine" : "one CPU");
-	fputc('\n', v->out);
+	fprintf(v->out, "\n  for     %s sampling + %s process events + %s names",
+		TEXT_OF_SPAN(c->sampling_seconds), TEXT_OF_SPAN(c->events_seconds),
+		TEXT_OF_SPAN(c->names_seconds));
+	fprintf(v->out, " + %s output + %s control\n", TEXT_OF_SPAN(c->output_seconds),
+		TEXT_OF_SPAN(c->control_seconds));
 }
 
 static void print_control(const struct view *v, const Profd__Control__Control *c)

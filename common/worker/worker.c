@@ -211,6 +211,18 @@ static void worker_back_off(struct worker *w)
 	w->rests_until_ns = clock_ns(CLOCK_MONOTONIC) + rest_ns;
 }
 
+/* As child_reap(); what it had used is kept. */
+static bool worker_reap(struct worker *w, int timeout_ms, int *ret_status)
+{
+	uint64_t used_ns = 0;
+
+	(void)clock_process_ns(w->child.pid, &used_ns);
+	if (!child_reap(&w->child, timeout_ms, ret_status))
+		return false;
+	w->stats.used_ns += used_ns;
+	return true;
+}
+
 /* It died, or has to: @why, or NULL: its end tells. */
 static void worker_retire(struct worker *w, const char *why)
 {
@@ -223,7 +235,7 @@ static void worker_retire(struct worker *w, const char *why)
 		w->n_futile++;
 		worker_back_off(w);
 	}
-	if (!child_reap(&w->child, END_MS, &status) && !why)
+	if (!worker_reap(w, END_MS, &status) && !why)
 		why = "does not end";
 	if (why)
 		snprintf(w->stats.why, sizeof(w->stats.why), "%s", why);
@@ -282,7 +294,7 @@ static int worker_ensure_started(struct worker *w)
 	if (w->rests_until_ns && clock_ns(CLOCK_MONOTONIC) < w->rests_until_ns)
 		return WORKER_E_REST;
 	w->rests_until_ns = 0;
-	if (!child_reap(&w->child, 0, &status)) {
+	if (!worker_reap(w, 0, &status)) {
 		worker_back_off(w);
 		return WORKER_E_REST;
 	}
@@ -311,7 +323,7 @@ static void worker_dismiss(struct worker *w)
 	int status;
 
 	worker_kill(w);
-	child_reap(&w->child, END_MS, &status);
+	worker_reap(w, END_MS, &status);
 }
 
 /*
@@ -601,7 +613,11 @@ uint64_t worker_backoff_until(const struct worker *w)
 
 void worker_get_stats(const struct worker *w, struct worker_stats *ret)
 {
+	uint64_t used_ns = 0;
+
+	(void)clock_process_ns(w->child.pid, &used_ns);
 	*ret = w->stats;
+	ret->used_ns += used_ns;
 }
 
 int worker_pid(const struct worker *w)

@@ -105,6 +105,7 @@ uint64_t worker_backoff_until(const struct worker *w);
 
 struct worker_stats {
 	uint64_t started, died, answered;
+	uint64_t used_ns; /* CPU time of all its processes up to now */
 	/* Of the last death, for a log line: "killed by signal 11", "too slow"; "" none yet. */
 	char why[64];
 };

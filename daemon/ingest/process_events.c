@@ -35,6 +35,7 @@ struct process_events_pending {
 
 struct process_events {
 	const struct source_sink *sink;
+	struct cpu_causes *cpu_causes;
 	int epoll_fd;
 	size_t max_bytes;
 	struct ticker ticker; /* whose rings hold records, of events that never happen */
@@ -182,6 +183,7 @@ int process_events_new(struct process_events **ret, const struct source *source,
 	if (!p)
 		return error_origin(-ENOMEM);
 	p->sink = sink;
+	p->cpu_causes = source->options.cpu_causes;
 	p->epoll_fd = source->fd;
 	p->max_bytes = source->options.memory_bytes / MEMORY_PART;
 	process_events_attr(&attr);
@@ -228,7 +230,7 @@ static void process_events_deliver(struct process_events *p,
 	}
 }
 
-int process_events_drain(struct process_events *p, uint64_t *ret_until)
+static int process_events_read(struct process_events *p, uint64_t *ret_until)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC);
 	size_t i;
@@ -253,6 +255,15 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 	}
 	*ret_until = until;
 	return 0;
+}
+
+int process_events_drain(struct process_events *p, uint64_t *ret_until)
+{
+	enum cpu_cause before = cpu_causes_switch(p->cpu_causes, CPU_EVENTS);
+	int r = process_events_read(p, ret_until);
+
+	cpu_causes_switch(p->cpu_causes, before);
+	return r;
 }
 
 size_t process_events_bytes(const struct process_events *p)

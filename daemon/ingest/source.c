@@ -52,7 +52,12 @@ void source_free(struct source *source)
 
 int source_drain(struct source *source, unsigned budget)
 {
-	return source->ops->drain(source, budget);
+	/* It is events that wake us up by the thousand, until there is a sample (unwinder.c). */
+	enum cpu_cause before = cpu_causes_switch(source->options.cpu_causes, CPU_EVENTS);
+	int r = source->ops->drain(source, budget);
+
+	cpu_causes_switch(source->options.cpu_causes, before);
+	return r;
 }
 
 int source_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
@@ -87,12 +92,15 @@ int source_add_sampler(struct source *source, const struct sampler_spec *spec, u
 
 int source_remove_sampler(struct source *source, unsigned sampler)
 {
+	enum cpu_cause before;
 	int r = SOURCE_E_OK;
 
 	if (!source->samplers[sampler].used)
 		return error_origin(-EINVAL);
+	before = cpu_causes_switch(source->options.cpu_causes, CPU_SAMPLING);
 	if (source->ops->remove_sampler)
 		r = source->ops->remove_sampler(source, sampler);
+	cpu_causes_switch(source->options.cpu_causes, before);
 	source->samplers[sampler].used = false;
 	return r;
 }

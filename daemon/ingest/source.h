@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "daemon/ingest/cpu_causes.h"
 #include "daemon/ingest/sample.h"
 
 enum {
@@ -100,10 +101,11 @@ struct source_sink {
 
 struct source_options {
 	const struct source_sink *sink;
-	bool exclude_self;     /* the caller's own ticks */
-	bool exclude_children; /* and those of what it forks, and that forks */
-	unsigned drain_ms;     /* how long samples may wait in a ring; 0: 100 */
-	uint64_t memory_bytes; /* upper bound for all rings together; 0: 32 MiB */
+	struct cpu_causes *cpu_causes; /* of the thread; or NULL */
+	bool exclude_self;             /* the caller's own ticks */
+	bool exclude_children;         /* and those of what it forks, and that forks */
+	unsigned drain_ms;             /* how long samples may wait in a ring; 0: 100 */
+	uint64_t memory_bytes;         /* upper bound for all rings together; 0: 32 MiB */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
 	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */
 	/* BPF, for tests: every so many complete walks carry what repeats them; 0: none. */

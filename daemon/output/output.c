@@ -173,12 +173,23 @@ static bool job_run(struct writer *w, struct job *job, uint64_t now_ns)
 	return true;
 }
 
+/* Adds what the thread used since @begin_ns (CLOCK_THREAD_CPUTIME_ID) to @sum, in the state. */
+static void output_count_cpu(struct output *o, uint64_t *sum, uint64_t begin_ns)
+{
+	uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+
+	pthread_mutex_lock(&o->lock);
+	*sum += used_ns;
+	pthread_mutex_unlock(&o->lock);
+}
+
 /* Runs @job or a step of it. Returns whether it is answered. */
 static bool output_run_job(struct output *o, struct job *job)
 {
 	struct output_result *result = job->result;
 	uint64_t begin = clock_ns(CLOCK_MONOTONIC), now_ns = clock_ns(CLOCK_REALTIME);
-	bool is_done;
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool is_window = job->request.task == OUTPUT_WRITE, is_done;
 
 	if (!result->started_ns)
 		result->started_ns = now_ns;
@@ -186,6 +197,8 @@ static bool output_run_job(struct output *o, struct job *job)
 	is_done = job_run(o->writer, job, now_ns);
 	result->seconds += (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
 	log_conditions(o);
+	if (is_window)
+		output_count_cpu(o, &o->state.windows_ns, cpu);
 	return is_done;
 }
 
@@ -201,6 +214,7 @@ static void output_post_result(struct output *o, struct job *job)
 	state.tid = gettid();
 	state.busy_since_ns = 0;
 	pthread_mutex_lock(&o->lock);
+	state.windows_ns = o->state.windows_ns;
 	state.background_ns = o->state.background_ns;
 	o->state = state;
 	if (job)
@@ -249,10 +263,7 @@ static uint64_t output_do_background(struct output *o)
 		log_conditions(o);
 		end = clock_ns(CLOCK_MONOTONIC);
 	} while (more && end - begin < BACKGROUND_NS && !output_has_work(o));
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	pthread_mutex_lock(&o->lock);
-	o->state.background_ns += cpu;
-	pthread_mutex_unlock(&o->lock);
+	output_count_cpu(o, &o->state.background_ns, cpu);
 	rest = (end - begin) * BACKGROUND_REST;
 	return more ? end + (rest < REST_MAX_NS ? rest : REST_MAX_NS) : 0;
 }

@@ -91,8 +91,9 @@ struct output_state {
 	struct symbols_stats symbols; /* of the image worker for symbols */
 	struct symbols_wanted wanted;
 	uint64_t busy_since_ns; /* at the request in work (CLOCK_MONOTONIC); 0: at none */
-	uint64_t background_ns; /* CPU time of rolling up, which is put off at any time and takes
-				 * at most a quarter of one CPU */
+	uint64_t windows_ns;    /* CPU time of writing windows */
+	uint64_t background_ns; /* of rolling up, which is put off at any time and takes at most a
+				 * quarter of one CPU */
 	pid_t tid;
 };
 

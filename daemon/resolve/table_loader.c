@@ -416,4 +416,5 @@ void table_loader_get_stats(const struct table_loader *l, struct table_loader_st
 	*ret = l->stats;
 	ret->workers_died = worker.died;
 	ret->worker = worker_pid(l->worker);
+	ret->used_ns = worker.used_ns;
 }

@@ -74,7 +74,8 @@ struct table_loader_stats {
 	uint64_t last_bad_ns; /* CLOCK_MONOTONIC of it */
 	/* Why no worker can be had at the moment; "": one can, or it was not tried. */
 	char trouble[64];
-	int worker; /* its process, or 0 */
+	int worker;       /* its process, or 0 */
+	uint64_t used_ns; /* CPU time of this one and those before */
 };
 
 void table_loader_get_stats(const struct table_loader *l, struct table_loader_stats *ret);

@@ -29,6 +29,9 @@
 #define DISPATCH_MAX 32u
 /* The loader has results now and then that do not show on its fd (table_loader.h). */
 #define SETTLE_SLICE_MS 20
+/* After drains they are looked for so often while no sample waits: many drains are of events alone.
+ */
+#define LOOK_NS (50 * NS_PER_MS)
 
 void unwinder_fail(struct unwinder *u, int error)
 {
@@ -53,6 +56,8 @@ static void unwinder_on_sample(void *userdata, const struct sample *sample)
 {
 	struct unwinder *u = userdata;
 
+	/* Until the source switches back. */
+	cpu_causes_switch(u->options.cpu_causes, CPU_SAMPLING);
 	if (!sample->rest || sample->rest->is_witness || !u->pool) {
 		walk_pass(u, sample);
 		return;
@@ -271,22 +276,37 @@ int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 	return r ? r : u->error;
 }
 
-int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
+/* For what samples wait for, and for those that have waited too long. */
+static int unwinder_look(struct unwinder *u)
 {
-	int r = 0;
+	int r = u->pool ? install_held(u) : 0;
 
-	u->now_ns = now_ns;
-	if (u->pool)
-		r = install_held(u);
 	if (!r)
 		r = unwinder_receive_tables(u);
 	if (r)
 		return r;
-	spaces_publish(u);
 	if (u->reader)
-		memory_reader_tick(u->reader, now_ns);
+		memory_reader_tick(u->reader, u->now_ns);
 	unwinder_receive_memory(u);
-	wait_expire(u, now_ns);
+	wait_expire(u, u->now_ns);
+	return 0;
+}
+
+int unwinder_after_drain(struct unwinder *u, uint64_t now_ns)
+{
+	enum cpu_cause before;
+	int r;
+
+	u->now_ns = now_ns;
+	if (u->n_waiters || now_ns - u->looked_ns >= LOOK_NS) {
+		u->looked_ns = now_ns;
+		before = cpu_causes_switch(u->options.cpu_causes, CPU_SAMPLING);
+		r = unwinder_look(u);
+		cpu_causes_switch(u->options.cpu_causes, before);
+		if (r)
+			return r;
+	}
+	spaces_publish(u);
 	return u->error;
 }
 

@@ -34,6 +34,7 @@ struct unwinder_options {
 	const struct source_sink *next;  /* borrowed: takes events, and samples when finished */
 	struct process_table *processes; /* borrowed; `next` applies events to it */
 	int proc_fd;                     /* borrowed; -1: a replay, nothing is read */
+	struct cpu_causes *cpu_causes;   /* borrowed: the thread's; or NULL */
 	uint64_t memory_bytes;           /* for waiting samples and compiling */
 	uint64_t table_bytes;            /* for tables, if the source has no memory for them; 0: a
 					    part of memory_bytes */

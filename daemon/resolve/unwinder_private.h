@@ -89,6 +89,7 @@ struct unwinder {
 	int epoll_fd;
 	int error;
 	uint64_t now_ns;           /* of the last call that had it */
+	uint64_t looked_ns;        /* when results were last looked for after a drain */
 	struct table_result *held; /* list: tables that wait for room */
 	size_t held_words;
 

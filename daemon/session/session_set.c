@@ -145,7 +145,7 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 
 int session_set_route(struct session_set *set, const struct sample *sample)
 {
-	bool is_counted = false;
+	bool is_counted = false, is_users = true;
 	struct process *p;
 	int r;
 
@@ -158,6 +158,7 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 
 		if (s->sampler != sample->sampler || !session_takes_samples(s) || !s->window)
 			continue;
+		is_users &= !s->privileged;
 		r = session_add(s, sample, p);
 		if (r == SESSION_E_FULL) {
 			r = session_windows_make_room(set, s);
@@ -172,6 +173,7 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 			return r;
 		is_counted |= r == SESSION_E_OK;
 	}
+	set->n_samples[is_users ? TIER_USERS : TIER_SYSTEM]++;
 	return is_counted ? process_table_see_sample(set->processes, p, sample) : 0;
 }
 

@@ -19,6 +19,16 @@
 struct buckets;
 struct recorder;
 
+/*
+ * Whose sessions are slowed first, while sampling would take too much of the machine otherwise:
+ * those of users without privileges. What is slowed further slows all of them.
+ */
+enum session_tier {
+	TIER_USERS,
+	TIER_SYSTEM, /* the system session, and what the privileged have started */
+	N_TIERS,
+};
+
 /* How windows and sessions are made; lists and texts borrowed. */
 struct session_defaults {
 	uint64_t interval_ns;
@@ -58,8 +68,9 @@ struct session_set {
 	struct session **sessions;
 	size_t n_sessions, capacity;
 	uint64_t next_id;
-	unsigned halvings; /* of all rates */
-	bool in_trouble;   /* the system session is off, though it is wanted */
+	unsigned halvings[N_TIERS];  /* of rates */
+	uint64_t n_samples[N_TIERS]; /* that came of a tier's samplers */
+	bool in_trouble;             /* the system session is off, though it is wanted */
 	struct source_message trouble;
 	uint64_t retry_ns; /* CLOCK_MONOTONIC */
 	struct session_sampler samplers[SAMPLERS_MAX];
@@ -157,21 +168,21 @@ int session_set_pause(struct session_set *set, bool pause);
 bool session_set_is_paused(const struct session_set *set);
 
 /*
- * All sessions sample slower than they were asked to, while profd would take too much of the
- * machine otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was asked for if
- * that is less; a period is doubled. A window has one rate: it is closed before the rate changes.
+ * Sessions sample slower than they were asked to, while sampling would take too much of the machine
+ * otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was asked for if that is
+ * less; a period is doubled. A window has one rate: it is closed before the rate changes.
  */
 #define SESSION_HZ_FLOOR 10u
 
 /* What becomes of @wanted (Hz, or events if @is_period) after @halvings. */
 uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings);
 /*
- * For all sessions from now on, those that will be started included. A session that the source does
- * not let go on ends with its last window; the system session is tried again, see
- * session_set_trouble(). Returns 0 or negative errno.
+ * From now on, for sessions that will be started, too. A session that the source does not let go on
+ * ends with its last window; the system session is tried again, see session_set_trouble(). Returns
+ * 0 or negative errno.
  */
-int session_set_slow_down(struct session_set *set, unsigned halvings);
-/* Whether one halving more would make any session that samples slower. */
-bool session_set_can_slow_down(const struct session_set *set);
+int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIERS]);
+/* Whether one halving more of @tier would change the rate of any session that samples. */
+bool session_set_can_slow_down(const struct session_set *set, enum session_tier tier);
 
 #endif

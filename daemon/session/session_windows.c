@@ -162,6 +162,21 @@ int session_windows_flush(struct session_set *set, struct session *s, struct flu
 	return 0;
 }
 
+uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
+{
+	uint64_t floor = wanted < SESSION_HZ_FLOOR ? wanted : SESSION_HZ_FLOOR;
+
+	if (is_period)
+		return wanted > UINT64_MAX >> (halvings + 1) ? wanted : wanted << halvings;
+	return wanted >> halvings > floor ? wanted >> halvings : floor;
+}
+
+static uint64_t session_slowed_rate(const struct session *s, const unsigned halvings[N_TIERS])
+{
+	return session_rate(s->wanted_rate, s->spec.is_period,
+			    halvings[TIER_SYSTEM] + (s->privileged ? 0 : halvings[TIER_USERS]));
+}
+
 int session_windows_attach(struct session_set *set, struct session *s,
 			   struct source_message *message)
 {
@@ -170,7 +185,7 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	struct ledger ledger;
 	int r;
 
-	s->spec.rate = session_rate(s->wanted_rate, s->spec.is_period, set->halvings);
+	s->spec.rate = session_slowed_rate(s, set->halvings);
 	r = session_samplers_acquire(set, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS, &s->sampler,
 				     message);
 	if (r)
@@ -245,36 +260,29 @@ int session_windows_keep(struct session *s, struct snapshot *snapshot,
 	return 0;
 }
 
-uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
-{
-	uint64_t floor = wanted < SESSION_HZ_FLOOR ? wanted : SESSION_HZ_FLOOR;
-
-	if (is_period)
-		return wanted > UINT64_MAX >> (halvings + 1) ? wanted : wanted << halvings;
-	return wanted >> halvings > floor ? wanted >> halvings : floor;
-}
-
 /*
- * First all let go of their samplers, then all take new ones: in between there is none that only
- * the change needs.
+ * First all whose rate changes let go of their samplers, then they take new ones: in between there
+ * is none that only the change needs.
  */
-int session_set_slow_down(struct session_set *set, unsigned halvings)
+int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIERS])
 {
 	struct source_message message;
 	int r;
 
 	for (size_t i = 0; i < set->n_sessions; i++) {
-		if (!session_takes_samples(set->sessions[i]))
+		struct session *s = set->sessions[i];
+
+		if (!session_takes_samples(s) || s->spec.rate == session_slowed_rate(s, halvings))
 			continue;
-		r = session_windows_detach(set, set->sessions[i], NULL);
+		r = session_windows_detach(set, s, NULL);
 		if (r)
 			return r;
 	}
-	set->halvings = halvings;
+	memcpy(set->halvings, halvings, sizeof(set->halvings));
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (!session_takes_samples(s))
+		if (!session_takes_samples(s) || s->sampler != SESSION_NO_SAMPLER)
 			continue;
 		r = session_windows_try(set, s, &message);
 		if (r < 0)
@@ -283,14 +291,16 @@ int session_set_slow_down(struct session_set *set, unsigned halvings)
 	return 0;
 }
 
-bool session_set_can_slow_down(const struct session_set *set)
+bool session_set_can_slow_down(const struct session_set *set, enum session_tier tier)
 {
+	unsigned halvings[N_TIERS];
+
+	memcpy(halvings, set->halvings, sizeof(halvings));
+	halvings[tier]++;
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (session_takes_samples(s) &&
-		    s->spec.rate !=
-			    session_rate(s->wanted_rate, s->spec.is_period, set->halvings + 1))
+		if (session_takes_samples(s) && s->spec.rate != session_slowed_rate(s, halvings))
 			return true;
 	}
 	return false;

@@ -66,14 +66,6 @@ static inline bool is_about(uint64_t value, double wanted, double share)
 
 /* --- clocks and children --------------------------------------------------------------------- */
 
-static inline uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static inline uint64_t cpu_ns_of(pid_t pid)
 {
 	clockid_t clock;

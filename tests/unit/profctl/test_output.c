@@ -189,6 +189,8 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	cpu.user_seconds = 1.5;
 	cpu.system_seconds = 0.5;
 	cpu.workers_seconds = 3;
+	cpu.sampling_seconds = 4;
+	cpu.control_seconds = 0.5;
 	store.path = (char[]){"/var/lib/profd"};
 	store.bytes = 4096;
 	store.files = 12;
@@ -289,7 +291,10 @@ static void test_status_view(void **state)
 		("unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples are waiting for more\n"
 		 "          21  of these waited for unwind rules or memory\n"),
 		"50 % of the budget; 3.0 MiB of it in image workers; 9 images evicted",
-		" system + 3.0 s image workers: 2.50 % of the machine",
+		" system + 3.0 s image workers: 2.50 % of the machine\n"
+		"  for     4.0 s sampling + 0 ms process events + 0 ms names + 0 ms output + 500 "
+		"ms "
+		"control\n",
 		"disk full",
 		"7 files in 250 ms",
 		"error: No space left on device",
@@ -332,7 +337,8 @@ static void test_status_json(void **state)
 		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9,"
 		"\"workers_bytes\":3145728},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
-		"\"workers_seconds\":3},",
+		"\"workers_seconds\":3,\"sampling_seconds\":4,\"events_seconds\":0,"
+		"\"names_seconds\":0,\"output_seconds\":0,\"control_seconds\":0.5},",
 		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"

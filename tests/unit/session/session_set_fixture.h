@@ -221,6 +221,13 @@ static inline uint64_t samples_written(struct world *w, const char *dir)
 	return written;
 }
 
+static inline int slow_down(struct world *w, unsigned users, unsigned system)
+{
+	const unsigned halvings[N_TIERS] = {[TIER_USERS] = users, [TIER_SYSTEM] = system};
+
+	return session_set_slow_down(w->set, halvings);
+}
+
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 #endif

@@ -37,14 +37,14 @@ static void test_slower_and_back(void **state)
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	system = w->set->sessions[0];
 	samples_of(w, system->sampler, 10, 40, 3);
-	assert_true(session_set_can_slow_down(w->set));
-	assert_int_equal(session_set_slow_down(w->set, 2), 0);
+	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
+	assert_int_equal(slow_down(w, 0, 2), 0);
 	assert_int_equal(system->spec.rate, 25);
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	assert_int_equal(s->spec.rate, 249);
 	samples_of(w, system->sampler, 10, 10, 3);
 	samples_of(w, s->sampler, 10, 20, 3);
-	assert_int_equal(session_set_slow_down(w->set, 0), 0);
+	assert_int_equal(slow_down(w, 0, 0), 0);
 	assert_int_equal(system->spec.rate, 100);
 	assert_int_equal(s->spec.rate, 999);
 	samples_of(w, system->sampler, 10, 30, 3);
@@ -59,11 +59,52 @@ static void test_slower_and_back(void **state)
 	/* A paused one has its rate when it goes on. */
 	assert_int_equal(session_set_pause(w->set, true), 0);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
-	assert_false(session_set_can_slow_down(w->set));
-	assert_int_equal(session_set_slow_down(w->set, 4), 0);
+	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
+	assert_int_equal(slow_down(w, 0, 4), 0);
 	assert_int_equal(session_set_pause(w->set, false), 0);
 	assert_int_equal(system->spec.rate, SESSION_HZ_FLOOR);
-	assert_false(session_set_can_slow_down(w->set));
+	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
+	check_ledgers(w);
+}
+
+/* Users' sessions can be slowed alone. */
+static void test_users_first(void **state)
+{
+	const struct peer root = {.privileged = true}, user = {.uid = 1000};
+	const Profd__Control__Start request = START("", "", .target = TARGET_UID, .number = 1000,
+						    .rate = 999);
+	struct session *of_root, *of_user, *system;
+	struct source_message message;
+	struct world *w = *state;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	system = w->set->sessions[0];
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &of_root, &message), 0);
+	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
+	assert_int_equal(session_set_start(w->set, &user, &request, -1, &of_user, &message), 0);
+	assert_int_equal(of_user->sampler, of_root->sampler);
+	assert_true(session_set_can_slow_down(w->set, TIER_USERS));
+
+	assert_int_equal(slow_down(w, 1, 0), 0);
+	assert_int_equal(system->spec.rate, 100);
+	assert_int_equal(system->attachment, 1); /* its window is the same */
+	assert_int_equal(of_root->spec.rate, 999);
+	assert_int_equal(of_user->spec.rate, 499);
+	samples_of(w, system->sampler, 10, 5, 1);
+	samples_of(w, of_root->sampler, 10, 4, 1);
+	samples_of(w, of_user->sampler, 10, 3, 1);
+	assert_int_equal(slow_down(w, 2, 1), 0);
+	assert_int_equal(w->set->n_samples[TIER_SYSTEM], 9);
+	assert_int_equal(w->set->n_samples[TIER_USERS], 3);
+	assert_int_equal(system->spec.rate, 50);
+	assert_int_equal(of_root->spec.rate, 499);
+	assert_int_equal(of_user->spec.rate, 124);
+	assert_int_equal(slow_down(w, 9, 0), 0);
+	assert_int_equal(system->spec.rate, 100);
+	assert_int_equal(of_user->spec.rate, SESSION_HZ_FLOOR);
+	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
+	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	check_ledgers(w);
 }
 
@@ -72,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rates),
 		WORLD(test_slower_and_back),
+		WORLD(test_users_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void test_refused_later(void **state)
 	system = w->set->sessions[0];
 	samples_of(w, system->sampler, 10, 7, 3);
 	w->source->ops = &refusing;
-	assert_int_equal(session_set_slow_down(w->set, 1), 0);
+	assert_int_equal(slow_down(w, 0, 1), 0);
 	assert_string_equal(session_set_trouble(w->set), "no more perf events");
 	wait_for_output(w, 1);
 	assert_int_equal(system->state, SESSION_ENDED);
@@ -118,7 +118,7 @@ static void test_refused_later(void **state)
 
 	/* Who is told to stop is not tried again. */
 	w->source->ops = &refusing;
-	assert_int_equal(session_set_slow_down(w->set, 2), 0);
+	assert_int_equal(slow_down(w, 0, 2), 0);
 	assert_int_equal(session_set_stop_system(w->set), 0);
 	w->source->ops = before;
 	assert_null(session_set_trouble(w->set));

@@ -244,6 +244,8 @@ static void test_rest_grows(void **state)
 	worker_get_stats(w, &stats);
 	assert_int_equal(stats.started, 3);
 	assert_int_equal(stats.died, 3);
+	assert_int_equal(worker_pid(w), 0);
+	assert_true(stats.used_ns > 0); /* which is the dead ones' */
 	worker_free(w);
 }
 
