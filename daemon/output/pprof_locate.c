@@ -22,9 +22,9 @@
  * image has this part. What a process says of the code that it generates: so many bytes, and so
  * many functions; both are more than honest programs run in one window.
  */
-#define IMAGE_PART        4
-#define JIT_TEXT_BYTES    ((size_t)384 << 10)
-#define JIT_FUNCTIONS_MAX 8192
+#define IMAGE_PART              4
+#define GENERATED_TEXT_PART     20
+#define BYTES_OF_GENERATED_NAME 1024
 
 struct locator {
 	const struct context *c;
@@ -150,12 +150,15 @@ static int locator_add_line(struct locator *l, const struct symbols_frame *frame
 
 static void locator_begin_run(struct locator *l, bool is_generated)
 {
-	size_t max = is_generated ? JIT_TEXT_BYTES : l->c->text_bytes / IMAGE_PART;
+	size_t max = l->c->text_bytes / (is_generated ? GENERATED_TEXT_PART : IMAGE_PART);
 
 	if (max > l->c->text_bytes - l->text_bytes)
 		max = l->c->text_bytes - l->text_bytes;
 	l->text_end = l->text_bytes + max;
-	l->functions_end = is_generated ? l->profile->n_functions + JIT_FUNCTIONS_MAX : SIZE_MAX;
+	l->functions_end = SIZE_MAX;
+	if (is_generated)
+		l->functions_end = l->profile->n_functions +
+				   l->c->text_bytes / BYTES_OF_GENERATED_NAME;
 }
 
 /* Texts that are new in the profile. */

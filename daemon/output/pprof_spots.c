@@ -66,7 +66,7 @@ static int spots_add(struct spots *s, const struct place *spot, uint32_t *ret)
 }
 
 /* Whether the process has had all that it may have, as @spot would be one more. */
-static int spots_are_enough(struct spots *s, const struct snapshot *snapshot,
+static int spots_are_enough(struct spots *s, size_t max, const struct snapshot *snapshot,
 			    const struct snapshot_process *process, const struct place *spot,
 			    bool *ret)
 {
@@ -81,7 +81,7 @@ static int spots_are_enough(struct spots *s, const struct snapshot *snapshot,
 		s->n_generated = calloc(snapshot->n_processes, sizeof(*s->n_generated));
 	if (!s->n_generated)
 		return error_origin(-ENOMEM);
-	*ret = s->n_generated[i] == SPOTS_GENERATED_MAX;
+	*ret = s->n_generated[i] >= max;
 	s->n_generated[i] += !*ret;
 	return 0;
 }
@@ -94,7 +94,8 @@ int spots_add_frame(struct spots *s, const struct context *c, const struct view 
 	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot);
 
 	if (!r)
-		r = spots_are_enough(s, view->snapshot, e->process, &spot, &enough);
+		r = spots_are_enough(s, c->text_bytes / BYTES_OF_GENERATED_SPOT, view->snapshot,
+				     e->process, &spot, &enough);
 	if (r)
 		return r;
 	return enough ? spots_add_name(s, "[more generated code]", ret) : spots_add(s, &spot, ret);

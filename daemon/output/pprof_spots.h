@@ -24,8 +24,11 @@ struct spots {
 	uint32_t *n_generated; /* by process of the snapshot: what lies in code that it generated */
 };
 
-/* A process has so many spots in code that it generated; what is beyond is one more. */
-#define SPOTS_GENERATED_MAX 32768u
+/*
+ * For so many of its bytes of texts (context.h), a profile has a spot in the code that one process
+ * generated; all that are beyond are one more.
+ */
+#define BYTES_OF_GENERATED_SPOT 512
 
 /* @s: all zero. */
 void spots_init(struct spots *s);

@@ -26,7 +26,7 @@
 #define KEEP_MIN ((size_t)8 << 20)
 /* Past the bound, or for generated code a part of it, one entry gets no more names in one go. */
 #define ENTRY_BYTES_MIN ((size_t)1 << 20)
-#define JIT_PART        4
+#define JIT_PART        8
 /* What there was no memory for is asked for in smaller pieces, and then so many windows later. */
 #define PIECE_MIN         64
 #define NO_MEMORY_WINDOWS 16

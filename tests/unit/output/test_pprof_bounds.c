@@ -6,11 +6,13 @@
 #include "daemon/output/pprof_spots.h"
 #include "tests/unit/output/fixture.h"
 
-#define SPOTS    (SPOTS_GENERATED_MAX + 5000u)
-#define STEP     16u
-#define FILE_A   DAY_A "20261121T090000Z-60s.pb.gz"
-#define MORE     "[more generated code]"
-#define MAX_FILE (1 << 20)
+#define TEXT_BYTES (8u << 20) /* of the default budget */
+#define SPOTS_MAX  (TEXT_BYTES / BYTES_OF_GENERATED_SPOT)
+#define SPOTS      (SPOTS_MAX + 5000u)
+#define STEP       16u
+#define FILE_A     DAY_A "20261121T090000Z-60s.pb.gz"
+#define MORE       "[more generated code]"
+#define MAX_FILE   (1 << 20)
 
 static struct jit_file *write_map(const struct fixture *f)
 {
@@ -85,11 +87,14 @@ static void test_generated_code(void **state)
 {
 	struct fixture *f = *state;
 	cleanup(jit_file_unrefp) struct jit_file *file = write_map(f);
-	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct output_options options = default_options(f);
+	cleanup(writer_freep) struct writer *w = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
 	struct snapshot *s = make_generator(f, file);
 	struct stat st;
 
+	options.background_bytes = TEXT_BYTES;
+	w = open_writer(f, &options, NULL, T0);
 	s->formats = FORMAT_PPROF;
 	write_quietly(w, s, T0 + 60);
 	assert_int_equal(stat(path_of(f, FILE_A), &st), 0);
@@ -97,7 +102,7 @@ static void test_generated_code(void **state)
 	assert_true(st.st_size < MAX_FILE);
 	p = read_pprof(path_of(f, FILE_A));
 	assert_int_equal(count_of(p, NULL), SPOTS);
-	assert_int_equal(count_of(p, MORE), SPOTS - SPOTS_GENERATED_MAX);
+	assert_int_equal(count_of(p, MORE), SPOTS - SPOTS_MAX);
 	/* Some have names, as many as there is room for. */
 	assert_in_range(p->n_functions, 2000, 8192 + 1);
 	assert_true(count_of(p, "") > 0);
