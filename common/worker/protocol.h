@@ -90,8 +90,8 @@ struct worker_request_header {
 	uint32_t flags;
 	uint32_t files; /* bit 1 << enum worker_file for each that is attached */
 	/*
-	 * The same key: the same files with the same contents (but for PERF_MAP and JITDUMP, which
-	 * grow), so what was read of them may be kept for the next request. 0: keep nothing.
+	 * The same key: the same files with the same contents, so what was read of them may be kept
+	 * for the next request. 0: keep nothing. JIT has none: its files grow.
 	 */
 	uint64_t key;
 	uint64_t max_words;      /* TABLE: larger ones are refused */

@@ -546,7 +546,6 @@ static int symbols_ask_jit(struct symbols *s, struct symbols_question *q,
 	if (fstat(fd, &st) < 0)
 		return ASK_OK;
 	version = (struct file_version){.size = st.st_size, .mtime = st.st_mtim};
-	q->request.key = file->id;
 	q->request.files[file->is_jitdump ? WORKER_FILE_JITDUMP : WORKER_FILE_PERF_MAP] = fd;
 	if (!file_version_equal(&version, &q->e->file))
 		return symbols_reread_jit(s, q, &version);

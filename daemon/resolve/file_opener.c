@@ -68,22 +68,6 @@ static bool is_refused_filesystem(int named, unsigned flags)
 	       (fs.f_type == OVERLAYFS_SUPER_MAGIC && !(flags & FILE_OPENER_TRUST_OVERLAYS));
 }
 
-/* A memfd with what is at @path, or -1. */
-static int read_requested_text(int root_fd, const char *path)
-{
-	cleanup(closep) int from = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
-	cleanup(closep) int to = from < 0 ? -1 : memory_file_new("profd-text");
-	char part[4096];
-	ssize_t n = 0;
-
-	for (size_t at = 0; to >= 0 && at < FILE_OPENER_TEXT_MAX; at += (size_t)n) {
-		n = read(from, part, sizeof(part));
-		if (n <= 0 || memory_file_write(to, part, (size_t)n))
-			break;
-	}
-	return n < 0 || to < 0 || lseek(to, 0, SEEK_SET) ? -1 : steal_fd(&to);
-}
-
 /* What can be trusted not to ask anybody when it is closed or measured, or -1. */
 static int open_regular_file(int root_fd, const struct file_opener_request *request)
 {
@@ -100,7 +84,7 @@ static int open_requested_file(int root_fd, const struct file_opener_request *re
 	if (request->flags & FILE_OPENER_NAME)
 		return openat(root_fd, request->path, O_PATH | O_CLOEXEC);
 	if (request->flags & FILE_OPENER_TEXT)
-		return read_requested_text(root_fd, request->path);
+		return memory_file_read("profd-text", root_fd, request->path, FILE_OPENER_TEXT_MAX);
 	return open_regular_file(root_fd, request);
 }
 
