@@ -81,15 +81,6 @@ static void forget_ended(struct session_set *set)
 			session_set_remove(set, set->sessions[i]);
 }
 
-size_t session_set_count_running(const struct session_set *set)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < set->n_sessions; i++)
-		n += set->sessions[i]->state != SESSION_ENDED;
-	return n;
-}
-
 /* A stop that comes while the last window is being written waits for it, too. */
 static int wait_with(struct session *s, struct flush *flush)
 {

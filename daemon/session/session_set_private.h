@@ -47,7 +47,6 @@ static inline void session_end(struct session *s)
 
 /* @s is taken over, also if that fails. Returns 0 or negative errno. */
 int session_set_add(struct session_set *set, struct session *s);
-size_t session_set_count_running(const struct session_set *set);
 
 /*
  * Finds or starts a sampler for @spec, leaving at least @spare for others. Returns SOURCE_E_* (with

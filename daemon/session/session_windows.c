@@ -28,28 +28,68 @@
 /* Between two attempts to have a sampler for the system session. */
 #define RETRY_NS UINT64_C(60000000000)
 
+/* Of a user without privileges, and running. */
+static bool is_of_user(const struct session *s)
+{
+	return !s->privileged && s->state != SESSION_ENDED;
+}
+
 static struct moment moment_now(void)
 {
 	return (struct moment){.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
 			       .wall_ns = clock_ns(CLOCK_REALTIME)};
 }
 
-/*
- * Each window may hold an equal share of half the memory; the other half is for windows that are
- * being written. Shares are fixed when a window opens.
- */
-static size_t window_share(const struct session_set *set)
+/* Whether one of the first @n sessions, but for @but, is a running one of that user. */
+static bool user_has_session(const struct session_set *set, size_t n, const struct session *but,
+			     uid_t owner)
 {
-	size_t n = session_set_count_running(set), share;
+	for (size_t i = 0; i < n; i++)
+		if (set->sessions[i] != but && is_of_user(set->sessions[i]) &&
+		    set->sessions[i]->owner == owner)
+			return true;
+	return false;
+}
 
-	share = set->defaults.memory_bytes / 2 / (n > 4 ? n : 4);
+/*
+ * Into how many parts the memory of @s's tier goes: sessions, or users and then their sessions. @s
+ * itself may be one that is about to begin.
+ */
+static size_t count_parts(const struct session_set *set, const struct session *s)
+{
+	size_t n_privileged = 1, n_own = 1, n_users;
+
+	n_users = !user_has_session(set, set->n_sessions, s, s->owner);
+	for (size_t i = 0; i < set->n_sessions; i++) {
+		const struct session *other = set->sessions[i];
+
+		if (other == s || other->state == SESSION_ENDED)
+			continue;
+		n_privileged += other->privileged;
+		n_own += is_of_user(other) && other->owner == s->owner;
+		n_users += is_of_user(other) && !user_has_session(set, i, s, other->owner);
+	}
+	if (s->privileged)
+		return n_privileged > 2 ? n_privileged : 2;
+	return (n_users > 2 ? n_users : 2) * n_own;
+}
+
+/*
+ * Half the memory is for windows that are being written. Of the other half, one half is for the
+ * sessions of the privileged, in equal shares, and one for users', in equal shares by user. Shares
+ * are fixed when a window opens.
+ */
+static size_t window_share(const struct session_set *set, const struct session *s)
+{
+	size_t share = set->defaults.memory_bytes / 4 / count_parts(set, s);
+
 	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
 }
 
 static int open_window(const struct session_set *set, struct session *s,
 		       const struct ledger *ledger)
 {
-	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set), ledger);
+	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set, s), ledger);
 }
 
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */

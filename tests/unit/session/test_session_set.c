@@ -181,6 +181,64 @@ static void test_early_closes_cost(void **state)
 	check_ledgers(w);
 }
 
+/* Sessions that share a sampler have windows that end together. */
+static void await_all(struct world *w)
+{
+	for (size_t i = 0; i < w->set->n_sessions; i++)
+		while (w->set->sessions[i]->n_in_flight)
+			wait_for_output(w, 1);
+}
+
+/* How many stacks there is room for in a new window of @s. */
+static uint64_t stacks_of_window(struct world *w, struct session *s)
+{
+	static uint64_t at;
+	uint64_t early = s->counts.early_closes, first;
+
+	assert_int_equal(session_set_flush(w->set, s, NULL), 0);
+	await_all(w);
+	for (first = at; s->counts.early_closes == early; at += 500) {
+		distinct_samples_of(w, s->sampler, 10, 500, at);
+		if (s->counts.early_closes == early)
+			await_all(w);
+	}
+	await_all(w);
+	return at - first;
+}
+
+/* The windows of the privileged are as large as without them, those of a user shared by his own. */
+static void test_users_share_their_memory(void **state)
+{
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
+	const struct peer a = {.uid = 1000}, b = {.uid = 1001};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *system, *of_a, *of_b, *other;
+	uint64_t alone, of_one;
+	struct process *p;
+
+	w->set->defaults = make_defaults(8 << 20);
+	w->set->defaults.max_sessions = 64;
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	system = w->set->sessions[0];
+	alone = stacks_of_window(w, system);
+	assert_int_equal(session_set_start(w->set, &a, &request, -1, &of_a, &message), 0);
+	assert_int_equal(session_set_start(w->set, &b, &request, -1, &of_b, &message), 0);
+	p = process_table_living(w->processes, 10);
+	p->uid_known = p->only_uid = true;
+	p->uid = 1000;
+	of_one = stacks_of_window(w, of_a);
+	assert_int_equal(of_one, alone);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(session_set_start(w->set, &b, &request, -1, &other, &message), 0);
+	assert_int_equal(stacks_of_window(w, system), alone);
+	assert_int_equal(stacks_of_window(w, of_a), of_one);
+	p->uid = 1001;
+	assert_true(stacks_of_window(w, of_b) <= of_one / 2);
+	check_ledgers(w);
+}
+
 /* Near the limit windows close early; no sample is lost as long as the output keeps up. */
 static void test_full_windows_close_early(void **state)
 {
@@ -505,6 +563,7 @@ int main(void)
 		WORLD(test_reserve),
 		WORLD(test_early_closes_cost),
 		WORLD(test_samples_that_wait),
+		WORLD(test_users_share_their_memory),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_live_sessions_write_nothing),
 		WORLD(test_what_nobody_takes_is_dropped),
