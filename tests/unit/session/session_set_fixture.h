@@ -174,6 +174,14 @@ static inline void wait_for_output(struct world *w, unsigned n_results)
 	}
 }
 
+/* Sessions that share a sampler have windows that end together. */
+static inline void await_all(struct world *w)
+{
+	for (size_t i = 0; i < w->set->n_sessions; i++)
+		while (w->set->sessions[i]->n_in_flight)
+			wait_for_output(w, 1);
+}
+
 static inline void check_ledgers(struct world *w)
 {
 	struct source_stats stats;

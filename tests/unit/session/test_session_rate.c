@@ -105,6 +105,7 @@ static void test_users_first(void **state)
 	assert_int_equal(of_user->spec.rate, SESSION_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
 	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
+	await_all(w);
 	check_ledgers(w);
 }
 

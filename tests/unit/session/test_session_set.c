@@ -181,14 +181,6 @@ static void test_early_closes_cost(void **state)
 	check_ledgers(w);
 }
 
-/* Sessions that share a sampler have windows that end together. */
-static void await_all(struct world *w)
-{
-	for (size_t i = 0; i < w->set->n_sessions; i++)
-		while (w->set->sessions[i]->n_in_flight)
-			wait_for_output(w, 1);
-}
-
 /* How many stacks there is room for in a new window of @s. */
 static uint64_t stacks_of_window(struct world *w, struct session *s)
 {
