@@ -196,6 +196,7 @@ int bpf_unwind_open(struct bpf_source *s)
 		return error_origin(-errno);
 	host->publish = bpf_unwind_publish;
 	host->withdraw = bpf_unwind_withdraw;
+	host->removes_ended = true; /* roots_free() */
 	host->events_until = bpf_unwind_events_until;
 	host->userdata = s;
 	return 0;

@@ -7,6 +7,7 @@
  * source, lends it to the unwinder, which alone writes it. A source without such walks has none;
  * the unwinder then uses memory of its own.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,6 +28,7 @@ struct unwind_host {
 	 */
 	int (*publish)(void *userdata, const struct unwind_root *root);
 	int (*withdraw)(void *userdata, pid_t pid);
+	bool removes_ended; /* what ends loses its root without that */
 	/* Process events up to here have been delivered, CLOCK_MONOTONIC; 0: none yet. */
 	uint64_t (*events_until)(void *userdata);
 	void *userdata;

@@ -29,6 +29,8 @@
 
 /* An image without a file may get one when somebody else maps it, but not at every mapping. */
 #define RETRY_NS NS_PER_S
+/* For so long it is not looked at again whether a file is what it was. */
+#define CHECK_HOLDS_NS (100 * NS_PER_MS)
 
 /* What two mappings of one file have in common; padding is zeroed before use. */
 struct identity {
@@ -340,7 +342,9 @@ static int image_new(struct image_table *t, const struct image_key *key, enum im
 
 /*
  * Whether the file is still what it was when the image was made; a changed one is a new image. One
- * look holds for all that was mapped before it: for the processes of a whole drain.
+ * look holds for all that was mapped before it, and a moment later: where programs begin and end
+ * all the time, each would cost a look at each of its libraries. What is written into a file at
+ * just that time, with programs running from it, is seen the next time.
  */
 static bool held_is_unchanged(struct held *h, const struct image_key *key, uint64_t now_ns)
 {
@@ -354,7 +358,7 @@ static bool held_is_unchanged(struct held *h, const struct image_key *key, uint6
 		return false;
 	if (image->fd < 0)
 		return strcmp(image->path, key->path) == 0;
-	if (key->time_ns && key->time_ns < h->checked_ns)
+	if (key->time_ns && key->time_ns < h->checked_ns + CHECK_HOLDS_NS)
 		return true;
 	if (!image_file_stat(image->fd, &now) || now.size != image->size ||
 	    now.mtime_ns != image->mtime_ns || now.ctime_ns != image->ctime_ns)

@@ -390,6 +390,9 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event)
 			see_fork(u, event);
 	} else if (!p) {
 		s = spaces_find(u, event->pid);
+		/* No code of its own runs from its end until the kernel takes the root away. */
+		if (s && s->has_root && event->kind == PROCESS_EVENT_EXIT && u->host->removes_ended)
+			root_is_known(u, s, false);
 		if (s)
 			space_drop(u, s);
 	} else if (event->kind != PROCESS_EVENT_EXIT && !p->kernel_thread) {

@@ -105,6 +105,32 @@ static void test_a_host_without_room(void **state)
 	assert_non_null(root_of(h->f, 83));
 }
 
+/* Where the kernel's side does that at a process's end, nothing is withdrawn; else it is. */
+static void test_what_ends_loses_its_root(void **state)
+{
+	struct host *h = *state;
+	unsigned n;
+
+	program(h, 5);
+	drain(h);
+	fork_of(h, 5, 6);
+	fork_of(h, 5, 7);
+	drain(h);
+	assert_non_null(root_of(h->f, 6));
+	n = h->f->n_withdraw;
+	exit_of(h, 6);
+	drain(h);
+	assert_int_equal(h->f->n_withdraw, n + 1);
+	h->f->host.removes_ended = true;
+	exit_of(h, 7);
+	drain(h);
+	assert_int_equal(h->f->n_withdraw, n + 1);
+	/* One that execs has an end to its root all the same. */
+	map_of(h, 5, 102, 2, 77);
+	drain(h);
+	assert_null(root_of(h->f, 5));
+}
+
 /* A root that cannot be withdrawn is tried again, and what it names rests until it is gone. */
 static void test_a_stuck_root_of_a_dead_process(void **state)
 {
@@ -377,6 +403,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_runs_rest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_what_ends_loses_its_root, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_after_losses_nothing_is_used_again, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_host_without_room, set_up, tear_down),
