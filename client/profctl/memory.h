@@ -11,20 +11,9 @@
 
 #include "client/profctl/profctl.h"
 #include "common/error.h"
+#include "common/sanitized.h"
 
 #define MEMORY_BOUND ((rlim_t)896 << 20)
-
-/* Sanitizers map more than any limit of ours. */
-#if defined(__SANITIZE_ADDRESS__)
-#define IS_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
 
 /* From then on, until it is set to *@ret again; where sanitizers are at work, nothing. */
 static inline void memory_bound(struct rlimit *ret)
