@@ -126,10 +126,9 @@ static int daemon_rank_rings(struct daemon *d, bool has_more)
 	return r < 0 ? error_origin(r) : 0;
 }
 
-static int daemon_drain(struct daemon *d)
+static int daemon_drain_rings(struct daemon *d)
 {
 	const char *complaint;
-	enum cpu_cause before;
 	int drained, r;
 
 	drained = source_drain(d->source, DRAIN_BUDGET);
@@ -138,9 +137,7 @@ static int daemon_drain(struct daemon *d)
 	r = daemon_rank_rings(d, drained == SOURCE_E_MORE);
 	if (r)
 		return r;
-	before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
 	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC));
-	cpu_causes_switch(&d->cpu_causes, before);
 	if (!r)
 		r = unwinder_error(d->unwinder);
 	if (r || drained != SOURCE_E_END)
@@ -153,6 +150,16 @@ static int daemon_drain(struct daemon *d)
 	if (complaint)
 		log_warning("%s", complaint);
 	return d->stopping ? 0 : daemon_stop(d);
+}
+
+/* It is events' time until there is a sample: once for all that a drain does. */
+static int daemon_drain(struct daemon *d)
+{
+	enum cpu_cause before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
+	int r = daemon_drain_rings(d);
+
+	cpu_causes_switch(&d->cpu_causes, before);
+	return r;
 }
 
 static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, void *userdata)

@@ -401,7 +401,7 @@ static void give_priority_to_group(void)
 	fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0)
 		(void)!dprintf(fd, "%d", nice);
-	if (dumpable == 0)
+	if (dumpable != 1) /* 2 cannot be asked for, and allows no more than 0 but for cores */
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
