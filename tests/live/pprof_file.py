@@ -83,7 +83,6 @@ class Pprof:
     """samples, their locations in place of ids; everything else is found from there."""
 
     def __init__(self, path):
-        self.file = path
         parts = collections.defaultdict(list)
         with gzip.open(path) as f:
             for number, value in fields(f.read()):
