@@ -196,4 +196,5 @@ class Held:
     def end(self, shop):
         for process in [self.server, *self.processes]:
             shop.end(process)
-        subprocess.call(["umount", self.folder])
+        # As soon as the last one that has mapped the file, or looked at it, has ended.
+        wait_for(lambda: subprocess.call(["umount", self.folder], stderr=subprocess.DEVNULL) == 0)
