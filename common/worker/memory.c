@@ -33,16 +33,19 @@ static uint64_t memory_of_worker(struct memory_budget *b, unsigned number)
 	return has > may ? has : may;
 }
 
-uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid)
+uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid, bool is_trusted)
 {
 	uint64_t used = memory_resident_bytes(getpid()) + b->other_bytes, left;
+	uint64_t least = is_trusted ? b->bytes : 0;
 
 	b->workers[number] = pid;
 	b->allowed[number] = 0;
 	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
 		used += i == number ? 0 : memory_of_worker(b, i);
 	left = used < b->bytes ? (b->bytes - used) / LEFT_DENOMINATOR * LEFT_NUMERATOR : 0;
-	b->allowed[number] = left > MEMORY_LEFT_MIN ? left : MEMORY_LEFT_MIN;
+	if (least < MEMORY_LEFT_MIN)
+		least = MEMORY_LEFT_MIN;
+	b->allowed[number] = left > least ? left : least;
 	return b->allowed[number];
 }
 

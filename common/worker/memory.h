@@ -7,6 +7,7 @@
  * the others leave of it. A file that takes more is answered with WORKER_NO_MEMORY.
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -25,10 +26,12 @@ struct memory_budget {
 
 /*
  * What worker @number, process @pid (0: it is still to be started), may use for a request, bytes,
- * at least MEMORY_LEFT_MIN; until memory_budget_end() nobody else is allowed that. Any thread.
+ * at least MEMORY_LEFT_MIN; until memory_budget_end() nobody else is allowed that. @is_trusted: the
+ * files are root's, so that it is as much as the budget in any case: a large program of the system
+ * has names while strangers use up all of it. Any thread.
  */
 #define MEMORY_LEFT_MIN (UINT64_C(24) << 20)
-uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid);
+uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid, bool is_trusted);
 void memory_budget_end(struct memory_budget *b, unsigned number);
 
 /* Resident memory of @pid, bytes; 0: no such process. /proc/PID/statm waits for no lock. */

@@ -19,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -326,19 +327,32 @@ static void worker_dismiss(struct worker *w)
 	worker_reap(w, END_MS, &status);
 }
 
+/* Whether nobody else could have written any of them. */
+static bool worker_files_are_roots(const struct worker_request *request)
+{
+	struct stat st;
+
+	for (unsigned i = 0; i < N_WORKER_FILES; i++)
+		if (request->files[i] >= 0 && (fstat(request->files[i], &st) < 0 || st.st_uid ||
+					       (st.st_mode & (S_IWGRP | S_IWOTH))))
+			return false;
+	return true;
+}
+
 /*
  * What the next request may use. A process cannot be given more than it was started with: where
  * there is more by now, another one takes its place.
  */
-static void worker_allow_memory(struct worker *w)
+static void worker_allow_memory(struct worker *w, const struct worker_request *request)
 {
 	uint64_t allowed;
 
 	w->allowed_bytes = w->memory_bytes;
 	if (!w->budget)
 		return;
-	allowed = memory_budget_begin(w->budget, w->number, w->child.pid) / REQUEST_DENOMINATOR *
-		  REQUEST_NUMERATOR;
+	allowed = memory_budget_begin(w->budget, w->number, w->child.pid,
+				      worker_files_are_roots(request)) /
+		  REQUEST_DENOMINATOR * REQUEST_NUMERATOR;
 	if (allowed < w->allowed_bytes)
 		w->allowed_bytes = allowed;
 	if (w->socket >= 0 && w->allowed_bytes > w->started_bytes + w->started_bytes / 4)
@@ -541,7 +555,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	w->data = NULL;
 	/* It may have ended since. */
 	worker_read_packets(w, &reply);
-	worker_allow_memory(w);
+	worker_allow_memory(w, request);
 	for (;;) {
 		r = worker_ensure_started(w);
 		if (r)

@@ -16,20 +16,21 @@ static void test_what_is_left(void **state)
 	(void)state;
 	assert_true(ours > 0 && ours < 1000 * MB);
 	assert_int_equal(memory_resident_bytes(0), 0);
-	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0);
+	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false);
 	assert_in_range(all, 7000 * MB, 7875 * MB);
 	/* While that one works, it counts as having all that it may. */
-	rest = memory_budget_begin(&b, MEMORY_TABLES, 0);
+	rest = memory_budget_begin(&b, MEMORY_TABLES, 0, false);
 	assert_in_range(rest, (9000 * MB - all) / 2, (9000 * MB - all) / 8 * 7);
 	memory_budget_end(&b, MEMORY_SYMBOLS);
 	memory_budget_end(&b, MEMORY_TABLES);
-	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 7000 * MB, 7875 * MB);
+	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0, false), 7000 * MB, 7875 * MB);
 	/* Afterwards, what it has. */
 	memory_budget_end(&b, MEMORY_TABLES);
 	b.workers[MEMORY_TABLES] = getpid();
-	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0) <= all);
+	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false) <= all);
 	b.other_bytes = 20000 * MB;
-	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0), MEMORY_LEFT_MIN);
+	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false), MEMORY_LEFT_MIN);
+	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, true), 10000 * MB);
 }
 
 #define N_NAMES 2000u
