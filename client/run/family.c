@@ -11,9 +11,9 @@
  * attaches again, as it does after execve(2). Then the rest of the ring is read, and its samples
  * are added to the profile.
  *
- * What /proc tells of a member, a child process reads, as its locks may be held for ever: by the
- * member itself, or by a file system that does not answer it. A member of which this came in vain
- * is asked again later and later.
+ * A child process reads a member's files in /proc, because their locks may be held for ever: by the
+ * member itself, or by a file system that does not answer it. A member that could not be read is
+ * tried again at growing intervals.
  */
 #include "client/run/family.h"
 

@@ -31,7 +31,7 @@ struct worker_options {
 	const char *path;
 	const char *name;      /* "tables", "symbols": for messages and the process's name */
 	uint64_t memory_bytes; /* that it may ever have; 0: as much as it needs for one image */
-	/* What it may have for a request goes by that, borrowed; NULL: memory_bytes, always. */
+	/* Borrowed: bounds each request by what is left of it; NULL: memory_bytes is the bound. */
 	struct memory_budget *budget;
 	unsigned number; /* of the budget's workers */
 	/*

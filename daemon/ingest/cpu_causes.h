@@ -4,8 +4,8 @@
 
 /*
  * What a thread's CPU time is spent on. At any moment it works for one cause, and who begins work
- * for another one switches, and back when that is done: such parts may be nested. Two switches cost
- * two calls of the kernel, so it is batches that are told apart, not records.
+ * for another one switches, and back when that is done: such parts may be nested. Each switch is a
+ * system call, so switch for batches, not for records.
  */
 #include "common/clock.h"
 

@@ -18,9 +18,9 @@
 #include "daemon/output/pprof_spots.h"
 
 /*
- * Names come from untrusted files, and a profile has so many bytes of texts at most; of these, an
- * image has this part. What a process says of the code that it generates: so many bytes, and so
- * many functions; both are more than honest programs run in one window.
+ * Names come from untrusted files, so the bytes of text in a profile are bounded. An image may use
+ * one part of them, the generated code of a process another, with a bound on its functions as well;
+ * both are more than honest programs run in one window.
  */
 #define IMAGE_PART              4
 #define GENERATED_TEXT_PART     20

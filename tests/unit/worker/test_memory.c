@@ -2,6 +2,7 @@
 /* What workers may use of one budget: as numbers, and of a real one that is asked for much. */
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "common/worker/memory.h"
 #include "tests/unit/worker/worker_fixture.h"
@@ -76,6 +77,13 @@ static void test_too_much_for_the_budget(void **state)
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(reply.length > (size_t)N_NAMES * NAME);
 	assert_int_equal(b.allowed[0], 0);
+	/* Where nothing is left, root's own files have as much as the budget; others' do not. */
+	b.other_bytes = 10000 * MB;
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(reply.outcome, WORKER_NO_MEMORY);
+	assert_int_equal(fchmod(fd, 0644), 0);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(reply.outcome, geteuid() ? WORKER_NO_MEMORY : WORKER_DONE);
 	worker_get_stats(w, &stats);
 	assert_int_equal(stats.died, 0);
 	worker_free(w);
