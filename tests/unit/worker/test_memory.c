@@ -84,6 +84,11 @@ static void test_too_much_for_the_budget(void **state)
 	assert_int_equal(fchmod(fd, 0644), 0);
 	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, geteuid() ? WORKER_NO_MEMORY : WORKER_DONE);
+	/* One that lives on after its answer has given back what it was allowed. */
+	request.payload_length = sizeof(addresses[0]);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_true(worker_pid(w) > 0);
+	assert_int_equal(b.allowed[0], 0);
 	worker_get_stats(w, &stats);
 	assert_int_equal(stats.died, 0);
 	worker_free(w);
