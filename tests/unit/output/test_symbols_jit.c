@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of generated code, by the real worker, from files that change. */
+#include "common/worker/memory.h"
 #include "daemon/output/symbols.h"
 #include "daemon/resolve/lent_fd.h"
 #include "tests/unit/output/fixture.h"
@@ -286,11 +287,46 @@ static void test_profile(void **state)
 
 #define T(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
+#define LONG_NAMES 2000u
+
+/* Answers that do not fit in what the budget leaves are asked for in smaller pieces. */
+static void test_pieces(void **state)
+{
+	struct fixture *f = *state;
+	struct memory_budget budget = {.bytes = 1};
+	const struct symbols_options options = {.max_bytes = (size_t)1 << 30,
+						.budget = &budget,
+						.deadline_ns = 60 * NS};
+	cleanup(symbols_freep) struct symbols *s = NULL;
+	cleanup(jit_file_unrefp) struct jit_file *file = NULL;
+	const struct symbols_names *names = NULL;
+	const struct symbols_frame *frames;
+	uint64_t addresses[LONG_NAMES];
+	FILE *map = fdopen(openat(f->dir.fd, "map", O_WRONLY | O_CREAT | O_CLOEXEC, 0600), "w");
+	uint32_t n;
+
+	assert_non_null(map);
+	for (unsigned i = 0; i < LONG_NAMES; i++) {
+		addresses[i] = 0x1000 + 16 * i;
+		fprintf(map, "%x 10 %04000u\n", 0x1000 + 16 * i, i);
+	}
+	assert_int_equal(fclose(map), 0);
+	assert_int_equal(symbols_new(&s, &options), 0);
+	file = open_jit(f, 1, "map");
+	assert_int_equal(symbols_prepare_jit(s, file, addresses, LONG_NAMES, &names), 0);
+	for (unsigned i = 0; i < LONG_NAMES; i++) {
+		assert_true(symbols_names_find(names, addresses[i], &frames, &n));
+		assert_int_equal(n, 1);
+	}
+	assert_int_equal(stats_of(s).cut, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_it_is_read_when_it_changed),
 		T(test_no_map),
+		T(test_pieces),
 		T(test_hostile),
 		T(test_hostile_later),
 		T(test_profile),
