@@ -29,7 +29,8 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	if (!t)
 		return error_origin(-ENOMEM);
 	t->proc_fd = proc_fd;
-	t->max_bytes = max_bytes;
+	t->room.max_bytes = max_bytes;
+	t->room.self = (uid_t)-1;
 	t->next_serial = 1;
 	t->only_uid = (uid_t)-1;
 	r = image_table_new(&t->images, proc_fd);
@@ -76,6 +77,7 @@ void process_table_free(struct process_table *t)
 		free(slot);
 	}
 	process_forget_groups(t);
+	mapping_room_reset(&t->room);
 	image_table_free(t->images);
 	jit_files_free(t->jit_files);
 	free(t);
@@ -250,19 +252,25 @@ static int strip_deleted_mark(const char *path, char **ret)
 	return *ret ? 0 : error_origin(-ENOMEM);
 }
 
-/* Adds within the bounds; what is refused is counted, and its addresses stay raw. */
+/*
+ * Adds within the bounds; what is refused is counted, and its addresses stay raw: if others left no
+ * room, until there is some.
+ */
 static int process_add_mapping(struct process_table *t, struct process *p,
 			       const struct mapping *mapping, uint64_t time_ns)
 {
 	size_t before = mappings_bytes(p->mappings);
 	const struct mappings *shared = p->mappings;
+	bool full = mapping_room_is_full(&t->room, p->uid);
 	int r;
 
-	r = mappings_add(&p->mappings, mapping, time_ns, t->mapping_bytes > t->max_bytes);
+	r = mappings_add(&p->mappings, mapping, time_ns, full);
 	if (r < 0)
 		return r;
 	t->stats.refused_mappings += r == MAPPINGS_E_FULL;
-	t->mapping_bytes += mappings_bytes(p->mappings) - (p->mappings == shared ? before : 0);
+	p->mappings_refused |= full && r == MAPPINGS_E_FULL;
+	mapping_room_add(&t->room, p->uid,
+			 mappings_bytes(p->mappings) - (p->mappings == shared ? before : 0), false);
 	return 0;
 }
 
@@ -506,11 +514,28 @@ void process_table_each(struct process_table *t, void (*fn)(void *userdata, stru
 			fn(userdata, slot->newest);
 }
 
-void process_table_sweep(struct process_table *t, uint64_t now_ns)
+/* Whose mappings were refused is asked for them with its next sample, now that there is room. */
+static void process_table_read_refused(struct process_table *t)
 {
-	size_t n = 0, bytes = 0, mapping_bytes = 0;
 	struct slot *slot, *next;
 
+	HASH_ITER (hh, t->slots, slot, next) {
+		struct process *p = slot->newest;
+
+		if (!p->mappings_refused || p->died_ns ||
+		    !mapping_room_has_plenty(&t->room, p->uid))
+			continue;
+		p->mappings_refused = p->mappings_known = false;
+		p->asked_ns = 0;
+	}
+}
+
+void process_table_sweep(struct process_table *t, uint64_t now_ns)
+{
+	size_t n = 0, bytes = 0;
+	struct slot *slot, *next;
+
+	mapping_room_reset(&t->room);
 	HASH_ITER (hh, t->slots, slot, next) {
 		struct process **link = &slot->newest, *p;
 
@@ -528,7 +553,8 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 				process_die(t, p, now_ns);
 			n += !p->died_ns;
 			bytes += sizeof(*p) + 64;
-			mapping_bytes += mappings_share_bytes(p->mappings);
+			mapping_room_add(&t->room, p->uid, mappings_share_bytes(p->mappings),
+					 p->died_ns);
 			link = &p->older;
 		}
 		if (!slot->newest) {
@@ -536,11 +562,16 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 			free(slot);
 		}
 	}
+	process_table_read_refused(t);
 	image_table_sweep(t->images);
 	jit_files_sweep(t->jit_files);
 	t->stats.n_processes = n;
-	t->stats.bytes = bytes + mapping_bytes + image_table_bytes(t->images);
-	t->mapping_bytes = mapping_bytes;
+	t->stats.bytes = bytes + t->room.bytes + image_table_bytes(t->images);
+}
+
+bool process_table_wants_end(const struct process_table *t)
+{
+	return mapping_room_wants_end(&t->room);
 }
 
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret)

@@ -67,6 +67,7 @@ struct process {
 	bool only_uid;                      /* runs as uid alone, who may look into it (proc.h) */
 	bool leader_gone;                   /* the first thread has ended, others may run */
 	bool mappings_known;                /* all of them were announced or read */
+	bool mappings_refused;              /* others left no room for some of them */
 	bool may_generate;                  /* it has memory for code that it generates */
 	uid_t uid;
 	char comm[SAMPLE_COMM_SIZE];
@@ -105,7 +106,7 @@ struct process_table_stats {
 
 /*
  * @proc_fd: a directory fd of /proc, borrowed; -1: /proc is not read (a replay). Mappings beyond
- * @max_bytes in all are refused, and counted.
+ * @max_bytes in all, or what their user may have of it (mapping_room.h), are refused, and counted.
  */
 int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes);
 void process_table_free(struct process_table *t);
@@ -179,6 +180,8 @@ void process_table_each(struct process_table *t, void (*fn)(void *userdata, stru
  * second; @now_ns: CLOCK_MONOTONIC.
  */
 void process_table_sweep(struct process_table *t, uint64_t now_ns);
+/* Whether windows that count processes that have ended keep most of the room for mappings. */
+bool process_table_wants_end(const struct process_table *t);
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret);
 
 #endif

@@ -6,6 +6,7 @@
 #include <uthash.h>
 
 #include "daemon/resolve/image_table.h"
+#include "daemon/resolve/mapping_room.h"
 #include "daemon/resolve/process.h"
 
 struct slot {
@@ -31,8 +32,7 @@ struct process_table {
 	struct jit_files *jit_files;
 	struct process_observer observer;
 	struct process_table_stats stats;
-	size_t max_bytes;
-	size_t mapping_bytes; /* counted at the last sweep, and what came since */
+	struct mapping_room room; /* counted at the last sweep, and what came since */
 	bool wants_scan;
 	bool lives_told;    /* EXIT means the end of a process, MOVED and BEGUN come */
 	bool groups_decide; /* groups of version 2, as there is no other hierarchy */

@@ -68,7 +68,7 @@ static bool scan_wants_pid(const struct process_table *t, pid_t pid)
 
 void process_table_scan_only(struct process_table *t, uid_t uid)
 {
-	t->only_uid = uid;
+	t->only_uid = t->room.self = uid;
 }
 
 static int scan_visit(void *userdata, const struct proc_stat *stat)

@@ -18,6 +18,7 @@
 #define WAITERS_MAX        64 /* clients that have gone still count */
 /* Samples wait in a ring for a fraction of this. */
 #define DEAD_MEMBER_NS (2u * NS_PER_S)
+#define LET_GO_NS      (5u * NS_PER_S)
 
 int session_set_new(struct session_set **ret, struct source *source,
 		    struct process_table *processes, struct output *output, int proc_fd,
@@ -219,6 +220,21 @@ static int end_if_due(struct session_set *set, struct session *s, uint64_t now_n
 	return r;
 }
 
+/* Windows keep the processes that they count. What is written is let go of some seconds later. */
+static int let_ended_go(struct session_set *set, uint64_t now_ns)
+{
+	int r = 0;
+
+	if (now_ns < set->let_go_ns || !process_table_wants_end(set->processes))
+		return 0;
+	set->let_go_ns = now_ns + LET_GO_NS;
+	for (size_t i = 0; i < set->n_sessions && r >= 0; i++)
+		if (session_takes_samples(set->sessions[i]) &&
+		    window_count(set->sessions[i]->window))
+			r = session_windows_make_room(set, set->sessions[i]);
+	return r < 0 ? r : 0;
+}
+
 int session_set_tick(struct session_set *set, uint64_t now_ns)
 {
 	int r;
@@ -239,6 +255,8 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 			reply_ok(steal_ptr(&s->hold.holder));
 	}
 	r = session_system_retry(set, now_ns);
+	if (!r)
+		r = let_ended_go(set, now_ns);
 	if (r)
 		return r;
 	session_samplers_follow(set);

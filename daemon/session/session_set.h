@@ -72,7 +72,8 @@ struct session_set {
 	uint64_t n_samples[N_TIERS]; /* that came of a tier's samplers */
 	bool in_trouble;             /* the system session is off, though it is wanted */
 	struct source_message trouble;
-	uint64_t retry_ns; /* CLOCK_MONOTONIC */
+	uint64_t retry_ns;  /* CLOCK_MONOTONIC */
+	uint64_t let_go_ns; /* CLOCK_MONOTONIC: for ended processes no window is closed before */
 	struct session_sampler samplers[SAMPLERS_MAX];
 	/* Of samplers that are gone, as one sum, so that totals never go back. */
 	struct ledger retired;
@@ -128,7 +129,10 @@ void session_set_remove(struct session_set *set, struct session *s);
 int session_set_route(struct session_set *set, const struct sample *sample);
 /* What the output thread reports. Frees @result. */
 int session_set_take_result(struct output_result *result);
-/* Once a second: ends what is due, forgets the dead, tries again what was refused. */
+/*
+ * Once a second: ends what is due, forgets the dead, tries again what was refused, closes windows
+ * early when what they count has ended and takes the room of what runs.
+ */
 int session_set_tick(struct session_set *set, uint64_t now_ns);
 /* The wall clock reached a window's end. */
 int session_set_close_windows(struct session_set *set);

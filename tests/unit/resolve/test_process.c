@@ -166,6 +166,58 @@ static void test_the_dead_of_a_late_drain(void **state)
 	assert_int_not_equal(find(t, 30, 95, 150)->serial, serial);
 }
 
+static void begun_by(struct process_table *t, pid_t pid, uid_t uid, uint64_t time_ns)
+{
+	apply(t, (struct process_event){.kind = PROCESS_EVENT_BEGUN,
+					.time_ns = time_ns,
+					.pid = pid,
+					.tid = pid,
+					.owner_known = true,
+					.uid = uid});
+}
+
+/* Who maps much leaves others room; and those who had none get it when there is some again. */
+static void test_mappings_of_a_user_leave_room(void **state)
+{
+	cleanup(process_table_freep) struct process_table *t = NULL;
+	struct process_table_stats stats;
+	struct process *greedy, *late;
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(process_table_new(&t, -1, 1 << 16), 0);
+	exec_of(t, 20, "greedy", 100);
+	begun_by(t, 20, 1000, 101);
+	greedy = find(t, 20, 95, 150);
+	while (!greedy->mappings_refused && n < 4096)
+		map_of(t, 20, 0x1000000 + 0x20000 * n++, "/lib/greedy", 7, 200);
+	assert_true(greedy->mappings_refused);
+	exec_of(t, 21, "late", 300);
+	begun_by(t, 21, 1000, 301);
+	map_of(t, 21, 0x1000000, "/bin/late", 8, 310);
+	late = find(t, 21, 295, 320);
+	assert_null(path_at(late, 0x1000001, 320));
+	assert_true(late->mappings_refused);
+	exec_of(t, 22, "service", 400);
+	begun_by(t, 22, 0, 401);
+	map_of(t, 22, 0x1000000, "/bin/service", 9, 410);
+	exec_of(t, 23, "other", 400);
+	begun_by(t, 23, 1001, 401);
+	map_of(t, 23, 0x1000000, "/bin/other", 10, 410);
+	assert_string_equal(path_at(find(t, 22, 395, 420), 0x1000001, 420), "/bin/service");
+	assert_string_equal(path_at(find(t, 23, 395, 420), 0x1000001, 420), "/bin/other");
+	process_table_get_stats(t, &stats);
+	assert_int_equal(stats.refused_mappings, 2);
+
+	process_table_sweep(t, UINT64_C(100000000000));
+	assert_true(late->mappings_refused && late->mappings_known);
+	exit_of(t, 20, 500);
+	process_table_sweep(t, UINT64_C(101000000000));
+	process_table_sweep(t, UINT64_C(104000000000));
+	process_table_sweep(t, UINT64_C(105000000000));
+	assert_false(late->mappings_refused || late->mappings_known || late->asked_ns);
+}
+
 static void test_an_unknown_process_is_made_up_once(void **state)
 {
 	cleanup(process_table_freep) struct process_table *t = NULL;
@@ -248,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_samples_after_exit_and_pid_reuse),
 		cmocka_unit_test(test_the_dead_are_kept_while_somebody_counts_them),
 		cmocka_unit_test(test_the_dead_of_a_late_drain),
+		cmocka_unit_test(test_mappings_of_a_user_leave_room),
 		cmocka_unit_test(test_an_unknown_process_is_made_up_once),
 		cmocka_unit_test(test_observers_hear_of_lives_not_of_execs),
 		cmocka_unit_test(test_ends_that_are_told),

@@ -231,6 +231,56 @@ static void test_users_share_their_memory(void **state)
 	check_ledgers(w);
 }
 
+/* A sixth of what all may have mapped. */
+static void map_much(struct world *w, pid_t pid)
+{
+	struct process_event event = process_event_of(PROCESS_EVENT_MMAP, pid, 1000);
+
+	event.map.path = "/bin/a";
+	event.map.length = 0x1000;
+	event.map.inode = 7;
+	for (uint64_t i = 0; i < 4000; i++) {
+		event.map.start = 0x2000 * i;
+		on_event(w, &event);
+	}
+}
+
+/* What ended keeps the room of what it had mapped only as long as a window counts it. */
+static void test_windows_let_the_ended_go(void **state)
+{
+	struct session_defaults defaults = make_defaults(2 << 20);
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	w->set->defaults = defaults;
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	s = w->set->sessions[0];
+	for (pid_t pid = 10; pid < 14; pid++) {
+		exec_of(w, pid, "a");
+		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+		map_much(w, pid);
+		distinct_samples_of(w, s->sampler, pid, 1, 0);
+	}
+	process_table_sweep(w->processes, UINT64_C(1000000000));
+	assert_int_equal(session_set_tick(w->set, UINT64_C(1000000000)), 0);
+	assert_int_equal(s->counts.early_closes, 0);
+	for (pid_t pid = 10; pid < 14; pid++) {
+		const struct process_event event = process_event_of(PROCESS_EVENT_EXIT, pid, 3000);
+
+		on_event(w, &event);
+	}
+	process_table_sweep(w->processes, UINT64_C(2000000000));
+	assert_int_equal(session_set_tick(w->set, UINT64_C(2000000000)), 0);
+	assert_int_equal(s->counts.early_closes, 1);
+	assert_int_equal(session_set_tick(w->set, UINT64_C(9000000000)), 0);
+	assert_int_equal(s->counts.early_closes, 1); /* nothing is in it */
+	await_all(w);
+	process_table_sweep(w->processes, UINT64_C(9000000000));
+	assert_false(process_table_wants_end(w->processes));
+	check_ledgers(w);
+}
+
 /* Near the limit windows close early; no sample is lost as long as the output keeps up. */
 static void test_full_windows_close_early(void **state)
 {
@@ -556,6 +606,7 @@ int main(void)
 		WORLD(test_early_closes_cost),
 		WORLD(test_samples_that_wait),
 		WORLD(test_users_share_their_memory),
+		WORLD(test_windows_let_the_ended_go),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_live_sessions_write_nothing),
 		WORLD(test_what_nobody_takes_is_dropped),
