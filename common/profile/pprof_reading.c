@@ -106,8 +106,6 @@ int pprof_reading_string(struct pprof_reading *r, const struct wire_field *f)
 		return PPROF_REFUSE(r, "string %zu of the table is not a text", r->n_strings);
 	if (!r->n_strings && length)
 		return PPROF_REFUSE(r, "the first string of the table is not empty");
-	if (length && memchr(f->bytes.at, '\0', length))
-		return PPROF_REFUSE(r, "string %zu of the table holds a NUL byte", r->n_strings);
 	e = profile_add_string(r->p, (const char *)f->bytes.at, length, &string);
 	return e ? pprof_added(r, e)
 		 : room_append(&r->strings, &r->max_strings, &r->n_strings, string);

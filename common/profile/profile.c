@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/profile_private.h"
 #include "common/room.h"
+#include "common/utf8.h"
 
 /* A hash table, and what the things in it are equal by. */
 struct profile_kind {
@@ -117,14 +119,33 @@ static int string_equal(const void *owner, uint32_t index, const void *other)
 	return a->length == b->length && !memcmp(a->text, b->text, a->length);
 }
 
+/* A NUL would be the text's end. */
+static int add_without_nul(struct profile *p, const char *text, size_t length, uint32_t *ret)
+{
+	const size_t n = strlen(UTF8_REPLACEMENT);
+	cleanup(freep) char *repaired = length < SIZE_MAX / n ? malloc(length * n) : NULL;
+	size_t end = 0;
+
+	if (!repaired)
+		return error_origin(-ENOMEM);
+	for (size_t i = 0; i < length; i++) {
+		memcpy(repaired + end, text[i] ? &text[i] : UTF8_REPLACEMENT, text[i] ? 1 : n);
+		end += text[i] ? 1 : n;
+	}
+	return profile_add_string(p, repaired, end, ret);
+}
+
 int profile_add_string(struct profile *p, const char *text, size_t length, uint32_t *ret)
 {
 	struct profile_tables *t = p->tables;
 	const struct profile_kind kind = {&t->string_table, string_hash, string_equal};
 	const size_t n = t->n_strings;
 	struct profile_text *added;
-	int r = profile_make_room(&t->strings, &t->max_strings, t->n_strings, sizeof(*t->strings));
+	int r;
 
+	if (length && memchr(text, '\0', length))
+		return add_without_nul(p, text, length, ret);
+	r = profile_make_room(&t->strings, &t->max_strings, t->n_strings, sizeof(*t->strings));
 	if (r)
 		return r;
 	added = &t->strings[n];

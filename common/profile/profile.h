@@ -110,7 +110,7 @@ int profile_new(struct profile **ret);
 void profile_free(struct profile *p);
 DEFINE_CLEANUP(struct profile *, profile_free)
 
-/* Interns @text (copied). @length bytes, which may hold anything but NUL. */
+/* Interns @text (copied). @length bytes, which may hold anything; NUL becomes U+FFFD. */
 int profile_add_string(struct profile *p, const char *text, size_t length, uint32_t *ret);
 /* The same for a NUL-terminated text. */
 int profile_add_text(struct profile *p, const char *text, uint32_t *ret);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "common/profile/profile.h"
+#include "common/utf8.h"
 
 static struct profile *new_profile(void)
 {
@@ -93,6 +94,20 @@ static void test_things_are_interned(void **state)
 	assert_int_equal(profile_add_comment(p, "# two"), 0);
 	assert_int_equal(profile_add_comment(p, "# one"), 0);
 	assert_int_equal(p->n_comments, 2);
+}
+
+static void test_strings(void **state)
+{
+	cleanup(profile_freep) struct profile *p = new_profile();
+	uint32_t a, b;
+
+	(void)state;
+	assert_int_equal(profile_add_string(p, "a\0b\0", 4, &a), 0);
+	assert_string_equal(profile_string(p, a), "a" UTF8_REPLACEMENT "b" UTF8_REPLACEMENT);
+	assert_int_equal(profile_add_string(p, "a\0b\0", 4, &b), 0);
+	assert_int_equal(a, b);
+	assert_int_equal(profile_add_string(p, "\xff", 1, &a), 0);
+	assert_string_equal(profile_string(p, a), "\xff");
 }
 
 /* What was forgotten is found again, whatever is asked for first. */
@@ -247,6 +262,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings_are_interned),
 		cmocka_unit_test(test_things_are_interned),
+		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_comments),
 		cmocka_unit_test(test_equal_samples_add_up),
