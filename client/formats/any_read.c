@@ -28,8 +28,10 @@
 
 static bool any_is_text(const uint8_t *data, size_t length)
 {
+	/* A NUL is in names that somebody cut wrongly. */
 	for (size_t i = 0; i < length; i++)
-		if (data[i] < 0x20 && data[i] != '\t' && data[i] != '\n' && data[i] != '\r')
+		if (data[i] && data[i] < 0x20 && data[i] != '\t' && data[i] != '\n' &&
+		    data[i] != '\r')
 			return false;
 	return length > 0;
 }
@@ -84,7 +86,7 @@ enum any_format any_format_of(const uint8_t *data, size_t length)
 	 */
 	if (!any_is_text(data, head))
 		return ANY_PPROF;
-	return perf_script_detect(data, head) ? ANY_PERF_SCRIPT : ANY_COLLAPSED;
+	return perf_script_detect(data, length) ? ANY_PERF_SCRIPT : ANY_COLLAPSED;
 }
 
 /* --- unpacking -------------------------------------------------------------------------------- */
@@ -277,6 +279,7 @@ int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profil
 	if (!unpacked.is_whole)
 		return profile_refuse(message, ANY_E_MALFORMED, "broken gzip data at byte %zu",
 				      unpacked.at);
+	*ret_format = any_format_of(unpacked.data, unpacked.n);
 	return read_plain(unpacked.data, unpacked.n, max_bytes, ret, *ret_format, message);
 }
 

@@ -215,9 +215,6 @@ static int collapsed_read_lines(const uint8_t *data, size_t length, struct profi
 		int64_t count;
 		bool is_stack;
 
-		if (line.has_nul)
-			return REFUSE(message, "line %zu (byte %zu) holds a NUL byte", line.number,
-				      line.offset);
 		if (!text_length(text_trim(line.text)))
 			continue;
 		is_stack = collapsed_split_line(&line, &stack, &count);

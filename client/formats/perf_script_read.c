@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two passes: over the first lines of samples, for the events, which are the sample types and have
- * to be known first; then over all of it. A line belongs to the sample before it when it begins
- * with a blank and then a hexadecimal number and no time; any other line with a time is a sample's
- * first. What is neither (source lines, other records) is passed over.
+ * to be known first; then over all of it.
  */
 #include "client/formats/text_formats.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
-#include "client/formats/text_lines.h"
+#include "client/formats/perf_script_lines.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
@@ -24,17 +21,16 @@
 
 #define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
-struct perf_script_head {
-	struct text_span comm, event, rest; /* rest: behind the event, a frame or nothing */
-	int64_t pid, tid;                   /* -1: not printed */
-	int64_t period;
+struct perf_script_event {
+	struct text_span name;
+	bool has_period;
 };
 
 struct perf_script_reader {
 	struct profile *p;
 	struct profile_message *message;
-	struct text_span events[EVENTS_MAX]; /* in order of their appearance */
-	size_t n_events;
+	struct perf_script_event events[EVENTS_MAX]; /* in order of their appearance */
+	size_t n_events, n_heads;
 	struct frame_list chain;
 	struct profile_line inlined[INLINED_MAX]; /* of the frame that follows, innermost first */
 	uint32_t n_inlined;
@@ -50,157 +46,7 @@ static void perf_script_reader_deinit(struct perf_script_reader *r)
 	frame_list_deinit(&r->chain);
 }
 
-/* --- the first line of a sample --------------------------------------------------------------- */
-
-/* "1234.567890:" */
-static bool perf_script_is_time(struct text_span word)
-{
-	const char *at = word.at;
-
-	if (text_length(word) < 4 || word.end[-1] != ':')
-		return false;
-	while (at < word.end && isdigit((unsigned char)*at))
-		at++;
-	if (at == word.at || *at != '.' || at + 2 >= word.end)
-		return false;
-	for (at++; at < word.end - 1; at++)
-		if (!isdigit((unsigned char)*at))
-			return false;
-	return true;
-}
-
-/* What stands before the time: comm, which may hold blanks, pid or pid/tid, perhaps [cpu]. */
-static void parse_task(struct text_span task, struct perf_script_head *ret)
-{
-	const char *at;
-	const char *slash;
-
-	task = text_trim(task);
-	ret->pid = ret->tid = -1;
-	if (task.end > task.at && task.end[-1] == ']') {
-		at = task.end;
-		while (at > task.at && *at != '[')
-			at--;
-		task = text_trim((struct text_span){task.at, at});
-	}
-	at = task.end;
-	while (at > task.at && (isdigit((unsigned char)at[-1]) || at[-1] == '/' || at[-1] == '-'))
-		at--;
-	slash = memchr(at, '/', (size_t)(task.end - at));
-	/* A word of its own: comm may end in digits. */
-	if (at == task.at || text_is_blank(at[-1])) {
-		int64_t first, second;
-
-		if (slash && text_number((struct text_span){at, slash}, &first) &&
-		    text_number((struct text_span){slash + 1, task.end}, &second)) {
-			ret->pid = first;
-			ret->tid = second;
-			task.end = at;
-		} else if (!slash && text_number((struct text_span){at, task.end}, &first)) {
-			ret->tid = first;
-			task.end = at;
-		}
-	}
-	ret->comm = text_trim(task);
-}
-
-/* Whether @line is a sample's first: has a time, and an event that ends in a colon. */
-static bool parse_head(struct text_span line, struct perf_script_head *ret)
-{
-	struct text_span rest = line, word, task = {line.at, line.at};
-
-	do {
-		task.end = rest.at;
-		word = text_word(&rest);
-		if (!text_length(word))
-			return false;
-	} while (!perf_script_is_time(word));
-	parse_task(task, ret);
-	ret->period = 1;
-	word = text_word(&rest);
-	if (text_number(word, &ret->period))
-		word = text_word(&rest);
-	if (text_length(word) < 2 || word.end[-1] != ':')
-		return false;
-	while (word.end > word.at && word.end[-1] == ':')
-		word.end--;
-	ret->event = word;
-	ret->rest = text_trim(rest);
-	return text_length(word) > 0;
-}
-
-bool perf_script_detect(const uint8_t *data, size_t length)
-{
-	struct text_lines lines = text_lines_of(data, length);
-	struct text_line line;
-	struct perf_script_head head;
-
-	while (text_next(&lines, &line)) {
-		if (line.has_nul)
-			return false;
-		if (!text_length(text_trim(line.text)) || *line.text.at == '#')
-			continue;
-		return parse_head(line.text, &head);
-	}
-	return false;
-}
-
 /* --- frames ----------------------------------------------------------------------------------- */
-
-struct frame {
-	uint64_t address;
-	struct text_span symbol, object; /* without brackets and offset; empty: not known */
-	bool is_inlined;
-};
-
-/* "symbol+0x12": how long the symbol is. */
-static void cut_offset(struct text_span *symbol)
-{
-	for (const char *at = symbol->end; at > symbol->at; at--) {
-		uint64_t offset;
-
-		if (at[-1] != '+')
-			continue;
-		if (symbol->end - at > 2 && at[0] == '0' && at[1] == 'x' &&
-		    text_hex((struct text_span){at, symbol->end}, &offset))
-			symbol->end = at - 1;
-		return;
-	}
-}
-
-static bool parse_frame(struct text_span line, struct frame *ret)
-{
-	static const char deleted[] = " (deleted)";
-	struct text_span rest = line;
-	const char *at;
-
-	*ret = (struct frame){0};
-	if (!text_hex(text_word(&rest), &ret->address))
-		return false;
-	rest = text_trim(rest);
-	ret->symbol = rest;
-	if (text_length(rest) && rest.end[-1] == ')') {
-		const size_t n = sizeof(deleted) - 1;
-
-		rest.end--;
-		if (text_length(rest) > n && memcmp(rest.end - n, deleted, n) == 0)
-			rest.end -= n;
-		for (at = rest.end; at > rest.at; at--)
-			if (at[-1] == '(' && (at - 1 == rest.at || text_is_blank(at[-2])))
-				break;
-		if (at > rest.at) {
-			ret->object = (struct text_span){at, rest.end};
-			ret->symbol = text_trim((struct text_span){rest.at, at - 1});
-		}
-	}
-	ret->is_inlined = text_is(ret->object, "inlined");
-	cut_offset(&ret->symbol);
-	if (text_is(ret->symbol, "[unknown]"))
-		ret->symbol.end = ret->symbol.at;
-	if (text_is(ret->object, "[unknown]"))
-		ret->object.end = ret->object.at;
-	return true;
-}
 
 /* The kernel names a process after the file that it executes, by 15 bytes at most (proc(5)). */
 static bool is_program(struct text_span object, struct text_span comm)
@@ -233,7 +79,8 @@ static int perf_script_add_mapping(struct perf_script_reader *r, struct text_spa
 	return e;
 }
 
-static int perf_script_add_frame(struct perf_script_reader *r, const struct frame *frame)
+static int perf_script_add_frame(struct perf_script_reader *r,
+				 const struct perf_script_frame *frame)
 {
 	uint32_t mapping, location;
 	int e;
@@ -262,8 +109,8 @@ static int perf_script_add_frame(struct perf_script_reader *r, const struct fram
 static size_t find_event(const struct perf_script_reader *r, struct text_span event)
 {
 	for (size_t i = 0; i < r->n_events; i++)
-		if (text_length(r->events[i]) == text_length(event) &&
-		    memcmp(r->events[i].at, event.at, text_length(event)) == 0)
+		if (text_length(r->events[i].name) == text_length(event) &&
+		    memcmp(r->events[i].name.at, event.at, text_length(event)) == 0)
 			return i;
 	return r->n_events;
 }
@@ -289,7 +136,7 @@ static int add_labels(struct perf_script_reader *r, struct profile_label labels[
 
 static int end_sample(struct perf_script_reader *r)
 {
-	int64_t values[PROFILE_TYPES_MAX] = {1};
+	int64_t values[1 + PROFILE_TYPES_MAX] = {1};
 	struct profile_label labels[3];
 	uint32_t n;
 	int e;
@@ -306,73 +153,80 @@ static int end_sample(struct perf_script_reader *r)
 	return e;
 }
 
-static int perf_script_read_line(struct perf_script_reader *r, const struct text_line *line)
+static int begin_sample(struct perf_script_reader *r, const struct perf_script_head *head)
 {
-	struct frame frame;
-	struct perf_script_head head;
-	int e;
+	struct perf_script_frame frame;
+	int e = end_sample(r);
 
-	if (!text_length(text_trim(line->text)))
-		return end_sample(r);
-	if (*line->text.at == '#')
-		return 0;
-	if (parse_head(line->text, &head)) {
-		e = end_sample(r);
-		r->head = head;
-		r->has_head = true;
-		if (!e && parse_frame(head.rest, &frame))
-			e = perf_script_add_frame(r, &frame);
-		return e;
+	r->head = *head;
+	r->has_head = true;
+	return !e && perf_script_frame(head->rest, &frame) ? perf_script_add_frame(r, &frame) : e;
+}
+
+static int perf_script_read_samples(struct perf_script_reader *r, struct perf_script_lines l)
+{
+	enum perf_script_kind kind;
+	struct text_line line;
+	int e = 0;
+
+	while (!e && perf_script_next(&l, &line, &kind)) {
+		if (kind == PERF_SCRIPT_HEAD)
+			e = begin_sample(r, &l.head);
+		else if (kind == PERF_SCRIPT_FRAME)
+			e = perf_script_add_frame(r, &l.frame);
+		else if (kind == PERF_SCRIPT_END)
+			e = end_sample(r);
 	}
-	if (!text_is_blank(*line->text.at) || !parse_frame(line->text, &frame))
-		return 0;
-	if (!r->has_head)
-		return REFUSE(r->message, "line %zu (byte %zu): a frame without a sample before it",
-			      line->number, line->offset);
-	return perf_script_add_frame(r, &frame);
+	return e ?: end_sample(r);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static int find_events(struct perf_script_reader *r, struct text_lines lines)
+static int find_events(struct perf_script_reader *r, struct perf_script_lines l)
 {
+	enum perf_script_kind kind;
 	struct text_line line;
-	struct perf_script_head head;
 
-	while (text_next(&lines, &line)) {
-		if (line.has_nul)
-			return REFUSE(r->message, "line %zu (byte %zu) holds a NUL byte",
-				      line.number, line.offset);
-		if (!text_length(line.text) || *line.text.at == '#' ||
-		    !parse_head(line.text, &head) || find_event(r, head.event) < r->n_events)
+	while (perf_script_next(&l, &line, &kind)) {
+		size_t i;
+
+		if (kind != PERF_SCRIPT_HEAD)
 			continue;
-		if (r->n_events == EVENTS_MAX)
+		r->n_heads++;
+		i = find_event(r, l.head.event);
+		if (i == r->n_events && !text_length(l.head.event))
+			continue;
+		if (i == EVENTS_MAX)
 			return REFUSE(r->message, "line %zu (byte %zu): more than %d events",
 				      line.number, line.offset, EVENTS_MAX);
-		r->events[r->n_events++] = head.event;
+		if (i == r->n_events)
+			r->events[r->n_events++].name = l.head.event;
+		r->events[i].has_period |= l.head.has_period;
 	}
-	return r->n_events ? 0 : REFUSE(r->message, "no samples as perf script prints them");
+	return r->n_heads ? 0 : REFUSE(r->message, "no samples as perf script prints them");
 }
 
+/* Of a time without periods only the samples are known. */
 static int perf_script_set_types(struct perf_script_reader *r)
 {
 	int e = profile_add_sample_type(r->p, "samples", "count");
 	bool has_cpu = false;
 
 	for (size_t i = 0; i < r->n_events && !e; i++) {
-		cleanup(freep) char *event = strndup(r->events[i].at, text_length(r->events[i]));
+		const struct text_span name = r->events[i].name;
+		cleanup(freep) char *event = strndup(name.at, text_length(name));
 		const struct value_type *type;
 
 		if (!event)
 			return error_origin(-ENOMEM);
-		type = value_type_of_event(event);
+		type = r->events[i].has_period ? value_type_of_event(event) : NULL;
 		e = profile_add_sample_type(r->p, type && !has_cpu ? type->name : event,
 					    type ? type->unit : "count");
 		has_cpu |= type != NULL;
 	}
 	if (e)
 		return e;
-	r->p->period_type = r->p->sample_types[1];
+	r->p->period_type = r->p->sample_types[r->n_events ? 1 : 0];
 	return profile_add_text(r->p, "pid", &r->key_pid) ?:
 		profile_add_text(r->p, "tid", &r->key_tid) ?:
 		profile_add_text(r->p, "comm", &r->key_comm);
@@ -380,13 +234,12 @@ static int perf_script_set_types(struct perf_script_reader *r)
 
 static int perf_script_read_all(struct perf_script_reader *r, struct text_lines lines)
 {
-	struct text_line line;
-	int e = profile_new(&r->p) ?: find_events(r, lines) ?: perf_script_set_types(r);
+	const struct perf_script_lines l = {.lines = lines};
+	int e = profile_new(&r->p) ?:
+		find_events(r, l) ?:
+		perf_script_set_types(r) ?:
+		perf_script_read_samples(r, l);
 
-	while (!e && text_next(&lines, &line))
-		e = perf_script_read_line(r, &line);
-	if (!e)
-		e = end_sample(r);
 	if (!e && r->program != PROFILE_NONE)
 		profile_set_main_mapping(r->p, r->program);
 	return e;

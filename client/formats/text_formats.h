@@ -30,17 +30,16 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message);
 
 /*
- * What perf-script(1) prints of samples, in its default form and with the usual fields more or
- * less:
+ * What perf-script(1) prints of samples, with whichever fields:
  *
  *	comm pid/tid [cpu] time: period event:
  *	        address symbol+0xoffset (object)       leaf first
  *	        address inlined_function (inlined)     stands before the frame that it is part of
  *
  * and, without call chains, the frame behind the event. Samples have the labels pid, tid and comm
- * as far as they are printed; their values are samples/count and, for each event that occurs, the
- * periods: nanoseconds for cpu-clock and task-clock, else counts. Mappings are the objects, whose
- * ranges perf does not tell. Pure.
+ * as far as they are printed; their values are samples/count and, for each event that is named, the
+ * periods: nanoseconds for cpu-clock and task-clock, else counts. Without periods each is 1, and a
+ * count. Mappings are the objects, whose ranges perf does not tell. Pure.
  */
 /* ANY_E_OK, ANY_E_MALFORMED (the message names the line) or negative errno. */
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,

@@ -32,7 +32,6 @@ struct text_lines {
 struct text_line {
 	struct text_span text; /* without newline and carriage return */
 	size_t number, offset; /* from 1 on; of its first byte */
-	bool has_nul;
 };
 
 static inline size_t text_length(struct text_span span)
@@ -61,7 +60,6 @@ static inline bool text_next(struct text_lines *lines, struct text_line *ret)
 	ret->text = (struct text_span){lines->at, end};
 	ret->number = ++lines->number;
 	ret->offset = lines->offset;
-	ret->has_nul = memchr(lines->at, '\0', text_length(ret->text)) != NULL;
 	if (end > lines->at && end[-1] == '\r')
 		ret->text.end--;
 	lines->offset += (size_t)(end - lines->at) + 1;

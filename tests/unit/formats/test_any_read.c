@@ -224,6 +224,136 @@ static void test_perf_script_refuses(void **state)
 	refuse_text(many, "line 16");
 }
 
+/* A header may be longer than what tells other formats. */
+static void test_perf_script_long_header(void **state)
+{
+	cleanup(freep) char *text = calloc(1, 9000);
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		strcat(text,
+		       "# event : name = cycles, , id = { 550, 551, 552, 553 }, size = 112\n");
+	assert_true(strlen(text) > ANY_HEAD_BYTES);
+	strcat(text, "#\nsh 9 1.5: 7 cycles: \n\t 7f01 f (/x)\n");
+	profile_free(read_text(text, ANY_PERF_SCRIPT));
+}
+
+/* Mappings, tasks and the like are no samples, wherever they are. */
+static void test_perf_script_records(void **state)
+{
+	struct profile *p = read_text(
+		"sh     0     0.000000: PERF_RECORD_MMAP -1/0: [0xff(0x12) @ 0xff]: x [kernel]\n"
+		"sh 27/28 PERF_RECORD_MMAP2 27/28: [0x55(0x13) @ 0x40 fe:00 2470 0]: r-xp /bin/d\n"
+		"sh    28     1.1: PERF_RECORD_COMM: sh:28/28\n"
+		"sh 28 1.2: PERF_RECORD_NAMESPACES 28/28 - nr_namespaces: 7\n"
+		"\t\t[0/net: 3/0xf0, 1/uts: 3/0xfe, 2/ipc: 3/0xff\n"
+		"sh    28     1.5:          7 cycles: \n"
+		"\t           5cf47 f (/x)\n\n"
+		"sh    28     1.6: PERF_RECORD_EXIT(28:28):(28:28)\n"
+		"sh    28 PERF_RECORD_COMM exec: sh:28/28\n"
+		"sh    28     1.7:          7 cycles: \n"
+		"\t           5cf47 f (/x)\n",
+		ANY_PERF_SCRIPT);
+
+	(void)state;
+	assert_int_equal(p->n_sample_types, 2);
+	assert_int_equal(profile_total(p, 1), 14);
+	assert_collapsed(p, "f 2\n");
+	profile_free(p);
+}
+
+static void test_perf_script_fields(void **state)
+{
+	static const struct {
+		const char *text, *collapsed;
+		int64_t pid, tid, total; /* of the last type */
+		const char *comm, *type;
+	} cases[] = {
+		/* As perf printed up to Linux 3.2. */
+		{"V8 Work 5 4242 cpu-clock: \n\t 7f01 [unknown] (/tmp/perf-1.map)\n\t 9 g (/x)\n\n"
+		 "V8 Work 5 4242 cpu-clock: \n\t 7f01 [unknown] (/tmp/perf-1.map)\n\t 9 g (/x)\n\n",
+		 "g;perf-1.map+0x7f01 2\n", -1, 4242, 2, "V8 Work 5", "cpu-clock"},
+		/* As editors and mails leave it. */
+		{"\njava 19 cycles:\nff01 a ([k])\n7f72 b::c(d) const (/lib/e.so)\n7f [unknown] "
+		 "([unknown])\n",
+		 "0x7f;b::c(d) const;a 1\n", -1, 19, 1, "java", "cycles"},
+		{"dd 27/28 \n\t           5cf47 f (/x)\n  x.c:239\n\t           9f g (/x)\n\n",
+		 "g;f 1\n", 27, 28, 1, "dd", "samples"},
+		{"dd \n\t           5cf47 f\n\n", "f 1\n", -1, -1, 1, "dd", "samples"},
+		{"\n\t           5cf47 f\n\n\n\t           5cf47 f\n\n", "f 2\n", -1, -1, 2, "",
+		 "samples"},
+		{"3581.6: \n\t           5cf47 f\n", "f 1\n", -1, -1, 1, "", "samples"},
+		{"cycles:u: \n\t           5cf47 f\n", "f 1\n", -1, -1, 1, "", "cycles:u"},
+		{"sh 28 [003]   10101010 cpu-clock: \n\t           5cf47 f\n", "f 1\n", -1, 28,
+		 10101010, "sh", "cpu"},
+		{"sh 28 10101010 cpu-clock: \n\t           5cf47 f\n", "f 1\n", -1, 28, 10101010,
+		 "sh", "cpu"},
+		{"sh 27/28 4 e: \n\t           5cf47 f\n", "f 1\n", 27, 28, 4, "sh", "e"},
+		{"sh 28 U     3581.6:  7 e: \n\t           5cf47 f\n", "f 1\n", -1, 28, 7, "sh",
+		 "e"},
+		{"sh 28 [003] KH     3581.6:  7 e: \n\t           5cf47 f\n", "f 1\n", -1, 28, 7,
+		 "sh", "e"},
+		/* Without call chains. */
+		{"     dd 27/28    7fbb1681 f (/x)\n     dd 27/28    7fbb1681 f (/x)\n", "f 2\n",
+		 27, 28, 2, "dd", "samples"},
+		{"     sh 28 cycles:  7fbb1681 f\n     sh 28 cycles:  7fbb1681 f\n", "f 2\n", -1,
+		 28, 2, "sh", "cycles"},
+		{"    7fbb16810f47 f (/x)\n    7fbb16810f47 f (/x)\n", "f 2\n", -1, -1, 2, "",
+		 "samples"},
+		{"3581.6:     7fbb16810f47 f (/x)\n", "f 1\n", -1, -1, 1, "", "samples"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct profile *p = read_text(cases[i].text, ANY_PERF_SCRIPT);
+		const char *comm = "";
+
+		assert_collapsed(p, cases[i].collapsed);
+		assert_int_equal(label(p, 0, "pid", NULL), cases[i].pid);
+		assert_int_equal(label(p, 0, "tid", NULL), cases[i].tid);
+		label(p, 0, "comm", &comm);
+		assert_string_equal(comm, cases[i].comm);
+		assert_string_equal(profile_string(p, p->sample_types[p->n_sample_types - 1].type),
+				    cases[i].type);
+		assert_int_equal(profile_total(p, p->n_sample_types - 1), cases[i].total);
+		profile_free(p);
+	}
+}
+
+/* Collapsed stacks and prose that look a little like it. */
+static void test_not_perf_script(void **state)
+{
+	(void)state;
+	profile_free(read_text("main 5 b: 12\nmain 5 b: 12\n", ANY_COLLAPSED));
+	profile_free(read_text("main;add b 12\n", ANY_COLLAPSED));
+	profile_free(read_text("main 12\nadd (x) 4\n", ANY_COLLAPSED));
+	refuse_text("A list of things:\n  a bad idea\n  another\n", "line 1");
+}
+
+/* What is no text to C, or none to UTF-8. */
+static void test_odd_bytes(void **state)
+{
+	static const char collapsed[] = "a\0b;\xff 3\n",
+			  script[] = "p\0 9 1.5: 7 e\0:\n\t 7f a\0 (/x)\n";
+	struct profile_message message = {""};
+	struct profile *p = NULL;
+	enum any_format format;
+
+	(void)state;
+	assert_int_equal(any_read((const uint8_t *)collapsed, sizeof(collapsed) - 1, MIB, &p,
+				  &format, &message),
+			 0);
+	assert_collapsed(p, "a\xef\xbf\xbd"
+			    "b;\xff 3\n");
+	profile_free(p);
+	assert_int_equal(any_read((const uint8_t *)script, sizeof(script) - 1, MIB, &p, &format,
+				  &message),
+			 0);
+	assert_int_equal(format, ANY_PERF_SCRIPT);
+	assert_collapsed(p, "a\xef\xbf\xbd 1\n");
+	profile_free(p);
+}
+
 static void test_other_files(void **state)
 {
 	(void)state;
@@ -324,6 +454,11 @@ int main(void)
 		cmocka_unit_test(test_mark_of_utf8),
 		cmocka_unit_test(test_perf_script),
 		cmocka_unit_test(test_perf_script_without_chains),
+		cmocka_unit_test(test_perf_script_long_header),
+		cmocka_unit_test(test_perf_script_records),
+		cmocka_unit_test(test_perf_script_fields),
+		cmocka_unit_test(test_not_perf_script),
+		cmocka_unit_test(test_odd_bytes),
 		cmocka_unit_test(test_other_files),
 		cmocka_unit_test(test_perf_script_program),
 		cmocka_unit_test(test_perf_script_refuses),
