@@ -80,7 +80,7 @@ enum any_format any_format_of(const uint8_t *data, size_t length)
 	if (any_begins_with(data, length, "version pdb-"))
 		return ANY_IMAGE_PROFILE;
 	/* The first word of a legacy profile is 0, and no field of profile.proto has number 0. */
-	if (length && !data[0])
+	if ((length && !data[0]) || any_begins_with(data, length, CPUPROFILE_SYMBOLS))
 		return ANY_CPUPROFILE;
 	/* Lengths and numbers in a profile.proto are mostly small: no text of some bytes has any.
 	 */

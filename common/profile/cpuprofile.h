@@ -58,10 +58,16 @@ int cpuprofile_write(const struct cpuprofile *c, uint8_t **ret, size_t *ret_leng
 int cpuprofile_from_profile(const struct profile *p, unsigned slot_bytes, uint8_t **ret,
 			    size_t *ret_length);
 
+#define CPUPROFILE_SYMBOLS "--- symbol" /* how the output of google-pprof --raw begins */
+
 /*
  * Decodes a legacy profile into *ret, with sample types samples/count and cpu/nanoseconds, and the
  * executable mappings. "# profd" lines become comments. Of overlapping mappings a location gets
- * the one that starts last. Returns CPUPROFILE_E_* (then @message is filled) or negative errno.
+ * the one that starts last. Version 1, of Java, and what google-pprof --raw writes have names.
+ *
+ * As go tool pprof has it, callers of the leaf that nearly all records share are deleted where the
+ * file is not profd's: they are libprofiler's signal handler. drop_frames is pprof's for such
+ * files. Returns CPUPROFILE_E_* (then @message is filled) or negative errno.
  */
 int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,
 		    struct profile_message *message);

@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three passes: over the records, to find where the text begins; over the text, for the mappings;
- * over the records again, now that their addresses can be put into mappings.
+ * Passes over the records: to find where the text begins; to find callers that all records share;
+ * to add them, now that their addresses can be put into mappings. Between them, one over the text.
+ *
+ * libprofiler's handler finds itself in the stacks: below the leaf, which the kernel tells, is what
+ * called the handler. go tool pprof deletes a caller of the leaf that at least n - n/32 of n
+ * records have, up to twice, and a caller equal to the leaf; so is it here. What profd wrote itself
+ * has no such frames, and none is deleted.
  *
  * Generous where a file is unusual but clear: more header slots than three, any padding, version 1
- * (what 32-bit Java agents wrote; its addresses were not shifted), a missing trailer at the very
- * end, records of count 0. Text lines that are none of those known are skipped, as the format
- * demands.
+ * (what Java agents wrote; its addresses were not shifted, and have names in the text), a missing
+ * trailer at the very end, records of count 0, symbols before it (google-pprof --raw; addresses not
+ * shifted either). Text lines that are none of those known are skipped, as the format demands.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "common/bytes.h"
 #include "common/cleanup.h"
 #include "common/error.h"
-#include "common/maps.h"
-#include "common/order.h"
-#include "common/partition_point.h"
 #include "common/profile/cpuprofile.h"
+#include "common/profile/legacy_maps.h"
+#include "common/profile/legacy_names.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/profile/value_types.h"
 #include "common/room.h"
 
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
-#define PATH_BYTES_MAX   16384 /* PATH_MAX, each byte escaped as the kernel does */
+#define SHARED_MAX       2     /* callers of leaves that go */
+#define SHARED_MARGIN    32    /* one of so many records may have another caller */
+
+/* go tool pprof's: what libprofiler's handler is called by and calls. */
+static const char handler_frames[] =
+	"ProfileData::(Add|prof_handler)|CpuProfiler::prof_handler|__pthread_sighandler|__restore";
 
 struct cpuprofile_reader {
 	struct profile *p;
@@ -37,13 +44,15 @@ struct cpuprofile_reader {
 	const uint8_t *data;
 	size_t length, n_slots;
 	unsigned slot_bytes;
-	bool big_endian, is_shifted;
+	bool big_endian, is_shifted, is_java, has_symbols;
 	int64_t period_ns;
 	size_t first_record, text; /* a slot; an offset in bytes */
-	uint32_t *mappings;        /* by start address, then as in the file */
-	size_t n_mappings;
-	char *path;      /* PATH_BYTES_MAX, for expansion */
-	size_t expanded; /* bytes that expansion has made so far */
+	bool has_trailer;
+	struct legacy_maps maps;
+	struct legacy_names names;
+	uint32_t binary;             /* the mapping of all that has symbols */
+	uint64_t shared[SHARED_MAX]; /* callers that go, in this order */
+	unsigned n_shared;
 	uint32_t *chain; /* of the record being read */
 	size_t max_chain;
 };
@@ -51,8 +60,8 @@ struct cpuprofile_reader {
 static void cpuprofile_reader_deinit(struct cpuprofile_reader *r)
 {
 	profile_free(r->p);
-	free(r->mappings);
-	free(r->path);
+	legacy_maps_deinit(&r->maps);
+	legacy_names_deinit(&r->names);
 	free(r->chain);
 }
 
@@ -79,7 +88,8 @@ static int cpuprofile_read_header(struct cpuprofile_reader *r)
 		if (n_words < 3 || n_words > HEADER_SLOTS_MAX || n_words + 2 > r->n_slots ||
 		    cpuprofile_slot(r, 2) > 1)
 			continue;
-		r->is_shifted = cpuprofile_slot(r, 2) == 0;
+		r->is_java = cpuprofile_slot(r, 2) == 1;
+		r->is_shifted = !r->is_java && !r->has_symbols;
 		period = cpuprofile_slot(r, 3);
 		r->period_ns = period > INT64_MAX / 1000 ? INT64_MAX : (int64_t)period * 1000;
 		r->first_record = (size_t)n_words + 2;
@@ -106,6 +116,7 @@ static int skim_records(struct cpuprofile_reader *r)
 				      i * r->slot_bytes, n);
 		if (!count && n == 1 && !cpuprofile_slot(r, i + 2)) {
 			r->text = (i + 3) * r->slot_bytes;
+			r->has_trailer = true;
 			return 0;
 		}
 		i += 2 + (size_t)n;
@@ -116,165 +127,115 @@ static int skim_records(struct cpuprofile_reader *r)
 	return 0;
 }
 
-static const char *cpuprofile_skip_blanks(const char *at, const char *end)
-{
-	while (at < end && (*at == ' ' || *at == '\t'))
-		at++;
-	return at;
-}
+/* --- records ---------------------------------------------------------------------------------- */
 
-struct cpuprofile_read_text {
-	const char *at, *end;
+struct cpuprofile_place {
+	uint64_t count, n; /* of addresses */
+	size_t first;      /* slot of the leaf */
 };
 
+/* The record at slot *@i, and moves behind it. False: there is none. */
+static bool cpuprofile_next(const struct cpuprofile_reader *r, size_t *i,
+			    struct cpuprofile_place *ret)
+{
+	if ((*i + 2) * r->slot_bytes > r->text)
+		return false;
+	*ret = (struct cpuprofile_place){cpuprofile_slot(r, *i), cpuprofile_slot(r, *i + 1),
+					 *i + 2};
+	*i += 2 + (size_t)ret->n;
+	return true;
+}
+
+/* How many callers of the leaf go, those that all records share. */
+static uint64_t shared_callers(const struct cpuprofile_reader *r, const struct cpuprofile_place *at)
+{
+	uint64_t n = 0;
+
+	for (unsigned k = 0; k < r->n_shared && n + 1 < at->n; k++)
+		n += cpuprofile_slot(r, at->first + 1 + (size_t)n) == r->shared[k];
+	return n;
+}
+
+/* False: the leaf has no caller. */
+static bool leaf_caller(const struct cpuprofile_reader *r, const struct cpuprofile_place *at,
+			uint64_t *ret)
+{
+	uint64_t n = shared_callers(r, at);
+
+	if (n + 1 >= at->n)
+		return false;
+	*ret = cpuprofile_slot(r, at->first + 1 + (size_t)n);
+	return true;
+}
+
 /*
- * Replaces "$build", where no word character follows, by the path of the last build line. Output
- * is bounded per line and, so that a small file cannot grow without end, as a whole.
+ * Adds the caller that nearly all records have to r->shared. More than half of them have it, so
+ * that it is left when each that has it cancels one that has not. False: there is none.
  */
-static int expand_build(struct cpuprofile_reader *r, struct cpuprofile_read_text *path,
-			const struct cpuprofile_read_text *build)
+static bool find_shared_caller(struct cpuprofile_reader *r)
 {
-	static const char variable[] = "$build";
-	const size_t n_variable = sizeof(variable) - 1, n_build = (size_t)(build->end - build->at);
-	const char *at = path->at;
-	size_t length = 0;
+	struct cpuprofile_place at;
+	uint64_t caller, candidate = 0;
+	size_t i, votes = 0, n = 0, n_have = 0;
 
-	if (!build->at || !memmem(at, (size_t)(path->end - at), variable, n_variable))
-		return 0;
-	if (!r->path && !(r->path = malloc(PATH_BYTES_MAX)))
-		return error_origin(-ENOMEM);
-	while (at < path->end) {
-		size_t left = (size_t)(path->end - at);
-		bool is_variable =
-			left >= n_variable && !memcmp(at, variable, n_variable) &&
-			(left == n_variable ||
-			 (at[n_variable] != '_' && !isalnum((unsigned char)at[n_variable])));
-		size_t n = is_variable ? n_build : 1;
-
-		if (n > PATH_BYTES_MAX - length)
-			return REFUSE(r, "a path with $build is longer than %d bytes",
-				      PATH_BYTES_MAX);
-		memcpy(r->path + length, is_variable ? build->at : at, n);
-		length += n;
-		at += is_variable ? n_variable : 1;
-	}
-	r->expanded += length;
-	if (r->expanded > r->length + ((size_t)1 << 24))
-		return REFUSE(r, "the paths with $build are out of all proportion");
-	*path = (struct cpuprofile_read_text){.at = r->path, .end = r->path + length};
-	return 0;
-}
-
-/* Lines of mappings that can be executed; others are passed over. */
-static int read_map_line(struct cpuprofile_reader *r, struct cpuprofile_read_text line,
-			 const struct cpuprofile_read_text *build)
-{
-	struct cpuprofile_read_text path;
-	struct profile_mapping m = {0};
-	struct maps_line map;
-	uint32_t index;
-
-	if (!maps_parse(line.at, line.end, &map) || !(map.prot & PROT_EXEC))
-		return 0;
-	m.start = map.start;
-	m.limit = map.end;
-	m.offset = map.offset;
-	path = (struct cpuprofile_read_text){map.path, map.path + map.path_length};
-	return expand_build(r, &path, build) ?:
-	       profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path) ?:
-	       profile_add_mapping(r->p, &m, &index);
-}
-
-static int read_comment_line(struct cpuprofile_reader *r, struct cpuprofile_read_text line)
-{
-	uint32_t string = 0;
-
-	return profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string)
-		       ?: profile_add_comment(r->p, profile_string(r->p, string));
-}
-
-static bool starts_with(struct cpuprofile_read_text line, const char *prefix)
-{
-	size_t n = strlen(prefix);
-
-	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
-}
-
-static int cpuprofile_read_text(struct cpuprofile_reader *r)
-{
-	const char *at = (const char *)r->data + r->text;
-	const char *end = (const char *)r->data + r->length;
-	struct cpuprofile_read_text build = {0};
-	int e = 0;
-
-	while (at < end && !e) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		struct cpuprofile_read_text line = {.at = at, .end = newline ? newline : end};
-		struct cpuprofile_read_text stripped = {
-			.at = cpuprofile_skip_blanks(line.at, line.end), .end = line.end};
-
-		at = newline ? newline + 1 : end;
-		if (memchr(line.at, '\0', (size_t)(line.end - line.at)))
+	for (i = r->first_record; cpuprofile_next(r, &i, &at);) {
+		if (!leaf_caller(r, &at, &caller))
 			continue;
-		if (starts_with(stripped, "build="))
-			build = (struct cpuprofile_read_text){.at = stripped.at + 6,
-							      .end = stripped.end};
-		else if (starts_with(line, "# profd"))
-			e = read_comment_line(r, line);
-		else
-			e = read_map_line(r, line, &build);
+		if (!votes)
+			candidate = caller;
+		votes += caller == candidate ? 1 : (size_t)-1;
 	}
-	return e;
+	for (i = r->first_record; cpuprofile_next(r, &i, &at); n++)
+		n_have += leaf_caller(r, &at, &caller) && caller == candidate;
+	/* The trailer counts as a record there, without callers. */
+	n -= r->has_trailer;
+	if (!n_have || n_have < n - n / SHARED_MARGIN)
+		return false;
+	r->shared[r->n_shared++] = candidate;
+	return true;
 }
 
-static int compare_mapping_starts(const void *a, const void *b, void *context)
+static void find_shared_callers(struct cpuprofile_reader *r)
 {
-	const struct profile *p = context;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return order_of(p->mappings[x].start, p->mappings[y].start) ?: order_of(x, y);
+	/* Comments are profd's. */
+	if (!r->is_shifted || r->p->n_comments)
+		return;
+	while (r->n_shared < SHARED_MAX && find_shared_caller(r))
+		;
 }
 
-static int sort_mappings(struct cpuprofile_reader *r)
+static int add_address(struct cpuprofile_reader *r, uint64_t address, bool is_caller, uint32_t *ret)
 {
-	r->n_mappings = r->p->n_mappings;
-	r->mappings = malloc((r->n_mappings + 1) * sizeof(*r->mappings));
-	if (!r->mappings)
-		return error_origin(-ENOMEM);
-	for (uint32_t i = 0; i < r->n_mappings; i++)
-		r->mappings[i] = i;
-	qsort_r(r->mappings, r->n_mappings, sizeof(*r->mappings), compare_mapping_starts, r->p);
-	return 0;
+	const struct legacy_name *name = legacy_names_find(&r->names, address);
+	uint32_t mapping;
+
+	if (r->is_shifted && is_caller && address)
+		address--;
+	mapping = r->has_symbols ? r->binary : legacy_maps_find(&r->maps, r->p, address);
+	if (!name)
+		return profile_add_location(r->p, mapping, address, NULL, 0, ret);
+	/* A place in Java's code had another address in another process. */
+	return profile_add_location(r->p, mapping, r->is_java ? 0 : address,
+				    &r->names.lines[name->first_line], name->n_lines, ret);
 }
 
-static uint32_t cpuprofile_find_mapping(const struct cpuprofile_reader *r, uint64_t address)
-{
-	size_t n = partition_point(r->n_mappings, i,
-				   r->p->mappings[r->mappings[i]].start <= address);
-
-	if (n && address < r->p->mappings[r->mappings[n - 1]].limit)
-		return r->mappings[n - 1];
-	return PROFILE_NONE;
-}
-
-static int read_record(struct cpuprofile_reader *r, uint64_t count, size_t first, uint32_t n)
+static int read_record(struct cpuprofile_reader *r, const struct cpuprofile_place *at)
 {
 	int64_t values[2];
-	uint64_t address;
-	int e = room_make(&r->chain, &r->max_chain, n, sizeof(*r->chain));
+	uint64_t skipped = shared_callers(r, at);
+	uint32_t n = 0;
+	int e = room_make(&r->chain, &r->max_chain, (size_t)at->n, sizeof(*r->chain));
 
+	/* The handler may find the leaf on the stack, too. */
+	skipped += r->is_shifted && !r->p->n_comments && skipped + 1 < at->n &&
+		   cpuprofile_slot(r, at->first + 1 + (size_t)skipped) ==
+			   cpuprofile_slot(r, at->first);
+	for (uint64_t i = 0; i < at->n && !e; i += i ? 1 : 1 + skipped)
+		e = add_address(r, cpuprofile_slot(r, at->first + (size_t)i), i > 0,
+				&r->chain[n++]);
 	if (e)
 		return e;
-	for (uint32_t i = 0; i < n; i++) {
-		address = cpuprofile_slot(r, first + i);
-		if (i && r->is_shifted && address)
-			address--;
-		e = profile_add_location(r->p, cpuprofile_find_mapping(r, address), address, NULL,
-					 0, &r->chain[i]);
-		if (e)
-			return e;
-	}
-	values[0] = count > INT64_MAX ? INT64_MAX : (int64_t)count;
+	values[0] = at->count > INT64_MAX ? INT64_MAX : (int64_t)at->count;
 	if (__builtin_mul_overflow(values[0], r->period_ns, &values[1]))
 		values[1] = INT64_MAX;
 	return profile_add_sample(r->p, r->chain, n, values, NULL, 0);
@@ -282,37 +243,72 @@ static int read_record(struct cpuprofile_reader *r, uint64_t count, size_t first
 
 static int cpuprofile_read_records(struct cpuprofile_reader *r)
 {
-	size_t i = r->first_record;
-	uint64_t count, n;
+	struct cpuprofile_place at;
+	int e = 0;
+
+	for (size_t i = r->first_record; !e && cpuprofile_next(r, &i, &at);) {
+		if (at.n >= PROFILE_NONE)
+			return error_origin(-E2BIG);
+		if (at.count)
+			e = read_record(r, &at);
+	}
+	return e;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+/* What google-pprof --raw writes before the profile. */
+static int cpuprofile_read_symbols(struct cpuprofile_reader *r)
+{
+	static const char marker[] = "--- profile";
+	const char *at = (const char *)r->data, *end = at + r->length;
+	struct profile_mapping m = {.has_functions = true};
 	int e;
 
-	while ((i + 2) * r->slot_bytes <= r->text) {
-		count = cpuprofile_slot(r, i);
-		n = cpuprofile_slot(r, i + 1);
-		i += 2;
-		if (n >= PROFILE_NONE)
-			return error_origin(-E2BIG);
-		if (count) {
-			e = read_record(r, count, i, (uint32_t)n);
-			if (e)
-				return e;
-		}
-		i += (size_t)n;
-	}
+	if (r->length < strlen(CPUPROFILE_SYMBOLS) ||
+	    memcmp(at, CPUPROFILE_SYMBOLS, strlen(CPUPROFILE_SYMBOLS)))
+		return 0;
+	at += strlen(CPUPROFILE_SYMBOLS);
+	e = legacy_names_read_symbols(&r->names, r->p, at, end, &at, &m.path)
+		    ?: profile_add_mapping(r->p, &m, &r->binary);
+	if (e)
+		return e;
+	r->has_symbols = true;
+	if ((size_t)(end - at) < strlen(marker) || memcmp(at, marker, strlen(marker)))
+		return REFUSE(r, "no CPU profile behind the symbols, at byte %zu",
+			      (size_t)((const uint8_t *)at - r->data));
+	at = memchr(at, '\n', (size_t)(end - at));
+	at = at ? at + 1 : end;
+	r->length -= (size_t)((const uint8_t *)at - r->data);
+	r->data = (const uint8_t *)at;
 	return 0;
+}
+
+static int cpuprofile_read_text(struct cpuprofile_reader *r)
+{
+	const char *text = (const char *)r->data + r->text;
+	const char *end = (const char *)r->data + r->length;
+
+	int e = legacy_maps_read(&r->maps, r->p, text, end, r->message);
+
+	return e || !r->is_java ? e : legacy_names_read_java(&r->names, r->p, text, end);
 }
 
 static int cpuprofile_read_all(struct cpuprofile_reader *r)
 {
-	int e = cpuprofile_read_header(r) ?:
+	int e = profile_new(&r->p) ?:
+		cpuprofile_read_symbols(r) ?:
+		cpuprofile_read_header(r) ?:
 		skim_records(r) ?:
-		profile_new(&r->p) ?:
-		value_types_add(r->p, "cpu-clock");
+		value_types_add(r->p, "cpu-clock") ?:
+		profile_add_text(r->p, handler_frames, &r->p->drop_frames) ?:
+		cpuprofile_read_text(r);
 
 	if (e)
 		return e;
 	r->p->period = r->period_ns;
-	return cpuprofile_read_text(r) ?: sort_mappings(r) ?: cpuprofile_read_records(r);
+	find_shared_callers(r);
+	return cpuprofile_read_records(r);
 }
 
 int cpuprofile_read(const uint8_t *data, size_t length, struct profile **ret,

@@ -90,7 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cleanup(freep) struct cpuprofile_record *records = NULL;
 	cleanup(freep) uint64_t *addresses = NULL;
 	struct profile_message message = {""};
-	struct cpuprofile c = {.maps = "00400000-00500000 r-xp 00000000 08:01 1 /bin/a\n"};
+	struct cpuprofile c = {.maps = "00400000-00500000 r-xp 00000000 08:01 1 /bin/a\n",
+			       .comments = "# profd\n"};
 	int r;
 
 	r = cpuprofile_read(data, size, &p, &message);

@@ -319,21 +319,177 @@ static size_t lay_out(uint8_t *to, const uint64_t *words, size_t n, unsigned slo
 
 static void test_all_layouts(void **state)
 {
-	static const uint64_t words[] = {0,        5,        0, 1000, 77,       78,       79, 4, 2,
-					 0x400100, 0x400201, 1, 2,    0x400100, 0x400201, 0,  1, 0};
+	static const uint64_t words[] = {0,        5, 0,        1000,     77, 78, 79,
+					 4,        2, 0x400100, 0x400201, 1,  2,  0x400100,
+					 0x400201, 1, 1,        0x400300, 0,  1,  0};
 	uint8_t data[1024];
 
 	(void)state;
 	for (unsigned layout = 0; layout < 4; layout++) {
 		cleanup(profile_freep) struct profile *p = NULL;
-		size_t n = lay_out(data, words, 18, layout & 1 ? 4 : 8, layout & 2, MAPS);
+		size_t n = lay_out(data, words, ARRAY_SIZE(words), layout & 1 ? 4 : 8, layout & 2,
+				   MAPS);
 
 		read_ok(data, n, &p);
-		assert_int_equal(p->n_samples, 1);
+		assert_int_equal(p->n_samples, 2);
 		assert_int_equal(p->sample_values[0], 5);
 		assert_int_equal(p->n_mappings, 2);
 		assert_int_equal(p->locations[1].address, 0x400200);
 	}
+}
+
+/* The chain of sample @i, as text. */
+static const char *chain_text(const struct profile *p, size_t i, char text[static 256])
+{
+	const struct profile_sample *s = &p->samples[i];
+
+	*text = '\0';
+	for (uint32_t k = 0; k < s->n_locations; k++)
+		snprintf(text + strlen(text), 256 - strlen(text), "%s%llx", k ? " " : "",
+			 (unsigned long long)p
+				 ->locations[p->sample_locations[s->first_location + k]]
+				 .address);
+	return text;
+}
+
+/* What libprofiler's handler leaves in its stacks, as go tool pprof deletes it. */
+static void test_shared_callers_go(void **state)
+{
+	static const struct {
+		uint64_t words[32];
+		const char *chains[3];
+	} cases[] = {
+		/* One record alone has nothing but shared callers. */
+		{{1, 4, 16, 33, 49, 65, 0, 1, 0}, {"10 40"}},
+		{{1, 2, 16, 33, 1, 3, 17, 33, 49, 0, 1, 0}, {"10", "11 30"}},
+		/* Two frames at most, and each of nearly all records. */
+		{{1, 4, 16, 33, 49, 65, 1, 4, 17, 33, 49, 65, 0, 1, 0}, {"10 40", "11 40"}},
+		{{1, 3, 16, 33, 49, 1, 2, 17, 34, 0, 1, 0}, {"10 20 30", "11 21"}},
+		{{1, 2, 16, 33, 1, 1, 17, 0, 1, 0}, {"10 20", "11"}},
+		/* Records of no samples are such, too. */
+		{{1, 2, 16, 33, 0, 2, 17, 49, 0, 1, 0}, {"10 20"}},
+		/* The leaf again: its address was not a call's. */
+		{{1, 3, 16, 16, 33, 1, 3, 17, 49, 65, 0, 1, 0}, {"10 20", "11 30 40"}},
+		{{1, 3, 16, 16, 16, 1, 1, 17, 0, 1, 0}, {"10 f", "11"}},
+	};
+	static const uint64_t head[] = {0, 3, 0, 1000, 0};
+	uint8_t data[1024];
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(profile_freep) struct profile *p = NULL, *own = NULL;
+		size_t n = lay_out(data, head, 5, 8, false, "");
+		size_t n_words = 0, n_chains = 0;
+
+		/* Up to the trailer. */
+		while (cases[i].words[n_words] || cases[i].words[n_words + 1] != 1 ||
+		       cases[i].words[n_words + 2])
+			n_words += 2 + cases[i].words[n_words + 1];
+		n += lay_out(data + n, cases[i].words, n_words + 3, 8, false, "");
+		read_ok(data, n, &p);
+		for (; n_chains < 3 && cases[i].chains[n_chains]; n_chains++)
+			assert_string_equal(chain_text(p, n_chains, text),
+					    cases[i].chains[n_chains]);
+		assert_int_equal(p->n_samples, n_chains);
+		assert_string_not_equal(profile_string(p, p->drop_frames), "");
+		/* profd's own files have none. */
+		n += lay_out(data + n, head, 0, 8, false, "# profd ledger 1\n");
+		read_ok(data, n, &own);
+		assert_int_equal(own->samples[0].n_locations, cases[i].words[1]);
+	}
+}
+
+/* One of 32 records may have another caller. */
+static void test_nearly_shared_callers_go(void **state)
+{
+	(void)state;
+	for (uint64_t n_others = 1; n_others <= 2; n_others++) {
+		cleanup(profile_freep) struct profile *p = NULL;
+		uint64_t words[5 + 63 * 4 + 3] = {0, 3, 0, 1000, 0};
+		uint8_t data[sizeof(words)];
+
+		for (uint64_t i = 0; i < 63; i++) {
+			uint64_t *at = words + 5 + i * 4;
+
+			at[0] = 1;
+			at[1] = 2;
+			at[2] = 0x1000 + i;
+			at[3] = i < n_others ? 0x3001 : 0x2001;
+		}
+		words[5 + 63 * 4 + 1] = 1;
+		read_ok(data, lay_out(data, words, ARRAY_SIZE(words), 8, false, ""), &p);
+		assert_int_equal(p->samples[0].n_locations, 2);
+		assert_int_equal(p->samples[62].n_locations, n_others == 1 ? 1 : 2);
+	}
+}
+
+static void assert_line(const struct profile *p, uint32_t location, uint32_t i, const char *name,
+			const char *file, int64_t number)
+{
+	const struct profile_line *line = &p->lines[p->locations[location].first_line + i];
+	const struct profile_function *function = &p->functions[line->function];
+
+	assert_true(i < p->locations[location].n_lines);
+	assert_string_equal(profile_string(p, function->name), name);
+	assert_string_equal(profile_string(p, function->filename), file);
+	assert_int_equal(line->line, number);
+}
+
+static void test_java_names(void **state)
+{
+	static const uint64_t words[] = {0,  3,  1,  1000, 0,  3, 7, 16, 17,
+					 18, 19, 20, 21,   22, 0, 1, 0};
+	cleanup(profile_freep) struct profile *p = NULL;
+	uint8_t data[1024];
+	size_t n = lay_out(data, words, ARRAY_SIZE(words), 4, false,
+			   "  0x10 com.example.A.b (A.java:42)\r\n"
+			   "0x11 f(int) (/usr/lib/libjvm.so)\n"
+			   "0x12 generated stub/JIT code\n"
+			   "0x13 GC\n"
+			   "0x14 twice\n0x14 last (B.java:-1)\n"
+			   "0x99 nobody\n0x15\n16 no\n");
+
+	(void)state;
+	read_ok(data, n, &p);
+	assert_int_equal(p->n_samples, 1);
+	assert_line(p, 0, 0, "com.example.A.b", "A.java", 42);
+	assert_line(p, 1, 0, "f(int)", "libjvm.so", 0);
+	assert_line(p, 2, 0, "STUB", "", 0);
+	assert_line(p, 3, 0, "GC", "", 0);
+	assert_line(p, 4, 0, "last", "B.java", 0);
+	assert_int_equal(p->locations[0].address, 0);
+	assert_int_equal(p->locations[5].n_lines, 0);
+	assert_int_equal(p->locations[5].address, 21);
+	assert_int_equal(p->locations[6].n_lines, 0);
+}
+
+/* What google-pprof --raw writes: addresses are of the calls, and there is no trailer. */
+static void test_symbols(void **state)
+{
+	static const char text[] =
+		"--- symbol\nbinary=/bin/x\nodd=1\n0x0000000010 leaf<0000000000401106>\n"
+		"0x20 outer(int)--a<b>--inner<00401106>\n---\n--- profile\n";
+	static const uint64_t words[] = {0, 3, 0, 1, 0, 3, 2, 16, 32, 1, 2, 17, 32};
+	cleanup(profile_freep) struct profile *p = NULL, *q = NULL;
+	struct profile_message message = {""};
+	uint8_t data[1024];
+	size_t n = lay_out(data, words, 0, 8, false, text);
+
+	(void)state;
+	n += lay_out(data + n, words, ARRAY_SIZE(words), 8, false, "");
+	read_ok(data, n, &p);
+	assert_int_equal(p->n_samples, 2);
+	assert_line(p, 0, 0, "leaf", "", 0);
+	assert_line(p, 1, 0, "inner", "", 0);
+	assert_line(p, 1, 1, "a<b>", "", 0);
+	assert_line(p, 1, 2, "outer(int)", "", 0);
+	assert_int_equal(p->locations[1].address, 32);
+	assert_int_equal(p->locations[2].n_lines, 0);
+	assert_string_equal(profile_string(p, p->mappings[p->locations[0].mapping].path), "/bin/x");
+	n = lay_out(data, words, 0, 8, false, "--- symbol\n0x10 a\n---\n--- heap\n");
+	assert_int_equal(cpuprofile_read(data, n, &q, &message), CPUPROFILE_E_MALFORMED);
+	assert_says(message.text, "behind the symbols, at byte 22");
 }
 
 static void test_version_1_is_not_shifted(void **state)
@@ -423,6 +579,10 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_all_layouts),
 		cmocka_unit_test(test_version_1_is_not_shifted),
+		cmocka_unit_test(test_shared_callers_go),
+		cmocka_unit_test(test_nearly_shared_callers_go),
+		cmocka_unit_test(test_java_names),
+		cmocka_unit_test(test_symbols),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_refusals),
 	};

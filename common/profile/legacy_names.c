@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "common/profile/legacy_names.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/digits.h"
+#include "common/error.h"
+#include "common/order.h"
+#include "common/partition_point.h"
+#include "common/profile/profile.h"
+#include "common/room.h"
+
+#define INLINED_MAX    256 /* functions at one address */
+#define ADDRESS_DIGITS 8   /* at least */
+
+struct legacy_names_text {
+	const char *at, *end;
+};
+
+void legacy_names_deinit(struct legacy_names *names)
+{
+	free(names->all);
+	free(names->lines);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static bool legacy_names_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static struct legacy_names_text legacy_names_trim(struct legacy_names_text t)
+{
+	while (t.at < t.end && legacy_names_is_blank(*t.at))
+		t.at++;
+	while (t.end > t.at && legacy_names_is_blank(t.end[-1]))
+		t.end--;
+	return t;
+}
+
+/* The line at *@text, trimmed; *@text is moved to the next one. False: there is none. */
+static bool legacy_names_line(const char **text, const char *end, struct legacy_names_text *ret)
+{
+	const char *newline;
+
+	if (*text >= end)
+		return false;
+	newline = memchr(*text, '\n', (size_t)(end - *text));
+	*ret = legacy_names_trim((struct legacy_names_text){*text, newline ? newline : end});
+	*text = newline ? newline + 1 : end;
+	return true;
+}
+
+static bool legacy_names_begins(struct legacy_names_text line, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
+}
+
+/* "0xADDRESS name": cuts the address off. */
+static bool cut_address(struct legacy_names_text *line, uint64_t *ret)
+{
+	const char *at = line->at + 2;
+
+	if (!legacy_names_begins(*line, "0x") || !digits_read(&at, line->end, 16, ret) ||
+	    at == line->end || !legacy_names_is_blank(*at))
+		return false;
+	*line = legacy_names_trim((struct legacy_names_text){at, line->end});
+	return line->at < line->end;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static int add_name(struct legacy_names *names, uint64_t address, size_t first_line)
+{
+	const struct legacy_name name = {.address = address,
+					 .first_line = first_line,
+					 .order = names->n,
+					 .n_lines = (uint32_t)(names->n_lines - first_line)};
+
+	return room_append(&names->all, &names->max, &names->n, name);
+}
+
+static int add_line(struct legacy_names *names, struct profile *p, struct legacy_names_text name,
+		    struct legacy_names_text file, int64_t number)
+{
+	struct profile_function function = {0};
+	struct profile_line line = {.line = number};
+	int r = profile_add_string(p, name.at, (size_t)(name.end - name.at), &function.name)
+			?: profile_add_string(p, file.at, (size_t)(file.end - file.at),
+					      &function.filename);
+
+	function.system_name = function.name;
+	r = r ?: profile_add_function(p, &function, &line.function);
+	return r ?: room_append(&names->lines, &names->max_lines, &names->n_lines, line);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct legacy_name *x = a, *y = b;
+
+	return order_of(x->address, y->address) ?: order_of(x->order, y->order);
+}
+
+static void sort_names(struct legacy_names *names)
+{
+	if (names->n)
+		qsort(names->all, names->n, sizeof(*names->all), compare_names);
+}
+
+const struct legacy_name *legacy_names_find(const struct legacy_names *names, uint64_t address)
+{
+	size_t n = partition_point(names->n, i, names->all[i].address <= address);
+
+	return n && names->all[n - 1].address == address ? &names->all[n - 1] : NULL;
+}
+
+/* --- Java's ----------------------------------------------------------------------------------- */
+
+/* "name (file:line)", "name (library)": cuts off what is in the brackets. */
+static bool cut_place(struct legacy_names_text *name, struct legacy_names_text *ret_file,
+		      int64_t *ret_number)
+{
+	const char *bracket, *colon, *at;
+	uint64_t number;
+
+	if (name->end[-1] != ')')
+		return false;
+	bracket = memrchr(name->at, '(', (size_t)(name->end - name->at));
+	if (!bracket || bracket == name->at || !legacy_names_is_blank(bracket[-1]))
+		return false;
+	*ret_file = (struct legacy_names_text){bracket + 1, name->end - 1};
+	*name = legacy_names_trim((struct legacy_names_text){name->at, bracket});
+	colon = memrchr(ret_file->at, ':', (size_t)(ret_file->end - ret_file->at));
+	at = colon ? colon + 1 : NULL;
+	if (at && *at == '-') /* not known */
+		at++;
+	if (at && digits_read(&at, ret_file->end, 10, &number) && at == ret_file->end) {
+		if (colon[1] != '-' && number <= INT64_MAX)
+			*ret_number = (int64_t)number;
+		ret_file->end = colon;
+		return true;
+	}
+	at = memrchr(ret_file->at, '/', (size_t)(ret_file->end - ret_file->at));
+	if (at)
+		ret_file->at = at + 1;
+	return true;
+}
+
+static int read_java_line(struct legacy_names *names, struct profile *p,
+			  struct legacy_names_text line)
+{
+	static const char stub[] = "STUB", generated[] = "generated stub/JIT";
+	struct legacy_names_text file = {line.end, line.end};
+	const size_t first = names->n_lines;
+	int64_t number = 0;
+	uint64_t address;
+
+	if (!cut_address(&line, &address))
+		return 0;
+	if (!cut_place(&line, &file, &number) &&
+	    memmem(line.at, (size_t)(line.end - line.at), generated, strlen(generated)))
+		line = (struct legacy_names_text){stub, stub + strlen(stub)};
+	return add_line(names, p, line, file, number) ?: add_name(names, address, first);
+}
+
+int legacy_names_read_java(struct legacy_names *names, struct profile *p, const char *text,
+			   const char *end)
+{
+	struct legacy_names_text line;
+	int r = 0;
+
+	while (!r && legacy_names_line(&text, end, &line))
+		r = read_java_line(names, p, line);
+	sort_names(names);
+	return r;
+}
+
+/* --- symbols ---------------------------------------------------------------------------------- */
+
+/* google-pprof's own names have the function's address behind them: "main<0000000000401106>". */
+static struct legacy_names_text without_address(struct legacy_names_text name)
+{
+	const char *open = memrchr(name.at, '<', (size_t)(name.end - name.at)), *at;
+	uint64_t address;
+
+	if (!open || name.end[-1] != '>')
+		return name;
+	at = open + 1;
+	if (name.end - at < ADDRESS_DIGITS || !digits_read(&at, name.end, 16, &address) ||
+	    at != name.end - 1)
+		return name;
+	return (struct legacy_names_text){name.at, open};
+}
+
+/* Names are apart by "--", the innermost last. */
+static int read_symbol_line(struct legacy_names *names, struct profile *p, uint64_t address,
+			    struct legacy_names_text line)
+{
+	const struct legacy_names_text no_file = {line.end, line.end};
+	struct legacy_names_text name;
+	const size_t first = names->n_lines;
+	const char *at = line.end;
+	int r = 0;
+
+	while (!r && at > line.at && names->n_lines - first < INLINED_MAX) {
+		const char *end = at;
+
+		while (at > line.at && !(end - at >= 2 && at[0] == '-' && at[1] == '-'))
+			at--;
+		name = (struct legacy_names_text){at > line.at ? at + 2 : at, end};
+		r = add_line(names, p, without_address(name), no_file, 0);
+	}
+	return r ?: add_name(names, address, first);
+}
+
+int legacy_names_read_symbols(struct legacy_names *names, struct profile *p, const char *text,
+			      const char *end, const char **ret, uint32_t *ret_binary)
+{
+	static const char binary[] = "binary=";
+	struct legacy_names_text line;
+	uint64_t address;
+	int r = 0;
+
+	*ret_binary = 0;
+	while (!r && legacy_names_line(&text, end, &line) && !legacy_names_begins(line, "---")) {
+		if (legacy_names_begins(line, binary))
+			r = profile_add_string(p, line.at + strlen(binary),
+					       (size_t)(line.end - line.at) - strlen(binary),
+					       ret_binary);
+		else if (cut_address(&line, &address))
+			r = read_symbol_line(names, p, address, line);
+	}
+	*ret = text;
+	sort_names(names);
+	return r;
+}
