@@ -54,6 +54,8 @@ static const char *foreign_file_hint(const uint8_t *data, size_t length)
 		{"PERFILE2", "perf's own file; perf script -i FILE prints what can be read"},
 		{"\177ELF", "a program or a library; a PROFILE of it is missing"},
 		{"{\"", "JSON; speedscope's can be written, but not read"},
+		{"heap_v2/", "jemalloc's heap profile, which jeprof reads"},
+		{"--- heapz ", "a heap profile of a Java agent, which is not read"},
 		{"<!DOCTYPE html>", "a page, and no profile"},
 		{"%PDF-", "a document, and no profile"},
 		{"PK\3\4", "an archive; unzip FILE unpacks it"},
@@ -86,6 +88,8 @@ enum any_format any_format_of(const uint8_t *data, size_t length)
 	 */
 	if (!any_is_text(data, head))
 		return ANY_PPROF;
+	if (legacy_text_detect(data, length))
+		return ANY_LEGACY_TEXT;
 	return perf_script_detect(data, length) ? ANY_PERF_SCRIPT : ANY_COLLAPSED;
 }
 
@@ -240,6 +244,9 @@ static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, stru
 		break;
 	case ANY_IMAGE_PROFILE:
 		r = any_read_image(data, length, ret, message);
+		break;
+	case ANY_LEGACY_TEXT:
+		r = legacy_text_read(data, length, ret, message);
 		break;
 	case ANY_PERF_SCRIPT:
 		r = perf_script_read(data, length, ret, message);

@@ -4,7 +4,8 @@
 
 /*
  * A profile of whatever format, told by its content: profile.proto, a legacy CPU profile, a DCPI
- * image profile, what perf-script(1) prints, collapsed stacks; each gzip'ed or not. Pure.
+ * image profile, what perf-script(1) prints, gperftools' text profiles, collapsed stacks; each
+ * gzip'ed or not. Pure.
  *
  * An image profile has stacks of one frame: addresses from tstart on, in one mapping whose build id
  * is the image's id (of the whole address space, profile_is_whole_mapping(), but for the kernel's);
@@ -20,6 +21,7 @@ enum any_format {
 	ANY_CPUPROFILE,
 	ANY_IMAGE_PROFILE,
 	ANY_PERF_SCRIPT,
+	ANY_LEGACY_TEXT, /* heap, contention, threads of gperftools */
 	ANY_COLLAPSED,
 	ANY_NONE, /* another kind of file that is often taken for a profile */
 };

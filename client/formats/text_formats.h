@@ -47,4 +47,16 @@ int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,
 /* Whether @length bytes, a text or its beginning, have the first line of a sample. */
 bool perf_script_detect(const uint8_t *data, size_t length);
 
+/*
+ * The text profiles of gperftools, and those of Go's runtime before profile.proto: heap, growth and
+ * fragmentation ("heap profile: ..."), contention, threads, and counts as of goroutines ("goroutine
+ * profile: total 12"). Addresses are call sites, in the mappings that the text ends with; values,
+ * sample types, labels and drop_frames are go tool pprof's. Pure. ANY_E_OK, ANY_E_MALFORMED (the
+ * message names the line) or negative errno.
+ */
+int legacy_text_read(const uint8_t *data, size_t length, struct profile **ret,
+		     struct profile_message *message);
+/* Whether the first line that is no comment is one of theirs. */
+bool legacy_text_detect(const uint8_t *data, size_t length);
+
 #endif

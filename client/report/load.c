@@ -105,7 +105,9 @@ static int gather_open(struct gathering *g, struct source *source, struct input 
 		return r;
 	return binaries_name(input_profile(*ret), o)
 		       ?: remote_names_fetch(input_profile(*ret),
-					     input_format(*ret) == ANY_CPUPROFILE, source, o);
+					     input_format(*ret) == ANY_CPUPROFILE ||
+						     input_format(*ret) == ANY_LEGACY_TEXT,
+					     source, o);
 }
 
 static int gather_file(struct gathering *g, struct source *source)

@@ -23,6 +23,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/cpuprofile.h"
+#include "common/profile/legacy_frames.h"
 #include "common/profile/legacy_maps.h"
 #include "common/profile/legacy_names.h"
 #include "common/profile/pprof.h"
@@ -33,10 +34,6 @@
 #define HEADER_SLOTS_MAX 65535 /* as google-pprof */
 #define SHARED_MAX       2     /* callers of leaves that go */
 #define SHARED_MARGIN    32    /* one of so many records may have another caller */
-
-/* go tool pprof's: what libprofiler's handler is called by and calls. */
-static const char handler_frames[] =
-	"ProfileData::(Add|prof_handler)|CpuProfiler::prof_handler|__pthread_sighandler|__restore";
 
 struct cpuprofile_reader {
 	struct profile *p;
@@ -301,7 +298,7 @@ static int cpuprofile_read_all(struct cpuprofile_reader *r)
 		cpuprofile_read_header(r) ?:
 		skim_records(r) ?:
 		value_types_add(r->p, "cpu-clock") ?:
-		profile_add_text(r->p, handler_frames, &r->p->drop_frames) ?:
+		profile_add_text(r->p, LEGACY_DROP_HANDLER, &r->p->drop_frames) ?:
 		cpuprofile_read_text(r);
 
 	if (e)
