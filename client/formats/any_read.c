@@ -232,7 +232,7 @@ static int any_read_image(const uint8_t *data, size_t length, struct profile **r
 static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 		      enum any_format format, struct profile_message *message)
 {
-	struct profile_message why;
+	struct profile_message why = {""};
 	int r;
 
 	switch (format) {
@@ -253,6 +253,7 @@ static int read_plain(const uint8_t *data, size_t length, size_t max_bytes, stru
 		break;
 	case ANY_COLLAPSED: /* any text that is nothing else */
 		r = collapsed_read(data, length, ret, &why);
+		*message = why;
 		if (r > 0)
 			profile_refuse(message, r,
 				       "no profile that is known; as collapsed stacks, %s",
@@ -272,6 +273,7 @@ int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profil
 	int r;
 
 	*ret_format = any_format_of_file(data, length);
+	message->text[0] = '\0';
 	if (!length)
 		return profile_refuse(message, ANY_E_MALFORMED, "the file is empty");
 	/* That reader unpacks by itself. */

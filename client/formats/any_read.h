@@ -40,8 +40,8 @@ enum any_format any_format_of(const uint8_t *data, size_t length);
 enum any_format any_format_of_file(const uint8_t *data, size_t length);
 
 /*
- * @length bytes, which unpack to at most @max_bytes. *ret_format is written in any case. ANY_E_* or
- * negative errno.
+ * @length bytes, which unpack to at most @max_bytes. *ret_format is written in any case. ANY_E_*,
+ * with ANY_E_OK @message is a remark for the user, or ""; or negative errno.
  */
 int any_read(const uint8_t *data, size_t length, size_t max_bytes, struct profile **ret,
 	     enum any_format *ret_format, struct profile_message *message);

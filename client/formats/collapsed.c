@@ -155,19 +155,56 @@ int collapsed_write(const struct profile *p, char **ret, size_t *ret_length)
 
 #define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
 
-/* The count behind the last blank; what is before it in *ret. */
-static bool collapsed_split_line(const struct text_line *line, struct text_span *ret,
-				 int64_t *ret_count)
+struct collapsed_counts {
+	int64_t counts[2]; /* of a differential file the one before, too */
+	unsigned n;
+	double exact; /* the last one */
+};
+
+/* "12", "12.7": rounded to the nearest, and as it is. */
+static bool collapsed_number(struct text_span word, int64_t *ret, double *ret_exact)
+{
+	const char *dot = memchr(word.at, '.', text_length(word));
+	struct text_span fraction = {dot ? dot + 1 : word.end, word.end};
+	bool is_negative = *word.at == '-';
+	double scale = is_negative ? -1 : 1;
+
+	if (!text_number((struct text_span){word.at, dot ? dot : word.end}, ret))
+		return false;
+	*ret_exact = (double)*ret;
+	for (; fraction.at < fraction.end; fraction.at++) {
+		if (*fraction.at < '0' || *fraction.at > '9')
+			return false;
+		scale /= 10;
+		*ret_exact += scale * (*fraction.at - '0');
+	}
+	if (dot && dot + 1 < word.end && dot[1] >= '5')
+		*ret = clamped_add(*ret, is_negative ? -1 : 1);
+	return true;
+}
+
+/* The counts behind the last blanks, @max of them at most; what is before them in *ret. */
+static bool collapsed_split_line(const struct text_line *line, unsigned max, struct text_span *ret,
+				 struct collapsed_counts *ret_counts)
 {
 	struct text_span rest = text_trim(line->text);
-	const char *at = rest.end;
+	struct collapsed_counts c = {.n = 0};
 
-	while (at > rest.at && !text_is_blank(at[-1]))
-		at--;
-	if (at == rest.at || !text_number((struct text_span){at, rest.end}, ret_count))
-		return false;
-	*ret = text_trim((struct text_span){rest.at, at});
-	return true;
+	while (c.n < max) {
+		const char *at = rest.end;
+		double exact;
+
+		while (at > rest.at && !text_is_blank(at[-1]))
+			at--;
+		if (at == rest.at || at == rest.end ||
+		    !collapsed_number((struct text_span){at, rest.end}, &c.counts[1 - c.n], &exact))
+			break;
+		c.exact = c.n++ ? c.exact : exact;
+		rest = text_trim((struct text_span){rest.at, at});
+	}
+	*ret = rest;
+	*ret_counts = c;
+	return c.n > 0;
 }
 
 static int collapsed_add_frame(struct frame_list *list, struct profile *p, struct text_span name)
@@ -182,7 +219,7 @@ static int collapsed_add_frame(struct frame_list *list, struct profile *p, struc
 
 /* From root to leaf in the text, the other way round in the profile. */
 static int collapsed_add_stack(struct frame_list *list, struct profile *p, struct text_span stack,
-			       int64_t count)
+			       const int64_t *counts)
 {
 	int r = 0;
 
@@ -198,48 +235,90 @@ static int collapsed_add_stack(struct frame_list *list, struct profile *p, struc
 	}
 	if (r)
 		return r;
-	return profile_add_sample(p, list->locations, (uint32_t)list->n, &count, NULL, 0);
+	return profile_add_sample(p, list->locations, (uint32_t)list->n, counts, NULL, 0);
 }
 
-static int collapsed_read_lines(const uint8_t *data, size_t length, struct profile *p,
+/* Whether each line has two counts, as of difffolded.pl; a name may end in a number, but not all.
+ */
+static bool collapsed_is_differential(struct text_lines lines)
+{
+	struct collapsed_counts c;
+	struct text_line line;
+	struct text_span stack;
+	bool any = false;
+
+	while (text_next(&lines, &line)) {
+		if (!text_length(text_trim(line.text)) || *line.text.at == '#')
+			continue;
+		if (!collapsed_split_line(&line, 2, &stack, &c) || c.n < 2)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static int collapsed_remark(struct profile_message *message, bool is_differential,
+			    size_t n_fractions, size_t n, double exact, double rounded)
+{
+	if (n_fractions)
+		return profile_refuse(
+			message, ANY_E_OK,
+			"fractional counts are rounded (%zu of %zu): %.15g in all, not %.15g",
+			n_fractions, n, rounded, exact);
+	if (is_differential)
+		return profile_refuse(message, ANY_E_OK,
+				      "two counts a stack: the second are the samples; "
+				      "--sample_index=before shows the first");
+	return ANY_E_OK;
+}
+
+static int collapsed_read_lines(struct text_lines lines, bool is_differential, struct profile *p,
 				struct profile_message *message)
 {
 	cleanup(frame_list_deinit) struct frame_list list = {0};
-	struct text_lines lines = text_lines_of(data, length);
+	double exact = 0, rounded = 0;
 	struct text_line line;
-	bool any = false;
+	size_t n = 0, n_fractions = 0;
 	int r = 0;
 
 	while (!r && text_next(&lines, &line)) {
+		struct collapsed_counts c;
 		struct text_span stack;
-		int64_t count;
-		bool is_stack;
 
 		if (!text_length(text_trim(line.text)))
 			continue;
-		is_stack = collapsed_split_line(&line, &stack, &count);
-		if (!is_stack && *line.text.at == '#')
-			continue;
-		if (!is_stack)
+		if (!collapsed_split_line(&line, 1 + is_differential, &stack, &c)) {
+			if (*line.text.at == '#')
+				continue;
 			return REFUSE(message,
 				      "line %zu (byte %zu) does not end in a blank and a count",
 				      line.number, line.offset);
-		r = collapsed_add_stack(&list, p, stack, count);
-		any = true;
+		}
+		r = collapsed_add_stack(&list, p, stack, c.counts + !is_differential);
+		n_fractions += c.exact != (double)c.counts[1];
+		exact += c.exact;
+		rounded += (double)c.counts[1];
+		n++;
 	}
-	if (!r && !any)
-		return REFUSE(message, "no stacks in it");
-	return r;
+	if (r)
+		return r;
+	return n ? collapsed_remark(message, is_differential, n_fractions, n, exact, rounded)
+		 : REFUSE(message, "no stacks in it");
 }
 
 int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *p = NULL;
-	int r = profile_new(&p) ?:
-		profile_add_sample_type(p, "samples", "count") ?:
-		collapsed_read_lines(data, length, p, message);
+	struct text_lines lines = text_lines_of(data, length);
+	bool is_differential = collapsed_is_differential(lines);
+	int r = profile_new(&p);
 
+	if (!r && is_differential)
+		r = profile_add_sample_type(p, "before", "count");
+	if (!r)
+		r = profile_add_sample_type(p, "samples", "count")
+			    ?: collapsed_read_lines(lines, is_differential, p, message);
 	if (r == -E2BIG)
 		return REFUSE(message, "more names than can be numbered");
 	if (r)

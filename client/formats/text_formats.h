@@ -22,9 +22,10 @@ int collapsed_write(const struct profile *p, char **ret, size_t *ret_length);
 
 /*
  * Whoever wrote them: names go up to the last blank. Empty lines are passed over, and those that
- * begin with # and end in no count. The samples' only value is samples/count; functions are all
- * that is known of a frame. Pure. ANY_E_OK, ANY_E_MALFORMED (the message names the line) or
- * negative errno.
+ * begin with # and end in no count. The samples' value is samples/count, rounded; where each line
+ * has two, as FlameGraph's difffolded.pl writes them, there is before/count as well. Functions are
+ * all that is known of a frame. Pure. ANY_E_OK (the message is a remark, or what it was),
+ * ANY_E_MALFORMED (it names the line) or negative errno.
  */
 int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message);

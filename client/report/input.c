@@ -113,8 +113,10 @@ static int read_whole(struct input *in, struct profile_message *message)
 				      INPUT_BYTES_MAX >> 20);
 	if (r)
 		return input_refuse_errno(message, -r);
-	return input_outcome(
-		any_read(data, length, INPUT_BYTES_MAX, &in->profile, &in->format, message));
+	r = any_read(data, length, INPUT_BYTES_MAX, &in->profile, &in->format, message);
+	if (!r && message->text[0] && in->reading->listener)
+		listener_note(in->reading->listener, "%s", message->text);
+	return input_outcome(r);
 }
 
 /* --- any -------------------------------------------------------------------------------------- */

@@ -120,12 +120,53 @@ static void test_mark_of_utf8(void **state)
 	refuse_text("\xef\xbb\xbf", "no stacks");
 }
 
+static void assert_remark(const char *text, const char *remark, const char *collapsed)
+{
+	struct profile_message message = {"before"};
+	cleanup(profile_freep) struct profile *p = NULL;
+	enum any_format format;
+
+	assert_int_equal(any_read((const uint8_t *)text, strlen(text), MIB, &p, &format, &message),
+			 0);
+	assert_string_equal(message.text, remark);
+	assert_collapsed(p, collapsed);
+}
+
+static void test_collapsed_fractions(void **state)
+{
+	(void)state;
+	assert_remark("a 1.\nb 2.0\n", "", "a 1\nb 2\n");
+	assert_remark("a 1.5\nb 0.4\nc -1.5\nd -0.6\n e 3\n",
+		      "fractional counts are rounded (4 of 5): 2 in all, not 2.8",
+		      "a 2\nc -2\nd -1\ne 3\n");
+}
+
+static void test_collapsed_differential(void **state)
+{
+	static const char text[] = "a;b 3 5\na;c 0 7\n# made by hand\n\n";
+	static const char remark[] = "two counts a stack: the second are the samples; "
+				     "--sample_index=before shows the first";
+	struct profile *p = read_text(text, ANY_COLLAPSED);
+
+	(void)state;
+	assert_int_equal(p->n_sample_types, 2);
+	assert_int_equal(profile_total(p, 0), 3);
+	assert_int_equal(profile_total(p, 1), 12);
+	assert_string_equal(profile_string(p, p->sample_types[1].type), "samples");
+	profile_free(p);
+	assert_remark(text, remark, "a;b 3\n");
+	/* One name may end in a number. */
+	assert_remark("a;b 3 5\na;c 7\n", "", "a;b 3 5\na;c 7\n");
+}
+
 static void test_collapsed_refuses(void **state)
 {
 	(void)state;
 	refuse_text("a;b 1\nhello\n", "line 2 (byte 6)");
 	refuse_text("a;b 1\nhello world\n", "line 2 (byte 6)");
-	refuse_text("a;b 1.5\n", "line 1 (byte 0)");
+	refuse_text("a;b 1.5.5\n", "line 1 (byte 0)");
+	refuse_text("a;b .5\n", "line 1 (byte 0)");
+	refuse_text("a;b 1.x\n", "line 1 (byte 0)");
 	refuse_text("a 99999999999999999999\n", "line 1");
 	refuse_text("a 9223372036854775808\n", "line 1");
 	refuse_text("7\n", "line 1");
@@ -451,6 +492,8 @@ int main(void)
 		cmocka_unit_test(test_collapsed_comes_back),
 		cmocka_unit_test(test_collapsed_takes_what_others_write),
 		cmocka_unit_test(test_collapsed_refuses),
+		cmocka_unit_test(test_collapsed_fractions),
+		cmocka_unit_test(test_collapsed_differential),
 		cmocka_unit_test(test_mark_of_utf8),
 		cmocka_unit_test(test_perf_script),
 		cmocka_unit_test(test_perf_script_without_chains),
