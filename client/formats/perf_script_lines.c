@@ -146,8 +146,8 @@ static bool cut_cpu(struct text_span *task)
 	}
 	if (task->end == task->at || task->end[-1] != ']')
 		return false;
-	while (task->end > task->at && *task->end != '[')
-		task->end--;
+	while (task->end > task->at && *--task->end != '[')
+		;
 	*task = text_trim(*task);
 	return true;
 }

@@ -258,13 +258,14 @@ static int cpuprofile_read_records(struct cpuprofile_reader *r)
 static int cpuprofile_read_symbols(struct cpuprofile_reader *r)
 {
 	static const char marker[] = "--- profile";
-	const char *at = (const char *)r->data, *end = at + r->length;
+	const char *at = (const char *)r->data, *end;
 	struct profile_mapping m = {.has_functions = true};
 	int e;
 
 	if (r->length < strlen(CPUPROFILE_SYMBOLS) ||
 	    memcmp(at, CPUPROFILE_SYMBOLS, strlen(CPUPROFILE_SYMBOLS)))
 		return 0;
+	end = at + r->length;
 	at += strlen(CPUPROFILE_SYMBOLS);
 	e = legacy_names_read_symbols(&r->names, r->p, at, end, &at, &m.path)
 		    ?: profile_add_mapping(r->p, &m, &r->binary);
