@@ -129,6 +129,7 @@ extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;
 extern const struct view_class view_flame;
 extern const struct view_class view_speedscope;
+extern const struct view_class view_top_proto;
 
 /* @message is borrowed. VIEW_E_* or negative errno. */
 int report_view_new(struct view **ret, const struct view_class *class,

@@ -59,7 +59,7 @@ static bool is_program(struct text_span object, struct text_span comm)
 	length = (size_t)(object.end - base);
 	if (length > COMM_MAX)
 		length = COMM_MAX;
-	return base > object.at && length == text_length(comm) &&
+	return base > object.at && length && length == text_length(comm) &&
 	       memcmp(base, comm.at, length) == 0;
 }
 

@@ -63,6 +63,8 @@
 	  .class = &view_callgrind, .shows = ".callgrind", .window = PICTURE_KCACHEGRIND), \
 	X(PROTO, "proto", NULL, VIEW, CONVERSIONS, "gzip'ed profile.proto", \
 	  .converts = true, .format = ANY_PPROF, .frameless = true, .binary = true), \
+	X(TOPPROTO, "topproto", NULL, VIEW, CONVERSIONS, "the table of --text as profile.proto", \
+	  .class = &view_top_proto, .binary = true), \
 	X(LEGACY, "legacy", NULL, VIEW, CONVERSIONS, "a legacy CPU profile", \
 	  .converts = true, .format = ANY_CPUPROFILE, .binary = true), \
 	X(COLLAPSED, "collapsed", NULL, VIEW, CONVERSIONS, \

@@ -341,6 +341,7 @@ static void test_perf_script_fields(void **state)
 		 28, 2, "sh", "cycles"},
 		{"    7fbb16810f47 f (/x)\n    7fbb16810f47 f (/x)\n", "f 2\n", -1, -1, 2, "",
 		 "samples"},
+		{"\t           5cf47 f (/x/)\n", "f 1\n", -1, -1, 1, "", "samples"},
 		{"3581.6:     7fbb16810f47 f (/x)\n", "f 1\n", -1, -1, 1, "", "samples"},
 	};
 
