@@ -224,6 +224,7 @@ static bool parse_timed_head(struct text_span line, bool is_chain, struct perf_s
 			return false;
 	} while (!perf_script_is_time(word));
 	parse_task(task, ret);
+	ret->has_time = true;
 	word = text_word(&rest);
 	ret->has_period = text_number(word, &ret->period);
 	if (ret->has_period)
@@ -322,7 +323,7 @@ bool perf_script_next(struct perf_script_lines *l, struct text_line *ret_line,
 	return true;
 }
 
-/* Whether it could as well be of collapsed stacks. */
+/* Whether @line, if it has no time, could as well be of collapsed stacks. */
 static bool ends_in_count(struct text_span line)
 {
 	const char *at;
@@ -342,7 +343,7 @@ bool perf_script_detect(const uint8_t *data, size_t length)
 	struct perf_script_frame frame;
 
 	while (perf_script_next(&l, &line, &kind)) {
-		if (kind == PERF_SCRIPT_HEAD && !ends_in_count(line.text))
+		if (kind == PERF_SCRIPT_HEAD && (l.head.has_time || !ends_in_count(line.text)))
 			return true;
 		if (kind == PERF_SCRIPT_HEAD)
 			return text_next(&l.lines, &below) && is_frame_alone(below.text, &frame);

@@ -12,7 +12,7 @@ struct perf_script_head {
 	struct text_span comm, event, rest; /* empty: not printed; rest: a frame or nothing */
 	int64_t pid, tid;                   /* -1: not printed */
 	int64_t period;                     /* 1: perhaps not printed */
-	bool has_period;
+	bool has_period, has_time;
 };
 
 struct perf_script_frame {

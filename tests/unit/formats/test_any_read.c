@@ -334,6 +334,9 @@ static void test_perf_script_fields(void **state)
 		 "e"},
 		{"sh 28 [003] KH     3581.6:  7 e: \n\t           5cf47 f\n", "f 1\n", -1, 28, 7,
 		 "sh", "e"},
+		/* What a tracepoint says may end in a number. */
+		{"sh 28 [003] 3581.6: ext4:x: dev 8,1 ino 12\n", "[unknown] 1\n", -1, 28, 1, "sh",
+		 "ext4:x"},
 		/* Without call chains. */
 		{"     dd 27/28    7fbb1681 f (/x)\n     dd 27/28    7fbb1681 f (/x)\n", "f 2\n",
 		 27, 28, 2, "dd", "samples"},
