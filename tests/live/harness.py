@@ -21,7 +21,8 @@ pinned.use()
 BUILD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 KERNEL = 1 << 63
-STRANGER = 61234  # no process of this user but ours
+BACKGROUND, LEAST = 10, 19  # values of nice
+STRANGER = 61000 + os.getpid() % 4000  # no process of this user but ours
 OTHER_USER = 1
 KNOWN_WARNINGS = ("no usable cycle counter", "BPF programs loaded in")
 BASE_CONF = {"flush": {"interval": "1h"}, "store": {"min_free": "0"},
@@ -128,13 +129,28 @@ def cpu_seconds(pid):
     return None if fields[0] in "ZX" else sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
-def await_cpu(pids, seconds, limit=120):
+def await_cpu(pids, seconds, limit=120, hold=()):
     """Until each process has had a CPU for that long from now on: how many samples there are of it
-    is decided by that, not by the clock. Those that have ended keep nobody waiting. False if the
-    limit came first."""
+    is decided by that, not by the clock. Those that have ended keep nobody waiting. Of @hold, which
+    lead groups that need no other's work, each that has had its time stands still until all have,
+    which is all the sooner. False if the limit came first."""
     wanted = {pid: (cpu_seconds(pid) or 0) + seconds for pid in pids}
-    return wait_for(lambda: all((now := cpu_seconds(pid)) is None or now >= wanted[pid]
-                                for pid in pids), limit)
+    waiting, held = set(pids), set()
+
+    def all_had_it():
+        for pid in list(waiting):
+            now = cpu_seconds(pid)
+            if now is not None and now < wanted[pid]:
+                continue
+            waiting.remove(pid)
+            if now is not None and pid in hold:
+                os.killpg(pid, signal.SIGSTOP)
+                held.add(pid)
+        return not waiting
+    done = wait_for(all_had_it, limit)
+    for pid in held:
+        os.killpg(pid, signal.SIGCONT)
+    return done
 
 
 def refuse_perf_events():
@@ -152,10 +168,21 @@ def refuse_perf_events():
         raise OSError(ctypes.get_errno(), "no filter")
 
 
+def stand_back(nice):
+    """This session's programs give way: sched(7), "The autogroup feature"."""
+    try:
+        with open("/proc/self/autogroup", "w", encoding="ascii") as f:
+            f.write(str(nice))
+    except OSError:
+        pass
+    os.nice(nice)
+
+
 class Workshop:
     """A temporary folder that everyone may pass through, and the processes that were started."""
 
-    def __init__(self, name):
+    def __init__(self, name, gives_way=BACKGROUND):
+        self.gives_way = gives_way
         # They are in sessions of their own: nobody else would end them.
         signal.signal(signal.SIGTERM, end_from_outside)
         # PR_SET_CHILD_SUBREAPER: the children of what is killed become ours, to be waited for.
@@ -178,10 +205,15 @@ class Workshop:
                                os.path.join(PROGRAMS, source)])
         return self.path(name)
 
-    def start(self, *command, **options):
-        """In a process group of its own, so that its children end with it; what it leaves behind
-        where it runs goes with the folder."""
+    def start(self, *command, in_front=False, **options):
+        """In a session of its own, so that its children end with it; what it leaves behind where
+        it runs goes with the folder. Unless it is @in_front, it gives way, as the workshop has it
+        (a value of nice): where the kernel groups tasks by session, each busy program would have as
+        much CPU time as all that judges them."""
         options.setdefault("cwd", self.folder)
+        before = options.pop("preexec_fn", None)
+        options["preexec_fn"] = lambda: (in_front or stand_back(self.gives_way),
+                                         before and before())
         child = subprocess.Popen(command, start_new_session=True, **options)
         self.children.append(child)
         return child
@@ -217,7 +249,7 @@ class Profd:
         self.log = shop.path(name + ".log")
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = shop.start(*prefix, *self.command(), *arguments, stderr=log,
-                                      **(options or {}))
+                                      in_front=True, **(options or {}))
 
     def command(self):
         return [f"{BUILD}/bin/profd", "-c", self.conf, "--state-directory", self.state,
