@@ -21,6 +21,8 @@
 #include "daemon/resolve/proc_door.h"
 
 #define DRAIN_NS 100000000u
+/* Records that come faster than this are taken together. */
+#define REST_NS 2000000u
 /* Samples a wakeup handles before others get their turn. */
 #define DRAIN_BUDGET 8192
 /* What a restart may miss while the last windows are being written. */
@@ -111,6 +113,13 @@ static int daemon_stop(struct daemon *d)
 	return daemon_write_windows(d, d->last_flush.seconds <= LONG_FLUSH_S || d->replay);
 }
 
+static int rearm_timer(sd_event_source *timer, uint64_t usec)
+{
+	int r = sd_event_source_set_time(timer, usec);
+
+	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
+}
+
 /*
  * Rings go before everything that waits. One that has more in it than a drain may take lets all
  * others have a turn first: requests, timers and the watchdog run however much there is to sample.
@@ -174,10 +183,40 @@ static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, 
 	return r ? r : unwinder_error(d->unwinder);
 }
 
+/*
+ * Whoever makes records without end would wake profd for each few of them, and each time costs as
+ * much as a hundred: rings that woke it twice within REST_NS rest for as long, and others run.
+ */
+static int daemon_rest_rings(struct daemon *d, uint64_t now)
+{
+	int r;
+
+	if (d->replay || d->rings_wait || now > d->woken_ns + REST_NS)
+		return 0;
+	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
+	return r < 0 ? error_origin(r) : rearm_timer(d->rest_timer, (now + REST_NS) / 1000);
+}
+
+static int daemon_on_rest_timer(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+
+	(void)source, (void)usec;
+	return sd_event_source_set_enabled(d->source_io, SD_EVENT_ON);
+}
+
 static int daemon_on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
+	struct daemon *d = userdata;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int r;
+
 	(void)source, (void)fd, (void)events;
-	return daemon_drain(userdata);
+	r = daemon_drain(d);
+	if (!r)
+		r = daemon_rest_rings(d, now);
+	d->woken_ns = now;
+	return r;
 }
 
 /* Programs that another source samples: they come and go. */
@@ -187,13 +226,6 @@ static int daemon_on_shim(sd_event_source *source, int fd, uint32_t events, void
 
 	(void)source, (void)fd, (void)events;
 	return source_drain(d->shim, DRAIN_BUDGET);
-}
-
-static int rearm_timer(sd_event_source *timer, uint64_t usec)
-{
-	int r = sd_event_source_set_time(timer, usec);
-
-	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
 }
 
 /*
@@ -470,6 +502,10 @@ static int daemon_add_sources(struct daemon *d)
 	if (r)
 		return r;
 	d->source_io = d->sources[d->n_sources - 1];
+	r = daemon_add_timer(d, CLOCK_MONOTONIC, now, daemon_on_rest_timer, PRIORITY_RINGS);
+	if (r)
+		return r;
+	d->rest_timer = d->sources[d->n_sources - 1];
 	r = daemon_add_timer(d, CLOCK_REALTIME, session_set_next_boundary(d->sessions),
 			     daemon_on_window_end, PRIORITY_OTHERS);
 	if (r)

@@ -150,10 +150,11 @@ struct daemon {
 	struct buckets buckets[2]; /* of uids without privileges, and with */
 
 	sd_event *loop;
-	sd_event_source *sources[DAEMON_SOURCES_MAX], *source_io, *window_timer; /* two of them */
+	sd_event_source *sources[DAEMON_SOURCES_MAX];
+	sd_event_source *source_io, *rest_timer, *window_timer; /* three of them */
 	size_t n_sources;
-	uint64_t scanned_ns, started_ns; /* CLOCK_MONOTONIC */
-	struct lateness lateness;        /* of drains */
+	uint64_t scanned_ns, started_ns, woken_ns; /* CLOCK_MONOTONIC */
+	struct lateness lateness;                  /* of drains */
 	struct daemon_last_flush last_flush;
 	struct texts warnings;          /* of the start */
 	LIST_HEAD(, waiter) collecting; /* operations_output.c */

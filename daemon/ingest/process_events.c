@@ -23,14 +23,15 @@
 #define MEMORY_PART  4 /* of the source's, for all rings together */
 #define RING_MOST    (512 * 1024)
 #define RING_LEAST   (16 * 1024)
+#define KEEP_BYTES   (64 * 1024)
 #define WAKEUP_BYTES 4096 /* dearer to the machine when less, see the watermark of perf rings */
 
 /* A record that was read; or an event that was added, without a path. */
 struct process_events_pending {
 	uint64_t time_ns;
-	uint64_t number; /* among equals, the order in which they were read */
-	size_t length;   /* 0: a struct process_event */
-	void *record;    /* owned */
+	uint64_t number;         /* among equals, the order in which they were read */
+	size_t at;               /* in bytes */
+	uint32_t size, is_event; /* it is a struct process_event */
 };
 
 struct process_events {
@@ -41,6 +42,8 @@ struct process_events {
 	struct ticker ticker; /* whose rings hold records, of events that never happen */
 	struct process_events_pending *pending;
 	size_t n_pending, pending_allocated;
+	uint8_t *bytes; /* of what is pending */
+	size_t n_bytes, bytes_allocated;
 	uint64_t n_read;
 	int (*also)(void *userdata);
 	void *also_userdata;
@@ -52,8 +55,7 @@ void process_events_free(struct process_events *p)
 	if (!p)
 		return;
 	ticker_deinit(&p->ticker);
-	for (size_t i = 0; i < p->n_pending; i++)
-		free(p->pending[i].record);
+	free(p->bytes);
 	free(p->pending);
 	free(p);
 }
@@ -96,25 +98,29 @@ static void deliver_lost(struct process_events *p, uint64_t time_ns)
 	p->sink->process_event(p->sink->userdata, &event);
 }
 
-static int process_events_append(struct process_events *p, const void *record, size_t size,
-				 size_t length, uint64_t time_ns)
+static int process_events_append(struct process_events *p, const void *what, size_t size,
+				 bool is_event, uint64_t time_ns)
 {
-	cleanup(freep) void *copy = malloc(size);
-	int r;
+	size_t at = p->n_bytes, end = at + (size + 7) / 8 * 8; /* where either may lie */
+	int r = room_make(&p->bytes, &p->bytes_allocated, end, 1);
 
-	if (!copy)
-		return error_origin(-ENOMEM);
-	memcpy(copy, record, size);
-	r = room_append(&p->pending, &p->pending_allocated, &p->n_pending,
-			(struct process_events_pending){time_ns, p->n_read++, length, copy});
 	if (!r)
-		steal_ptr(&copy);
-	return r;
+		r = room_append(&p->pending, &p->pending_allocated, &p->n_pending,
+				(struct process_events_pending){.time_ns = time_ns,
+								.number = p->n_read++,
+								.at = at,
+								.size = (uint32_t)size,
+								.is_event = is_event});
+	if (r)
+		return r;
+	memcpy(p->bytes + at, what, size);
+	p->n_bytes = end;
+	return 0;
 }
 
 int process_events_add(struct process_events *p, const struct process_event *event)
 {
-	return process_events_append(p, event, sizeof(*event), 0, event->time_ns);
+	return process_events_append(p, event, sizeof(*event), true, event->time_ns);
 }
 
 void process_events_also(struct process_events *p, int (*read)(void *userdata), void *userdata)
@@ -136,7 +142,7 @@ static int process_events_read_ring(struct process_events *p, struct perf_ring *
 			deliver_lost(p, now);
 			continue;
 		}
-		r = process_events_append(p, p->record, length, length, time_ns);
+		r = process_events_append(p, p->record, length, false, time_ns);
 		if (r < 0)
 			return r;
 	}
@@ -210,13 +216,14 @@ static int compare_pending(const void *left, const void *right)
 static void process_events_deliver(struct process_events *p,
 				   const struct process_events_pending *pending)
 {
+	const void *what = p->bytes + pending->at;
 	struct process_event event;
 
-	if (!pending->length) {
-		p->sink->process_event(p->sink->userdata, pending->record);
+	if (pending->is_event) {
+		p->sink->process_event(p->sink->userdata, what);
 		return;
 	}
-	switch (perf_record_process_event(pending->record, pending->length, &event)) {
+	switch (perf_record_process_event(what, pending->size, &event)) {
 	case PERF_RECORD_E_OK:
 		if (p->also && event.kind == PROCESS_EVENT_EXIT)
 			break;
@@ -228,6 +235,27 @@ static void process_events_deliver(struct process_events *p,
 	default:
 		break;
 	}
+}
+
+/* Of what is pending, all but the first @n. */
+static int process_events_keep(struct process_events *p, size_t n)
+{
+	struct process_events_pending *kept = p->pending + n, *end = p->pending + p->n_pending;
+	cleanup(freep) uint8_t *bytes = p->bytes;
+	int r = 0;
+
+	p->n_pending = 0;
+	p->n_bytes = 0;
+	if (kept == end && p->bytes_allocated <= KEEP_BYTES) {
+		steal_ptr(&bytes);
+		return 0;
+	}
+	p->bytes = NULL;
+	p->bytes_allocated = 0;
+	for (; !r && kept < end; kept++)
+		r = process_events_append(p, bytes + kept->at, kept->size, kept->is_event,
+					  kept->time_ns);
+	return r;
 }
 
 static int process_events_read(struct process_events *p, uint64_t *ret_until)
@@ -246,12 +274,11 @@ static int process_events_read(struct process_events *p, uint64_t *ret_until)
 	}
 	if (p->n_pending) {
 		qsort(p->pending, p->n_pending, sizeof(*p->pending), compare_pending);
-		for (i = 0; i < p->n_pending && p->pending[i].time_ns <= until; i++) {
+		for (i = 0; i < p->n_pending && p->pending[i].time_ns <= until; i++)
 			process_events_deliver(p, &p->pending[i]);
-			free(p->pending[i].record);
-		}
-		p->n_pending -= i;
-		memmove(p->pending, p->pending + i, p->n_pending * sizeof(*p->pending));
+		r = process_events_keep(p, i);
+		if (r)
+			return r;
 	}
 	*ret_until = until;
 	return 0;
@@ -268,5 +295,6 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 
 size_t process_events_bytes(const struct process_events *p)
 {
-	return p->pending_allocated * sizeof(*p->pending) + sizeof(*p) + ticker_bytes(&p->ticker);
+	return p->pending_allocated * sizeof(*p->pending) + p->bytes_allocated + sizeof(*p) +
+	       ticker_bytes(&p->ticker);
 }

@@ -110,7 +110,10 @@ struct process *process_table_living(struct process_table *t, pid_t pid)
 
 void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
 {
-	snprintf(to, SAMPLE_COMM_SIZE, "%.*s", SAMPLE_COMM_SIZE - 1, from);
+	size_t length = strnlen(from, SAMPLE_COMM_SIZE - 1);
+
+	memcpy(to, from, length);
+	memset(to + length, 0, SAMPLE_COMM_SIZE - length);
 }
 
 /* Where moves are told, @p is where @like was, and there is nothing to ask. */
