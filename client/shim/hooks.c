@@ -54,6 +54,7 @@ typedef handler signal_function(int, handler);
 	X(execvpe)        \
 	X(fexecve)        \
 	X(execveat)       \
+	X(daemon)         \
 	X(sigaction)      \
 	X(signal)         \
 	X(__sysv_signal)  \
@@ -80,6 +81,8 @@ __attribute__((constructor)) static void hooks_begin(void)
 {
 #define HOOKS_FIND_NOW(name) find_##name();
 	HOOKS(HOOKS_FIND_NOW)
+	/* quick_exit(3) calls it last, and no destructors. */
+	at_quick_exit(shim_end);
 	shim_begin();
 }
 
@@ -193,6 +196,13 @@ EXPORTED void _exit(int status)
 EXPORTED void _Exit(int status)
 {
 	_exit(status);
+}
+
+/* Ends the parent inside the C library, which calls nothing of ours there. */
+EXPORTED int daemon(int keeps_directory, int keeps_files)
+{
+	shim_flush();
+	return find_daemon()(keeps_directory, keeps_files);
 }
 
 /* --- exec ------------------------------------------------------------------------------------- */

@@ -68,7 +68,7 @@ void ProfilerGetCurrentState(struct ProfilerState *ret)
 {
 	_Atomic int *samples = &shim.samples;
 	sigset_t mask;
-	size_t n;
+	size_t n = 0;
 
 	memset(ret, 0, sizeof(*ret));
 	lock_take(&shim.lock, &mask);
@@ -78,9 +78,10 @@ void ProfilerGetCurrentState(struct ProfilerState *ret)
 		ret->samples_gathered = atomic_load(samples);
 		n = strnlen(shim.name, sizeof(ret->profile_name) - 1);
 		memcpy(ret->profile_name, shim.name, n);
-		if (n + 1 + sizeof(samples) <= sizeof(ret->profile_name))
-			memcpy(ret->profile_name + n + 1, &samples, sizeof(samples));
 	}
+	/* Programs may ask for the counter once, before their first profile. */
+	if (n + 1 + sizeof(samples) <= sizeof(ret->profile_name))
+		memcpy(ret->profile_name + n + 1, &samples, sizeof(samples));
 	lock_release(&shim.lock, &mask);
 }
 

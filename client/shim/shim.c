@@ -66,10 +66,13 @@ static void shim_write_file(bool is_last)
 
 struct threads_timing shim_timing(void)
 {
+	bool is_realtime = atomic_load(&shim.is_on) && shim.settings.is_realtime;
+
 	return (struct threads_timing){
 		.frequency = shim_wanted_frequency(),
 		.signal = shim.settings.tick_signal,
-		.is_realtime = atomic_load(&shim.is_on) && shim.settings.is_realtime,
+		.is_realtime = is_realtime,
+		.is_main_only = is_realtime && !shim.settings.is_per_thread,
 	};
 }
 

@@ -131,12 +131,21 @@ void program_action_release(void)
 	lock_release_only(&lock);
 }
 
+/* kill(2), sigqueue(3) or tgkill(2) of another process. */
+static bool is_from_elsewhere(const siginfo_t *info)
+{
+	return (info->si_code == SI_USER || info->si_code == SI_QUEUE ||
+		info->si_code == SI_TKILL) &&
+	       info->si_pid != getpid();
+}
+
 void program_action_run(int number, siginfo_t *info, void *ucontext)
 {
 	const struct sigaction action = program_action_consume();
 	sigset_t all;
 
-	if (action.sa_handler == SIG_IGN)
+	if (action.sa_handler == SIG_IGN ||
+	    (action.sa_handler == SIG_DFL && is_from_elsewhere(info)))
 		return;
 	if (action.sa_handler == SIG_DFL) {
 		fatal_send_again(number, info);

@@ -31,8 +31,9 @@ bool fatal_is(const struct sigaction *action);
  * program; ticks would then end them. So ours stays in place, the program is shown what it has set,
  * and gets the signals that are not our timers': its own timers', kill(2)'s, raise(3)'s.
  *
- * Not like the kernel's: SA_RESTART always holds, and a handler may run on the alternate stack
- * without SA_ONSTACK.
+ * Not like the kernel's: SA_RESTART always holds, a handler may run on the alternate stack without
+ * SA_ONSTACK, and by default the program ends by a signal of its own only: one that another process
+ * sends may be meant for libprofiler, which never lets it end the program.
  */
 
 /*

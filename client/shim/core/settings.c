@@ -83,6 +83,7 @@ void settings_read(struct settings *ret, char *(*get)(const char *name), int pid
 		return;
 	ret->frequency = frequency_of(get("CPUPROFILE_FREQUENCY"));
 	ret->is_realtime = get("CPUPROFILE_REALTIME") != NULL;
+	ret->is_per_thread = get("CPUPROFILE_PER_THREAD_TIMERS") || get("CPUPROFILE_TIMER_SIGNAL");
 	ret->tick_signal = signal_of(get("CPUPROFILE_TIMER_SIGNAL"), 0, SIGPROF,
 				     &ret->is_bad_signal);
 	ret->socket = socket_of(get("PROFD_CONNECT"), get("PROFD_SOCKET"));

@@ -22,6 +22,7 @@
 struct settings {
 	unsigned frequency;  /* samples a second */
 	bool is_realtime;    /* by the wall clock, not by CPU time */
+	bool is_per_thread;  /* that of all threads, not of the main one alone */
 	int tick_signal;     /* of the timers */
 	int switch_signal;   /* begins and ends profiles; 0: none */
 	bool is_bad_signal;  /* one of the two is no signal: nothing can be profiled */

@@ -128,7 +128,7 @@ bool threads_arm(struct threads *threads, struct thread *thread,
 	};
 	struct sigevent event = {0};
 
-	if (thread->has_timer)
+	if (thread->has_timer || (timing->is_main_only && tid != getpid()))
 		return true;
 	event.sigev_notify = SIGEV_THREAD_ID;
 	event.sigev_signo = timing->signal;

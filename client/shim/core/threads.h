@@ -57,6 +57,11 @@ struct threads_timing {
 	uint32_t frequency; /* a second; not 0 */
 	int signal;
 	bool is_realtime; /* else by CPU time */
+	/*
+	 * A tick by the wall clock ends a thread's sleep(3) or poll(2) with EINTR, whatever
+	 * SA_RESTART says: then only the main thread has any.
+	 */
+	bool is_main_only;
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -77,7 +82,8 @@ struct thread *threads_of_value(struct threads *threads, int value);
 struct thread *threads_find(struct threads *threads, int tid);
 
 /*
- * Starts or ends its timer; does nothing if it has one, or none. False: the kernel has no timer.
+ * Starts or ends its timer; does nothing if it has one, or none, or is to have none. False: the
+ * kernel has no timer.
  * The first period is cut short at random, so that short threads count as often as they should.
  */
 bool threads_arm(struct threads *threads, struct thread *thread,

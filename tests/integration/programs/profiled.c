@@ -95,8 +95,8 @@ static void count(const char *file)
 	struct ProfilerState state;
 	int *counter, before;
 
-	ProfilerStart(file);
 	ProfilerGetCurrentState(&state);
+	ProfilerStart(file);
 	memcpy(&counter, state.profile_name + strlen(state.profile_name) + 1, sizeof(counter));
 	before = *counter;
 	burn_main(200);
@@ -343,11 +343,51 @@ static void wait_for(long ms)
 		usleep(100000);
 }
 
+/* How many of its sleeps end early. */
+static void *work_asleep(void *ret)
+{
+	for (int i = 0; i < 20; i++)
+		*(int *)ret += usleep(30000) != 0;
+	return NULL;
+}
+
+static void sleepers(const char *file)
+{
+	int n_early = 0;
+	pthread_t id;
+
+	ProfilerStart(file);
+	pthread_create(&id, NULL, work_asleep, &n_early);
+	pthread_join(id, NULL);
+	ProfilerStop();
+	printf("early %d\n", n_early);
+}
+
 static void owner(const char *file)
 {
 	signal(SIGPROF, on_alarm);
 	printf("start %d, ", ProfilerStart(file));
 	printf("mine %d\n", signal(SIGPROF, SIG_IGN) == on_alarm);
+}
+
+/* By another process; what it has sent is there when that has ended. */
+static void have_sent(int number)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(kill(getppid(), number));
+	waitpid(pid, NULL, 0);
+}
+
+static void foreign(const char *file)
+{
+	ProfilerStart(file);
+	have_sent(SIGPROF);
+	printf("alive during a profile, ");
+	ProfilerStop();
+	have_sent(SIGPROF);
+	printf("and after one\n");
 }
 
 /* The switching signal, four times. */
@@ -391,6 +431,10 @@ int main(int argc, char **argv)
 		trace(arg);
 	else if (!strcmp(what, "storm"))
 		storm(arg);
+	else if (!strcmp(what, "sleepers"))
+		sleepers(arg);
+	else if (!strcmp(what, "foreign"))
+		foreign(arg);
 	else if (!strcmp(what, "owner"))
 		owner(arg);
 	else if (!strcmp(what, "switched"))

@@ -66,6 +66,18 @@ static void test_who_must_not_look_does_not(void **state)
 	assert_string_equal(environment[0], "CPUPROFILE=f");
 }
 
+static void test_wall_clock(void **state)
+{
+	struct settings s = read_them("CPUPROFILE_REALTIME=", NULL, NULL);
+
+	(void)state;
+	assert_true(s.is_realtime && !s.is_per_thread);
+	s = read_them("CPUPROFILE_REALTIME=1", "CPUPROFILE_PER_THREAD_TIMERS=", NULL);
+	assert_true(s.is_realtime && s.is_per_thread);
+	s = read_them("CPUPROFILE_REALTIME=1", "CPUPROFILE_TIMER_SIGNAL=34", NULL);
+	assert_true(s.is_realtime && s.is_per_thread);
+}
+
 static void test_frequency(void **state)
 {
 	static const struct {
@@ -193,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing_is_set),
 		cmocka_unit_test(test_who_must_not_look_does_not),
+		cmocka_unit_test(test_wall_clock),
 		cmocka_unit_test(test_frequency),
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_who_is_a_child),

@@ -14,10 +14,10 @@
  *                                 processes that are started by it use FILE_PID
  *   CPUPROFILE_FREQUENCY=N        samples a second of CPU time, 1 to 4000, default 100
  *   CPUPROFILESIGNAL=N            signal N begins and ends profiles: FILE.0, FILE.1, ...
- *   CPUPROFILE_REALTIME=1         by the wall clock: threads that wait are sampled, too
+ *   CPUPROFILE_REALTIME=1         by the wall clock: the main thread alone, also as it waits
  *   CPUPROFILE_TIMER_SIGNAL=N     the signal that samples, default SIGPROF
  *   CPUPROFILE_USE_PID=1          FILE_PID for the first process, too
- *   CPUPROFILE_PER_THREAD_TIMERS  is always so here
+ *   CPUPROFILE_PER_THREAD_TIMERS  by the wall clock: all threads. Else it is always so
  *   PROFD_CONNECT=PATH            hands samples to the server at the Unix socket PATH, too; 1: to
  *                                 the one that PROFD_SOCKET names, or profd. `profctl run` does it.
  *                                 A server that is not there makes no difference, and is found
