@@ -398,13 +398,15 @@ static int daemon_reload(struct daemon *d)
 	cleanup(config_freep) struct config *config = NULL;
 	struct source_message event_message;
 	struct config_message message;
+	char *rest = message.text, *line;
 	struct event event;
 	bool differ;
 	int r;
 
 	r = daemon_load_config(d, &config, &message);
 	if (r == CONFIG_E_INVALID) {
-		log_error("configuration not reloaded: %s", message.text);
+		while ((line = strsep(&rest, "\n")))
+			log_error("configuration not reloaded: %s", line);
 		return 0;
 	}
 	if (r)

@@ -11,6 +11,7 @@
 #include "common/options.h"
 #include "common/user_paths.h"
 #include "daemon/daemon.h"
+#include "daemon/ingest/sources.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -41,6 +42,7 @@ static const char usage[] =
 	"      --duration TIME        stop after TIME, e.g. 10s or 5m\n"
 	"      --record-replay FILE   record all samples, for --source replay:FILE\n"
 	"      --check-config         check the configuration and print it\n"
+	"  -q, --quiet                with --check-config: print errors only\n"
 	"      --version              print the version\n"
 	"  -h, --help                 print this\n"
 	"\n"
@@ -49,7 +51,7 @@ static const char usage[] =
 
 struct daemon_arguments {
 	struct daemon_options daemon;
-	bool check_config, version;
+	bool check_config, quiet, version;
 };
 
 static int option_source(const char *name, const char *argument, void *to,
@@ -77,6 +79,7 @@ static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments 
 		{0, "duration", option_duration, &d->duration_ns, NULL},
 		{0, "record-replay", option_text, &d->record_replay, NULL},
 		{0, "check-config", option_flag, &a->check_config, NULL},
+		{'q', "quiet", option_flag, &a->quiet, NULL},
 		{0, "version", option_flag, &a->version, NULL},
 		{0},
 	};
@@ -84,15 +87,20 @@ static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments 
 
 	if (!r && d->user && d->source && strcmp(d->source, "bpf") == 0)
 		r = usage_error(message, "--source bpf is not available with --user");
+	if (!r && a->quiet && !a->check_config && !a->version)
+		r = usage_error(message, "--quiet goes with --check-config");
 	return r;
 }
 
-static int check_config(const struct daemon_options *daemon)
+static int check_config(const struct daemon_options *daemon, bool quiet)
 {
 	cleanup(config_freep) struct config *config = NULL;
 	cleanup(user_paths_deinit) struct user_paths paths = {};
 	struct user_environment environment;
+	struct source_message why;
 	struct config_message message;
+	char *rest = message.text, *line;
+	struct event event;
 	int r;
 
 	user_environment_get(&environment);
@@ -100,11 +108,13 @@ static int check_config(const struct daemon_options *daemon)
 	if (!r)
 		r = config_load(&config, daemon->config_path, daemon->user ? &paths : NULL,
 				&message);
-	if (r == CONFIG_E_INVALID)
-		fprintf(stderr, "profd: %s\n", message.text);
-	else if (r)
+	if (r < 0)
 		fprintf(stderr, "profd: %s\n", error_describe(r));
-	else
+	while (r == CONFIG_E_INVALID && (line = strsep(&rest, "\n")))
+		fprintf(stderr, "profd: %s\n", line);
+	if (!r && (r = event_parse(config->event, &event, &why)))
+		fprintf(stderr, "profd: event=%s: %s\n", config->event, why.text);
+	if (!r && !quiet)
 		config_print(config, stdout);
 	return r ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -125,7 +135,7 @@ int main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	if (arguments.check_config)
-		return check_config(&arguments.daemon);
+		return check_config(&arguments.daemon, arguments.quiet);
 	r = daemon_new(&daemon, &arguments.daemon);
 	if (!r)
 		r = daemon_run(daemon);

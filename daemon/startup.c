@@ -81,12 +81,15 @@ int daemon_load_config(struct daemon *d, struct config **ret, struct config_mess
 static int load_config(struct daemon *d)
 {
 	struct config_message message;
+	char *rest = message.text, *line;
 	int r;
 
 	r = daemon_load_config(d, &d->config, &message);
-	if (r == CONFIG_E_INVALID)
-		return daemon_refuse("%s", message.text);
-	return r;
+	if (r != CONFIG_E_INVALID)
+		return r;
+	while ((line = strsep(&rest, "\n")))
+		log_error("%s", line);
+	return DAEMON_E_REFUSED;
 }
 
 #define LIMIT_COPY(key, field, ...) .field = c->field,

@@ -204,11 +204,13 @@ static int gateway_load_config(const char *path, struct config **ret, char **ret
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct config_message message;
+	char *rest = message.text, *line;
 	struct debuginfo_message fault;
 	int r = config_load(&config, path, NULL, &message);
 
 	if (r == CONFIG_E_INVALID) {
-		log_error("%s", message.text);
+		while ((line = strsep(&rest, "\n")))
+			log_error("%s", line);
 		return SETUP_FAILED;
 	}
 	if (r)

@@ -437,30 +437,48 @@ static void value_print(const struct key *key, const void *field, FILE *out)
 struct config_reading {
 	struct config *config;
 	struct config_message *message;
-	const char *name, *section;
+	const char *name;
+	const char *section; /* NULL: its keys mean nothing, and that was said */
 	unsigned line;
-	int result; /* 0, CONFIG_E_INVALID or negative errno; the first one stays */
+	int result; /* 0, CONFIG_E_INVALID or negative errno */
 };
 
-static void config_reject(struct config_reading *reading, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void config_reject(struct config_reading *reading, const char *format, ...)
+/* Returns CONFIG_E_INVALID. */
+__attribute__((format(printf, 2, 3))) static int config_add_error(struct config_message *message,
+								  const char *format, ...)
 {
-	char *text = reading->message->text;
-	size_t size = sizeof(reading->message->text);
+	size_t at = strlen(message->text);
 	va_list args;
-	int n;
 
-	if (reading->result)
-		return;
-	reading->result = CONFIG_E_INVALID;
-	n = snprintf(text, size, "%s:%u: ", reading->name, reading->line);
-	if (n < 0 || (size_t)n >= size)
-		return;
+	if (message->n++ >= CONFIG_ERRORS_MAX)
+		return CONFIG_E_INVALID;
+	if (at)
+		message->text[at++] = '\n';
 	va_start(args, format);
-	vsnprintf(text + n, size - (size_t)n, format, args);
+	vsnprintf(message->text + at, CONFIG_ERROR_SIZE, format, args);
 	va_end(args);
+	return CONFIG_E_INVALID;
+}
+
+#define config_reject(reading, format, ...)                                         \
+	((reading)->result = config_add_error((reading)->message, "%s:%u: " format, \
+					      (reading)->name, (reading)->line, ##__VA_ARGS__))
+
+/* The rest of @r, CONFIG_E_INVALID or another result of reading. */
+static int config_end_errors(struct config_message *message, int r)
+{
+	size_t at = strlen(message->text);
+
+	if (message->n > CONFIG_ERRORS_MAX)
+		snprintf(message->text + at, sizeof(message->text) - at, "\n%u more errors",
+			 message->n - CONFIG_ERRORS_MAX);
+	return r;
+}
+
+/* Of two results the one that counts: an errno, else CONFIG_E_INVALID. */
+static int config_worse(int a, int b)
+{
+	return a < 0 || (a && b >= 0) ? a : b;
 }
 
 /* Cuts off the blanks at both ends of @text. */
@@ -480,6 +498,8 @@ static void config_set_key(struct config_reading *reading, const char *name, con
 	const char *section = reading->section;
 	bool section_known = false;
 
+	if (!section)
+		return;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		struct value v = {.key = &keys[i], .text = text};
 		int r;
@@ -492,16 +512,19 @@ static void config_set_key(struct config_reading *reading, const char *name, con
 		r = value_set(reading->config, &v);
 		if (r > 0)
 			config_reject(reading, "%s %s", name, v.why);
-		else
+		else if (r)
 			reading->result = r;
 		return;
 	}
-	if (!*section)
-		config_reject(reading, "'%s' is before any [section]", name);
-	else if (section_known)
+	if (section_known) {
 		config_reject(reading, "unknown key '%s' in [%s]", name, section);
-	else
+		return;
+	}
+	if (*section)
 		config_reject(reading, "unknown section [%s]", section);
+	else
+		config_reject(reading, "'%s' is before any [section]", name);
+	reading->section = NULL;
 }
 
 static void config_read_line(struct config_reading *reading, char *line)
@@ -518,6 +541,7 @@ static void config_read_line(struct config_reading *reading, char *line)
 	end = *line == '[' ? strchr(line, ']') : strpbrk(line, "=:");
 	if (!end && *line == '[') {
 		config_reject(reading, "'%s' lacks its ]", line);
+		reading->section = NULL;
 	} else if (!end) {
 		config_reject(reading, "'%s' is neither a [section] nor key = value", line);
 	} else {
@@ -540,7 +564,7 @@ static int config_apply_text(struct config *c, const char *text, const char *nam
 
 	if (!r && strncmp(rest, BYTE_ORDER_MARK, strlen(BYTE_ORDER_MARK)) == 0)
 		rest += strlen(BYTE_ORDER_MARK);
-	while (!r && rest) {
+	while (r >= 0 && rest) {
 		reading.line++;
 		config_read_line(&reading, strsep(&rest, "\n"));
 		r = reading.result;
@@ -569,17 +593,18 @@ int config_parse(struct config **ret, const char *text, const char *name,
 		 struct config_message *message)
 {
 	cleanup(config_freep) struct config *c = NULL;
-	int r = config_new(&c) ?: config_apply_text(c, text, name, message);
+	int r;
 
+	*message = (struct config_message){.text = ""};
+	r = config_new(&c) ?: config_apply_text(c, text, name, message);
 	if (!r)
 		*ret = steal_ptr(&c);
-	return r;
+	return config_end_errors(message, r);
 }
 
 static int config_cannot_read(const char *path, const char *why, struct config_message *message)
 {
-	snprintf(message->text, sizeof(message->text), "%s: cannot be read: %s", path, why);
-	return CONFIG_E_INVALID;
+	return config_add_error(message, "%s: cannot be read: %s", path, why);
 }
 
 static int config_apply_file(struct config *c, int directory, const char *path, const char *name,
@@ -633,9 +658,10 @@ static int config_apply_dir(struct config *c, const char *path, struct config_me
 	for (int i = 0; i < n; i++) {
 		cleanup(freep) char *name = NULL;
 
-		if (r == CONFIG_E_OK)
-			r = text_print(&name, "%s/%s", path, entries[i]->d_name)
-				    ?: config_apply_file(c, fd, entries[i]->d_name, name, message);
+		if (r >= 0)
+			r = config_worse(r, text_print(&name, "%s/%s", path, entries[i]->d_name)
+						    ?: config_apply_file(c, fd, entries[i]->d_name,
+									 name, message));
 		free(entries[i]);
 	}
 	return r;
@@ -647,16 +673,15 @@ static int config_apply_all(struct config *c, const char *path, const char *stan
 {
 	const char *file = path ? path : standard;
 	cleanup(freep) char *dir = NULL;
-	int r;
+	int r = CONFIG_E_OK;
 
 	if (!file)
 		return CONFIG_E_OK;
-	if (path || access(file, F_OK) == 0 || errno != ENOENT) {
+	if (path || access(file, F_OK) == 0 || errno != ENOENT)
 		r = config_apply_file(c, AT_FDCWD, file, file, message);
-		if (r)
-			return r;
-	}
-	return text_print(&dir, "%s.d", file) ?: config_apply_dir(c, dir, message);
+	if (r < 0)
+		return r;
+	return config_worse(r, text_print(&dir, "%s.d", file) ?: config_apply_dir(c, dir, message));
 }
 
 /* NULL: it stays. */
@@ -686,13 +711,14 @@ int config_load(struct config **ret, const char *path, const struct user_paths *
 	cleanup(config_freep) struct config *c = NULL;
 	int r = config_new(&c);
 
+	*message = (struct config_message){.text = ""};
 	if (!r && user)
 		r = config_apply_user(c, user);
 	if (!r)
 		r = config_apply_all(c, path, user ? user->config : DEFAULT_PATH, message);
 	if (!r)
 		*ret = steal_ptr(&c);
-	return r;
+	return config_end_errors(message, r);
 }
 
 int config_set_paths(struct config *c, const char *store_path, const char *control_socket)

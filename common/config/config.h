@@ -4,8 +4,8 @@
 
 /*
  * /etc/profd/profd.conf, then profd.conf.d/ *.conf in order: every key with its default in one
- * table (config.c). An unknown key or a bad value is refused with file, line and reason; nothing
- * of a refused configuration is used. Knows nothing of what the values do.
+ * table (config.c). Unknown keys and bad values are refused, all of them, with file, line and
+ * reason; nothing of a refused configuration is used. Knows nothing of what the values do.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,8 +21,13 @@ enum {
 
 struct user_paths;
 
+#define CONFIG_ERRORS_MAX 15
+#define CONFIG_ERROR_SIZE 512
+
 struct config_message {
-	char text[512]; /* "file:line: what is wrong" */
+	/* "file:line: what is wrong", for each error; a newline between two; how many more. */
+	char text[(CONFIG_ERRORS_MAX + 1) * CONFIG_ERROR_SIZE];
+	unsigned n;
 };
 
 /* Lists are NULL-terminated arrays of texts; texts are never NULL. All owned. */

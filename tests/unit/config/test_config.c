@@ -12,7 +12,7 @@
 
 static struct config *parse(const char *text)
 {
-	struct config_message message = {""};
+	struct config_message message;
 	struct config *c = NULL;
 	int r = config_parse(&c, text, "test.conf", &message);
 
@@ -129,7 +129,7 @@ static void test_refusals(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct config_message message = {""};
+		struct config_message message;
 		struct config *c = NULL;
 
 		assert_int_equal(config_parse(&c, cases[i].text, "test.conf", &message),
@@ -206,6 +206,31 @@ static void test_shipped_file(void **state)
 	assert_int_equal(n_keys_in(text), n_keys_in(expected));
 }
 
+/* A file is mended at once: all errors are reported, but of each unknown section one. */
+static void test_all_errors(void **state)
+{
+	static const char text[] = "stray = 1\nstray = 2\n[sampling]\nfrequency = 0\nnope = 1\n"
+				   "max_depth = 5\n[http]\na = 1\nb = 2\n[flush]\nrubbish\n";
+	struct config_message message;
+	struct config *c = NULL;
+	char many[64 * 16] = "[flush]\n";
+
+	(void)state;
+	assert_int_equal(config_parse(&c, text, "f", &message), CONFIG_E_INVALID);
+	assert_string_equal(message.text, "f:1: 'stray' is before any [section]\n"
+					  "f:4: frequency must be 1 to 100000, not '0'\n"
+					  "f:5: unknown key 'nope' in [sampling]\n"
+					  "f:8: unknown section [http]\n"
+					  "f:11: 'rubbish' is neither a [section] nor key = value");
+	for (int i = 0; i < 40; i++)
+		strcat(many, "interval = x\n");
+	assert_int_equal(config_parse(&c, many, "f", &message), CONFIG_E_INVALID);
+	assert_non_null(strstr(message.text, "f:16: "));
+	assert_null(strstr(message.text, "f:17: "));
+	assert_non_null(strstr(message.text, "not 'x'\n25 more errors"));
+	assert_null(c);
+}
+
 static void test_load_with_drop_ins(void **state)
 {
 	static const char first[] = "profd.conf.d/10-a.conf", second[] = "profd.conf.d/20-b.conf";
@@ -219,6 +244,13 @@ static void test_load_with_drop_ins(void **state)
 	snprintf(path, sizeof(path), "%s/profd.conf", dir.path);
 	assert_int_equal(config_load(&none, path, NULL, &message), CONFIG_E_INVALID);
 	assert_non_null(strstr(message.text, "No such file"));
+	write_text(dir.fd, "profd.conf", "[a]\nb=c\n");
+	write_text(dir.fd, first, "d\n");
+	write_text(dir.fd, second, "e\n");
+	assert_int_equal(config_load(&none, path, NULL, &message), CONFIG_E_INVALID);
+	assert_non_null(strstr(message.text, "profd.conf:2: unknown section [a]\n"));
+	assert_non_null(strstr(message.text, "10-a.conf:1: 'd' is neither"));
+	assert_non_null(strstr(message.text, "20-b.conf:1: 'e' is neither"));
 	write_text(dir.fd, "profd.conf", "[sampling]\nfrequency=10\n[system]\nexclude_comms=a\n");
 	write_text(dir.fd, second, "[sampling]\nfrequency=30\n[system]\nexclude_comms=b\n");
 	write_text(dir.fd, first, "[sampling]\nfrequency=20\nevent=cycles\n");
@@ -288,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_long_lines),
 		cmocka_unit_test(test_print_reads_back),
 		cmocka_unit_test(test_shipped_file),
+		cmocka_unit_test(test_all_errors),
 		cmocka_unit_test(test_load_with_drop_ins),
 		cmocka_unit_test(test_paths_of_the_command_line),
 		cmocka_unit_test(test_what_lasts_till_a_restart),
