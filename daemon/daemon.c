@@ -295,10 +295,14 @@ static int follow_wall_clock(struct daemon *d)
 }
 
 /* A host may refuse tomorrow what it allows today: perf events, fds. */
-static void daemon_log_trouble(struct daemon *d)
+static void daemon_log_trouble(struct daemon *d, bool was_paused)
 {
 	const char *trouble = session_set_trouble(d->sessions);
 
+	if (was_paused && !trouble && !session_set_paused_until(d->sessions)) {
+		log_info("sampling resumed: the pause is over");
+		daemon_notify_state(d);
+	}
 	if (trouble && !d->in_trouble)
 		log_error("sampling stopped, retrying every minute: %s", trouble);
 	if (!trouble && d->in_trouble)
@@ -310,6 +314,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 {
 	struct daemon *d = userdata;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	bool was_paused = session_set_paused_until(d->sessions);
 	int r;
 
 	r = source_follow_cpus(d->source);
@@ -324,7 +329,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 	if (r < 0)
 		return r;
 	d->memory.other_bytes = source_memory_bytes(d->source);
-	daemon_log_trouble(d);
+	daemon_log_trouble(d, was_paused);
 	r = daemon_sweep(d, now);
 	if (r < 0)
 		return r;
@@ -393,7 +398,7 @@ static int daemon_swap_config(struct daemon *d, struct config **config, struct e
 }
 
 /* A refused configuration changes nothing. */
-static int daemon_reload(struct daemon *d)
+static int daemon_reload(struct daemon *d, const struct peer *peer)
 {
 	cleanup(config_freep) struct config *config = NULL;
 	struct source_message event_message;
@@ -422,7 +427,7 @@ static int daemon_reload(struct daemon *d)
 	differ = config_swap_restart_only(config, d->config);
 	r = daemon_swap_config(d, &config, &event);
 	if (!r)
-		log_info("configuration reloaded");
+		daemon_log_asked(peer, "configuration reloaded");
 	if (!r && differ)
 		log_warning("changes of path, group, socket, socket_mode, budget and exclude_self "
 			    "take effect when profd is restarted");
@@ -435,12 +440,12 @@ static int daemon_reload(struct daemon *d)
 	return r < 0 ? r : 0; /* at worst the system session is off until the next reload */
 }
 
-static int daemon_reload_and_notify(struct daemon *d)
+static int daemon_reload_and_notify(struct daemon *d, const struct peer *peer)
 {
 	int r;
 
 	daemon_notify_reloading();
-	r = daemon_reload(d);
+	r = daemon_reload(d, peer);
 	daemon_notify_ready(d);
 	return r;
 }
@@ -448,12 +453,13 @@ static int daemon_reload_and_notify(struct daemon *d)
 static int daemon_on_signal(sd_event_source *source, const struct signalfd_siginfo *info,
 			    void *userdata)
 {
+	const struct peer sender = {.uid = info->ssi_uid, .pid = (pid_t)info->ssi_pid};
 	struct daemon *d = userdata;
 
 	(void)source;
 	switch (info->ssi_signo) {
 	case SIGHUP:
-		return d->stopping ? 0 : daemon_reload_and_notify(d);
+		return d->stopping ? 0 : daemon_reload_and_notify(d, &sender);
 	case SIGUSR1:
 		return session_set_flush(d->sessions, NULL, NULL);
 	default:

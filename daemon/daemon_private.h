@@ -241,6 +241,9 @@ void daemon_notify_init(struct daemon *d);
 void daemon_notify_ready(struct daemon *d);
 void daemon_notify_reloading(void);
 void daemon_notify_stopping(struct daemon *d);
+/* Until when the system session is paused; @text is returned. */
+#define PAUSE_TEXT_SIZE 32
+const char *daemon_describe_pause(const struct daemon *d, char text[PAUSE_TEXT_SIZE]);
 /* What profd does, in a line; nothing while it stops. */
 void daemon_notify_state(struct daemon *d);
 /* Once a second: watches the output thread, asks for time while it writes the last windows. */
@@ -251,6 +254,10 @@ void daemon_notify_tick(struct daemon *d, uint64_t now_ns);
  * not been seen waiting for a disk.
  */
 enum watch watch_judge(uint64_t busy_ns, uint64_t own_ns, uint64_t patience_ns);
+
+/* Logs what a client has had done, and which client. */
+#define daemon_log_asked(peer, format, ...) \
+	log_info(format " (uid %u, pid %d)", ##__VA_ARGS__, (peer)->uid, (peer)->pid)
 
 /* operations.c: the verbs of the control socket. */
 extern const struct control_verb daemon_verbs[];

@@ -34,13 +34,26 @@ static const char *describe_store(const struct daemon *d, char *text, size_t siz
 	return text;
 }
 
+const char *daemon_describe_pause(const struct daemon *d, char text[PAUSE_TEXT_SIZE])
+{
+	uint64_t until_ns = session_set_paused_until(d->sessions);
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (until_ns == UINT64_MAX) {
+		snprintf(text, PAUSE_TEXT_SIZE, "profctl resume");
+		return text;
+	}
+	return units_print_moment(text, PAUSE_TEXT_SIZE,
+				  clock_ns(CLOCK_REALTIME) + until_ns - now_ns, false);
+}
+
 void daemon_notify_state(struct daemon *d)
 {
 	struct process_table_stats processes;
 	struct source_stats source;
 	struct ledger ledger = {0};
 	const char *trouble = session_set_trouble(d->sessions);
-	char store[512];
+	char store[512], pause[PAUSE_TEXT_SIZE];
 
 	if (d->stopping)
 		return;
@@ -48,8 +61,9 @@ void daemon_notify_state(struct daemon *d)
 		sd_notifyf(0, "STATUS=Not sampling: %s", trouble);
 		return;
 	}
-	if (session_set_is_paused(d->sessions)) {
-		sd_notify(0, "STATUS=Paused until profctl resume; other sessions continue");
+	if (session_set_paused_until(d->sessions)) {
+		sd_notifyf(0, "STATUS=Paused until %s; other sessions continue",
+			   daemon_describe_pause(d, pause));
 		return;
 	}
 	process_table_get_stats(d->processes, &processes);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/cpus.h"
 #include "common/error.h"
 #include "common/memory_text.h"
@@ -104,7 +105,7 @@ static int verb_start(const struct control_call *call)
 	cleanup(closep) int pidfd = -1;
 	struct source_message why;
 	struct session *s;
-	char id[24];
+	char id[24], target[256];
 	int r = request_check_start(start, &why);
 
 	if (!r)
@@ -122,6 +123,8 @@ static int verb_start(const struct control_call *call)
 		return request_refuse(call, CONTROL_ERROR_FAILED, &why);
 	daemon_use_session_id(d->places.store_fd, s->id);
 	snprintf(id, sizeof(id), "s%" PRIu64, s->id);
+	session_describe_target(s, target, sizeof(target));
+	daemon_log_asked(call->peer, "session %s of %s started", id, target);
 	reply_text(call->reply, id);
 	return CONTROL_DONE;
 }
@@ -142,12 +145,11 @@ static int verb_hold(const struct control_call *call)
 	return CONTROL_PENDING;
 }
 
-static int pause_or_resume(const struct control_call *call, bool pause)
+/* @r: SESSION_PAUSE_E_* or negative errno. */
+static int answer_paused(const struct control_call *call, int r)
 {
 	struct daemon *d = call->userdata;
-	int r;
 
-	r = session_set_pause(d->sessions, pause);
 	if (r < 0)
 		return daemon_answer_fatal(d, call->reply, r);
 	if (r == SESSION_PAUSE_E_OFF)
@@ -165,12 +167,28 @@ static int pause_or_resume(const struct control_call *call, bool pause)
 
 static int verb_pause(const struct control_call *call)
 {
-	return pause_or_resume(call, true);
+	const Profd__Control__Pause *pause = call->message;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), until_ns = now_ns + pause->duration_ns;
+	struct daemon *d = call->userdata;
+	char text[PAUSE_TEXT_SIZE];
+	int r = session_set_pause(d->sessions,
+				  !pause->duration_ns || until_ns < now_ns ? UINT64_MAX : until_ns);
+
+	if (!r)
+		daemon_log_asked(call->peer, "sampling paused until %s",
+				 daemon_describe_pause(d, text));
+	return answer_paused(call, r);
 }
 
 static int verb_resume(const struct control_call *call)
 {
-	return pause_or_resume(call, false);
+	struct daemon *d = call->userdata;
+	bool was_paused = session_set_paused_until(d->sessions);
+	int r = session_set_resume(d->sessions);
+
+	if (!r && was_paused)
+		daemon_log_asked(call->peer, "sampling resumed");
+	return answer_paused(call, r);
 }
 
 static int verb_wanted(const struct control_call *call)
@@ -233,7 +251,7 @@ static int verb_attach_shim(const struct control_call *call)
 const struct control_verb daemon_verbs[] = {
 	ROW(start, start, CONTROL_FOR_ALL, 1000, verb_start),
 	ROW(stop, stop, CONTROL_FOR_ALL, 1000, daemon_verb_stop),
-	ROW(pause, empty, CONTROL_FOR_PRIVILEGED, 2000, verb_pause),
+	ROW(pause, pause, CONTROL_FOR_PRIVILEGED, 2000, verb_pause),
 	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, 2000, verb_resume),
 	ROW(status, empty, CONTROL_FOR_ALL, 250, daemon_verb_status),
 	ROW(flush, flush, CONTROL_FOR_ALL, 3000, daemon_verb_flush),

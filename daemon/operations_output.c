@@ -12,6 +12,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/units.h"
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
@@ -42,15 +43,29 @@ struct waiter {
 	LIST_ENTRY(waiter) others;  /* that collect */
 	uint64_t since_ns, session; /* what */
 	bool more;                  /* see session_set_take_window() */
+	bool is_dry_run;            /* a vacuum that deletes nothing */
 };
 
-static void answer_vacuumed(struct reply *reply, const struct flush *flush)
+static void answer_vacuumed(const struct waiter *w, const struct flush *flush)
 {
 	Profd__Control__Vacuumed vacuumed = PROFD__CONTROL__VACUUMED__INIT;
+	char size[UNITS_TEXT_MAX];
 
 	vacuumed.files = flush->freed_files;
 	vacuumed.bytes = flush->freed_bytes;
-	reply_send(reply, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, &vacuumed);
+	if (!w->is_dry_run)
+		daemon_log_asked(&w->peer, "vacuum: %" PRIu64 " files deleted, %s",
+				 flush->freed_files,
+				 units_print_size_short(size, sizeof(size), flush->freed_bytes));
+	reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, &vacuumed);
+}
+
+static void answer_epoch(const struct waiter *w, const struct flush *flush)
+{
+	const char *name = flush->paths.n ? flush->paths.all[0] : "";
+
+	daemon_log_asked(&w->peer, "epoch %s of image profiles", name);
+	reply_text(w->reply, name);
 }
 
 static void answer_collected(const struct waiter *w, struct collected *c)
@@ -104,13 +119,13 @@ static void waiter_answer(struct waiter *w, struct flush *flush)
 		reply_path_list(w->reply, flush->collected);
 		break;
 	case WAITS_FOR_EPOCH:
-		reply_text(w->reply, flush->paths.n ? flush->paths.all[0] : "");
+		answer_epoch(w, flush);
 		break;
 	case WAITS_FOR_LISTING:
 		reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, flush->listing);
 		break;
 	case WAITS_FOR_VACUUM:
-		answer_vacuumed(w->reply, flush);
+		answer_vacuumed(w, flush);
 		break;
 	case WAITS_FOR_PROFILE:
 		answer_collected(w, flush->collected);
@@ -230,8 +245,10 @@ static int stop_selected_sessions(const struct control_call *call, uint64_t *ids
 		free(ids);
 		return daemon_answer_fatal(d, call->reply, r);
 	}
-	for (size_t i = 0; !r && i < n; i++)
+	for (size_t i = 0; !r && i < n; i++) {
+		daemon_log_asked(call->peer, "session s%" PRIu64 " stopped", ids[i]);
 		r = session_set_stop(d->sessions, session_set_find(d->sessions, ids[i]), flush);
+	}
 	flush_release(flush);
 	if (r)
 		daemon_fail(d, r);
@@ -499,7 +516,9 @@ int daemon_verb_vacuum(const struct control_call *call)
 		.task = OUTPUT_VACUUM,
 		.max_age_s = vacuum->max_age_ns / NS_PER_S + (vacuum->max_age_ns % NS_PER_S != 0),
 		.max_size = vacuum->max_size_bytes,
+		.is_dry_run = vacuum->dry_run,
 	};
+	const struct waiter wanted = {.kind = WAITS_FOR_VACUUM, .is_dry_run = vacuum->dry_run};
 
-	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_VACUUM}, NULL, &request);
+	return waiter_submit(call, wanted, NULL, &request);
 }

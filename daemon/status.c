@@ -304,6 +304,7 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			    struct texts *ret)
 {
 	const char *trouble = session_set_trouble(d->sessions);
+	char pause[PAUSE_TEXT_SIZE];
 	pid_t held_up = 0;
 	size_t n_held_up = d->door ? proc_door_held_up(d->door, &held_up) : 0;
 	uint64_t early = 0;
@@ -346,8 +347,12 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 		texts_printf(ret, "%s", d->pace.dear);
 	if (trouble)
 		texts_printf(ret, "%s", trouble);
-	if (session_set_is_paused(d->sessions))
-		texts_printf(ret, "the system session is paused: profctl resume");
+	if (session_set_paused_until(d->sessions))
+		texts_printf(ret, "the system session is paused until %s%s",
+			     daemon_describe_pause(d, pause),
+			     session_set_paused_until(d->sessions) == UINT64_MAX
+				     ? ""
+				     : ", or profctl resume");
 	if (d->watch.output_state != WATCH_WELL)
 		texts_printf(ret, "writing a window takes long: the disk is slow or stuck");
 }

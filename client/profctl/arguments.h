@@ -117,7 +117,10 @@ struct status_arguments {
 int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 		 struct usage_message *message);
 
-/* Verbs without arguments of their own: pause, resume, epoch, config, doctor. */
+int pause_parse(int argc, char *const *argv, Profd__Control__Pause *ret,
+		struct usage_message *message);
+
+/* Verbs without arguments of their own: resume, epoch, config, doctor. */
 int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message);
 
 /* A moment, as a row of options: @to is a struct option_moment. */

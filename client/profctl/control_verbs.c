@@ -34,7 +34,6 @@ int plain_run(struct context *context, int argc, char **argv)
 		Profd__Control__Request__VerbCase verb;
 		const char *key; /* of the text that is answered, in JSON; NULL: there is none */
 	} plain_verbs[] = {
-		{"pause", PROFD__CONTROL__REQUEST__VERB_PAUSE, NULL},
 		{"resume", PROFD__CONTROL__REQUEST__VERB_RESUME, NULL},
 		{"epoch", PROFD__CONTROL__REQUEST__VERB_EPOCH, "epoch"},
 		{"config", PROFD__CONTROL__REQUEST__VERB_CONFIG, "config"},
@@ -67,6 +66,31 @@ int plain_run(struct context *context, int argc, char **argv)
 	json_text(&j, plain_verbs[i].key, response->text);
 	json_end(&j);
 	return STATUS_DONE;
+}
+
+int pause_parse(int argc, char *const *argv, Profd__Control__Pause *ret,
+		struct usage_message *message)
+{
+	bool json;
+	const struct option_row rows[] = {
+		{0, "json", option_flag, &json, NULL},
+		{0, "for", option_duration, &ret->duration_ns, NULL},
+		{0},
+	};
+
+	*ret = (Profd__Control__Pause)PROFD__CONTROL__PAUSE__INIT;
+	return options_parse(rows, argc, argv, message);
+}
+
+int pause_run(struct context *context, int argc, char **argv)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Pause request;
+	struct usage_message message;
+	int r = pause_parse(argc, argv, &request, &message);
+
+	return r ? parse_ended(context, r, &message)
+		 : call_daemon(context, PROFD__CONTROL__REQUEST__VERB_PAUSE, &request, &response);
 }
 
 /* --- that starts sessions ------------------------------------------------------------------- */
@@ -371,17 +395,22 @@ int stop_run(struct context *context, int argc, char **argv)
 int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool *ret_json,
 		 struct usage_message *message)
 {
+	bool dry_run = false;
 	/* A limit of 0 would be no limit, and not what somebody means who deletes. */
 	const struct option_row rows[] = {
 		{0, "json", option_flag, ret_json, NULL},
 		{0, "max-age", option_duration, &ret->max_age_ns, NULL},
 		{0, "max-size", option_size, &ret->max_size_bytes, NULL},
+		{'n', "dry-run", option_flag, &dry_run, NULL},
 		{0},
 	};
+	int r;
 
 	*ret = (Profd__Control__Vacuum)PROFD__CONTROL__VACUUM__INIT;
 	*ret_json = false;
-	return options_parse(rows, argc, argv, message);
+	r = options_parse(rows, argc, argv, message);
+	ret->dry_run = dry_run;
+	return r;
 }
 
 int vacuum_run(struct context *context, int argc, char **argv)
@@ -408,8 +437,8 @@ int vacuum_run(struct context *context, int argc, char **argv)
 		json_end(&j);
 		return STATUS_DONE;
 	}
-	fprintf(context->out, "freed %s: %" PRIu64 " files\n", TEXT_OF_SIZE(freed->bytes),
-		freed->files);
+	fprintf(context->out, "%s %s: %" PRIu64 " files\n",
+		request.dry_run ? "would free" : "freed", TEXT_OF_SIZE(freed->bytes), freed->files);
 	return STATUS_DONE;
 }
 

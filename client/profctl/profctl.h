@@ -59,7 +59,8 @@ struct verb {
 /* All of them, in the order of the help text; the last has no name. */
 extern const struct verb verbs[];
 
-verb_run start_run, stop_run, plain_run, flush_run, vacuum_run, status_run, list_run, collect_run;
+verb_run start_run, stop_run, pause_run, plain_run, flush_run, vacuum_run, status_run, list_run,
+	collect_run;
 verb_run doctor_run, symbolize_run, images_run;
 verb_run report_run, diff_run, convert_run, run_run, record_run, top_run;
 

@@ -32,10 +32,11 @@ const struct verb verbs[] = {
 	 "Writes the open window, then prints all files of the session, one path per line.\n"
 	 "\nExample: profctl report $(profctl stop s1 | grep pb.gz)\n",
 	 stop_run},
-	{"pause", "", "pause the system session",
+	{"pause", "[--for TIME]", "pause the system session",
 	 "Until `profctl resume`. Sessions from `profctl start` continue.\n"
-	 "\nExample: profctl pause && make benchmark; profctl resume\n",
-	 plain_run},
+	 "      --for TIME   resume by itself after this time, e.g. 10m\n"
+	 "\nExample: profctl pause --for 10m\n",
+	 pause_run},
 	{"resume", "", "resume the system session", "\nExample: profctl resume\n", plain_run},
 	{"status", "[-w] [--json]", "what profd does, and what it costs",
 	 "Shows what became of every tick (the ledger), how many stacks are complete, profd's "
@@ -77,9 +78,10 @@ const struct verb verbs[] = {
 	 "Without privileges: your own sessions, and your own running processes.\n"
 	 "\nExample: profctl report --top $(profctl collect -s nginx.service --since -1h)\n",
 	 collect_run},
-	{"vacuum", "[--max-age T] [--max-size S] [--json]", "delete old profiles now",
+	{"vacuum", "[--max-age T] [--max-size S] [-n] [--json]", "delete old profiles now",
 	 "Limits that are not given are the configured ones; the newest windows of each service\n"
 	 "are kept. Prints what was freed.\n"
+	 "  -n, --dry-run      delete nothing, print what would be freed\n"
 	 "      --max-age T    delete older profiles, e.g. 12h or 3d\n"
 	 "      --max-size S   delete the oldest until the store is no larger, e.g. 500M\n"
 	 "\nExample: profctl vacuum --max-size 500M\n",

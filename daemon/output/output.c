@@ -167,7 +167,7 @@ static bool job_run(struct writer *w, struct job *job, uint64_t now_ns)
 		return job->collect ? job_end_collect(job, collect_step(job->collect))
 				    : job_begin_collect(w, job);
 	case OUTPUT_VACUUM:
-		writer_vacuum(w, request->max_age_s, request->max_size, now_ns, job->result);
+		writer_vacuum(w, request, now_ns, job->result);
 		return true;
 	}
 	return true;

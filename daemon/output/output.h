@@ -55,6 +55,7 @@ struct output_request {
 	struct snapshot *snapshot;
 	struct collect_options what;
 	uint64_t max_age_s, max_size; /* OUTPUT_VACUUM; 0: the configured one */
+	bool is_dry_run;              /* OUTPUT_VACUUM: count what it would delete */
 	const uint64_t *ids;          /* OUTPUT_FILES; borrowed until the result is there */
 	size_t n_ids;
 };

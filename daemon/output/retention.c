@@ -20,7 +20,8 @@ struct retention_run {
 	const struct retention_limits *limits;
 	uint64_t now_s;
 	uint64_t n_deleted;
-	int error; /* the first one */
+	uint64_t blocks; /* of the index, at the beginning */
+	int error;       /* the first one */
 };
 
 static bool retention_fail(struct retention_run *run, int error, bool *is_stuck)
@@ -255,13 +256,14 @@ static bool retention_find_oldest(struct retention_run *run, const struct index_
 static bool retention_has_room(const struct retention_run *run)
 {
 	const struct retention_limits *limits = run->limits;
+	uint64_t unfreed = limits->is_dry_run ? run->blocks - run->store->index.blocks : 0;
 	struct statvfs st;
 
 	if (limits->max_size && run->store->index.blocks * INDEX_BLOCK > limits->max_size)
 		return false;
 	if (!limits->min_free || fstatvfs(run->store->fd, &st) < 0)
 		return true;
-	return (uint64_t)st.f_bavail * st.f_frsize >= limits->min_free;
+	return (uint64_t)st.f_bavail * st.f_frsize + unfreed * INDEX_BLOCK >= limits->min_free;
 }
 
 static bool payer_has_room(const struct retention_run *run, const struct index_payer *payer)
@@ -309,7 +311,8 @@ static void retention_make_room(struct retention_run *run, uint64_t need)
 int retention_run(struct store *store, const struct retention_limits *limits, uint64_t now_s,
 		  uint64_t need, uint64_t *ret_n)
 {
-	struct retention_run run = {.store = store, .limits = limits, .now_s = now_s};
+	struct retention_run run = {
+		.store = store, .limits = limits, .now_s = now_s, .blocks = store->index.blocks};
 
 	expire_windows(&run);
 	expire_epochs(&run);

@@ -23,6 +23,7 @@
  *
  * Works on the index alone; the only system calls are those that delete, and statvfs.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/output/store.h"
@@ -36,6 +37,7 @@ struct retention_limits {
 	bool clock_is_doubtful;
 	uint64_t steady_s;    /* for how long the clock has gone on without a jump */
 	uint64_t max_deleted; /* files and epochs, by one call; 0: no bound */
+	bool is_dry_run;      /* the store's ops delete nothing: space that is freed is computed */
 };
 
 /*

@@ -455,24 +455,56 @@ int writer_collect(struct writer *w, const struct collect_options *options,
 	return r;
 }
 
-void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint64_t now_ns,
+static int unlink_nothing(int dir, const char *name, int flags)
+{
+	(void)dir, (void)name, (void)flags;
+	return 0;
+}
+
+/* The same store with an index of its own, for which @ops is filled: of it nothing is deleted. */
+static int open_dry_store(const struct writer *w, struct file_ops *ops, struct store **ret)
+{
+	cleanup(store_freep) struct store *store = NULL;
+	int r;
+
+	*ops = *w->store->ops;
+	ops->unlink = unlink_nothing;
+	r = store_new(&store, w->store->fd, w->store->path, ops) ?: store_scan(store);
+	if (!r)
+		*ret = steal_ptr(&store);
+	return r;
+}
+
+static int vacuum_store(struct store *store, const struct retention_limits *limits, uint64_t now_ns,
+			struct output_result *result)
+{
+	const struct index *index = &store->index;
+	uint64_t blocks = index->blocks, n_files = index->n_files;
+	int r = retention_run(store, limits, now_ns / NS_PER_S, 0, NULL);
+
+	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
+	result->freed_files = n_files - index->n_files;
+	return r;
+}
+
+void writer_vacuum(struct writer *w, const struct output_request *request, uint64_t now_ns,
 		   struct output_result *result)
 {
-	const struct index *index = &w->store->index;
-	uint64_t blocks = index->blocks, n_files = index->n_files;
+	cleanup(store_freep) struct store *dry = NULL;
 	struct retention_limits limits = writer_limits(w);
-	int r;
+	struct file_ops ops;
+	int r = request->is_dry_run ? open_dry_store(w, &ops, &dry) : 0;
 
 	/* What is asked for goes by the wall clock, whatever that did. */
 	limits.clock_is_doubtful = false;
 	limits.steady_s = 0;
-	if (max_age_s)
-		limits.max_age_s = max_age_s;
-	if (max_size)
-		limits.max_size = max_size;
-	r = retention_run(w->store, &limits, now_ns / NS_PER_S, 0, NULL);
-	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
-	result->freed_files = n_files - index->n_files;
+	limits.is_dry_run = request->is_dry_run;
+	if (request->max_age_s)
+		limits.max_age_s = request->max_age_s;
+	if (request->max_size)
+		limits.max_size = request->max_size;
+	if (!r)
+		r = vacuum_store(dry ? dry : w->store, &limits, now_ns, result);
 	if (r < 0)
 		result->error = -r;
 }

@@ -91,8 +91,8 @@ bool writer_background(struct writer *w, uint64_t now_ns);
  */
 int writer_collect(struct writer *w, const struct collect_options *options,
 		   const struct snapshot *open, struct collect **ret);
-/* Deletes what is older or bigger than these limits (0: the configured one). */
-void writer_vacuum(struct writer *w, uint64_t max_age_s, uint64_t max_size, uint64_t now_ns,
+/* Deletes what is older or bigger than the limits of @request, or counts what that would be. */
+void writer_vacuum(struct writer *w, const struct output_request *request, uint64_t now_ns,
 		   struct output_result *result);
 
 unsigned writer_conditions(const struct writer *w);

@@ -182,7 +182,7 @@ static bool in_list(char *const *list, const char *text)
 static bool session_wants_sample(const struct session *s, const struct sample *sample,
 				 const struct process *p)
 {
-	if (s->paused || !session_wants_process(s, p))
+	if (s->paused_until_ns || !session_wants_process(s, p))
 		return false;
 	switch (s->target.kind) {
 	case TARGET_TID:

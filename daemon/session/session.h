@@ -92,9 +92,9 @@ struct session {
 	bool is_live; /* its windows are for whoever takes them: none becomes a file */
 
 	enum session_state state;
-	bool paused;
-	uint64_t started_ns; /* Unix time */
-	uint64_t ends_ns;    /* CLOCK_MONOTONIC; 0: when stopped */
+	uint64_t paused_until_ns; /* CLOCK_MONOTONIC; 0: it is not paused */
+	uint64_t started_ns;      /* Unix time */
+	uint64_t ends_ns;         /* CLOCK_MONOTONIC; 0: when stopped */
 	struct session_hold hold;
 	struct flush **waiters; /* stops that came while the last window was being written */
 	size_t n_waiters, waiters_max;

@@ -110,7 +110,7 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 		return wait_with(s, flush);
 	if (s->state == SESSION_ENDED)
 		return 0;
-	if (!s->paused)
+	if (!s->paused_until_ns)
 		r = session_windows_detach(set, s, flush);
 	session_end(s);
 	/* The window in flight may be one that was closed before, without @flush. */

@@ -165,11 +165,14 @@ int session_set_stop_system(struct session_set *set);
 /* Why the system session is off although nobody stopped it; NULL: it is not. */
 const char *session_set_trouble(const struct session_set *set);
 /*
- * The system session counts nothing, and does not tick, while paused. Returns SESSION_PAUSE_E_* or
- * negative errno.
+ * The system session counts nothing, and does not tick, while paused: until it is resumed, or a
+ * session_set_tick() at @until_ns (CLOCK_MONOTONIC; UINT64_MAX: none) resumes it. One that is
+ * paused has another end then. Both return SESSION_PAUSE_E_* or negative errno.
  */
-int session_set_pause(struct session_set *set, bool pause);
-bool session_set_is_paused(const struct session_set *set);
+int session_set_pause(struct session_set *set, uint64_t until_ns);
+int session_set_resume(struct session_set *set);
+/* 0: it is not paused. */
+uint64_t session_set_paused_until(const struct session_set *set);
 
 /*
  * Sessions sample slower than they were asked to, while sampling would take too much of the machine

@@ -21,7 +21,7 @@ static inline int session_set_drain(struct session_set *set)
 /* Running, and not paused. */
 static inline bool session_takes_samples(const struct session *s)
 {
-	return s->state == SESSION_RUNNING && !s->paused;
+	return s->state == SESSION_RUNNING && !s->paused_until_ns;
 }
 
 /* And its windows become files. */

@@ -255,7 +255,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 	s->exclude_comms = set->defaults.exclude_comms;
 	s->state = SESSION_RUNNING; /* again, if it had been stopped */
 	set->in_trouble = false;
-	return s->paused ? 0 : session_windows_try(set, s, message);
+	return s->paused_until_ns ? 0 : session_windows_try(set, s, message);
 }
 
 int session_set_stop_system(struct session_set *set)
@@ -270,42 +270,58 @@ const char *session_set_trouble(const struct session_set *set)
 	return set->in_trouble ? set->trouble.text : NULL;
 }
 
-int session_set_pause(struct session_set *set, bool pause)
+int session_set_pause(struct session_set *set, uint64_t until_ns)
+{
+	struct session *s = system_session(set);
+	int r = 0;
+
+	if (!s || s->state != SESSION_RUNNING)
+		return SESSION_PAUSE_E_OFF;
+	if (!s->paused_until_ns)
+		r = session_windows_detach(set, s, NULL);
+	s->paused_until_ns = until_ns;
+	return r;
+}
+
+int session_set_resume(struct session_set *set)
 {
 	struct session *s = system_session(set);
 	struct source_message message;
+	uint64_t until_ns;
 	int r;
 
 	if (!s || s->state != SESSION_RUNNING)
 		return SESSION_PAUSE_E_OFF;
-	if (s->paused == pause)
+	until_ns = s->paused_until_ns;
+	if (!until_ns)
 		return SESSION_PAUSE_E_OK;
-	if (pause) {
-		r = session_windows_detach(set, s, NULL);
-		s->paused = true;
-		return r;
-	}
-	s->paused = false;
+	s->paused_until_ns = 0;
 	r = session_windows_attach(set, s, &message);
 	if (r <= 0)
 		return r;
-	s->paused = true;
+	s->paused_until_ns = until_ns;
 	return SESSION_PAUSE_E_REFUSED;
 }
 
-bool session_set_is_paused(const struct session_set *set)
+uint64_t session_set_paused_until(const struct session_set *set)
 {
 	const struct session *s = system_session(set);
 
-	return s && s->state == SESSION_RUNNING && s->paused;
+	return s && s->state == SESSION_RUNNING ? s->paused_until_ns : 0;
 }
 
 int session_system_retry(struct session_set *set, uint64_t now_ns)
 {
 	struct session *s = system_session(set);
+	uint64_t paused_until_ns = session_set_paused_until(set);
 	struct source_message message;
 	int r;
 
+	if (paused_until_ns && now_ns >= paused_until_ns) {
+		s->paused_until_ns = 0;
+		r = session_windows_try(set, s, &message);
+		return r < 0 ? r : 0;
+	}
 	if (!set->in_trouble || now_ns < set->retry_ns || !s || s->state != SESSION_ENDED)
 		return 0;
 	s->state = SESSION_RUNNING;

@@ -224,7 +224,7 @@ static inline int verb_attach_shim(const struct control_call *call)
 static const struct control_verb fixture_verbs[] = {
 	{"start", MESSAGE(start), CONTROL_FOR_ALL, COST_US, verb_start},
 	{"stop", MESSAGE(stop), CONTROL_FOR_ALL, COST_US, verb_stop},
-	{"pause", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_pause},
+	{"pause", MESSAGE(pause), CONTROL_FOR_PRIVILEGED, COST_US, verb_pause},
 	{"resume", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_pause},
 	{"status", MESSAGE(empty), CONTROL_FOR_ALL, COST_US, verb_status},
 	{"epoch", MESSAGE(empty), CONTROL_FOR_PRIVILEGED, COST_US, verb_epoch},

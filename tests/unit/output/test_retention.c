@@ -2,6 +2,8 @@
 /* Retention over a fake clock: files of known sizes, limits, and what is left. */
 #include "tests/unit/output/fixture.h"
 
+#include <sys/statvfs.h>
+
 #include "daemon/output/batch.h"
 #include "daemon/output/retention.h"
 
@@ -224,6 +226,44 @@ static void test_free_space(void **state)
 				       5000, &n),
 			 0);
 	assert_int_equal(n, 2);
+}
+
+static int keep_file(int dir, const char *name, int flags)
+{
+	(void)dir, (void)name, (void)flags;
+	return 0;
+}
+
+/* Where nothing is deleted in truth, the file system has what would be deleted as free space. */
+static void test_dry_run(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {.keep_windows = 1, .is_dry_run = true};
+	struct file_ops ops = file_ops_system;
+	char day[NAMES_DAY_SIZE], name[200], dir[64];
+	struct statvfs st;
+
+	ops.unlink = keep_file;
+	store->ops = &ops;
+	put_window(store, "a", T0, "pb.gz");
+	names_day(T0, day);
+	snprintf(dir, sizeof(dir), "services/a/%s", day);
+	for (unsigned i = 1; i < 10; i++) {
+		const struct names_window window = {.start_s = T0 + i * 60,
+						    .seconds = 60,
+						    .tail = "pb.gz"};
+
+		assert_true(names_window(&window, name, sizeof(name)));
+		assert_int_equal(index_add(&store->index, dir, name,
+					   (UINT64_C(64) << 30) / INDEX_BLOCK, 1),
+				 0);
+	}
+	assert_int_equal(fstatvfs(f->store_fd, &st), 0);
+	limits.min_free = (uint64_t)st.f_bavail * st.f_frsize + (UINT64_C(160) << 30);
+	/* Three of 64 GiB, for 160, and a small one that is older. */
+	assert_int_equal(run(store, limits, T0), 4);
+	assert_true(has(f, "a", T0, "pb.gz"));
 }
 
 static void test_epochs(void **state)
@@ -547,6 +587,7 @@ int main(void)
 		T(test_shares),
 		T(test_size),
 		T(test_free_space),
+		T(test_dry_run),
 		T(test_epochs),
 		T(test_order),
 		T(test_order_after_a_start),

@@ -214,6 +214,36 @@ static void test_index_is_incomplete(void **state)
 	assert_true(store->is_stale);
 }
 
+/* What a dry run counts is what goes later, and nothing has gone by then. */
+static void test_vacuum(void **state)
+{
+	struct output_request request = {.max_age_s = 60, .is_dry_run = true};
+	struct fixture *f = *state;
+	struct output_options options = default_options(f);
+	const uint64_t later_ns = (T0 + 10 * 86400) * NS;
+	cleanup(writer_freep) struct writer *w = NULL;
+	struct output_result dry = {0}, wet = {0};
+	struct census before, after;
+
+	options.limits.max_age_s = 30 * 86400;
+	w = open_writer(f, &options, NULL, T0);
+	for (unsigned i = 0; i < 6; i++)
+		write_quietly(w, everything_at(f, T0 + i * 60), T0 + 60 + i * 60);
+	before = take_census(f);
+	writer_vacuum(w, &request, later_ns, &dry);
+	after = take_census(f);
+	assert_memory_equal(&before, &after, sizeof(before));
+	assert_int_equal(store_status(w).bytes, after.blocks * 512);
+	request.is_dry_run = false;
+	writer_vacuum(w, &request, later_ns, &wet);
+	assert_int_equal(dry.error | wet.error, 0);
+	assert_true(wet.freed_files > 0 && wet.freed_bytes > 0);
+	assert_int_equal(dry.freed_files, wet.freed_files);
+	assert_int_equal(dry.freed_bytes, wet.freed_bytes);
+	after = take_census(f);
+	assert_int_equal((before.blocks - after.blocks) * 512, wet.freed_bytes);
+}
+
 static void test_empty(void **state)
 {
 	struct fixture *f = *state;
@@ -236,6 +266,7 @@ int main(void)
 		T(test_list),
 		T(test_list_without_attributes),
 		T(test_index_is_incomplete),
+		T(test_vacuum),
 		T(test_empty),
 	};
 

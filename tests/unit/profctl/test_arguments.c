@@ -269,7 +269,9 @@ static void test_vacuum(void **state)
 
 	(void)state;
 	assert_int_equal(vacuum("vacuum", &a, &json), 0);
-	assert_true(!a.max_age_ns && !a.max_size_bytes && !json);
+	assert_true(!a.max_age_ns && !a.max_size_bytes && !a.dry_run && !json);
+	assert_int_equal(vacuum("vacuum -n", &a, &json), 0);
+	assert_true(a.dry_run);
 	assert_int_equal(vacuum("vacuum --max-age 12h --max-size=500M --json", &a, &json), 0);
 	assert_int_equal(a.max_age_ns, UINT64_C(43200000000000));
 	assert_int_equal(a.max_size_bytes, 500 << 20);
@@ -284,8 +286,11 @@ static void test_others(void **state)
 	char *flush[] = {(char[]){"flush"}, (char[]){"s3"}};
 	char *pid[] = {(char[]){"flush"}, (char[]){"3"}};
 	char *extra[] = {(char[]){"epoch"}, (char[]){"now"}};
+	char *pause[] = {(char[]){"pause"}, (char[]){"--for"}, (char[]){"10m"}, (char[]){"1h"}};
+	char *never[] = {(char[]){"pause"}, (char[]){"--for=0s"}};
 	struct usage_message message;
 	struct status_arguments s;
+	Profd__Control__Pause p;
 	Profd__Control__Flush f;
 	bool json;
 
@@ -297,6 +302,12 @@ static void test_others(void **state)
 	assert_int_equal(flush_parse(1, flush, &f, &json, &message), 0);
 	assert_int_equal(f.id, 0);
 	assert_int_equal(flush_parse(2, pid, &f, &json, &message), OPTIONS_BAD);
+	assert_int_equal(pause_parse(1, pause, &p, &message), 0);
+	assert_int_equal(p.duration_ns, 0);
+	assert_int_equal(pause_parse(3, pause, &p, &message), 0);
+	assert_int_equal(p.duration_ns, UINT64_C(600000000000));
+	assert_int_equal(pause_parse(4, pause, &p, &message), OPTIONS_BAD);
+	assert_int_equal(pause_parse(2, never, &p, &message), OPTIONS_BAD);
 	assert_int_equal(plain_parse(1, extra, &json, &message), 0);
 	assert_int_equal(plain_parse(2, extra, &json, &message), OPTIONS_BAD);
 }

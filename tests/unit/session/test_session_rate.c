@@ -57,11 +57,11 @@ static void test_slower_and_back(void **state)
 	check_ledgers(w);
 
 	/* A paused one has its rate when it goes on. */
-	assert_int_equal(session_set_pause(w->set, true), 0);
+	assert_int_equal(session_set_pause(w->set, UINT64_MAX), 0);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	assert_int_equal(slow_down(w, 0, 4), 0);
-	assert_int_equal(session_set_pause(w->set, false), 0);
+	assert_int_equal(session_set_resume(w->set), 0);
 	assert_int_equal(system->spec.rate, SESSION_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	check_ledgers(w);

@@ -20,15 +20,15 @@ static void test_the_system_session_comes_back(void **state)
 	struct world *w = *state;
 	struct session *s;
 
-	assert_int_equal(session_set_pause(w->set, true), SESSION_PAUSE_E_OFF);
+	assert_int_equal(session_set_pause(w->set, UINT64_MAX), SESSION_PAUSE_E_OFF);
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	s = w->set->sessions[0];
 	exec_of(w, 10, "a");
 	for (unsigned i = 0; i < 2; i++) {
 		samples_of(w, s->sampler, 10, 10, 1);
 		assert_int_equal(session_set_stop_system(w->set), 0);
-		assert_int_equal(session_set_pause(w->set, true), SESSION_PAUSE_E_OFF);
-		assert_int_equal(session_set_pause(w->set, false), SESSION_PAUSE_E_OFF);
+		assert_int_equal(session_set_pause(w->set, UINT64_MAX), SESSION_PAUSE_E_OFF);
+		assert_int_equal(session_set_resume(w->set), SESSION_PAUSE_E_OFF);
 		/* The first time its last window is still being written. */
 		if (i)
 			wait_for_output(w, 2);
@@ -55,20 +55,48 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	s = w->set->sessions[0];
 	exec_of(w, 10, "a");
 	samples_of(w, 0, 10, 10, 1);
-	assert_false(session_set_is_paused(w->set));
-	assert_int_equal(session_set_pause(w->set, true), 0);
-	assert_true(session_set_is_paused(w->set));
+	assert_int_equal(session_set_paused_until(w->set), 0);
+	assert_int_equal(session_set_pause(w->set, UINT64_MAX), 0);
+	assert_true(session_set_paused_until(w->set) == UINT64_MAX);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counts.counted, 10);
 	assert_int_equal(s->sampler, SESSION_NO_SAMPLER);
-	assert_int_equal(session_set_pause(w->set, false), 0);
-	assert_false(session_set_is_paused(w->set));
+	assert_int_equal(session_set_resume(w->set), 0);
+	assert_int_equal(session_set_paused_until(w->set), 0);
 	assert_int_not_equal(s->sampler, SESSION_NO_SAMPLER);
 	samples_of(w, s->sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counts.counted, 15);
 	assert_int_equal(samples_written(w, "services"), 15);
+	check_ledgers(w);
+}
+
+/* A pause that has an end, which may be changed, or be over before. */
+static void test_a_pause_ends(void **state)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), end_ns = now_ns + 600 * NS_PER_S;
+	struct source_message message;
+	struct world *w = *state;
+	struct session *s;
+
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	s = w->set->sessions[0];
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_pause(w->set, UINT64_MAX), 0);
+	assert_int_equal(session_set_pause(w->set, end_ns), 0);
+	assert_int_equal(session_set_tick(w->set, end_ns - 1), 0);
+	assert_true(session_set_paused_until(w->set) == end_ns);
+	assert_int_equal(session_set_tick(w->set, end_ns), 0);
+	assert_int_equal(session_set_paused_until(w->set), 0);
+	samples_of(w, s->sampler, 10, 5, 1);
+	assert_int_equal(session_set_pause(w->set, end_ns), 0);
+	assert_int_equal(session_set_resume(w->set), 0);
+	assert_int_equal(session_set_pause(w->set, UINT64_MAX), 0);
+	assert_int_equal(session_set_tick(w->set, end_ns + 1), 0);
+	assert_true(session_set_paused_until(w->set) == UINT64_MAX);
+	wait_for_output(w, 1);
+	assert_int_equal(s->counts.counted, 5);
 	check_ledgers(w);
 }
 
@@ -108,6 +136,15 @@ static void test_refused_later(void **state)
 	assert_int_equal(system->state, SESSION_ENDED);
 	assert_int_equal(session_set_tick(w->set, now_ns + 2 * minute_ns), 0);
 	assert_int_equal(system->state, SESSION_RUNNING);
+	/* At the end of a pause, too. */
+	assert_int_equal(session_set_pause(w->set, now_ns + 3 * minute_ns), 0);
+	w->source->ops = &refusing;
+	assert_int_equal(session_set_tick(w->set, now_ns + 3 * minute_ns), 0);
+	assert_int_equal(session_set_paused_until(w->set), 0);
+	assert_string_equal(session_set_trouble(w->set), "no more perf events");
+	w->source->ops = before;
+	assert_int_equal(session_set_tick(w->set, now_ns + 5 * minute_ns), 0);
+	assert_int_equal(system->state, SESSION_RUNNING);
 	assert_null(session_set_trouble(w->set));
 	assert_int_equal(system->spec.rate, 50);
 	samples_of(w, system->sampler, 10, 5, 3);
@@ -131,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD(test_a_paused_system_session_counts_nothing),
 		WORLD(test_the_system_session_comes_back),
+		WORLD(test_a_pause_ends),
 		WORLD(test_refused_later),
 	};
 

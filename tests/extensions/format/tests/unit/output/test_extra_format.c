@@ -41,7 +41,8 @@ static void test_another_format(void **state)
 	}
 	assert_int_equal(n, 1);
 	listing_free(result.listing);
-	writer_vacuum(w, 60, 0, (T0 + 10 * 86400) * NS, &result);
+	writer_vacuum(w, &(struct output_request){.max_age_s = 60}, (T0 + 10 * 86400) * NS,
+		      &result);
 	assert_false(exists(f, COUNTS));
 }
 
