@@ -10,9 +10,9 @@
  * have no width.
  *
  * The page tells files, lines and modules of frames as far as frames tell them: the caller shapes
- * stacks with objects (shape_options.with_objects) and, where functions are asked for, with files
- * (SHAPE_FILEFUNCTIONS). Of options matter `unit` ("auto" and "minimum" let the page choose),
- * `divide_by` and `filters`; means are not drawn, since they do not add up.
+ * stacks with objects (shape_options.with_objects, and of two builds .compares). Of options matter
+ * `unit` ("auto" and "minimum" let the page choose), `divide_by` and `filters`; means are not
+ * drawn, since they do not add up.
  *
  * A profile of several sample types shows the one of view_input.type, and lets its reader go to the
  * others, unless options.one_type. Which boxes are kept, and are first, depends on the former.

@@ -32,6 +32,8 @@ void shape_free(struct shape *s)
 	free(s->leaves.strings);
 	intern_deinit(&s->frames_in);
 	free(s->frames);
+	intern_deinit(&s->kinds_in);
+	free(s->kinds);
 	free(s->places.all);
 	free(s->places.frames);
 	free(s->functions);

@@ -66,9 +66,12 @@ struct shape_options {
 	 * pprof looks at this option where it merges frames alone. */
 	bool show_columns;
 	bool ignore_drop_frames;
-	/* Frames tell mappings and functions' first lines whatever the granularity: for views that
-	 * open files. */
+	/* Frames tell mappings, and with lines also functions' first ones, whatever the
+	 * granularity: for views that open files. */
 	bool with_objects;
+	/* With objects, and of two builds: what the granularity does not tell apart is one frame,
+	 * which has the object and the file of its first place. */
+	bool compares;
 	/* And which mapping, also of those of one object: for views that open the files as they
 	 * were mapped. */
 	bool with_mappings;

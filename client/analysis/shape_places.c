@@ -179,30 +179,47 @@ static void shape_place_cut_lines(const struct shape *s, struct left *left)
 /* --- frames ----------------------------------------------------------------------------------- */
 
 static struct frame frame_of(const struct shape *s, const struct shape_spot *spot,
-			     const struct shape_line *line)
+			     const struct shape_line *line, bool with_object)
 {
 	static const struct shape_line none = {0};
 	const struct profile_function *f = line ? &line->function : &none.function;
 	enum shape_granularity granularity = s->options.granularity;
+	bool has_lines = granularity == SHAPE_LINES || granularity == SHAPE_ADDRESSES;
 	struct frame frame = {0};
 
 	if (granularity != SHAPE_FILES)
 		frame.name = f->name;
-	if (granularity != SHAPE_FUNCTIONS)
+	if (granularity != SHAPE_FUNCTIONS || with_object)
 		frame.filename = f->filename;
-	if (line && (granularity == SHAPE_LINES || granularity == SHAPE_ADDRESSES)) {
+	if (line && has_lines) {
 		frame.line = line->line;
 		frame.column = line->column;
 	}
 	if (granularity == SHAPE_ADDRESSES || (s->options.nameless_addresses && !f->name))
 		frame.address = spot->address;
-	if (!frame.name || s->options.with_objects) {
+	if (!frame.name || with_object)
 		frame.object = spot->object;
+	if (!frame.name || (with_object && has_lines))
 		frame.start_line = f->start_line;
-	}
 	if (s->options.with_mappings)
 		frame.mapping = spot->mapping + 1; /* PROFILE_NONE is the largest number */
 	return frame;
+}
+
+/* The frame that has come first of those that are told apart by objects alone. */
+static int shape_add_kind(struct shape *s, const struct frame *kind, const struct frame *frame,
+			  uint32_t *ret)
+{
+	const struct shape_kind new = {.kind = *kind, .first = s->frames_in.n};
+	uint32_t number;
+	int r = intern_add(&s->kinds_in, &s->kinds, &new, sizeof(new), sizeof(*kind), &number);
+
+	if (r)
+		return r;
+	*ret = (uint32_t)s->kinds[number].first;
+	return *ret < s->frames_in.n ? 0
+				     : intern_add(&s->frames_in, &s->frames, frame, sizeof(*frame),
+						  sizeof(*frame), ret);
 }
 
 /* @line NULL: it has none. */
@@ -210,16 +227,19 @@ static int shape_place_add_frame(struct shape *s, struct places *places,
 				 const struct shape_spot *spot, const struct shape_line *line,
 				 bool is_inlined)
 {
-	const struct frame frame = frame_of(s, spot, line);
+	const struct frame frame = frame_of(s, spot, line, s->options.with_objects);
+	const struct frame kind = frame_of(s, spot, line, false);
 	struct place_frame new = {.line = line ? line->number : PROFILE_NONE,
 				  .is_inlined = is_inlined};
+	int r;
 
 	_Static_assert(sizeof(frame) == 4 * sizeof(uint32_t) + 4 * sizeof(uint64_t), "no padding");
 	if (places->n_frames >= PROFILE_NONE)
 		return error_origin(-E2BIG);
-	return intern_add(&s->frames_in, &s->frames, &frame, sizeof(frame), sizeof(frame),
-			  &new.frame)
-		       ?: room_append(&places->frames, &places->max_frames, &places->n_frames, new);
+	r = s->options.compares ? shape_add_kind(s, &kind, &frame, &new.frame)
+				: intern_add(&s->frames_in, &s->frames, &frame, sizeof(frame),
+					     sizeof(frame), &new.frame);
+	return r ?: room_append(&places->frames, &places->max_frames, &places->n_frames, new);
 }
 
 /* Adds the place that the @n @lines (which it changes) at @spot are. 0 or negative errno. */
@@ -321,7 +341,8 @@ static int bind_functions(struct shape *s, struct profile *p)
 		new->file = 0;
 		r = shape_match_function(s, profile_string(p, f->name),
 					 profile_string(p, f->filename), &new->bits);
-		if (!r && f->filename && s->options.granularity != SHAPE_FUNCTIONS)
+		if (!r && f->filename &&
+		    (s->options.granularity != SHAPE_FUNCTIONS || s->options.with_objects))
 			r = shape_clean_file(s, p, f->filename, &new->file);
 	}
 	return r;

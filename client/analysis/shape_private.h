@@ -93,6 +93,11 @@ struct shape {
 
 	struct frame *frames;
 	struct intern frames_in;
+	struct shape_kind {
+		struct frame kind; /* without an object */
+		uint64_t first;    /* its frame */
+	} * kinds;                 /* of comparisons */
+	struct intern kinds_in;
 	struct places places; /* one per location */
 	struct shape_function {
 		uint32_t file; /* a string */

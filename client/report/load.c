@@ -448,6 +448,11 @@ bool load_is_legacy(const struct load *l)
 	return l->is_legacy;
 }
 
+bool load_is_comparison(const struct load *l)
+{
+	return l->bases.n;
+}
+
 size_t load_n_files(const struct load *l)
 {
 	return l->n_files;

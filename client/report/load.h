@@ -42,6 +42,8 @@ DEFINE_CLEANUP(struct load *, load_free)
 struct profile *load_profile(struct load *l);
 /* Whether all inputs were legacy CPU profiles. */
 bool load_is_legacy(const struct load *l);
+/* Whether there is a base. */
+bool load_is_comparison(const struct load *l);
 /* How many files. */
 size_t load_n_files(const struct load *l);
 /*

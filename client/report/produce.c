@@ -199,10 +199,9 @@ static int check_options(struct produce_work *w)
 		options.granularity = SHAPE_ADDRESSES;
 	else if (maker->lines)
 		options.granularity = SHAPE_LINES;
-	else if (maker->objects && options.granularity == SHAPE_FUNCTIONS)
-		options.granularity = SHAPE_FILEFUNCTIONS;
 	options.no_inlines = maker->outermost || (!maker->inlined && o->shape.no_inlines);
 	options.with_objects = wants_addresses(maker) || maker->objects;
+	options.compares = maker->objects && !maker->code && w->load && load_is_comparison(w->load);
 	options.with_mappings = wants_addresses(maker) && maker->code;
 	options.whole_filenames = maker->paths;
 	options.nameless_addresses = w->load && load_is_legacy(w->load);

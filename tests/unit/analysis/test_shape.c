@@ -34,14 +34,16 @@ static void test_functions(void **state)
 	      "x<y main=1\nx main=2\n101020![" PATH_B "] main=4\n101030![" PATH_B "] main=8\n"
 	      "77! main=16\n101040![" PATH_B "]#7 main=32\n",
 	      .nameless_addresses = true);
+#define MAIN "main@/src/main.c[" PATH_A "]"
 	CHECK(&f,
-	      "x[" PATH_A "]#7<y[" PATH_A "]#7 main[" PATH_A "]#7=1\n"
-	      "x[" PATH_B "]#7 main[" PATH_A "]#7=2\n"
-	      "[" PATH_B "] main[" PATH_A "]#7=4\n"
-	      "[" PATH_B "] main[" PATH_A "]#7=8\n"
-	      " main[" PATH_A "]#7=16\n"
-	      "[" PATH_B "]#7 main[" PATH_A "]#7=32\n",
+	      "x@/src/x.c[" PATH_A "]<y@/src/y.c[" PATH_A "] " MAIN "=1\n"
+	      "x@/src/x.c[" PATH_B "] " MAIN "=2\n"
+	      "[" PATH_B "] " MAIN "=4\n"
+	      "[" PATH_B "] " MAIN "=8\n"
+	      " " MAIN "=16\n"
+	      "@/src/n.c[" PATH_B "]#7 " MAIN "=32\n",
 	      .with_objects = true);
+#undef MAIN
 	end(&f);
 }
 
@@ -76,6 +78,32 @@ static void test_finer(void **state)
 	      "77! 2000!main@/src/main.c:3=16\n"
 	      "101040!@/src/n.c:4[" PATH_B "]#7 2000!main@/src/main.c:3=32\n",
 	      .granularity = SHAPE_ADDRESSES);
+	end(&f);
+}
+
+/* Two builds: their functions lie elsewhere, in other files and on other lines. */
+static void test_comparisons(void **state)
+{
+	struct fixture f = begin();
+	struct profile_function moved = {.name = text(f.p, "x"),
+					 .filename = text(f.p, "/new/x.c"),
+					 .start_line = 9};
+	struct profile_line line = {.line = 1};
+	uint32_t second;
+
+	(void)state;
+	sample(&f, 1, NULL, 0, 1, place(&f, f.mapping_a, 0x1010, "x@/src/x.c:1"));
+	assert_int_equal(profile_add_function(f.p, &moved, &line.function), 0);
+	assert_int_equal(profile_add_location(f.p, f.mapping_b, 0x101010, &line, 1, &second), 0);
+	sample(&f, 2, NULL, 0, 1, second);
+	sample(&f, 4, NULL, 0, 1, place(&f, f.mapping_b, 0x101020, ""));
+	CHECK(&f, "x@/src/x.c[" PATH_A "]=1\nx@/src/x.c[" PATH_A "]=2\n[" PATH_B "]=4\n",
+	      .with_objects = true, .compares = true);
+	CHECK(&f, "x@/src/x.c[" PATH_A "]=1\nx@/new/x.c[" PATH_B "]=2\n[" PATH_B "]=4\n",
+	      .with_objects = true, .compares = true, .granularity = SHAPE_FILEFUNCTIONS);
+	CHECK(&f, "x@x.c:1[" PATH_A "]#7=1\nx@x.c:1[" PATH_A "]#7=2\n[" PATH_B "]=4\n",
+	      .with_objects = true, .compares = true, .granularity = SHAPE_LINES,
+	      .trim_path = "/src:/new");
 	end(&f);
 }
 
@@ -526,6 +554,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_comparisons),
 		cmocka_unit_test(test_finer),
 		cmocka_unit_test(test_frames_are_interned),
 		cmocka_unit_test(test_system_names),
