@@ -106,17 +106,40 @@ static int collapsed_compare_text(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-static int collapsed_print(struct collapsed_line *lines, size_t n, char **ret, size_t *ret_length)
+/* A word: a reader that knows no such line looks for a blank, and a number behind it. */
+static void collapsed_put_type(FILE *out, const struct profile *p,
+			       const struct profile_value_type *type)
+{
+	const char *const words[] = {profile_string(p, type->type), profile_string(p, type->unit)};
+
+	if (strcmp(words[0], "samples") == 0 && strcmp(words[1], "count") == 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		fputc("#/"[i], out);
+		for (const char *c = words[i]; *c; c++)
+			fputc(*c > ' ' && *c < 0x7f && *c != '/' ? *c : '_', out);
+	}
+	fputc('\n', out);
+}
+
+static int collapsed_print(const struct profile *p, struct collapsed_line *lines, size_t n,
+			   char **ret, size_t *ret_length)
 {
 	cleanup(memory_text_deinit) struct memory_text text = {0};
 	int r = memory_text_open(&text);
+	bool any = false;
 
 	if (r)
 		return r;
 	qsort(lines, n, sizeof(*lines), collapsed_compare_text);
-	for (size_t i = 0; i < n; i++)
-		if (lines[i].count)
-			fprintf(text.out, "%s %" PRId64 "\n", lines[i].text, lines[i].count);
+	for (size_t i = 0; i < n; i++) {
+		if (!lines[i].count)
+			continue;
+		if (!any)
+			collapsed_put_type(text.out, p, &p->sample_types[profile_default_type(p)]);
+		any = true;
+		fprintf(text.out, "%s %" PRId64 "\n", lines[i].text, lines[i].count);
+	}
 	r = memory_text_close(&text);
 	if (r)
 		return r;
@@ -129,6 +152,7 @@ int collapsed_write(const struct profile *p, char **ret, size_t *ret_length)
 {
 	cleanup(profile_freep) struct profile *texts = NULL;
 	cleanup(freep) struct collapsed_line *lines = NULL;
+	const unsigned type = profile_default_type(p);
 	size_t n;
 	int r = profile_new(&texts);
 
@@ -145,12 +169,12 @@ int collapsed_write(const struct profile *p, char **ret, size_t *ret_length)
 		if (r)
 			return r;
 		lines[text].count = clamped_add(lines[text].count,
-						p->sample_values[i * p->n_sample_types]);
+						p->sample_values[i * p->n_sample_types + type]);
 	}
 	n = profile_n_strings(texts);
 	for (uint32_t i = 0; i < n; i++)
 		lines[i].text = profile_string(texts, i);
-	return collapsed_print(lines, n, ret, ret_length);
+	return collapsed_print(p, lines, n, ret, ret_length);
 }
 
 #define REFUSE(message, ...) profile_refuse(message, ANY_E_MALFORMED, __VA_ARGS__)
@@ -306,6 +330,21 @@ static int collapsed_read_lines(struct text_lines lines, bool is_differential, s
 		 : REFUSE(message, "no stacks in it");
 }
 
+/* What the first line says, else samples/count. */
+static int collapsed_add_type(struct profile *p, struct text_lines lines)
+{
+	char text[100] = "", type[48], unit[48];
+	struct text_line line;
+	int n = -1;
+
+	if (text_next(&lines, &line) && text_length(line.text) < sizeof(text))
+		memcpy(text, line.text.at, text_length(line.text));
+	/* Not a path, as of a script's interpreter. */
+	if (sscanf(text, "#%47[^/ \t]/%47[^/ \t]%n", type, unit, &n) == 2 && !text[n])
+		return profile_add_sample_type(p, type, unit);
+	return profile_add_sample_type(p, "samples", "count");
+}
+
 int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message)
 {
@@ -317,7 +356,7 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 	if (!r && is_differential)
 		r = profile_add_sample_type(p, "before", "count");
 	if (!r)
-		r = profile_add_sample_type(p, "samples", "count")
+		r = collapsed_add_type(p, lines)
 			    ?: collapsed_read_lines(lines, is_differential, p, message);
 	if (r == -E2BIG)
 		return REFUSE(message, "more names than can be numbered");

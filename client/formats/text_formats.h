@@ -4,7 +4,8 @@
 
 /*
  * Collapsed stacks, as flame graph programs take them: a line for each distinct stack of functions,
- * from root to leaf, `main;work;memcpy 42`.
+ * from root to leaf, `main;work;memcpy 42`. What the numbers are is told by a first line of one
+ * word, `#cpu/nanoseconds`, which flame graph programs pass over; without it they count samples.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,19 +14,20 @@
 #include "client/formats/any_read.h" /* ANY_E_MALFORMED */
 
 /*
- * Lines of the first sample value, in order of their texts; *ret malloc'ed, NUL-terminated, the
- * caller's. Inlined functions are frames of their own; what has no name is `module+0xoffset` or
- * `0xaddress`. Threads, labels and lines do not tell stacks apart. In names ';' becomes ':', and
- * control characters '?'. Returns 0 or negative errno.
+ * Lines of the value that reports show, profile_default_type(), in order of their texts: weights,
+ * of which samples have more where the rate is lower; *ret malloc'ed, NUL-terminated, the caller's.
+ * Inlined functions are frames of their own; what has no name is `module+0xoffset` or `0xaddress`.
+ * Threads, labels and lines do not tell stacks apart. In names ';' becomes ':', and control
+ * characters '?'. Returns 0 or negative errno.
  */
 int collapsed_write(const struct profile *p, char **ret, size_t *ret_length);
 
 /*
  * Whoever wrote them: names go up to the last blank. Empty lines are passed over, and those that
- * begin with # and end in no count. The samples' value is samples/count, rounded; where each line
- * has two, as FlameGraph's difffolded.pl writes them, there is before/count as well. Functions are
- * all that is known of a frame. Pure. ANY_E_OK (the message is a remark, or what it was),
- * ANY_E_MALFORMED (it names the line) or negative errno.
+ * begin with # and end in no count. The samples' value is what the first line says, else
+ * samples/count, rounded; where each line has two, as FlameGraph's difffolded.pl writes them, there
+ * is before/count as well. Functions are all that is known of a frame. Pure. ANY_E_OK (the message
+ * is a remark, or what it was), ANY_E_MALFORMED (it names the line) or negative errno.
  */
 int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
 		   struct profile_message *message);

@@ -307,7 +307,7 @@ class Raw:
     def __init__(self, path):
         done = run("pprof", "-symbolize=none", "-raw", path)
         self.error = done.stderr if done.returncode else ""
-        self.samples, self.locations, self.header = [], {}, {}
+        self.samples, self.locations, self.header, self.weights = [], {}, {}, []
         part = ""
         for line in done.stdout.splitlines():
             if line in ("Samples:", "Locations", "Mappings"):
@@ -323,15 +323,20 @@ class Raw:
                     self.locations[m[1]] = (int(m[2], 16), m[4])
 
     def sample_line(self, line):
-        m = re.match(r"\s*(\d+)\s+\d+: ([\d ]*)$", line)
+        m = re.match(r"\s*(\d+)\s+(\d+): ([\d ]*)$", line)
         if m:
-            self.samples.append((int(m[1]), m[2].split(), {}))
+            self.samples.append((int(m[1]), m[3].split(), {}))
+            self.weights.append(int(m[2]))
         elif self.samples:
             self.samples[-1][2].update(re.findall(r"(\w+):\[([^]]*)\]", line))
 
     def total(self, **labels):
         return sum(count for count, _, have in self.samples
                    if all(have.get(k) == str(v) for k, v in labels.items()))
+
+    def weight(self):
+        """The sum of the other value, time or events."""
+        return sum(self.weights)
 
     def values(self, label):
         return {labels.get(label) for _, _, labels in self.samples}

@@ -99,12 +99,40 @@ static void test_collapsed(void **state)
 
 	(void)state;
 	assert_int_equal(collapsed_write(p, &text, &length), 0);
-	assert_string_equal(text, "0x1234 17\n"
-				  "do_work 13\n"
-				  "ma?in;libx.so+0xa000;do_work 19\n"
-				  "ma?in;liby.so+0x2000;do_work 11\n"
-				  "ma?in;work;in:ner 12\n");
+	assert_string_equal(text, "#cpu/nanoseconds\n"
+				  "0x1234 17000\n"
+				  "do_work 13000\n"
+				  "ma?in;libx.so+0xa000;do_work 19000\n"
+				  "ma?in;liby.so+0x2000;do_work 11000\n"
+				  "ma?in;work;in:ner 12000\n");
 	assert_int_equal(length, strlen(text));
+}
+
+/* At half the rate a sample weighs twice as much; the unit is told, and read again. */
+static void test_collapsed_weighs(void **state)
+{
+	cleanup(profile_freep) struct profile *p = NULL, *back = NULL;
+	cleanup(freep) char *text = NULL;
+	struct profile_message message;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	assert_int_equal(profile_add_sample_type(p, "cpu", "nano seconds"), 0);
+	for (int64_t i = 1; i <= 3; i++) {
+		uint32_t location = locate(p, PROFILE_NONE, i < 3 ? 0x10 : 0x20, NULL);
+
+		assert_int_equal(
+			profile_add_sample(p, &location, 1, (int64_t[]){1, i * 10}, NULL, 0), 0);
+	}
+	assert_int_equal(collapsed_write(p, &text, &length), 0);
+	assert_string_equal(text, "#cpu/nano_seconds\n0x10 30\n0x20 30\n");
+	assert_int_equal(collapsed_read((const uint8_t *)text, length, &back, &message), 0);
+	assert_int_equal(back->n_sample_types, 1);
+	assert_string_equal(profile_string(back, back->sample_types[0].type), "cpu");
+	assert_string_equal(profile_string(back, back->sample_types[0].unit), "nano_seconds");
+	assert_int_equal(profile_total(back, 0), 60);
 }
 
 /* Two threads' samples of one stack, at the ends of what numbers there are. */
@@ -280,9 +308,10 @@ static void test_extremes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_collapsed), cmocka_unit_test(test_collapsed_sums),
-		cmocka_unit_test(test_legacy),    cmocka_unit_test(test_whole_mappings),
-		cmocka_unit_test(test_nothing),   cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_collapsed),      cmocka_unit_test(test_collapsed_weighs),
+		cmocka_unit_test(test_collapsed_sums), cmocka_unit_test(test_legacy),
+		cmocka_unit_test(test_whole_mappings), cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
