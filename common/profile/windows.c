@@ -63,7 +63,11 @@ static const char *parse_window(const char *text, struct profile_window *ret)
 
 static int profile_window_order(const struct profile_window *a, const struct profile_window *b)
 {
-	return order_of(a->time_ns, b->time_ns) ?: order_of(a->duration_ns, b->duration_ns);
+	int order = order_of(a->time_ns, b->time_ns) ?: order_of(a->duration_ns, b->duration_ns);
+
+	if (order || a->time_ns)
+		return order;
+	return strcmp(a->ledger ? a->ledger : "", b->ledger ? b->ledger : "");
 }
 
 static int profile_windows_reserve(struct profile_windows *windows, size_t n)

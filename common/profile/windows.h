@@ -10,8 +10,9 @@
  *   # profd window: <time_ns>+<duration_ns> <ledger> one for each window in a file of several
  *
  * A file without window lines is one window, from time_ns on. The files of all services of one
- * window say the same of it: it is one window, which counts once. What others wrote has no ledger,
- * and each file is a window of its own. Pure.
+ * window say the same of it: it is one window, which counts once. Legacy profiles do not tell when
+ * they begin; of them, those with the same ledger are of one window. What others wrote has no
+ * ledger, and each file is a window of its own. Pure.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -53,6 +53,26 @@ static void test_a_window_counts_once(void **state)
 	assert_true(has_comment(a, "# profd ledger: expected=102 seen=92 source=x"));
 }
 
+/* Which do not tell when they begin: three of two windows, two of them of one. */
+static void test_legacy_windows(void **state)
+{
+	cleanup(merge_freep) struct merge *m = NULL;
+	static const char *const ledgers[] = {"expected=10 lost.ring=1", "expected=20 lost.ring=2",
+					      "expected=10 lost.ring=1"};
+	struct profile_message message;
+
+	(void)state;
+	assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(ledgers); i++) {
+		cleanup(profile_freep) struct profile *p = empty_profile(0, 0, ledgers[i]);
+
+		assert_int_equal(merge_add(m, p, NULL, NULL, &message), MERGE_E_OK);
+	}
+	assert_int_equal(merge_n_windows(m), 2);
+	assert_int_equal(merge_finish(m), 0);
+	assert_true(has_comment(merge_profile(m), "# profd ledger: expected=30 lost.ring=3"));
+}
+
 static void test_window_lines(void **state)
 {
 	cleanup(profile_windows_deinit) struct profile_windows w = {0};
@@ -118,6 +138,7 @@ int main(void)
 		cmocka_unit_test(test_seconds_of_a_window),
 		cmocka_unit_test_setup_teardown(test_hours_can_be_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_window_counts_once, setup, teardown),
+		cmocka_unit_test(test_legacy_windows),
 		cmocka_unit_test(test_window_lines),
 	};
 
