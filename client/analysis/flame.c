@@ -410,11 +410,11 @@ static void flame_notes_put_comment(struct flame_notes *n, const char *comment)
 		flame_notes_put(n, "", text);
 }
 
-static int flame_notes_put_losses(struct flame_notes *n, const struct profile *p)
+static int flame_notes_put_losses(struct flame_notes *n, const struct view_input *input)
 {
 	cleanup(memory_text_deinit) struct memory_text line = {0};
 	int r = memory_text_open(&line) ?:
-		header_print_losses(line.out, p) ?:
+		header_print_losses(line.out, input) ?:
 		memory_text_close(&line);
 
 	if (r || !line.length)
@@ -436,7 +436,7 @@ static int flame_write_notes(const struct view_input *input, FILE *out)
 		flame_notes_put_line(&n, input->notes[i], input->notes[i]);
 	flame_notes_put_program(&n, p);
 	flame_notes_put_times(&n, p);
-	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, p);
+	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, input);
 	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX; i++)
 		flame_notes_put_comment(&n, profile_string(p, p->comments[i]));
 	fputc(']', out);

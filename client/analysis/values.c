@@ -2,7 +2,8 @@
 /*
  * Values as reports print them, and the lines above a report, in pprof's order, and one of profd's
  * own: of the ledgers that windows carry as comments, several files' added up, it reports what was
- * lost and for which reasons.
+ * lost and for which reasons. Ledgers are the machine's, for nobody knows whose a lost sample was;
+ * which stacks are whole is known of each sample, and is told of those that are shown.
  */
 #include "client/analysis/values.h"
 
@@ -132,11 +133,11 @@ static bool header_begins_with(const char *word, const char *with)
 	return strncmp(word, with, strlen(with)) == 0;
 }
 
-/* "lost.skipped=3 expected=..." as "Lost: 3 of 100 samples of the time (skipped 3)". */
-static int header_put_ledger(FILE *out, char *ledger)
+/* "lost.skipped=3 expected=..." as "Lost: 3 of 100 samples of the machine (skipped 3)". */
+static int header_put_ledger(FILE *out, char *ledger, const struct view_input *input)
 {
 	cleanup(memory_text_deinit) struct memory_text reasons = {0};
-	uint64_t expected = 0, lost = 0, rootless = 0; /* rootless: stacks, truncated or broken */
+	uint64_t expected = 0, lost = 0;
 	bool is_known = false;
 	char *rest;
 	int r = memory_text_open(&reasons);
@@ -161,24 +162,23 @@ static int header_put_ledger(FILE *out, char *ledger)
 				fprintf(reasons.out, "%s%.*s %" PRIu64,
 					ftell(reasons.out) ? ", " : " (", (int)name - 5, word + 5,
 					n);
-		} else if (header_begins_with(word, "truncated.") ||
-			   header_begins_with(word, "broken.")) {
-			rootless = clamped_add_unsigned(rootless, n);
 		}
 	}
 	r = memory_text_close(&reasons);
 	if (r || !is_known)
 		return r;
-	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the time%s%s", lost, expected,
+	fprintf(out, "Lost: %" PRIu64 " of %" PRIu64 " samples of the machine%s%s", lost, expected,
 		reasons.text, reasons.length ? ")" : "");
-	if (rootless)
-		fprintf(out, "; stacks without a root: %" PRIu64, rootless);
+	if (input->n_rootless)
+		fprintf(out, "; stacks without a root: %" PRId64 " of %" PRId64, input->n_rootless,
+			input->n_shown);
 	fputc('\n', out);
 	return 0;
 }
 
-int header_print_losses(FILE *out, const struct profile *p)
+int header_print_losses(FILE *out, const struct view_input *input)
 {
+	const struct profile *p = input->profile;
 	cleanup(freep) char *ledger = NULL;
 	int r = 0;
 
@@ -192,7 +192,7 @@ int header_print_losses(FILE *out, const struct profile *p)
 	if (r || !ledger)
 		return r;
 	utf8_make_harmless(ledger, "");
-	return header_put_ledger(out, ledger);
+	return header_put_ledger(out, ledger, input);
 }
 
 bool header_format_time(char *ret, size_t size, int64_t time_ns)
@@ -246,7 +246,7 @@ int header_print_profile(FILE *out, const struct view_input *input, const struct
 	if (p->time_ns && header_format_time(time, sizeof(time), p->time_ns))
 		fprintf(out, "Time: %s\n", time);
 	header_put_total(out, input, values);
-	return header_print_losses(out, p);
+	return header_print_losses(out, input);
 }
 
 static void header_put_dropped(FILE *out, size_t n, const char *what, const char *limit_of,

@@ -66,9 +66,9 @@ const char *values_type(const struct view_input *input, char *buffer, size_t siz
  */
 /* All of them: 0 or negative errno; errors of @out stay in the stream. */
 
-/* What was lost, a line, if profd tells: its ledger is of all that ran at the time, not of this
- * profile alone. */
-int header_print_losses(FILE *out, const struct profile *p);
+/* A line, if profd tells: what was lost of all that ran at the time, whoever's it was, and how many
+ * stacks of what is shown have no root. */
+int header_print_losses(FILE *out, const struct view_input *input);
 /* As a header has it, local; false: it cannot be told. */
 bool header_format_time(char *ret, size_t size, int64_t time_ns);
 /* The profile alone. */

@@ -75,6 +75,9 @@ struct view_input {
 	bool mean;     /* divided by the stack's first value */
 	int64_t total; /* what percentages are of; matters from the first report_view_end() on */
 	const int64_t *totals; /* the same per sample type, for a view of class->tells_all_types */
+	/* Of what the filters left, by the first value: all samples, and those whose stacks do not
+	 * reach a root (their label `stack`). Matter as `total` does. */
+	int64_t n_shown, n_rootless;
 	/* Of all labels of the profile, also those that filters leave out; known when the total is.
 	 */
 	const struct label_units *label_units;

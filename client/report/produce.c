@@ -16,6 +16,7 @@
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "client/report/picture.h"
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/memory_text.h"
 #include "common/profile/pprof.h"
@@ -220,6 +221,31 @@ static void produce_count_sample(struct produce_work *w, struct compare_total *t
 			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
 }
 
+/* Whether profd could not follow the stack to a root. */
+static bool produce_is_rootless(const struct profile *p, const struct profile_sample *s)
+{
+	for (uint32_t i = 0; i < s->n_labels; i++) {
+		const struct profile_label *l = &p->sample_labels[s->first_label + i];
+
+		if (l->str && strcmp(profile_string(p, l->key), "stack") == 0)
+			return strcmp(profile_string(p, l->str), "truncated") == 0 ||
+			       strcmp(profile_string(p, l->str), "broken") == 0;
+	}
+	return false;
+}
+
+static void produce_count_shown(struct produce_work *w, const struct profile *p, size_t sample)
+{
+	int64_t n = p->sample_values[sample * p->n_sample_types];
+
+	produce_count_sample(w, &w->taken, p, sample);
+	if (w->has_totals)
+		return;
+	w->input.n_shown = clamped_add(w->input.n_shown, n);
+	if (produce_is_rootless(p, &p->samples[sample]))
+		w->input.n_rootless = clamped_add(w->input.n_rootless, n);
+}
+
 static int produce_process_batch(struct produce_work *w, struct profile *p)
 {
 	int r = shape_bind(w->shape, p);
@@ -239,7 +265,7 @@ static int produce_process_batch(struct produce_work *w, struct profile *p)
 		}
 		if (r)
 			break;
-		produce_count_sample(w, &w->taken, p, i);
+		produce_count_shown(w, p, i);
 		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 		if (stack.n_frames || w->maker->frameless)
 			r = w->view ? report_view_add(w->view, &w->input, &stack)
