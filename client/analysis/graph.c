@@ -173,8 +173,9 @@ static int add_to_graph(struct graph *g, const struct stack *stack, const struct
 			if (counts_tags)
 				r = graph_tags_count(g->tags, id, worth, false);
 		}
+		/* What is inlined into itself does not call itself. */
 		if (!r && g->counts_calls && caller != GRAPH_NONE &&
-		    (caller != id || (g->options.is_picture && !is_residual)))
+		    (caller != id || (g->options.is_picture && !is_residual && !is_inlined)))
 			r = count_call(g, caller, id, worth, is_residual, is_inlined);
 		is_residual = false;
 		caller = id;

@@ -139,7 +139,8 @@ def spell_out(lines):
 
 def graph_of(lines):
     """--dot as boxes and arrows in words: labels instead of numbers. As google-pprof's, our graphs
-    have arrows from functions to themselves."""
+    have arrows from functions that call themselves; those that are inlined into themselves do
+    not."""
     labels, out = {}, []
     for line in lines:
         if found := re.match(r'(N\w+) \[label ?= ?"((?:[^"\\]|\\.)*)"', line):
@@ -148,7 +149,7 @@ def graph_of(lines):
     for line in lines:
         found = re.match(r'(N\w+) -> (N\w+) \[label="((?:[^"\\]|\\.)*)"', line)
         # pprof has arrows to boxes that it leaves out, of functions that weigh 0.
-        if found and found[1] != found[2] and "N0" not in found.groups():
+        if found and (found[1] != found[2] or "(inline)" in found[3]) and "N0" not in found.groups():
             dotted = "dotted " if 'style="dotted"' in line else ""
             out.append(f"{dotted}{labels[found[1]]} -> {labels[found[2]]}: {found[3].strip()}")
     return sorted(out) + sorted(labels.values())

@@ -54,6 +54,12 @@ static void test_recursion(void **state)
 	g = fold(f, &options);
 	assert_call(g, "a", "a", 10, false);
 	graph_free(g);
+	/* What is inlined into itself does not. */
+	fixture_stack(f, "main;c;+c", 5);
+	g = fold(f, &options);
+	assert_call(g, "main", "c", 5, false);
+	assert_null(find_call(g, "c", "c"));
+	graph_free(g);
 }
 
 static void test_deep_recursion(void **state)
