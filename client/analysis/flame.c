@@ -413,14 +413,17 @@ static void flame_notes_put_comment(struct flame_notes *n, const char *comment)
 static int flame_notes_put_losses(struct flame_notes *n, const struct view_input *input)
 {
 	cleanup(memory_text_deinit) struct memory_text line = {0};
-	int r = memory_text_open(&line) ?:
-		header_print_losses(line.out, input) ?:
-		memory_text_close(&line);
+	char *at, *rest;
+	int r = memory_text_open(&line);
 
-	if (r || !line.length)
+	if (r)
 		return r;
-	line.text[line.length - 1] = '\0'; /* instead of the newline */
-	flame_notes_put_line(n, line.text, line.text);
+	header_print_few(line.out, input);
+	r = header_print_losses(line.out, input) ?: memory_text_close(&line);
+	if (r)
+		return r;
+	for (at = strtok_r(line.text, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
+		flame_notes_put_line(n, at, at);
 	return 0;
 }
 

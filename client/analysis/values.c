@@ -8,6 +8,7 @@
 #include "client/analysis/values.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,9 @@
 #include "common/profile/windows.h"
 #include "common/utf8.h"
 
-#define LEDGER     "# profd ledger: " /* see windows.h */
-#define FILTER_MAX 80
+#define LEDGER         "# profd ledger: " /* see windows.h */
+#define FILTER_MAX     80
+#define ENOUGH_SAMPLES 400 /* shares are off by 5 points or less */
 
 void values_init(struct values *v, const struct view_input *input,
 		 const struct view_options *options)
@@ -195,6 +197,22 @@ int header_print_losses(FILE *out, const struct view_input *input)
 	return header_put_ledger(out, ledger, input);
 }
 
+/*
+ * Of @n samples, a share of one half is between 50 - 98 / sqrt(n) and 50 + 98 / sqrt(n) % in 19 of
+ * 20 reports; other shares are nearer to the truth.
+ */
+void header_print_few(FILE *out, const struct view_input *input)
+{
+	bool is_ours = false;
+
+	for (size_t i = 0; i < input->profile->n_comments && !is_ours; i++)
+		is_ours = header_begins_with(
+			profile_string(input->profile, input->profile->comments[i]), LEDGER);
+	if (is_ours && input->n_shown > 0 && input->n_shown < ENOUGH_SAMPLES)
+		fprintf(out, "Few samples: %" PRId64 "; shares may be off by up to %.0f points\n",
+			input->n_shown, fmin(98 / sqrt((double)input->n_shown), 100));
+}
+
 bool header_format_time(char *ret, size_t size, int64_t time_ns)
 {
 	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S) - (time_ns % (int64_t)NS_PER_S < 0);
@@ -246,6 +264,7 @@ int header_print_profile(FILE *out, const struct view_input *input, const struct
 	if (p->time_ns && header_format_time(time, sizeof(time), p->time_ns))
 		fprintf(out, "Time: %s\n", time);
 	header_put_total(out, input, values);
+	header_print_few(out, input);
 	return header_print_losses(out, input);
 }
 

@@ -69,6 +69,8 @@ const char *values_type(const struct view_input *input, char *buffer, size_t siz
 /* A line, if profd tells: what was lost of all that ran at the time, whoever's it was, and how many
  * stacks of what is shown have no root. */
 int header_print_losses(FILE *out, const struct view_input *input);
+/* A line, if what profd wrote has so few samples that shares are rough. */
+void header_print_few(FILE *out, const struct view_input *input);
 /* As a header has it, local; false: it cannot be told. */
 bool header_format_time(char *ret, size_t size, int64_t time_ns);
 /* The profile alone. */

@@ -238,6 +238,8 @@ static void produce_count_shown(struct produce_work *w, const struct profile *p,
 {
 	int64_t n = p->sample_values[sample * p->n_sample_types];
 
+	/* What is less than before is a sample, too. */
+	n = n < -INT64_MAX ? INT64_MAX : llabs(n);
 	produce_count_sample(w, &w->taken, p, sample);
 	if (w->has_totals)
 		return;

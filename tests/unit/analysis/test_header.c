@@ -43,8 +43,13 @@ static void test_header(void **state)
 	assert_contains(text, "Merged from 2 files\nFile: server\nBuild ID: abcd\ntold?by hand\n"
 			      "Type: samples\nTime: 2023-11-14 22:13:20 UTC\n"
 			      "Duration: 2.50s, Total samples = 100\n"
+			      "Few samples: 100; shares may be off by up to 10 points\n"
 			      "Lost: 42 of 5940 samples of the machine (skipped 40, memory 2); "
 			      "stacks without a root: 9 of 100\nShowing");
+	free(text);
+	input.n_shown = 400;
+	text = fixture_show(f, &view_text, NULL, &input);
+	assert_lacks(text, "Few samples");
 	free(text);
 	/* Of nanoseconds the share of the time is told, too. */
 	options.unit = "auto";
