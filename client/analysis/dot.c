@@ -14,6 +14,7 @@
 #include "client/analysis/graph.h"
 #include "client/analysis/graph_tags.h"
 #include "client/analysis/node_name.h"
+#include "client/analysis/title.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/error.h"
@@ -88,15 +89,16 @@ static void dot_put_color(FILE *out, int64_t value, int64_t total, bool is_pale)
 static int dot_put_legend(const struct dot_writer *w)
 {
 	cleanup(memory_text_deinit) struct memory_text lines = {0};
-	const char *title = node_name_program(w->input->profile);
-	int r = memory_text_open(&lines) ?:
+	cleanup(freep) char *title = NULL;
+	int r = report_title_print(w->input, "profile", &title) ?:
+		memory_text_open(&lines) ?:
 		header_print_graph(lines.out, w->view, w->input, &w->values) ?:
 		memory_text_close(&lines);
 
 	if (r)
 		return r;
 	fputs("digraph \"", w->out);
-	dot_put_escaped(w->out, *title ? title : "profile", " ");
+	dot_put_escaped(w->out, title, " ");
 	fputs("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"
 	      "subgraph cluster_L { Legend [shape=box fontsize=16 label=\"",
 	      w->out);

@@ -38,6 +38,7 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/title.h"
 #include "client/analysis/values.h"
 #include "client/analysis/view.h"
 #include "common/clock.h"
@@ -370,10 +371,10 @@ static void flame_notes_put_program(struct flame_notes *n, const struct profile 
 
 static void flame_notes_put_times(struct flame_notes *n, const struct profile *p)
 {
-	char when[64], duration[48];
+	char range[TITLE_RANGE_MAX], duration[48];
 
-	if (p->time_ns > 0 && header_format_time(when, sizeof(when), p->time_ns))
-		flame_notes_put(n, "Time", when);
+	if (report_title_range(p, range))
+		flame_notes_put(n, "Time", range);
 	if (p->duration_ns > 0) {
 		snprintf(duration, sizeof(duration), "%.4g s",
 			 (double)p->duration_ns / (double)NS_PER_S);
@@ -389,8 +390,8 @@ static int flame_notes_put_windows(struct flame_notes *n, const struct profile *
 	int r = profile_windows_of(p, &windows);
 
 	if (!r && windows.is_listed && windows.n &&
-	    header_format_time(from, sizeof(from), windows.all[0].time_ns) &&
-	    header_format_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
+	    report_title_time(from, sizeof(from), windows.all[0].time_ns) &&
+	    report_title_time(to, sizeof(to), windows.all[windows.n - 1].time_ns)) {
 		snprintf(text, sizeof(text), "%zu, which began from %s to %s", windows.n, from, to);
 		flame_notes_put(n, "Windows", text);
 	}
@@ -449,11 +450,13 @@ static int flame_write_notes(const struct view_input *input, FILE *out)
 static int flame_write_head(const struct flame *f, const struct view_input *input, FILE *out)
 {
 	const struct profile *p = input->profile;
-	const char *program = node_name_program(p);
-	int r;
+	cleanup(freep) char *title = NULL;
+	int r = report_title_print(input, "Profile", &title);
 
+	if (r)
+		return r;
 	fputs("{\"title\":", out);
-	json_text_write(out, *program ? program : "Profile");
+	json_text_write(out, title);
 	fputs(",\n\"chosen\":", out);
 	flame_write_type(p, input->type, input->total, out);
 	fputs("},\n\"shown_unit\":", out);

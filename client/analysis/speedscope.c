@@ -18,6 +18,7 @@
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/stack_tree.h"
+#include "client/analysis/title.h"
 #include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/error.h"
@@ -246,22 +247,21 @@ static void speedscope_write_profile(struct speedscope_file *f, const char *name
 	fprintf(f->out, ",\"endValue\":%" PRId64 "}", sum);
 }
 
-static void speedscope_write_file(struct speedscope_file *f, const struct speedscope *s)
+static int speedscope_write_file(struct speedscope_file *f, const struct speedscope *s)
 {
-	const char *program = node_name_program(f->input->profile);
+	cleanup(freep) char *title = NULL;
+	int r = report_title_print(f->input, "Profile", &title);
 
+	if (r)
+		return r;
 	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
 	      "\"exporter\":\"profd " PROFD_VERSION "\",\"name\":",
 	      f->out);
-	json_text_write(f->out, *program ? program : "Profile");
+	json_text_write(f->out, title);
 	fputs(",\"activeProfileIndex\":0,\n", f->out);
 	speedscope_write_frames(f);
 	fputs("\"profiles\":[", f->out);
-	speedscope_write_profile(f,
-				 s->n_threads > 1 ? "all threads"
-				 : *program       ? program
-						  : "all",
-				 0, f->names.order.n);
+	speedscope_write_profile(f, s->n_threads > 1 ? "all threads" : title, 0, f->names.order.n);
 	for (size_t i = 0; i < f->names.order.n && s->n_threads > 1; i = subtree_end(f, i)) {
 		uint32_t thread = f->names.order.all[i].node->frame;
 		const char *name = thread < s->n_threads ? s->threads[thread] : "";
@@ -272,6 +272,7 @@ static void speedscope_write_file(struct speedscope_file *f, const struct speeds
 		speedscope_write_profile(f, *name ? name : "(no labels)", i, subtree_end(f, i));
 	}
 	fputs("]}\n", f->out);
+	return VIEW_E_OK;
 }
 
 static int speedscope_end(struct view *view, const struct view_input *input, FILE *out)
@@ -285,8 +286,7 @@ static int speedscope_end(struct view *view, const struct view_input *input, FIL
 	file.path = calloc(file.names.order.n + 1, sizeof(*file.path));
 	if (!file.path)
 		return error_origin(-ENOMEM);
-	speedscope_write_file(&file, (const struct speedscope *)view);
-	return 0;
+	return speedscope_write_file(&file, (const struct speedscope *)view);
 }
 
 const struct view_class view_speedscope = {

@@ -16,6 +16,7 @@
 
 #include "client/analysis/graph.h"
 #include "client/analysis/node_name.h"
+#include "client/analysis/title.h"
 #include "client/analysis/view.h"
 #include "common/clamped.h"
 #include "common/cleanup.h"
@@ -213,14 +214,6 @@ void header_print_few(FILE *out, const struct view_input *input)
 			input->n_shown, fmin(98 / sqrt((double)input->n_shown), 100));
 }
 
-bool header_format_time(char *ret, size_t size, int64_t time_ns)
-{
-	time_t seconds = (time_t)(time_ns / (int64_t)NS_PER_S) - (time_ns % (int64_t)NS_PER_S < 0);
-	struct tm tm;
-
-	return localtime_r(&seconds, &tm) && strftime(ret, size, "%Y-%m-%d %H:%M:%S %Z", &tm);
-}
-
 static void header_put_total(FILE *out, const struct view_input *input, const struct values *values)
 {
 	const struct profile *p = input->profile;
@@ -242,18 +235,38 @@ static void header_put_total(FILE *out, const struct view_input *input, const st
 	fputc('\n', out);
 }
 
+/* Whose samples these are; where that is not known, pprof's lines of the first mapping. */
+static int header_put_subject(FILE *out, const struct view_input *input)
+{
+	cleanup(report_title_deinit) struct report_title title;
+	const struct profile *p = input->profile;
+	int r = report_title_init(&title, input);
+
+	if (r)
+		return r;
+	if (title.services)
+		header_put_line(out, "Service: ", title.services);
+	if (!title.services && p->n_mappings && p->mappings[0].path)
+		header_put_line(out,
+				"File: ", node_name_base(profile_string(p, p->mappings[0].path)));
+	if (!title.services && p->n_mappings && p->mappings[0].build_id)
+		header_put_line(out, "Build ID: ", profile_string(p, p->mappings[0].build_id));
+	if (title.host)
+		header_put_line(out, "Host: ", title.host);
+	return 0;
+}
+
 int header_print_profile(FILE *out, const struct view_input *input, const struct values *values)
 {
 	const struct profile *p = input->profile;
-	char type[256], time[64];
+	char type[256], range[TITLE_RANGE_MAX];
+	int r;
 
 	for (size_t i = 0; i < input->n_notes; i++)
 		header_put_line(out, "", input->notes[i]);
-	if (p->n_mappings && p->mappings[0].path)
-		header_put_line(out,
-				"File: ", node_name_base(profile_string(p, p->mappings[0].path)));
-	if (p->n_mappings && p->mappings[0].build_id)
-		header_put_line(out, "Build ID: ", profile_string(p, p->mappings[0].build_id));
+	r = header_put_subject(out, input);
+	if (r)
+		return r;
 	for (size_t i = 0; i < p->n_comments; i++)
 		if (*profile_string(p, p->comments[i]) != '#')
 			header_put_line(out, "", profile_string(p, p->comments[i]));
@@ -261,8 +274,8 @@ int header_print_profile(FILE *out, const struct view_input *input, const struct
 		header_put_line(out, "Type: ", values_type(input, type, sizeof(type)));
 	if (p->doc_url)
 		header_put_line(out, "Doc: ", profile_string(p, p->doc_url));
-	if (p->time_ns && header_format_time(time, sizeof(time), p->time_ns))
-		fprintf(out, "Time: %s\n", time);
+	if (report_title_range(p, range))
+		fprintf(out, "Time: %s\n", range);
 	header_put_total(out, input, values);
 	header_print_few(out, input);
 	return header_print_losses(out, input);

@@ -71,8 +71,6 @@ const char *values_type(const struct view_input *input, char *buffer, size_t siz
 int header_print_losses(FILE *out, const struct view_input *input);
 /* A line, if what profd wrote has so few samples that shares are rough. */
 void header_print_few(FILE *out, const struct view_input *input);
-/* As a header has it, local; false: it cannot be told. */
-bool header_format_time(char *ret, size_t size, int64_t time_ns);
 /* The profile alone. */
 int header_print_profile(FILE *out, const struct view_input *input, const struct values *values);
 /* The profile, unless the view's options want no header, and what of it the view's graph shows. */

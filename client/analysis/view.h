@@ -78,6 +78,9 @@ struct view_input {
 	/* Of what the filters left, by the first value: all samples, and those whose stacks do not
 	 * reach a root (their label `stack`). Matter as `total` does. */
 	int64_t n_shown, n_rootless;
+	/* And which services they are of, by their label `service`: strings, each once. */
+	const uint32_t *services;
+	size_t n_services;
 	/* Of all labels of the profile, also those that filters leave out; known when the total is.
 	 */
 	const struct label_units *label_units;

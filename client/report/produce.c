@@ -19,6 +19,7 @@
 #include "common/clamped.h"
 #include "common/error.h"
 #include "common/memory_text.h"
+#include "common/profile/intern.h"
 #include "common/profile/pprof.h"
 #include "common/profile/value_types.h"
 
@@ -118,6 +119,9 @@ struct produce_work {
 	struct compare_total *of_types;  /* as either of them, per sample type; NULL: no matter */
 	int64_t *totals;
 	struct label_units label_units;
+	uint32_t stack_key, service_key; /* strings: labels that the header is of */
+	uint32_t *services;
+	struct intern services_in;
 	size_t n_functions, n_locations; /* of the profile, without those of labels */
 	bool has_totals;
 	char filters_text[FILTERS_MAX][128];
@@ -137,6 +141,8 @@ static void produce_work_deinit(struct produce_work *w)
 	free(w->of_types);
 	free(w->totals);
 	label_units_deinit(&w->label_units);
+	intern_deinit(&w->services_in);
+	free(w->services);
 }
 
 static void add_filter(struct produce_work *w, const char *name, const char *value)
@@ -221,20 +227,28 @@ static void produce_count_sample(struct produce_work *w, struct compare_total *t
 			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
 }
 
-/* Whether profd could not follow the stack to a root. */
-static bool produce_is_rootless(const struct profile *p, const struct profile_sample *s)
+/* What labels of profd tell of a sample for the header: whether its stack has a root, and whose it
+ * is. */
+static int produce_learn_labels(struct produce_work *w, const struct profile *p,
+				const struct profile_sample *s, int64_t n)
 {
 	for (uint32_t i = 0; i < s->n_labels; i++) {
 		const struct profile_label *l = &p->sample_labels[s->first_label + i];
+		uint32_t index;
+		int r = 0;
 
-		if (l->str && strcmp(profile_string(p, l->key), "stack") == 0)
-			return strcmp(profile_string(p, l->str), "truncated") == 0 ||
-			       strcmp(profile_string(p, l->str), "broken") == 0;
+		if (l->str && l->key == w->stack_key)
+			w->input.n_rootless = clamped_add(w->input.n_rootless, n);
+		else if (l->str && l->key == w->service_key)
+			r = intern_add(&w->services_in, &w->services, &l->str, sizeof(l->str),
+				       sizeof(l->str), &index);
+		if (r)
+			return r;
 	}
-	return false;
+	return 0;
 }
 
-static void produce_count_shown(struct produce_work *w, const struct profile *p, size_t sample)
+static int produce_count_shown(struct produce_work *w, const struct profile *p, size_t sample)
 {
 	int64_t n = p->sample_values[sample * p->n_sample_types];
 
@@ -242,15 +256,16 @@ static void produce_count_shown(struct produce_work *w, const struct profile *p,
 	n = n < -INT64_MAX ? INT64_MAX : llabs(n);
 	produce_count_sample(w, &w->taken, p, sample);
 	if (w->has_totals)
-		return;
+		return 0;
 	w->input.n_shown = clamped_add(w->input.n_shown, n);
-	if (produce_is_rootless(p, &p->samples[sample]))
-		w->input.n_rootless = clamped_add(w->input.n_rootless, n);
+	return produce_learn_labels(w, p, &p->samples[sample], n);
 }
 
 static int produce_process_batch(struct produce_work *w, struct profile *p)
 {
-	int r = shape_bind(w->shape, p);
+	int r = shape_bind(w->shape, p) ?:
+		profile_add_text(p, "stack", &w->stack_key) ?:
+		profile_add_text(p, "service", &w->service_key);
 
 	/* Before any filter: what a number means does not depend on which of them are shown. */
 	if (!r && w->maker->units && !w->has_totals)
@@ -267,7 +282,9 @@ static int produce_process_batch(struct produce_work *w, struct profile *p)
 		}
 		if (r)
 			break;
-		produce_count_shown(w, p, i);
+		r = produce_count_shown(w, p, i);
+		if (r)
+			break;
 		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 		if (stack.n_frames || w->maker->frameless)
 			r = w->view ? report_view_add(w->view, &w->input, &stack)
@@ -294,6 +311,8 @@ static int produce_process_samples(struct produce_work *w)
 	for (uint32_t i = 0; w->of_types && i < load_profile(w->load)->n_sample_types; i++)
 		w->totals[i] = compare_total(&w->of_types[i]);
 	w->input.profile = load_profile(w->load);
+	w->input.services = w->services;
+	w->input.n_services = w->services_in.n;
 	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
 	return 0;
 }

@@ -184,8 +184,8 @@ struct merge {
 	bool takes_common; /* types that not all profiles have are left out */
 	struct translation translation;
 	struct profile_windows windows;
-	char *ledger; /* of all windows */
-	int64_t duration_ns;
+	char *ledger;                  /* of all windows */
+	int64_t duration_ns, until_ns; /* of all windows; when the last one ended, 0: not known */
 	uint32_t window_key, window_unit;
 
 	/* The profile that is being added. */
@@ -301,9 +301,13 @@ static int merge_add_windows(struct merge *m)
 
 	for (size_t i = 0; i < from->n && !r; i++) {
 		const struct profile_window *w = &from->all[i];
+		int64_t until_ns = from->is_listed ? clamped_add(w->time_ns, w->duration_ns)
+						   : profile_until_ns(m->from);
 
 		if (!added[i])
 			continue;
+		if (w->ledger && until_ns > m->until_ns)
+			m->until_ns = until_ns;
 		r = ledger_line_add(&m->ledger, w->ledger);
 		m->duration_ns = clamped_add(m->duration_ns, w->duration_ns);
 		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
@@ -670,7 +674,7 @@ int merge_finish(struct merge *m)
 			    ?: profile_add_comment(m->p, line);
 	if (!r && m->mode == MERGE_WINDOWS_SET)
 		r = profile_windows_list(&m->windows, m->p);
-	return r;
+	return r ?: profile_set_until(m->p, m->until_ns);
 }
 
 struct profile *merge_steal_profile(struct merge *m)

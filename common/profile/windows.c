@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clamped.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
@@ -27,6 +28,7 @@
 
 #define LEDGER "# profd ledger: "
 #define WINDOW "# profd window: "
+#define UNTIL  "# profd until: "
 
 void profile_windows_deinit(struct profile_windows *windows)
 {
@@ -39,7 +41,8 @@ void profile_windows_deinit(struct profile_windows *windows)
 bool profile_windows_is_line(const char *comment)
 {
 	return strncmp(comment, LEDGER, strlen(LEDGER)) == 0 ||
-	       strncmp(comment, WINDOW, strlen(WINDOW)) == 0;
+	       strncmp(comment, WINDOW, strlen(WINDOW)) == 0 ||
+	       strncmp(comment, UNTIL, strlen(UNTIL)) == 0;
 }
 
 /* The ledger in the rest of a window line; NULL if it is none of ours. */
@@ -192,6 +195,28 @@ int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 	if (r)
 		profile_windows_deinit(ret);
 	return r;
+}
+
+int64_t profile_until_ns(const struct profile *p)
+{
+	int64_t until_ns = clamped_add(p->time_ns, p->duration_ns);
+
+	for (size_t i = 0; i < p->n_comments; i++) {
+		const char *comment = profile_string(p, p->comments[i]);
+
+		if (strncmp(comment, UNTIL, strlen(UNTIL)) == 0)
+			until_ns = strtoll(comment + strlen(UNTIL), NULL, 10);
+	}
+	return until_ns;
+}
+
+int profile_set_until(struct profile *p, int64_t until_ns)
+{
+	cleanup(freep) char *line = NULL;
+
+	if (until_ns <= clamped_add(p->time_ns, p->duration_ns))
+		return 0;
+	return text_print(&line, UNTIL "%" PRId64, until_ns) ?: profile_add_comment(p, line);
 }
 
 int profile_windows_list(const struct profile_windows *windows, struct profile *p)

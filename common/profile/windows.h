@@ -8,6 +8,7 @@
  *
  *   # profd ledger: expected=5940 seen=5940 ...      of all samples of the file
  *   # profd window: <time_ns>+<duration_ns> <ledger> one for each window in a file of several
+ *   # profd until: <time_ns>   when the last one ended, of several that leave some time out
  *
  * A file without window lines is one window, from time_ns on. The files of all services of one
  * window say the same of it: it is one window, which counts once. Legacy profiles do not tell when
@@ -45,7 +46,11 @@ int profile_windows_merge(struct profile_windows *windows, const struct profile_
 			  bool *which);
 /* Adds a line for each window to the comments of @p. 0 or negative errno. */
 int profile_windows_list(const struct profile_windows *windows, struct profile *p);
-/* Whether @comment is one of the two lines above. */
+/* When the last window of @p ended: Unix time, as far as it is known when it began. */
+int64_t profile_until_ns(const struct profile *p);
+/* Adds the line that says so, where it is not duration_ns after time_ns. 0 or negative errno. */
+int profile_set_until(struct profile *p, int64_t until_ns);
+/* Whether @comment is one of the lines above. */
 bool profile_windows_is_line(const char *comment);
 
 /*

@@ -60,6 +60,49 @@ static void test_header(void **state)
 	free(text);
 }
 
+/* profd's profiles are of services, on a host, from when to when; their first mapping tells less.
+ */
+static void test_subject(void **state)
+{
+	struct profile_mapping mapping = {.limit = 1};
+	struct fixture *f = *state;
+	uint32_t services[4];
+	struct view_input input;
+	char *text;
+
+	fixture_three(f);
+	mapping.path = fixture_text(f, "[kernel.kallsyms]");
+	assert_int_equal(profile_add_mapping(f->p, &mapping, &(uint32_t){0}), 0);
+	assert_int_equal(profile_add_comment(f->p, "# profd host: web1"), 0);
+	setenv("TZ", "UTC", 1);
+	tzset();
+	f->p->time_ns = INT64_C(1700000000) * 1000 * MS;
+	f->p->duration_ns = 3000 * MS;
+	input = fixture_input(f);
+	text = fixture_show(f, &view_text, NULL, &input);
+	assert_contains(text, "File: [kernel.kallsyms]\nHost: web1\n");
+	free(text);
+	for (size_t i = 0; i < ARRAY_SIZE(services); i++)
+		services[i] = fixture_text(f, (const char *const[]){"a", "b\n", "c", "d"}[i]);
+	input.services = services;
+	input.n_services = 2;
+	text = fixture_show(f, &view_text, NULL, &input);
+	assert_contains(text, "Service: a, b?\nHost: web1\nType: samples\n"
+			      "Time: 2023-11-14 22:13:20 to 22:13:23 UTC\n");
+	assert_lacks(text, "kallsyms");
+	free(text);
+	assert_int_equal(profile_add_comment(f->p, "# profd host: web2"), 0);
+	f->p->duration_ns = 86400 * 1000 * MS;
+	input.n_services = 4;
+	text = fixture_show(f, &view_text, NULL, &input);
+	assert_contains(text, "Service: 4 services\nHost: 2 hosts\nType: samples\n"
+			      "Time: 2023-11-14 22:13:20 to 2023-11-15 22:13:20 UTC\n");
+	free(text);
+	text = fixture_show(f, &view_speedscope, NULL, &input);
+	assert_contains(text, "\"name\":\"4 services on 2 hosts\"");
+	free(text);
+}
+
 /* The table below what it is told with these comments. */
 static char *text_with(struct fixture *f, const char *const *comments, size_t n)
 {
@@ -182,6 +225,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_header),         TEST(test_subject),        TEST(test_several_ledgers),
 		TEST(test_header),         TEST(test_hostile_ledger), TEST(test_several_ledgers),
 		TEST(test_endless_ledger), TEST(test_early_time),     TEST(test_long_filter),
 		TEST(test_dropped),

@@ -73,6 +73,33 @@ static void test_legacy_windows(void **state)
 	assert_true(has_comment(merge_profile(m), "# profd ledger: expected=30 lost.ring=3"));
 }
 
+/* Of windows that leave some time out, when the last one ended is kept, however they are merged. */
+static void test_until(void **state)
+{
+	cleanup(profile_freep) struct profile *merged = NULL,
+					      *last = empty_profile(T0 + 30, 5, "a=2");
+	struct profile_message message;
+
+	(void)state;
+	for (int64_t i = 0; i < 3; i++) {
+		cleanup(merge_freep) struct merge *m = NULL;
+		cleanup(profile_freep) struct profile *p = empty_profile(T0 + i * 10, 5, "a=1");
+
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_DROPPED), 0);
+		assert_int_equal(merge_add(m, merged ? merged : last, NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, p, NULL, NULL, &message), 0);
+		assert_int_equal(merge_finish(m), 0);
+		profile_free(merged);
+		merged = merge_steal_profile(m);
+		assert_int_equal(merged->time_ns, T0 * NS);
+		assert_int_equal(merged->duration_ns, (10 + 5 * i) * NS);
+		assert_int_equal(profile_until_ns(merged), (T0 + 35) * NS);
+	}
+	/* Where nothing is left out, nothing is told. */
+	assert_int_equal(profile_set_until(last, (T0 + 35) * NS), 0);
+	assert_int_equal(last->n_comments, 2);
+}
+
 static void test_window_lines(void **state)
 {
 	cleanup(profile_windows_deinit) struct profile_windows w = {0};
@@ -139,6 +166,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hours_can_be_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_window_counts_once, setup, teardown),
 		cmocka_unit_test(test_legacy_windows),
+		cmocka_unit_test(test_until),
 		cmocka_unit_test(test_window_lines),
 	};
 
