@@ -39,6 +39,8 @@ static const struct maker *maker_of(const struct report_options *o)
 	return (size_t)o->view < ARRAY_SIZE(makers) ? &makers[o->view] : &none;
 }
 
+#define ROOTS "service,comm" /* of a report on a whole machine */
+
 static bool has_label_frames(const struct report_options *o)
 {
 	return *o->shape.tagroot || *o->shape.tagleaf;
@@ -123,7 +125,7 @@ struct produce_work {
 	uint32_t *services;
 	struct intern services_in;
 	size_t n_functions, n_locations; /* of the profile, without those of labels */
-	bool has_totals;
+	bool has_totals, is_rooted;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
 	char note_text[128];
@@ -133,7 +135,7 @@ struct produce_work {
 static void produce_work_deinit(struct produce_work *w)
 {
 	/* The next command's profile is as it was. */
-	if (w->load && has_label_frames(w->o))
+	if (w->load && (has_label_frames(w->o) || w->is_rooted))
 		profile_cut_locations(load_profile(w->load), w->n_functions, w->n_locations);
 	report_view_free(w->view);
 	shape_profile_free(w->converted);
@@ -199,6 +201,8 @@ static int check_options(struct produce_work *w)
 			w->message, REPORT_E_BAD_OPTION,
 			"--mean cannot be combined with --%s, whose parts must add up",
 			report_view_name(o->view));
+	if (w->is_rooted)
+		options.tagroot = ROOTS;
 	options.unit = o->print.unit;
 	options.trim_path = o->print.trim_path;
 	options.source_path = o->print.source_path;
@@ -353,6 +357,30 @@ static int run_view(struct produce_work *w, FILE *out)
 	return view_outcome(r);
 }
 
+/* Whether there are samples of several services, before anything is made of them. */
+static int produce_find_roots(struct produce_work *w)
+{
+	struct profile *p = load_profile(w->load);
+	uint32_t key, first = 0;
+	bool any = true;
+	int r = 0;
+
+	if (!w->maker->rooted || has_label_frames(w->o))
+		return 0;
+	while (!r && any) {
+		r = load_next(w->load, &any, w->message) ?: profile_add_text(p, "service", &key);
+		for (size_t i = 0; i < p->n_sample_labels && any && !r && !w->is_rooted; i++) {
+			const struct profile_label *l = &p->sample_labels[i];
+
+			if (!l->str || l->key != key)
+				continue;
+			w->is_rooted = first && l->str != first;
+			first = l->str;
+		}
+	}
+	return r;
+}
+
 /* --- pictures --------------------------------------------------------------------------------- */
 
 static int produce_draw(struct produce_work *w, FILE *out)
@@ -496,6 +524,8 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 
 	r = produce_sample_type(l, o->sample_index, &w.input.type, message);
 	w.input.mean = o->mean;
+	if (!r)
+		r = produce_find_roots(&w);
 	if (!r)
 		r = check_options(&w);
 	if (r)

@@ -40,7 +40,8 @@
 	  "annotated instructions of the functions that match", \
 	  .class = &view_disasm, .code = true, .outermost = true), \
 	X(FLAME, "flame", NULL, VIEW, VIEWS, "a flame graph: one HTML file", \
-	  .class = &view_flame, .objects = true, .binary = true, .adds_up = true), \
+	  .class = &view_flame, .objects = true, .binary = true, .adds_up = true, \
+	  .rooted = true), \
 	X(DOT, "dot", NULL, VIEW, VIEWS, "the call graph in graphviz's language", \
 	  .class = &view_dot, .units = true), \
 	X(SVG, "svg", NULL, VIEW, VIEWS, "the call graph as SVG (needs graphviz)", \
@@ -95,6 +96,7 @@ struct maker {
 	bool outermost; /* no inlined functions: what is inlined lies at the same address */
 	bool adds_up;   /* what a function calls is part of it, which means are not */
 	bool one_type;  /* of a conversion: to a format of one value */
+	bool rooted;    /* of several services: at them, then at their processes */
 };
 
 #endif

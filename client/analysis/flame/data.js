@@ -44,7 +44,15 @@ function treeOf(type) {
 }
 
 let type, trees, sums, value;
+let noise; /* times below it are what rounding has left */
 const share = (v) => percent(v, type.total);
+
+/* What changed, or 0 if that is no more than rounding, or too little for any digit to tell. */
+function settled(after, before) {
+	const change = after - before;
+
+	return Math.abs(change) <= Math.max(noise, 5e-7 * Math.abs(before)) ? 0 : change;
+}
 
 function useType(which) {
 	type = which;
@@ -52,7 +60,11 @@ function useType(which) {
 	trees = type.trees;
 	type.sums ||= sumFrames(trees.down, frames.length);
 	sums = type.sums;
-	value = formatter(type.unit, data.divide_by, data.shown_unit);
+	noise = isTime(type.unit) ? Math.abs(type.total) * 1e-8 : 0;
+
+	const show = formatter(type.unit, data.divide_by, data.shown_unit);
+
+	value = (v) => show(Math.abs(v) <= noise ? 0 : v);
 }
 
 useType(data.chosen);

@@ -2,13 +2,15 @@
 /*
  * The picture. What is seen is an interval [from, to) of the tree's values, as wide as the canvas:
  * zooming changes the interval and nothing else, and those who lie around it, the callers, fill it
- * by themselves. Boxes below half a pixel are not drawn, nor is what lies below them; where many
- * stand side by side, a grey line tells of them. The canvas is as large as the window's part of it,
+ * by themselves. Boxes below two pixels are not drawn, nor is what lies below them: those that
+ * stand side by side are one grey box, or one of a match's colour if there is one among them. The
+ * canvas is as large as the window's part of it,
  * however deep the stacks are, and scrolls over the rest. On paper it is what could be seen when it
  * was laid there, whatever becomes of the window.
  */
 const ROW = 20;
-const LEAST = 0.5;      /* pixels: the narrowest box that is drawn */
+const LEAST = 0.5;      /* pixels: the narrowest box that is drawn of several */
+const LEAST_BOX = 2;    /* pixels: the narrowest one that is drawn for itself */
 const LEAST_TEXT = 24;  /* pixels: the narrowest one with a name */
 const PADDING = 5;
 
@@ -98,17 +100,37 @@ class Flame {
 		this.selected = -1;
 		this.paper = null; /* { scale, scrolled, height } while it is printed */
 		this.rows = []; /* what was drawn: per level, nodes from left to right */
+		this.merged = []; /* per level, what was drawn as one: { left, right, from, to, n ... } */
 	}
 
 	/* --- what is shown ------------------------------------------------------------------- */
 
 	setTree(tree, labels, colours) {
 		this.tree = tree;
+		this.before = null;
 		this.labels = labels;
 		this.colours = colours;
 		this.zoomed = 0;
 		this.hovered = this.selected = -1;
 		this.setInterval(0, tree.w[0] || 1);
+	}
+
+	/* @matched: a byte a frame, or null. */
+	setMatched(matched) {
+		this.matched = matched;
+		this.before = null; /* per node, how many matches are before it */
+	}
+
+	hasMatch(node) {
+		const t = this.tree;
+
+		if (!this.before) {
+			this.before = new Uint32Array(t.n + 1);
+			for (let i = 0; i < t.n; i++)
+				this.before[i + 1] = this.before[i] +
+					(t.frames[i] !== CUT && this.matched[t.frames[i]] ? 1 : 0);
+		}
+		return this.before[t.ends[node]] > this.before[node];
 	}
 
 	setTheme(theme) {
@@ -198,7 +220,7 @@ class Flame {
 		c.font = this.theme.font;
 		c.textBaseline = "middle";
 		this.rows = [];
-		this.greys = [];
+		this.merged = [];
 		for (let i = 0; i < t.n;) {
 			const left = (t.x[i] - this.from) * scale;
 			const width = t.w[i] * scale;
@@ -207,8 +229,8 @@ class Flame {
 			if (left + width <= 0 || left >= this.width || width <= 0 ||
 			    (this.icicle ? y > this.height : y + ROW < 0)) {
 				i = t.ends[i];
-			} else if (width < LEAST) {
-				this.addGrey(t.depths[i], left, width);
+			} else if (width < LEAST_BOX) {
+				this.merge(i, left, width);
 				i = t.ends[i];
 			} else {
 				if (y > -ROW && y < this.height)
@@ -217,30 +239,36 @@ class Flame {
 				i++;
 			}
 		}
-		for (let level = 0; level < this.greys.length; level++)
-			this.drawGrey(level);
+		this.merged.forEach((all, level) => all.forEach((one) => this.drawMerged(one, level)));
 		this.drawOver();
 	}
 
-	addGrey(level, left, width) {
-		const grey = this.greys[level];
+	/* Puts @node to the one before it, if there is no gap between the two. */
+	merge(node, left, width) {
+		const t = this.tree;
+		const level = (this.merged[t.depths[node]] ||= []);
+		let one = level.at(-1);
 
-		if (grey && left - grey[1] < 1) {
-			grey[1] = left + width;
-			return;
+		if (!one || left - one.right >= 1) {
+			one = { left, from: t.x[node], n: 0, sum: 0, base: 0, isMatch: false };
+			level.push(one);
 		}
-		if (grey)
-			this.drawGrey(level);
-		this.greys[level] = [left, left + width];
+		one.right = left + width;
+		one.to = t.x[node] + t.w[node];
+		one.n++;
+		one.sum += t.sums[node];
+		one.base += t.baseSums[node];
+		one.isMatch ||= !!this.matched && this.hasMatch(node);
 	}
 
-	drawGrey(level) {
-		const grey = this.greys[level];
+	drawMerged(one, level) {
+		const width = one.right - one.left;
 
-		if (!grey || grey[1] - grey[0] < LEAST)
+		if (width < LEAST && !one.isMatch)
 			return;
-		this.context.fillStyle = this.theme.faint;
-		this.context.fillRect(grey[0], this.top(level), grey[1] - grey[0], ROW - 1);
+		this.context.fillStyle = one.isMatch ? this.theme.match : this.theme.faint;
+		this.context.fillRect(one.left, this.top(level),
+			Math.max(width > 3 ? width - 1 : width, one.isMatch ? 1 : 0), ROW - 1);
 	}
 
 	fillOf(node) {
@@ -317,6 +345,12 @@ class Flame {
 				low = middle + 1;
 		}
 		return low < row.length && this.tree.x[row[low]] <= value ? row[low] : -1;
+	}
+
+	/* What was drawn as one at a point of the canvas, or undefined. */
+	mergedAt(x, y) {
+		return (this.merged[this.levelAt(y)] || []).find((one) =>
+			one.left <= x && x < Math.max(one.right, one.left + 1));
 	}
 
 	isVisible(node) {

@@ -8,7 +8,7 @@ const ARROWS = {
 };
 
 function neighbour(node, where) {
-	const towardsRoot = (where === "up") === view.icicle;
+	const towardsRoot = (where === "up") === flame.icicle;
 	const parent = tree.parents[node];
 
 	if (where === "up" || where === "down") {
@@ -55,6 +55,8 @@ function escape() {
 		$("flame").focus();
 	} else if (view.zoom || flame.selected >= 0) {
 		resetZoom();
+	} else if (view.sandwich >= 0) {
+		sandwich(-1);
 	} else {
 		resetAll();
 	}
@@ -66,6 +68,7 @@ const KEYS = {
 	N: () => goToMatch(-1),
 	i: () => $("invert").click(),
 	b: () => $("callers").click(),
+	s: () => $("sandwich").click(),
 	r: resetAll,
 	t: () => $("table").click(),
 	c: () => chooseNext("colour"),
@@ -119,30 +122,55 @@ function onWheel(e) {
 	redraw();
 }
 
-function nodeUnder(e) {
-	const box = $("flame").getBoundingClientRect();
+/* [node or -1, what was merged there] */
+function under(e, pane) {
+	const box = pane.canvas.getBoundingClientRect();
+	const at = [e.clientX - box.left, e.clientY - box.top];
 
-	return flame.nodeAt(e.clientX - box.left, e.clientY - box.top);
+	return [pane.nodeAt(...at), pane.mergedAt(...at)];
+}
+
+/* The function that is pointed to, or chosen, or zoomed to, or the only one that was found. */
+function frameMeant() {
+	const candidates = [[above, above.hovered], [flame, flame.hovered], [flame, flame.selected],
+		[flame, view.zoom]];
+	const frame = candidates.filter(([, node]) => node > 0)
+		.map(([pane, node]) => pane.tree.frames[node]).find((f) => f !== CUT);
+	const found = frame === undefined && matched ? matched.indexOf(1) : -1;
+
+	return found >= 0 && matched.indexOf(1, found + 1) < 0 ? found : frame ?? -1;
 }
 
 function listen() {
 	const on = (id, event, handler) => $(id).addEventListener(event, handler);
 
-	on("flame", "mousemove", (e) => hover(nodeUnder(e), e.clientX, e.clientY));
-	on("flame", "mouseleave", () => hover(-1));
-	on("flame", "click", (e) => {
-		const node = nodeUnder(e);
+	for (const [id, pane] of [["flame", flame], ["up-flame", above]]) {
+		on(id, "mousemove", (e) => {
+			const [node, merged] = under(e, pane);
 
-		flame.selected = -1;
-		if (node >= 0 && e.detail < 2)
-			zoomTo(node);
-	});
+			hover(node, e.clientX, e.clientY, pane, merged);
+		});
+		on(id, "mouseleave", () => hover(-1));
+		on(id, "click", (e) => {
+			const [node, merged] = under(e, pane);
+
+			pane.selected = -1;
+			if (e.detail > 1)
+				return;
+			if (node >= 0)
+				pane === flame ? zoomTo(node) : zoomAbove(node);
+			else if (merged)
+				zoomToMerged(pane, merged);
+		});
+	}
 	on("flame", "dblclick", resetZoom);
+	on("up-flame", "dblclick", () => zoomAbove(0));
 	on("flame", "wheel", onWheel);
-	on("scroller", "scroll", () => {
-		hover(-1);
-		redraw();
-	});
+	for (const id of ["scroller", "up-scroller"])
+		on(id, "scroll", () => {
+			hover(-1);
+			redraw();
+		});
 	on("search", "input", () => search($("search").value));
 	on("reset", "click", resetAll);
 	on("help", "click", () => $("keys").showModal());
@@ -153,7 +181,13 @@ function listen() {
 		});
 	on("callers", "click", () => {
 		view.callers = !view.callers;
+		view.sandwich = -1;
 		refresh({ rebuild: true });
+	});
+	on("sandwich", "click", () => {
+		const frame = frameMeant();
+
+		sandwich(frame === view.sandwich ? -1 : frame);
 	});
 	on("type", "change", () => {
 		view.type = types.find((t) => String(t.index) === $("type").value);
@@ -187,7 +221,9 @@ function listen() {
 		refresh();
 	});
 	new ResizeObserver(() => {
-		flame.resize();
-		flame.draw();
+		for (const pane of panes()) {
+			pane.resize();
+			pane.draw();
+		}
 	}).observe($("scroller"));
 }

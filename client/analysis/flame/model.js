@@ -208,6 +208,55 @@ function reverseTree(t) {
 	return treeInOrder(table, depthFirst(table));
 }
 
+/* Calls @see for each node of @frame that is not called by another one of it. */
+function eachOutermost(t, frame, see) {
+	for (let i = 1; i < t.n;) {
+		if (t.frames[i] === frame) {
+			see(i);
+			i = t.ends[i];
+		} else {
+			i++;
+		}
+	}
+}
+
+/* A tree with @frame as its root, and below it all that it called, wherever it was called. */
+function treeOfCallees(t, frame) {
+	const table = new ChildTable();
+
+	table.frames[0] = frame;
+	eachOutermost(t, frame, (top) => {
+		const path = [0];
+
+		for (let i = top; i < t.ends[top]; i++) {
+			const depth = t.depths[i] - t.depths[top];
+			const node = depth ? table.child(path[depth - 1], t.frames[i]) : 0;
+
+			path[depth] = node;
+			table.inlined[node] |= t.inlined[i];
+			table.selfs[node] += t.selfs[i];
+			table.bases[node] += t.bases[i];
+		}
+	});
+	return treeInOrder(table, depthFirst(table));
+}
+
+/* The same of what called it: the way to the root is the way up from the leaves. */
+function treeOfCallers(t, frame) {
+	const table = new ChildTable();
+
+	table.frames[0] = frame;
+	eachOutermost(t, frame, (top) => {
+		let node = 0;
+
+		for (let up = t.parents[top]; up > 0; up = t.parents[up])
+			node = table.child(node, t.frames[up]);
+		table.selfs[node] += t.sums[top];
+		table.bases[node] += t.baseSums[top];
+	});
+	return treeInOrder(table, depthFirst(table));
+}
+
 /* --- what is asked of a tree ------------------------------------------------------------------- */
 
 /* Per frame, or group of frames: its own values, and those of all stacks that it is in, each once. */
@@ -237,11 +286,11 @@ function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 	return rows;
 }
 
-/* The values of all stacks with one of the frames of @matched (a byte a frame). */
-function sumMatches(t, matched) {
+/* The values of all stacks below @node with one of the frames of @matched (a byte a frame). */
+function sumMatches(t, matched, node = 0) {
 	let sum = 0, base = 0;
 
-	for (let i = 1; i < t.n;) {
+	for (let i = node; i < t.ends[node];) {
 		if (t.frames[i] !== CUT && matched[t.frames[i]]) {
 			sum += t.sums[i];
 			base += t.baseSums[i];

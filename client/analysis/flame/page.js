@@ -5,14 +5,20 @@
  */
 const ZOOM_MS = 160;
 const flame = new Flame($("flame"), $("over"), $("scroller"), $("spacer"));
+/* In a sandwich, the callers of the function whose callees are in the other one. */
+const above = new Flame($("up-flame"), $("up-over"), $("up-scroller"), $("up-spacer"));
 let tree; /* that is shown */
 let pendingFrame = 0;
+
+/* That are shown. */
+const panes = () => view.sandwich < 0 ? [flame] : [above, flame];
 
 function redraw() {
 	if (!pendingFrame)
 		pendingFrame = requestAnimationFrame(() => {
 			pendingFrame = 0;
-			flame.draw();
+			for (const pane of panes())
+				pane.draw();
 		});
 }
 
@@ -47,8 +53,35 @@ function zoomTo(node, animate = true) {
 	moveTo(node, animate);
 	flame.scrollTo(node);
 	showCrumbs();
+	showMatches();
 	keepView(animate);
 	redraw();
+}
+
+/* The other half of a sandwich has a zoom of its own, which nothing else depends on. */
+function zoomAbove(node) {
+	hover(-1);
+	above.zoomed = node;
+	above.setInterval(...above.intervalOf(node));
+	above.setHeight();
+	above.scrollToRoot();
+	redraw();
+}
+
+/* To boxes that are too narrow for being drawn. */
+function zoomToMerged(pane, { from, to }) {
+	hover(-1);
+	cancelAnimationFrame(animation);
+	pane.setInterval(from, to);
+	redraw();
+}
+
+/* Shows @frame between its callers and its callees; -1: no function any more. */
+function sandwich(frame) {
+	view.sandwich = frame;
+	flame.selected = -1;
+	refresh({ rebuild: true });
+	keepView(true);
 }
 
 function resetZoom() {
@@ -62,6 +95,14 @@ function useTree() {
 	if (view.callers)
 		trees.up ||= reverseTree(trees.down);
 	tree = view.callers ? trees.up : trees.down;
+	if (view.sandwich >= 0) {
+		const callers = treeOfCallers(trees.down, view.sandwich);
+
+		tree = treeOfCallees(trees.down, view.sandwich);
+		layOut(callers, WIDTHS[view.width]);
+		above.setTree(callers, (node) => labelOf(node, callers),
+			(node) => colourOfNode(node, callers));
+	}
 	layOut(tree, WIDTHS[view.width]);
 	view.zoom = 0;
 	flame.setTree(tree, labelOf, colourOfNode);
@@ -70,22 +111,24 @@ function useTree() {
 function showChoices() {
 	$("invert").setAttribute("aria-pressed", String(!view.icicle));
 	$("callers").setAttribute("aria-pressed", String(view.callers));
+	$("sandwich").setAttribute("aria-pressed", String(view.sandwich >= 0));
 	$("table").setAttribute("aria-pressed", String(view.table));
 	$("colour").value = view.colour;
 	$("width").value = view.width;
 	$("type").value = String(view.type.index);
 	$("side").hidden = !view.table;
+	$("up-scroller").hidden = view.sandwich < 0;
 	$("legend").hidden = view.colour !== "change";
 	$("scale").style.background = `linear-gradient(to right, ${[[0, 1], [1, 2], [1, 1], [2, 1], [1, 0]]
 		.map(([after, before]) => changeColour(theme, after, before)).join(", ")})`;
-	flame.icicle = view.icicle;
+	flame.icicle = view.icicle || view.sandwich >= 0;
+	above.icicle = false;
 }
 
 /* The line below the title, and what those hear who do not see the picture. */
 function showFacts() {
 	const of = `${value(trees.down.sums[0])} of ${type.type}`;
 	const hottest = sums.flats.reduce((best, v, i) => v > sums.flats[best] ? i : best, 0);
-	const noted = (what) => (data.notes.find(([heading]) => heading === what) || ["", ""])[1];
 	const duration = noted("Duration");
 
 	$("facts").textContent = [of + (isDiff ? `, ${value(trees.down.baseSums[0])} before` : ""),
@@ -106,13 +149,17 @@ function refresh({ rebuild = false } = {}) {
 	showFacts();
 	showChoices();
 	view.zoom = flame.zoomed = zoom;
-	flame.resize();
+	for (const pane of panes()) {
+		pane.resize();
+		pane.scrollToRoot();
+	}
 	moveTo(zoom, false);
 	flame.scrollToRoot();
 	if (zoom)
 		flame.scrollTo(zoom);
 	hover(-1);
 	showCrumbs();
+	showMatches();
 	showRows();
 	keepView();
 	redraw();
@@ -154,11 +201,17 @@ function chooseNext(id) {
 function resetAll() {
 	$("search").value = "";
 	search("");
+	if (view.sandwich >= 0)
+		sandwich(-1);
 	resetZoom();
 }
 
+function noted(what) {
+	return (data.notes.find(([heading]) => heading === what) || ["", ""])[1];
+}
+
 function begin() {
-	document.title = `${data.title} – flame graph`;
+	document.title = [data.title, noted("Time"), "flame graph"].filter(Boolean).join(" – ");
 	$("title").textContent = data.title;
 	$("notes").replaceChildren(...definitions(
 		data.notes.map(([heading, note]) => [heading || "Comment", note])));

@@ -12,9 +12,10 @@ function choicesInWords() {
 
 	return [
 		["Values", types.length > 1 && type.type],
-		["Zoomed to", view.zoom && pathTo(tree, view.zoom).slice(1).map(labelOf).join(" › ")],
+		["Zoomed to", view.zoom && pathTo(tree, view.zoom).slice(1).map((node) => labelOf(node)).join(" › ")],
 		["Searched for", view.search && `${view.search} (${$("matches").textContent})`],
-		["Order", view.callers && "the functions that ran, and their callers"],
+		["Callees of", view.sandwich >= 0 && labels[view.sandwich]],
+		["Order", view.callers && view.sandwich < 0 && "the functions that ran, and their callers"],
 		["Widths", isDiff && option("width")],
 		["Colours", option("colour")],
 	].filter(([, how]) => how);

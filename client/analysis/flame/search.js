@@ -19,6 +19,28 @@ function parseSearch(search) {
 	return { field: field || "name", regex };
 }
 
+/* How much of all was found, and of what is zoomed to: the rest of it is out of sight. */
+function matchesInWords() {
+	const n = matched.reduce((a, b) => a + b, 0);
+	const all = share(sumMatches(trees.down, matched).sum);
+	const isMatch = (node) => tree.frames[node] !== CUT && matched[tree.frames[node]];
+
+	if (!n)
+		return "no match";
+	if (!view.zoom && view.sandwich < 0)
+		return `${all} · ${digits(n)}`;
+
+	const here = pathTo(tree, view.zoom).some(isMatch)
+		? tree.sums[view.zoom] : sumMatches(tree, matched, view.zoom).sum;
+
+	return here ? `${share(here)} of ${all}` : `not here: ${all}`;
+}
+
+function showMatches() {
+	if (matched)
+		$("matches").textContent = matchesInWords();
+}
+
 function search(what) {
 	const out = $("matches");
 
@@ -33,10 +55,7 @@ function search(what) {
 
 			matched = Uint8Array.from(frames, (f, i) =>
 				regex.test(field === "name" ? labels[i] : f[field]) ? 1 : 0);
-			const n = matched.reduce((a, b) => a + b, 0);
-
-			out.textContent = n
-				? `${share(sumMatches(trees.down, matched).sum)} · ${digits(n)}` : "no match";
+			out.title = "n, N: to the next one, to the one before";
 		}
 	} catch (error) {
 		out.className = "bad";
@@ -44,7 +63,9 @@ function search(what) {
 		out.title = error.message;
 		$("search").setAttribute("aria-invalid", "true");
 	}
-	flame.matched = matched;
+	showMatches();
+	for (const pane of [flame, above])
+		pane.setMatched(matched);
 	hover(-1);
 	showRows();
 	keepView();

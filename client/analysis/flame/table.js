@@ -8,7 +8,7 @@ const ROWS_MAX = 250;
 function functionRows() {
 	return frames.map((f, i) => ({
 		name: labels[i], frame: i, flat: sums.flats[i], cum: sums.cums[i],
-		change: sums.flats[i] - sums.baseFlats[i],
+		change: settled(sums.flats[i], sums.baseFlats[i]),
 		search: `^${escapeRegex(labels[i])}$`, title: [labels[i], placeOf(f), f.module].join("\n"),
 	})).filter((row) => (!matched || matched[row.frame]) &&
 		(row.flat || row.cum || row.change || sums.baseCums[row.frame]));
@@ -25,7 +25,7 @@ function moduleRows() {
 
 	return [...firsts].map(([module, { frame, group }]) => ({
 		name: module ? basename(module) : "(none)", frame, flat: of.flats[group],
-		cum: of.cums[group], change: of.flats[group] - of.baseFlats[group],
+		cum: of.cums[group], change: settled(of.flats[group], of.baseFlats[group]),
 		search: `module:^${escapeRegex(module)}$`, title: module, module: true,
 	}));
 }

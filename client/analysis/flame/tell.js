@@ -4,10 +4,12 @@
  * the row of its callers above the picture. Names are whole here.
  */
 
-function labelOf(node) {
-	if (node === 0)
-		return view.callers ? "all, by what ran" : "all";
-	return tree.frames[node] === CUT ? "… (smaller)" : labels[tree.frames[node]];
+function labelOf(node, t = tree) {
+	if (t.frames[node] !== CUT)
+		return labels[t.frames[node]];
+	if (node)
+		return "… (smaller)";
+	return view.callers ? "all, by what ran" : "all";
 }
 
 function element(name, className, content) {
@@ -24,37 +26,45 @@ function signed(v, show) {
 
 /* +20 s (+200 %) from 10 s */
 function changeOf(v, base) {
-	const part = base && v !== base ? ` (${signed(v - base, (d) => percent(d, Math.abs(base)))})` : "";
+	const change = settled(v, base);
+	const part = base && change ? ` (${signed(change, (d) => percent(d, Math.abs(base)))})` : "";
 
-	return `${signed(v - base, value)}${part} from ${value(base)}`;
+	return `${signed(change, value)}${part} from ${value(base)}`;
 }
 
 /* [label, value, share, change] for the node's own and all below. */
-function valuesOf(node) {
-	const t = tree;
+function valuesOf(node, t) {
 	const rows = [["Total", t.sums[node], t.baseSums[node]], ["Self", t.selfs[node], t.bases[node]]];
 	const cells = rows.map(([label, v, base]) => [label, value(v), share(v),
 		isDiff ? changeOf(v, base) : ""]);
 
-	if (view.zoom)
+	if (view.zoom && t === tree)
 		cells.push(["Of zoomed", percent(t.sums[node], t.sums[view.zoom]), "", ""]);
 	return cells;
 }
 
-function describe(node) {
-	const f = tree.frames[node] === CUT ? null : frames[tree.frames[node]];
+function describe(node, t = tree) {
+	const f = t.frames[node] === CUT ? null : frames[t.frames[node]];
 
 	return {
-		name: node === 0 ? data.title : f ? labels[tree.frames[node]] : "Boxes too small to be kept",
-		place: f ? [placeOf(f), f.module, tree.inlined[node] ? "inlined" : ""]
+		name: f ? labels[t.frames[node]] : node ? "Boxes too small to be kept" : data.title,
+		place: f ? [placeOf(f), f.module, t.inlined[node] ? "inlined" : ""]
 			.filter(Boolean).join(" · ") : "",
-		values: valuesOf(node),
+		values: valuesOf(node, t),
 	};
 }
 
-function showTip(node, x, y) {
+/* Of boxes that are drawn as one. */
+function describeMerged({ n, sum, base }) {
+	return {
+		name: n > 1 ? `${digits(n)} boxes too narrow to be drawn` : "A box too narrow to be drawn",
+		place: "click to zoom to them",
+		values: [["Total", value(sum), share(sum), isDiff ? changeOf(sum, base) : ""]],
+	};
+}
+
+function showTip(d, x, y) {
 	const tip = $("tip");
-	const d = describe(node);
 	const values = element("span", "values", "");
 
 	tip.replaceChildren(element("span", "name", d.name), element("span", "place", d.place), values);
@@ -70,14 +80,21 @@ function showTip(node, x, y) {
 		`translate(${Math.max(8, left)}px, ${below ? y + 18 : Math.max(8, y - box.height - 10)}px)`;
 }
 
-function hover(node, x, y) {
-	if (node < 0)
-		$("tip").hidden = true;
+/* @node of @pane, or what was @merged there. */
+function hover(node, x, y, pane = flame, merged = null) {
+	if (node >= 0)
+		showTip(describe(node, pane.tree), x, y);
+	else if (merged)
+		showTip(describeMerged(merged), x, y);
 	else
-		showTip(node, x, y);
-	if (flame.hovered !== node) {
-		flame.hovered = node;
-		flame.drawOver();
+		$("tip").hidden = true;
+	for (const other of [flame, above]) {
+		const hovered = other === pane ? node : -1;
+
+		if (other.hovered !== hovered) {
+			other.hovered = hovered;
+			other.drawOver();
+		}
 	}
 }
 
@@ -98,7 +115,7 @@ function select(node) {
 
 	const [left, right] = flame.boxOf(node);
 
-	showTip(node, box.left + (left + right) / 2, box.top + flame.top(tree.depths[node]));
+	showTip(d, box.left + (left + right) / 2, box.top + flame.top(tree.depths[node]));
 	$("details").textContent =
 		[d.name, d.place, ...d.values.map((cells) => cells.filter(Boolean).join(" "))]
 			.filter(Boolean).join(", ");

@@ -45,10 +45,10 @@ function frameColour(frame, how) {
 }
 
 /* Of a box: all boxes of a frame have one colour, unless it tells what changed. */
-function colourOfNode(node) {
+function colourOfNode(node, t = tree) {
 	return view.colour === "change"
-		? changeColour(theme, tree.sums[node], tree.baseSums[node])
-		: frameColour(tree.frames[node], view.colour);
+		? changeColour(theme, t.sums[node], t.baseSums[node])
+		: frameColour(t.frames[node], view.colour);
 }
 
 function readTheme() {
@@ -56,10 +56,13 @@ function readTheme() {
 	const get = (name) => style.getPropertyValue(`--${name}`).trim();
 
 	theme = !flame.paper && matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-	flame.setTheme({
+	const colours = {
 		background: get("background"), text: get("box-text"), root: get("root"),
 		faint: get("faint"), dim: get("dim"), match: get("match"),
 		matchText: get("match-text"),
 		font: `12px ${getComputedStyle(document.body).fontFamily}`,
-	});
+	};
+
+	for (const pane of [flame, above])
+		pane.setTheme(colours);
 }

@@ -27,6 +27,8 @@ function digits(value) {
 	}).replace(/,/g, "\u202f");
 }
 
+const isTime = (unit) => SAME_AS[unit.toLowerCase()]?.[0] === "nanoseconds";
+
 /* A function from values in @unit to text, in the unit @shown if it is one of the same kind. */
 function formatter(unit, divideBy, shown) {
 	const [kind, factor] = SAME_AS[unit.toLowerCase()] || [null, 1];

@@ -10,6 +10,7 @@ const view = {
 	zoom: 0,
 	icicle: true,
 	callers: false,
+	sandwich: -1, /* a frame, between its callers and its callees */
 	colour: "module",
 	width: isDiff ? "both" : "after",
 	table: true,
@@ -30,6 +31,8 @@ function keepView(isStep = false) {
 		kept.set("i", "1");
 	if (view.callers)
 		kept.set("b", "1");
+	if (view.sandwich >= 0)
+		kept.set("f", view.sandwich);
 	if (view.colour !== usualColour)
 		kept.set("c", view.colour);
 	if (isDiff && view.width !== "both")
@@ -51,12 +54,15 @@ function keepView(isStep = false) {
 function readView() {
 	const kept = new URLSearchParams(location.hash.slice(1));
 	const zoom = Number(kept.get("z"));
+	const sandwich = kept.has("f") ? Number(kept.get("f")) : -1;
 
 	view.type = types.find((t) => t.type === kept.get("v")) || data.chosen;
 	view.search = kept.get("s") || "";
 	view.zoom = Number.isInteger(zoom) && zoom > 0 ? zoom : 0;
 	view.icicle = kept.get("i") !== "1";
 	view.callers = kept.get("b") === "1";
+	view.sandwich = sandwich >= 0 && sandwich < frames.length && Number.isInteger(sandwich)
+		? sandwich : -1;
 	view.table = kept.get("t") !== "0" && innerWidth > 760;
 	view.colour = ["module", "namespace", "change"].includes(kept.get("c"))
 		? kept.get("c") : usualColour;
