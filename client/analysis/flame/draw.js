@@ -2,7 +2,7 @@
 /*
  * The picture. What is seen is an interval [from, to) of the tree's values, as wide as the canvas:
  * zooming changes the interval and nothing else, and those who lie around it, the callers, fill it
- * by themselves. Boxes below two pixels are not drawn, nor is what lies below them: those that
+ * by themselves. Boxes below one pixel are not drawn, nor is what lies below them: those that
  * stand side by side are one grey box, or one of a match's colour if there is one among them. The
  * canvas is as large as the window's part of it,
  * however deep the stacks are, and scrolls over the rest. On paper it is what could be seen when it
@@ -10,7 +10,7 @@
  */
 const ROW = 20;
 const LEAST = 0.5;      /* pixels: the narrowest box that is drawn of several */
-const LEAST_BOX = 2;    /* pixels: the narrowest one that is drawn for itself */
+const LEAST_BOX = 1;    /* pixels: the narrowest one that is drawn for itself */
 const LEAST_TEXT = 24;  /* pixels: the narrowest one with a name */
 const PADDING = 5;
 
@@ -269,6 +269,11 @@ class Flame {
 		this.context.fillStyle = one.isMatch ? this.theme.match : this.theme.faint;
 		this.context.fillRect(one.left, this.top(level),
 			Math.max(width > 3 ? width - 1 : width, one.isMatch ? 1 : 0), ROW - 1);
+		if (width < LEAST_TEXT)
+			return;
+		this.context.fillStyle = one.isMatch ? this.theme.matchText : this.theme.dim;
+		this.context.fillText(this.meter.cut(`… (${digits(one.n)} smaller)`, width - 2 * PADDING),
+			one.left + PADDING, this.top(level) + ROW / 2);
 	}
 
 	fillOf(node) {

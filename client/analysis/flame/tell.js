@@ -32,10 +32,10 @@ function changeOf(v, base) {
 	return `${signed(change, value)}${part} from ${value(base)}`;
 }
 
-/* [label, value, share, change] for the node's own and all below. */
+/* [label, value, share, change] for the node's own, which callers have none of, and all below. */
 function valuesOf(node, t) {
 	const rows = [["Total", t.sums[node], t.baseSums[node]], ["Self", t.selfs[node], t.bases[node]]];
-	const cells = rows.map(([label, v, base]) => [label, value(v), share(v),
+	const cells = rows.slice(0, t === above.tree ? 1 : 2).map(([label, v, base]) => [label, value(v), share(v),
 		isDiff ? changeOf(v, base) : ""]);
 
 	if (view.zoom && t === tree)
