@@ -58,7 +58,26 @@ int option_size(const char *name, const char *argument, void *to, struct usage_m
 int option_duration(const char *name, const char *argument, void *to, struct usage_message *message)
 {
 	return option_check(units_parse_duration(argument, to), to, name,
-			    "takes a duration such as 500ms, 10s or 3d", argument, message);
+			    "takes a duration such as 500ms, 10s or 2h30m", argument, message);
+}
+
+int option_seconds(const char *name, const char *argument, void *to, struct usage_message *message)
+{
+	return option_check(units_parse_seconds(argument, to), to, name,
+			    "takes seconds, or a duration such as 500ms or 2h30m", argument,
+			    message);
+}
+
+int option_moment(const char *name, const char *argument, void *to, struct usage_message *message)
+{
+	const struct option_moment *moment = to;
+
+	if (units_parse_moment(argument, moment->now_ns, moment->to_ns))
+		return usage_error(message,
+				   "%s takes a moment such as -10m, 14:03, 'yesterday 14:03' or "
+				   "2026-11-21T14:30:00Z, not '%s'",
+				   name, argument);
+	return 0;
 }
 
 int option_pid(const char *name, const char *argument, void *to, struct usage_message *message)
@@ -138,6 +157,8 @@ static int option_apply(struct option_pass *o, const struct option_row *row, con
 static int option_take(struct option_pass *o, const struct option_row *row, const char *name,
 		       const char *argument)
 {
+	char moment[UNITS_TEXT_MAX];
+
 	if (!row)
 		return usage_error(o->message, "unknown option %s", name);
 	if (argument && !option_has_argument(row))
@@ -146,6 +167,11 @@ static int option_take(struct option_pass *o, const struct option_row *row, cons
 		if (o->at >= o->argc)
 			return usage_error(o->message, "%s needs an argument", name);
 		argument = o->argv[o->at++];
+	}
+	if (row->parse == option_moment && o->at < o->argc &&
+	    units_moment_continues(argument, o->argv[o->at])) {
+		snprintf(moment, sizeof(moment), "%s %s", argument, o->argv[o->at++]);
+		argument = moment;
 	}
 	return option_apply(o, row, argument);
 }

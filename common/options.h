@@ -8,6 +8,7 @@
  * like (`--since -10m`). Pure: unlike getopt(3) it has no state. A verb's options are a table of
  * rows.
  */
+#include <stdint.h>
 #include <stdio.h>
 
 #define HELP_COLUMNS 80
@@ -44,6 +45,13 @@ int option_size(const char *name, const char *argument, void *to, struct usage_m
 int option_pid(const char *name, const char *argument, void *to, struct usage_message *message);
 int option_duration(const char *name, const char *argument, void *to,
 		    struct usage_message *message);
+/* A duration, or seconds without a unit. */
+int option_seconds(const char *name, const char *argument, void *to, struct usage_message *message);
+/* A moment: @to is a struct option_moment. Its day and its time of day may be two words. */
+struct option_moment {
+	uint64_t now_ns, *to_ns; /* Unix time */
+};
+int option_moment(const char *name, const char *argument, void *to, struct usage_message *message);
 /* "s12": *(uint64_t *)to = 12 */
 int option_session(const char *name, const char *argument, void *to, struct usage_message *message);
 

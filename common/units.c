@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parsers consume a text from its front, each part by one function that moves the pointer behind
- * what it has read; what is left over at the end is an error. Durations and sizes are numbers and a
- * unit of a table, which their printers use as well. Broken-down times are the C library's.
+ * what it has read; what is left over at the end is an error. Durations and sizes are numbers and
+ * units of a table, which their printers use as well. Broken-down times are the C library's.
  */
 #include "common/units.h"
 
@@ -20,10 +20,10 @@ struct unit_row {
 	uint64_t factor;
 };
 
-/* Largest first: the printers take the first that divides. */
+/* Largest first: the printers take the first that divides; weeks are not printed. */
 static const struct unit_row durations[] = {
-	{"d", 86400 * NS_PER_S}, {"h", 3600 * NS_PER_S}, {"m", 60 * NS_PER_S},
-	{"s", NS_PER_S},         {"ms", NS_PER_MS},
+	{"w", 7 * 86400 * NS_PER_S}, {"d", 86400 * NS_PER_S}, {"h", 3600 * NS_PER_S},
+	{"m", 60 * NS_PER_S},        {"s", NS_PER_S},         {"ms", NS_PER_MS},
 };
 
 static const struct unit_row sizes[] = {
@@ -70,37 +70,83 @@ int units_parse_number(const char *text, uint64_t *ret)
 	return UNITS_E_OK;
 }
 
-static int parse_with_unit(const char *text, const struct unit_row *units, size_t n_units,
-			   uint64_t *ret)
+/*
+ * A number and its unit, of those from *at on; moves *at past the unit, so that the next one is
+ * smaller. The first number of all may be a 0 without.
+ */
+static int units_consume_with_unit(const char **text, const struct unit_row *units, size_t n_units,
+				   size_t *at, uint64_t *ret)
 {
 	uint64_t value;
-	int r = units_consume_number(&text, &value);
+	int r = units_consume_number(text, &value);
+	size_t length = strcspn(*text, "0123456789");
 
 	if (r)
 		return r;
-	if (value == 0 && !*text) {
+	if (value == 0 && !**text && !*at) {
 		*ret = 0;
 		return UNITS_E_OK;
 	}
-	for (size_t i = 0; i < n_units; i++) {
-		if (strcmp(text, units[i].name) != 0)
-			continue;
-		if (__builtin_mul_overflow(value, units[i].factor, &value))
-			return UNITS_E_RANGE;
-		*ret = value;
-		return UNITS_E_OK;
-	}
-	return UNITS_E_INVALID;
+	while (*at < n_units &&
+	       (strlen(units[*at].name) != length || strncmp(*text, units[*at].name, length) != 0))
+		++*at;
+	if (*at == n_units)
+		return UNITS_E_INVALID;
+	*text += length;
+	return __builtin_mul_overflow(value, units[(*at)++].factor, ret) ? UNITS_E_RANGE
+									 : UNITS_E_OK;
 }
 
 int units_parse_duration(const char *text, uint64_t *ret_ns)
 {
-	return parse_with_unit(text, durations, ARRAY_SIZE(durations), ret_ns);
+	uint64_t part, total = 0;
+	size_t at = 0;
+
+	do {
+		int r = units_consume_with_unit(&text, durations, ARRAY_SIZE(durations), &at,
+						&part);
+
+		if (r)
+			return r;
+		if (__builtin_add_overflow(total, part, &total))
+			return UNITS_E_RANGE;
+	} while (*text);
+	*ret_ns = total;
+	return UNITS_E_OK;
+}
+
+int units_parse_seconds(const char *text, uint64_t *ret_ns)
+{
+	uint64_t seconds, fraction = 0, digit_ns = NS_PER_S;
+	const char *c = text;
+	int r = units_consume_number(&c, &seconds);
+
+	if (!r && *c == '.')
+		for (c++; units_is_digit(*c); c++) {
+			digit_ns /= 10;
+			fraction += (uint64_t)(*c - '0') * digit_ns;
+		}
+	if (r || *c)
+		return units_parse_duration(text, ret_ns);
+	if (__builtin_mul_overflow(seconds, NS_PER_S, &seconds) ||
+	    __builtin_add_overflow(seconds, fraction, &seconds))
+		return UNITS_E_RANGE;
+	*ret_ns = seconds;
+	return UNITS_E_OK;
 }
 
 int units_parse_size(const char *text, uint64_t *ret_bytes)
 {
-	return parse_with_unit(text, sizes, ARRAY_SIZE(sizes), ret_bytes);
+	uint64_t bytes;
+	size_t at = 0;
+	int r = units_consume_with_unit(&text, sizes, ARRAY_SIZE(sizes), &at, &bytes);
+
+	if (r)
+		return r;
+	if (*text)
+		return UNITS_E_INVALID;
+	*ret_bytes = bytes;
+	return UNITS_E_OK;
 }
 
 int units_parse_share(const char *text, double *ret)
@@ -226,17 +272,15 @@ static bool units_consume_word(const char **text, const char *word)
 	return true;
 }
 
-/* HH:MM[:SS][Z], today[Z], yesterday[Z]: counted from the day that @now_ns lies in. */
+/* [today|yesterday][ HH:MM[:SS]][Z], not nothing: counted from the day that @now_ns is in. */
 static int units_parse_day_time(const char *text, uint64_t now_ns, uint64_t *ret_ns)
 {
 	time_t now = (time_t)(now_ns / NS_PER_S);
 	struct tm clock = {0}, tm = {0};
-	int days = 0;
-	bool utc;
+	int days = units_consume_word(&text, "yesterday");
+	bool is_day = days || units_consume_word(&text, "today"), utc;
 
-	if (units_consume_word(&text, "yesterday"))
-		days = 1;
-	else if (!units_consume_word(&text, "today") && !units_consume_clock(&text, &clock))
+	if ((!is_day || units_consume_char(&text, "Tt ")) && !units_consume_clock(&text, &clock))
 		return UNITS_E_INVALID;
 	utc = units_consume_char(&text, "Zz");
 	if (*text)
@@ -270,6 +314,14 @@ static int units_parse_date(const char *text, uint64_t *ret_ns)
 	if (!units_consume_zone(&text, &local, &offset_s) || *text)
 		return UNITS_E_INVALID;
 	return units_tm_to_ns(&tm, local, offset_s, ret_ns);
+}
+
+bool units_moment_continues(const char *day, const char *clock)
+{
+	return (strcmp(day, "today") == 0 || strcmp(day, "yesterday") == 0 ||
+		(strlen(day) == strlen("YYYY-MM-DD") && day[4] == '-' && day[7] == '-')) &&
+	       units_is_digit(clock[0]) && units_is_digit(clock[1]) && clock[2] == ':' &&
+	       strlen(clock) < UNITS_TEXT_MAX / 2;
 }
 
 int units_parse_moment(const char *text, uint64_t now_ns, uint64_t *ret_ns)
@@ -310,7 +362,8 @@ static const char *print_with_unit(char *buffer, size_t size, uint64_t value,
 
 const char *units_print_duration(char *buffer, size_t size, uint64_t ns)
 {
-	return print_with_unit(buffer, size, ns - ns % NS_PER_MS, durations, ARRAY_SIZE(durations));
+	return print_with_unit(buffer, size, ns - ns % NS_PER_MS, durations + 1,
+			       ARRAY_SIZE(durations) - 1);
 }
 
 const char *units_print_size(char *buffer, size_t size, uint64_t bytes)

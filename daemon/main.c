@@ -76,7 +76,7 @@ static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments 
 		{0, "cache-directory", option_text, &d->cache_directory, NULL},
 		{0, "source", option_source, &d->source, NULL},
 		{0, "user", option_flag, &d->user, NULL},
-		{0, "duration", option_duration, &d->duration_ns, NULL},
+		{0, "duration", option_seconds, &d->duration_ns, NULL},
 		{0, "record-replay", option_text, &d->record_replay, NULL},
 		{0, "check-config", option_flag, &a->check_config, NULL},
 		{'q', "quiet", option_flag, &a->quiet, NULL},

@@ -123,11 +123,6 @@ int pause_parse(int argc, char *const *argv, Profd__Control__Pause *ret,
 /* Verbs without arguments of their own: resume, epoch, config, doctor. */
 int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message);
 
-/* A moment, as a row of options: @to is a struct option_moment. */
-struct option_moment {
-	uint64_t now_ns, *to_ns; /* Unix time */
-};
-int option_moment(const char *name, const char *argument, void *to, struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
 

@@ -19,18 +19,6 @@ int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message 
 	return 0;
 }
 
-int option_moment(const char *name, const char *argument, void *to, struct usage_message *message)
-{
-	const struct option_moment *moment = to;
-
-	if (units_parse_moment(argument, moment->now_ns, moment->to_ns))
-		return usage_error(message,
-				   "%s takes a moment such as -10m, 14:30, today or "
-				   "2026-11-21T14:30:00Z, not '%s'",
-				   name, argument);
-	return 0;
-}
-
 int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
 	       bool *ret_json, struct usage_message *message)
 {

@@ -69,7 +69,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 	const struct option_row rows[] = {
 		{'F', "frequency", option_number, &ret->frequency, NULL},
 		{'e', "event", option_text, &ret->event, NULL},
-		{'d', "duration", option_duration, &ret->duration_ns, NULL},
+		{'d', "duration", option_seconds, &ret->duration_ns, NULL},
 		{'o', "output", option_text, &ret->output, NULL},
 		{'a', "all", option_flag, &ret->all, one_target},
 		{'p', "pid", option_pid, &ret->pid, one_target},

@@ -16,6 +16,7 @@
 #include "client/report/prompt.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
+#include "common/units.h"
 
 /* What a load and a report of it tell while they go on. */
 struct telling {
@@ -97,19 +98,29 @@ static int report_once(struct context *context, const struct listener *listener,
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
+static int report_parse_moment(const char *name, const char *const texts[2], uint64_t now_ns,
+			       uint64_t *ret_ns, struct usage_message *message)
+{
+	char joined[UNITS_TEXT_MAX];
+
+	if (!*texts[0])
+		return 0;
+	snprintf(joined, sizeof(joined), "%s %s", texts[0], texts[1]);
+	return option_moment(name, *texts[1] ? joined : texts[0],
+			     &(struct option_moment){now_ns, ret_ns}, message);
+}
+
 /* Of the store. Returns 0 or an exit status. */
-static int report_parse_range(struct context *context, const struct report_arguments *a,
+static int report_parse_range(struct context *context, const struct report_inputs *in,
 			      struct load_options *ret)
 {
-	struct option_moment since = {context->now_ns, &ret->since_ns},
-			     until = {context->now_ns, &ret->until_ns};
 	struct usage_message message;
-	int r = 0;
+	int r = report_parse_moment("--since", in->since, context->now_ns, &ret->since_ns,
+				    &message);
 
-	if (*a->inputs.since)
-		r = option_moment("--since", a->inputs.since, &since, &message);
-	if (!r && *a->inputs.until)
-		r = option_moment("--until", a->inputs.until, &until, &message);
+	if (!r)
+		r = report_parse_moment("--until", in->until, context->now_ns, &ret->until_ns,
+					&message);
 	if (!r)
 		r = check_time_range(ret->since_ns, ret->until_ns, &message);
 	return r ? parse_ended(context, r, &message) : 0;
@@ -137,7 +148,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	cleanup(load_freep) struct load *l = NULL;
 	cleanup(memory_unboundp) struct rlimit bound;
 	struct profile_message message;
-	int status = report_parse_range(context, a, &options), r;
+	int status = report_parse_range(context, &inputs, &options), r;
 
 	options.listener = telling_init(&telling, context);
 	memory_bound(&bound);

@@ -41,27 +41,15 @@
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* `2`, `0.5`, and what durations are elsewhere. */
 static int option_top_delay(const char *name, const char *text, void *to,
 			    struct usage_message *message)
 {
-	char *end;
-	double seconds = strtod(text, &end);
-	uint64_t ns = 0;
+	uint64_t *ns = to;
+	int r = option_seconds(name, text, to, message);
 
-	(void)name;
-	if (*text >= '0' && *text <= '9' && !*end &&
-	    seconds <= (double)INTERVAL_MAX / (double)NS_PER_S)
-		ns = (uint64_t)(seconds * (double)NS_PER_S);
-	else if (units_parse_duration(text, &ns))
-		ns = 0;
-	if (ns < INTERVAL_MIN || ns > INTERVAL_MAX)
-		return usage_error(message,
-				   "-d takes 0.1 to 3600 seconds, or a time such as 500ms or 1m, "
-				   "not '%s'",
-				   text);
-	*(uint64_t *)to = ns;
-	return 0;
+	return r || (*ns >= INTERVAL_MIN && *ns <= INTERVAL_MAX)
+		       ? r
+		       : usage_error(message, "%s is 0.1 to 3600 seconds, not '%s'", name, text);
 }
 
 int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usage_message *message)

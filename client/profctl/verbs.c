@@ -20,7 +20,7 @@ const struct verb verbs[] = {
 	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -c, --period N       one sample every N events\n"
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only\n"
-	 "  -d, --duration TIME  stop after this time, e.g. 30s\n"
+	 "  -d, --duration TIME  stop after this time: seconds, or e.g. 30m\n"
 	 "      --name NAME      part of the directory's name\n"
 	 "      --formats LIST   pprof, legacy or both\n"
 	 "      --children       also the process's children, present and future\n"
@@ -54,7 +54,7 @@ const struct verb verbs[] = {
 	{"list", "[-s SERVICE] [--since T] [--until T] [--json]",
 	 "list the services in the store, or the windows of one",
 	 "  -s, --service S   the windows of S; nginx is nginx.service\n"
-	 "      --since T     windows after this: -10m, 14:30, today, yesterday or RFC 3339\n"
+	 "      --since T     windows after this: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T     windows before this\n"
 	 "Times are local unless they end in Z.\n"
 	 "\nExample: profctl list -s cron.service --since -1h\n",
@@ -69,7 +69,7 @@ const struct verb verbs[] = {
 	 "  -s, --service S     a service\n"
 	 "      --session ID    a session such as s1\n"
 	 "  -p, --pid PID       a process, in any service\n"
-	 "      --since T       start of the range: -10m, 14:30, today, yesterday or RFC 3339\n"
+	 "      --since T       start of the range: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T       end of the range\n"
 	 "      --format F      pprof (the default), legacy (needs -p) or collapsed\n"
 	 "  -o, --output FILE   instead of ./profd.pb.gz (.prof, .collapsed); - is standard "
@@ -198,7 +198,7 @@ const struct verb verbs[] = {
 	 "  -s, --service S      a service, by its systemd unit\n"
 	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only\n"
-	 "  -d, --duration TIME  e.g. 30s; COMMAND continues after that\n"
+	 "  -d, --duration TIME  seconds, or e.g. 30m; COMMAND continues after that\n"
 	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
 	 "of\n"
 	 "                       one process; in .collapsed: collapsed stacks; - is standard "

@@ -17,6 +17,7 @@
 #include "common/error.h"
 #include "common/options.h"
 #include "common/profile/pprof.h"
+#include "common/units.h"
 
 #define BAD(message, ...) profile_refuse(message, REPORT_E_BAD_OPTION, __VA_ARGS__)
 #define LIKE_MIN          4 /* bytes that two names of options begin with alike */
@@ -24,8 +25,13 @@
 static void report_clear_texts(void *object, bool is_input)
 {
 	for (const struct report_option *option = report_options_all; option->name; option++)
-		if (option->kind == REPORT_OPTION_TEXT && option->is_input == is_input)
-			*(const char **)((char *)object + option->offset) = "";
+		if (option->is_input == is_input &&
+		    (option->kind == REPORT_OPTION_TEXT || option->kind == REPORT_OPTION_MOMENT)) {
+			const char **texts = (const char **)((char *)object + option->offset);
+
+			for (int i = 0; i <= (option->kind == REPORT_OPTION_MOMENT); i++)
+				texts[i] = "";
+		}
 }
 
 void report_options_init(struct report_options *o)
@@ -124,7 +130,7 @@ int report_option_set(void *object, const struct report_option *option, const ch
 	bool flag = true;
 	double number;
 
-	if (option->kind == REPORT_OPTION_TEXT) {
+	if (option->kind == REPORT_OPTION_TEXT || option->kind == REPORT_OPTION_MOMENT) {
 		*(const char **)at = value ? value : "";
 	} else if (option->kind == REPORT_OPTION_INTEGER) {
 		if (!value || !report_parse_integer(value, at))
@@ -347,6 +353,9 @@ static int report_parse_word(struct options_line *l, const char *word)
 			return BAD(l->message, "%s needs an argument", word);
 		value = l->argv[l->at++];
 	}
+	if (option->kind == REPORT_OPTION_MOMENT && l->at < l->argc &&
+	    units_moment_continues(value, l->argv[l->at]))
+		((const char **)((char *)&l->a->inputs + option->offset))[1] = l->argv[l->at++];
 	return report_parse_option(l, option, value);
 }
 
@@ -360,7 +369,7 @@ static int report_check_arguments(const struct options_line *l)
 	if (*in->service && in->n_profiles)
 		return BAD(l->message, "-s SERVICE cannot be combined with files such as '%.80s'",
 			   in->profiles[0]);
-	if (!*in->service && (*in->since || *in->until || *in->store))
+	if (!*in->service && (*in->since[0] || *in->until[0] || *in->store))
 		return BAD(l->message, "--since, --until and --store need -s SERVICE");
 	if (!*in->service && !in->n_profiles)
 		return BAD(l->message, "no PROFILE given; - is standard input");

@@ -44,7 +44,8 @@ struct report_inputs {
 	struct symbolize_mode mode; /* what `symbolize` says */
 	int seconds, timeout;       /* of what is fetched; 0: as usual */
 	const char *tls_cert, *tls_key, *tls_ca;
-	const char *service, *since, *until, *store;
+	const char *service, *store;
+	const char *since[2], *until[2]; /* moments, of one word or two; "" where there is none */
 };
 
 struct report_arguments {
@@ -58,6 +59,7 @@ enum report_option_kind {
 	REPORT_OPTION_CHOICE,       /* sets an int to `value` */
 	REPORT_OPTION_FLAG,
 	REPORT_OPTION_TEXT,
+	REPORT_OPTION_MOMENT, /* as two texts: its time of day may be a word of its own */
 	REPORT_OPTION_INTEGER,
 	REPORT_OPTION_NUMBER,
 	REPORT_OPTION_LIST, /* may be given several times */

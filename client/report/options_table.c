@@ -103,9 +103,9 @@ const struct report_option report_options_all[] = {
 
 	ROW(TEXT, SOURCES, "service", "s", true, INPUT_AT(service), 0, "SERVICE",
 	    "the store's profiles of this service", NULL),
-	INPUT(TEXT, "since", SOURCES, since, "T",
-	      "start of the range: -10m, 14:30, today, yesterday or RFC 3339"),
-	INPUT(TEXT, "until", SOURCES, until, "T", "end of the range"),
+	INPUT(MOMENT, "since", SOURCES, since, "T",
+	      "start of the range: -2h30m, 14:03, yesterday 14:03 or RFC 3339"),
+	INPUT(MOMENT, "until", SOURCES, until, "T", "end of the range"),
 	INPUT(TEXT, "store", SOURCES, store, "DIR", "instead of /var/lib/profd"),
 	INPUT(INTEGER, "seconds", SOURCES, seconds, "N", "for a URL: how long the server profiles"),
 	INPUT(INTEGER, "timeout", SOURCES, timeout, "N",

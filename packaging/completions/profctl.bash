@@ -93,7 +93,7 @@ _profctl_value()
 			inuse_objects inuse_space contentions delay)
 		;;
 	--unit) _profctl_choose < <(printf '%s\n' auto minimum ns us ms s B kB MB GB) ;;
-	--since | --until) _profctl_choose <<<$'now\ntoday\nyesterday\n-10m\n-1h\n-1d' ;;
+	--since | --until) _profctl_choose <<<$'now\ntoday\nyesterday\n-10m\n-1h\n-1d\n-1w' ;;
 	--socket) _filedir ;;
 	*)
 		[[ $help =~ (^|[^A-Za-z0-9_-])"$1"(, --[a-z_-]+)?[\ =]([A-Z]+) ]] || return

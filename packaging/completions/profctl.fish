@@ -62,7 +62,7 @@ function __profctl_value
         case --unit
             printf '%s\n' auto minimum ns us ms s B kB MB GB
         case --since --until
-            printf '%s\n' now today yesterday -10m -1h -1d
+            printf '%s\n' now today yesterday -10m -1h -1d -1w
         case --socket
             __fish_complete_path (__profctl_word)
         case '*'

@@ -5,7 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -121,8 +123,8 @@ static void test_start_refusals(void **state)
 		{"start 1 -F 0", "-F must be"},
 		{"start 1 -c 5k", "-c must be"},
 		{"start 1 -F 9 -c 9", "one of -F and -c"},
-		{"start 1 -d 10", "-d takes a duration"},
-		{"start 1 -d 0", "-d takes a duration"},
+		{"start 1 -d 10x", "-d takes seconds, or a duration"},
+		{"start 1 -d 0", "-d takes seconds, or a duration"},
 		{"start 1 --formats images", "system session"},
 		{"start 1 --formats=", "is empty"},
 		{"start 1 --frequenc 9", "unknown option --frequenc"},
@@ -182,9 +184,14 @@ static int list(const char *line, Profd__Control__List *ret)
 
 static void test_list(void **state)
 {
-	static const char *const bad[] = {
-		"list x",  "list --since",   "list --since soon", "list --since -1m --until -2m",
-		"list -s", "list --service="};
+	static const char *const bad[] = {"list x",
+					  "list --since",
+					  "list --since soon",
+					  "list --since -1m --until -2m",
+					  "list -s",
+					  "list --service=",
+					  "list --since -1h 14:00",
+					  "list --since today x"};
 	Profd__Control__List a;
 
 	(void)state;
@@ -195,6 +202,14 @@ static void test_list(void **state)
 	assert_string_equal(a.service, "a.service");
 	assert_int_equal(a.since_ns, NOW - UINT64_C(600000000000));
 	assert_int_equal(a.until_ns, NOW - UINT64_C(300000000000));
+	/* A day and its time of day, as two words: what a shell makes of them. */
+	setenv("TZ", "UTC", 1);
+	tzset();
+	assert_int_equal(list("list --since 2026-11-21 14:30 --until=2026-11-21 15:00Z -s x", &a),
+			 0);
+	assert_int_equal(a.since_ns, UINT64_C(1795271400000000000));
+	assert_int_equal(a.until_ns, UINT64_C(1795273200000000000));
+	assert_string_equal(a.service, "x");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (list(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);

@@ -78,7 +78,7 @@ static void test_refused(void **state)
 		"record -a -F -1",
 		"record -a -F 4294967296",
 		"record -a -d 0",
-		"record -a -d 10",
+		"record -a -d 10x",
 		"record -a -o x.prof",
 		"record -s a -o x.prof",
 		"record -o - sort",
@@ -95,6 +95,8 @@ static void test_refused(void **state)
 			fail_msg("%s: not refused", lines[i]);
 		assert_true(*message.text);
 	}
+	assert_int_equal(parse("record -a -d 0.5", &a, &message), 0);
+	assert_int_equal(a.duration_ns, 500000000);
 	assert_int_equal(parse("record --help", &a, &message), VERB_HELP);
 	assert_int_equal(parse("record -a sleep 10", &a, &message), OPTIONS_BAD);
 	assert_non_null(strstr(message.text, "the duration is -d TIME"));

@@ -94,6 +94,28 @@ static void test_lists(void **state)
 	report_arguments_deinit(&a);
 }
 
+/* Their time of day may be a word of its own, and is no profile. */
+static void test_moments(void **state)
+{
+	struct profile_message message;
+	struct report_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("-s a --since 2026-11-23 14:00 --until=today 15:00", &a, &message),
+			 REPORT_E_OK);
+	assert_string_equal(a.inputs.since[0], "2026-11-23");
+	assert_string_equal(a.inputs.since[1], "14:00");
+	assert_string_equal(a.inputs.until[0], "today");
+	assert_string_equal(a.inputs.until[1], "15:00");
+	assert_int_equal(a.inputs.n_profiles, 0);
+	report_arguments_deinit(&a);
+	assert_int_equal(parse("-s a --since -1h", &a, &message), REPORT_E_OK);
+	assert_string_equal(a.inputs.since[0], "-1h");
+	assert_string_equal(a.inputs.since[1], "");
+	assert_string_equal(a.inputs.until[0], "");
+	report_arguments_deinit(&a);
+}
+
 static void test_types(void **state)
 {
 	static const struct {
@@ -245,6 +267,7 @@ int main(void)
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_moments),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_unknown),
