@@ -49,8 +49,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__Lis
 
 struct collect_arguments {
 	Profd__Control__Collect request;
-	enum any_format format;
-	const char *output; /* "": the default of the format */
+	struct output output;
 	bool json;
 };
 
@@ -61,10 +60,9 @@ int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool 
 		 struct usage_message *message);
 
 struct run_arguments {
-	uint64_t frequency; /* Hz */
-	const char *output;
-	enum any_format format; /* as the name of the output ends */
-	char *const *command;   /* up to NULL; not empty */
+	uint64_t frequency;   /* Hz */
+	struct output output; /* its format: as its name ends */
+	char *const *command; /* up to NULL; not empty */
 };
 
 /* @argv ends in NULL. */
@@ -77,9 +75,8 @@ struct record_arguments {
 	const char *service;             /* or "" */
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
-	const char *output;
-	enum any_format format; /* as the name of the output ends */
-	char *const *command;   /* up to NULL; NULL: none */
+	struct output output;            /* its format: as its name ends */
+	char *const *command;            /* up to NULL; NULL: none */
 };
 
 /* @argv ends in NULL. Of what is refused, @ret has the command, where it has come to that. */
@@ -123,6 +120,8 @@ int pause_parse(int argc, char *const *argv, Profd__Control__Pause *ret,
 /* Verbs without arguments of their own: resume, epoch, config, doctor. */
 int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_message *message);
 
+/* For operands where there are none: names the option for a service, or, with @to, a process. */
+int option_no_operand(const char *name, const char *word, void *to, struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
 

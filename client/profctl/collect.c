@@ -9,6 +9,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
+#include "client/profctl/services.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -43,14 +44,16 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		 NULL},
 		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->request.until_ns},
 		 NULL},
-		{0, "format", option_format, &ret->format, NULL},
-		{'o', "output", option_text, &ret->output, NULL},
+		{0, "format", option_format, &ret->output.format, NULL},
+		{'o', "output", option_text, &ret->output.path, NULL},
 		{0, "stored", option_flag, &stored, NULL},
+		{0, NULL, option_no_operand, ret, NULL},
 		{0},
 	};
 	int r;
 
-	*ret = (struct collect_arguments){.request = PROFD__CONTROL__COLLECT__INIT, .output = ""};
+	*ret = (struct collect_arguments){.request = PROFD__CONTROL__COLLECT__INIT,
+					  .output.path = ""};
 	r = options_parse(rows, argc, argv, message);
 	if (r)
 		return r;
@@ -65,9 +68,9 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		ret->request.pid = pid;
 	}
 	ret->request.stored = stored;
-	if (ret->format == ANY_CPUPROFILE && !pid)
+	if (ret->output.format == ANY_CPUPROFILE && !pid)
 		return usage_error(message, "a legacy profile has one process: use -p PID");
-	if (ret->json && strcmp(ret->output, "-") == 0)
+	if (ret->json && strcmp(ret->output.path, "-") == 0)
 		return usage_error(message, "either --json or the profile on standard output");
 	return check_time_range(ret->request.since_ns, ret->request.until_ns, message);
 }
@@ -116,36 +119,51 @@ static void collect_print_json(const struct context *context,
 	json_end(&j);
 }
 
+/* As call_collect(), which does not tell whether there is such a service. */
+static int collect_call(const struct context *context, const Profd__Control__Collect *request,
+			Profd__Control__Response **ret, uint8_t **ret_data)
+{
+	struct context quiet = *context;
+	char complaint[COMPLAINT_SIZE];
+	int r;
+
+	quiet.kept = complaint;
+	r = call_collect(&quiet, request, ret, ret_data);
+	if (r == STATUS_FAILED && request->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE &&
+	    services_check_sampled(context, request->service))
+		return r;
+	return r ? profctl_complain(context, r, "%s", complaint) : STATUS_DONE;
+}
+
 int collect_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
 	struct usage_message message;
+	struct output *output = &arguments.output;
 	size_t length;
-	const char *path;
 	int r = collect_parse(argc, argv, context->now_ns, &arguments, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	path = *arguments.output ? arguments.output : output_kinds[arguments.format].file;
-	r = output_check(context, STATUS_FAILED, path, output_kinds[arguments.format].is_text);
+	r = output_begin(context, STATUS_FAILED, output);
 	if (r)
 		return r;
-	r = call_collect(context, &arguments.request, &response, &data);
+	r = collect_call(context, &arguments.request, &response, &data);
 	if (r)
 		return r;
 	length = (size_t)response->collected->bytes;
-	r = collect_convert(context, arguments.format, response->collected->in_pieces, &data,
+	r = collect_convert(context, output->format, response->collected->in_pieces, &data,
 			    &length);
 	if (!r)
-		r = output_write(context, STATUS_FAILED, path, data, length);
+		r = output_write(context, STATUS_FAILED, output, data, length);
 	if (r)
 		return r;
 	if (arguments.json)
-		collect_print_json(context, response->collected, path, length);
-	else if (strcmp(path, "-") != 0)
-		fprintf(context->out, "%s\n", path);
+		collect_print_json(context, response->collected, output->path, length);
+	else if (strcmp(output->path, "-") != 0)
+		fprintf(context->out, "%s\n", output->path);
 	if (response->collected->unreadable_files)
 		profctl_complain(context, STATUS_DONE,
 				 "%" PRIu64

@@ -9,6 +9,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
+#include "client/profctl/services.h"
 #include "client/profctl/table.h"
 #include "common/units.h"
 
@@ -19,6 +20,15 @@ int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message 
 	return 0;
 }
 
+int option_no_operand(const char *name, const char *word, void *to, struct usage_message *message)
+{
+	bool is_pid = to && *word && strspn(word, "0123456789") == strlen(word);
+
+	(void)name;
+	return usage_error(message, "unexpected argument '%s': a %s is -%c %s", word,
+			   is_pid ? "process" : "service", is_pid ? 'p' : 's', word);
+}
+
 int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
 	       bool *ret_json, struct usage_message *message)
 {
@@ -27,6 +37,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__Lis
 		{'s', "service", option_text, &ret->service, NULL},
 		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
 		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
+		{0, NULL, option_no_operand, NULL, NULL},
 		{0},
 	};
 	int r;
@@ -142,16 +153,20 @@ static int print_services(const Profd__Control__Listing *listing, FILE *out)
 	return table_print(&t, out);
 }
 
-/* A heading with nothing below it would look as if something had gone wrong. */
-static void list_report_empty(const struct context *context, const Profd__Control__List *a)
+/*
+ * A heading with nothing below it would look as if something had gone wrong. Nothing has, unless
+ * there is no such service: the exit status.
+ */
+static int list_report_empty(const struct context *context, const Profd__Control__List *a)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
-	if (*a->service)
-		profctl_complain(context, 0, "no windows for %s%s; see profctl list", a->service,
-				 range);
-	else
-		profctl_complain(context, 0, "the store has no windows%s", range);
+	if (!*a->service)
+		return profctl_complain(context, 0, "the store has no windows%s", range);
+	if (services_check_sampled(context, a->service))
+		return STATUS_FAILED;
+	return profctl_complain(context, 0, "no windows for %s%s; see profctl list", a->service,
+				range);
 }
 
 int list_run(struct context *context, int argc, char **argv)
@@ -171,7 +186,7 @@ int list_run(struct context *context, int argc, char **argv)
 	if (json)
 		list_print_json(response->listing, *request.service, context->out);
 	else if (!response->listing->n_rows)
-		list_report_empty(context, &request);
+		return list_report_empty(context, &request);
 	else if (*request.service)
 		r = print_windows(response->listing, context->out);
 	else

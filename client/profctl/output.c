@@ -18,10 +18,13 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 
+#define NUMBER_MAX 9999
+#define TRIES_MAX  8 /* names that others take in the last moment */
+
 const struct output_kind output_kinds[] = {
-	[ANY_PPROF] = {"pprof", OUTPUT_DEFAULT, false},
-	[ANY_CPUPROFILE] = {"legacy", "./profd.prof", false},
-	[ANY_COLLAPSED] = {"collapsed", "./profd.collapsed", true},
+	[ANY_PPROF] = {"pprof", ".pb.gz", false},
+	[ANY_CPUPROFILE] = {"legacy", ".prof", false},
+	[ANY_COLLAPSED] = {"collapsed", ".collapsed", true},
 };
 
 bool output_find_format(const char *text, enum any_format *ret)
@@ -79,26 +82,52 @@ int output_check(const struct context *context, int status, const char *path, bo
 	return profctl_complain(context, status, "%s cannot be written: %s", path, strerror(errno));
 }
 
-int output_write(const struct context *context, int status, const char *path, const uint8_t *data,
-		 size_t length)
+/* A name that no file has, as far as it can be seen; a last one that may have. */
+static void output_make_name(struct output *o)
 {
-	struct profile_message message;
+	const char *suffix = output_kinds[o->format].suffix;
+	struct stat st;
 
-	if (strcmp(path, "-") == 0)
-		fwrite(data, 1, length, context->out);
-	else if (profile_file_save(path, data, length, &message))
-		return profctl_complain(context, status, "%s: %s", path, message.text);
-	return 0;
+	snprintf(o->made, sizeof(o->made), "./profd%s", suffix);
+	for (unsigned i = 2; i <= NUMBER_MAX && lstat(o->made, &st) == 0; i++)
+		snprintf(o->made, sizeof(o->made), "./profd-%u%s", i, suffix);
+	o->path = o->made;
 }
 
-int output_save(const struct context *context, int status, const char *path, enum any_format format,
+int output_begin(const struct context *context, int status, struct output *output)
+{
+	if (!*output->path)
+		output_make_name(output);
+	return output_check(context, status, output->path, output_kinds[output->format].is_text);
+}
+
+int output_write(const struct context *context, int status, struct output *output,
+		 const uint8_t *data, size_t length)
+{
+	bool is_made = output->path == output->made;
+	struct profile_message message;
+	int r;
+
+	if (strcmp(output->path, "-") == 0) {
+		fwrite(data, 1, length, context->out);
+		return 0;
+	}
+	r = profile_file_save(output->path, data, length, is_made, &message);
+	for (unsigned tries = 0; r == PROFILE_FILE_E_EXISTS && tries < TRIES_MAX; tries++) {
+		output_make_name(output);
+		r = profile_file_save(output->path, data, length, is_made, &message);
+	}
+	return r ? profctl_complain(context, status, "%s: %s", output->path, message.text) : 0;
+}
+
+int output_save(const struct context *context, int status, struct output *output,
 		const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = any_write(p, format, &data, &length);
+	int r = any_write(p, output->format, &data, &length);
 
 	if (r)
 		return profctl_complain(context, status, "%s", error_describe(r));
-	return output_write(context, status, path, data, length);
+	return output_write(context, status, output, data, length);
 }

@@ -2,7 +2,10 @@
 #ifndef PROFD_PROFCTL_OUTPUT_H
 #define PROFD_PROFCTL_OUTPUT_H
 
-/* Where a verb writes a profile to, and in which format. "-" is standard output. */
+/*
+ * Where a verb writes a profile to, and in which format. "-" is standard output. A file that the
+ * user names is replaced; one that nobody names is new: profd.pb.gz, profd-2.pb.gz and so on.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +14,13 @@
 #include "client/profctl/profctl.h"
 #include "common/profile/profile.h"
 
-#define OUTPUT_DEFAULT "./profd.pb.gz"
+#define OUTPUT_NAME_SIZE 32
+
+struct output {
+	const char *path; /* "": the user names none; from output_begin() on what it is called */
+	enum any_format format;
+	char made[OUTPUT_NAME_SIZE]; /* that name, where nobody named one */
+};
 
 /* By its name: whether there is one called @text that can be written. */
 bool output_find_format(const char *text, enum any_format *ret);
@@ -20,7 +29,7 @@ enum any_format output_format_of(const char *path);
 /* By enum any_format. */
 extern const struct output_kind {
 	const char *name; /* NULL: it is not written */
-	const char *file; /* in the working directory, for who says nothing */
+	const char *suffix;
 	bool is_text;
 } output_kinds[];
 
@@ -29,14 +38,17 @@ extern const struct output_kind {
  * terminal. Returns 0, or @status after a complaint (for a terminal STATUS_USAGE).
  */
 int output_check(const struct context *context, int status, const char *path, bool is_text);
+/* The same of @output, whose name is chosen here if there is none. */
+int output_begin(const struct context *context, int status, struct output *output);
 /*
- * Writes @data to @path, whole or not at all; an error of standard output stays in the stream,
- * where main() looks for it. Returns 0, or @status after a complaint.
+ * Writes @data, whole or not at all; where nobody named the file and its name was taken meanwhile,
+ * to one of another name. An error of standard output stays in the stream, where main() looks for
+ * it. Returns 0, or @status after a complaint.
  */
-int output_write(const struct context *context, int status, const char *path, const uint8_t *data,
-		 size_t length);
-/* Both. */
-int output_save(const struct context *context, int status, const char *path, enum any_format format,
+int output_write(const struct context *context, int status, struct output *output,
+		 const uint8_t *data, size_t length);
+/* The same with @p in the output's format. */
+int output_save(const struct context *context, int status, struct output *output,
 		const struct profile *p);
 
 #endif

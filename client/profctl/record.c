@@ -20,6 +20,7 @@
 #include "client/profctl/command.h"
 #include "client/profctl/output.h"
 #include "client/profctl/progress.h"
+#include "client/profctl/services.h"
 #include "client/profctl/table.h"
 #include "client/record/private_profd.h"
 #include "client/run/launch.h"
@@ -52,13 +53,13 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 	if (a->command ? !**a->command : !has_target)
 		return usage_error(message, "nothing to record: use -a, -p PID, -s SERVICE, or a "
 					    "COMMAND");
-	a->format = output_format_of(a->output);
-	if (a->format == ANY_CPUPROFILE && !a->command && !a->pid)
+	a->output.format = output_format_of(a->output.path);
+	if (a->output.format == ANY_CPUPROFILE && !a->command && !a->pid)
 		return usage_error(message, "a legacy profile (.prof) has one process: use -p PID, "
 					    "or a COMMAND");
 	if (a->frequency > UINT32_MAX)
 		return usage_error(message, "-F is at most %" PRIu32, UINT32_MAX);
-	if (a->command && strcmp(a->output, "-") == 0)
+	if (a->command && strcmp(a->output.path, "-") == 0)
 		return usage_error(message, "standard output is used by the command: use -o FILE");
 	return 0;
 }
@@ -70,7 +71,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{'F', "frequency", option_number, &ret->frequency, NULL},
 		{'e', "event", option_text, &ret->event, NULL},
 		{'d', "duration", option_seconds, &ret->duration_ns, NULL},
-		{'o', "output", option_text, &ret->output, NULL},
+		{'o', "output", option_text, &ret->output.path, NULL},
 		{'a', "all", option_flag, &ret->all, one_target},
 		{'p', "pid", option_pid, &ret->pid, one_target},
 		{'s', "service", option_text, &ret->service, one_target},
@@ -78,7 +79,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 	};
 	int r;
 
-	*ret = (struct record_arguments){.service = "", .event = "", .output = OUTPUT_DEFAULT};
+	*ret = (struct record_arguments){.service = "", .event = "", .output.path = ""};
 	r = options_parse_command(rows, argc, argv, &ret->command, message);
 	return r ? r : record_check_arguments(ret, message);
 }
@@ -96,7 +97,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
  */
 struct recording {
 	struct context context; /* with the socket of the profd that records */
-	const struct record_arguments *arguments;
+	struct record_arguments *arguments;
 	int signals;       /* signalfd(2) */
 	sigset_t mask;     /* of signals, and */
 	struct rlimit fds; /* RLIMIT_NOFILE: for the command, as they were */
@@ -149,7 +150,7 @@ static int record_prepare_command(struct recording *r, bool is_shim, Profd__Cont
 	if (error)
 		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
 	start->number = r->launched.pid;
-	start->children = r->arguments->format != ANY_CPUPROFILE;
+	start->children = r->arguments->output.format != ANY_CPUPROFILE;
 	if (is_shim)
 		start->target = PROFD__CONTROL__TARGET_KIND__ALL;
 	return STATUS_DONE;
@@ -432,39 +433,39 @@ static int record_make_profile(struct recording *r, struct profile **ret)
 
 static int record_save(struct recording *r)
 {
-	const struct record_arguments *a = r->arguments;
 	cleanup(profile_freep) struct profile *profile = NULL;
 	int error = record_make_profile(r, &profile);
 
 	if (error)
 		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
-	return output_save(&r->context, STATUS_FAILED, a->output, a->format, profile);
+	return output_save(&r->context, STATUS_FAILED, &r->arguments->output, profile);
 }
 
 /* All, or, with @why, what was recorded until something went wrong. */
 static int record_write_file(struct recording *r, const char *why)
 {
 	const struct context *context = &r->context;
-	const char *output = r->arguments->output;
+	const struct output *output = &r->arguments->output;
 
 	if (!why)
 		why = record_take_rest(r);
 	if (why && !r->count)
 		return profctl_complain(context, STATUS_FAILED,
-					"%s: nothing was recorded, %s is not written", why, output);
+					"%s: nothing was recorded, %s is not written", why,
+					output->path);
 	if (record_save(r))
 		return STATUS_FAILED;
 	if (why)
 		return profctl_complain(context, STATUS_FAILED,
 					"%s: %s is incomplete, %" PRIu64
 					" samples until then, %" PRIu64 " lost",
-					why, output, r->count, r->lost);
+					why, output->path, r->count, r->lost);
 	if (!r->count)
 		profctl_complain(context, 0,
 				 "no samples: too little CPU time was used; increase -F");
 	return profctl_complain(context, STATUS_DONE,
 				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->count, r->lost,
-				strcmp(output, "-") ? output : "standard output");
+				strcmp(output->path, "-") ? output->path : "standard output");
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
@@ -529,8 +530,9 @@ int record_run(struct context *context, int argc, char **argv)
 
 	if (status)
 		return record_exit_status(&arguments, parse_ended(context, status, &message));
-	status = output_check(context, STATUS_FAILED, arguments.output,
-			      output_kinds[arguments.format].is_text);
+	status = output_begin(context, STATUS_FAILED, &arguments.output);
+	if (!status && *arguments.service)
+		status = services_check_running(context, arguments.service);
 	if (status)
 		return record_exit_status(&arguments, status);
 	getrlimit(RLIMIT_NOFILE, &r.fds);

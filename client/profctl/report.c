@@ -267,6 +267,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	struct report_options o;
 	struct report_inputs inputs;
 	struct profile_message message;
+	struct output output;
 	struct telling telling;
 	struct load_options options = {
 		.inputs = &inputs,
@@ -290,7 +291,8 @@ static int convert_profiles(struct context *context, const struct convert_argume
 		o.output = a->output;
 		return report_once(context, &options.listener, l, &o);
 	}
-	return output_save(context, STATUS_FAILED, a->output, a->format, load_profile(l));
+	output = (struct output){.path = a->output, .format = a->format};
+	return output_save(context, STATUS_FAILED, &output, load_profile(l));
 }
 
 int convert_run(struct context *context, int argc, char **argv)

@@ -32,22 +32,22 @@ int run_parse(int argc, char *const *argv, struct run_arguments *ret, struct usa
 {
 	const struct option_row rows[] = {
 		{'F', "frequency", option_number, &ret->frequency, NULL},
-		{'o', "output", option_text, &ret->output, NULL},
+		{'o', "output", option_text, &ret->output.path, NULL},
 		{0},
 	};
 	int r;
 
-	*ret = (struct run_arguments){.frequency = FREQUENCY_DEFAULT, .output = OUTPUT_DEFAULT};
+	*ret = (struct run_arguments){.frequency = FREQUENCY_DEFAULT, .output.path = ""};
 	r = options_parse_command(rows, argc, argv, &ret->command, message);
 	if (r)
 		return r;
 	if (ret->frequency > RING_FREQUENCY_MAX)
 		return usage_error(message, "-F takes 1 to %d Hz", RING_FREQUENCY_MAX);
-	if (strcmp(ret->output, "-") == 0)
+	if (strcmp(ret->output.path, "-") == 0)
 		return usage_error(message, "standard output is used by the command: use -o FILE");
 	if (!ret->command || !**ret->command)
 		return usage_error(message, "no COMMAND given");
-	ret->format = output_format_of(ret->output);
+	ret->output.format = output_format_of(ret->output.path);
 	return 0;
 }
 
@@ -161,13 +161,13 @@ static void run_print_summary(const struct context *context, const struct run_ar
 		profctl_complain(context, 0, "samples lost: %" PRIu64, totals->lost);
 	profctl_complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals->samples,
 			 totals->n_sampled, totals->n_sampled == 1 ? "process" : "processes",
-			 a->output);
+			 a->output.path);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */
 
 /* Returns an exit status, with STATUS_DONE that of the command in *ret_status. */
-static int run_command(const struct context *context, const struct run_arguments *a,
+static int run_command(const struct context *context, struct run_arguments *a,
 		       enum program_kind kind, struct launch *l, int *ret_status)
 {
 	cleanup(closep) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -201,9 +201,9 @@ static int run_command(const struct context *context, const struct run_arguments
 		r = gather_profile(g, clock_ns(CLOCK_REALTIME), &p);
 	if (r)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
-	if (a->format != ANY_CPUPROFILE)
+	if (a->output.format != ANY_CPUPROFILE)
 		run_symbolize(context, p, g);
-	r = output_save(context, STATUS_RUN_FAILED, a->output, a->format, p);
+	r = output_save(context, STATUS_RUN_FAILED, &a->output, p);
 	gather_get_totals(g, &ended.gather);
 	if (!r)
 		run_print_summary(context, a, &ended);
@@ -227,7 +227,7 @@ int run_run(struct context *context, int argc, char **argv)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
 					message.text);
 	kind = program_find(arguments.command[0], getenv("PATH"));
-	r = output_check(context, STATUS_RUN_FAILED, arguments.output, false);
+	r = output_begin(context, STATUS_RUN_FAILED, &arguments.output);
 	if (!r)
 		r = command_preload(context, kind, &preload);
 	if (r)

@@ -177,18 +177,20 @@ int symbolize_run(struct context *context, int argc, char **argv)
 	cleanup(memory_unboundp) struct rlimit bound;
 	struct symbolize_arguments arguments;
 	struct usage_message message;
+	struct output output = {.format = ANY_PPROF};
 	int status, r = symbolize_parse(argc, argv, &arguments, &message);
 
 	memory_bound(&bound);
 	if (r)
 		return parse_ended(context, r, &message);
-	status = output_check(context, STATUS_FAILED, arguments.output, false);
+	output.path = arguments.output;
+	status = output_begin(context, STATUS_FAILED, &output);
 	if (!status)
 		status = symbolize_read_input(context, arguments.profile, &p);
 	if (!status)
 		status = symbolize_add_names(context, &arguments, p, &result);
 	if (!status)
-		status = output_save(context, STATUS_FAILED, arguments.output, ANY_PPROF, p);
+		status = output_save(context, STATUS_FAILED, &output, p);
 	/* Where it fails, why is all there is to say: of standard output main() says it. */
 	if (!status && fflush(context->out) == 0 && !ferror(context->out))
 		print_result(context, &result);

@@ -16,6 +16,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
+#include "client/profctl/services.h"
 #include "client/top/characters.h"
 #include "client/top/keys.h"
 #include "client/top/screen.h"
@@ -62,6 +63,7 @@ int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usa
 		{'d', "delay", option_top_delay, &ret->interval_ns, NULL},
 		{0, "rows", option_number, &ret->rows, NULL},
 		{0, "once", option_flag, &ret->once, NULL},
+		{0, NULL, option_no_operand, ret, NULL},
 		{0},
 	};
 
@@ -492,7 +494,9 @@ int top_run(struct context *context, int argc, char **argv)
 	r = top_functions_new(&t.functions);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
-	r = watch_signals(&t);
+	r = *arguments.service ? services_check_running(context, arguments.service) : STATUS_DONE;
+	if (!r)
+		r = watch_signals(&t);
 	if (!r)
 		r = top_start_session(&t);
 	t.begin_ns = t.taken_ns = clock_ns(CLOCK_MONOTONIC);

@@ -72,8 +72,8 @@ const struct verb verbs[] = {
 	 "      --since T       start of the range: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T       end of the range\n"
 	 "      --format F      pprof (the default), legacy (needs -p) or collapsed\n"
-	 "  -o, --output FILE   instead of ./profd.pb.gz (.prof, .collapsed); - is standard "
-	 "output\n"
+	 "  -o, --output FILE   instead of ./profd.pb.gz (.prof, .collapsed), or profd-2 ... if "
+	 "there is one; - is standard output\n"
 	 "      --stored        without the open window\n"
 	 "Without privileges: your own sessions, and your own running processes.\n"
 	 "\nExample: profctl report --top $(profctl collect -s nginx.service --since -1h)\n",
@@ -162,9 +162,9 @@ const struct verb verbs[] = {
 	 "longer sampled. Exits with COMMAND's status, or by the signal that ended it; 125, 126\n"
 	 "and 127 are as in env(1).\n"
 	 "  -F, --frequency HZ   samples per second of each thread's CPU time, 1 to 4000 (99)\n"
-	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
-	 "in\n"
-	 "                       .collapsed: collapsed stacks\n"
+	 "  -o, --output FILE    instead of ./profd.pb.gz, or profd-2 ... if there is one; a name "
+	 "in "
+	 ".prof: a legacy CPU profile, in .collapsed: collapsed stacks\n"
 	 "Programs that are statically linked, use musl, or run with other privileges than yours\n"
 	 "are run but not sampled; a message says so if they use much of the CPU time.\n"
 	 "\nExample: profctl run -o sort.pb.gz -- sort -u words && profctl report sort.pb.gz\n",
@@ -199,11 +199,11 @@ const struct verb verbs[] = {
 	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only\n"
 	 "  -d, --duration TIME  seconds, or e.g. 30m; COMMAND continues after that\n"
-	 "  -o, --output FILE    instead of ./profd.pb.gz; a name in .prof: a legacy CPU profile, "
-	 "of\n"
-	 "                       one process; in .collapsed: collapsed stacks; - is standard "
-	 "output\n"
-	 "\nExample: profctl record -d 10s -a && profctl report profd.pb.gz\n",
+	 "  -o, --output FILE    instead of ./profd.pb.gz, or profd-2 ... if there is one; a name "
+	 "in "
+	 ".prof: a legacy CPU profile, of one process; in .collapsed: collapsed stacks; - is "
+	 "standard output\n"
+	 "\nExample: profctl record -d 10 -o all.pb.gz -a && profctl report all.pb.gz\n",
 	 record_run},
 	{0},
 };

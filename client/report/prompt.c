@@ -219,7 +219,7 @@ static int prompt_report(struct prompt *p, const struct report_options *o, const
 	if (r)
 		return r > 0 ? 0 : r;
 	if (to_file) {
-		if (profile_file_save(o->output, (const uint8_t *)report.text, report.length,
+		if (profile_file_save(o->output, (const uint8_t *)report.text, report.length, false,
 				      &message))
 			listener_note(&p->listener, "%s: %s", o->output, message.text);
 		return 0;

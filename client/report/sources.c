@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "client/report/nearest.h"
 #include "common/cleanup.h"
 #include "common/entries.h"
 #include "common/error.h"
@@ -246,6 +247,26 @@ static int sources_add_day(struct sources *s, const char *dir, const struct sour
 	return r;
 }
 
+static int sources_refuse_service(const char *store, const char *service,
+				  struct profile_message *message)
+{
+	cleanup(entries_deinit) struct entries services = {0};
+	char path[PATH_MAX], name[NAMES_ESCAPED_MAX + 1], text[sizeof(message->text)];
+	struct nearest nearest = {.asked = service};
+	int r = 0;
+
+	if (snprintf(path, sizeof(path), "%s/services", store) < (int)sizeof(path))
+		r = entries_read(&services, path, entries_is_visible, alphasort);
+	for (int i = 0; i < services.n; i++)
+		if (names_unescape(services.all[i]->d_name, name, sizeof(name)))
+			nearest_add(&nearest, name);
+	return r == -ENOMEM
+		       ? r
+		       : profile_refuse(message, REPORT_E_BAD,
+					"the store %.60s has nothing of a service '%.60s'%s", store,
+					service, nearest_print(&nearest, text, sizeof(text)));
+}
+
 int sources_add_service(struct sources *s, const char *store, const char *service,
 			uint64_t since_ns, uint64_t until_ns, struct profile_message *message)
 {
@@ -264,10 +285,7 @@ int sources_add_service(struct sources *s, const char *store, const char *servic
 		return profile_refuse(message, REPORT_E_BAD,
 				      "there is no store %.80s; --store says where it is", store);
 	if (stat(dir, &st) < 0 && errno == ENOENT)
-		return profile_refuse(message, REPORT_E_BAD,
-				      "the store %.60s has nothing of a service '%.60s'; "
-				      "profctl list names those it has",
-				      store, service);
+		return sources_refuse_service(store, service, message);
 	r = sources_list_directory(dir, &days, message);
 	for (int i = 0; i < days.n && !r; i++) {
 		if (names_parse_day(days.all[i]->d_name) &&

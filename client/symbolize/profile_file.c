@@ -125,6 +125,7 @@ int profile_file_begin(struct profile_file_saving *ret, const char *path,
 
 	ret->path = path;
 	ret->temporary[0] = '\0';
+	ret->is_new = false;
 	ret->is_special = stat(path, &st) == 0 && !S_ISREG(st.st_mode);
 	fd = ret->is_special ? own_file_open(path, 0600, true) : open_nameless(path);
 	ret->is_copied = fd < 0 && !ret->is_special && errno == EOPNOTSUPP;
@@ -156,6 +157,16 @@ static int copy_to_temporary(int from, const char *path, char ret[PATH_MAX])
 	return (int)n;
 }
 
+/* Not all file systems know RENAME_NOREPLACE, and not all know links (renameat2(2)). */
+static int profile_file_rename(const struct profile_file_saving *s)
+{
+	if (!s->is_new)
+		return rename(s->temporary, s->path);
+	if (renameat2(AT_FDCWD, s->temporary, AT_FDCWD, s->path, RENAME_NOREPLACE) == 0)
+		return 0;
+	return errno == EINVAL && link(s->temporary, s->path) == 0 ? unlink(s->temporary) : -1;
+}
+
 /* 0, or an errno. */
 static int profile_file_complete(struct profile_file_saving *s, bool keep)
 {
@@ -176,7 +187,7 @@ static int profile_file_complete(struct profile_file_saving *s, bool keep)
 	if (fclose(s->out) != 0 && keep && !error)
 		error = errno;
 	s->out = NULL;
-	if (keep && !error && *s->temporary && rename(s->temporary, s->path) < 0)
+	if (keep && !error && *s->temporary && profile_file_rename(s) < 0)
 		error = errno;
 	if ((!keep || error) && *s->temporary)
 		unlink(s->temporary);
@@ -196,7 +207,10 @@ static int profile_file_write_end(struct profile_file_saving *s, const uint8_t *
 	error = profile_file_complete(s, keep);
 	release_signals(&mask, error);
 	errno = error;
-	return error ? profile_file_fail_errno(message) : PROFILE_FILE_E_OK;
+	if (!error)
+		return PROFILE_FILE_E_OK;
+	profile_file_fail_errno(message);
+	return error == EEXIST ? PROFILE_FILE_E_EXISTS : PROFILE_FILE_E_FAILED;
 }
 
 int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_message *message)
@@ -204,11 +218,17 @@ int profile_file_end(struct profile_file_saving *s, bool keep, struct profile_me
 	return profile_file_write_end(s, NULL, 0, keep, message);
 }
 
-int profile_file_save(const char *path, const uint8_t *data, size_t length,
+int profile_file_save(const char *path, const uint8_t *data, size_t length, bool is_new,
 		      struct profile_message *message)
 {
 	struct profile_file_saving saving;
-	int r = profile_file_begin(&saving, path, message);
+	struct stat st;
+	int r;
 
+	/* Also because what is special is written to. */
+	if (is_new && lstat(path, &st) == 0)
+		return profile_refuse(message, PROFILE_FILE_E_EXISTS, "there is such a file");
+	r = profile_file_begin(&saving, path, message);
+	saving.is_new = is_new;
 	return r ? r : profile_file_write_end(&saving, data, length, true, message);
 }

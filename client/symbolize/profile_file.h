@@ -12,14 +12,15 @@
 enum {
 	PROFILE_FILE_E_OK,
 	PROFILE_FILE_E_FAILED, /* the message says why */
+	PROFILE_FILE_E_EXISTS, /* so does it: there is a file of that name, and it was to be new */
 };
 
 /*
  * Writes @data to @path: under a temporary name beside it, then renamed, with the mode that the
  * umask leaves. What is there and no regular file is written to
- * (common/own_file.h). Returns PROFILE_FILE_E_*.
+ * (common/own_file.h); if it must be @is_new, nothing may be there. Returns PROFILE_FILE_E_*.
  */
-int profile_file_save(const char *path, const uint8_t *data, size_t length,
+int profile_file_save(const char *path, const uint8_t *data, size_t length, bool is_new,
 		      struct profile_message *message);
 
 /*
@@ -32,7 +33,7 @@ struct profile_file_saving {
 	FILE *out;
 	const char *path;         /* borrowed */
 	char temporary[PATH_MAX]; /* "": it has none yet */
-	bool is_special;
+	bool is_special, is_new;
 	bool is_copied; /* at the end: its file system has no files without names */
 };
 

@@ -244,24 +244,24 @@ static void test_collect(void **state)
 
 	(void)state;
 	assert_int_equal(collect("collect", &a), 0);
-	assert_true(!a.request.which_case && !a.request.stored && !*a.output);
-	assert_int_equal(a.format, ANY_PPROF);
+	assert_true(!a.request.which_case && !a.request.stored && !*a.output.path);
+	assert_int_equal(a.output.format, ANY_PPROF);
 	assert_int_equal(collect("collect -s a.service --since -10m --until -5m -o x --stored", &a),
 			 0);
 	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_SERVICE);
 	assert_string_equal(a.request.service, "a.service");
-	assert_string_equal(a.output, "x");
+	assert_string_equal(a.output.path, "x");
 	assert_true(a.request.stored);
 	assert_int_equal(a.request.since_ns, NOW - UINT64_C(600000000000));
 	assert_int_equal(a.request.until_ns, NOW - UINT64_C(300000000000));
 	assert_int_equal(collect("collect -p12 --format=legacy -o -", &a), 0);
 	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_PID);
 	assert_int_equal(a.request.pid, 12);
-	assert_int_equal(a.format, ANY_CPUPROFILE);
+	assert_int_equal(a.output.format, ANY_CPUPROFILE);
 	assert_int_equal(collect("collect --session s3 --format collapsed --json", &a), 0);
 	assert_int_equal(a.request.which_case, PROFD__CONTROL__COLLECT__WHICH_SESSION);
 	assert_int_equal(a.request.session, 3);
-	assert_int_equal(a.format, ANY_COLLAPSED);
+	assert_int_equal(a.output.format, ANY_COLLAPSED);
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		if (collect(bad[i], &a) != OPTIONS_BAD)
 			fail_msg("%s was taken", bad[i]);

@@ -59,9 +59,21 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* A list of "nothing", which is empty whatever else is listed. */
+static bool is_about_nothing(const uint8_t *data, size_t size)
+{
+	Profd__Control__Request *request = profd__control__request__unpack(NULL, size, data);
+	bool is = request && request->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST &&
+		  strcmp(request->list->service, "nothing") == 0;
+
+	profd__control__request__free_unpacked(request, NULL);
+	return is;
+}
+
 /* Answers each request with @answer; NULL: closes the connection instead. */
 static void serve(int listening, const Profd__Control__Response *answer)
 {
+	static const uint8_t empty[] = {0x2a, 0}; /* a listing without rows */
 	uint8_t data[8192];
 	size_t size = answer ? profd__control__response__pack(answer, data) : 0;
 
@@ -75,6 +87,10 @@ static void serve(int listening, const Profd__Control__Response *answer)
 		if (unixsock_receive(fd, PACKET_REQUEST_MAX, 5000, &request, &request_size) ||
 		    !answer)
 			continue;
+		if (is_about_nothing(request, request_size)) {
+			unixsock_send(fd, empty, sizeof(empty), 5000);
+			continue;
+		}
 		unixsock_send(fd, data, size, 5000);
 		if (answer->result_case == PROFD__CONTROL__RESPONSE__RESULT_PATHS &&
 		    answer->paths->bytes) {
@@ -198,6 +214,8 @@ static void test_answers(void **state)
 	assert_non_null(strstr(w->out, "\"samples\": 31"));
 	assert_non_null(strstr(w->out, "\"duration_seconds\": 60,"));
 	assert_non_null(strstr(w->out, "\"started\": \"2026-11-21T12:00:00Z\""));
+	assert_int_equal(run(w, "list -s nothing"), STATUS_FAILED);
+	assert_string_equal(w->err, "profctl list: there are no samples of a service 'nothing'\n");
 	l.n_rows = 0;
 	start_daemon(w, &listing);
 	assert_int_equal(run(w, "list --json"), 0);

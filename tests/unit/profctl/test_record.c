@@ -31,8 +31,8 @@ static void test_targets(void **state)
 	(void)state;
 	assert_int_equal(parse("record -a", &a, &message), 0);
 	assert_true(a.all);
-	assert_string_equal(a.output, "./profd.pb.gz");
-	assert_int_equal(a.format, ANY_PPROF);
+	assert_string_equal(a.output.path, "");
+	assert_int_equal(a.output.format, ANY_PPROF);
 	assert_true(!a.frequency && !a.duration_ns && !*a.event && !a.command);
 	assert_int_equal(parse("record -p 12 -F 999 -e cpu-clock:u -d 10s -o x.prof", &a, &message),
 			 0);
@@ -41,10 +41,10 @@ static void test_targets(void **state)
 	assert_int_equal(a.frequency, 999);
 	assert_int_equal(a.duration_ns, 10000000000);
 	assert_string_equal(a.event, "cpu-clock:u");
-	assert_int_equal(a.format, ANY_CPUPROFILE);
+	assert_int_equal(a.output.format, ANY_CPUPROFILE);
 	assert_int_equal(parse("record --service=a.service --output=-", &a, &message), 0);
 	assert_string_equal(a.service, "a.service");
-	assert_string_equal(a.output, "-");
+	assert_string_equal(a.output.path, "-");
 }
 
 /* Its options are its own, with and without the dashes before it. */
@@ -56,7 +56,7 @@ static void test_command(void **state)
 	(void)state;
 	assert_int_equal(parse("record -o c.collapsed sort -p 3 -a", &a, &message), 0);
 	assert_ptr_equal(a.command, words.argv + 3);
-	assert_int_equal(a.format, ANY_COLLAPSED);
+	assert_int_equal(a.output.format, ANY_COLLAPSED);
 	assert_int_equal(a.pid, 0);
 	assert_int_equal(parse("record -F5 -- -odd -a", &a, &message), 0);
 	assert_ptr_equal(a.command, words.argv + 3);

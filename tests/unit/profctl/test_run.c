@@ -25,7 +25,7 @@ static void test_good(void **state)
 		uint32_t frequency;
 		enum any_format format;
 	} cases[] = {
-		{"run ls", "./profd.pb.gz", "ls", 99, ANY_PPROF},
+		{"run ls", "", "ls", 99, ANY_PPROF},
 		{"run -F 1 -o a.prof ls -F 7", "a.prof", "ls", 1, ANY_CPUPROFILE},
 		{"run --frequency=4000 --output b.collapsed -- ls -l", "b.collapsed", "ls", 4000,
 		 ANY_COLLAPSED},
@@ -38,10 +38,10 @@ static void test_good(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		assert_int_equal(parse(cases[i].line, &a, &message), 0);
-		assert_string_equal(a.output, cases[i].output);
+		assert_string_equal(a.output.path, cases[i].output);
 		assert_string_equal(a.command[0], cases[i].command);
 		assert_int_equal(a.frequency, cases[i].frequency);
-		assert_int_equal(a.format, cases[i].format);
+		assert_int_equal(a.output.format, cases[i].format);
 	}
 	assert_int_equal(parse("run -F 5 ls -F 7 -o x", &a, &message), 0);
 	assert_string_equal(a.command[1], "-F");
