@@ -418,7 +418,8 @@ static int collect_live_window(const struct control_call *call, struct session *
 		.what = {.session = id,
 			 .max_bytes = d->config->memory_budget / MERGED_PART,
 			 .max_result = d->config->memory_budget / RESULT_PART,
-			 .open_only = true},
+			 .open_only = true,
+			 .at_once = true},
 	};
 	struct waiter wanted = {
 		.kind = WAITS_FOR_WINDOW, .daemon = d, .reply = call->reply, .session = id};
@@ -462,7 +463,8 @@ static int collect_stored(const struct control_call *call, struct session *s, ui
 				    .has_pid = by_pid,
 				    .pid = filter.pid},
 			 .max_bytes = d->config->memory_budget / MERGED_PART,
-			 .max_result = d->config->memory_budget / RESULT_PART},
+			 .max_result = d->config->memory_budget / RESULT_PART,
+			 .open_only = collect->open},
 	};
 	bool is_known = true;
 	int r = 0;

@@ -5,9 +5,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "client/profctl/arguments.h"
+#include "client/profctl/call.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
 #include "client/profctl/progress.h"
@@ -16,7 +18,11 @@
 #include "client/report/prompt.h"
 #include "client/symbolize/profile_file.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/profile/pprof.h"
 #include "common/units.h"
+
+#define OPEN_WINDOW_MAX ((size_t)1 << 30) /* of an open window, unpacked */
 
 /* What a load and a report of it tell while they go on. */
 struct telling {
@@ -115,15 +121,74 @@ static int report_parse_range(struct context *context, const struct report_input
 			      struct load_options *ret)
 {
 	struct usage_message message;
-	int r = report_parse_moment("--since", in->since, context->now_ns, &ret->since_ns,
+	int r = report_parse_moment("--since", in->since, context->now_ns, &ret->stored.since_ns,
 				    &message);
 
 	if (!r)
-		r = report_parse_moment("--until", in->until, context->now_ns, &ret->until_ns,
-					&message);
+		r = report_parse_moment("--until", in->until, context->now_ns,
+					&ret->stored.until_ns, &message);
 	if (!r)
-		r = check_time_range(ret->since_ns, ret->until_ns, &message);
+		r = check_time_range(ret->stored.since_ns, ret->stored.until_ns, &message);
 	return r ? parse_ended(context, r, &message) : 0;
+}
+
+/*
+ * Where the profd that answers us has its store, for who does not say; *ret is malloc'ed. Returns
+ * whether it is the one that is meant.
+ */
+static bool report_find_store(const struct context *quiet, const struct report_inputs *in,
+			      char **ret)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+
+	if (call_daemon(quiet, PROFD__CONTROL__REQUEST__VERB_STATUS, NULL, &response) ||
+	    !response->status->store)
+		return false;
+	if (*in->store)
+		return strcmp(in->store, response->status->store->path) == 0;
+	*ret = strdup(response->status->store->path);
+	return *ret;
+}
+
+/*
+ * What is not written yet, from profd, if it answers us: of a new service that may be all. Windows
+ * that it writes meanwhile are told apart by when they began. *ret_store is the caller's.
+ */
+static void report_ask_profd(const struct context *context, const struct report_inputs *in,
+			     struct load_stored *ret, char **ret_store)
+{
+	cleanup(response_freep) Profd__Control__Response *response = NULL;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	cleanup(profile_freep) struct profile *profile = NULL;
+	cleanup(freep) uint8_t *data = NULL;
+	cleanup(closep) int fd = -1;
+	struct context quiet = *context;
+	struct profile_message message;
+	char complaint[COMPLAINT_SIZE];
+	size_t size;
+
+	quiet.kept = complaint;
+	if (!report_find_store(&quiet, in, ret_store))
+		return;
+	if (*ret_store)
+		ret->store = *ret_store;
+	collect.open = true;
+	collect.since_ns = ret->since_ns;
+	collect.until_ns = ret->until_ns;
+	if (*in->service) {
+		collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
+		collect.service = (char *)(uintptr_t)in->service;
+	}
+	if (call_collect(&quiet, &collect, &response, &data))
+		return;
+	size = (size_t)response->collected->bytes;
+	if (pprof_read(data, size, OPEN_WINDOW_MAX, &profile, &message) || profile->time_ns <= 0)
+		return;
+	fd = memfd_create("profctl-open", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
+		return;
+	ret->open_fd = steal_fd(&fd);
+	ret->open_s = (uint64_t)profile->time_ns / NS_PER_S;
 }
 
 /*
@@ -140,12 +205,13 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	const struct produce_needs needs = produce_needs(&o);
 	struct load_options options = {
 		.inputs = &inputs,
-		.store = *a->inputs.store ? a->inputs.store : context->store,
+		.stored = {.store = *inputs.store ? inputs.store : context->store, .open_fd = -1},
 		.hold = asks || needs.held,
 		.want_lines = asks || needs.lines,
 		.want_code = asks || needs.code,
 	};
 	cleanup(load_freep) struct load *l = NULL;
+	cleanup(freep) char *store = NULL;
 	cleanup(memory_unboundp) struct rlimit bound;
 	struct profile_message message;
 	int status = report_parse_range(context, &inputs, &options), r;
@@ -160,6 +226,8 @@ static int report_on(struct context *context, const struct report_arguments *a)
 		status = report_exit_status(context, produce_check(&o, &message), &message);
 	if (!status && !asks)
 		status = check_output(context, &o);
+	if (!status && inputs.is_store)
+		report_ask_profd(context, &inputs, &options.stored, &store);
 	if (!status)
 		status = report_exit_status(context, load_new(&l, &options, &message), &message);
 	if (status)
@@ -271,7 +339,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	struct telling telling;
 	struct load_options options = {
 		.inputs = &inputs,
-		.store = context->store,
+		.stored.open_fd = -1,
 		.hold = true, /* so that nothing is told later */
 	};
 	int r;

@@ -66,7 +66,7 @@ const struct verb verbs[] = {
 	 "merge stored windows and the open one into one profile",
 	 "Windows that overlap the range are merged; without -s, --session and -p those of the "
 	 "whole\nmachine. Prints the file's name.\n"
-	 "  -s, --service S     a service\n"
+	 "  -s, --service S     a service, or several: a,b or web-*\n"
 	 "      --session ID    a session such as s1\n"
 	 "  -p, --pid PID       a process, in any service\n"
 	 "      --since T       start of the range: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
@@ -128,16 +128,21 @@ const struct verb verbs[] = {
 	 images_run},
 	{"report",
 	 "[OPTIONS] [PROGRAM] PROFILE...\n"
-	 "       profctl report [OPTIONS] -s SERVICE [--since T] [--until T]",
+	 "       profctl report [OPTIONS] [-s SERVICE,...] [--since T] [--until T]",
 	 "show where the time went: text, graphs, flame graphs, source",
 	 "Reads profile.proto, legacy CPU profiles, image profiles, perf script output and\n"
 	 "collapsed stacks, gzip'ed or not. Several are merged; of a directory, all files;\n"
 	 "- is standard input; http://, https:// and HOST:PORT are fetched. PROGRAM, if given\n"
-	 "first, provides names. -s reads the store's profiles of a service. Does not need profd.\n"
+	 "first, provides names. -s, --since and --until read the store's profiles, of the "
+	 "services "
+	 "that are given or of the whole machine; does not need profd, which adds what it has not "
+	 "written yet.\n"
 	 "Without a view it starts a prompt on a terminal, and is --text otherwise. Options may\n"
 	 "have one dash or two.\n"
 	 "\nExample: profctl report --text profile.pb.gz\n"
 	 "         profctl report --flame -o flame.html -s nginx.service --since -1h\n"
+	 "         profctl report -s 'web-*,nginx' --since yesterday 14:00 --until yesterday "
+	 "15:00\n"
 	 "         profctl report --peek=malloc ./program program.prof\n"
 	 "         profctl report --seconds=10 localhost:6060\n"
 	 "         profctl report --diff_base=before.pb.gz --cum after.pb.gz\n",

@@ -53,8 +53,8 @@ void load_free(struct load *l)
 static int open_input(struct load *l, struct source *source, struct input **ret,
 		      struct profile_message *message)
 {
-	return source->url ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
-			   : input_open(ret, source->path, &l->reading, message);
+	return source->fd >= 0 ? input_open_fd(ret, steal_fd(&source->fd), &l->reading, message)
+			       : input_open(ret, source->path, &l->reading, message);
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -191,11 +191,11 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 
 static int load_gather(struct gathering *g, struct sources *sources, struct profile **ret)
 {
-	bool is_service = *g->l->options.inputs->service && sources == &g->l->sources;
+	bool is_store = g->l->options.inputs->is_store && sources == &g->l->sources;
 
-	if (sources->n == 1 && !sources->all[0].is_found && !is_service)
+	if (sources->n == 1 && !sources->all[0].is_found && !is_store)
 		return load_hold_single(g, &sources->all[0], ret);
-	return merge_all(g, sources, is_service ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT, ret);
+	return merge_all(g, sources, is_store ? MERGE_WINDOWS_DROPPED : MERGE_WINDOWS_KEPT, ret);
 }
 
 /* --- held ------------------------------------------------------------------------------------- */
@@ -265,8 +265,8 @@ static int load_hold_profile(struct load *l, struct input *opened, struct profil
 	struct gathering g = {.l = l,
 			      .opened = opened,
 			      .message = message,
-			      .range = {.since_ns = l->options.since_ns,
-					.until_ns = l->options.until_ns}};
+			      .range = {.since_ns = l->options.stored.since_ns,
+					.until_ns = l->options.stored.until_ns}};
 	int r = load_gather(&g, &l->sources, &l->profile);
 
 	input_free(g.opened);
@@ -298,7 +298,7 @@ static int open_single(struct load *l, struct input **ret, bool *ret_stream,
 	int r;
 
 	*ret_stream = false;
-	if (l->options.hold || l->sources.n != 1 || in->n_bases || *in->service)
+	if (l->options.hold || l->sources.n != 1 || in->n_bases || in->is_store)
 		return REPORT_E_OK;
 	r = open_input(l, source, &input, message);
 	if (r)
@@ -369,12 +369,15 @@ static int find_sources(struct load *l, struct profile_message *message)
 {
 	const struct report_inputs *in = l->options.inputs;
 	struct sources *sources = &l->sources;
+	struct load_stored stored;
 	size_t first = 0;
 	int r = 0;
 
-	if (*in->service)
-		r = sources_add_service(sources, l->options.store, in->service, l->options.since_ns,
-					l->options.until_ns, message);
+	if (in->is_store) {
+		stored = l->options.stored;
+		stored.service = in->service;
+		r = sources_add_stored(sources, &stored, message);
+	}
 	if (in->n_profiles > 1 && binaries_is_program(in->profiles[0])) {
 		l->options.program = in->profiles[0];
 		first = 1;

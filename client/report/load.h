@@ -16,15 +16,26 @@
 #include "common/cleanup.h"
 #include "common/profile/profile.h"
 
+/*
+ * Of the store: windows of `service`, which is one (nginx is nginx.service), several
+ * (names_is_pattern()), or all. Those that are still open come from profd, as a profile.
+ */
+struct load_stored {
+	const char *store;           /* its directory */
+	const char *service;         /* "": all; load_new() has it from the inputs */
+	uint64_t since_ns, until_ns; /* Unix time; 0: no bound */
+	int open_fd;                 /* load_new() takes it over; -1: none */
+	uint64_t open_s;             /* Unix time: windows that begin then or later are in it */
+};
+
 struct load_options {
 	const struct report_inputs *inputs; /* borrowed by load_new() */
-	uint64_t since_ns, until_ns;        /* of the store; 0: no bound */
-	const char *store;                  /* where it is */
-	bool hold;                          /* all samples at once */
-	bool want_lines;                    /* of what has no names, lines as well */
-	bool want_code;                     /* programs will be read, also with all names */
-	const char *program;                /* of the inputs; load_new() looks for it itself */
-	struct listener listener;           /* its context lives as long as the load */
+	struct load_stored stored;
+	bool hold;                /* all samples at once */
+	bool want_lines;          /* of what has no names, lines as well */
+	bool want_code;           /* programs will be read, also with all names */
+	const char *program;      /* of the inputs; load_new() looks for it itself */
+	struct listener listener; /* its context lives as long as the load */
 };
 
 struct load;

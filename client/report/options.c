@@ -366,12 +366,13 @@ static int report_check_arguments(const struct options_line *l)
 	if (!symbolize_mode_parse(in->symbolize, &in->mode))
 		return BAD(l->message, "--symbolize takes " SYMBOLIZE_MODE_WORDS ", not '%.80s'",
 			   in->symbolize);
-	if (*in->service && in->n_profiles)
-		return BAD(l->message, "-s SERVICE cannot be combined with files such as '%.80s'",
+	in->is_store = *in->service || *in->since[0] || *in->until[0] || *in->store;
+	if (in->is_store && in->n_profiles)
+		return BAD(l->message,
+			   "-s, --since, --until and --store cannot be combined with files such as "
+			   "'%.80s'",
 			   in->profiles[0]);
-	if (!*in->service && (*in->since[0] || *in->until[0] || *in->store))
-		return BAD(l->message, "--since, --until and --store need -s SERVICE");
-	if (!*in->service && !in->n_profiles)
+	if (!in->is_store && !in->n_profiles)
 		return BAD(l->message, "no PROFILE given; - is standard input");
 	if (in->normalize && !in->n_bases)
 		return BAD(l->message, "--normalize needs a --base or --diff_base");

@@ -45,6 +45,7 @@ struct report_inputs {
 	int seconds, timeout;       /* of what is fetched; 0: as usual */
 	const char *tls_cert, *tls_key, *tls_ca;
 	const char *service, *store;
+	bool is_store;                   /* of the store: a service's windows, or all */
 	const char *since[2], *until[2]; /* moments, of one word or two; "" where there is none */
 };
 

@@ -102,7 +102,7 @@ const struct report_option report_options_all[] = {
 	      "first scale the profile to the base's total"),
 
 	ROW(TEXT, SOURCES, "service", "s", true, INPUT_AT(service), 0, "SERVICE",
-	    "the store's profiles of this service", NULL),
+	    "the store's profiles of a service, or several: a,b or 'web-*'", NULL),
 	INPUT(MOMENT, "since", SOURCES, since, "T",
 	      "start of the range: -2h30m, 14:03, yesterday 14:03 or RFC 3339"),
 	INPUT(MOMENT, "until", SOURCES, until, "T", "end of the range"),

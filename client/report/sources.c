@@ -191,10 +191,6 @@ int sources_add(struct sources *s, const char *path, struct profile_message *mes
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-struct sources_range {
-	uint64_t since_ns, until_ns;
-};
-
 static bool is_hour(const struct names_window *w)
 {
 	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
@@ -206,7 +202,7 @@ static bool is_hour(const struct names_window *w)
  */
 static int sources_add_window_group(struct sources *s, const char *dir,
 				    struct dirent *const *entries, int n,
-				    const struct sources_range *range)
+				    const struct load_stored *range)
 {
 	struct names_window w;
 	char path[PATH_MAX];
@@ -215,7 +211,7 @@ static int sources_add_window_group(struct sources *s, const char *dir,
 
 	for (int i = 0; i < n; i++)
 		any |= names_parse_window(entries[i]->d_name, &w) && w.format == CONTENTS_PPROF &&
-		       !is_hour(&w) &&
+		       !is_hour(&w) && (range->open_fd < 0 || w.start_s < range->open_s) &&
 		       profile_window_overlaps(w.start_s, w.seconds, range->since_ns,
 					       range->until_ns);
 	for (int i = 0; i < n && !r; i++) {
@@ -230,7 +226,7 @@ static int sources_add_window_group(struct sources *s, const char *dir,
 	return r;
 }
 
-static int sources_add_day(struct sources *s, const char *dir, const struct sources_range *range,
+static int sources_add_day(struct sources *s, const char *dir, const struct load_stored *range,
 			   struct profile_message *message)
 {
 	cleanup(entries_deinit) struct entries entries = {0};
@@ -247,54 +243,89 @@ static int sources_add_day(struct sources *s, const char *dir, const struct sour
 	return r;
 }
 
-static int sources_refuse_service(const char *store, const char *service,
+/* @names: the directories of services. */
+static int sources_refuse_service(const struct load_stored *wanted, const struct entries *names,
 				  struct profile_message *message)
 {
-	cleanup(entries_deinit) struct entries services = {0};
-	char path[PATH_MAX], name[NAMES_ESCAPED_MAX + 1], text[sizeof(message->text)];
-	struct nearest nearest = {.asked = service};
-	int r = 0;
+	char name[NAMES_ESCAPED_MAX + 1], text[sizeof(message->text)];
+	struct nearest nearest = {.asked = wanted->service};
 
-	if (snprintf(path, sizeof(path), "%s/services", store) < (int)sizeof(path))
-		r = entries_read(&services, path, entries_is_visible, alphasort);
-	for (int i = 0; i < services.n; i++)
-		if (names_unescape(services.all[i]->d_name, name, sizeof(name)))
+	for (int i = 0; i < names->n; i++)
+		if (names_unescape(names->all[i]->d_name, name, sizeof(name)))
 			nearest_add(&nearest, name);
-	return r == -ENOMEM
-		       ? r
-		       : profile_refuse(message, REPORT_E_BAD,
-					"the store %.60s has nothing of a service '%.60s'%s", store,
-					service, nearest_print(&nearest, text, sizeof(text)));
+	return profile_refuse(message, REPORT_E_BAD, "the store %.60s has nothing of %s%.60s%s%s",
+			      wanted->store, *wanted->service ? "a service '" : "any service",
+			      wanted->service, *wanted->service ? "'" : "",
+			      nearest_print(&nearest, text, sizeof(text)));
 }
 
-int sources_add_service(struct sources *s, const char *store, const char *service,
-			uint64_t since_ns, uint64_t until_ns, struct profile_message *message)
+static bool sources_wants_service(const struct load_stored *wanted, const char *dir)
+{
+	char name[NAMES_ESCAPED_MAX + 1];
+
+	return !*wanted->service || (names_unescape(dir, name, sizeof(name)) &&
+				     names_select_service(wanted->service, name));
+}
+
+static int sources_add_days(struct sources *s, const char *dir, const struct load_stored *range,
+			    struct profile_message *message)
 {
 	cleanup(entries_deinit) struct entries days = {0};
-	const struct sources_range range = {since_ns, until_ns};
-	char escaped[NAMES_ESCAPED_MAX + 1], dir[PATH_MAX], day[PATH_MAX];
+	char day[PATH_MAX];
+	int r = sources_list_directory(dir, &days, message);
+
+	for (int i = 0; i < days.n && !r; i++)
+		if (names_parse_day(days.all[i]->d_name) &&
+		    join_path(s, dir, days.all[i]->d_name, day))
+			r = sources_add_day(s, day, range, message);
+	return r;
+}
+
+/* The windows that are files. */
+static int sources_add_closed(struct sources *s, const struct load_stored *wanted,
+			      struct profile_message *message)
+{
+	cleanup(entries_deinit) struct entries services = {0};
+	char dir[PATH_MAX], path[PATH_MAX];
 	size_t before = s->n;
+	bool any = false;
 	struct stat st;
 	int r;
 
-	names_escape(service, NAMES_ESCAPED_MAX, escaped);
-	if (snprintf(dir, sizeof(dir), "%s/services/%s%s", store, escaped,
-		     names_lacks_suffix(service) ? ".service" : "") >= (int)sizeof(dir))
-		return sources_refuse(message, store, ENAMETOOLONG);
-	if (stat(store, &st) < 0 && errno == ENOENT)
+	if (stat(wanted->store, &st) < 0 && errno == ENOENT)
 		return profile_refuse(message, REPORT_E_BAD,
-				      "there is no store %.80s; --store says where it is", store);
-	if (stat(dir, &st) < 0 && errno == ENOENT)
-		return sources_refuse_service(store, service, message);
-	r = sources_list_directory(dir, &days, message);
-	for (int i = 0; i < days.n && !r; i++) {
-		if (names_parse_day(days.all[i]->d_name) &&
-		    join_path(s, dir, days.all[i]->d_name, day))
-			r = sources_add_day(s, day, &range, message);
+				      "there is no store %.80s; --store says where it is",
+				      wanted->store);
+	if (!join_path(s, wanted->store, "services", dir))
+		return sources_refuse(message, wanted->store, ENAMETOOLONG);
+	r = sources_list_directory(dir, &services, message);
+	for (int i = 0; i < services.n && !r; i++) {
+		const char *name = services.all[i]->d_name;
+
+		if (!sources_wants_service(wanted, name) || !join_path(s, dir, name, path))
+			continue;
+		any = true;
+		r = sources_add_days(s, path, wanted, message);
 	}
-	if (!r && s->n == before)
-		return profile_refuse(message, REPORT_E_BAD,
-				      "the store %.60s has no windows of '%.60s' in this range",
-				      store, service);
+	if (r || s->n > before || wanted->open_fd >= 0)
+		return r;
+	if (!any)
+		return sources_refuse_service(wanted, &services, message);
+	return profile_refuse(message, REPORT_E_BAD,
+			      "the store %.60s has no windows%s%.60s%s in this range",
+			      wanted->store, *wanted->service ? " of '" : "", wanted->service,
+			      *wanted->service ? "'" : "");
+}
+
+int sources_add_stored(struct sources *s, struct load_stored *wanted,
+		       struct profile_message *message)
+{
+	int r = sources_add_closed(s, wanted, message);
+
+	if (!r && wanted->open_fd >= 0)
+		r = sources_append(s, "the open window", true, true);
+	if (!r && wanted->open_fd >= 0)
+		s->all[s->n - 1].fd = steal_fd(&wanted->open_fd);
+	closep(&wanted->open_fd);
 	return r;
 }

@@ -17,7 +17,7 @@
 struct source {
 	char *path;             /* owned; of a URL, what may be shown of it */
 	struct source_url *url; /* owned; NULL: it is a file */
-	int fd;                 /* owned: what was fetched from the URL, else -1 */
+	int fd;                 /* owned: what was fetched, or else -1 */
 	/* It was found, not named, or is one of several: what is no profile is passed over. */
 	bool is_found;
 	bool is_missing; /* it could not be fetched */
@@ -43,12 +43,11 @@ size_t sources_drop_missing(struct sources *s);
  */
 int sources_add(struct sources *s, const char *path, struct profile_message *message);
 /*
- * The windows of @service in the store at @store that overlap the time from @since_ns up to
- * @until_ns (0: no bound). nginx is nginx.service (names_lacks_suffix()). REPORT_E_* or
- * negative errno.
+ * What of the store is @wanted: windows that overlap the range, and the open ones. Takes over its
+ * fd. REPORT_E_* or negative errno.
  */
-int sources_add_service(struct sources *s, const char *store, const char *service,
-			uint64_t since_ns, uint64_t until_ns, struct profile_message *message);
+int sources_add_stored(struct sources *s, struct load_stored *wanted,
+		       struct profile_message *message);
 
 /* Puts @path, or its end, before the message of @r, unless that is a negative errno. Returns @r. */
 int sources_name_file(const char *path, int r, struct profile_message *message);

@@ -132,6 +132,58 @@ bool names_lacks_suffix(const char *asked)
 	return !strchr(asked, '.') && strlen(asked) < NAMES_ESCAPED_MAX;
 }
 
+bool names_is_pattern(const char *asked)
+{
+	return asked[strcspn(asked, ",*?")] != '\0';
+}
+
+/* Whether the @n bytes of @pattern are all of @text, whose last bytes may be @may_lack. */
+static bool names_glob(const char *pattern, size_t n, const char *text, const char *may_lack)
+{
+	size_t at = 0, star = n, text_n = strlen(text), i = 0, resume = 0;
+
+	while (i < text_n) {
+		if (at == n && strcmp(text + i, may_lack) == 0)
+			return true;
+		if (at < n && pattern[at] == '*') {
+			star = at++;
+			resume = i;
+		} else if (at < n && (pattern[at] == '?' || pattern[at] == text[i])) {
+			at++;
+			i++;
+		} else if (star < n) {
+			/* The last star takes a byte more. */
+			at = star + 1;
+			i = ++resume;
+		} else {
+			return false;
+		}
+	}
+	while (at < n && pattern[at] == '*')
+		at++;
+	return at == n;
+}
+
+bool names_select_service(const char *asked, const char *service)
+{
+	char part[NAMES_ESCAPED_MAX + 1];
+	size_t n;
+
+	if (names_match_service(asked, service))
+		return true;
+	for (; *asked; asked += n + (asked[n] == ',')) {
+		n = strcspn(asked, ",");
+		if (n >= sizeof(part))
+			continue;
+		memcpy(part, asked, n);
+		part[n] = '\0';
+		if (names_match_service(part, service) ||
+		    names_glob(part, n, service, names_lacks_suffix(part) ? ".service" : ""))
+			return true;
+	}
+	return false;
+}
+
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE])
 {
 	struct tm tm = names_utc_time(start_s);

@@ -48,6 +48,15 @@ bool names_match_service(const char *asked, const char *service);
  */
 bool names_lacks_suffix(const char *asked);
 
+/*
+ * Several services: names as they are asked for, and patterns of them with * and ?, separated by
+ * commas, none of which is in a unit's name (systemd.unit(5)). The first tells whether @asked is
+ * more than one name, the second whether @service is one of them. No more work than the product of
+ * the lengths.
+ */
+bool names_is_pattern(const char *asked);
+bool names_select_service(const char *asked, const char *service);
+
 void names_start(uint64_t start_s, char ret[NAMES_START_SIZE]);
 void names_day(uint64_t start_s, char ret[NAMES_DAY_SIZE]);
 bool names_parse_day(const char *name);

@@ -18,15 +18,16 @@
 #include "common/store/contents.h"
 #include "common/store/names.h"
 
-#define NAME_MAX_SIZE    64  /* becomes part of a directory's name */
-#define SERVICE_MAX_SIZE 255 /* systemd's UNIT_NAME_MAX */
-#define COMM_MAX_SIZE    15  /* TASK_COMM_LEN - 1 */
-#define CGROUP_MAX_SIZE  4095
-#define CPUS_MAX_SIZE    1024
-#define EVENT_MAX_SIZE   31
-#define RATE_HZ_MAX      100000
-#define PERIOD_MIN       100 /* events; less would be nothing but interrupts */
-#define DURATION_MAX_NS  (UINT64_C(36500) * 86400 * 1000000000)
+#define NAME_MAX_SIZE     64  /* becomes part of a directory's name */
+#define SERVICE_MAX_SIZE  255 /* systemd's UNIT_NAME_MAX */
+#define SERVICES_MAX_SIZE 2000
+#define COMM_MAX_SIZE     15 /* TASK_COMM_LEN - 1 */
+#define CGROUP_MAX_SIZE   4095
+#define CPUS_MAX_SIZE     1024
+#define EVENT_MAX_SIZE    31
+#define RATE_HZ_MAX       100000
+#define PERIOD_MIN        100 /* events; less would be nothing but interrupts */
+#define DURATION_MAX_NS   (UINT64_C(36500) * 86400 * 1000000000)
 
 /* Texts come from strangers and go to logs and terminals: no control characters. */
 static int request_check_text(const char *what, const char *text, size_t max,
@@ -228,7 +229,10 @@ int request_check_collect(Profd__Control__Collect *collect, struct source_messag
 		return r;
 	switch (collect->which_case) {
 	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
-		return request_check_service(&collect->service, why);
+		return names_is_pattern(collect->service)
+			       ? request_check_text("the services", collect->service,
+						    SERVICES_MAX_SIZE, why)
+			       : request_check_service(&collect->service, why);
 	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
 		return request_check_id(collect->session, why);
 	case PROFD__CONTROL__COLLECT__WHICH_PID:

@@ -129,6 +129,10 @@ static bool collect_wants_shelf(const struct collect *c, const struct index_shel
 	}
 	if (!c->options.service)
 		return !shelf->is_session;
+	if (names_is_pattern(c->options.service))
+		return !shelf->is_session &&
+		       names_unescape(strchr(shelf->dir, '/') + 1, dir, sizeof(dir)) &&
+		       names_select_service(c->options.service, dir);
 	snprintf(dir, sizeof(dir), "services/");
 	names_escape(c->options.service, NAMES_ESCAPED_MAX, dir + strlen(dir));
 	return strcmp(shelf->dir, dir) == 0;

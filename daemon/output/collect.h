@@ -22,11 +22,12 @@
 #include "daemon/output/store.h"
 
 struct collect_options {
-	const char *service; /* unescaped; NULL: all services, or the session */
+	const char *service; /* unescaped, or a pattern; NULL: all services, or the session */
 	uint64_t session;    /* 0: services */
 	struct merge_select select;
 	size_t max_bytes, max_result;
 	bool open_only; /* nothing of the store */
+	bool at_once;   /* in one step; it is no more work than to write a window */
 };
 
 enum {

@@ -132,13 +132,12 @@ static bool job_end_collect(struct job *job, int r)
 static bool job_begin_collect(struct writer *w, struct job *job)
 {
 	struct output_request *request = &job->request;
-	const bool open_only = request->what.open_only;
+	const bool at_once = request->what.at_once;
 	int r = writer_collect(w, &request->what, request->snapshot, &job->collect);
 
-	/* A window is no more work than to write it. */
-	while (open_only && r == COLLECT_E_OK)
+	while (at_once && r == COLLECT_E_OK)
 		r = collect_step(job->collect);
-	if (open_only && r != COLLECT_E_DONE)
+	if (at_once && r != COLLECT_E_DONE)
 		job->result->unwritten = steal_ptr(&request->snapshot);
 	snapshot_free(steal_ptr(&request->snapshot));
 	return job_end_collect(job, r);

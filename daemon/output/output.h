@@ -49,7 +49,7 @@ struct output_request {
 	void *cookie; /* comes back in the result */
 	/*
 	 * To be written; or the open windows, or NULL, to be collected. What is to be written goes
-	 * before a collection, and in between. With open_only it has its turn among what is to be
+	 * before a collection, and in between. With at_once it has its turn among what is to be
 	 * written, and the snapshot comes back if that fails.
 	 */
 	struct snapshot *snapshot;

@@ -236,7 +236,7 @@ static bool window_filter_passes(const struct window_filter *f, const struct sna
 	if (!f)
 		return true;
 	if (f->service)
-		return p->service && names_match_service(f->service, p->service);
+		return p->service && names_select_service(f->service, p->service);
 	return !f->pid || (p->pid == f->pid && (!f->serial || p->program_serial == f->serial));
 }
 

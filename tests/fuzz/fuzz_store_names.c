@@ -24,6 +24,7 @@ static void fuzz_names(const char *text)
 {
 	char escaped[NAMES_ESCAPED_MAX + 1], back[512], again[512];
 	struct names_window window;
+	const char *comma = strchr(text, ',');
 	uint64_t begin_s;
 
 	names_escape(text, NAMES_ESCAPED_MAX, escaped);
@@ -43,6 +44,10 @@ static void fuzz_names(const char *text)
 		check(strcmp(again, text) == 0);
 	}
 	names_parse_day(text);
+	check(names_select_service(text, text));
+	if (comma)
+		check(names_select_service(text, comma + 1) || strpbrk(comma + 1, ",*?") ||
+		      strlen(comma + 1) > NAMES_ESCAPED_MAX);
 }
 
 static void fuzz_modules(const char *data, size_t size)

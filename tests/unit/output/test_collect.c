@@ -163,6 +163,14 @@ static void test_bounds(void **state)
 	assert_null(text);
 	o = (struct collect_options){.service = "a.servic"};
 	assert_null(say(w, &o, &samples));
+	o = (struct collect_options){.service = "a.*,nothing"};
+	free(say(w, &o, &samples));
+	assert_int_equal(samples, all);
+	o = (struct collect_options){.service = "?/x,a"};
+	free(say(w, &o, &samples));
+	assert_int_equal(samples, all + 13 * N_MINUTES);
+	o = (struct collect_options){.service = "a.service", .open_only = true};
+	assert_null(say(w, &o, &samples));
 	o = (struct collect_options){.service = "a.service", .select = {.not_before_s = T0 + 61}};
 	free(say(w, &o, &samples));
 	assert_int_equal(samples, all - 67 - 68);

@@ -229,7 +229,8 @@ static void test_store(void **state)
 	const uint64_t ns = UINT64_C(1000000000);
 	size_t n;
 
-	w->options.store = at(w, "store");
+	w->options.stored.store = at(w, "store");
+	w->inputs.is_store = true;
 	w->inputs.service = "a b.service";
 	write_profile(w, "store/services/a%20b.service/20261121/20261121T090000Z-60s.pb.gz", hour,
 		      (struct stacks){0, 1, 1});
@@ -239,22 +240,70 @@ static void test_store(void **state)
 		      hour + 120, (struct stacks){0, 1, 100});
 	write_bytes(w, "store/services/a%20b.service/20261121/20261121T090100Z-60s.x-1.prof", "x",
 		    1);
-	w->options.since_ns = (uint64_t)(hour + 60) * ns;
-	w->options.until_ns = (uint64_t)(hour + 120) * ns;
+	w->options.stored.since_ns = (uint64_t)(hour + 60) * ns;
+	w->options.stored.until_ns = (uint64_t)(hour + 120) * ns;
 	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 10);
-	w->options.until_ns = 0;
+	w->options.stored.until_ns = 0;
 	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 110);
-	w->options.since_ns = (uint64_t)(hour + 3600) * ns;
+	w->options.stored.since_ns = (uint64_t)(hour + 3600) * ns;
 	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "no windows"));
 	w->inputs.service = "other.service";
 	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "nothing of a service"));
-	w->options.store = at(w, "nowhere");
+	w->options.stored.store = at(w, "nowhere");
 	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "there is no store"));
+}
+
+/* Several services, or all; and what is not written yet. */
+static void test_services(void **state)
+{
+	static const struct {
+		const char *service;
+		int64_t total;
+	} cases[] = {
+		{"", 1111},          {"web-a,web-b", 11},         {"web-*", 11},
+		{"w?b-b.serv*", 10}, {"*-b,docker-*.scope", 110}, {"web-a,nothing,other", 1001},
+		{"*", 1111},
+	};
+	struct world *w = *state;
+	const int64_t hour = 1795251600; /* 2026-11-21T09:00:00Z */
+	size_t n;
+
+	w->options.stored.store = at(w, "store");
+	w->inputs.is_store = true;
+#define WINDOW(service) "store/services/" service "/20261121/20261121T090000Z-60s.pb.gz"
+	write_profile(w, WINDOW("web-a.service"), hour, (struct stacks){0, 1, 1});
+	write_profile(w, WINDOW("web-b.service"), hour, (struct stacks){0, 1, 10});
+	write_profile(w, WINDOW("docker-ab.scope"), hour, (struct stacks){0, 1, 100});
+	write_profile(w, WINDOW("other"), hour, (struct stacks){0, 1, 1000});
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		w->inputs.service = cases[i].service;
+		assert_int_equal(load(w), REPORT_E_OK);
+		assert_int_equal(total(w, &n), cases[i].total);
+	}
+	w->inputs.service = "web-x,db-*";
+	assert_int_equal(load(w), REPORT_E_BAD);
+	w->inputs.service = "web_a";
+	assert_int_equal(load(w), REPORT_E_BAD);
+	assert_non_null(strstr(w->message.text, "did you mean web-a.service"));
+	/* A window that profd wrote after it was asked for it, still open, counts once. */
+	write_profile(w, "open.pb.gz", hour + 60, (struct stacks){0, 1, 5});
+	write_profile(w, "store/services/web-a.service/20261121/20261121T090100Z-60s.pb.gz",
+		      hour + 60, (struct stacks){0, 1, 7});
+	w->inputs.service = "web-a";
+	w->options.stored.open_s = (uint64_t)hour + 60;
+	w->options.stored.open_fd = open(at(w, "open.pb.gz"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(load(w), REPORT_E_OK);
+	assert_int_equal(total(w, &n), 6);
+	/* Of a service that began just now it is all there is. */
+	w->inputs.service = "new.service";
+	w->options.stored.open_fd = open(at(w, "open.pb.gz"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(load(w), REPORT_E_OK);
+	assert_int_equal(total(w, &n), 5);
 }
 
 /* nginx is nginx.service, as with systemctl. */
@@ -266,8 +315,9 @@ static void test_service_without_its_suffix(void **state)
 
 	write_profile(w, "units/services/x.service/20261121/20261121T090000Z-60s.pb.gz", hour,
 		      (struct stacks){0, 1, 1});
+	w->inputs.is_store = true;
 	w->inputs.service = "x";
-	w->options.store = at(w, "units");
+	w->options.stored.store = at(w, "units");
 	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 1);
 	w->inputs.service = "x.socket";
@@ -351,8 +401,9 @@ static int setup(void **state)
 	report_inputs_init(&w->inputs);
 	w->inputs.profiles = w->profiles;
 	assert_true(symbolize_mode_parse("none", &w->inputs.mode));
-	w->options =
-		(struct load_options){.inputs = &w->inputs, .store = "", .listener.context = w};
+	w->options = (struct load_options){.inputs = &w->inputs,
+					   .stored = {.store = "", .open_fd = -1},
+					   .listener.context = w};
 	*state = w;
 	return 0;
 }
@@ -378,6 +429,7 @@ int main(void)
 		TEST(test_several_and_a_dir),
 		TEST(test_base),
 		TEST(test_store),
+		TEST(test_services),
 		TEST(test_service_without_its_suffix),
 		TEST(test_dir_of_the_store),
 		TEST(test_too_deep),

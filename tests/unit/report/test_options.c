@@ -113,6 +113,11 @@ static void test_moments(void **state)
 	assert_string_equal(a.inputs.since[0], "-1h");
 	assert_string_equal(a.inputs.since[1], "");
 	assert_string_equal(a.inputs.until[0], "");
+	assert_true(a.inputs.is_store);
+	report_arguments_deinit(&a);
+	/* Without a service they are of the whole machine. */
+	assert_int_equal(parse("--since -1h", &a, &message), REPORT_E_OK);
+	assert_true(a.inputs.is_store && !*a.inputs.service);
 	report_arguments_deinit(&a);
 }
 
@@ -168,7 +173,7 @@ static void test_refusals(void **state)
 		{"-seconds=-1 p", "--seconds takes 0 to"},
 		{"-timeout=604801 p", "--timeout takes 0 to"},
 		{"-tls_cert=c p", "need each other"},
-		{"--since=-1h p", "need -s"},
+		{"--since=-1h p", "cannot be combined with files"},
 		{"-s nginx.service p", "cannot be combined with files"},
 		{"-peek= p", "needs a regular expression"},
 		{"-interactive -text p", "--interactive cannot be combined with --text"},

@@ -53,7 +53,7 @@ static void test_refusals(void **state)
 		{"diff --base=old old new", "BASE is an operand"},
 		{"diff -s cron.service old new", "two profiles are needed"},
 		{"diff --nothing old new", "unknown option"},
-		{"diff --since=-1h old new", "need -s"},
+		{"diff --since=-1h old new", "cannot be combined with files"},
 	};
 	struct profile_message message;
 	struct report_arguments a;

@@ -192,6 +192,42 @@ static void test_suffix(void **state)
 	assert_false(names_lacks_suffix("user-1000"));
 }
 
+/* Several, as they are asked for. */
+static void test_select(void **state)
+{
+	static const struct {
+		const char *asked, *service;
+		bool is;
+	} cases[] = {
+		{"a,b", "b.service", true},
+		{"a,b", "c.service", false},
+		{"a.service,b.scope", "b.scope", true},
+		{"web-*", "web-1.service", true},
+		{"web-*", "web-.service", true},
+		{"web-*", "webx.service", false},
+		{"*b*c", "abbcbc.service", true},
+		{"*b*c", "abbcbd.service", false},
+		{"w?b", "web.service", true},
+		{"w?b", "wb.service", false},
+		{"*.scope", "docker-1.scope", true},
+		{"*.scope", "a.service", false},
+		{"*", "kernel", true},
+		{",,a", "a.service", true},
+		{"nginx", "nginx.service", true},
+		{"nginx", "nginx.socket", false},
+		{"kernel,x", "kernel.service", false},
+		{"***********************************************b",
+		 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (names_select_service(cases[i].asked, cases[i].service) != cases[i].is)
+			fail_msg("%s: %s", cases[i].asked, cases[i].service);
+	assert_true(names_is_pattern("a,b") && names_is_pattern("*") && names_is_pattern("a?"));
+	assert_false(names_is_pattern("") || names_is_pattern("a@b.service"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +240,7 @@ int main(void)
 		cmocka_unit_test(test_end_of_time),
 		cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_suffix),
+		cmocka_unit_test(test_select),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
