@@ -351,6 +351,8 @@ int daemon_verb_list(const struct control_call *call)
 {
 	Profd__Control__List *list = call->message;
 	struct output_request request = {.task = OUTPUT_LIST};
+	struct daemon *d = call->userdata;
+	struct session *s = session_set_find(d->sessions, 0);
 	struct source_message why;
 	int r = request_check_list(list, &why);
 
@@ -359,7 +361,12 @@ int daemon_verb_list(const struct control_call *call)
 	request.what.service = *list->service ? list->service : NULL;
 	request.what.select.since_ns = list->since_ns;
 	request.what.select.until_ns = list->until_ns;
-	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, NULL, &request);
+	if (s && !request.what.service)
+		r = session_set_copy_window(d->sessions, s, NULL, &request.snapshot);
+	r = r ? daemon_answer_fatal(d, call->reply, r)
+	      : waiter_submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, NULL, &request);
+	snapshot_free(request.snapshot);
+	return r;
 }
 
 /*

@@ -44,8 +44,16 @@ int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 int flush_parse(int argc, char *const *argv, Profd__Control__Flush *ret, bool *ret_json,
 		struct usage_message *message);
 
-int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
-	       bool *ret_json, struct usage_message *message);
+enum list_order { LIST_BY_CPU, LIST_BY_NAME, LIST_BY_SIZE, LIST_BY_TIME, N_LIST_ORDERS };
+
+struct list_arguments {
+	Profd__Control__List request;
+	int order; /* of services: enum list_order */
+	bool json;
+};
+
+int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
+	       struct usage_message *message);
 
 struct collect_arguments {
 	Profd__Control__Collect request;

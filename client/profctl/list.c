@@ -4,13 +4,18 @@
  * people the files of one window that are of a process each become one line.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/services.h"
 #include "client/profctl/table.h"
+#include "client/top/terminal.h"
+#include "common/clock.h"
+#include "common/order.h"
 #include "common/units.h"
 
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message)
@@ -29,23 +34,44 @@ int option_no_operand(const char *name, const char *word, void *to, struct usage
 			   is_pid ? "process" : "service", is_pid ? 'p' : 's', word);
 }
 
-int list_parse(int argc, char *const *argv, uint64_t now_ns, Profd__Control__List *ret,
-	       bool *ret_json, struct usage_message *message)
+static int option_list_order(const char *name, const char *text, void *to,
+			     struct usage_message *message)
 {
+	static const char *const names[N_LIST_ORDERS] = {
+		[LIST_BY_CPU] = "cpu",
+		[LIST_BY_NAME] = "name",
+		[LIST_BY_SIZE] = "size",
+		[LIST_BY_TIME] = "time",
+	};
+
+	for (int i = 0; i < N_LIST_ORDERS; i++) {
+		*(int *)to = i;
+		if (strcmp(text, names[i]) == 0)
+			return 0;
+	}
+	return usage_error(message, "%s takes cpu, name, size or time, not '%s'", name, text);
+}
+
+int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
+	       struct usage_message *message)
+{
+	Profd__Control__List *request = &ret->request;
 	const struct option_row rows[] = {
-		{0, "json", option_flag, ret_json, NULL},
-		{'s', "service", option_text, &ret->service, NULL},
-		{0, "since", option_moment, &(struct option_moment){now_ns, &ret->since_ns}, NULL},
-		{0, "until", option_moment, &(struct option_moment){now_ns, &ret->until_ns}, NULL},
+		{0, "json", option_flag, &ret->json, NULL},
+		{'s', "service", option_text, &request->service, NULL},
+		{0, "since", option_moment, &(struct option_moment){now_ns, &request->since_ns},
+		 NULL},
+		{0, "until", option_moment, &(struct option_moment){now_ns, &request->until_ns},
+		 NULL},
+		{0, "sort", option_list_order, &ret->order, NULL},
 		{0, NULL, option_no_operand, NULL, NULL},
 		{0},
 	};
 	int r;
 
-	*ret = (Profd__Control__List)PROFD__CONTROL__LIST__INIT;
-	*ret_json = false;
+	*ret = (struct list_arguments){.request = PROFD__CONTROL__LIST__INIT};
 	r = options_parse(rows, argc, argv, message);
-	return r ? r : check_time_range(ret->since_ns, ret->until_ns, message);
+	return r ? r : check_time_range(request->since_ns, request->until_ns, message);
 }
 
 static uint64_t length_ns(const Profd__Control__ListingRow *row)
@@ -53,8 +79,49 @@ static uint64_t length_ns(const Profd__Control__ListingRow *row)
 	return row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
 }
 
+/* What a service's share is of. */
+struct list_total {
+	uint64_t cpu_ns, samples;
+};
+
+static struct list_total list_sum(const Profd__Control__Listing *listing)
+{
+	struct list_total total = {0};
+
+	for (size_t i = 0; i < listing->n_rows; i++) {
+		total.cpu_ns += listing->rows[i]->cpu_ns;
+		total.samples += listing->rows[i]->samples;
+	}
+	return total;
+}
+
+/* Of CPU time; where other events are counted, of samples. */
+static double list_share(const struct list_total *total, const Profd__Control__ListingRow *row)
+{
+	uint64_t all = total->cpu_ns ? total->cpu_ns : total->samples;
+
+	return all ? (double)(total->cpu_ns ? row->cpu_ns : row->samples) / (double)all : 0;
+}
+
+/* The most first; equal ones by name. */
+static int list_compare(const void *a, const void *b, void *order)
+{
+	const Profd__Control__ListingRow *x = *(Profd__Control__ListingRow *const *)a;
+	const Profd__Control__ListingRow *y = *(Profd__Control__ListingRow *const *)b;
+	int r = 0;
+
+	if (*(int *)order == LIST_BY_CPU)
+		r = order_of(y->cpu_ns, x->cpu_ns) ?: order_of(y->samples, x->samples);
+	else if (*(int *)order == LIST_BY_SIZE)
+		r = order_of(y->bytes, x->bytes);
+	else if (*(int *)order == LIST_BY_TIME)
+		r = order_of(y->end_ns, x->end_ns);
+	return r ?: strcmp(x->service, y->service);
+}
+
 static void list_print_json(const Profd__Control__Listing *listing, bool windows, FILE *out)
 {
+	const struct list_total total = list_sum(listing);
 	struct json j = {.out = out};
 
 	json_begin_array(&j, NULL);
@@ -73,6 +140,9 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 			json_moment(&j, "oldest", row->start_ns);
 			json_moment(&j, "newest", row->end_ns);
 			json_number(&j, "files", row->n_files);
+			json_number(&j, "samples", row->samples);
+			json_real(&j, "cpu_seconds", (double)row->cpu_ns / 1e9);
+			json_real(&j, "share", list_share(&total, row));
 		}
 		json_number(&j, "size_bytes", row->bytes);
 		json_close(&j);
@@ -121,11 +191,22 @@ static void print_group(struct table *t, Profd__Control__ListingRow *const *rows
 		print_window(t, &legacy, n_files);
 }
 
-static int print_windows(const Profd__Control__Listing *listing, FILE *out)
+/* 0: nobody looks. */
+static size_t list_columns(const struct context *context)
+{
+	unsigned rows, columns = 0;
+
+	if (context->terminal)
+		terminal_size(fileno(context->out), &rows, &columns);
+	return columns;
+}
+
+static int print_windows(const struct context *context, const Profd__Control__Listing *listing)
 {
 	cleanup(table_deinit) struct table t = TABLE_OF("TIME", ">LENGTH", "FORMAT", ">SAMPLES",
-							">SIZE", ">FILES", "FILE");
+							">SIZE", ">FILES", "~FILE");
 
+	t.max = list_columns(context);
 	for (size_t i = 0, end; i < listing->n_rows; i = end) {
 		for (end = i + 1; end < listing->n_rows &&
 				  listing->rows[end]->start_ns == listing->rows[i]->start_ns &&
@@ -133,24 +214,42 @@ static int print_windows(const Profd__Control__Listing *listing, FILE *out)
 			end++;
 		print_group(&t, listing->rows + i, end - i);
 	}
-	return table_print(&t, out);
+	return table_print(&t, context->out);
 }
 
-static int print_services(const Profd__Control__Listing *listing, FILE *out)
+/* Month, day and minute: a week is kept, and JSON has the rest. */
+static void list_add_moment(struct table *t, uint64_t ns)
 {
-	cleanup(table_deinit) struct table t = TABLE_OF("SERVICE", "OLDEST", "NEWEST", ">FILES",
-							">SIZE");
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	char text[32] = "?";
+	struct tm tm;
 
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%m-%d %H:%M", &tm);
+	table_cell(t, "%s", text);
+}
+
+static int print_services(const struct context *context, const Profd__Control__Listing *listing)
+{
+	cleanup(table_deinit) struct table t = TABLE_OF("~SERVICE", ">CPU s", ">SHARE", "FROM",
+							"TO", ">SIZE");
+	const struct list_total total = list_sum(listing);
+
+	t.max = list_columns(context);
 	for (size_t i = 0; i < listing->n_rows; i++) {
 		const Profd__Control__ListingRow *row = listing->rows[i];
 
 		table_cell(&t, "%s", row->service);
-		table_cell(&t, "%s", TEXT_OF_MOMENT(row->start_ns));
-		table_cell(&t, "%s", TEXT_OF_MOMENT(row->end_ns));
-		table_cell(&t, "%" PRIu64, row->n_files);
+		if (total.cpu_ns)
+			table_cell(&t, "%.1f", (double)row->cpu_ns / 1e9);
+		else
+			table_cell(&t, "-");
+		table_cell(&t, "%.1f%%", list_share(&total, row) * 100);
+		list_add_moment(&t, row->start_ns);
+		list_add_moment(&t, row->end_ns);
 		table_cell(&t, "%s", TEXT_OF_SIZE(row->bytes));
 	}
-	return table_print(&t, out);
+	return table_print(&t, context->out);
 }
 
 /*
@@ -172,24 +271,33 @@ static int list_report_empty(const struct context *context, const Profd__Control
 int list_run(struct context *context, int argc, char **argv)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
-	Profd__Control__List request;
+	Profd__Control__Listing *listing;
 	struct usage_message message;
-	bool json;
-	int r = list_parse(argc, argv, context->now_ns, &request, &json, &message);
+	struct list_arguments a;
+	int r = list_parse(argc, argv, context->now_ns, &a, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = (json ? call_daemon_exact : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_LIST,
-						     &request, &response);
+	r = (a.json ? call_daemon_exact : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_LIST,
+						       &a.request, &response);
 	if (r)
 		return r;
-	if (json)
-		list_print_json(response->listing, *request.service, context->out);
-	else if (!response->listing->n_rows)
-		return list_report_empty(context, &request);
-	else if (*request.service)
-		r = print_windows(response->listing, context->out);
+	listing = response->listing;
+	if (!*a.request.service)
+		qsort_r(listing->rows, listing->n_rows, sizeof(*listing->rows), list_compare,
+			&a.order);
+	if (a.json)
+		list_print_json(listing, *a.request.service, context->out);
+	else if (!listing->n_rows)
+		return list_report_empty(context, &a.request);
+	else if (*a.request.service)
+		r = print_windows(context, listing);
 	else
-		r = print_services(response->listing, context->out);
+		r = print_services(context, listing);
+	if (!r && listing->unread_files)
+		profctl_complain(context, 0,
+				 "%" PRIu64 " files were not counted yet: CPU times are too low; "
+				 "list again",
+				 listing->unread_files);
 	return r ? profctl_complain(context, STATUS_FAILED, "no memory") : STATUS_DONE;
 }

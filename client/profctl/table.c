@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/room.h"
@@ -40,9 +42,14 @@ void table_cell(struct table *t, const char *format, ...)
 	t->cells[t->n_cells++] = text;
 }
 
+static const char *table_heading(const struct table *t, size_t column)
+{
+	return t->columns[column] + (strchr(">~", *t->columns[column]) != NULL);
+}
+
 static int column_width(const struct table *t, size_t n_columns, size_t column)
 {
-	int width = (int)utf8_length(t->columns[column] + (*t->columns[column] == '>'));
+	int width = (int)utf8_length(table_heading(t, column));
 
 	for (size_t i = column; i < t->n_cells; i += n_columns) {
 		int w = (int)utf8_length(t->cells[i]);
@@ -52,17 +59,59 @@ static int column_width(const struct table *t, size_t n_columns, size_t column)
 	return width;
 }
 
+/* Behind the first @n characters of @text. */
+static const char *table_skip(const char *text, int n)
+{
+	for (; *text && (n > 0 || (*text & 0xc0) == 0x80); text++)
+		n -= (text[1] & 0xc0) != 0x80;
+	return text;
+}
+
+static void table_print_cut(const char *text, int length, int width, bool in_front, FILE *out)
+{
+	cleanup(freep) char *copy = NULL;
+
+	if (length <= width) {
+		print_safely(out, text);
+	} else if (in_front) {
+		fputc('~', out);
+		print_safely(out, table_skip(text, length - width + 1));
+	} else {
+		copy = strndup(text, (size_t)(table_skip(text, width - 1) - text));
+		print_safely(out, copy ? copy : "");
+		fputc('~', out);
+	}
+}
+
 static void print_cell(const struct table *t, size_t column, int width, const char *text, FILE *out)
 {
 	bool right = *t->columns[column] == '>', last = !t->columns[column + 1];
-	int blanks = width - (int)utf8_length(text);
+	int length = (int)utf8_length(text), blanks = length < width ? width - length : 0;
 
 	if (right)
 		fprintf(out, "%*s", blanks, "");
-	print_safely(out, text);
+	table_print_cut(text, length, width, last, out);
 	if (!right && !last)
 		fprintf(out, "%*s", blanks, "");
 	fputs(last ? "\n" : "  ", out);
+}
+
+/* What is too much for the terminal the column gives that may be cut, down to its heading. */
+static void table_fit(const struct table *t, size_t n, int *widths)
+{
+	int sum = 2 * ((int)n - 1);
+
+	for (size_t i = 0; i < n; i++)
+		sum += widths[i];
+	for (size_t i = 0; i < n && t->max && sum > (int)t->max; i++) {
+		int before = widths[i], least = (int)strlen(table_heading(t, i));
+
+		if (*t->columns[i] != '~')
+			continue;
+		widths[i] = before - (sum - (int)t->max);
+		widths[i] = widths[i] > least ? widths[i] : least;
+		sum -= before - widths[i];
+	}
 }
 
 int table_print(const struct table *t, FILE *out)
@@ -77,8 +126,9 @@ int table_print(const struct table *t, FILE *out)
 		return error_origin(-ENOMEM);
 	for (size_t i = 0; i < n; i++)
 		widths[i] = column_width(t, n, i);
+	table_fit(t, n, widths);
 	for (size_t i = 0; i < n; i++)
-		print_cell(t, i, widths[i], t->columns[i] + (*t->columns[i] == '>'), out);
+		print_cell(t, i, widths[i], table_heading(t, i), out);
 	for (size_t i = 0; i < t->n_cells; i++)
 		print_cell(t, i % n, widths[i % n], t->cells[i], out);
 	return 0;

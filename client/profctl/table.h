@@ -15,12 +15,16 @@
 
 struct table {
 	const char *const *columns; /* headings, up to NULL */
+	size_t max;                 /* columns of the terminal, to fit; 0: as wide as it is */
 	char **cells;
 	size_t n_cells, capacity;
 	bool incomplete;
 };
 
-/* An empty one of these headings; one that begins with '>' is set flush right. */
+/*
+ * An empty one of these headings; one that begins with '>' is set flush right, and '~' is what is
+ * cut where there is no room: at its end, or the last column in front, which is for paths.
+ */
 #define TABLE_OF(...)                            \
 	{                                        \
 		.columns = (const char *const[]) \

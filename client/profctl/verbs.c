@@ -51,13 +51,15 @@ const struct verb verbs[] = {
 	 flush_run},
 	{"epoch", "[--json]", "begin a new epoch of image profiles and print its name",
 	 "\nExample: profctl epoch && systemctl restart myservice\n", plain_run},
-	{"list", "[-s SERVICE] [--since T] [--until T] [--json]",
-	 "list the services in the store, or the windows of one",
+	{"list", "[-s SERVICE] [--since T] [--until T] [--sort ORDER] [--json]",
+	 "list services with their CPU time, or the windows of one",
+	 "The CPU seconds of each service in the range, its share, and what the store has of it.\n"
 	 "  -s, --service S   the windows of S; nginx is nginx.service\n"
+	 "      --sort ORDER  services by cpu (the default), name, size or time\n"
 	 "      --since T     windows after this: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T     windows before this\n"
 	 "Times are local unless they end in Z.\n"
-	 "\nExample: profctl list -s cron.service --since -1h\n",
+	 "\nExample: profctl list --since -1h; profctl list -s cron.service\n",
 	 list_run},
 	{"collect",
 	 "[-s SERVICE | --session ID | -p PID]\n"

@@ -28,7 +28,7 @@ struct batch_entry {
 	char *dir, *name;
 	uid_t owner;
 	uint64_t temporary; /* number in the temporary name */
-	uint64_t samples;
+	struct index_counts counts;
 	uint64_t blocks;
 	enum entry_state state;
 	bool has_share, replace;
@@ -147,7 +147,7 @@ int batch_begin(struct batch *batch, const struct batch_file *file)
 		.name = strdup(file->name),
 		.owner = file->owner,
 		.has_share = file->has_share,
-		.samples = file->samples,
+		.counts = file->counts,
 		.replace = file->replace,
 		.temporary = batch->store->n_temporary++,
 	};
@@ -174,8 +174,10 @@ static int batch_end_file(struct batch *batch, int error, bool sync)
 	struct batch_entry *e = &batch->entries[batch->n_entries - 1];
 	struct stat st;
 
-	if (!error && !e->replace)
-		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, e->samples);
+	if (!error && !e->replace) {
+		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, e->counts.samples);
+		store_set_number(batch->file_fd, STORE_CPU_ATTRIBUTE, e->counts.cpu_ns);
+	}
 	if (!error && sync && batch->store->ops->sync_file(batch->file_fd) < 0)
 		error = error_origin(-errno);
 	if (!error && fstat(batch->file_fd, &st) < 0)
@@ -209,9 +211,9 @@ int batch_write(struct batch *batch, const uint8_t *data, size_t length)
 	return 0;
 }
 
-int batch_end(struct batch *batch, uint64_t samples)
+int batch_end(struct batch *batch, struct index_counts counts)
 {
-	batch->entries[batch->n_entries - 1].samples = samples;
+	batch->entries[batch->n_entries - 1].counts = counts;
 	return batch_end_file(batch, 0, true);
 }
 
@@ -372,7 +374,7 @@ static int batch_index_all(struct batch *batch)
 			continue;
 		r = e->replace
 			    ? index_add_image(index, e->dir, e->blocks - e->old_blocks, !e->existed)
-			    : index_add(index, e->dir, e->name, e->blocks, e->samples);
+			    : index_add(index, e->dir, e->name, e->blocks, e->counts);
 		if (!r && e->has_share)
 			r = index_pay(index, e->dir, e->owner);
 	}

@@ -32,7 +32,7 @@
 struct batch_file {
 	const char *dir; /* below the store, names escaped */
 	const char *name;
-	uint64_t samples;
+	struct index_counts counts;
 	uid_t owner;    /* of a session, else STORE_NOBODY */
 	bool has_share; /* it takes the owner's share of the store */
 	bool replace;   /* an image profile: replaces what is there */
@@ -61,7 +61,7 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
  */
 int batch_begin(struct batch *batch, const struct batch_file *file);
 int batch_write(struct batch *batch, const uint8_t *data, size_t length);
-int batch_end(struct batch *batch, uint64_t samples);
+int batch_end(struct batch *batch, struct index_counts counts);
 /* The number of files so far; batch_rewind() takes back all files after that many. */
 size_t batch_mark(const struct batch *batch);
 void batch_rewind(struct batch *batch, size_t mark);

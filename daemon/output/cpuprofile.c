@@ -98,7 +98,8 @@ static int legacy_add_process(struct writing *g, const struct cpuprofile_process
 		return r;
 	names_escape(p->comm, sizeof(comm) - 1, comm);
 	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
-	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem, process->samples, data, length);
+	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem,
+				   (struct index_counts){process->samples, 0}, data, length);
 }
 
 int legacy_add(struct writing *g, const struct view_group *group, const char *dir)
@@ -116,7 +117,7 @@ int legacy_add(struct writing *g, const struct view_group *group, const char *di
 	return r;
 }
 
-int legacy_count(struct store *store, const char *path, uint64_t *ret)
+int legacy_count(struct store *store, const char *path, struct index_counts *ret)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
@@ -126,6 +127,6 @@ int legacy_count(struct store *store, const char *path, uint64_t *ret)
 			?: cpuprofile_read(data, length, &profile, &message);
 
 	if (!r)
-		*ret = (uint64_t)profile_total(profile, 0);
+		ret->samples = (uint64_t)profile_total(profile, 0);
 	return r;
 }

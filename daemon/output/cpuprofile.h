@@ -9,6 +9,6 @@
 #include "daemon/output/encoders.h"
 
 int legacy_add(struct writing *g, const struct view_group *group, const char *dir);
-int legacy_count(struct store *store, const char *path, uint64_t *ret);
+int legacy_count(struct store *store, const char *path, struct index_counts *ret);
 
 #endif

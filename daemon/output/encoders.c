@@ -45,7 +45,8 @@ static void writing_window_dir(const struct writing *g, const struct view_group 
 }
 
 int encoders_add_window(struct writing *g, const char *dir, enum contents_format format,
-			const char *stem, uint64_t samples, const uint8_t *data, size_t length)
+			const char *stem, struct index_counts counts, const uint8_t *data,
+			size_t length)
 {
 	char name[NAMES_ESCAPED_MAX], tail[128];
 	const struct names_window window = {
@@ -56,7 +57,7 @@ int encoders_add_window(struct writing *g, const char *dir, enum contents_format
 	const struct batch_file file = {
 		.dir = dir,
 		.name = name,
-		.samples = samples,
+		.counts = counts,
 		.owner = g->snapshot->session ? g->snapshot->owner : STORE_NOBODY,
 		.has_share = g->snapshot->has_share,
 	};
@@ -79,8 +80,8 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
 	if (r)
 		return r;
-	return encoders_add_window(g, dir, CONTENTS_PPROF, NULL,
-				   (uint64_t)profile_total(profile, 0), data, length);
+	return encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile),
+				   data, length);
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
@@ -163,7 +164,7 @@ static int writing_add_images(struct writing *g, const struct view_group *group,
 
 /* --- reading them ----------------------------------------------------------------------------- */
 
-static int count_pprof(struct store *store, const char *path, uint64_t *ret)
+static int count_pprof(struct store *store, const char *path, struct index_counts *ret)
 {
 	cleanup(stored_freep) struct stored *stored = NULL;
 	int r = stored_open(&stored, store, path, TABLES_MAX);
@@ -178,7 +179,7 @@ static const struct encoder {
 	int (*add)(struct writing *g, const struct view_group *group, const char *dir);
 	bool is_whole;
 	/* *ret is untouched on an error. Formats with windows. */
-	int (*count)(struct store *store, const char *path, uint64_t *ret);
+	int (*count)(struct store *store, const char *path, struct index_counts *ret);
 } encoders[N_CONTENTS_FORMATS] = {
 	[CONTENTS_PPROF] = {.add = writing_add_pprof, .count = count_pprof},
 	[CONTENTS_LEGACY] = {.add = legacy_add, .count = legacy_count},
@@ -186,9 +187,9 @@ static const struct encoder {
 };
 
 int encoders_count(struct store *store, const char *path, enum contents_format format,
-		   uint64_t *ret)
+		   struct index_counts *ret)
 {
-	*ret = 0;
+	*ret = (struct index_counts){0};
 	return encoders[format].count(store, path, ret) == -ENOMEM ? -ENOMEM : 0;
 }
 

@@ -30,16 +30,17 @@ struct writing {
  * @stem: what precedes the format's suffix, or NULL. Returns 0 or negative errno.
  */
 int encoders_add_window(struct writing *g, const char *dir, enum contents_format format,
-			const char *stem, uint64_t samples, const uint8_t *data, size_t length);
+			const char *stem, struct index_counts counts, const uint8_t *data,
+			size_t length);
 
 /* Adds all files of the snapshot to the batch. Returns 0 or negative errno. */
 int encoders_add_files(struct writing *g);
 
 /*
- * How many samples the window's file at @path holds, by reading it; 0 if it is damaged or too large
- * to be read for that. Returns 0 or -ENOMEM.
+ * What the window's file at @path holds, by reading it; nothing if it is damaged or too large to be
+ * read for that. Returns 0 or -ENOMEM.
  */
 int encoders_count(struct store *store, const char *path, enum contents_format format,
-		   uint64_t *ret);
+		   struct index_counts *ret);
 
 #endif

@@ -192,7 +192,7 @@ static int queue_reserve(struct index_queue *queue)
 }
 
 int index_append(struct index *index, const char *dir, const char *name, uint64_t blocks,
-		 uint64_t samples, struct index_queue **ret)
+		 struct index_counts counts, struct index_queue **ret)
 {
 	char expected[INDEX_PATH_SIZE];
 	struct names_window window;
@@ -216,7 +216,7 @@ int index_append(struct index *index, const char *dir, const char *name, uint64_
 	file = (struct index_file){
 		.start_s = window.start_s,
 		.seconds = window.seconds,
-		.samples = samples,
+		.counts = counts,
 		.blocks = blocks > INDEX_BLOCKS_MAX ? INDEX_BLOCKS_MAX : (uint32_t)blocks,
 	};
 	if (queue_reserve(queue))
@@ -234,12 +234,12 @@ int index_append(struct index *index, const char *dir, const char *name, uint64_
 }
 
 int index_add(struct index *index, const char *dir, const char *name, uint64_t blocks,
-	      uint64_t samples)
+	      struct index_counts counts)
 {
 	struct index_queue *queue;
 	struct index_file file;
 	size_t i;
-	int r = index_append(index, dir, name, blocks, samples, &queue);
+	int r = index_append(index, dir, name, blocks, counts, &queue);
 
 	if (r || !queue)
 		return r;

@@ -5,7 +5,7 @@
 /*
  * What the store holds, in memory: built once at start, kept up to date by every write and
  * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
- * session; its files lie in queues by format, oldest first. About 40 bytes a file.
+ * session; its files lie in queues by format, oldest first. About 50 bytes a file.
  *
  * Memory only: knows no system call.
  */
@@ -23,10 +23,16 @@
 #define INDEX_HOUR_S          3600u
 #define INDEX_PATH_SIZE       1024 /* of any path below the store */
 
+/* What a window holds. */
+struct index_counts {
+	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN: then neither is known */
+	uint64_t cpu_ns;  /* CPU time; 0 if it counts other events */
+};
+
 struct index_file {
 	uint64_t start_s;
-	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN */
-	char *tail;       /* owned; NULL: "pb.gz" */
+	struct index_counts counts;
+	char *tail; /* owned; NULL: "pb.gz" */
 	uint32_t seconds;
 	uint32_t blocks : 28;
 	/* Of roll-ups. */
@@ -81,13 +87,13 @@ void index_deinit(struct index *index);
 int index_shelf(struct index *index, const char *dir, struct index_shelf **ret);
 /* Adds the window @name in @dir, if it is one and belongs there. Returns 0 or negative errno. */
 int index_add(struct index *index, const char *dir, const char *name, uint64_t blocks,
-	      uint64_t samples);
+	      struct index_counts counts);
 /*
  * The same, in any order, for many: a shelf is in none until index_sort(). *ret: the queue that it
  * is the last of, or NULL; may be NULL.
  */
 int index_append(struct index *index, const char *dir, const char *name, uint64_t blocks,
-		 uint64_t samples, struct index_queue **ret);
+		 struct index_counts counts, struct index_queue **ret);
 void index_sort(struct index_shelf *shelf);
 /* From now on the shelf of @dir, if there is one, takes @uid's share. Returns 0 or -ENOMEM. */
 int index_pay(struct index *index, const char *dir, uid_t uid);

@@ -20,11 +20,15 @@
 #include "daemon/output/collect.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/store.h"
+#include "daemon/output/view.h"
+
+#define READ_MAX 500 /* files whose samples are counted by reading them, in one listing */
 
 struct listing {
 	Profd__Control__Listing *rows; /* there is room for all that there can be */
 	struct store *store;
 	uint64_t since_ns, until_ns; /* Unix time; 0: no bound */
+	unsigned n_read;             /* files */
 };
 
 void listing_free(Profd__Control__Listing *rows)
@@ -50,6 +54,14 @@ static void listing_count_file(Profd__Control__ListingRow *row, const struct ind
 	row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
 }
 
+static void listing_add_counts(Profd__Control__ListingRow *row, const struct index_file *file)
+{
+	if (file->counts.samples == INDEX_SAMPLES_UNKNOWN)
+		return;
+	row->samples += file->counts.samples;
+	row->cpu_ns += file->counts.cpu_ns;
+}
+
 static int listing_add_row(struct listing *l, const char *service, Profd__Control__ListingRow **ret)
 {
 	Profd__Control__ListingRow *row = malloc(sizeof(*row));
@@ -62,22 +74,30 @@ static int listing_add_row(struct listing *l, const char *service, Profd__Contro
 	return text_copy(&row->service, service);
 }
 
-/* Fills file->samples: from the attribute, else by reading the file. */
-static int listing_read_samples(struct store *store, const char *path, unsigned format,
-				struct index_file *file)
+/* Fills file->counts: from the attributes, else by reading the file, unless many were read. */
+static int listing_know_counts(struct listing *l, const char *path, unsigned format,
+			       struct index_file *file)
 {
-	cleanup(closep) int fd = openat(store->fd, path,
-					O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	uint64_t n;
+	cleanup(closep) int fd = -1;
+	struct index_counts counts;
 	int r = 0;
 
+	if (file->counts.samples != INDEX_SAMPLES_UNKNOWN)
+		return 0;
+	fd = openat(l->store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) /* it was removed */
 		return 0;
-	n = store_get_number(fd, STORE_SAMPLES_ATTRIBUTE);
-	if (n == INDEX_SAMPLES_UNKNOWN)
-		r = encoders_count(store, path, format, &n);
+	counts.samples = store_get_number(fd, STORE_SAMPLES_ATTRIBUTE);
+	counts.cpu_ns = store_get_number(fd, STORE_CPU_ATTRIBUTE);
+	if (counts.samples == INDEX_SAMPLES_UNKNOWN || counts.cpu_ns == UINT64_MAX) {
+		if (l->n_read++ >= READ_MAX) {
+			l->rows->unread_files++;
+			return 0;
+		}
+		r = encoders_count(l->store, path, format, &counts);
+	}
 	if (!r)
-		file->samples = n;
+		file->counts = counts;
 	return r;
 }
 
@@ -85,17 +105,14 @@ static int list_window(struct listing *l, const char *service, const char *path,
 		       struct index_file *file)
 {
 	Profd__Control__ListingRow *row;
-	int r = file->samples == INDEX_SAMPLES_UNKNOWN
-			? listing_read_samples(l->store, path, format, file)
-			: 0;
-
-	r = r ?: listing_add_row(l, service, &row)
+	int r = listing_know_counts(l, path, format, file)
+		?: listing_add_row(l, service, &row)
 	      ?: text_copy(&row->file, path)
 	      ?: text_copy(&row->format, contents_formats[format].name);
 	if (r)
 		return r;
 	listing_count_file(row, file);
-	row->samples = file->samples == INDEX_SAMPLES_UNKNOWN ? 0 : file->samples;
+	listing_add_counts(row, file);
 	return 0;
 }
 
@@ -118,6 +135,7 @@ static int list_windows(struct listing *l, const struct index_shelf *shelf, cons
 static int list_service(struct listing *l, const struct index_shelf *shelf, const char *service)
 {
 	Profd__Control__ListingRow *row = NULL;
+	char path[STORE_PATH_SIZE];
 
 	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
 		const struct index_queue *queue = &shelf->queues[format];
@@ -129,9 +147,15 @@ static int list_service(struct listing *l, const struct index_shelf *shelf, cons
 				continue;
 			if (!row)
 				r = listing_add_row(l, service, &row);
+			/* Other formats have the same samples once more. */
+			if (!r && format == CONTENTS_PPROF &&
+			    index_path(shelf, &queue->files[i], path, sizeof(path)))
+				r = listing_know_counts(l, path, format, &queue->files[i]);
 			if (r)
 				return r;
 			listing_count_file(row, &queue->files[i]);
+			if (format == CONTENTS_PPROF)
+				listing_add_counts(row, &queue->files[i]);
 			row->n_files++;
 		}
 	}
@@ -163,7 +187,8 @@ int listing_new(Profd__Control__Listing **ret, struct store *store, const char *
 		uint64_t since_ns, uint64_t until_ns)
 {
 	cleanup(listing_freep) Profd__Control__Listing *rows = malloc(sizeof(*rows));
-	struct listing l = {rows, store, since_ns, until_ns};
+	struct listing l = {
+		.rows = rows, .store = store, .since_ns = since_ns, .until_ns = until_ns};
 	char dir[NAMES_ESCAPED_MAX + 16] = "services/";
 	const struct index_shelf *shelf = store->index.shelves;
 	size_t max = HASH_COUNT(shelf);
@@ -187,6 +212,55 @@ int listing_new(Profd__Control__Listing **ret, struct store *store, const char *
 	qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
 	*ret = steal_ptr(&rows);
 	return 0;
+}
+
+/* The row of @service, which may be new. */
+static int listing_find_row(struct listing *l, const char *service,
+			    Profd__Control__ListingRow **ret)
+{
+	for (size_t i = 0; i < l->rows->n_rows; i++) {
+		*ret = l->rows->rows[i];
+		if (strcmp((*ret)->service, service) == 0)
+			return 0;
+	}
+	return listing_add_row(l, service, ret);
+}
+
+int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open, uint64_t since_ns,
+		     uint64_t until_ns)
+{
+	cleanup(view_freep) struct view *view = NULL;
+	struct listing l = {.rows = rows};
+	uint64_t start_s = open->start_ns / NS_PER_S;
+	Profd__Control__ListingRow **grown;
+	int r;
+
+	if (!profile_window_overlaps(start_s, open->duration_ns / NS_PER_S + 1, since_ns, until_ns))
+		return 0;
+	r = view_new(&view, open);
+	if (r)
+		return r;
+	grown = reallocarray(rows->rows, rows->n_rows + view->n_groups + 1, sizeof(*grown));
+	if (!grown)
+		return error_origin(-ENOMEM);
+	rows->rows = grown;
+	for (size_t i = 0; i < view->n_groups && !r; i++) {
+		const struct view_group *group = &view->groups[i];
+		Profd__Control__ListingRow *row;
+
+		r = listing_find_row(&l, group->service, &row);
+		if (r)
+			return r;
+		if (!row->start_ns)
+			row->start_ns = open->start_ns;
+		row->end_ns = open->start_ns + open->duration_ns;
+		for (size_t k = group->first; k < group->first + group->n; k++) {
+			row->samples += view->entries[k].entry->count;
+			row->cpu_ns += open->is_clock ? view->entries[k].entry->weight : 0;
+		}
+	}
+	qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
+	return r;
 }
 
 /* --- of sessions ------------------------------------------------------------------------------ */

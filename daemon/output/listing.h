@@ -11,18 +11,25 @@
 #include "common/cleanup.h"
 #include "control.pb-c.h"
 
+struct snapshot;
 struct store;
 struct collected;
 
 /*
  * @service NULL: the services that have a window between @since_ns and @until_ns; else the
  * windows of one that overlap this range (0: no bound). Sessions are not listed. May read files
- * whose number of samples is not known yet, one at a time and no large ones: those of a file system
- * without extended attributes. Services are sorted by name, windows by time. Returns 0 or negative
- * errno.
+ * whose samples are not counted yet, one at a time, some hundred and no large ones: those of a file
+ * system without extended attributes. Of an hour's file all counts that overlaps the range.
+ * Services are sorted by name, windows by time. Returns 0 or negative errno.
  */
 int listing_new(Profd__Control__Listing **ret, struct store *store, const char *service,
 		uint64_t since_ns, uint64_t until_ns);
+/*
+ * Adds the open window of the system session to the services, if it is in the range. Returns 0 or
+ * negative errno.
+ */
+int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open, uint64_t since_ns,
+		     uint64_t until_ns);
 /*
  * The paths of all files of the sessions @ids, of each in the order of their time, each ended by
  * NUL, as a file. One of more than LISTING_BYTES_MAX has a message. Returns 0 or negative errno.

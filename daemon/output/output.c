@@ -161,6 +161,11 @@ static bool job_run(struct writer *w, struct job *job, uint64_t now_ns)
 	case OUTPUT_LIST:
 		writer_list(w, request->what.service, request->what.select.since_ns,
 			    request->what.select.until_ns, job->result);
+		if (request->snapshot && !job->result->error)
+			job->result->error = -listing_add_open(job->result->listing,
+							       request->snapshot,
+							       request->what.select.since_ns,
+							       request->what.select.until_ns);
 		return true;
 	case OUTPUT_COLLECT:
 		return job->collect ? job_end_collect(job, collect_step(job->collect))

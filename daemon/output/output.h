@@ -48,9 +48,9 @@ struct output_request {
 	enum output_task task;
 	void *cookie; /* comes back in the result */
 	/*
-	 * To be written; or the open windows, or NULL, to be collected. What is to be written goes
-	 * before a collection, and in between. With at_once it has its turn among what is to be
-	 * written, and the snapshot comes back if that fails.
+	 * To be written; or the open windows, or NULL, to be collected or listed. What is to be
+	 * written goes before a collection, and in between. With at_once it has its turn among what
+	 * is to be written, and the snapshot comes back if that fails.
 	 */
 	struct snapshot *snapshot;
 	struct collect_options what;

@@ -54,8 +54,8 @@ struct rollup {
 	struct merge *merge;
 	struct pprof_writer *writer;
 	struct batch *batch;
-	bool is_finished; /* its times and comments are written */
-	uint64_t samples; /* in the hour */
+	bool is_finished;           /* its times and comments are written */
+	struct index_counts counts; /* of the hour */
 	/* Hours that failed are marked in the index. */
 	uint64_t pause_s; /* 0: none has */
 	uint64_t due_s;   /* when they are tried again */
@@ -90,7 +90,7 @@ static void rollup_forget_hour(struct rollup *r)
 	free(steal_ptr(&r->dir));
 	r->n_merged = r->next = 0;
 	r->n_samples = 0;
-	r->samples = 0;
+	r->counts = (struct index_counts){0};
 	r->is_finished = false;
 	r->phase = PHASE_NEXT;
 }
@@ -336,8 +336,9 @@ static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 		e = pprof_writer_samples(r->writer, merge_profile(r->merge), 0, SIZE_MAX);
 	if (e)
 		return e;
+	r->counts.samples += (uint64_t)samples;
+	r->counts.cpu_ns += stored_count_profile(merge_profile(r->merge)).cpu_ns;
 	profile_clear_samples(merge_profile(r->merge));
-	r->samples += (uint64_t)samples;
 	r->n_samples += STEP_SAMPLES;
 	if (r->n_samples >= stored_profile(r->file)->n_samples) {
 		e = merge_end(r->merge);
@@ -397,7 +398,7 @@ static int rollup_finish_file(struct rollup *r, struct index_shelf *shelf)
 static int rollup_sync_file(struct rollup *r)
 {
 	r->phase = PHASE_RENAME;
-	return batch_end(r->batch, r->samples);
+	return batch_end(r->batch, r->counts);
 }
 
 /* For the index it is one step: what it says never counts anything twice. */

@@ -115,5 +115,7 @@ uint64_t store_get_number(int fd, const char *attribute);
 #define STORE_PAYER_ATTRIBUTE "user.profd.payer"
 /* The number of samples of a window's file. */
 #define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
+/* Their CPU time, ns. */
+#define STORE_CPU_ATTRIBUTE "user.profd.cpu_ns"
 
 #endif

@@ -94,23 +94,38 @@ int stored_step(struct stored *s)
 	return s->at_end ? stored_end_pass(s) : stored_read_piece(s);
 }
 
-int stored_count_samples(struct stored *s, uint64_t *ret)
+struct index_counts stored_count_profile(const struct profile *profile)
 {
-	int64_t sum = 0, more;
+	int64_t sums[2] = {0};
+
+	for (uint32_t i = 0; i < profile->n_sample_types && i < ARRAY_SIZE(sums); i++)
+		if (!i ||
+		    strcmp(profile_string(profile, profile->sample_types[i].type), "cpu") == 0)
+			sums[i] = profile_total(profile, i);
+	return (struct index_counts){sums[0] > 0 ? (uint64_t)sums[0] : 0,
+				     sums[1] > 0 ? (uint64_t)sums[1] : 0};
+}
+
+int stored_count_samples(struct stored *s, struct index_counts *ret)
+{
+	struct index_counts sum = {0};
 	int r;
 
 	do {
+		struct index_counts more;
+
 		r = stored_step(s);
 		if (r < 0 || r == STORED_E_DAMAGED)
 			return r;
 		if (!s->has_tables)
 			continue;
-		more = stored_profile(s)->n_sample_types ? profile_total(stored_profile(s), 0) : 0;
+		more = stored_count_profile(stored_profile(s));
 		profile_clear_samples(stored_profile(s));
-		if (more < 0 || __builtin_add_overflow(sum, more, &sum))
+		if (__builtin_add_overflow(sum.samples, more.samples, &sum.samples) ||
+		    __builtin_add_overflow(sum.cpu_ns, more.cpu_ns, &sum.cpu_ns))
 			return STORED_E_DAMAGED;
 	} while (r != STORED_E_DONE);
-	*ret = (uint64_t)sum;
+	*ret = sum;
 	return STORED_E_DONE;
 }
 

@@ -32,8 +32,10 @@ DEFINE_CLEANUP(struct stored *, stored_free)
 
 /* STORED_E_* or negative errno. */
 int stored_step(struct stored *s);
-/* Goes on to the end, holds no samples: the sum of their first value. STORED_E_DONE or the like. */
-int stored_count_samples(struct stored *s, uint64_t *ret);
+/* Goes on to the end, holds no samples: what they add up to. STORED_E_DONE or the like. */
+int stored_count_samples(struct stored *s, struct index_counts *ret);
+/* What a profile as profd writes it adds up to. */
+struct index_counts stored_count_profile(const struct profile *profile);
 /* From STORED_E_TABLES on; goes with @s. */
 struct profile *stored_profile(struct stored *s);
 

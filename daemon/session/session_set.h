@@ -109,8 +109,8 @@ int session_set_stop(struct session_set *set, struct session *s, struct flush *f
 /* Closes the window of @s (NULL: of every running session) now. */
 int session_set_flush(struct session_set *set, struct session *s, struct flush *flush);
 /*
- * A copy of the open window of @s, of the processes that @filter lets pass; *ret NULL if it has no
- * sample of them. Returns 0 or negative errno.
+ * A copy of the open window of @s, of the processes that @filter (NULL: any) lets pass; *ret NULL
+ * if it has no sample of them. Returns 0 or negative errno.
  */
 int session_set_copy_window(struct session_set *set, struct session *s,
 			    const struct window_filter *filter, struct snapshot **ret);

@@ -129,6 +129,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 int session_set_copy_window(struct session_set *set, struct session *s,
 			    const struct window_filter *filter, struct snapshot **ret)
 {
+	static const struct window_filter any = {0};
 	struct moment end = moment_now();
 	struct window_closing closing;
 	struct ledger ledger;
@@ -142,7 +143,8 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		r = session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
 		return r;
-	r = session_snapshot_window(s, &end, &ledger, filter, ret, &closing);
+	/* Without a filter it would be taken. */
+	r = session_snapshot_window(s, &end, &ledger, filter ? filter : &any, ret, &closing);
 	return r < 0 ? r : 0;
 }
 

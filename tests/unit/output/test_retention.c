@@ -467,7 +467,9 @@ static void test_many(void **state)
 
 			assert_true(index_dir_path(shelf, window.start_s, path, sizeof(path)));
 			assert_true(names_window(&window, name, sizeof(name)));
-			assert_int_equal(index_add(&store->index, path, name, 8, 1), 0);
+			assert_int_equal(index_add(&store->index, path, name, 8,
+						   (struct index_counts){1, 0}),
+					 0);
 		}
 	}
 	for (unsigned i = 0; i < 100; i++)

@@ -98,6 +98,8 @@ static void test_list(void **state)
 	struct fixture *f = *state;
 	struct writer *w = open_writer(f, NULL, NULL, T0);
 	struct output_result *r = calloc(1, sizeof(*r));
+	struct snapshot *open;
+	uint64_t cpu_ns = 0;
 
 	for (unsigned i = 0; i < 3; i++)
 		write_quietly(w, everything_at(f, T0 + 60 * i), T0 + 60 * i + 60);
@@ -112,6 +114,32 @@ static void test_list(void **state)
 		assert_int_equal(r->listing->rows[0]->n_files, 9);
 		assert_int_equal(r->listing->rows[0]->start_ns, T0 * NS);
 		assert_int_equal(r->listing->rows[0]->end_ns, (T0 + 180) * NS);
+		/* Each sample once, however many formats have it. */
+		assert_int_equal(r->listing->rows[1]->samples, 3 * 13);
+		assert_int_equal(r->listing->rows[1]->cpu_ns,
+				 cpu_ns ? cpu_ns : r->listing->rows[1]->cpu_ns);
+		cpu_ns = r->listing->rows[1]->cpu_ns;
+		assert_true(cpu_ns > 0);
+		/* What is open comes with it, if it is in the range. */
+		open = everything_at(f, T0 + 180);
+		open->duration_ns = 30 * NS;
+		assert_int_equal(listing_add_open(r->listing, open, 0, (T0 + 180) * NS), 0);
+		assert_int_equal(r->listing->rows[1]->samples, 3 * 13);
+		assert_int_equal(listing_add_open(r->listing, open, 0, 0), 0);
+		assert_int_equal(r->listing->n_rows, 3);
+		assert_int_equal(r->listing->rows[1]->samples, 4 * 13);
+		assert_int_equal(r->listing->rows[1]->cpu_ns, cpu_ns + cpu_ns / 3);
+		assert_int_equal(r->listing->rows[1]->end_ns, (T0 + 210) * NS);
+		assert_int_equal(r->listing->rows[0]->n_files, 9);
+		listing_free(steal_ptr(&r->listing));
+		/* And is all there is, where nothing was written. */
+		writer_list(w, NULL, (T0 + 180) * NS, 0, r);
+		assert_int_equal(r->listing->n_rows, 0);
+		assert_int_equal(listing_add_open(r->listing, open, (T0 + 180) * NS, 0), 0);
+		assert_int_equal(r->listing->n_rows, 3);
+		assert_string_equal(r->listing->rows[0]->service, "a.service");
+		assert_int_equal(r->listing->rows[0]->start_ns, (T0 + 180) * NS);
+		snapshot_free(open);
 		listing_free(steal_ptr(&r->listing));
 
 		writer_list(w, "b/x", (T0 + 60) * NS, (T0 + 120) * NS, r);

@@ -176,10 +176,13 @@ static void test_stop(void **state)
 static int list(const char *line, Profd__Control__List *ret)
 {
 	struct usage_message message;
-	bool json;
+	struct list_arguments a;
+	int r;
 
 	words_split(&words, line);
-	return list_parse(words.argc, words.argv, NOW, ret, &json, &message);
+	r = list_parse(words.argc, words.argv, NOW, &a, &message);
+	*ret = a.request;
+	return r;
 }
 
 static void test_list(void **state)

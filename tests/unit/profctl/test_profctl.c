@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/packet.h"
 #include "common/unixsock.h"
@@ -268,6 +269,79 @@ static void test_windows(void **state)
 	assert_null(strstr(w->out, "d.e-9"));
 }
 
+/* Whose CPU time it was, the most first. */
+static void test_services(void **state)
+{
+	static const struct {
+		const char *service;
+		uint64_t cpu_s, samples;
+	} services[] = {{"a.service", 10, 990}, {"b.service", 30, 2970}, {"c.service", 0, 0}};
+	Profd__Control__Response listing = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Listing l = PROFD__CONTROL__LISTING__INIT;
+	Profd__Control__ListingRow rows[ARRAY_SIZE(services)], *all[ARRAY_SIZE(services)];
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(services); i++) {
+		profd__control__listing_row__init(&rows[i]);
+		rows[i].service = (char *)(uintptr_t)services[i].service;
+		rows[i].cpu_ns = services[i].cpu_s * UINT64_C(1000000000);
+		rows[i].samples = services[i].samples;
+		rows[i].bytes = 1024 << i;
+		all[i] = &rows[i];
+	}
+	listing.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
+	listing.listing = &l;
+	l.n_rows = ARRAY_SIZE(services);
+	l.rows = all;
+	start_daemon(w, &listing);
+	assert_int_equal(run(w, "list --since -1h"), 0);
+	assert_non_null(strstr(w->out, "SERVICE    CPU s  SHARE"));
+	assert_non_null(strstr(w->out, "\nb.service   30.0  75.0%  "));
+	assert_non_null(strstr(w->out, "\na.service   10.0  25.0%  "));
+	assert_true(strstr(w->out, "b.service") < strstr(w->out, "a.service"));
+	assert_int_equal(run(w, "list --sort name"), 0);
+	assert_true(strstr(w->out, "a.service") < strstr(w->out, "b.service"));
+	assert_int_equal(run(w, "list --sort size"), 0);
+	assert_true(strstr(w->out, "c.service") < strstr(w->out, "b.service"));
+	assert_int_equal(run(w, "list --json"), 0);
+	assert_non_null(strstr(w->out, "\"cpu_seconds\": 30,\n    \"share\": 0.75,"));
+	assert_string_equal(w->err, "");
+	/* Of events that are not time: shares of samples. Not all may have been counted. */
+	rows[0].cpu_ns = rows[1].cpu_ns = 0;
+	l.unread_files = 7;
+	start_daemon(w, &listing);
+	assert_int_equal(run(w, "list"), 0);
+	assert_non_null(strstr(w->out, "\nb.service      -  75.0%  "));
+	assert_non_null(strstr(w->err, "7 files were not counted yet"));
+}
+
+/* What does not fit is cut, and says so. */
+static void test_table(void **state)
+{
+	cleanup(table_deinit) struct table t = TABLE_OF("~NAME", ">N", "~FILE");
+	struct world *w = *state;
+	FILE *out;
+
+	table_cell(&t, "h\xc3\xa9llo-world");
+	table_cell(&t, "7");
+	table_cell(&t, "a/b/c");
+	t.max = 16;
+	free(w->out);
+	out = open_memstream(&w->out, &w->out_size);
+	assert_int_equal(table_print(&t, out), 0);
+	t.max = 12;
+	assert_int_equal(table_print(&t, out), 0);
+	t.max = 0;
+	assert_int_equal(table_print(&t, out), 0);
+	fclose(out);
+	assert_string_equal(w->out, "NAME    N  FILE\n"
+				    "h\xc3\xa9llo~  7  a/b/c\n"
+				    "NAME  N  FILE\n"
+				    "h\xc3\xa9l~  7  ~b/c\n"
+				    "NAME         N  FILE\n"
+				    "h\xc3\xa9llo-world  7  a/b/c\n");
+}
+
 static void test_errors(void **state)
 {
 	static const struct {
@@ -453,6 +527,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_answers),        TEST(test_windows),
+		TEST(test_services),       TEST(test_table),
 		TEST(test_errors),         TEST(test_texts_that_write_to_terminals),
 		TEST(test_no_daemon),      TEST(test_usage_and_help),
 		TEST(test_which_socket),   TEST(test_full_disk),

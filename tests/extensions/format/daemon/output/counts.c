@@ -26,11 +26,12 @@ int counts_add(struct writing *g, const struct view_group *group, const char *di
 		sum += e->entry->count;
 	}
 	return memory_text_close(&text)
-		       ?: encoders_add_window(g, dir, CONTENTS_COUNTS, NULL, sum,
+		       ?: encoders_add_window(g, dir, CONTENTS_COUNTS, NULL,
+					      (struct index_counts){sum, 0},
 					      (const uint8_t *)text.text, text.length);
 }
 
-int counts_count(struct store *store, const char *path, uint64_t *ret)
+int counts_count(struct store *store, const char *path, struct index_counts *ret)
 {
 	cleanup(freep) uint8_t *data = NULL;
 	cleanup(freep) char *text = NULL;
@@ -50,6 +51,6 @@ int counts_count(struct store *store, const char *path, uint64_t *ret)
 		sscanf(line, "%*d %" SCNu64, &count);
 		sum += count;
 	}
-	*ret = sum;
+	ret->samples = sum;
 	return 0;
 }

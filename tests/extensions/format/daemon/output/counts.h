@@ -6,6 +6,6 @@
 
 /* As a row of encoders.c wants them. */
 int counts_add(struct writing *g, const struct view_group *group, const char *dir);
-int counts_count(struct store *store, const char *path, uint64_t *ret);
+int counts_count(struct store *store, const char *path, struct index_counts *ret);
 
 #endif
