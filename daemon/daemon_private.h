@@ -69,6 +69,7 @@ struct daemon_pace {
 	struct limiter limiter;
 	uint64_t measured_ns;         /* CLOCK_MONOTONIC; 0: not yet */
 	double used_seconds[N_COSTS]; /* of CPU time, up to then */
+	double share;                 /* of the machine, in the last measurement */
 	uint64_t n_samples[N_TIERS];  /* up to then */
 	/* Measurements in a row in which it was too much, and none of sampling's fault. */
 	unsigned n_dear;

@@ -252,6 +252,7 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	r = pace_measure(d, now_ns, shares);
 	if (r)
 		return r;
+	d->pace.share = shares_sum(shares);
 	pace_report_dear(d, shares);
 	can_slow[TIER_USERS] = pace_users_matter(d) &&
 			       session_set_can_slow_down(d->sessions, TIER_USERS);

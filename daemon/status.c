@@ -112,6 +112,7 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
 
 	daemon_used_cpu(d, &stats->source, &stats->unwinder, &stats->output, &m->cpu);
+	m->cpu.recent_share = d->pace.share;
 	m->status.cpu = &m->cpu;
 	profd__control__memory__init(&m->memory);
 	m->memory.workers_bytes = memory_resident_bytes(workers[0]) +

@@ -116,7 +116,7 @@ int symbolize_parse(int argc, char *const *argv, struct symbolize_arguments *ret
 		    struct usage_message *message);
 
 struct status_arguments {
-	bool watch, json;
+	bool watch, verbose, json;
 };
 
 int status_parse(int argc, char *const *argv, struct status_arguments *ret,

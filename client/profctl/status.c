@@ -19,10 +19,15 @@
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
+#include "client/top/terminal.h"
 #include "common/cleanup.h"
+#include "common/error.h"
+#include "common/memory_text.h"
 
 #define WATCH_SECONDS 2
 #define CLEAR_SCREEN  "\x1b[H\x1b[2J"
+#define NO_WRAP       "\x1b[?7l"
+#define WRAP          "\x1b[?7h"
 
 /* Where it goes, and what colors are there: texts, empty ones where there are none. */
 struct view {
@@ -97,6 +102,16 @@ static void print_worker_warnings(const struct view *v, const Profd__Control__Na
 	fputc('\n', v->out);
 }
 
+static void print_warnings(const struct view *v, const Profd__Control__Status *s)
+{
+	for (size_t i = 0; i < s->n_warnings; i++) {
+		begin_warning(v);
+		fprintf(v->out, "%s\n", s->warnings[i]);
+	}
+	if (s->names)
+		print_worker_warnings(v, s->names);
+}
+
 static void print_head(const struct view *v, const Profd__Control__Status *s)
 {
 	fprintf(v->out, "%sprofd %s%s  pid %" PRId32 ", up %s, on %s, Linux %s\n", v->bold,
@@ -116,12 +131,12 @@ static void print_head(const struct view *v, const Profd__Control__Status *s)
 		fprintf(v->out, "; %" PRIu64 " perf maps and jitdumps rejected",
 			s->refused_jit_files);
 	fputc('\n', v->out);
-	for (size_t i = 0; i < s->n_warnings; i++) {
-		begin_warning(v);
-		fprintf(v->out, "%s\n", s->warnings[i]);
-	}
-	if (s->names)
-		print_worker_warnings(v, s->names);
+	print_warnings(v, s);
+}
+
+void status_print_warnings(const Profd__Control__Status *status, FILE *out)
+{
+	print_warnings(&(struct view){out, "", "", "", "", ""}, status);
 }
 
 static void print_status_row(const struct view *v, unsigned depth, const char *name, uint64_t count,
@@ -559,11 +574,49 @@ int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
 		{'w', "watch", option_flag, &ret->watch, NULL},
+		{'v', "verbose", option_flag, &ret->verbose, NULL},
 		{0},
 	};
 
 	*ret = (struct status_arguments){0};
 	return options_parse(rows, argc, argv, message);
+}
+
+/* What has room, from the top on: neither does it scroll away, nor do long lines take two. */
+static void status_write_screen(const struct context *context, const char *text)
+{
+	unsigned rows, columns;
+
+	terminal_size(fileno(context->out), &rows, &columns);
+	fputs(CLEAR_SCREEN NO_WRAP, context->out);
+	for (; *text && rows > 1; rows--) {
+		size_t length = strcspn(text, "\n");
+
+		length += text[length] == '\n';
+		fwrite(text, 1, length, context->out);
+		text += length;
+	}
+	fputs(*text ? "(enlarge the terminal for the rest)" WRAP : WRAP, context->out);
+}
+
+static int status_show_text(const struct context *context, const struct status_arguments *arguments,
+			    const Profd__Control__Status *status)
+{
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	int r = memory_text_open(&text);
+
+	if (!r)
+		r = (arguments->verbose ? status_print : status_print_short)(status, context->color,
+									     text.out);
+	if (!r)
+		r = memory_text_close(&text);
+	if (r)
+		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
+	if (arguments->watch && context->screen)
+		status_write_screen(context, text.text);
+	else
+		fprintf(context->out, "%s%s", arguments->watch ? "\n" : "", text.text);
+	return STATUS_DONE;
 }
 
 static int status_show(const struct context *context, const struct status_arguments *arguments)
@@ -575,14 +628,9 @@ static int status_show(const struct context *context, const struct status_argume
 
 	if (r)
 		return r;
-	if (arguments->json) {
-		status_print_json(response->status, arguments->watch, context->out);
-		return STATUS_DONE;
-	}
-	if (arguments->watch)
-		fputs(context->screen ? CLEAR_SCREEN : "\n", context->out);
-	if (status_print(response->status, context->color, context->out))
-		return profctl_complain(context, STATUS_FAILED, "no memory");
+	if (!arguments->json)
+		return status_show_text(context, arguments, response->status);
+	status_print_json(response->status, arguments->watch, context->out);
 	return STATUS_DONE;
 }
 

@@ -10,6 +10,10 @@
 
 /* Takes control characters out of its texts. Returns 0 or negative errno. */
 int status_print(const Profd__Control__Status *status, bool color, FILE *out);
+/* What leads: a terminal's worth of it. */
+int status_print_short(const Profd__Control__Status *status, bool color, FILE *out);
+/* What is wrong, one line each. */
+void status_print_warnings(const Profd__Control__Status *status, FILE *out);
 /* One object; its field names are part of profctl's interface. @compact: in one line. */
 void status_print_json(const Profd__Control__Status *status, bool compact, FILE *out);
 

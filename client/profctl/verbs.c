@@ -38,11 +38,11 @@ const struct verb verbs[] = {
 	 "\nExample: profctl pause --for 10m\n",
 	 pause_run},
 	{"resume", "", "resume the system session", "\nExample: profctl resume\n", plain_run},
-	{"status", "[-w] [--json]", "what profd does, and what it costs",
-	 "Shows what became of every tick (the ledger), how many stacks are complete, profd's "
-	 "cost,\n"
-	 "the store, warnings and sessions.\n"
-	 "  -w, --watch   refresh every two seconds\n"
+	{"status", "[-v] [-w] [--json]", "what profd does, and what it costs",
+	 "Shows the rate, how many stacks are complete, profd's cost, the store, sessions and "
+	 "warnings.\n"
+	 "  -v, --verbose  all of it: what became of every tick (the ledger), and counters\n"
+	 "  -w, --watch    refresh every two seconds\n"
 	 "\nExample: profctl status --json | jq .ledger\n",
 	 status_run},
 	{"flush", "[ID] [--json]", "write the open window now and print its files",

@@ -310,6 +310,45 @@ static void test_status_view(void **state)
 	expect_parts(&t, parts, ARRAY_SIZE(parts));
 }
 
+static void print_short(const Profd__Control__Status *status, FILE *out)
+{
+	message_make_harmless(&status->base);
+	assert_int_equal(status_print_short(status, false, out), 0);
+}
+
+/* What leads fits a terminal, whatever there is. */
+static void test_status_short(void **state)
+{
+	static const char *const parts[] = {
+		"profd 9.9 on ",
+		", up 1 min 40 s\n",
+		"  rate     cpu-clock at 99 Hz through bpf, 0 processes, 3 with libprofd\n",
+		"  stacks   87.50 % complete, 5.00 % truncated, 7.50 % broken\n",
+		"  ticks    100, 8.00 % of them lost; all are accounted for\n",
+		"  cost     2.50 % of the machine's CPUs\n",
+		"  memory   64 MiB of 128 MiB\n",
+		"  disk     4.0 KiB in 12 files, disk full\n",
+		", error: No space left on device\n",
+		"  sessions s4 pid-1: 7 samples of ",
+		"warning: no PMU?[2J\n",
+		"2 more warnings: profctl status -v\n",
+	};
+	size_t n_lines = 0;
+	struct text t;
+
+	(void)state;
+	text_open(&t);
+	show(95, print_short, t.out);
+	assert_int_equal(fflush(t.out), 0);
+	for (const char *line = t.data; *line; line = strchr(line, '\n') + 1, n_lines++)
+		assert_true(strcspn(line, "\n") <= 80);
+	assert_true(n_lines <= 24);
+	expect_parts(&t, parts, ARRAY_SIZE(parts));
+	text_open(&t);
+	show(94, print_short, t.out);
+	expect_parts(&t, (const char *const[]){"lost; they do not add up"}, 1);
+}
+
 /* A ledger that does not close is not passed over. */
 static void test_status_view_open_ledger(void **state)
 {
@@ -338,7 +377,8 @@ static void test_status_json(void **state)
 		"\"workers_bytes\":3145728},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
 		"\"workers_seconds\":3,\"sampling_seconds\":4,\"events_seconds\":0,"
-		"\"names_seconds\":0,\"output_seconds\":0,\"control_seconds\":0.5},",
+		"\"names_seconds\":0,\"output_seconds\":0,\"control_seconds\":0.5,\"recent_share\":"
+		"0},",
 		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"
@@ -371,9 +411,13 @@ static void test_status_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_json_texts),  cmocka_unit_test(test_json_shape),
-		cmocka_unit_test(test_table),       cmocka_unit_test(test_config),
-		cmocka_unit_test(test_status_view), cmocka_unit_test(test_status_view_open_ledger),
+		cmocka_unit_test(test_json_texts),
+		cmocka_unit_test(test_json_shape),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_status_view),
+		cmocka_unit_test(test_status_short),
+		cmocka_unit_test(test_status_view_open_ledger),
 		cmocka_unit_test(test_status_json),
 	};
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a person wants to know first, on a terminal of 80 columns and 24 lines: whether profd
+ * samples, and how fast, how good the stacks are, what it costs, what is on the disk, what is
+ * wrong. A line each; warnings and sessions are cut after a few. status.c has all the rest.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client/profctl/status.h"
+#include "client/profctl/table.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/memory_text.h"
+#include "common/options.h"
+
+#define WARNINGS_MAX 3
+#define SESSIONS_MAX 3
+
+static uint64_t short_sum(Profd__Control__Reason *const *reasons, size_t n)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += reasons[i]->count;
+	return sum;
+}
+
+static double short_percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void short_print_head(const Profd__Control__Status *s, FILE *out)
+{
+	fprintf(out, "profd %s on %.40s, up %s\n", s->version, s->host,
+		TEXT_OF_SPAN(s->uptime_seconds));
+	fprintf(out, "  rate     %s", s->event);
+	if (s->frequency)
+		fprintf(out, " at %" PRIu64 " Hz", s->frequency);
+	fprintf(out, " through %s, %" PRIu64 " processes", s->source, s->processes);
+	if (s->attached)
+		fprintf(out, ", %" PRIu64 " with libprofd", s->attached);
+	fputc('\n', out);
+}
+
+/* The ledger in two lines, and whether it closes. */
+static void short_print_ledger(const Profd__Control__Ledger *l, FILE *out)
+{
+	uint64_t truncated = short_sum(l->truncated, l->n_truncated);
+	uint64_t broken = short_sum(l->broken, l->n_broken);
+	uint64_t lost = short_sum(l->lost, l->n_lost);
+	uint64_t with_stack = l->complete + truncated + broken, skipped = 0;
+	uint64_t parts = with_stack + l->no_user + lost + l->in_flight;
+
+	for (size_t i = 0; i < l->n_lost; i++)
+		skipped += strcmp(l->lost[i]->name, "skipped") == 0 ? l->lost[i]->count : 0;
+	if (with_stack)
+		fprintf(out, "  stacks   %.2f %% complete, %.2f %% truncated, %.2f %% broken\n",
+			short_percent(l->complete, with_stack),
+			short_percent(truncated, with_stack), short_percent(broken, with_stack));
+	else
+		fputs("  stacks   none yet\n", out);
+	fprintf(out, "  ticks    %" PRIu64 ", %.2f %% of them lost; ", l->expected,
+		short_percent(lost, l->expected));
+	fputs(parts == l->expected && l->seen + skipped == l->expected
+		      ? "all are accounted for\n"
+		      : "they do not add up, see -v\n",
+	      out);
+}
+
+/* Of the last window or minute; before the first one is over, since the start. */
+static void short_print_cost(const Profd__Control__Status *s, FILE *out)
+{
+	const Profd__Control__Cpu *c = s->cpu;
+	const Profd__Control__Memory *m = s->memory;
+	double all = c ? c->user_seconds + c->system_seconds + c->bpf_seconds + c->workers_seconds
+		       : 0;
+	double start = s->uptime_seconds > 0 ? all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1)
+					     : 0;
+
+	if (c && c->recent_share > 0)
+		fprintf(out,
+			"  cost     %.2f %% of the machine's CPUs now, %.2f %% since the start\n",
+			100 * c->recent_share, 100 * start);
+	else if (c)
+		fprintf(out, "  cost     %.2f %% of the machine's CPUs\n", 100 * start);
+	if (m)
+		fprintf(out, "  memory   %s of %s\n", TEXT_OF_SIZE(m->rss_bytes + m->bpf_bytes),
+			TEXT_OF_SIZE(m->budget_bytes));
+}
+
+static void short_print_moment(uint64_t ns, FILE *out)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	char text[32] = "?";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), "%Y-%m-%d %H:%M", &tm);
+	fputs(text, out);
+}
+
+static void short_print_store(const Profd__Control__Status *s, FILE *out)
+{
+	const Profd__Control__LastFlush *f = s->last_flush;
+
+	if (s->store) {
+		fprintf(out, "  disk     %s in %" PRIu64 " files", TEXT_OF_SIZE(s->store->bytes),
+			s->store->files);
+		if (s->store->oldest_ns) {
+			fputs(" since ", out);
+			short_print_moment(s->store->oldest_ns, out);
+		}
+		fputs(s->store->full ? ", disk full\n" : "\n", out);
+	}
+	if (!f) {
+		fputs("           no window written yet\n", out);
+		return;
+	}
+	fputs("           last window ", out);
+	short_print_moment(f->started_ns, out);
+	if (*f->error)
+		fprintf(out, ", error: %.40s\n", f->error);
+	else
+		fprintf(out, ": %" PRIu64 " files in %s\n", f->files, TEXT_OF_SPAN(f->seconds));
+}
+
+static void short_print_sessions(const Profd__Control__Status *s, FILE *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n_sessions; i++) {
+		const Profd__Control__Session *one = s->sessions[i];
+
+		if (!one->id || ++n > SESSIONS_MAX)
+			continue;
+		fprintf(out, "%s s%" PRIu64 " %.32s: %" PRIu64 " samples of %.20s\n",
+			n == 1 ? "  sessions" : "          ", one->id, one->name, one->counted,
+			one->event);
+	}
+	if (n > SESSIONS_MAX)
+		fprintf(out, "           and %zu more\n", n - SESSIONS_MAX);
+}
+
+/* Returns 0 or negative errno. */
+static int short_print_warnings(const Profd__Control__Status *s, bool color, FILE *out)
+{
+	cleanup(memory_text_deinit) struct memory_text text = {0};
+	char *line, *rest;
+	size_t n = 0;
+	int r = memory_text_open(&text);
+
+	if (r)
+		return r;
+	status_print_warnings(s, text.out);
+	r = memory_text_close(&text);
+	if (r)
+		return r;
+	for (line = strtok_r(text.text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (++n > WARNINGS_MAX)
+			continue;
+		fputs(color ? "\x1b[33m" : "", out);
+		help_print(out, line);
+		fputs(color ? "\x1b[0m" : "", out);
+	}
+	if (n > WARNINGS_MAX)
+		fprintf(out, "%zu more warnings: profctl status -v\n", n - WARNINGS_MAX);
+	return 0;
+}
+
+int status_print_short(const Profd__Control__Status *s, bool color, FILE *out)
+{
+	short_print_head(s, out);
+	if (s->ledger)
+		short_print_ledger(s->ledger, out);
+	short_print_cost(s, out);
+	short_print_store(s, out);
+	short_print_sessions(s, out);
+	return short_print_warnings(s, color, out);
+}
