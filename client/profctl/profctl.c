@@ -63,19 +63,44 @@ static void print_verb_help(const struct verb *verb, FILE *out)
 	help_print(out, verb->help + before);
 }
 
+static void print_verb_row(const char *name, FILE *out)
+{
+	const struct verb *verb = find_verb(name);
+	char row[128];
+
+	snprintf(row, sizeof(row), "  %-9s  %s\n", verb->name, verb->summary);
+	help_print(out, row);
+}
+
+/* By task, as in profctl(1); each verb is in one. */
+static const struct verb_group {
+	const char *heading;
+	const char *verbs[8]; /* up to NULL */
+} groups[] = {
+	{"See where the time went", {"list", "top", "report", "diff", "images"}},
+	{"Record", {"record", "run", "start", "stop", "flush", "collect"}},
+	{"Work on files", {"convert", "symbolize"}},
+	{"Run profd", {"status", "doctor", "config", "pause", "resume", "epoch", "vacuum"}},
+};
+
+static void print_group_help(const struct verb_group *group, FILE *out)
+{
+	fprintf(out, "%s:\n", group->heading);
+	for (size_t i = 0; i < ARRAY_SIZE(group->verbs) && group->verbs[i]; i++)
+		print_verb_row(group->verbs[i], out);
+	if (group != &groups[ARRAY_SIZE(groups) - 1])
+		fputc('\n', out);
+}
+
 static void print_main_help(FILE *out)
 {
 	help_print(out, "usage: profctl [--socket PATH | --user] VERB ...\n\n"
 			"Controls profd, the always-on profiler, and analyses profiles.\n\n");
-	for (const struct verb *verb = verbs; verb->name; verb++) {
-		char row[128];
-
-		snprintf(row, sizeof(row), "  %-9s  %s\n", verb->name, verb->summary);
-		help_print(out, row);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		print_group_help(&groups[i], out);
 	help_print(
 		out,
-		"  help       print this, or the help of a verb\n\n"
+		"  help       print the verbs, or the help of one verb\n\n"
 		"  --socket PATH  profd's socket (default: $PROFD_SOCKET, or " SYSTEM_SOCKET ")\n"
 		"  --user         your own profd's socket, in $XDG_RUNTIME_DIR\n"
 		"  --version\n\n"

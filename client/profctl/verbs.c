@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every verb with its help: a row here, and a file that has its run function. */
+/*
+ * Every verb with its help: a row here, its place in the list of tasks (profctl.c), and a file that
+ * has its run function.
+ */
 #include "client/profctl/profctl.h"
 
 const struct verb verbs[] = {
