@@ -141,7 +141,7 @@ static void make_store(struct bench *b, unsigned n_windows, unsigned n_stacks)
 		char dir[64], day[NAMES_DAY_SIZE], name[200];
 		const struct batch_file file = {.dir = dir,
 						.name = name,
-						.samples = (uint64_t)profile_total(p, 0),
+						.counts.samples = (uint64_t)profile_total(p, 0),
 						.owner = STORE_NOBODY};
 		size_t length;
 

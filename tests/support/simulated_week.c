@@ -86,7 +86,7 @@ static void put(struct batch *batch, unsigned service, uint64_t start_s, uint32_
 	const struct names_window window = {.start_s = start_s, .seconds = length_s, .tail = tail};
 	char dir[64], day[NAMES_DAY_SIZE], name[200];
 	const struct batch_file file = {
-		.dir = dir, .name = name, .samples = 100, .owner = STORE_NOBODY};
+		.dir = dir, .name = name, .counts.samples = 100, .owner = STORE_NOBODY};
 
 	names_day(start_s, day);
 	snprintf(dir, sizeof(dir), "services/service-%u/%s", service, day);

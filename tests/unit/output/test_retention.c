@@ -256,7 +256,8 @@ static void test_dry_run(void **state)
 
 		assert_true(names_window(&window, name, sizeof(name)));
 		assert_int_equal(index_add(&store->index, dir, name,
-					   (UINT64_C(64) << 30) / INDEX_BLOCK, 1),
+					   (UINT64_C(64) << 30) / INDEX_BLOCK,
+					   (struct index_counts){.samples = 1}),
 				 0);
 	}
 	assert_int_equal(fstatvfs(f->store_fd, &st), 0);
