@@ -159,7 +159,7 @@ static void test_collapsed_differential(void **state)
 	assert_int_equal(profile_total(p, 1), 12);
 	assert_string_equal(profile_string(p, p->sample_types[1].type), "samples");
 	profile_free(p);
-	assert_remark(text, remark, "a;b 3\n");
+	assert_remark(text, remark, "#before/count\na;b 3\n");
 	/* One name may end in a number. */
 	assert_remark("a;b 3 5\na;c 7\n", "", "a;b 3 5\na;c 7\n");
 }
