@@ -283,7 +283,7 @@ int list_run(struct context *context, int argc, char **argv)
 	if (r)
 		return r;
 	listing = response->listing;
-	if (!*a.request.service)
+	if (!*a.request.service && listing->n_rows)
 		qsort_r(listing->rows, listing->n_rows, sizeof(*listing->rows), list_compare,
 			&a.order);
 	if (a.json)

@@ -390,6 +390,8 @@ static void top_print_json(const struct top_table *t, size_t max, bool compact, 
 
 		json_begin_object(&j, NULL);
 		json_text(&j, "name", f->name);
+		json_text(&j, "module", *f->module ? f->module : NULL);
+		json_text(&j, "process", *f->who ? f->who : NULL);
 		json_number(&j, "flat", (uint64_t)f->interval.flat);
 		json_number(&j, "cum", (uint64_t)f->interval.cum);
 		json_number(&j, "all_flat", (uint64_t)f->all.flat);
@@ -403,14 +405,17 @@ static void top_print_json(const struct top_table *t, size_t max, bool compact, 
 static int top_print_table(struct top *t, bool *ret_is_over)
 {
 	size_t rows = t->arguments->rows ? t->arguments->rows : ROWS_DEFAULT;
+	unsigned lines, columns = 0;
 	int r = top_sort(t);
 
 	if (r)
 		return r;
+	if (t->context->terminal)
+		terminal_size(fileno(t->context->out), &lines, &columns);
 	if (t->arguments->json)
 		top_print_json(&t->table, rows, !t->arguments->once, t->context->out);
 	else
-		top_print(&t->table, rows, t->context->out);
+		top_print(&t->table, rows, columns, t->context->out);
 	if (!t->arguments->once && !t->arguments->json)
 		fputc('\n', t->context->out);
 	if (fflush(t->context->out))
@@ -491,7 +496,7 @@ int top_run(struct context *context, int argc, char **argv)
 	t.on_screen = context->screen && isatty(STDIN_FILENO) && !arguments.once && !arguments.json;
 	t.view.interval_ns = arguments.interval_ns;
 	t.table.facts = &t.facts;
-	r = top_functions_new(&t.functions);
+	r = top_functions_new(&t.functions, *arguments.service || arguments.pid);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
 	r = *arguments.service ? services_check_running(context, arguments.service) : STATUS_DONE;

@@ -6,6 +6,7 @@
 #include "client/top/functions.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <uthash.h>
 
@@ -28,13 +29,17 @@ struct top_functions {
 	size_t n_sorted_max;
 	uint64_t n_stacks;
 	unsigned type; /* of the values, in the profile in work */
+	bool of_one;
 	struct top_sums sums;
 };
 
-int top_functions_new(struct top_functions **ret)
+int top_functions_new(struct top_functions **ret, bool of_one)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : error_origin(-ENOMEM);
+	if (!*ret)
+		return error_origin(-ENOMEM);
+	(*ret)->of_one = of_one;
+	return 0;
 }
 
 static void top_entry_remove(struct top_functions *f, struct functions_entry *e)
@@ -56,22 +61,75 @@ void top_functions_free(struct top_functions *f)
 	free(f);
 }
 
+/* What people call the file of a frame: without its directories; the kernel is one. */
+static const char *top_module(const struct profile *p, const struct frame *frame)
+{
+	const char *path = frame->mapping ? profile_string(p, p->mappings[frame->mapping - 1].path)
+					  : "";
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(path, "[kernel", strlen("[kernel")) == 0 ? "kernel"
+	       : slash                                          ? slash + 1
+								: path;
+}
+
+static const char *top_find_label(const struct profile *p, const struct stack *stack,
+				  const char *key)
+{
+	for (uint32_t i = 0; i < stack->n_labels; i++)
+		if (strcmp(profile_string(p, stack->labels[i].key), key) == 0)
+			return profile_string(p, stack->labels[i].str);
+	return "";
+}
+
+/* Units have a suffix; what profd calls the rest tells less than a command. */
+static const char *top_find_who(const struct top_functions *f, const struct profile *p,
+				const struct stack *stack)
+{
+	const char *service = f->of_one ? "" : top_find_label(p, stack, "service");
+	const char *comm = top_find_label(p, stack, "comm");
+
+	return strchr(service, '.') || !*comm ? service : comm;
+}
+
+/* As votes are counted of which one may have more than half (Boyer and Moore). */
+static void top_add_who(struct top_function *function, const char *who, int64_t value)
+{
+	if (strncmp(function->who, who, sizeof(function->who) - 1) == 0) {
+		function->who_lead = graph_add_clamped(function->who_lead, value);
+		return;
+	}
+	function->has_others |= *function->who != '\0';
+	if (function->who_lead >= value) {
+		function->who_lead -= value;
+		return;
+	}
+	function->who_lead = value - function->who_lead;
+	snprintf(function->who, sizeof(function->who), "%s", who);
+}
+
 static int top_find_entry(struct top_functions *f, const struct profile *p,
 			  const struct frame *frame, struct functions_entry **ret)
 {
-	cleanup(freep) char *name = NULL;
+	cleanup(freep) char *name = NULL, *key = NULL;
 	struct functions_entry *e;
-	int r = node_name(p, frame, &name);
+	int length, r = node_name(p, frame, &name);
 
 	if (r)
 		return r;
-	HASH_FIND_STR(f->entries, name, e);
+	length = asprintf(&key, "%s%c%s", name, 0, top_module(p, frame));
+	if (length < 0) {
+		key = NULL;
+		return error_origin(-ENOMEM);
+	}
+	HASH_FIND(hh, f->entries, key, (size_t)length, e);
 	if (!e) {
 		e = calloc(1, sizeof(*e));
 		if (!e)
 			return error_origin(-ENOMEM);
-		e->function.name = steal_ptr(&name);
-		HASH_ADD_KEYPTR(hh, f->entries, e->function.name, strlen(e->function.name), e);
+		e->function.name = steal_ptr(&key);
+		e->function.module = e->function.name + strlen(name) + 1;
+		HASH_ADD_KEYPTR(hh, f->entries, e->function.name, (size_t)length, e);
 	}
 	*ret = e;
 	return 0;
@@ -83,7 +141,8 @@ static void add_clamped(int64_t *sum, int64_t value)
 }
 
 /* @stack: its number. */
-static void add_value(struct top_function *function, int64_t value, bool is_leaf, uint64_t stack)
+static void add_value(struct top_function *function, int64_t value, bool is_leaf, uint64_t stack,
+		      const char *who)
 {
 	if (is_leaf) {
 		add_clamped(&function->interval.flat, value);
@@ -95,6 +154,7 @@ static void add_value(struct top_function *function, int64_t value, bool is_leaf
 	add_clamped(&function->interval.cum, value);
 	add_clamped(&function->all.cum, value);
 	function->stack = stack;
+	top_add_who(function, who, value);
 }
 
 /* @entries: of the profile's frames, by index; NULL where it is not known yet. */
@@ -105,6 +165,7 @@ static int top_add_stack(struct top_functions *f, const struct profile *p,
 	int64_t value = stack->values[f->type];
 	size_t n_frames;
 	const struct frame *frames = shape_frames(shape, &n_frames);
+	const char *who = top_find_who(f, p, stack);
 
 	f->n_stacks++;
 	add_clamped(&f->sums.samples, stack->values[0]);
@@ -117,14 +178,14 @@ static int top_add_stack(struct top_functions *f, const struct profile *p,
 
 		if (r)
 			return r;
-		add_value(&(*e)->function, value, i == 0, f->n_stacks);
+		add_value(&(*e)->function, value, i == 0, f->n_stacks, who);
 	}
 	return 0;
 }
 
 static int add_profile(struct top_functions *f, struct profile *p)
 {
-	static const struct shape_options options;
+	static const struct shape_options options = {.with_mappings = true};
 	cleanup(shape_freep) struct shape *shape = NULL;
 	cleanup(freep) struct functions_entry **entries = NULL;
 	struct profile_message message;
@@ -179,12 +240,19 @@ static void forget_cheap(struct top_functions *f)
 	}
 }
 
+static void top_begin_interval(struct top_function *function)
+{
+	function->interval = (struct top_cost){0};
+	function->who_lead = 0;
+	function->has_others = false;
+}
+
 void top_functions_next(struct top_functions *f)
 {
 	struct functions_entry *e, *next;
 
 	HASH_ITER (hh, f->entries, e, next)
-		e->function.interval = (struct top_cost){0};
+		top_begin_interval(&e->function);
 	f->sums.samples = f->sums.value = 0;
 }
 
@@ -218,7 +286,7 @@ static int top_compare_functions(const void *a, const void *b, void *context)
 		if (flat || cum)
 			return by_cum ? (cum ? cum : flat) : (flat ? flat : cum);
 	}
-	return strcmp(x->name, y->name);
+	return strcmp(x->name, y->name) ?: strcmp(x->module, y->module);
 }
 
 int top_functions_sort(struct top_functions *f, enum top_order order, const char *filter,

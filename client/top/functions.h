@@ -6,6 +6,7 @@
  * What functions have cost, in the last interval and since the beginning: profiles, folded to
  * functions as `report` does it (shape.h). Pure.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,10 +17,21 @@ struct top_cost {
 	int64_t flat, cum; /* in it, and in it or what it called */
 };
 
+#define TOP_WHO_SIZE 32
+
+/* One of a name and a module; the same name in another module is another one. */
 struct top_function {
-	char *name; /* as reports have it (node_name.h) */
+	char *name;         /* as reports have it (node_name.h) */
+	const char *module; /* the name of its file; "": not known. In the same memory */
 	struct top_cost interval, all;
 	uint64_t stack; /* that counted it last */
+	/*
+	 * Who most of the interval's stacks with it were of, cut if need be: a service, or where
+	 * that is no unit, or all are of one, a command. "": not known.
+	 */
+	char who[TOP_WHO_SIZE];
+	int64_t who_lead; /* over all others together, or what is left of it */
+	bool has_others;
 };
 
 struct top_functions;
@@ -34,7 +46,8 @@ struct top_sums {
 /* Functions that are kept. Past that, those that cost nothing now are forgotten, cheapest first. */
 #define TOP_FUNCTIONS_MAX 50000
 
-int top_functions_new(struct top_functions **ret);
+/* @of_one: all samples are going to be of one service. */
+int top_functions_new(struct top_functions **ret, bool of_one);
 void top_functions_free(struct top_functions *f);
 DEFINE_CLEANUP(struct top_functions *, top_functions_free)
 

@@ -19,8 +19,13 @@
 #define FOOT_LINES   1
 #define NUMBERS_SIZE 128
 #define NAME_WANTED  16 /* columns; numbers of the whole time are left out for them */
+#define PLACE_WANTED 24 /* and for these */
+#define PLACE_LEAST  10 /* else places are left out */
+#define PLACE_SIZE   128
+#define COMM_MAX     15 /* bytes (prctl(2), PR_SET_NAME) */
 #define MARKS_MAX    8  /* that combine with one character */
 #define FUNCTION     "function"
+#define PLACE        "process: module"
 #define ERASE_REST   "\x1b[K"
 #define REVERSE      "\x1b[7m"
 #define PLAIN        "\x1b[m"
@@ -50,6 +55,7 @@ static const char *const help[] = {
 	"  h        this",
 	"",
 	"  flat and cum are shares of the last interval, \"all\" of the whole time.",
+	"  process is the service or command that used a function most; +: others did, too.",
 };
 
 void top_put_name(FILE *out, const char *text, size_t columns)
@@ -268,22 +274,80 @@ static void format_shares(const struct top_facts *f, const struct top_function *
 }
 
 /* How many leave enough room for names: all, those of the interval, or none. */
-static int count_numbers(unsigned columns)
+static int count_numbers(unsigned columns, size_t wanted)
 {
 	char text[NUMBERS_SIZE];
 	int n;
 
 	for (n = N_NUMBERS; n; n -= FLAT_ALL) {
 		format_numbers(n, NULL, text);
-		if (strlen(text) + NAME_WANTED <= columns)
+		if (strlen(text) + wanted <= columns)
 			break;
 	}
 	return n;
 }
 
+/* --- names, and where they are --------------------------------------------------------------- */
+
+/* Who runs it, and of which file it is, without what tells nothing more. */
+static void format_place(const struct top_function *f, char text[PLACE_SIZE])
+{
+	const char *module = f->module ? f->module : "", *who = f->who;
+	size_t n = strlen(module);
+	bool is_named = *f->name == '[' && strncmp(f->name + 1, module, n) == 0 &&
+			f->name[n + 1] == ']';
+	size_t n_who = strlen(who);
+
+	/* The kernel cuts a command's name, which its program's is then. */
+	if (is_named || (n_who == n && strcmp(who, module) == 0))
+		module = "";
+	else if (n_who >= COMM_MAX && strncmp(who, module, n_who) == 0)
+		who = "";
+	snprintf(text, PLACE_SIZE, "%s%s%s%s", who, *who && f->has_others ? "+" : "",
+		 *who && *module ? ": " : "", module);
+}
+
+static bool table_has_places(const struct top_table *t, size_t max)
+{
+	char text[PLACE_SIZE];
+
+	for (size_t i = 0; i < t->n && i < max; i++) {
+		format_place(t->functions[i], text);
+		if (*text)
+			return true;
+	}
+	return false;
+}
+
+/* Of @room columns, those for places behind names; 0: none. */
+static size_t place_columns(size_t room, bool has_places)
+{
+	size_t columns = room * 2 / 5;
+
+	return has_places && columns >= PLACE_LEAST ? columns : 0;
+}
+
+/* Name and place as two columns of @room together. */
+static void put_function(FILE *out, const char *name, const char *place, size_t room,
+			 bool has_places)
+{
+	size_t for_place = place_columns(room, has_places);
+	size_t for_name = room - for_place - (for_place ? 2 : 0);
+	cleanup(freep) char *fitting = fit_name(name, for_name);
+	const char *shown = fitting ? fitting : name;
+	size_t n = characters_columns(shown);
+
+	top_put_name(out, shown, for_name);
+	if (!for_place || !*place)
+		return;
+	fprintf(out, "%*s", (int)(n < for_name ? for_name - n : 0) + 2, "");
+	top_put_name(out, place, for_place);
+}
+
 struct canvas {
 	FILE *out;
 	unsigned columns, left; /* lines */
+	bool has_places;
 };
 
 /* Begins a line; false: there is no more room. */
@@ -312,20 +376,33 @@ static void canvas_put_line(struct canvas *c, const char *text, bool is_first, b
 static void canvas_put_function(struct canvas *c, const struct top_facts *facts,
 				const struct top_function *function, int n_numbers)
 {
-	cleanup(freep) char *fitting = NULL;
-	char text[NUMBERS_SIZE];
+	char text[NUMBERS_SIZE], place[PLACE_SIZE];
 	size_t n;
 
 	if (!canvas_next_line(c, false))
 		return;
 	format_shares(facts, function, n_numbers, text);
+	format_place(function, place);
 	n = strlen(text);
 	top_put_name(c->out, text, c->columns);
-	if (n < c->columns) {
-		fitting = fit_name(function->name, c->columns - n);
-		top_put_name(c->out, fitting ? fitting : function->name, c->columns - n);
-	}
+	if (n < c->columns)
+		put_function(c->out, function->name, place, c->columns - n, c->has_places);
 	fputs(ERASE_REST, c->out);
+}
+
+/* The headings of @n_numbers and of the rest of @columns; 0: as many as it takes. */
+static void format_headings(int n_numbers, size_t columns, bool has_places, char text[512])
+{
+	size_t n, room;
+
+	format_numbers(n_numbers, NULL, text);
+	n = strlen(text);
+	room = columns > n ? columns - n : 0;
+	if (columns ? place_columns(room, has_places) : has_places)
+		snprintf(text + n, 512 - n, "%-*s  " PLACE,
+			 columns ? (int)(room - place_columns(room, true)) - 2 : 0, FUNCTION);
+	else
+		strcat(text, FUNCTION);
 }
 
 static void format_foot(const struct top_view *v, const struct top_facts *f, size_t n,
@@ -348,16 +425,16 @@ static void format_foot(const struct top_view *v, const struct top_facts *f, siz
 void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows, unsigned columns,
 	      FILE *out)
 {
-	struct canvas c = {out, columns, rows > FOOT_LINES ? rows - FOOT_LINES : 0};
-	int n_numbers = count_numbers(columns);
+	bool has_places = table_has_places(t, t->n);
+	struct canvas c = {out, columns, rows > FOOT_LINES ? rows - FOOT_LINES : 0, has_places};
+	int n_numbers = count_numbers(columns, NAME_WANTED + has_places * PLACE_WANTED);
 	char text[512];
 
 	snprintf(text, sizeof(text), "profd top: %s", t->facts->target);
 	canvas_put_line(&c, text, true, false);
 	format_facts(t->facts, text);
 	canvas_put_line(&c, text, false, false);
-	format_numbers(n_numbers, NULL, text);
-	strcat(text, FUNCTION);
+	format_headings(n_numbers, columns < 256 ? columns : 256, has_places, text);
 	canvas_put_line(&c, text, false, true);
 	for (size_t i = 0; v->has_help && i < ARRAY_SIZE(help); i++)
 		canvas_put_line(&c, help[i], false, false);
@@ -370,18 +447,30 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 	canvas_put_line(&c, text, rows <= FOOT_LINES, true);
 }
 
-void top_print(const struct top_table *t, size_t max, FILE *out)
+void top_print(const struct top_table *t, size_t max, unsigned columns, FILE *out)
 {
-	char text[256];
+	bool has_places = table_has_places(t, max);
+	int n_numbers = columns ? count_numbers(columns, NAME_WANTED + has_places * PLACE_WANTED)
+				: N_NUMBERS;
+	char text[512], place[PLACE_SIZE];
 
 	format_facts(t->facts, text);
-	fprintf(out, "%s\n", text);
-	format_numbers(N_NUMBERS, NULL, text);
-	fprintf(out, "%s" FUNCTION "\n", text);
+	top_put_name(out, text, columns ? columns : SIZE_MAX);
+	format_headings(n_numbers, columns < 256 ? columns : 256, has_places, text);
+	fprintf(out, "\n%s\n", text);
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
-		format_shares(t->facts, t->functions[i], N_NUMBERS, text);
+		const struct top_function *f = t->functions[i];
+
+		format_shares(t->facts, f, n_numbers, text);
 		fputs(text, out);
-		top_put_name(out, t->functions[i]->name, SIZE_MAX);
+		format_place(f, place);
+		if (columns > strlen(text)) {
+			put_function(out, f->name, place, columns - strlen(text), has_places);
+		} else {
+			top_put_name(out, f->name, SIZE_MAX);
+			fputs(*place ? "  " : "", out);
+			top_put_name(out, place, SIZE_MAX);
+		}
 		fputc('\n', out);
 	}
 }

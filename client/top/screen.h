@@ -56,8 +56,11 @@ void top_settle(struct top_view *view, unsigned rows, size_t n);
  */
 void top_draw(const struct top_view *view, const struct top_table *table, unsigned rows,
 	      unsigned columns, FILE *out);
-/* The same as a table of at most @max functions that cost something in the interval. */
-void top_print(const struct top_table *table, size_t max, FILE *out);
+/*
+ * The same as a table of at most @max functions that cost something in the interval, for so many
+ * @columns; 0: nothing is cut.
+ */
+void top_print(const struct top_table *table, size_t max, unsigned columns, FILE *out);
 
 /*
  * @text in at most @columns (characters.h), without what is no character; what is cut ends in "~".

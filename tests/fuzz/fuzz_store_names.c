@@ -45,7 +45,7 @@ static void fuzz_names(const char *text)
 	}
 	names_parse_day(text);
 	check(names_select_service(text, text));
-	if (comma)
+	if (comma && comma[1])
 		check(names_select_service(text, comma + 1) || strpbrk(comma + 1, ",*?") ||
 		      strlen(comma + 1) > NAMES_ESCAPED_MAX);
 }

@@ -111,8 +111,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!name || !out)
 		abort();
 	facts.target = name;
-	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		functions[i].name = name;
+		functions[i].module = data[1] & 1 ? name + strlen(name) / 2 : "";
+		functions[i].has_others = data[1] & 2;
+		snprintf(functions[i].who, sizeof(functions[i].who), "%s", data[1] & 4 ? name : "");
+	}
 	top_settle(&view, rows, 3);
 	top_draw(&view, &(struct top_table){&facts, all, 3}, rows, columns, out);
 	if (fclose(out))

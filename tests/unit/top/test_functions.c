@@ -96,7 +96,7 @@ static void test_intervals_add_up(void **state)
 	struct top_functions *f;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_new(&f, false), 0);
 	expect(f, TOP_BY_FLAT, "", "");
 	next(f, "a;main 10 b;a;main 5");
 	expect(f, TOP_BY_FLAT, "", "a 10 15 10 15; b 5 5 5 5; main 0 15 0 15");
@@ -120,7 +120,7 @@ static void test_windows_of_an_interval(void **state)
 
 	(void)state;
 	assert_int_equal(profile_new(&empty), 0);
-	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_new(&f, false), 0);
 	next(f, "a;main 1");
 	next(f, "a;main 2");
 	assert_int_equal(top_functions_add(f, more), 0);
@@ -138,7 +138,7 @@ static void test_stacks(void **state)
 	struct top_functions *f;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_new(&f, false), 0);
 	next(f, "r;r;x;r;main 7");
 	expect(f, TOP_BY_FLAT, "", "r 7 7 7 7; main 0 7 0 7; x 0 7 0 7");
 	next(f, "/usr/bin/dash;main 2");
@@ -154,7 +154,7 @@ static void test_default_value(void **state)
 
 	(void)state;
 	assert_int_equal(profile_add_text(p, "samples", &p->default_sample_type), 0);
-	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_new(&f, false), 0);
 	top_functions_next(f);
 	assert_int_equal(top_functions_add(f, p), 0);
 	expect(f, TOP_BY_FLAT, "", "a 2 2 2 2; b 1 1 1 1; main 0 3 0 3");
@@ -172,7 +172,7 @@ static void test_large_values(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_new(&f, false), 0);
 	top_functions_next(f);
 	assert_int_equal(top_functions_add(f, p), 0);
 	assert_int_equal(top_functions_add(f, p), 0);
@@ -197,7 +197,7 @@ static void test_forgets_the_cheapest(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f), 0);
+	assert_int_equal(top_functions_new(&f, false), 0);
 	next(f, "dear 1000");
 	for (unsigned i = 0; i < TOP_FUNCTIONS_MAX / 25 + 2; i++) {
 		char text[512] = "";
@@ -217,11 +217,82 @@ static void test_forgets_the_cheapest(void **state)
 	top_functions_free(f);
 }
 
+/* A sample in the function f of @path, of a process that is labelled so. */
+static void add_placed(struct top_functions *f, const char *path, const char *service,
+		       const char *comm, int64_t ns)
+{
+	struct profile_mapping mapping = {.start = 0x1000, .limit = 0x2000};
+	struct profile_function function = {0};
+	struct profile_label labels[2] = {0};
+	struct profile_line line = {0};
+	struct profile *p = NULL;
+	const int64_t values[] = {1, ns};
+	uint32_t m, location;
+
+	assert_int_equal(profile_new(&p), 0);
+	assert_int_equal(profile_add_sample_type(p, "samples", "count"), 0);
+	assert_int_equal(profile_add_sample_type(p, "cpu", "nanoseconds"), 0);
+	assert_int_equal(profile_add_text(p, path, &mapping.path), 0);
+	assert_int_equal(profile_add_mapping(p, &mapping, &m), 0);
+	assert_int_equal(profile_add_text(p, "f", &function.name), 0);
+	assert_int_equal(profile_add_function(p, &function, &line.function), 0);
+	assert_int_equal(profile_add_location(p, m, 0x1234, &line, 1, &location), 0);
+	assert_int_equal(profile_add_text(p, "service", &labels[0].key), 0);
+	assert_int_equal(profile_add_text(p, service, &labels[0].str), 0);
+	assert_int_equal(profile_add_text(p, "comm", &labels[1].key), 0);
+	assert_int_equal(profile_add_text(p, comm, &labels[1].str), 0);
+	assert_int_equal(profile_add_sample(p, &location, 1, values, labels, 2), 0);
+	assert_int_equal(top_functions_add(f, p), 0);
+	profile_free(p);
+}
+
+/* "module who+ flat" of each, the dearest first. */
+static void expect_places(struct top_functions *f, const char *text)
+{
+	const struct top_function *const *all;
+	char got[512] = "";
+	size_t n;
+
+	assert_int_equal(top_functions_sort(f, TOP_BY_FLAT, "", &all, &n), 0);
+	for (size_t i = 0; i < n; i++)
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s%s %s%s %" PRId64,
+			 i ? "; " : "", all[i]->module, all[i]->who, all[i]->has_others ? "+" : "",
+			 all[i]->interval.flat);
+	assert_string_equal(got, text);
+}
+
+static void test_modules_and_processes(void **state)
+{
+	struct top_functions *f;
+
+	(void)state;
+	assert_int_equal(top_functions_new(&f, false), 0);
+	add_placed(f, "/usr/lib/libc.so.6", "a.service", "x", 5);
+	add_placed(f, "/lib/libc.so.6", "b.service", "y", 7);
+	add_placed(f, "/usr/bin/f", "user-1000", "f", 2);
+	add_placed(f, "[kernel.kallsyms]", "other", "z", 1);
+	expect_places(f, "libc.so.6 b.service+ 12; f f 2; kernel z 1");
+	/* Another interval, another one. */
+	top_functions_next(f);
+	add_placed(f, "/lib/libc.so.6", "a.service", "x", 1);
+	expect_places(f, "libc.so.6 a.service+ 1; f f 0; kernel z 0");
+	top_functions_next(f);
+	add_placed(f, "/lib/libc.so.6", "a.service", "x", 1);
+	expect_places(f, "libc.so.6 a.service 1; f f 0; kernel z 0");
+	top_functions_free(f);
+	/* Of one service, its processes differ by their commands. */
+	assert_int_equal(top_functions_new(&f, true), 0);
+	add_placed(f, "/usr/bin/f", "a.service", "x", 5);
+	expect_places(f, "f x 5");
+	top_functions_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_intervals_add_up),
 		cmocka_unit_test(test_windows_of_an_interval),
+		cmocka_unit_test(test_modules_and_processes),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_default_value),
 		cmocka_unit_test(test_large_values),

@@ -169,6 +169,65 @@ static void test_narrow(void **state)
 	}
 }
 
+/* Who runs a function, and of which file it is: behind it, in a column of their own. */
+static void test_places(void **state)
+{
+	const struct top_function placed[] = {
+		{.name = (char[]){"parse"},
+		 .module = "libxml2.so.2.9.14",
+		 .who = "nginx.service",
+		 .interval = {75, 75}},
+		{.name = (char[]){"do_work"},
+		 .module = "nginx",
+		 .who = "nginx",
+		 .has_others = true},
+		{.name = (char[]){"[cc1]"}, .module = "cc1", .who = "cc1"},
+		{.name = (char[]){"[libz.so]"}, .module = "libz.so", .who = "gzip"},
+		{.name = (char[]){"f"}, .module = "a-long-program-name", .who = "a-long-program-"},
+		{.name = (char[]){"a_name_that_is_a_lot_longer_than_there_is_room_for_it"},
+		 .module = "kernel"},
+		{.name = (char[]){"g"}, .module = "", .who = "\x1b[31m"},
+	};
+	const struct top_function *all[ARRAY_SIZE(placed)];
+	const struct top_table table = {&facts, all, ARRAY_SIZE(placed)};
+	struct top_view view = {.interval_ns = 1};
+	char field[ROWS_MAX][COLUMNS_MAX + 1];
+	size_t length;
+	char *text;
+	FILE *out;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(placed); i++)
+		all[i] = &placed[i];
+	draw_table(&view, &table, 12, 80, field);
+	assert_string_equal(field[2], "    flat      cum  function                             "
+				      "process: module");
+	assert_string_equal(field[3], "  75.00%   75.00%  parse                                "
+				      "nginx.service: libxml2.~");
+	assert_string_equal(field[4] + 19, "do_work                              nginx+");
+	assert_string_equal(field[5] + 19, "[cc1]                                cc1");
+	assert_string_equal(field[6] + 19, "[libz.so]                            gzip");
+	assert_string_equal(field[7] + 19, "f                                    "
+					   "a-long-program-name");
+	assert_string_equal(field[8] + 19, "a_name_that_is_a_lot_longer_than_t~  kernel");
+	assert_string_equal(field[9] + 19, "g                                    ?[31m");
+	/* Where there is no room they go before names do. */
+	draw_table(&view, &table, 12, 40, field);
+	assert_string_equal(field[2], "function                process: module");
+	draw_table(&view, &table, 12, 20, field);
+	assert_string_equal(field[3], "parse");
+	/* As text: nothing is cut, or all fits the terminal. */
+	out = open_memstream(&text, &length);
+	assert_non_null(out);
+	top_print(&table, 2, 0, out);
+	top_print(&table, 2, 80, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text, "%  parse  nginx.service: libxml2.so.2.9.14\n"));
+	assert_non_null(strstr(text, "\n  75.00%   75.00%  parse                                "
+				     "nginx.service: libxml2.~\n"));
+	free(text);
+}
+
 static void expect_name(const char *name, size_t columns, const char *wanted)
 {
 	size_t length;
@@ -223,7 +282,7 @@ static void test_table(void **state)
 	assert_non_null(out);
 	cpu.is_time = true;
 	cpu.sums.value = 3000000000;
-	top_print(&(struct top_table){&cpu, all, n}, 20, out);
+	top_print(&(struct top_table){&cpu, all, n}, 20, 0, out);
 	assert_int_equal(fclose(out), 0);
 	assert_non_null(strstr(text, "last 2.0 s: 4 samples, 1.50 CPUs; "));
 	assert_non_null(strstr(text, "%  main\n"));
@@ -498,12 +557,19 @@ static void test_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_screen),        cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_narrow),        cmocka_unit_test(test_wide_names),
-		cmocka_unit_test(test_table),         cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_scrolling),     cmocka_unit_test(test_settles),
-		cmocka_unit_test(test_filter),        cmocka_unit_test(test_filter_of_any_script),
-		cmocka_unit_test(test_bytes_of_keys), cmocka_unit_test(test_pieces_of_keys),
+		cmocka_unit_test(test_screen),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_wide_names),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_scrolling),
+		cmocka_unit_test(test_settles),
+		cmocka_unit_test(test_filter),
+		cmocka_unit_test(test_filter_of_any_script),
+		cmocka_unit_test(test_bytes_of_keys),
+		cmocka_unit_test(test_pieces_of_keys),
 		cmocka_unit_test(test_arguments),
 	};
 
