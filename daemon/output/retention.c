@@ -2,8 +2,8 @@
 /*
  * Everything that may go is at an end of something sorted: a queue's first file is its oldest, its
  * last one may be from the future, and so with epochs. Age is looked at queue by queue; for room
- * the oldest of all ends goes, again and again. What cannot be deleted is marked as stuck for this
- * run.
+ * the oldest of all ends goes, again and again, first of what no rule protects, then, if the store
+ * is still too big, of the rest. What cannot be deleted is marked as stuck for this run.
  */
 #include "daemon/output/retention.h"
 
@@ -21,7 +21,8 @@ struct retention_run {
 	uint64_t now_s;
 	uint64_t n_deleted;
 	uint64_t blocks; /* of the index, at the beginning */
-	int error;       /* the first one */
+	bool takes_protected;
+	int error; /* the first one */
 };
 
 static bool retention_fail(struct retention_run *run, int error, bool *is_stuck)
@@ -48,7 +49,15 @@ static const struct index_queue *find_kept_queue(const struct index_shelf *shelf
 	return &shelf->queues[i];
 }
 
-/* How many of @queue's oldest files no rule protects. */
+/* Whether the last file of @queue, which has one, says that its service was there lately. */
+static bool retention_is_live(const struct retention_run *run, const struct index_queue *queue)
+{
+	const struct index_file *last = &queue->files[queue->end - 1];
+
+	return last->start_s + last->seconds + RETENTION_LIVES_S > run->now_s;
+}
+
+/* How many of @queue's oldest files may go for room. */
 static size_t count_unprotected(const struct retention_run *run, const struct index_shelf *shelf,
 				const struct index_queue *queue)
 {
@@ -56,7 +65,8 @@ static size_t count_unprotected(const struct retention_run *run, const struct in
 	const bool many = contents_formats[queue - shelf->queues].has_stem;
 	size_t i = queue->end;
 
-	if (shelf->is_session || queue != find_kept_queue(shelf))
+	if (shelf->is_session || run->takes_protected || queue != find_kept_queue(shelf) ||
+	    i == queue->first || !retention_is_live(run, queue))
 		return index_queue_length(queue);
 	/* Where a window is many files, they have one start. */
 	for (uint32_t windows = 0; i > queue->first; i--) {
@@ -113,8 +123,7 @@ static void expire_future(struct retention_run *run, struct index_shelf *shelf,
 	if (!age || run->limits->steady_s <= age)
 		return;
 	while (!retention_is_at_limit(run) && index_queue_length(queue) &&
-	       retention_is_future(run, queue->files[queue->end - 1].start_s) &&
-	       count_unprotected(run, shelf, queue))
+	       retention_is_future(run, queue->files[queue->end - 1].start_s))
 		if (!delete_file(run, shelf, queue, queue->end - 1))
 			return;
 }
@@ -123,14 +132,9 @@ static void expire_future(struct retention_run *run, struct index_shelf *shelf,
 static void expire_queue(struct retention_run *run, struct index_shelf *shelf,
 			 struct index_queue *queue, uint64_t keep_s)
 {
-	size_t n;
-
-	if (!index_queue_length(queue) ||
-	    !retention_is_older(run, &queue->files[queue->first], keep_s))
-		return;
-	for (n = count_unprotected(run, shelf, queue); n && !retention_is_at_limit(run); n--)
-		if (!retention_is_older(run, &queue->files[queue->first], keep_s) ||
-		    !delete_file(run, shelf, queue, queue->first))
+	while (!retention_is_at_limit(run) && index_queue_length(queue) &&
+	       retention_is_older(run, &queue->files[queue->first], keep_s))
+		if (!delete_file(run, shelf, queue, queue->first))
 			return;
 }
 
@@ -252,6 +256,13 @@ static bool retention_find_oldest(struct retention_run *run, const struct index_
 	return oldest != UINT64_MAX;
 }
 
+static bool retention_is_too_big(const struct retention_run *run)
+{
+	uint64_t max = run->limits->max_size;
+
+	return max && run->store->index.blocks * INDEX_BLOCK > max;
+}
+
 /* Whether size and free space are within the limits. An unknown free space is enough. */
 static bool retention_has_room(const struct retention_run *run)
 {
@@ -259,7 +270,7 @@ static bool retention_has_room(const struct retention_run *run)
 	uint64_t unfreed = limits->is_dry_run ? run->blocks - run->store->index.blocks : 0;
 	struct statvfs st;
 
-	if (limits->max_size && run->store->index.blocks * INDEX_BLOCK > limits->max_size)
+	if (retention_is_too_big(run))
 		return false;
 	if (!limits->min_free || fstatvfs(run->store->fd, &st) < 0)
 		return true;
@@ -297,14 +308,19 @@ static void retention_make_room(struct retention_run *run, uint64_t need)
 	while (!retention_is_at_limit(run) &&
 	       ((before - run->store->index.blocks) * INDEX_BLOCK < need ||
 		!retention_has_room(run))) {
-		if (!retention_find_oldest(run, NULL, &oldest))
-			return;
+		if (!retention_find_oldest(run, NULL, &oldest)) {
+			if (run->takes_protected || !retention_is_too_big(run))
+				return;
+			run->takes_protected = true;
+			continue;
+		}
 		if (!oldest.queue) {
 			delete_epoch(run, oldest.epoch);
 			continue;
 		}
 		delete_file(run, oldest.shelf, oldest.queue, oldest.queue->first);
 		index_drop_shelf(&run->store->index, oldest.shelf);
+		run->takes_protected &= retention_is_too_big(run);
 	}
 }
 

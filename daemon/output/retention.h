@@ -12,8 +12,10 @@
  *   4. while the store is bigger than max_size, or the file system has less than min_free left,
  *      the oldest window or epoch goes, whatever it is.
  *
- * Each service keeps its newest keep_windows windows always: the .pb.gz ones, or, where there is
- * none, the legacy ones. Sessions keep none: once somebody's session is old, all of it goes.
+ * 4 spares the newest keep_windows windows of each service that lives: the .pb.gz ones, or, where
+ * there is none, the legacy ones. A service lives that was seen within RETENTION_LIVES_S: most
+ * containers never come back. Where all else is gone and the store is still bigger than max_size,
+ * these go, too; not for min_free, as others may have filled the disk. Sessions keep none.
  * Ages count from a window's end. A limit of 0 is no limit.
  *
  * Clocks may be wrong. max_age waits while the clock is doubtful (see steady.h); legacy_keep does
@@ -29,6 +31,7 @@
 #include "daemon/output/store.h"
 
 #define RETENTION_EPOCHS_KEPT 3
+#define RETENTION_LIVES_S     (2 * 86400u) /* so that what runs once a day does */
 #define RETENTION_FILE_BYTES  16384u
 
 struct retention_limits {

@@ -83,25 +83,23 @@ static void test_age(void **state)
 	put_window(store, "old", T0, "pb.gz");
 	put_window(store, "old", T0 + 60, "pb.gz");
 	assert_int_equal(run(store, limits, T0 + 7 * DAY + 60), 0); /* exactly max_age old */
-	assert_int_equal(run(store, limits, T0 + 7 * DAY + 61), 1);
+	assert_int_equal(run(store, limits, T0 + 7 * DAY + 61), 2);
 	assert_false(has(f, "a", T0, "pb.gz"));
 	assert_false(exists(f, "services/a/20261121")); /* empty directories go */
 	assert_true(exists(f, "services/a/20261122"));
-	assert_true(has(f, "old", T0, "pb.gz")); /* its newest */
-	assert_int_equal(run(store, limits, T0 + 100 * DAY), 6);
-	assert_true(has(f, "a", T0 + 9 * DAY, "pb.gz"));
-	assert_true(has(f, "a", T0 + 7 * DAY, "pb.gz"));
-	assert_false(has(f, "a", T0 + 6 * DAY, "pb.gz"));
-	assert_int_equal(store->index.n_files, 5);
+	assert_false(has(f, "old", T0, "pb.gz")); /* the newest ones, too */
+	assert_true(has(f, "old", T0 + 60, "pb.gz"));
+	assert_int_equal(run(store, limits, T0 + 100 * DAY), 10);
+	assert_int_equal(store->index.n_files, 0);
 }
 
 static void test_legacy(void **state)
 {
 	struct fixture *f = *state;
 	cleanup(store_freep) struct store *store = open_store(f);
-	const struct retention_limits limits = {.legacy_keep_s = 3600,
-						.max_age_s = 7 * DAY,
-						.keep_windows = 2};
+	struct retention_limits limits = {.legacy_keep_s = 3600,
+					  .max_age_s = 7 * DAY,
+					  .keep_windows = 2};
 
 	for (unsigned i = 0; i < 4; i++) {
 		put_window(store, "a", T0 + i * 60, "pb.gz");
@@ -110,17 +108,23 @@ static void test_legacy(void **state)
 		put_window(store, "only", T0 + i * 60, "x-1.prof");
 		put_window(store, "only", T0 + i * 60, "y-2.prof");
 	}
-	put_file(store, "sessions/s1-x", T0, "x-1.prof", 4);
 	assert_int_equal(run(store, limits, T0 + 3600 + 60), 0);
 	assert_int_equal(run(store, limits, T0 + 3600 + 61), 4);
 	assert_false(has(f, "a", T0, "x-1.prof"));
 	assert_true(has(f, "a", T0, "pb.gz"));
-	/* Where there is no .pb.gz, the newest windows are legacy ones, and stay. */
-	run(store, limits, T0 + DAY);
+	assert_false(has(f, "only", T0, "y-2.prof"));
+	/* Where there is no .pb.gz, the newest windows are legacy ones, and are spared. */
+	limits.min_free = UINT64_MAX / 2;
+	run(store, limits, T0 + 3600 + 61);
 	assert_false(has(f, "a", T0 + 180, "x-1.prof"));
+	assert_true(has(f, "a", T0 + 120, "pb.gz"));
 	assert_false(has(f, "only", T0 + 60, "y-2.prof"));
 	assert_true(has(f, "only", T0 + 120, "x-1.prof"));
 	assert_true(has(f, "only", T0 + 120, "y-2.prof"));
+	limits.min_free = 0;
+	put_file(store, "sessions/s1-x", T0, "x-1.prof", 4);
+	run(store, limits, T0 + DAY);
+	assert_false(exists(f, "services/only"));
 	/* Who asked for a session's legacy files keeps them like its others. */
 	assert_true(exists(f, "sessions/s1-x/20261121T090000Z-60s.x-1.prof"));
 	run(store, limits, T0 + 8 * DAY);
@@ -200,12 +204,40 @@ static void test_size(void **state)
 	/* The oldest of all, whatever service: a0 b0 a1 b1 a2. */
 	assert_false(has(f, "a", T0 + 240, "pb.gz"));
 	assert_true(has(f, "b", T0 + 240 + 60, "pb.gz"));
-	/* The newest of each service stay, even over the limit. */
-	limits.max_size = 1;
+	/* The newest of each service go last, but they go. */
+	limits.max_size = each * 4;
 	assert_int_equal(run(store, limits, T0), 11);
 	assert_true(has(f, "a", T0 + 8 * 120, "pb.gz"));
 	assert_true(has(f, "b", T0 + 9 * 120 + 60, "pb.gz"));
 	assert_int_equal(store->index.n_files, 4);
+	limits.max_size = each * 3;
+	assert_int_equal(run(store, limits, T0), 1);
+	assert_false(has(f, "a", T0 + 8 * 120, "pb.gz"));
+	assert_true(has(f, "b", T0 + 8 * 120 + 60, "pb.gz"));
+	/* Then room for others is no reason any more. */
+	limits.min_free = UINT64_MAX / 2;
+	assert_int_equal(run(store, limits, T0), 0);
+	assert_int_equal(store->index.n_files, 3);
+}
+
+/* A container that has ended keeps no room from what still runs. */
+static void test_services_that_ended(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	struct retention_limits limits = {.keep_windows = 2};
+	const uint64_t last = T0 + 3 * DAY;
+
+	for (unsigned i = 0; i < 3; i++) {
+		put_window(store, "ended", T0 + 2 * DAY + i * 60, "pb.gz");
+		put_window(store, "daily", T0 + i * DAY + 2 * DAY / 3, "pb.gz");
+		put_window(store, "busy", last + i * 60, "pb.gz");
+	}
+	limits.max_size = store->index.blocks * 512 / 9 * 4;
+	assert_int_equal(run(store, limits, T0 + 2 * DAY + 180 + 2 * DAY), 5);
+	assert_false(exists(f, "services/ended"));
+	assert_true(has(f, "daily", T0 + DAY + 2 * DAY / 3, "pb.gz"));
+	assert_true(has(f, "busy", last + 60, "pb.gz"));
 }
 
 static void test_free_space(void **state)
@@ -496,18 +528,18 @@ static void test_by_parts(void **state)
 		put_window(store, "a", T0 + i * 60, "pb.gz");
 		put_window(store, "a", T0 + i * 60, "x-1.prof");
 	}
-	for (unsigned n = 17; n; n -= n < 4 ? n : 4) {
-		assert_int_equal(store->index.n_files, n + 3);
-		assert_int_equal(run(store, limits, T0 + 2 * DAY), n < 4 ? n : 4);
+	for (unsigned n = 20; n; n -= 4) {
+		assert_int_equal(store->index.n_files, n);
+		assert_int_equal(run(store, limits, T0 + 2 * DAY), 4);
 	}
 	assert_int_equal(run(store, limits, T0 + 2 * DAY), 0);
 	for (unsigned i = 0; i < 10; i++)
-		put_window(store, "a", T0 + i * 60, "x-1.prof");
+		put_window(store, "a", T0 + i * 60, i < 7 ? "x-1.prof" : "pb.gz");
 	/* Newer windows are not taken for want of older ones. */
 	limits = (struct retention_limits){.max_size = 4096, .keep_windows = 1, .max_deleted = 4};
 	assert_int_equal(run(store, limits, T0), 4);
 	assert_int_equal(run(store, limits, T0), 4);
-	assert_int_equal(run(store, limits, T0), 4);
+	assert_int_equal(run(store, limits, T0), 1);
 	assert_int_equal(run(store, limits, T0), 0);
 	assert_true(has(f, "a", T0 + 9 * 60, "pb.gz"));
 }
@@ -535,7 +567,7 @@ static void test_doubtful_clock(void **state)
 	assert_true(has(f, "a", T0, "pb.gz"));
 	assert_true(exists(f, "images/2611210900"));
 	limits.clock_is_doubtful = false;
-	assert_int_equal(run(store, limits, T0 + 365 * DAY), 8 + 1);
+	assert_int_equal(run(store, limits, T0 + 365 * DAY), 10 + 1);
 	assert_false(has(f, "a", T0, "pb.gz"));
 	assert_false(exists(f, "images/2611210900"));
 }
@@ -561,19 +593,19 @@ static void test_files_from_the_future(void **state)
 	assert_int_equal(run(store, limits, T0 + 300), 1); /* that of 1970 */
 	assert_true(has(f, "a", T0 + 400 * DAY, "pb.gz"));
 	/* The epoch in use is not the oldest, even when room is needed. */
-	limits.max_size = 1;
+	limits.min_free = UINT64_MAX / 2;
 	limits.keep_windows = 100;
 	run(store, limits, T0 + 300);
 	assert_true(exists(f, "images/2611210900"));
-	limits.max_size = 0;
+	limits.min_free = 0;
 	limits.keep_windows = 3;
 	limits.steady_s = 7 * DAY + 1;
-	assert_int_equal(run(store, limits, T0 + 300), 4 + 3);
+	assert_int_equal(run(store, limits, T0 + 300), 5 + 3);
 	for (unsigned i = 0; i < 4; i++) {
 		assert_true(has(f, "a", T0 + i * 60, "pb.gz"));
 		assert_false(has(f, "a", T0 + 400 * DAY + i * 60, "pb.gz"));
 	}
-	assert_true(has(f, "only", T0 + 400 * DAY, "pb.gz")); /* its newest */
+	assert_false(exists(f, "services/only"));
 	assert_false(exists(f, "images/2711260000"));
 	assert_true(exists(f, "images/2611210900"));
 }
@@ -589,6 +621,7 @@ int main(void)
 		T(test_files_from_the_future),
 		T(test_shares),
 		T(test_size),
+		T(test_services_that_ended),
 		T(test_free_space),
 		T(test_dry_run),
 		T(test_epochs),

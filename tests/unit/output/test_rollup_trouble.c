@@ -146,7 +146,7 @@ static void test_collected_meanwhile(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		assert_true(writer_background(w, (T0 + 2 * HOUR) * NS));
 	o.limits.max_age_s = HOUR;
-	writer_configure(w, &o, (T0 + HOUR + 400) * NS);
+	writer_configure(w, &o, (T0 + HOUR + 360) * NS);
 	assert_int_equal(take_census(f).n_pprof, 3 * 3);
 	roll(w, T0 + 2 * HOUR);
 	assert_int_equal(take_census(f).n_pprof, 3);
@@ -159,6 +159,7 @@ static void test_much_to_delete(void **state)
 	struct fixture *f = *state;
 	const struct output_options o = rolling(f);
 	struct output_options strict = o;
+	const uint64_t now_s = T0 + 1197 * 40 + 60 + HOUR;
 	struct writer *w;
 
 	for (unsigned i = 0; i < 1200; i++) {
@@ -167,9 +168,9 @@ static void test_much_to_delete(void **state)
 		put_window(f, T0 + i * 40, p);
 	}
 	strict.limits.max_age_s = HOUR;
-	w = open_writer(f, &strict, NULL, T0 + 1200 * 40 + 2 * HOUR);
+	w = open_writer(f, &strict, NULL, now_s);
 	assert_int_equal(take_census(f).n_pprof, 200);
-	assert_true(writer_background(w, (T0 + 1200 * 40 + 2 * HOUR) * NS));
+	assert_true(writer_background(w, now_s * NS));
 	assert_int_equal(take_census(f).n_pprof, 3);
 	roll(w, T0 + 1200 * 40 + 2 * HOUR);
 	assert_int_equal(take_census(f).n_pprof, 1);
@@ -307,7 +308,6 @@ static void test_failed_and_collected(void **state)
 	roll_till(w, &now, now + 60, &n_said);
 	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
 	o.limits.max_age_s = HOUR;
-	o.limits.keep_windows = 1;
 	writer_configure(w, &o, now * NS);
 	assert_false(exists(f, minute_name(DAY_A, 1)));
 	n_refused = 0;
