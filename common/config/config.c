@@ -82,7 +82,7 @@ static const struct key keys[] = {
 	{"system", "exclude_services", KIND_LIST, AT(exclude_services), 0, 0, ""},
 	{"system", "exclude_comms", KIND_LIST, AT(exclude_comms), 0, 0, ""},
 	{"flush", "interval", KIND_DURATION, AT(interval_ns), NS_PER_S, DAY, "60s"},
-	{"flush", "formats", KIND_FORMATS, AT(formats), 0, 0, "pprof,legacy,images"},
+	{"flush", "formats", KIND_FORMATS, AT(formats), 0, 0, "pprof,images"},
 	{"flush", "symbolize", KIND_SYMBOLIZE, AT(symbolize), 0, 0, "functions"},
 	LABELS(LABEL_KEY),
 	{"store", "path", KIND_PATH, AT(store_path), 1, 180, "/var/lib/profd"},

@@ -48,7 +48,7 @@ static void test_defaults(void **state)
 	assert_non_null(c->exclude_services);
 	assert_null(c->exclude_services[0]);
 	assert_int_equal(c->interval_ns, UINT64_C(60000000000));
-	assert_int_equal(c->formats, FORMAT_PPROF | FORMAT_LEGACY | FORMAT_IMAGES);
+	assert_int_equal(c->formats, FORMAT_PPROF | FORMAT_IMAGES);
 	assert_int_equal(c->symbolize, SYMBOLIZE_FUNCTIONS);
 	assert_int_equal(c->labels,
 			 LABEL_PID | LABEL_COMM | LABEL_THREAD | LABEL_SERVICE | LABEL_CONTAINER);
@@ -74,7 +74,7 @@ static void test_values(void **state)
 				   "max_cpu = 2.5%\n"
 				   "; another\n"
 				   "[system]\nexclude_comms = a b, c\nexclude_comms = d\n"
-				   "[flush]\ninterval = 500s\nformats = images , pprof\n"
+				   "[flush]\ninterval = 500s\nformats = images , legacy\n"
 				   "symbolize = lines\n"
 				   "[labels]\ntid = yes\npid = no\n"
 				   "[control]\nsocket_mode = 660";
@@ -90,7 +90,7 @@ static void test_values(void **state)
 	assert_string_equal(c->exclude_comms[2], "d");
 	assert_null(c->exclude_comms[3]);
 	assert_int_equal(c->interval_ns, UINT64_C(500000000000));
-	assert_int_equal(c->formats, FORMAT_PPROF | FORMAT_IMAGES);
+	assert_int_equal(c->formats, FORMAT_LEGACY | FORMAT_IMAGES);
 	assert_int_equal(c->symbolize, SYMBOLIZE_LINES);
 	assert_true(c->labels & LABEL_TID);
 	assert_false(c->labels & LABEL_PID);
