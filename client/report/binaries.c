@@ -269,7 +269,7 @@ static bool binaries_any_names_wanted(const struct profile *p, bool want_lines)
 			continue;
 		m = &p->mappings[l->mapping];
 		path = profile_string(p, m->path);
-		if (!l->n_lines && !m->has_functions &&
+		if (!m->has_functions && !profile_location_has_name(p, l) &&
 		    (symbolize_is_file(path) || kernel_is_mapping(m, path)))
 			return true;
 		if (want_lines && !m->has_line_numbers && !symbolize_has_line(p, l) &&
@@ -319,7 +319,7 @@ static void binaries_report_notes(const struct load_options *o,
 static bool binaries_profile_has_names(const struct profile *p)
 {
 	for (size_t i = 0; i < p->n_locations; i++)
-		if (p->locations[i].n_lines)
+		if (profile_location_has_name(p, &p->locations[i]))
 			return true;
 	return false;
 }

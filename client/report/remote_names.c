@@ -107,7 +107,7 @@ static bool remote_names_is_wanted(const struct profile *p, const struct profile
 	const struct profile_mapping *m;
 	const char *path;
 
-	if (l->n_lines || !l->address || l->mapping == PROFILE_NONE)
+	if (profile_location_has_name(p, l) || !l->address || l->mapping == PROFILE_NONE)
 		return false;
 	m = &p->mappings[l->mapping];
 	path = profile_string(p, m->path);

@@ -111,6 +111,7 @@ static int set_lines(struct namer *n, uint32_t location, const struct profile_li
 int namer_set(struct namer *n, uint32_t location, const struct worker_location *found,
 	      bool is_forced, bool *ret_set)
 {
+	const struct profile_location *l = &n->p->locations[location];
 	const struct worker_frame *frames = &n->answer->frames[found->first_frame];
 	struct profile_line lines[WORKER_FRAMES_MAX];
 	bool has_lines = false;
@@ -120,13 +121,14 @@ int namer_set(struct namer *n, uint32_t location, const struct worker_location *
 	for (uint32_t i = 0; i < found->n_frames; i++)
 		has_lines |= frames[i].line != 0;
 	if (n->is_full || !found->n_frames ||
-	    (n->p->locations[location].n_lines && !has_lines && !is_forced))
+	    (found->source == WORKER_SOURCE_FRAME && l->n_lines) ||
+	    (profile_location_has_name(n->p, l) && !has_lines && !is_forced))
 		return 0;
 	for (uint32_t i = 0; i < found->n_frames && !r; i++)
 		r = namer_add_line(n, &frames[i], &lines[i]);
 	if (!r)
 		r = set_lines(n, location, lines, found->n_frames);
-	*ret_set = !r;
+	*ret_set = !r && found->source != WORKER_SOURCE_FRAME;
 	return r;
 }
 

@@ -243,6 +243,7 @@ int object_query_names(struct object *o, bool want_lines, const uint64_t *addres
 	int r;
 
 	request.flags |= want_lines ? WORKER_WANT_LINES : 0;
+	request.path = o->path;
 	r = asker_names(o->source->asker, &request, addresses, n, &outcome, ret);
 	return object_check_outcome(o, r, outcome);
 }

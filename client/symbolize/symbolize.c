@@ -96,7 +96,7 @@ static bool symbolize_is_wanted(const struct symbolize_work *w, const struct pro
 		return false;
 	m = &w->p->mappings[l->mapping];
 	path = profile_string(w->p, m->path);
-	if (!l->n_lines)
+	if (!profile_location_has_name(w->p, l))
 		return symbolize_is_file(path) || kernel_is_mapping(m, path) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
 	return symbolize_is_file(path) &&
@@ -190,8 +190,10 @@ static size_t find_addresses(const struct symbolize_work *w, const struct object
 		const struct profile_location *l = &w->p->locations[run[i].location];
 		struct wanted wanted = run[i];
 
-		has_names |= l->n_lines > 0 && !w->options->is_forced;
-		if ((!l->n_lines || o->is_identified || w->options->is_forced) &&
+		bool has_name = profile_location_has_name(w->p, l);
+
+		has_names |= has_name && !w->options->is_forced;
+		if ((!has_name || o->is_identified || w->options->is_forced) &&
 		    object_vaddr(o, symbolize_mapping_of(w->p, wanted.location), l->address,
 				 &wanted.address))
 			run[kept++] = wanted;
@@ -282,7 +284,7 @@ static void note_nameless(struct symbolize_work *w, const struct object *o,
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_location *l = &w->p->locations[run[i].location];
 
-		if (want_lines ? symbolize_has_line(w->p, l) : l->n_lines > 0)
+		if (want_lines ? symbolize_has_line(w->p, l) : profile_location_has_name(w->p, l))
 			return;
 	}
 	if (!n || namer_is_full(w->namer))
@@ -397,7 +399,7 @@ static void symbolize_finish_result(struct symbolize_work *w, int r)
 			 asker_error_text(w->source.asker));
 	w->result->n_locations = w->p->n_locations;
 	for (size_t i = 0; i < w->p->n_locations; i++)
-		w->result->n_named += w->p->locations[i].n_lines > 0;
+		w->result->n_named += profile_location_has_name(w->p, &w->p->locations[i]);
 }
 
 int symbolize_profile(struct profile *p, const struct symbolize_options *options,

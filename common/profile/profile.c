@@ -262,6 +262,30 @@ bool profile_is_kernel_location(const struct profile *p, const struct profile_lo
 	       (l->mapping != PROFILE_NONE && p->mappings[l->mapping].start >= PROFILE_KERNEL_HALF);
 }
 
+/* As "gzip+0x4290". */
+static bool profile_name_is_address(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+	size_t n;
+
+	if (!plus || plus == name || strncmp(plus, "+0x", 3) != 0)
+		return false;
+	n = strspn(plus + 3, "0123456789abcdef");
+	return n > 0 && !plus[3 + n];
+}
+
+bool profile_location_has_name(const struct profile *p, const struct profile_location *l)
+{
+	const struct profile_function *f;
+	const struct profile_line *line;
+
+	if (l->n_lines != 1)
+		return l->n_lines > 0;
+	line = &p->lines[l->first_line];
+	f = &p->functions[line->function];
+	return line->line || f->filename || !profile_name_is_address(profile_string(p, f->name));
+}
+
 static uint32_t mapping_hash(const struct profile *p, uint32_t index)
 {
 	const struct profile_mapping *m = &p->mappings[index];
@@ -456,7 +480,7 @@ int profile_drop_unused_functions(struct profile *p)
 static void profile_mark_location(const struct profile *p, const struct profile_location *l,
 				  struct profile_mapping *m)
 {
-	m->has_functions &= l->n_lines > 0;
+	m->has_functions &= profile_location_has_name(p, l);
 	m->has_filenames &= l->n_lines > 0;
 	m->has_line_numbers &= l->n_lines > 0;
 	m->has_inline_frames |= l->n_lines > 1;

@@ -140,6 +140,11 @@ int profile_add_comment(struct profile *p, const char *text);
  */
 bool profile_is_whole_mapping(const struct profile_mapping *m);
 bool profile_is_kernel_location(const struct profile *p, const struct profile_location *l);
+/*
+ * Whether @l has a function, and that a true name: "gzip+0x4290" is made of where the function
+ * starts (protocol.h, WORKER_SYMBOLS), and gives way to any other.
+ */
+bool profile_location_has_name(const struct profile *p, const struct profile_location *l);
 /* Equal means: same range, offset, path and build id; the has_ flags of the first one stay. */
 int profile_add_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret);
 /* A new one, whatever there is: memory of two processes may lie at the same place. */
@@ -163,7 +168,8 @@ void profile_cut_locations(struct profile *p, size_t n_functions, size_t n_locat
 int profile_drop_unused_functions(struct profile *p);
 /*
  * Tells of the mappings for which @which (NULL: all) is true what holds for their locations:
- * has_functions, has_filenames and has_line_numbers that all have such, as readers take it;
+ * has_functions (with true names), has_filenames and has_line_numbers that all have such, as
+ * readers take it;
  * has_inline_frames that there are some.
  */
 void profile_mark_mappings(struct profile *p, const bool *which);

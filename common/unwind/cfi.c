@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/error.h"
 #include "common/order.h"
 #include "common/room.h"
 #include "common/unwind/cfi_private.h"
@@ -65,9 +66,18 @@ static void cfi_compiler_deinit(struct compiler *c)
 	free(c->items);
 }
 
+/* Returns CFI_E_* or -ENOMEM. */
 static int cfi_compiler_init(struct compiler *c, const struct cfi_input *input,
-			     const struct cfi_machine *machine, const struct cfi_limits *limits)
+			     const struct cfi_limits *limits)
 {
+	const struct cfi_machine *machine = cfi_machine_get(input->machine);
+
+	if (!machine)
+		return CFI_E_UNSUPPORTED;
+	if (!(input->frame.length || input->n_own) || !input->n_segments)
+		return CFI_E_NONE;
+	if (input->frame.length > UINT32_MAX || input->n_own > UINT32_MAX)
+		return CFI_E_TOO_BIG;
 	c->input = input;
 	c->program = (struct cfi_program){
 		.input = input,
@@ -361,19 +371,41 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 		const struct cfi_limits *limits)
 {
 	cleanup(cfi_compiler_deinit) struct compiler c = {0};
-	const struct cfi_machine *machine = cfi_machine_get(input->machine);
-	int r;
+	int r = cfi_compiler_init(&c, input, limits) ?: cfi_make_rows(&c);
 
-	if (!machine)
-		return CFI_E_UNSUPPORTED;
-	if (!(input->frame.length || input->n_own) || !input->n_segments)
-		return CFI_E_NONE;
-	if (input->frame.length > UINT32_MAX || input->n_own > UINT32_MAX)
-		return CFI_E_TOO_BIG;
-	r = cfi_compiler_init(&c, input, machine, limits) ?: cfi_make_rows(&c);
 	if (r)
 		return r;
 	cfi_rows_shrink(c.builder.rows);
 	*ret = steal_ptr(&c.builder.rows);
+	return CFI_E_OK;
+}
+
+static int cfi_item_compare_address(const void *a, const void *b)
+{
+	const struct item *x = a, *y = b;
+
+	return order_of(x->address, y->address);
+}
+
+int cfi_list_functions(struct cfi_function **ret, size_t *ret_n, const struct cfi_input *input)
+{
+	cleanup(cfi_compiler_deinit) struct compiler c = {0};
+	const struct cfi_limits no_rows = {0};
+	struct cfi_function *functions;
+	size_t n = 0;
+	int r = cfi_compiler_init(&c, input, &no_rows) ?: cfi_collect_fdes(&c);
+
+	if (r || !c.n_items)
+		return r ?: CFI_E_NONE;
+	functions = malloc(c.n_items * sizeof(*functions));
+	if (!functions)
+		return error_origin(-ENOMEM);
+	qsort(c.items, c.n_items, sizeof(*c.items), cfi_item_compare_address);
+	for (const struct item *i = c.items; i < c.items + c.n_items; i++)
+		if (!n || i->address >= functions[n - 1].end)
+			functions[n++] = (struct cfi_function){i->address,
+							       i->address + (i->end - i->start)};
+	*ret = functions;
+	*ret_n = n;
 	return CFI_E_OK;
 }

@@ -93,4 +93,15 @@ struct cfi_limits {
 int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 		const struct cfi_limits *limits);
 
+/* What one FDE describes: link-time addresses, the end excluded. */
+struct cfi_function {
+	uint64_t start, end;
+};
+
+/*
+ * The functions that have FDEs, ascending, none overlapping: of two that do, the first by address
+ * is kept. *ret is malloc'ed and the caller's. Returns CFI_E_* or -ENOMEM.
+ */
+int cfi_list_functions(struct cfi_function **ret, size_t *ret_n, const struct cfi_input *input);
+
 #endif

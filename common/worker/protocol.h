@@ -32,6 +32,7 @@
 #define WORKER_REQUEST_MAX 65536u      /* bytes, with the header */
 #define WORKER_ANSWER_MAX  (64u << 20) /* bytes of a payload */
 #define WORKER_TEXT_MAX    65535u      /* bytes of one name or path, without its NUL */
+#define WORKER_FILE_NAME   256u        /* bytes of a file's name, with its NUL */
 #define WORKER_FRAMES_MAX  64u         /* of one address: the function and what is inlined in it */
 #define WORKER_ADDRESSES_MAX \
 	((WORKER_REQUEST_MAX - sizeof(struct worker_request_header)) / sizeof(uint64_t))
@@ -42,6 +43,8 @@ enum worker_kind {
 	/*
 	 * IMAGE, and DEBUG and ALTERNATE where there are such: names of link-time virtual
 	 * addresses; payload: the addresses, uint64_t, ascending; answers struct worker_names ...
+	 * What no symbol covers belongs to the function that .eh_frame has there, whose name is
+	 * made of the header's file_name and its start: "gzip+0x4290".
 	 */
 	WORKER_SYMBOLS,
 	/* PERF_MAP or JITDUMP: the same for addresses of a process. */
@@ -94,13 +97,14 @@ struct worker_request_header {
 	 * for the next request. 0: keep nothing. JIT has none: its files grow.
 	 */
 	uint64_t key;
-	uint64_t max_words;      /* TABLE: larger ones are refused */
-	uint64_t memory_bytes;   /* what the worker may use */
-	uint64_t payload_length; /* bytes */
+	uint64_t max_words;               /* TABLE: larger ones are refused */
+	uint64_t memory_bytes;            /* what the worker may use */
+	uint64_t payload_length;          /* bytes */
+	char file_name[WORKER_FILE_NAME]; /* SYMBOLS: of IMAGE, ends with a NUL; "" unknown */
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647736u
+#define WORKER_MAGIC 0x70647737u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -163,6 +167,7 @@ enum worker_source {
 	WORKER_SOURCE_PCLNTAB,   /* what a Go program knows of itself */
 	WORKER_SOURCE_DYNSYM,
 	WORKER_SOURCE_PLT,
+	WORKER_SOURCE_FRAME, /* .eh_frame: no name but one that is made of where it starts */
 	WORKER_SOURCE_DWARF, /* functions and lines */
 	WORKER_SOURCE_PERF_MAP,
 	WORKER_SOURCE_JITDUMP,
@@ -232,7 +237,8 @@ struct worker_instruction {
 	uint32_t file, line; /* of the innermost function there; 0 unknown */
 };
 
-_Static_assert(sizeof(struct worker_request_header) == 56, "struct worker_request_header");
+_Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
+	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");

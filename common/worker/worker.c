@@ -511,6 +511,18 @@ static int worker_read_packets(struct worker *w, struct worker_reply *ret)
 	return WORKER_E_DIED;
 }
 
+/* Without what the kernel says behind the path of a file that is gone: names stay the same. */
+static void worker_put_file_name(struct worker_request_header *header, const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	const char *name = basename(path);
+	size_t length = strlen(name), n_deleted = sizeof(deleted) - 1;
+
+	if (length > n_deleted && strcmp(name + length - n_deleted, deleted) == 0)
+		length -= n_deleted;
+	snprintf(header->file_name, sizeof(header->file_name), "%.*s", (int)length, name);
+}
+
 /* Returns FD_PACKET_E_OK, _LATER or _END: there is nobody, or negative errno. */
 static int worker_transmit(struct worker *w, const struct worker_request *request)
 {
@@ -532,6 +544,8 @@ static int worker_transmit(struct worker *w, const struct worker_request *reques
 	int files[N_WORKER_FILES];
 	size_t n = 0;
 
+	if (request->path)
+		worker_put_file_name(&header, request->path);
 	for (unsigned i = 0; i < N_WORKER_FILES; i++) {
 		if (request->files[i] < 0)
 			continue;

@@ -53,6 +53,7 @@ struct worker_request {
 	uint32_t flags;
 	uint64_t key;
 	uint64_t max_words;
+	const char *path; /* of the image, borrowed, for names that are made of it; or NULL */
 	int files[N_WORKER_FILES]; /* -1: not this one; borrowed for the call alone */
 	const void *payload;
 	size_t payload_length;

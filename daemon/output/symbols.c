@@ -446,6 +446,7 @@ static int symbols_ask_image(struct symbols *s, struct symbols_question *q, stru
 		return r;
 	q->request = worker_request_of(WORKER_SYMBOLS, fd);
 	q->request.key = image->id;
+	q->request.path = image->path;
 	q->request.flags = (depth == SYMBOLS_LINES ? WORKER_WANT_LINES : 0) |
 			   (debug->check_crc ? WORKER_CHECK_CRC : 0);
 	q->request.files[WORKER_FILE_DEBUG] = debug->debug;

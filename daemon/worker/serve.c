@@ -273,7 +273,7 @@ bool request_parse(const uint8_t *data, size_t length, const int *fds, size_t n_
 		return false;
 	memcpy(h, data, sizeof(*h));
 	if (h->magic != WORKER_MAGIC || h->kind >= N_WORKER_KINDS ||
-	    h->payload_length != length - sizeof(*h))
+	    h->payload_length != length - sizeof(*h) || h->file_name[WORKER_FILE_NAME - 1])
 		return false;
 	shape = &shapes[h->kind];
 	if (h->flags & ~shape->flags || (h->files & shape->needs) != shape->needs ||

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each address is looked up in DWARF first, which knows inlined functions and lines, then in the
- * symbols, and its frames are added to the answer.
+ * symbols, and its frames are added to the answer. What neither names is part of the function that
+ * .eh_frame has there, which is read when the first such address comes.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,22 +54,56 @@ static size_t serve_name_frames(const struct symtab *names, uint64_t address,
 	return n_named;
 }
 
-static int serve_add_symbol(struct answer_builder *b, const struct symtab *names,
-			    struct dwarf_lines *lines, uint64_t address)
+struct name_sources {
+	struct cache *cache;
+	const struct request *request;
+	/* The cache's. */
+	struct symtab *names;
+	struct dwarf_lines *lines;         /* or NULL */
+	struct frame_functions *functions; /* NULL: not read yet */
+};
+
+/* @gap: what is around @address and has no symbol. */
+static int serve_add_nameless(struct answer_builder *b, struct name_sources *s, uint64_t address,
+			      const struct symtab_symbol *gap)
+{
+	const char *file = s->request->header.file_name;
+	char text[WORKER_FILE_NAME + sizeof("+0x0123456789abcdef")];
+	const struct frame_name name = {.system_name = text};
+	uint64_t gap_end = gap->start + gap->size, start, end;
+	bool is_found;
+	int r = 0;
+
+	if (!*file)
+		return answer_builder_add(b, gap->start, gap->size, WORKER_SOURCE_NONE, NULL, 0);
+	if (!s->functions)
+		r = sources_functions(s->cache, s->request, &s->functions);
+	if (r)
+		return r;
+	is_found = frame_functions_find(s->functions, address, &start, &end);
+	snprintf(text, sizeof(text), "%s+0x%" PRIx64, file, start);
+	start = start > gap->start ? start : gap->start;
+	end = end < gap_end ? end : gap_end;
+	return answer_builder_add(b, start, end - start,
+				  is_found ? WORKER_SOURCE_FRAME : WORKER_SOURCE_NONE, &name,
+				  is_found ? 1 : 0);
+}
+
+static int serve_add_symbol(struct answer_builder *b, struct name_sources *s, uint64_t address)
 {
 	struct frame_name frames[WORKER_FRAMES_MAX];
 	struct symtab_symbol name = {0};
 	uint64_t start, size;
 	size_t n = 0;
 
-	if (lines)
-		n = dwarf_lines_find(lines, address, frames, WORKER_FRAMES_MAX, &start, &size);
+	if (s->lines)
+		n = dwarf_lines_find(s->lines, address, frames, WORKER_FRAMES_MAX, &start, &size);
 	if (n > 0)
-		n = serve_name_frames(names, address, frames, n, &start, &size);
+		n = serve_name_frames(s->names, address, frames, n, &start, &size);
 	if (n > 0)
 		return answer_builder_add(b, start, size, WORKER_SOURCE_DWARF, frames, n);
-	if (!symtab_find(names, address, &name))
-		return answer_builder_add(b, name.start, name.size, WORKER_SOURCE_NONE, NULL, 0);
+	if (!symtab_find(s->names, address, &name))
+		return serve_add_nameless(b, s, address, &name);
 	frames[0] = (struct frame_name){.system_name = name.name};
 	return answer_builder_add(b, name.start, name.size, name.source, frames, 1);
 }
@@ -75,23 +111,22 @@ static int serve_add_symbol(struct answer_builder *b, const struct symtab *names
 int serve_symbols(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	cleanup(answer_builder_freep) struct answer_builder *b = NULL;
-	struct dwarf_lines *lines = NULL;
-	struct symtab *names = NULL;
+	struct name_sources sources = {.cache = cache, .request = request};
 	const uint64_t *addresses;
 	size_t n;
-	int r = sources_names(cache, request, &names);
+	int r = sources_names(cache, request, &sources.names);
 
 	if (r)
 		return r;
 	if (request->header.flags & WORKER_WANT_LINES) {
-		r = sources_lines(cache, request, &lines);
+		r = sources_lines(cache, request, &sources.lines);
 		if (r < 0)
 			return r;
 	}
 	r = answer_builder_new(&b);
 	addresses = request_addresses(request, &n);
 	for (size_t i = 0; !r && i < n; i++)
-		r = serve_add_symbol(b, names, lines, addresses[i]);
+		r = serve_add_symbol(b, &sources, addresses[i]);
 	return r ?: answer_builder_finish(b, false, &ret->data, &ret->length);
 }
 

@@ -11,7 +11,7 @@
 #include "common/error.h"
 #include "daemon/worker/elf/debuglink.h"
 
-enum thing { THING_NAMES, THING_LINES };
+enum thing { THING_NAMES, THING_FUNCTIONS, THING_LINES };
 
 /* The class of @name's things, by its two functions. */
 #define SOURCES_CLASS(name)                                                          \
@@ -27,6 +27,7 @@ enum thing { THING_NAMES, THING_LINES };
 							.bytes = sources_bytes_##name};
 
 SOURCES_CLASS(symtab)
+SOURCES_CLASS(frame_functions)
 SOURCES_CLASS(dwarf_lines)
 
 static struct cache_key sources_cache_key(const struct request *request, enum thing type)
@@ -55,6 +56,21 @@ int sources_names(struct cache *cache, const struct request *request, struct sym
 	r = elf_names_new(ret, &files);
 	if (r == WORKER_DONE)
 		cache_put(cache, &key, &class_symtab, *ret);
+	return r;
+}
+
+int sources_functions(struct cache *cache, const struct request *request,
+		      struct frame_functions **ret)
+{
+	const struct cache_key key = sources_cache_key(request, THING_FUNCTIONS);
+	int r;
+
+	*ret = cache_get(cache, &key);
+	if (*ret)
+		return WORKER_DONE;
+	r = frame_functions_new(ret, request->files[WORKER_FILE_IMAGE]);
+	if (!r)
+		cache_put(cache, &key, &class_frame_functions, *ret);
 	return r;
 }
 
@@ -211,7 +227,7 @@ void cache_put(struct cache *c, const struct cache_key *key, const struct cache_
 	struct sources_entry *e = cache_find_free(c);
 
 	if (!e) {
-		/* A request puts two things: there are older ones. */
+		/* A request puts three things: there are older ones. */
 		e = cache_find_oldest(c);
 		cache_drop_entry(e);
 	}

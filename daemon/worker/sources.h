@@ -12,9 +12,13 @@
 
 #include "daemon/worker/dwarf/dwarf_lines.h"
 #include "daemon/worker/names/elf_names.h"
+#include "daemon/worker/names/frame_functions.h"
 #include "daemon/worker/serve.h"
 
 int sources_names(struct cache *cache, const struct request *request, struct symtab **ret);
+/* Where functions begin, by .eh_frame; none where that cannot be read, or would take too much. */
+int sources_functions(struct cache *cache, const struct request *request,
+		      struct frame_functions **ret);
 /* *ret: NULL where the files have none that can be used. WORKER_DONE or -ENOMEM. */
 int sources_lines(struct cache *cache, const struct request *request, struct dwarf_lines **ret);
 

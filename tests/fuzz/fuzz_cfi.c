@@ -94,12 +94,25 @@ static void check_table(const struct cfi_rows *rows)
 	free(words);
 }
 
+static void check_functions(const struct cfi_input *input)
+{
+	struct cfi_function *all = NULL;
+	size_t n = 0;
+	int r = cfi_list_functions(&all, &n, input);
+
+	require(r >= 0 && r <= CFI_E_TOO_BIG && !r == !!all && !r == !!n);
+	for (size_t i = 0; i < n; i++)
+		require(all[i].start < all[i].end && (!i || all[i - 1].end <= all[i].start));
+	free(all);
+}
+
 static void check(const struct cfi_input *input)
 {
 	const struct cfi_limits limits = {.max_rows = 1 << 14, .max_rules = 1 << 12};
 	struct cfi_rows *rows = NULL;
 	int r;
 
+	check_functions(input);
 	r = cfi_compile(&rows, input, &limits);
 	require(r >= 0 && r <= CFI_E_TOO_BIG && !r == !!rows);
 	if (r)

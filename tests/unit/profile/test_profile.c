@@ -110,6 +110,44 @@ static void test_strings(void **state)
 	assert_string_equal(profile_string(p, a), "\xff");
 }
 
+/* A name that is made of an address is none, and a mapping that has one has not all functions. */
+static void test_names_of_addresses(void **state)
+{
+	static const struct {
+		const char *name;
+		bool has_file, is_name;
+	} cases[] = {
+		{"gzip+0x4290", false, false}, {"a+b+0x0", false, false},
+		{"gzip+0x4290", true, true},   {"gzip+0x", false, true},
+		{"gzip+0x42g", false, true},   {"gzip+4290", false, true},
+		{"+0x4290", false, true},      {"operator+", false, true},
+		{"main", false, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(profile_freep) struct profile *p = new_profile();
+		const struct profile_mapping m = {.start = 0x1000, .limit = 0x2000};
+		struct profile_line lines[2] = {{.line = 0}};
+		struct profile_function f = {0};
+		uint32_t index, none, one, two;
+
+		assert_int_equal(profile_add_text(p, cases[i].name, &f.name), 0);
+		f.filename = cases[i].has_file ? f.name : 0;
+		assert_int_equal(profile_add_function(p, &f, &index), 0);
+		assert_int_equal(profile_add_mapping(p, &m, &index), 0);
+		assert_int_equal(profile_add_location(p, 0, 0x1001, lines, 1, &one), 0);
+		profile_mark_mappings(p, NULL);
+		assert_int_equal(p->mappings[0].has_functions, cases[i].is_name);
+		assert_int_equal(profile_location_has_name(p, &p->locations[one]),
+				 cases[i].is_name);
+		assert_int_equal(profile_add_location(p, 0, 0x1002, lines, 2, &two), 0);
+		assert_true(profile_location_has_name(p, &p->locations[two]));
+		assert_int_equal(profile_add_location(p, 0, 0x1003, NULL, 0, &none), 0);
+		assert_false(profile_location_has_name(p, &p->locations[none]));
+	}
+}
+
 /* What was forgotten is found again, whatever is asked for first. */
 static void test_settled(void **state)
 {
@@ -263,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_strings_are_interned),
 		cmocka_unit_test(test_things_are_interned),
 		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_names_of_addresses),
 		cmocka_unit_test(test_settled),
 		cmocka_unit_test(test_comments),
 		cmocka_unit_test(test_equal_samples_add_up),

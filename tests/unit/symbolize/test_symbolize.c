@@ -4,6 +4,7 @@
  * one that answers in ways that can be told beforehand (picky_worker).
  */
 #include <elf.h>
+#include <inttypes.h>
 #include <link.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -160,6 +161,50 @@ static void test_names(void **state)
 	assert_false(w->p->mappings[0].has_functions);
 	assert_true(w->p->mappings[1].has_functions);
 	assert_false(w->p->mappings[1].has_line_numbers);
+}
+
+/* A copy that lacks its section headers, and with them the symbols: as one that was stripped. */
+static void put_stripped(struct world *w, const char *path)
+{
+	cleanup(freep) uint8_t *data = NULL;
+	ElfW(Ehdr) header;
+	size_t length = 0;
+
+	data = read_file("/proc/self/exe", &length);
+	assert_non_null(data);
+	memcpy(&header, data, sizeof(header));
+	header.e_shoff = header.e_shnum = header.e_shstrndx = 0;
+	memcpy(data, &header, sizeof(header));
+	write_file(w->dir.fd, path, data, length);
+}
+
+/* A function without a symbol is named by where it starts, until its true name can be had. */
+static void test_stripped(void **state)
+{
+	struct world *w = *state;
+	uint64_t at = (uintptr_t)the_target;
+	uint32_t mapping = add_mapping(w, "/bin/prog (deleted)", "", BASE), first, second;
+	char expected[64];
+
+	snprintf(expected, sizeof(expected), "prog+0x%" PRIx64, at - w->text.bias);
+	put_stripped(w, "bin/prog (deleted)");
+	first = add_location(w, mapping, at);
+	second = add_location(w, mapping, at + 1);
+	for (int again = 0; again < 2; again++) {
+		symbolize(w, NULL, again);
+		assert_string_equal(name_of(w, first), expected);
+		assert_string_equal(name_of(w, second), expected);
+		assert_int_equal(w->result.n_named, 0);
+		assert_int_equal(w->result.n_new, 0);
+		assert_false(w->p->mappings[0].has_functions);
+		assert_true(has_note(w, again ? "no lines in it" : "no names in it"));
+	}
+	put_program(w, "bin/prog (deleted)", 0);
+	symbolize(w, NULL, false);
+	assert_string_equal(name_of(w, first), "the_target");
+	assert_int_equal(w->result.n_named, 2);
+	assert_int_equal(w->result.n_new, 2);
+	assert_true(w->p->mappings[0].has_functions);
 }
 
 static void test_flags_are_truthful(void **state)
@@ -501,7 +546,7 @@ int main(void)
 		TEST(test_files_of_no_use), TEST(test_slow_mounts),
 		TEST(test_bad_files),       TEST(test_no_worker),
 		TEST(test_kernel),          TEST(test_files_without_names),
-		TEST(test_kernel_parts),
+		TEST(test_kernel_parts),    TEST(test_stripped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -457,6 +457,42 @@ static void test_places(void **state)
 	cfi_rows_free(rows);
 }
 
+/* As test_places() has them. */
+static void test_functions(void **state)
+{
+	struct cfi_function *all = NULL;
+	struct cfi_input input;
+	struct section s;
+	size_t n = 0;
+
+	(void)state;
+	section_init(&s, EM_X86_64);
+	put_usual_cie(&s);
+	input = section_input(&s);
+	assert_int_equal(cfi_list_functions(&all, &n, &input), CFI_E_NONE);
+	put_fde(&s, 0x200, 0x20, "", 0);
+	put_fde(&s, 0x100, 0x20, "\x0e", 1); /* where it is can be told, if not what it rules */
+	put_fde(&s, 0x120, 0x10, "", 0);
+	put_fde(&s, 0x210, 0x20, "", 0); /* begins in another */
+	put_fde(&s, 0xff0, 0x100, "", 0);
+	put_fde(&s, 0x1000, 0x10, "", 0);
+	put_fde(&s, 0x300, 0, "", 0);
+	input = section_input(&s);
+	assert_int_equal(cfi_list_functions(&all, &n, &input), CFI_E_OK);
+	assert_int_equal(n, 4);
+	assert_int_equal(all[0].start, TEXT + 0x100);
+	assert_int_equal(all[0].end, TEXT + 0x120);
+	assert_int_equal(all[1].start, TEXT + 0x120);
+	assert_int_equal(all[1].end, TEXT + 0x130);
+	assert_int_equal(all[2].start, TEXT + 0x200);
+	assert_int_equal(all[2].end, TEXT + 0x220);
+	assert_int_equal(all[3].start, TEXT + 0xff0);
+	assert_int_equal(all[3].end, TEXT + 0x1000);
+	free(all);
+	input.machine = EM_386;
+	assert_int_equal(cfi_list_functions(&all, &n, &input), CFI_E_UNSUPPORTED);
+}
+
 static void test_outcomes(void **state)
 {
 	struct cfi_limits limits = {.max_rows = 3, .max_rules = 3};
@@ -532,7 +568,8 @@ int main(void)
 		cmocka_unit_test(test_counters),      cmocka_unit_test(test_states),
 		cmocka_unit_test(test_signal_frame),  cmocka_unit_test(test_rbx),
 		cmocka_unit_test(test_aarch64),       cmocka_unit_test(test_places),
-		cmocka_unit_test(test_outcomes),      cmocka_unit_test(test_every_prefix),
+		cmocka_unit_test(test_functions),     cmocka_unit_test(test_outcomes),
+		cmocka_unit_test(test_every_prefix),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

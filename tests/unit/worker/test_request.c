@@ -89,6 +89,19 @@ static void test_order(void **state)
 	assert_ptr_equal(request.payload, m.payload);
 }
 
+/* What ends nowhere would be read on. */
+static void test_file_name(void **state)
+{
+	struct message m = make(WORKER_SYMBOLS, IMAGE);
+	struct request request;
+
+	(void)state;
+	memset(m.header.file_name, 'x', WORKER_FILE_NAME - 1);
+	assert_true(parse(&m, 1, &request));
+	m.header.file_name[WORKER_FILE_NAME - 1] = 'x';
+	assert_false(parse(&m, 1, &request));
+}
+
 static void test_header(void **state)
 {
 	struct message m = make(WORKER_INSPECT, IMAGE);
@@ -181,7 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_files),  cmocka_unit_test(test_order),
 		cmocka_unit_test(test_header), cmocka_unit_test(test_payload),
-		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_range),  cmocka_unit_test(test_file_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
