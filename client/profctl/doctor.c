@@ -26,8 +26,10 @@
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
+#include "client/symbolize/debug_server.h"
 #include "common/bpf_features.h"
 #include "common/cleanup.h"
+#include "common/config/config.h"
 #include "common/unixsock.h"
 
 #define TEXT_SIZE     8192
@@ -298,6 +300,22 @@ static void check_kallsyms(const struct host *host, struct check *c)
 		  "kernel addresses read as 0 (kernel.kptr_restrict = %ld)", restrict_level);
 }
 
+static void check_debug_files(const struct host *host, struct check *c)
+{
+	char remedy[sizeof(c->remedy)];
+
+	if (host->has_debuginfod) {
+		check_set(c, CHECK_OK, NULL, "profd fetches them from debuginfod servers");
+		return;
+	}
+	snprintf(remedy, sizeof(remedy),
+		 "install their %s packages, or in profd.conf: [debuginfod] enabled = yes, "
+		 "urls = %s",
+		 host->debug_server->package, host->debug_server->url);
+	check_set(c, CHECK_OK, remedy,
+		  "functions of stripped programs are named by address, as gzip+0x4290");
+}
+
 static void check_lockdown(const struct host *host, struct check *c)
 {
 	char text[TEXT_SIZE];
@@ -351,6 +369,7 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"sample rate", check_sample_rate},
 		{"locked memory", check_memlock},
 		{"kernel symbols", check_kallsyms},
+		{"debug files", check_debug_files},
 		{"cgroups", check_cgroups},
 	};
 
@@ -382,6 +401,15 @@ static int try_pmu(void)
 					      PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? errno : 0;
+}
+
+/* What cannot be read, profd complains about. */
+static bool config_has_debuginfod(void)
+{
+	cleanup(config_freep) struct config *config = NULL;
+	struct config_message message;
+
+	return !config_load(&config, NULL, NULL, &message) && config->debuginfod_enabled;
 }
 
 static void check_daemon(const struct context *context, struct check *ret)
@@ -437,6 +465,7 @@ int doctor_run(struct context *context, int argc, char **argv)
 	struct check checks[HOST_CHECKS_MAX + 1];
 	cleanup(closep) int proc_fd = -1;
 	cleanup(closep) int sys_fd = -1;
+	cleanup(closep) int root_fd = -1;
 	bool json;
 	struct usage_message message;
 	struct rlimit memlock = {.rlim_cur = RLIM_INFINITY};
@@ -449,6 +478,7 @@ int doctor_run(struct context *context, int argc, char **argv)
 		return parse_ended(context, r, &message);
 	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0 || sys_fd < 0 || uname(&uts) < 0)
 		return profctl_complain(context, STATUS_FAILED,
 					"/proc and /sys must be mounted: %s",
@@ -461,6 +491,8 @@ int doctor_run(struct context *context, int argc, char **argv)
 		.version = uts.version,
 		.machine = uts.machine,
 		.memlock_bytes = memlock.rlim_cur == RLIM_INFINITY ? UINT64_MAX : memlock.rlim_cur,
+		.debug_server = debug_server_of_host(root_fd),
+		.has_debuginfod = config_has_debuginfod(),
 		.pmu_error = try_pmu(),
 	};
 	n = host_checks(&host, checks);

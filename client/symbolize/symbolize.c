@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client/symbolize/asker.h"
+#include "client/symbolize/debug_server.h"
 #include "client/symbolize/files.h"
 #include "client/symbolize/kernel.h"
 #include "client/symbolize/namer.h"
@@ -373,19 +374,33 @@ static int name_all(struct symbolize_work *w, struct wanted *all, size_t n)
 	return 0;
 }
 
-static void symbolize_finish_result(struct symbolize_work *w, int r)
+/* The files that have nothing, and what would bring it. */
+static void symbolize_note_all_nameless(struct symbolize_work *w)
 {
+	const struct debug_server *server = debug_server_of_host(w->options->root_fd);
 	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
+	char remedy[160] = "";
 
+	if (!w->options->fetch)
+		snprintf(remedy, sizeof(remedy),
+			 "; install the package's %s, or profctl symbolize --debuginfod %s",
+			 server->package, server->url);
 	if (w->n_nameless == 1)
-		notes_add(notes, "%s: no %s in it, and no debug file with such was found",
-			  w->nameless, what);
+		notes_add(notes, "%s: no %s in it, and no debug file with such was found%s",
+			  w->nameless, what, remedy);
 	else if (w->n_nameless)
 		notes_add(notes,
 			  "%s and %zu more: no %s in them, and no debug files with such were "
-			  "found",
-			  w->nameless, w->n_nameless - 1, what);
+			  "found%s",
+			  w->nameless, w->n_nameless - 1, what, remedy);
+}
+
+static void symbolize_finish_result(struct symbolize_work *w, int r)
+{
+	struct notes *notes = &w->result->notes;
+
+	symbolize_note_all_nameless(w);
 	if (w->n_unidentified == 1)
 		notes_add(notes, "%s: taken for the file that ran, no build id tells",
 			  w->unidentified);

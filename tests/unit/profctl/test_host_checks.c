@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "client/symbolize/debug_server.h"
 #include "common/bpf_features.h"
 #include "common/cleanup.h"
 #include "tests/support/temp_dir.h"
@@ -46,7 +47,8 @@ static int setup(void **state)
 				.release = "6.12.5",
 				.version = "#1 SMP",
 				.machine = "x86_64",
-				.memlock_bytes = UINT64_MAX};
+				.memlock_bytes = UINT64_MAX,
+				.debug_server = debug_server_by_release("ID=debian\n")};
 	*state = w;
 	return 0;
 }
@@ -153,6 +155,29 @@ static void test_bpf(void **state)
 	expect(w, "BPF", CHECK_WARN, "CONFIG_DEBUG_INFO_BTF");
 }
 
+static void test_debug_files(void **state)
+{
+	static const struct {
+		const char *release, *remedy;
+	} cases[] = {
+		{"NAME=\"x\"\nID=debian\n", "-dbgsym packages"},
+		{"ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n",
+		 "urls = https://debuginfod.ubuntu.com"},
+		{"ID_LIKE=debian\nID='fedora'", "-debuginfo packages"},
+		{"ID=opensuse-leap\nID_LIKE=\"suse opensuse\"", "debuginfod.opensuse.org"},
+		{"VERSION_ID=arch\n\nX", "https://debuginfod.elfutils.org"},
+		{"", "https://debuginfod.elfutils.org"},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		w->host.debug_server = debug_server_by_release(cases[i].release);
+		expect(w, "debug files", CHECK_OK, cases[i].remedy);
+	}
+	w->host.has_debuginfod = true;
+	expect(w, "debug files", CHECK_OK, "profd fetches them");
+}
+
 static void test_what_is_missing(void **state)
 {
 	struct world *w = *state;
@@ -204,8 +229,9 @@ static void test_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all_well), TEST(test_kernel_versions), TEST(test_faults),
-		TEST(test_bpf),      TEST(test_what_is_missing), TEST(test_capabilities),
+		TEST(test_all_well),    TEST(test_kernel_versions), TEST(test_faults),
+		TEST(test_bpf),         TEST(test_what_is_missing), TEST(test_capabilities),
+		TEST(test_debug_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,6 +292,7 @@ static void test_files_without_names(void **state)
 	static const char *const paths[] = {"/a", "/b", "/b", "/c"};
 	struct world *w = *state;
 
+	write_text(w->dir.fd, "etc/os-release", "ID=debian\n");
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		put_program(w, paths[i] + 1, 'f');
 		add_rest(w, add_mapping(w, paths[i], "", (i + 1) * BASE), 3);
@@ -299,7 +300,9 @@ static void test_files_without_names(void **state)
 		if (!i)
 			assert_true(has_note(w, "/a: no names in it, and no debug file"));
 	}
-	assert_true(has_note(w, "/b and 2 more: no names in them, and no debug files"));
+	assert_true(has_note(w, "/b and 2 more: no names in them, and no debug files with such "
+				"were found; install the package's -dbgsym, or profctl symbolize "
+				"--debuginfod https://debuginfod.debian.net"));
 	assert_int_equal(w->result.notes.n, 2); /* nothing tells whether they are the files */
 	symbolize(w, PICKY, true);
 	assert_true(has_note(w, "/b and 2 more: no lines in them, and no debug files"));
