@@ -380,13 +380,14 @@ static void symbolize_note_all_nameless(struct symbolize_work *w)
 	const struct debug_server *server = debug_server_of_host(w->options->root_fd);
 	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
+	bool is_one = w->n_nameless == 1;
 	char remedy[160] = "";
 
 	if (!w->options->fetch)
 		snprintf(remedy, sizeof(remedy),
-			 "; install the package's %s, or profctl symbolize --debuginfod %s",
-			 server->package, server->url);
-	if (w->n_nameless == 1)
+			 "; install %s %s package%s, or use profctl symbolize --debuginfod %s",
+			 is_one ? "its" : "their", server->package, is_one ? "" : "s", server->url);
+	if (is_one)
 		notes_add(notes, "%s: no %s in it, and no debug file with such was found%s",
 			  w->nameless, what, remedy);
 	else if (w->n_nameless)

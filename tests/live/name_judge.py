@@ -9,7 +9,7 @@ import re
 import struct
 import subprocess
 
-from pprof_file import KERNEL
+from pprof_file import KERNEL, is_named
 
 DEBUG = "/usr/lib/debug/.build-id"
 INTEGRATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration")
@@ -171,7 +171,7 @@ class Judge:
             return "file without symbols"
         address = image.vaddr(location.address - mapping.start + mapping.offset)
         names = image.names(address) if address is not None else set()
-        if not location.lines:
+        if not is_named(location):
             return "no name" if names else "no symbol there"
         line = location.lines[0]
         if not names:

@@ -2,6 +2,7 @@
 """Reads profile.proto by its field numbers: what a .pb.gz holds, every field of it."""
 import collections
 import gzip
+import re
 
 Line = collections.namedtuple("Line", "name system_name file line start_line")
 Mapping = collections.namedtuple("Mapping", "start limit offset path build_id has_functions "
@@ -10,6 +11,13 @@ Location = collections.namedtuple("Location", "mapping address lines")
 Sample = collections.namedtuple("Sample", "locations count labels")
 
 KERNEL = 1 << 63
+
+
+def is_named(location):
+    """Not by where its function starts, as "gzip+0x4290": so is what has no symbol."""
+    return len(location.lines) > 1 or any(
+        line.file or line.line or not re.fullmatch(r".+\+0x[0-9a-f]+", line.name)
+        for line in location.lines)
 
 
 def varint(data, at):

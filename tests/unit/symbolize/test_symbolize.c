@@ -300,9 +300,10 @@ static void test_files_without_names(void **state)
 		if (!i)
 			assert_true(has_note(w, "/a: no names in it, and no debug file"));
 	}
-	assert_true(has_note(w, "/b and 2 more: no names in them, and no debug files with such "
-				"were found; install the package's -dbgsym, or profctl symbolize "
-				"--debuginfod https://debuginfod.debian.net"));
+	assert_true(has_note(w,
+			     "/b and 2 more: no names in them, and no debug files with such "
+			     "were found; install their -dbgsym packages, or use profctl symbolize "
+			     "--debuginfod https://debuginfod.debian.net"));
 	assert_int_equal(w->result.notes.n, 2); /* nothing tells whether they are the files */
 	symbolize(w, PICKY, true);
 	assert_true(has_note(w, "/b and 2 more: no lines in them, and no debug files"));
