@@ -25,8 +25,9 @@ int command_preload(const struct context *context, enum program_kind kind, char 
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s", error_describe(r));
 	if (access(path, R_OK) < 0)
 		return profctl_complain(context, STATUS_RUN_FAILED,
-					"the profiling library %s is missing: %s", path,
-					strerror(errno));
+					"the profiling library %s is missing: %s; "
+					"the package libprofd0 has it",
+					path, strerror(errno));
 	/* What separates names there cannot be in one (ld.so(8)). */
 	if (strpbrk(path, " :"))
 		return profctl_complain(context, STATUS_RUN_FAILED,

@@ -36,16 +36,18 @@ def lock_folder(folder):
 
 
 def build_deb(folder, temporary):
+    """Returns what it prints."""
     shutil.rmtree(folder, ignore_errors=True)
-    must(os.path.join(ROOT, "packaging", "build-deb"), "--output", folder, timeout=500,
-         env={**os.environ, "TMPDIR": temporary})
+    return must(os.path.join(ROOT, "packaging", "build-deb"), "--output", folder, timeout=500,
+                env={**os.environ, "TMPDIR": temporary})
 
 
 def make(folder, temporary):
-    """Builds into @folder, by way of a folder below @temporary. Returns all that came of it."""
+    """Builds into @folder, by way of a folder below @temporary. Returns all that came of it, and
+    what was printed."""
     with lock_folder(folder):
-        build_deb(folder, temporary)
-    return sorted(glob.glob(os.path.join(folder, "*.deb")))
+        printed = build_deb(folder, temporary)
+    return sorted(glob.glob(os.path.join(folder, "*.deb"))), printed
 
 
 def package(build):

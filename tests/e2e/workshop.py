@@ -34,8 +34,10 @@ def tools(base):
     """A folder with @base and the packages that the build takes, made if it is not there."""
     lists = b""
     for name in ("build", "deb"):
-        with open(os.path.join(packages.ROOT, "packaging", f"dependencies-{name}"), "rb") as f:
-            lists += f.read()
+        pattern = os.path.join(packages.ROOT, "packaging", f"dependencies-{name}*")
+        for path in sorted(glob.glob(pattern)):
+            with open(path, "rb") as f:
+                lists += f.read()
     root = f"{base}.tools-{hashlib.sha256(lists).hexdigest()[:12]}"
     with machine.making(root) as half:
         if half:
