@@ -2,10 +2,11 @@
 /*
  * bench_rollup DIR [WINDOWS [STACKS [LOAD]]]: the store of a busy service is made in DIR,
  * which is empty, WINDOWS minutes (180) of STACKS distinct stacks each (4000), and rolled up to
- * hours. What it prints: how many files became how many, the time of all steps together, of the
- * longest (a flush that comes meanwhile waits for as long) and of the hundredth part that took
- * longest; and how much memory it took. With LOAD, a thread writes that many MiB in between, again
- * and again, to the same file system.
+ * hours; with 0 WINDOWS, what is there is rolled up: the copy of a real store, say. What it prints:
+ * how many files became how many, the time of all steps together, of the longest (a flush that
+ * comes meanwhile waits for as long) and of the hundredth part that took longest; and how much
+ * memory it took. With LOAD, a thread writes that many MiB in between, again and again, to the same
+ * file system.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,8 @@
 #include "tests/support/random.h"
 
 #define BEGIN_S   UINT64_C(1795251600) /* 2026-11-21T09:00:00Z */
-#define MAX_BYTES ((size_t)8 << 20)    /* profd's at the default budget */
+#define END_S     (BEGIN_S + 36500 * UINT64_C(86400))
+#define MAX_BYTES ((size_t)8 << 20) /* profd's at the default budget */
 #define DEPTH     24u
 #define BRANCHES  3u /* functions that a function calls */
 #define FUNCTIONS 6000u
@@ -224,20 +226,22 @@ int main(int argc, char **argv)
 
 	b.load_dir = fd;
 	b.load_mib = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
-	if (fd < 0 || !b.times || !n_windows) {
+	if (fd < 0 || !b.times) {
 		fprintf(stderr, "usage: bench_rollup FOLDER [WINDOWS [STACKS [LOAD]]]\n");
 		return EXIT_FAILURE;
 	}
 	must(store_new(&b.store, fd, argv[1], &file_ops_system), "store");
 	must(store_rescan(b.store), "scan");
-	make_store(&b, n_windows, n_stacks);
+	if (n_windows)
+		make_store(&b, n_windows, n_stacks);
+	else
+		b.n_bytes = b.store->index.blocks * INDEX_BLOCK;
 	must(rollup_new(&b.rollup, b.store, MAX_BYTES), "roll-up");
 	before = rss_max_kib();
 	if (b.load_mib)
 		must(-pthread_create(&thread, NULL, load, &b), "thread");
-	printf("%u windows of %u stacks, %.1f KiB each", n_windows, n_stacks,
-	       (double)b.n_bytes / n_windows / 1024);
-	all = roll_up(&b, BEGIN_S + (uint64_t)n_windows * 60 + 3600);
+	printf("%" PRIu64 " files, %.1f KiB", b.store->index.n_files, (double)b.n_bytes / 1024);
+	all = roll_up(&b, n_windows ? BEGIN_S + (uint64_t)n_windows * 60 + 3600 : END_S);
 	b.is_done = true;
 	if (b.load_mib)
 		pthread_join(thread, NULL);
