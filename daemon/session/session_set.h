@@ -20,12 +20,13 @@ struct buckets;
 struct recorder;
 
 /*
- * Whose sessions are slowed first, while sampling would take too much of the machine otherwise:
- * those of users without privileges. What is slowed further slows all of them.
+ * Whose sessions are slowed, while sampling would take too much of the machine otherwise: first
+ * those of users without privileges, then the system session. What the privileged have started has
+ * the rate that was asked for: they know what they do, and it ends.
  */
 enum session_tier {
 	TIER_USERS,
-	TIER_SYSTEM, /* the system session, and what the privileged have started */
+	TIER_SYSTEM, /* of the samples, those of the privileged count as its own */
 	N_TIERS,
 };
 
@@ -175,9 +176,10 @@ int session_set_resume(struct session_set *set);
 uint64_t session_set_paused_until(const struct session_set *set);
 
 /*
- * Sessions sample slower than they were asked to, while sampling would take too much of the machine
- * otherwise. A rate in Hz is halved, down to SESSION_HZ_FLOOR or to what was asked for if that is
- * less; a period is doubled. A window has one rate: it is closed before the rate changes.
+ * Some sessions sample slower than they were asked to, while sampling would take too much of the
+ * machine otherwise (see enum session_tier). A rate in Hz is halved, down to SESSION_HZ_FLOOR or to
+ * what was asked for if that is less; a period is doubled. A window has one rate: it is closed
+ * before the rate changes.
  */
 #define SESSION_HZ_FLOOR 10u
 

@@ -215,8 +215,10 @@ uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
 
 static uint64_t session_slowed_rate(const struct session *s, const unsigned halvings[N_TIERS])
 {
+	if (s->id && s->privileged)
+		return s->wanted_rate;
 	return session_rate(s->wanted_rate, s->spec.is_period,
-			    halvings[TIER_SYSTEM] + (s->privileged ? 0 : halvings[TIER_USERS]));
+			    halvings[s->id ? TIER_USERS : TIER_SYSTEM]);
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,

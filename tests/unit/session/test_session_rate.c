@@ -41,7 +41,7 @@ static void test_slower_and_back(void **state)
 	assert_int_equal(slow_down(w, 0, 2), 0);
 	assert_int_equal(system->spec.rate, 25);
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
-	assert_int_equal(s->spec.rate, 249);
+	assert_int_equal(s->spec.rate, 999); /* what was asked for */
 	samples_of(w, system->sampler, 10, 10, 3);
 	samples_of(w, s->sampler, 10, 20, 3);
 	assert_int_equal(slow_down(w, 0, 0), 0);
@@ -67,7 +67,7 @@ static void test_slower_and_back(void **state)
 	check_ledgers(w);
 }
 
-/* Users' sessions can be slowed alone. */
+/* Users' sessions and the system's can be slowed, each alone; root's have what they asked for. */
 static void test_users_first(void **state)
 {
 	const struct peer root = {.privileged = true}, user = {.uid = 1000};
@@ -98,8 +98,11 @@ static void test_users_first(void **state)
 	assert_int_equal(w->set->n_samples[TIER_SYSTEM], 9);
 	assert_int_equal(w->set->n_samples[TIER_USERS], 3);
 	assert_int_equal(system->spec.rate, 50);
-	assert_int_equal(of_root->spec.rate, 499);
-	assert_int_equal(of_user->spec.rate, 124);
+	assert_int_equal(of_root->spec.rate, 999);
+	assert_int_equal(of_root->attachment, 1);
+	assert_int_equal(of_user->spec.rate, 249);
+	assert_int_equal(slow_down(w, 0, 2), 0);
+	assert_int_equal(of_user->spec.rate, 999);
 	assert_int_equal(slow_down(w, 9, 0), 0);
 	assert_int_equal(system->spec.rate, 100);
 	assert_int_equal(of_user->spec.rate, SESSION_HZ_FLOOR);
