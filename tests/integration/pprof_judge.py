@@ -13,6 +13,7 @@ import pinned
 
 pinned.use()
 PPROF = os.path.join(pinned.BIN, "pprof")
+ONLY_ONE = ("Files: ", "Total samples = ", "Service: ", "Host: ", "Few samples: ")
 # What pprof's prompt has set before each report; a report's own settings come on top. nodecount is
 # said there: at the prompt --text has ten rows.
 UNSET = {
@@ -87,12 +88,12 @@ def ask(reports, files, folder, before=()):
 def lines_of(output):
     """Without the blanks at the ends of lines, and what only one of them says. Terminals are spared
     control characters by profctl alone."""
-    lines = [re.sub(r"[\0-\x1f\x7f]", "?", line.rstrip())
+    lines = [re.sub(r"^(Time: \S+ \S+) to \S+ \S+ ", r"\1 ",
+                    re.sub(r"[\0-\x1f\x7f]", "?", line.rstrip()))
              for line in output.decode(errors="replace").split("\n")]
     while lines and not lines[-1]:
         lines.pop()
-    return [line for line in lines if not line.startswith(("Files: ", "Total samples = "))
-            and line != "PeriodType:"]
+    return [line for line in lines if not line.startswith(ONLY_ONE) and line != "PeriodType:"]
 
 
 def spell_out(lines):
