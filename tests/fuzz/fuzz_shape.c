@@ -60,6 +60,7 @@ static void set_option(struct shape_options *o, const char *line)
 	o->no_inlines |= strcmp(line, "noinlines") == 0;
 	o->ignore_drop_frames |= strcmp(line, "ignore_drop_frames") == 0;
 	o->with_objects |= strcmp(line, "objects") == 0;
+	o->compares |= strcmp(line, "compares") == 0;
 	o->nameless_addresses |= strcmp(line, "nameless") == 0;
 }
 
