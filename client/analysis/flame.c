@@ -438,7 +438,8 @@ static int flame_write_notes(const struct view_input *input, FILE *out)
 	fputs("\"notes\":[", out);
 	for (size_t i = 0; i < input->n_notes; i++)
 		flame_notes_put_line(&n, input->notes[i], input->notes[i]);
-	flame_notes_put_program(&n, p);
+	if (!input->n_services)
+		flame_notes_put_program(&n, p);
 	flame_notes_put_times(&n, p);
 	r = flame_notes_put_windows(&n, p) ?: flame_notes_put_losses(&n, input);
 	for (size_t i = 0; i < p->n_comments && i < COMMENTS_MAX; i++)
