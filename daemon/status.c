@@ -308,17 +308,25 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 	char pause[PAUSE_TEXT_SIZE];
 	pid_t held_up = 0;
 	size_t n_held_up = d->door ? proc_door_held_up(d->door, &held_up) : 0;
-	uint64_t early = 0;
+	uint64_t early = 0, early_of_users = 0;
 
 	for (size_t i = 0; i < d->warnings.n; i++)
 		texts_printf(ret, "%s", d->warnings.all[i]);
-	for (size_t i = 0; i < d->sessions->n_sessions; i++)
-		early += d->sessions->sessions[i]->counts.early_closes;
+	for (size_t i = 0; i < d->sessions->n_sessions; i++) {
+		const struct session *s = d->sessions->sessions[i];
+
+		*(s->privileged || !s->id ? &early : &early_of_users) += s->counts.early_closes;
+	}
 	if (early)
 		texts_printf(ret,
 			     "%" PRIu64 " windows were closed early for lack of memory: raise "
 			     "[memory] budget",
 			     early);
+	if (early_of_users)
+		texts_printf(ret,
+			     "%" PRIu64 " windows of users' sessions were closed early: all "
+			     "sessions of a user share the memory of one",
+			     early_of_users);
 	if (stats->processes.refused_mappings)
 		texts_printf(ret,
 			     "%" PRIu64 " mappings were more than fit: their addresses have no "

@@ -23,6 +23,9 @@
 #include "daemon/ingest/cpu_causes.h"
 #include "daemon/ingest/sample.h"
 
+/* The other way to have memory, where others have it. */
+#define SOURCE_STOP_ANOTHER "stop a session of another event or rate, or "
+
 enum {
 	SOURCE_E_OK,
 	SOURCE_E_MORE,        /* the budget was used up, there may be more */

@@ -284,7 +284,8 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes)
 		return source_refuse(message, SOURCE_E_FULL,
-				     "no memory for another ring buffer: raise [memory] budget");
+				     "no memory for another ring buffer: %sraise [memory] budget",
+				     bpf_source_ring_bytes(s) ? SOURCE_STOP_ANOTHER : "");
 	bpf_configure_sampler(s, sampler);
 	r = reset_counters(s, sampler);
 	if (r == 0)

@@ -419,7 +419,8 @@ static int perf_add_sampler(struct source *source, unsigned index, struct source
 	}
 	if (r == SOURCE_E_FULL)
 		return source_refuse(message, r,
-				     "no memory for more ring buffers: raise [memory] budget");
+				     "no memory for more ring buffers: %sraise [memory] budget",
+				     perf_memory_bytes(&s->source) ? SOURCE_STOP_ANOTHER : "");
 	return r < 0 ? event_explain(r, sampler->spec, message) : r;
 }
 
