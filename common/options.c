@@ -82,11 +82,14 @@ int option_moment(const char *name, const char *argument, void *to, struct usage
 
 int option_pid(const char *name, const char *argument, void *to, struct usage_message *message)
 {
+	bool is_word = (*argument >= 'a' && *argument <= 'z') ||
+		       (*argument >= 'A' && *argument <= 'Z');
 	uint64_t pid;
 
 	(void)name;
 	if (units_parse_number(argument, &pid) || !pid || pid > INT32_MAX)
-		return usage_error(message, "'%s' is not a process id", argument);
+		return usage_error(message, "'%s' is not a process id%s%s", argument,
+				   is_word ? "; a service is -s " : "", is_word ? argument : "");
 	*(int64_t *)to = (int64_t)pid;
 	return 0;
 }

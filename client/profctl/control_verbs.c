@@ -157,11 +157,13 @@ static int option_target(const char *name, const char *text, void *to,
 {
 	const struct target_option *target = to;
 	bool is_uid = target->kind == PROFD__CONTROL__TARGET_KIND__UID;
-	bool is_number = is_uid || target->kind == PROFD__CONTROL__TARGET_KIND__PID ||
-			 target->kind == PROFD__CONTROL__TARGET_KIND__TID;
+	bool is_number = is_uid || target->kind == PROFD__CONTROL__TARGET_KIND__TID;
 	uint64_t number = 0;
+	int64_t pid;
 
-	(void)name;
+	if (target->kind == PROFD__CONTROL__TARGET_KIND__PID)
+		return option_pid(name, text, &pid, message)
+			       ?: add_target(target->arguments, target->kind, pid, "", message);
 	if (is_number && (units_parse_number(text, &number) ||
 			  number > (is_uid ? UINT32_MAX - 1 : INT32_MAX) || (!is_uid && !number)))
 		return usage_error(message, "'%s' is not a %s id", text,

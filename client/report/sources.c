@@ -164,6 +164,11 @@ static int sources_add_url(struct sources *s, const char *text, struct profile_m
 		return sources_name_file(strchr(text, '@') ? "a URL" : text, REPORT_E_BAD, message);
 	if (r < 0)
 		return r;
+	/* A bare word that is no file may be meant as a service. */
+	if (!url && !text[strcspn(text, "./:")] && strlen(text) <= NAME_MAX)
+		return profile_refuse(message, REPORT_E_BAD,
+				      "%s: No such file or directory; a service is -s %s",
+				      sources_path_end(text, SHOWN), sources_path_end(text, SHOWN));
 	r = sources_append(s, url ? url->shown : text, false, true);
 	if (!r)
 		s->all[s->n - 1].url = steal_ptr(&url);

@@ -110,6 +110,7 @@ static void test_start_refusals(void **state)
 	} cases[] = {
 		{"start", "no target"},
 		{"start 0", "not a process id"},
+		{"start nginx", "'nginx' is not a process id; a service is -s nginx"},
 		{"start 12x", "not a process id"},
 		{"start 2147483648", "not a process id"},
 		{"start --uid 4294967295", "not a user id"},

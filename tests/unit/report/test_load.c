@@ -390,6 +390,10 @@ static void test_what_is_not_there(void **state)
 	w->profiles[0] = at(w, "empty");
 	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "no files"));
+	/* A bare word may be a service's. */
+	w->inputs.profiles[0] = "no-such-file";
+	assert_int_equal(load(w), REPORT_E_BAD);
+	assert_non_null(strstr(w->message.text, "No such file or directory; a service is -s no-"));
 }
 
 static int setup(void **state)
