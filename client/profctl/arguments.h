@@ -57,7 +57,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 
 struct collect_arguments {
 	Profd__Control__Collect request;
-	struct output output;
+	struct output_file output;
 	bool json;
 };
 
@@ -68,9 +68,9 @@ int vacuum_parse(int argc, char *const *argv, Profd__Control__Vacuum *ret, bool 
 		 struct usage_message *message);
 
 struct run_arguments {
-	uint64_t frequency;   /* Hz */
-	struct output output; /* its format: as its name ends */
-	char *const *command; /* up to NULL; not empty */
+	uint64_t frequency;        /* Hz */
+	struct output_file output; /* its format: as its name ends */
+	char *const *command;      /* up to NULL; not empty */
 };
 
 /* @argv ends in NULL. */
@@ -83,7 +83,7 @@ struct record_arguments {
 	const char *service;             /* or "" */
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
-	struct output output;            /* its format: as its name ends */
+	struct output_file output;       /* its format: as its name ends */
 	char *const *command;            /* up to NULL; NULL: none */
 };
 

@@ -141,7 +141,7 @@ int collect_run(struct context *context, int argc, char **argv)
 	cleanup(freep) uint8_t *data = NULL;
 	struct collect_arguments arguments;
 	struct usage_message message;
-	struct output *output = &arguments.output;
+	struct output_file *output = &arguments.output;
 	size_t length;
 	int r = collect_parse(argc, argv, context->now_ns, &arguments, &message);
 

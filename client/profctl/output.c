@@ -83,7 +83,7 @@ int output_check(const struct context *context, int status, const char *path, bo
 }
 
 /* A name that no file has, as far as it can be seen; a last one that may have. */
-static void output_make_name(struct output *o)
+static void output_make_name(struct output_file *o)
 {
 	const char *suffix = output_kinds[o->format].suffix;
 	struct stat st;
@@ -94,14 +94,14 @@ static void output_make_name(struct output *o)
 	o->path = o->made;
 }
 
-int output_begin(const struct context *context, int status, struct output *output)
+int output_begin(const struct context *context, int status, struct output_file *output)
 {
 	if (!*output->path)
 		output_make_name(output);
 	return output_check(context, status, output->path, output_kinds[output->format].is_text);
 }
 
-int output_write(const struct context *context, int status, struct output *output,
+int output_write(const struct context *context, int status, struct output_file *output,
 		 const uint8_t *data, size_t length)
 {
 	bool is_made = output->path == output->made;
@@ -120,7 +120,7 @@ int output_write(const struct context *context, int status, struct output *outpu
 	return r ? profctl_complain(context, status, "%s: %s", output->path, message.text) : 0;
 }
 
-int output_save(const struct context *context, int status, struct output *output,
+int output_save(const struct context *context, int status, struct output_file *output,
 		const struct profile *p)
 {
 	cleanup(freep) uint8_t *data = NULL;

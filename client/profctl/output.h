@@ -16,7 +16,7 @@
 
 #define OUTPUT_NAME_SIZE 32
 
-struct output {
+struct output_file {
 	const char *path; /* "": the user names none; from output_begin() on what it is called */
 	enum any_format format;
 	char made[OUTPUT_NAME_SIZE]; /* that name, where nobody named one */
@@ -39,16 +39,16 @@ extern const struct output_kind {
  */
 int output_check(const struct context *context, int status, const char *path, bool is_text);
 /* The same of @output, whose name is chosen here if there is none. */
-int output_begin(const struct context *context, int status, struct output *output);
+int output_begin(const struct context *context, int status, struct output_file *output);
 /*
  * Writes @data, whole or not at all; where nobody named the file and its name was taken meanwhile,
  * to one of another name. An error of standard output stays in the stream, where main() looks for
  * it. Returns 0, or @status after a complaint.
  */
-int output_write(const struct context *context, int status, struct output *output,
+int output_write(const struct context *context, int status, struct output_file *output,
 		 const uint8_t *data, size_t length);
 /* The same with @p in the output's format. */
-int output_save(const struct context *context, int status, struct output *output,
+int output_save(const struct context *context, int status, struct output_file *output,
 		const struct profile *p);
 
 #endif

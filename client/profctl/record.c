@@ -445,7 +445,7 @@ static int record_save(struct recording *r)
 static int record_write_file(struct recording *r, const char *why)
 {
 	const struct context *context = &r->context;
-	const struct output *output = &r->arguments->output;
+	const struct output_file *output = &r->arguments->output;
 
 	if (!why)
 		why = record_take_rest(r);

@@ -335,7 +335,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	struct report_options o;
 	struct report_inputs inputs;
 	struct profile_message message;
-	struct output output;
+	struct output_file output;
 	struct telling telling;
 	struct load_options options = {
 		.inputs = &inputs,
@@ -359,7 +359,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 		o.output = a->output;
 		return report_once(context, &options.listener, l, &o);
 	}
-	output = (struct output){.path = a->output, .format = a->format};
+	output = (struct output_file){.path = a->output, .format = a->format};
 	return output_save(context, STATUS_FAILED, &output, load_profile(l));
 }
 

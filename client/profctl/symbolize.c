@@ -177,7 +177,7 @@ int symbolize_run(struct context *context, int argc, char **argv)
 	cleanup(memory_unboundp) struct rlimit bound;
 	struct symbolize_arguments arguments;
 	struct usage_message message;
-	struct output output = {.format = ANY_PPROF};
+	struct output_file output = {.format = ANY_PPROF};
 	int status, r = symbolize_parse(argc, argv, &arguments, &message);
 
 	memory_bound(&bound);

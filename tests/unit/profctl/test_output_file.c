@@ -43,15 +43,15 @@ static void assert_file(const char *path, const char *text)
 	assert_string_equal(found, text);
 }
 
-static void output_put(struct output *o, const char *text)
+static void output_put(struct output_file *o, const char *text)
 {
 	assert_int_equal(output_write(context_new(), 1, o, (const uint8_t *)text, strlen(text)), 0);
 }
 
 static void test_new_names(void **state)
 {
-	struct output first = {.path = "", .format = ANY_PPROF}, second = first, third = first;
-	struct output other = {.path = "", .format = ANY_COLLAPSED};
+	struct output_file first = {.path = "", .format = ANY_PPROF}, second = first, third = first;
+	struct output_file other = {.path = "", .format = ANY_COLLAPSED};
 
 	(void)state;
 	assert_int_equal(output_begin(context_new(), 1, &first), 0);
@@ -80,7 +80,7 @@ static void test_new_names(void **state)
 /* One that is named is replaced. */
 static void test_named(void **state)
 {
-	struct output named = {.path = "named", .format = ANY_PPROF};
+	struct output_file named = {.path = "named", .format = ANY_PPROF};
 
 	(void)state;
 	put("named", "old");
