@@ -387,13 +387,16 @@ static int daemon_swap_config(struct daemon *d, struct config **config, struct e
 {
 	struct event event_before = d->event;
 	struct config *before = d->config;
-	int r;
+	int r = 0;
 
 	d->config = *config;
 	d->event = *event;
 	*config = before; /* freed when nothing refers to it any more */
 	*event = event_before;
-	r = daemon_apply_config(d);
+	if (d->config->max_cpu != before->max_cpu || d->config->frequency != before->frequency)
+		r = daemon_pace_restart(d);
+	if (!r)
+		r = daemon_apply_config(d);
 	return r ? r : arm_window_timer(d);
 }
 

@@ -39,13 +39,14 @@ struct daemon_places {
  *   LIMITER_OVER measurements in a row above the limit: one halving more of the first tier that can
  *   be slowed; of the users' as many as are needed if sampling for them is all that there is;
  *   LIMITER_UNDER in a row so low that twice as much would still be within LIMITER_ROOM of the
- *   limit: one less of the last tier that is slowed.
+ *   limit: of the last tier that is slowed, as many less as keep within that.
  *
  * What is in between changes nothing, so that a load near the limit does not make the rate swing.
- * A single measurement may be one of a start, or of an image whose tables took long. Pure.
+ * A single measurement may be one of a start, or of an image whose tables took long. With one every
+ * 20 seconds, the rate is back within a minute after a load has ended. Pure.
  */
-#define LIMITER_OVER         2u
-#define LIMITER_UNDER        5u
+#define LIMITER_OVER         3u
+#define LIMITER_UNDER        2u
 #define LIMITER_ROOM         0.8
 #define LIMITER_HALVINGS_MAX 14u /* of 100000 Hz to the floor */
 
@@ -70,6 +71,9 @@ struct daemon_pace {
 	uint64_t measured_ns;         /* CLOCK_MONOTONIC; 0: not yet */
 	double used_seconds[N_COSTS]; /* of CPU time, up to then */
 	double share;                 /* of the machine, in the last measurement */
+	uint64_t window_ns;           /* CLOCK_MONOTONIC; the end of the last window */
+	double windows_seconds;       /* of CPU time for writing windows, up to then */
+	double windows_share;         /* that of the last window */
 	uint64_t n_samples[N_TIERS];  /* up to then */
 	/* Measurements in a row in which it was too much, and none of sampling's fault. */
 	unsigned n_dear;
@@ -213,6 +217,8 @@ int daemon_parse_event(const struct daemon *d, const char *name, struct event *r
  * a second. Returns 0 or negative errno.
  */
 int daemon_pace(struct daemon *d, bool is_window_end);
+/* Another limit or rate is configured: sampling is as fast as it says until that is measured. */
+int daemon_pace_restart(struct daemon *d);
 /*
  * @share: what sampling cost of the whole machine, 0 .. 1, as measured since the last call, all of
  * it with the halvings in force. @can_slow: another halving of the tier would change something.

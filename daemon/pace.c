@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, its
- * image workers and its BPF programs count; as the writing of a window is a part of it, the share
- * is measured from window to window, or minute by minute if windows are longer. What it was used
- * for is measured with it (ingest/cpu_causes.h): only sampling can be slowed. Rolling up does not
- * count: it comes in bursts, once an hour, and sampling more slowly would not make it any shorter.
+ * image workers and its BPF programs count. The share is measured every MEASURE_NS, or from window
+ * to window if windows are shorter; what writing a window costs is spread over the window's length,
+ * as it comes in one piece. What it was used for is measured with it (ingest/cpu_causes.h): only
+ * sampling can be slowed. Rolling up does not count: it comes in bursts, once an hour, and sampling
+ * more slowly would not make it any shorter.
  */
 #include <sys/resource.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 
-#define MEASURE_NS UINT64_C(60000000000)
+#define MEASURE_NS UINT64_C(20000000000)
 /* Of the samples: users' sessions that have less than this part are not what is dear. */
 #define USERS_PART 8
 
@@ -73,14 +74,13 @@ void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
 }
 
 /* Rolling up counts as nothing. */
-static int pace_used_seconds(struct daemon *d, double ret[N_COSTS])
+static int pace_used_seconds(struct daemon *d, double ret[N_COSTS], double *ret_windows)
 {
 	struct unwinder_stats unwinder;
 	struct output_state output;
 	struct source_stats source;
 	Profd__Control__Cpu cpu;
 	struct ledger ledger;
-	double windows;
 	int r = session_set_total(d->sessions, &ledger, &source);
 
 	if (r)
@@ -88,34 +88,57 @@ static int pace_used_seconds(struct daemon *d, double ret[N_COSTS])
 	unwinder_get_stats(d->unwinder, &unwinder);
 	output_get_state(d->output, &output);
 	daemon_used_cpu(d, &source, &unwinder, &output, &cpu);
-	windows = (double)output.windows_ns / 1e9;
-	ret[COST_SAMPLING] = cpu.sampling_seconds + windows;
+	*ret_windows = (double)output.windows_ns / 1e9;
+	ret[COST_SAMPLING] = cpu.sampling_seconds;
 	ret[COST_EVENTS] = cpu.events_seconds;
 	ret[COST_NAMES] = cpu.names_seconds;
-	ret[COST_OUTPUT] = cpu.output_seconds - windows - (double)output.background_ns / 1e9;
+	ret[COST_OUTPUT] = cpu.output_seconds - *ret_windows - (double)output.background_ns / 1e9;
 	ret[COST_CONTROL] = cpu.control_seconds;
 	return 0;
 }
 
-/* The shares of the whole machine since the last call; 0 the first time. */
-static int pace_measure(struct daemon *d, uint64_t now_ns, double ret[N_COSTS])
+/* The share of the whole machine that @seconds of CPU time are from @since_ns on; 0: not yet. */
+static double pace_share(double seconds, uint64_t since_ns, uint64_t now_ns)
 {
 	long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double used[N_COSTS], seconds;
-	int r;
 
-	r = pace_used_seconds(d, used);
+	if (!since_ns || now_ns <= since_ns)
+		return 0;
+	return seconds / ((double)(now_ns - since_ns) / 1e9) / (n_cpus > 0 ? (double)n_cpus : 1);
+}
+
+/* The shares since the last call; 0 the first time. */
+static int pace_measure(struct daemon *d, uint64_t now_ns, double ret[N_COSTS])
+{
+	struct daemon_pace *p = &d->pace;
+	double used[N_COSTS], windows;
+	int r = pace_used_seconds(d, used, &windows);
+
 	if (r)
 		return r;
-	seconds = (double)(now_ns - d->pace.measured_ns) / 1e9 * (n_cpus > 0 ? (double)n_cpus : 1);
 	for (unsigned i = 0; i < N_COSTS; i++) {
-		ret[i] = d->pace.measured_ns && seconds > 0
-				 ? seconds_less(used[i], d->pace.used_seconds[i]) / seconds
-				 : 0;
-		d->pace.used_seconds[i] = used[i];
+		ret[i] = pace_share(seconds_less(used[i], p->used_seconds[i]), p->measured_ns,
+				    now_ns);
+		p->used_seconds[i] = used[i];
 	}
-	d->pace.measured_ns = now_ns;
+	ret[COST_SAMPLING] += p->windows_share;
+	p->measured_ns = now_ns;
 	return 0;
+}
+
+/* At the end of a window: what was written since the last one's is another window. */
+static void pace_measure_windows(struct daemon *d, uint64_t now_ns)
+{
+	struct daemon_pace *p = &d->pace;
+	struct output_state output;
+	double seconds;
+
+	output_get_state(d->output, &output);
+	seconds = (double)output.windows_ns / 1e9;
+	p->windows_share = pace_share(seconds_less(seconds, p->windows_seconds), p->window_ns,
+				      now_ns);
+	p->windows_seconds = seconds;
+	p->window_ns = now_ns;
 }
 
 static double shares_sum(const double shares[N_COSTS])
@@ -157,13 +180,16 @@ static bool limiter_slow_down(struct limiter *l, double excess, const bool can_s
 	return true;
 }
 
-static bool limiter_recover(struct limiter *l)
+/* @room: what the share may be multiplied by; at least 2. */
+static bool limiter_recover(struct limiter *l, double room)
 {
-	for (unsigned tier = N_TIERS; tier-- > 0;)
-		if (l->halvings[tier]) {
+	for (unsigned tier = N_TIERS; tier-- > 0;) {
+		if (!l->halvings[tier])
+			continue;
+		for (; l->halvings[tier] && room >= 2; room /= 2)
 			l->halvings[tier]--;
-			return true;
-		}
+		return true;
+	}
 	return false;
 }
 
@@ -177,7 +203,7 @@ bool limiter_judge(struct limiter *l, double share, double max_share, const bool
 	if (l->n_over >= LIMITER_OVER)
 		changed = limiter_slow_down(l, share / max_share, can_slow);
 	else if (l->n_under >= LIMITER_UNDER)
-		changed = limiter_recover(l);
+		changed = limiter_recover(l, LIMITER_ROOM * max_share / share);
 	if (changed)
 		l->n_over = l->n_under = 0;
 	return changed;
@@ -211,6 +237,8 @@ static void pace_log_change(const struct daemon *d, const struct limiter *before
 	if (is_users)
 		snprintf(text, sizeof(text), "users' sessions are sampled at 1/%u of their rates",
 			 1u << halvings[TIER_USERS]);
+	else if (!halvings[TIER_SYSTEM])
+		snprintf(text, sizeof(text), "back at %lu Hz", (unsigned long)d->config->frequency);
 	else
 		snprintf(text, sizeof(text), "now at %lu Hz instead of %lu",
 			 (unsigned long)daemon_rate(d), (unsigned long)d->config->frequency);
@@ -219,25 +247,32 @@ static void pace_log_change(const struct daemon *d, const struct limiter *before
 		 100 * d->config->max_cpu, text);
 }
 
-/* What slowing down would not help against is said, when it begins and as long as it lasts. */
-static void pace_report_dear(struct daemon *d, const double shares[N_COSTS])
+/*
+ * What slowing down would not help against, or cannot be slowed down, is said, when it begins and
+ * as long as it lasts.
+ */
+static void pace_report_dear(struct daemon *d, const double shares[N_COSTS], bool can_slow)
 {
-	static const char *const words[] = {[COST_EVENTS] = "process events",
+	static const char *const words[] = {[COST_SAMPLING] = "sampling",
+					    [COST_EVENTS] = "process events",
 					    [COST_NAMES] = "names",
 					    [COST_OUTPUT] = "reading and deleting files",
 					    [COST_CONTROL] = "requests and sessions"};
 	enum cost dear = limiter_blame(shares, d->config->max_cpu);
 	bool was_said = *d->pace.dear;
 
-	d->pace.n_dear = dear != N_COSTS && dear != COST_SAMPLING ? d->pace.n_dear + 1 : 0;
+	if (dear == COST_SAMPLING && can_slow)
+		dear = N_COSTS;
+	d->pace.n_dear = dear != N_COSTS ? d->pace.n_dear + 1 : 0;
 	*d->pace.dear = '\0';
 	if (d->pace.n_dear < LIMITER_OVER)
 		return;
 	snprintf(d->pace.dear, sizeof(d->pace.dear),
-		 "profd used %.2f %% of the machine, more than max_cpu=%g%%: %.2f %% for %s; "
-		 "sampling is not slowed, as that would not help",
+		 "profd used %.2f %% of the machine, more than max_cpu=%g%%: %.2f %% for %s; %s",
 		 100 * shares_sum(shares), 100 * d->config->max_cpu, 100 * shares[dear],
-		 words[dear]);
+		 words[dear],
+		 dear == COST_SAMPLING ? "no rate is left to lower"
+				       : "sampling is not slowed, as that would not help");
 	if (!was_said)
 		log_warning("%s", d->pace.dear);
 }
@@ -253,10 +288,10 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	if (r)
 		return r;
 	d->pace.share = shares_sum(shares);
-	pace_report_dear(d, shares);
 	can_slow[TIER_USERS] = pace_users_matter(d) &&
 			       session_set_can_slow_down(d->sessions, TIER_USERS);
 	can_slow[TIER_SYSTEM] = session_set_can_slow_down(d->sessions, TIER_SYSTEM);
+	pace_report_dear(d, shares, can_slow[TIER_USERS] || can_slow[TIER_SYSTEM]);
 	/* A window that waits for the disk could not be taken back at another rate. */
 	if (d->last_flush.error ||
 	    !limiter_judge(&d->pace.limiter, shares[COST_SAMPLING], d->config->max_cpu, can_slow))
@@ -271,9 +306,19 @@ int daemon_pace(struct daemon *d, bool is_window_end)
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	/* A recording has the rate it was made with. */
-	if (d->replay || d->stopping || by_windows != is_window_end)
+	if (d->replay || d->stopping)
+		return 0;
+	if (is_window_end)
+		pace_measure_windows(d, now_ns);
+	if (by_windows != is_window_end)
 		return 0;
 	if (!by_windows && now_ns < d->pace.measured_ns + MEASURE_NS)
 		return 0;
 	return pace_adjust(d, now_ns);
+}
+
+int daemon_pace_restart(struct daemon *d)
+{
+	d->pace.limiter = (struct limiter){0};
+	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 }

@@ -77,7 +77,7 @@ static const struct key keys[] = {
 	{"sampling", "kernel_stacks", KIND_BOOL, AT(kernel_stacks), 0, 0, "yes"},
 	{"sampling", "max_depth", KIND_U32, AT(max_depth), 1, 1024, "1024"},
 	{"sampling", "exclude_self", KIND_BOOL, AT(exclude_self), 0, 0, "yes"},
-	{"sampling", "max_cpu", KIND_SHARE, AT(max_cpu), 0, 0, "1%"},
+	{"sampling", "max_cpu", KIND_SHARE, AT(max_cpu), 0, 0, "3%"},
 	{"system", "enabled", KIND_BOOL, AT(system_enabled), 0, 0, "yes"},
 	{"system", "exclude_services", KIND_LIST, AT(exclude_services), 0, 0, ""},
 	{"system", "exclude_comms", KIND_LIST, AT(exclude_comms), 0, 0, ""},

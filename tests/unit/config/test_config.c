@@ -43,7 +43,7 @@ static void test_defaults(void **state)
 	assert_true(c->kernel_stacks);
 	assert_int_equal(c->max_depth, 1024);
 	assert_true(c->exclude_self);
-	assert_true(c->max_cpu > 0.0099 && c->max_cpu < 0.0101);
+	assert_true(c->max_cpu > 0.0299 && c->max_cpu < 0.0301);
 	assert_true(c->system_enabled);
 	assert_non_null(c->exclude_services);
 	assert_null(c->exclude_services[0]);

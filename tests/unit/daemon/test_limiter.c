@@ -22,23 +22,25 @@ struct row {
 
 static const struct row rows[] = {
 	{"within the limit", {0.01, 0.01, 0.01, 0.01}, 0, 0, false},
-	{"once above", {0.05, 0.01, 0.05, 0.01, 0.05}, 0, 0, false},
-	{"twice above", {0.02, 0.011}, 0, 1, false},
-	{"a step needs two more", {0.9, 0.9, 0.9}, 0, 1, false},
-	{"and so on", {0.9, 0.9, 0.9, 0.9, 0.9, 0.9}, 0, 3, false},
+	{"twice above", {0.05, 0.05, 0.01, 0.05, 0.05, 0.01}, 0, 0, false},
+	{"three times above", {0.02, 0.011, 0.011}, 0, 1, false},
+	{"a step needs three more", {0.9, 0.9, 0.9, 0.9, 0.9}, 0, 1, false},
+	{"and so on", {0.9, 0.9, 0.9, 0.9, 0.9, 0.9}, 0, 2, false},
 	{"no rate is left to halve", {0.9, 0.9, 0.9, 0.9}, 1, 1, true},
-	{"the end", {0.9, 0.9}, LIMITER_HALVINGS_MAX, LIMITER_HALVINGS_MAX, false},
-	{"low, but not for long enough", {0.004, 0.004, 0.004, 0.004}, 2, 2, false},
-	{"low for long", {0.004, 0.004, 0.004, 0.004, 0.004}, 2, 1, false},
-	{"then it counts anew", {0.004, 0.004, 0.004, 0.004, 0.004, 0.004, 0.004}, 2, 1, false},
-	{"low, with a break", {0.004, 0.004, 0.005, 0.004, 0.004, 0.004, 0.004}, 2, 2, false},
+	{"the end", {0.9, 0.9, 0.9}, LIMITER_HALVINGS_MAX, LIMITER_HALVINGS_MAX, false},
+	{"low, but not for long enough", {0.004}, 2, 2, false},
+	{"low for long", {0.004, 0.004}, 2, 1, false},
+	{"then it counts anew", {0.004, 0.004, 0.004}, 2, 1, false},
+	{"low, with a break", {0.004, 0.005, 0.004, 0.005, 0.004}, 2, 2, false},
+	{"as fast as there is room for", {0.001, 0.001}, 5, 2, false},
+	{"as fast as can be", {1e-9, 1e-9}, 5, 0, false},
 	{"twice as much would not do",
 	 {0.0041, 0.0041, 0.0041, 0.0041, 0.0041, 0.0041},
 	 2,
 	 2,
 	 false},
 	{"low at full rate", {0.001, 0.001, 0.001, 0.001, 0.001, 0.001}, 0, 0, false},
-	{"low where nothing can be slowed", {0.001, 0.001, 0.001, 0.001, 0.001}, 3, 2, true},
+	{"low where nothing can be slowed", {0.001, 0.001}, 3, 0, true},
 };
 
 static void test_decisions(void **state)
@@ -104,9 +106,9 @@ static void test_tiers(void **state)
 	check_tiers(&l, 0.04, LIMITER_OVER, 5, 0);
 	check_tiers(&l, 0.04, LIMITER_OVER, 5, 1); /* the system's, step by step */
 	check_tiers(&l, 0.04, LIMITER_OVER, 5, 2);
-	check_tiers(&l, 0.001, LIMITER_UNDER, 5, 1);
-	check_tiers(&l, 0.001, LIMITER_UNDER, 5, 0);
-	check_tiers(&l, 0.001, LIMITER_UNDER, 4, 0);
+	check_tiers(&l, 0.003, LIMITER_UNDER, 5, 1);
+	check_tiers(&l, 0.001, LIMITER_UNDER, 5, 0); /* one tier at a time */
+	check_tiers(&l, 0.001, LIMITER_UNDER, 2, 0);
 	l.halvings[TIER_USERS] = 0;
 	check_tiers(&l, 1, LIMITER_OVER, 7, 0);
 	l.halvings[TIER_USERS] = 4;
