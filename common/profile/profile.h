@@ -199,6 +199,14 @@ int profile_drop_zeroes(struct profile *p);
 void profile_clear_samples(struct profile *p);
 void profile_clear_comments(struct profile *p);
 /*
+ * Puts what is there into an order in which it takes the least space when compressed. Indices of
+ * locations, functions and samples change, and functions that no location names go; with
+ * profile_arrange_samples(), the samples' only. Samples that are added afterwards are new ones,
+ * whatever there is. 0 or -ENOMEM, after which all is there still, in any order.
+ */
+int profile_arrange(struct profile *p);
+int profile_arrange_samples(struct profile *p);
+/*
  * Frees what only adding needs, once all is there that samples refer to. Things may still be added:
  * the first one of a kind costs time for all of that kind.
  */

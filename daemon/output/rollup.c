@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of different windows never become one, because their labels differ. So nothing but what
- * samples refer to has to be held for an hour: the samples of each window go to the hour's file,
- * compressed, as soon as the window has been read, and what they refer to follows when all are
- * there (the order of a message's fields is free). A window is read to its end before any of it
- * goes anywhere, as what turns out to be damaged then could not be taken back.
+ * The windows of an hour hold the same stacks again and again, and gzip finds that if they are
+ * near. So the samples of all windows are held, put in order (profile_arrange()) and written then;
+ * most services have no more than fit. Where they take half of the memory, those that are there are
+ * put in order, written, and forgotten; what they refer to follows when all are there (the order of
+ * a message's fields is free), so from then on its indices stay. A window is read to its end before
+ * any of it goes anywhere, as what turns out to be damaged then could not be taken back.
  */
 #include "daemon/output/rollup.h"
 
@@ -29,6 +30,8 @@ enum phase {
 	PHASE_NEXT,   /* the next minute is to be opened */
 	PHASE_READ,   /* it is being read */
 	PHASE_MERGE,  /* its samples go into the hour */
+	PHASE_ORDER,  /* those that are held are put in order */
+	PHASE_WRITE,  /* and written */
 	PHASE_FINISH, /* what samples refer to follows them */
 	PHASE_SYNC,   /* to the disk */
 	PHASE_RENAME, /* the hour appears; for the index, its minutes are gone */
@@ -52,6 +55,8 @@ struct rollup {
 	struct texts merged; /* their paths, when the hour is written */
 	size_t next;
 	struct merge *merge;
+	size_t n_written; /* of the samples that are held */
+	bool is_last;     /* no more will come */
 	struct pprof_writer *writer;
 	struct batch *batch;
 	bool is_finished;           /* its times and comments are written */
@@ -89,9 +94,9 @@ static void rollup_forget_hour(struct rollup *r)
 	texts_deinit(&r->merged);
 	free(steal_ptr(&r->dir));
 	r->n_merged = r->next = 0;
-	r->n_samples = 0;
+	r->n_samples = r->n_written = 0;
 	r->counts = (struct index_counts){0};
-	r->is_finished = false;
+	r->is_last = r->is_finished = false;
 	r->phase = PHASE_NEXT;
 }
 
@@ -253,14 +258,27 @@ static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 	return ROLLUP_E_DAMAGED;
 }
 
+/* Of samples that are to be written, nearly. */
+static size_t rollup_held_bytes(const struct rollup *r)
+{
+	const struct profile *p = merge_profile(r->merge);
+
+	return p ? p->n_samples * sizeof(*p->samples) +
+			       p->n_sample_locations * sizeof(*p->sample_locations) +
+			       p->n_sample_labels * sizeof(*p->sample_labels)
+		 : 0;
+}
+
 /* Opens the next minute, if there is one, and memory for what its samples may refer to. */
 static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 {
 	struct index_file *file = rollup_find(r, shelf, MINUTE_WAITS);
+	const size_t held = rollup_held_bytes(r);
 	int e;
 
-	if (!file || merge_bytes(r->merge) > r->max_bytes) {
-		r->phase = PHASE_FINISH;
+	r->is_last = !file || merge_bytes(r->merge) - held > r->max_bytes;
+	if (r->is_last || (held && merge_bytes(r->merge) > r->max_bytes / 2)) {
+		r->phase = r->n_merged < 2 && r->is_last ? PHASE_FINISH : PHASE_ORDER;
 		return ROLLUP_E_OK;
 	}
 	if (!index_path(shelf, file, r->path, sizeof(r->path)))
@@ -328,22 +346,44 @@ static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
 {
 	int64_t samples = 0;
-	int e = r->writer ? 0 : rollup_begin_file(r, shelf);
+	int e = merge_samples(r->merge, r->n_samples, STEP_SAMPLES, &samples);
 
-	if (!e)
-		e = merge_samples(r->merge, r->n_samples, STEP_SAMPLES, &samples);
-	if (!e)
-		e = pprof_writer_samples(r->writer, merge_profile(r->merge), 0, SIZE_MAX);
 	if (e)
 		return e;
 	r->counts.samples += (uint64_t)samples;
-	r->counts.cpu_ns += stored_count_profile(merge_profile(r->merge)).cpu_ns;
-	profile_clear_samples(merge_profile(r->merge));
 	r->n_samples += STEP_SAMPLES;
 	if (r->n_samples >= stored_profile(r->file)->n_samples) {
 		e = merge_end(r->merge);
 		rollup_end_minute(r, shelf, MINUTE_MERGED);
 		r->n_merged++;
+	} else if (merge_bytes(r->merge) > r->max_bytes) {
+		r->phase = PHASE_ORDER;
+	}
+	return e;
+}
+
+/* What samples are written with, and within a minute what is translated, keeps its index. */
+static int rollup_order_samples(struct rollup *r)
+{
+	struct profile *p = merge_profile(r->merge);
+
+	r->phase = PHASE_WRITE;
+	return r->writer || r->file ? profile_arrange_samples(p) : profile_arrange(p);
+}
+
+static int rollup_write_samples(struct rollup *r, struct index_shelf *shelf)
+{
+	struct profile *p = merge_profile(r->merge);
+	int e = r->writer ? 0 : rollup_begin_file(r, shelf);
+
+	if (!e)
+		e = pprof_writer_samples(r->writer, p, r->n_written, STEP_SAMPLES);
+	r->n_written += STEP_SAMPLES;
+	if (!e && r->n_written >= p->n_samples) {
+		r->counts.cpu_ns += stored_count_profile(p).cpu_ns;
+		profile_clear_samples(p);
+		r->n_written = 0;
+		r->phase = r->is_last ? PHASE_FINISH : r->file ? PHASE_MERGE : PHASE_NEXT;
 	}
 	return e ? e : rollup_put_encoded(r);
 }
@@ -465,6 +505,10 @@ static int rollup_run_phase(struct rollup *r, struct index_shelf *shelf)
 		return rollup_read_minute(r, shelf);
 	case PHASE_MERGE:
 		return rollup_merge_minute(r, shelf);
+	case PHASE_ORDER:
+		return rollup_order_samples(r);
+	case PHASE_WRITE:
+		return rollup_write_samples(r, shelf);
 	case PHASE_FINISH:
 		return rollup_finish_file(r, shelf);
 	case PHASE_SYNC:

@@ -19,9 +19,9 @@
  * so those that failed are tried again after pauses, each twice as long as the one before, from ten
  * minutes up to six hours. A clock that jumped back ends the waiting.
  *
- * A step takes some milliseconds, however big windows are, and what the disk takes at the end of an
- * hour to write the last of its bytes: the caller can do other work in between. Memory:
- * the amount given, and one window.
+ * A step takes some milliseconds, however big windows are, some tens where an hour's samples are
+ * put in order, and what the disk takes at the end of an hour to write the last of its bytes: the
+ * caller can do other work in between. Memory: the amount given, and one window.
  */
 #include <stdbool.h>
 #include <stddef.h>
