@@ -42,13 +42,13 @@ static int arrange_compare_samples(const void *a, const void *b, void *userdata)
 	const struct profile *p = userdata;
 	const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
 	const struct profile_sample *x = &p->samples[i], *y = &p->samples[j];
-	const uint32_t *above = p->sample_locations + x->first_location + x->n_locations;
-	const uint32_t *below = p->sample_locations + y->first_location + y->n_locations;
+	size_t above = x->first_location + x->n_locations;
+	size_t below = y->first_location + y->n_locations;
 	uint32_t n = x->n_locations < y->n_locations ? x->n_locations : y->n_locations;
 
 	for (; n; n--)
-		if (*--above != *--below)
-			return order_of(*above, *below);
+		if (p->sample_locations[--above] != p->sample_locations[--below])
+			return order_of(p->sample_locations[above], p->sample_locations[below]);
 	return order_of(x->n_locations, y->n_locations) ?: order_of(i, j);
 }
 

@@ -138,9 +138,10 @@ static void test_little(void **state)
 	(void)state;
 	assert_int_equal(profile_new(&p), 0);
 	assert_int_equal(profile_arrange(p), 0);
-	assert_int_equal(profile_add_sample(p, NULL, 0, NULL, NULL, 0), 0);
+	assert_int_equal(profile_append_sample(p, NULL, 0, NULL, NULL, 0), 0);
+	assert_int_equal(profile_append_sample(p, NULL, 0, NULL, NULL, 0), 0);
 	assert_int_equal(profile_arrange(p), 0);
-	assert_int_equal(p->n_samples, 1);
+	assert_int_equal(p->n_samples, 2);
 }
 
 int main(void)
