@@ -88,7 +88,7 @@ def ask(reports, files, folder, before=()):
 def lines_of(output):
     """Without the blanks at the ends of lines, and what only one of them says. Terminals are spared
     control characters by profctl alone."""
-    lines = [re.sub(r"^(Time: \S+ \S+) to \S+ \S+ ", r"\1 ",
+    lines = [re.sub(r"^(Time: \S+ \S+) to (\S+ )?\S+ (?=\S+$)", r"\1 ",
                     re.sub(r"[\0-\x1f\x7f]", "?", line.rstrip()))
              for line in output.decode(errors="replace").split("\n")]
     while lines and not lines[-1]:
