@@ -63,7 +63,6 @@ int debug_finder_copy_image(struct debug_finder *f, const struct image *image)
 	r = file_opener_copy(f->opener,
 			     &(struct file_opener_image){.root_fd = root_fd,
 							 .user_ns_fd = user_ns,
-							 .pid = image->pid,
 							 .path = image->path,
 							 .inode = image->inode,
 							 .device_major = image->device_major,

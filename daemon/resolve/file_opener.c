@@ -6,7 +6,6 @@
  */
 #include "daemon/resolve/file_opener.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,10 +14,8 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -27,7 +24,6 @@
 #include "common/helper/confine.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
-#include "common/maps.h"
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
 
@@ -37,8 +33,7 @@
 struct file_opener_request {
 	uint64_t id;
 	uint32_t flags;
-	int32_t pid; /* from here on, of OPENER_COPY */
-	uint32_t device_major, device_minor;
+	uint32_t device_major, device_minor; /* of OPENER_COPY, and */
 	uint64_t inode;
 	char path[PATH_MAX]; /* sent as far as it is long */
 };
@@ -63,8 +58,6 @@ static const struct confine_call calls[] = {
 	CONFINE_ANY(statx),
 	CONFINE_ANY(fstatfs),
 	CONFINE_ANY(memfd_create),
-	CONFINE_ANY(process_vm_readv),
-	CONFINE_ANY(pwrite64),
 	CONFINE_IF(setns, CONFINE_IS(1, CLONE_NEWUSER)),
 	CONFINE_ANY(read),
 	CONFINE_ANY(write),
@@ -102,98 +95,6 @@ static bool is_requested_image(int named, const struct file_opener_request *requ
 	return statx(named, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 &&
 	       stx.stx_ino == request->inode && stx.stx_dev_major == request->device_major &&
 	       stx.stx_dev_minor == request->device_minor && stx.stx_size <= FILE_OPENER_COPY_MAX;
-}
-
-/* What can be read of the mapping, up to @max bytes; returns how many, or -1. */
-static ssize_t copy_mapping(int to, pid_t pid, const struct maps_line *line, size_t max)
-{
-	uint8_t part[16384];
-	size_t length = line->end - line->start < max ? line->end - line->start : max, at = 0;
-
-	while (at < length) {
-		const struct iovec ours = {part,
-					   length - at < sizeof(part) ? length - at : sizeof(part)};
-		const struct iovec theirs = {(void *)(uintptr_t)(line->start + at), ours.iov_len};
-		ssize_t n = process_vm_readv(pid, &ours, 1, &theirs, 1, 0);
-
-		if (n <= 0)
-			break;
-		if (pwrite(to, part, (size_t)n, (off_t)(line->offset + at)) != n)
-			return -1;
-		at += (size_t)n;
-	}
-	return (ssize_t)at;
-}
-
-/* Section headers are mapped nowhere, or by chance. False: no ELF file. */
-static bool cut_sections(int to)
-{
-	static const uint8_t none[8];
-	uint8_t h[EI_NIDENT] = {0};
-	bool is_64;
-
-	if (lseek(to, 0, SEEK_SET) < 0 || read(to, h, sizeof(h)) != sizeof(h) ||
-	    memcmp(h, ELFMAG, SELFMAG) != 0)
-		return false;
-	is_64 = h[EI_CLASS] == ELFCLASS64;
-	return pwrite(to, none, is_64 ? 8 : 4,
-		      is_64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)) > 0 &&
-	       /* And, right behind it, e_shstrndx. */
-	       pwrite(to, none, 4,
-		      is_64 ? offsetof(Elf64_Ehdr, e_shnum) : offsetof(Elf32_Ehdr, e_shnum)) > 0 &&
-	       lseek(to, 0, SEEK_SET) == 0;
-}
-
-static bool is_mapping_of_image(const struct maps_line *line,
-				const struct file_opener_request *request)
-{
-	uint64_t device = (uint64_t)request->device_major << 32 | request->device_minor;
-	uint64_t length = line->end - line->start;
-
-	return line->inode == request->inode && line->device == device &&
-	       (line->prot & (PROT_READ | PROT_WRITE)) == PROT_READ &&
-	       length <= FILE_OPENER_COPY_MAX && line->offset <= FILE_OPENER_COPY_MAX - length;
-}
-
-/* Copies of the mappings in the lines from @text on; returns where they end. *left: bytes. */
-static const char *copy_mappings(int to, const struct file_opener_request *request,
-				 const char *text, const char *end, size_t *left)
-{
-	const char *newline;
-
-	for (; (newline = memchr(text, '\n', (size_t)(end - text))); text = newline + 1) {
-		struct maps_line line;
-		ssize_t n;
-
-		if (!maps_parse(text, newline, &line) || !is_mapping_of_image(&line, request))
-			continue;
-		n = copy_mapping(to, request->pid, &line, *left);
-		*left -= n < 0 ? *left : (size_t)n;
-	}
-	return text;
-}
-
-/* Of a file that lets nobody else in. Its pages may have to be asked for, too. */
-static int copy_mapped_image(const struct file_opener_request *request)
-{
-	char path[32], text[16384];
-	size_t left = FILE_OPENER_COPY_MAX, length = 0;
-	cleanup(closep) int maps = -1, to = -1;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", request->pid);
-	maps = open(path, O_RDONLY | O_CLOEXEC);
-	to = maps < 0 ? -1 : memory_file_new("profd-image");
-	if (to < 0)
-		return -1;
-	while ((n = read(maps, text + length, sizeof(text) - length)) > 0 && left) {
-		const char *end = text + length + n, *rest;
-
-		rest = copy_mappings(to, request, text, end, &left);
-		length = (size_t)(end - rest);
-		memmove(text, rest, length);
-	}
-	return cut_sections(to) ? steal_fd(&to) : -1;
 }
 
 /* It is closed before anybody knows of the copy: who waits for that is late, too. */
@@ -242,8 +143,6 @@ static void file_opener_serve(int data_fd, uint64_t first_id, void *memory)
 		fd = is_copy ? copy_requested_image(packet.fds[0], joins ? packet.fds[1] : -1,
 						    request)
 			     : open_requested_file(packet.fds[0], request);
-		if (fd < 0 && is_copy && request->pid > 0)
-			fd = copy_mapped_image(request);
 		/* There is no way back from another user namespace. */
 		if (fd_packet_send(data_fd, &request->id, sizeof(request->id), &fd, fd >= 0, 0) ||
 		    joins)
@@ -356,7 +255,6 @@ int file_opener_copy(struct file_opener *o, const struct file_opener_image *imag
 	const int fds[] = {image->root_fd, image->user_ns_fd};
 
 	o->request.flags = OPENER_COPY;
-	o->request.pid = image->pid;
 	o->request.inode = image->inode;
 	o->request.device_major = image->device_major;
 	o->request.device_minor = image->device_minor;

@@ -53,7 +53,6 @@ enum {
 struct file_opener_image {
 	int root_fd;    /* as below */
 	int user_ns_fd; /* the user namespace to ask from, or -1: ours */
-	pid_t pid;      /* who maps it, or 0 */
 	const char *path;
 	uint64_t inode;
 	uint32_t device_major, device_minor;
@@ -62,12 +61,10 @@ struct file_opener_image {
 #define FILE_OPENER_COPY_MAX (64u << 20)
 
 /*
- * A memfd with all of it, FUSE or not, of at most FILE_OPENER_COPY_MAX bytes; FILE_OPENER_E_NONE
- * also if it is another file. FUSE of a user namespace (rootless containers) answers in there
- * alone; entering it takes CAP_SYS_ADMIN, or to be the user who owns it. Where the file is not to
- * be had, the memfd has what @pid has mapped of it and cannot write, with holes; an ELF file says
- * that it has no sections, then. Blocks and returns as file_opener_open(); after FILE_OPENER_E_SLOW
- * a child may be left behind for good.
+ * A memfd with all of it, FUSE or not; FILE_OPENER_E_NONE also if it is another file, or larger
+ * than FILE_OPENER_COPY_MAX. FUSE of a user namespace (rootless containers) answers in there alone;
+ * entering it takes CAP_SYS_ADMIN, or to be the user who owns it. Blocks and returns as
+ * file_opener_open(); after FILE_OPENER_E_SLOW a child may be left behind for good.
  */
 int file_opener_copy(struct file_opener *o, const struct file_opener_image *image, int *ret);
 

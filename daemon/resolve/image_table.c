@@ -545,8 +545,6 @@ int image_table_get(struct image_table *t, const struct image_key *key, struct i
 		if (r)
 			return r;
 	}
-	if (image->is_avoided)
-		atomic_store(&image->pid, key->pid);
 	*ret = image_ref(image);
 	return 0;
 }

@@ -2,7 +2,6 @@
 /* Names from image workers: the real one, and one that some files are too much for. */
 #include <elf.h>
 #include <inttypes.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -466,31 +465,6 @@ static void test_copies_of_avoided_images(void **state)
 	}
 }
 
-/* Where no file can be had, functions by what a process has mapped of it. */
-static void test_names_of_what_is_mapped(void **state)
-{
-	struct fixture *f = *state;
-	struct mount_root root = {
-		.n_references = 20, .fd = f->dir.fd, .user_ns_fd = -1, .is_ours = true};
-	cleanup(file_opener_freep) struct file_opener *opener = NULL;
-	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
-	cleanup(symbols_freep) struct symbols *s = NULL;
-	cleanup(image_unrefp) struct image *image = make_avoided(f, 10, &root);
-	uint64_t address = vaddr_of(first_target);
-	char wanted[64];
-
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* Yama may be there, or not */
-	assert_int_equal(file_opener_new(&opener, 60 * NS), 0);
-	options.opener = opener;
-	assert_int_equal(symbols_new(&s, &options), 0);
-	assert_true(own_text_file(&image->device_major, &image->device_minor, &image->inode));
-	image->pid = getpid();
-	assert_int_equal(symbols_headers(s, image), 0);
-	assert_true(image_elf(image) && image_elf(image)->build_id_length);
-	snprintf(wanted, sizeof(wanted), "copy-10+0x%" PRIx64, address);
-	assert_string_equal(any_name_at(s, image, address), wanted);
-}
-
 /* A copy without .symtab; *ret_id: its build id. */
 static struct image *make_stripped(struct fixture *f, uint64_t id, struct symbols *s,
 				   struct symbols_build_id *ret_id)
@@ -628,7 +602,6 @@ int main(void)
 		T(test_debug_file),
 		T(test_slow_dir),
 		T(test_copies_of_avoided_images),
-		T(test_names_of_what_is_mapped),
 		T(test_fetched),
 		T(test_fetched_wrong),
 		T(test_wanted),

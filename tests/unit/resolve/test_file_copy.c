@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of images: of ordinary files, and of files on FUSE that answers, or does not. */
-#include <elf.h>
 #include <errno.h>
-#include <limits.h>
-#include <sys/prctl.h>
 
 #include "daemon/resolve/file_opener.h"
-#include "tests/support/own_text.h"
 #include "tests/support/temp_dir.h"
 #include "tests/unit/resolve/fuse_fixture.h"
 
@@ -97,37 +93,6 @@ static void test_it_is_the_image(void **state)
 	assert_int_equal(copy_it(w, &image, "ins"), FILE_OPENER_E_OK);
 }
 
-/* What this program has mapped of itself: where the file is not to be had, or is another one. */
-static void test_what_is_mapped(void **state)
-{
-	struct world *w = *state;
-	struct file_opener_image image = ordinary_image(w);
-	struct own_text text = own_text_find();
-	cleanup(closep) int fd = -1;
-	uint8_t mapped[4096], copied[sizeof(mapped)];
-	Elf64_Ehdr h;
-
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* Yama may be there, or not */
-	assert_true(own_text_file(&image.device_major, &image.device_minor, &image.inode));
-	assert_int_equal(copy_it(w, &image, ""), FILE_OPENER_E_NONE);
-	image.pid = getpid();
-	assert_int_equal(file_opener_copy(w->opener, &image, &fd), FILE_OPENER_E_OK);
-	assert_int_equal(read(fd, &h, sizeof(h)), sizeof(h));
-	assert_memory_equal(h.e_ident, ELFMAG, SELFMAG);
-	assert_int_equal(h.e_shoff | h.e_shnum | h.e_shstrndx, 0);
-	assert_int_equal(h.e_phentsize, sizeof(Elf64_Phdr));
-	memcpy(mapped, (const void *)(uintptr_t)(text.bias + text.segment.p_vaddr), sizeof(mapped));
-	assert_int_equal(pread(fd, copied, sizeof(copied), (off_t)text.segment.p_offset),
-			 sizeof(copied));
-	assert_memory_equal(mapped, copied, sizeof(mapped));
-	/* Of another file there is nothing, nor of a process that is gone. */
-	image.inode++;
-	assert_int_equal(copy_it(w, &image, ""), FILE_OPENER_E_NONE);
-	image.inode--;
-	image.pid = INT_MAX;
-	assert_int_equal(copy_it(w, &image, ""), FILE_OPENER_E_NONE);
-}
-
 static struct file_opener_image fuse_image(const struct world *w, const struct fuse_world *fuse)
 {
 	return (struct file_opener_image){
@@ -190,7 +155,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_it_is_the_image),
-		T(test_what_is_mapped),
 		T(test_fuse_that_answers),
 		T(test_fuse_that_does_not),
 	};
