@@ -77,15 +77,6 @@ const struct elf_summary *asker_vdso(struct asker *a);
  */
 enum { SYMBOLS_FUNCTIONS, SYMBOLS_LINES, N_SYMBOLS_DEPTHS };
 
-/* Whose file systems were asked for copies of images; n_asked 0: nobody's. */
-struct copy_user {
-	uid_t uid;                 /* who owns the user namespace; -1: ours */
-	unsigned n_asked, n_waits; /* in all; those in vain, each with a child that may be stuck */
-	uint64_t window, spent_ns; /* in that window */
-};
-
-#define COPY_USERS_MAX 16
-
 /* What all images share. */
 struct debug_finder {
 	struct asker *asker;
@@ -94,7 +85,6 @@ struct debug_finder {
 	int fetched_fd;             /* it, as a place; -1: not there yet */
 	uint64_t window;
 	unsigned n_open; /* images with open debug files */
-	struct copy_user copy_users[COPY_USERS_MAX];
 };
 
 /* What is known of one image's; zeroed, but for its choice, which is closed. */
@@ -123,14 +113,6 @@ void debug_finder_close(struct debug_finder *f, struct image_debug *d);
  */
 bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
 				const struct image *image);
-
-/* --- symbols_copy.c --------------------------------------------------------------------------- */
-
-/*
- * A copy of an image whose file profd avoids, for one question: the fd, the caller's, or -1. A
- * child makes it, that may be given up; what that takes is bounded for each user.
- */
-int debug_finder_copy_image(struct debug_finder *f, const struct image *image);
 
 /* --- kernel_names.c --------------------------------------------------------------------------- */
 

@@ -11,11 +11,8 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
-#include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -27,14 +24,9 @@
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
 
-/* A flag of ours: see file_opener_copy(). */
-#define OPENER_COPY (1u << 31)
-
 struct file_opener_request {
 	uint64_t id;
 	uint32_t flags;
-	uint32_t device_major, device_minor; /* of OPENER_COPY, and */
-	uint64_t inode;
 	char path[PATH_MAX]; /* sent as far as it is long */
 };
 
@@ -58,7 +50,6 @@ static const struct confine_call calls[] = {
 	CONFINE_ANY(statx),
 	CONFINE_ANY(fstatfs),
 	CONFINE_ANY(memfd_create),
-	CONFINE_IF(setns, CONFINE_IS(1, CLONE_NEWUSER)),
 	CONFINE_ANY(read),
 	CONFINE_ANY(write),
 	CONFINE_ANY(lseek),
@@ -88,31 +79,6 @@ static int open_regular_file(int root_fd, const struct file_opener_request *requ
 	return debug_files_reopen(named);
 }
 
-static bool is_requested_image(int named, const struct file_opener_request *request)
-{
-	struct statx stx;
-
-	return statx(named, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) == 0 &&
-	       stx.stx_ino == request->inode && stx.stx_dev_major == request->device_major &&
-	       stx.stx_dev_minor == request->device_minor && stx.stx_size <= FILE_OPENER_COPY_MAX;
-}
-
-/* It is closed before anybody knows of the copy: who waits for that is late, too. */
-static int copy_requested_image(int root_fd, int user_ns_fd,
-				const struct file_opener_request *request)
-{
-	cleanup(closep) int named = -1;
-	char again[32];
-
-	if (user_ns_fd >= 0 && setns(user_ns_fd, CLONE_NEWUSER) < 0)
-		return -1;
-	named = debug_files_open_path(root_fd, true, request->path);
-	if (named < 0 || !is_requested_image(named, request))
-		return -1;
-	snprintf(again, sizeof(again), "/proc/self/fd/%d", named);
-	return memory_file_read("profd-image", AT_FDCWD, again, FILE_OPENER_COPY_MAX);
-}
-
 static int open_requested_file(int root_fd, const struct file_opener_request *request)
 {
 	if (request->flags & FILE_OPENER_NAME)
@@ -129,23 +95,16 @@ static void file_opener_serve(int data_fd, uint64_t first_id, void *memory)
 	for (;;) {
 		cleanup(fd_packet_deinit) struct fd_packet packet;
 		cleanup(closep) int fd = -1; /* not FUSE, so that closing asks nobody */
-		bool is_copy, joins;
 
 		if (fd_packet_receive(data_fd, request, sizeof(*request), 0, &packet) ||
 		    packet.length < offsetof(struct file_opener_request, path) ||
 		    packet.length == sizeof(*request))
 			return;
 		((char *)request)[packet.length] = '\0';
-		is_copy = request->flags & OPENER_COPY;
-		if (packet.n_fds < 1 || packet.n_fds > 1u + is_copy || request->id < first_id)
+		if (packet.n_fds != 1 || request->id < first_id)
 			continue;
-		joins = packet.n_fds == 2;
-		fd = is_copy ? copy_requested_image(packet.fds[0], joins ? packet.fds[1] : -1,
-						    request)
-			     : open_requested_file(packet.fds[0], request);
-		/* There is no way back from another user namespace. */
-		if (fd_packet_send(data_fd, &request->id, sizeof(request->id), &fd, fd >= 0, 0) ||
-		    joins)
+		fd = open_requested_file(packet.fds[0], request);
+		if (fd_packet_send(data_fd, &request->id, sizeof(request->id), &fd, fd >= 0, 0))
 			return;
 	}
 }
@@ -208,9 +167,7 @@ static int file_opener_await(struct file_opener *o, uint64_t id, int *ret_fd)
 	return FILE_OPENER_E_SLOW;
 }
 
-/* Sends o->request, all but its number and @path being there, with @fds, and has the answer. */
-static int file_opener_ask(struct file_opener *o, const char *path, const int *fds, size_t n_fds,
-			   int *ret)
+int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags, int *ret)
 {
 	size_t length = strlen(path);
 	int fd = -1, r;
@@ -222,17 +179,17 @@ static int file_opener_ask(struct file_opener *o, const char *path, const int *f
 	if (o->keeper.data_fd < 0)
 		return FILE_OPENER_E_LOST;
 	o->request.id = o->next_id++;
+	o->request.flags = flags;
 	memcpy(o->request.path, path, length);
 	/* One is under way at most: there is room. */
 	if (fd_packet_send(o->keeper.data_fd, &o->request,
-			   offsetof(struct file_opener_request, path) + length, fds, n_fds,
+			   offsetof(struct file_opener_request, path) + length, &root_fd, 1,
 			   MSG_DONTWAIT)) {
 		keeper_lose(&o->keeper);
 		return FILE_OPENER_E_LOST;
 	}
 	r = file_opener_await(o, o->request.id, &fd);
-	/* One that entered a namespace ends of itself. */
-	if (r == FILE_OPENER_E_SLOW || (r == FILE_OPENER_E_OK && n_fds > 1))
+	if (r == FILE_OPENER_E_SLOW)
 		keeper_replace(&o->keeper, o->next_id);
 	if (r == FILE_OPENER_E_LOST)
 		keeper_lose(&o->keeper);
@@ -242,21 +199,4 @@ static int file_opener_ask(struct file_opener *o, const char *path, const int *f
 		return FILE_OPENER_E_NONE;
 	*ret = fd;
 	return FILE_OPENER_E_OK;
-}
-
-int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags, int *ret)
-{
-	o->request.flags = flags;
-	return file_opener_ask(o, path, &root_fd, 1, ret);
-}
-
-int file_opener_copy(struct file_opener *o, const struct file_opener_image *image, int *ret)
-{
-	const int fds[] = {image->root_fd, image->user_ns_fd};
-
-	o->request.flags = OPENER_COPY;
-	o->request.inode = image->inode;
-	o->request.device_major = image->device_major;
-	o->request.device_minor = image->device_minor;
-	return file_opener_ask(o, image->path, fds, image->user_ns_fd < 0 ? 1 : 2, ret);
 }

@@ -2,8 +2,6 @@
 /* Names from image workers: the real one, and one that some files are too much for. */
 #include <elf.h>
 #include <inttypes.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "daemon/output/symbols.h"
 #include "daemon/resolve/file_opener.h"
@@ -412,59 +410,6 @@ static void test_slow_dir(void **state)
 	assert_string_equal(name_at(s, fourth, address), "");
 }
 
-/* A copy of this program that profd does not open. */
-static struct image *make_avoided(struct fixture *f, uint64_t id, struct mount_root *root)
-{
-	struct image *image = make_copy(f, id, 0);
-	struct stat st;
-
-	assert_int_equal(fstat(image->fd, &st), 0);
-	image->inode = st.st_ino;
-	image->device_major = major(st.st_dev);
-	image->device_minor = minor(st.st_dev);
-	close(image->fd);
-	image->fd = -1;
-	image->is_avoided = true;
-	image->root = root;
-	free((char *)image->path);
-	assert_true(asprintf((char **)&image->path, "/copy-%u", (unsigned)id) > 0);
-	return image;
-}
-
-/* Names of copies, until a user has made us wait too often. */
-static void test_copies_of_avoided_images(void **state)
-{
-	struct fixture *f = *state;
-	struct mount_root root = {
-		.n_references = 20, .fd = f->dir.fd, .user_ns_fd = -1, .is_ours = true};
-	cleanup(file_opener_freep) struct file_opener *opener = NULL;
-	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
-	cleanup(symbols_freep) struct symbols *s = NULL;
-	uint64_t address = vaddr_of(first_target);
-	pid_t keeper, servant;
-
-	assert_int_equal(file_opener_new(&opener, NS), 0);
-	keeper = child_of(getpid(), 0);
-	options.opener = opener;
-	assert_int_equal(symbols_new(&s, &options), 0);
-	for (uint64_t id = 10; id < 16; id++) {
-		cleanup(image_unrefp) struct image *image = make_avoided(f, id, &root);
-
-		symbols_begin_window(s);
-		/* 10: answered; 11: nowhere; 12 to 14: waited for in vain; 15: not asked for. */
-		root.is_ours = id != 11;
-		servant = servant_of(keeper, 0);
-		if (id >= 12 && id < 15)
-			make(servant, SIGSTOP, 'T');
-		assert_int_equal(symbols_headers(s, image), 0);
-		assert_int_equal(image_has_headers(image), id == 10);
-		if (id == 10)
-			assert_string_equal(name_at(s, image, address), "first_target");
-		if (id >= 12 && id < 15)
-			await_end(servant);
-	}
-}
-
 /* A copy without .symtab; *ret_id: its build id. */
 static struct image *make_stripped(struct fixture *f, uint64_t id, struct symbols *s,
 				   struct symbols_build_id *ret_id)
@@ -591,19 +536,10 @@ static void test_wanted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_names),
-		T(test_lines),
-		T(test_headers),
-		T(test_bound),
-		T(test_hostile),
-		T(test_what_a_window_loses),
-		T(test_wrong),
-		T(test_no_worker),
-		T(test_debug_file),
-		T(test_slow_dir),
-		T(test_copies_of_avoided_images),
-		T(test_fetched),
-		T(test_fetched_wrong),
+		T(test_names),    T(test_lines),     T(test_headers),
+		T(test_bound),    T(test_hostile),   T(test_what_a_window_loses),
+		T(test_wrong),    T(test_no_worker), T(test_debug_file),
+		T(test_slow_dir), T(test_fetched),   T(test_fetched_wrong),
 		T(test_wanted),
 	};
 
