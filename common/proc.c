@@ -23,9 +23,6 @@
 /* A maps file of 200,000 mappings; a process chooses how many it has, and how long their paths. */
 #define FILE_BYTES_MAX (32u << 20)
 
-/* PROC_PID_INIT_INO of include/linux/proc_ns.h */
-#define INIT_PID_NAMESPACE 0xEFFFFFFCu
-
 /* What a process that is gone, or may not be looked at, gives is no error of ours. */
 static int proc_read_error(int r)
 {
@@ -175,18 +172,6 @@ static const char *status_find(const char *text, const char *key)
 			return text + length;
 	}
 	return "";
-}
-
-bool proc_has_host_pids(int proc_fd)
-{
-	struct proc_stat kthreadd;
-	struct stat st;
-
-	if (fstatat(proc_fd, "self/ns/pid", &st, 0) < 0 || st.st_ino == INIT_PID_NAMESPACE)
-		return true;
-	/* Kernel threads are in no other namespace. */
-	return proc_read_stat(proc_fd, 2, &kthreadd) == PROC_E_OK &&
-	       kthreadd.flags & PROC_STAT_KERNEL_THREAD;
 }
 
 static bool status_parse_ids(const char *at, uint32_t ids[4])

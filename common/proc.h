@@ -64,13 +64,6 @@ struct proc_stat {
 /* Pure. PROC_E_GONE: it is malformed, of which *ret holds nothing. */
 int proc_parse_stat(const char *text, struct proc_stat *ret);
 int proc_read_stat(int proc_fd, pid_t id, struct proc_stat *ret);
-/*
- * Whether pids in /proc are those that BPF programs and perf events report of the whole machine,
- * the init pid namespace's: the caller is in it, or somebody has mounted its /proc for the caller.
- */
-bool proc_has_host_pids(int proc_fd);
-#define PROC_HOST_PIDS_REMEDY \
-	"give the container the host's pid namespace (docker run --pid=host, hostPID: true)"
 
 /* /proc/PID/status (proc(5)), of a process or thread. */
 struct proc_status {

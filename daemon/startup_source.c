@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "common/proc.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 
@@ -97,10 +96,6 @@ int daemon_choose_source(struct daemon *d, const struct source_options *options,
 		return use_shim(d, options);
 	if (d->options.user)
 		return choose_user_source(d, options, message);
-	if (!proc_has_host_pids(d->places.proc_fd))
-		return source_refuse(message, SOURCE_E_UNSUPPORTED,
-				     "samples have the host's pids, and /proc has others "
-				     "here: " PROC_HOST_PIDS_REMEDY);
 	if (wanted && strcmp(wanted, "perf") == 0)
 		return source_perf_new(&d->source, options, message);
 	r = source_bpf_new(&d->source, options, message);

@@ -30,7 +30,6 @@
 #include "common/bpf_features.h"
 #include "common/cleanup.h"
 #include "common/config/config.h"
-#include "common/proc.h"
 #include "common/unixsock.h"
 
 #define TEXT_SIZE     8192
@@ -201,16 +200,6 @@ static void check_capabilities(const struct host *host, struct check *c)
 	}
 }
 
-static void check_pids(const struct host *host, struct check *c)
-{
-	if (proc_has_host_pids(host->proc_fd))
-		check_set(c, CHECK_OK, NULL, "those in /proc are the host's, as in samples");
-	else
-		check_set(c, CHECK_BAD,
-			  PROC_HOST_PIDS_REMEDY "; profd --user and profctl run work without",
-			  "those in /proc are a pid namespace's, and samples have the host's");
-}
-
 static void check_paranoid(const struct host *host, struct check *c)
 {
 	long level;
@@ -375,7 +364,6 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"PMU", check_pmu},
 		{"lockdown", check_lockdown},
 		{"capabilities", check_capabilities},
-		{"pids", check_pids},
 		{"perf paranoid", check_paranoid},
 		{"profd --user", check_user},
 		{"sample rate", check_sample_rate},

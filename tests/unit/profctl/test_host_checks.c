@@ -93,24 +93,6 @@ static void test_all_well(void **state)
 			assert_int_equal(w->checks[i].level, CHECK_OK);
 }
 
-/* A file's inode is no namespace's; the second process is a kernel thread on a host alone. */
-static void test_pids(void **state)
-{
-	static const char stat[] = "2 (%s) S 0 0 0 0 -1 %s 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0 0\n";
-	struct world *w = *state;
-	char text[128];
-
-	expect(w, "pids", CHECK_OK, "the host's");
-	write_text(w->dir.fd, "self/ns/pid", "");
-	expect(w, "pids", CHECK_BAD, "--pid=host");
-	snprintf(text, sizeof(text), stat, "sh", "4194304");
-	write_text(w->dir.fd, "2/stat", text);
-	expect(w, "pids", CHECK_BAD, "--pid=host");
-	snprintf(text, sizeof(text), stat, "kthreadd", "2129984");
-	write_text(w->dir.fd, "2/stat", text);
-	expect(w, "pids", CHECK_OK, "the host's");
-}
-
 static void test_kernel_versions(void **state)
 {
 	(void)state;
@@ -247,10 +229,9 @@ static void test_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all_well),        TEST(test_kernel_versions),
-		TEST(test_faults),          TEST(test_bpf),
-		TEST(test_what_is_missing), TEST(test_capabilities),
-		TEST(test_debug_files),     TEST(test_pids),
+		TEST(test_all_well),    TEST(test_kernel_versions), TEST(test_faults),
+		TEST(test_bpf),         TEST(test_what_is_missing), TEST(test_capabilities),
+		TEST(test_debug_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
