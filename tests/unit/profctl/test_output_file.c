@@ -23,7 +23,7 @@ static const struct context *context_new(void)
 	return &context;
 }
 
-static void put(const char *path, const char *text)
+static void put_file(const char *path, const char *text)
 {
 	FILE *file = fopen(path, "w");
 
@@ -60,7 +60,7 @@ static void test_new_names(void **state)
 	assert_int_equal(output_begin(context_new(), 1, &second), 0);
 	assert_string_equal(second.path, "./profd-2.pb.gz");
 	/* What comes meanwhile stays as well, and be it what leads to nothing, or no file. */
-	put("profd-2.pb.gz", "another's");
+	put_file("profd-2.pb.gz", "another's");
 	assert_int_equal(symlink("nowhere", "profd-3.pb.gz"), 0);
 	output_put(&second, "second");
 	assert_string_equal(second.path, "./profd-4.pb.gz");
@@ -83,7 +83,7 @@ static void test_named(void **state)
 	struct output_file named = {.path = "named", .format = ANY_PPROF};
 
 	(void)state;
-	put("named", "old");
+	put_file("named", "old");
 	assert_int_equal(output_begin(context_new(), 1, &named), 0);
 	output_put(&named, "new");
 	assert_file("named", "new");
