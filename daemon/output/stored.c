@@ -119,6 +119,9 @@ int stored_count_samples(struct stored *s, struct index_counts *ret)
 			return r;
 		if (!s->has_tables)
 			continue;
+		/* Of a whole file none is less than nothing. */
+		if (stored_profile(s)->n_sample_types && profile_total(stored_profile(s), 0) < 0)
+			return STORED_E_DAMAGED;
 		more = stored_count_profile(stored_profile(s));
 		profile_clear_samples(stored_profile(s));
 		if (__builtin_add_overflow(sum.samples, more.samples, &sum.samples) ||
