@@ -2,6 +2,7 @@
 """Starting and stopping sessions in the live tests, and programs for them to look at."""
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -89,6 +90,18 @@ class Programs:
         """The ids of the family's programs, if all these are among them."""
         pids = {comm_of(pid): pid for pid in children_of(self.family)}
         return set(comms) <= set(pids) and list(pids.values())
+
+    def rest(self):
+        """All but the hot loop stand still, so that nobody else waits for a CPU because of them."""
+        self._signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number):
+        for pid in (self.kernel, self.stranger, self.threads, self.family,
+                    *([self.member.pid] if self.group else [])):
+            os.killpg(pid, number)
 
     def enter_group(self):
         """Starts a program in a control group of its own, as systemd would."""
