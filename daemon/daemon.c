@@ -22,7 +22,6 @@
 
 #define DRAIN_NS 100000000u
 /* Records that come faster than this are taken together. */
-#define REST_NS 2000000u
 /* Samples a wakeup handles before others get their turn. */
 #define DRAIN_BUDGET 8192
 /* What a restart may miss while the last windows are being written. */
@@ -185,19 +184,20 @@ static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, 
 
 /*
  * Whoever makes records without end would wake profd for each few of them, and each time costs as
- * much as a hundred: rings that woke it twice within REST_NS rest for as long, and others run.
+ * much as a hundred: rings that woke it twice within RINGS_REST_NS rest for as long, and others
+ * run.
  */
-static int daemon_rest_rings(struct daemon *d, uint64_t now)
+int daemon_rest_rings(struct daemon *d, uint64_t now)
 {
 	int r;
 
-	if (d->replay || d->rings_wait || now > d->woken_ns + REST_NS)
+	if (d->replay || d->rings_wait || now > d->woken_ns + RINGS_REST_NS)
 		return 0;
 	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
-	return r < 0 ? error_origin(r) : rearm_timer(d->rest_timer, (now + REST_NS) / 1000);
+	return r < 0 ? error_origin(r) : rearm_timer(d->rest_timer, (now + RINGS_REST_NS) / 1000);
 }
 
-static int daemon_on_rest_timer(sd_event_source *source, uint64_t usec, void *userdata)
+int daemon_on_rest_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
 

@@ -219,6 +219,12 @@ int daemon_parse_event(const struct daemon *d, const char *name, struct event *r
 int daemon_pace(struct daemon *d, bool is_window_end);
 /* Another limit or rate is configured: sampling is as fast as it says until that is measured. */
 int daemon_pace_restart(struct daemon *d);
+
+#define RINGS_REST_NS 2000000u
+/* Rings woke profd at d->woken_ns, and again at @now, and are empty: they rest if that was soon. */
+int daemon_rest_rings(struct daemon *d, uint64_t now);
+/* An sd_event_time_handler_t: they have rested. */
+int daemon_on_rest_timer(sd_event_source *source, uint64_t usec, void *userdata);
 /*
  * @share: what sampling cost of the whole machine, 0 .. 1, as measured since the last call, all of
  * it with the halvings in force. @can_slow: another halving of the tier would change something.
