@@ -73,6 +73,8 @@ struct status_message {
 	Profd__Control__Memory memory;
 	Profd__Control__Cpu cpu;
 	Profd__Control__Store store;
+	Profd__Control__StoreShare shares[OUTPUT_SHARES_MAX];
+	Profd__Control__StoreShare *share_pointers[OUTPUT_SHARES_MAX];
 	Profd__Control__LastFlush last_flush;
 	Profd__Control__Lateness lateness;
 	Profd__Control__Unwinding unwinding;
@@ -227,8 +229,29 @@ static void fill_control(struct status_message *m, const struct listener *listen
 	m->status.control = &m->control;
 }
 
+/* Users see their own. */
+static void fill_store_shares(struct status_message *m, const struct output_store_status *store,
+			      const struct peer *peer)
+{
+	m->store.shares = m->share_pointers;
+	for (size_t i = 0; i < store->n_shares; i++) {
+		const struct index_share *share = &store->shares[i];
+		Profd__Control__StoreShare *to = &m->shares[m->store.n_shares];
+
+		if (!policy_may_control(peer, share->uid))
+			continue;
+		profd__control__store_share__init(to);
+		to->uid = share->uid;
+		to->bytes = share->bytes;
+		to->files = share->n_files;
+		to->max_bytes = store->share_max.bytes;
+		to->max_files = store->share_max.n_files;
+		m->share_pointers[m->store.n_shares++] = to;
+	}
+}
+
 static void fill_store(struct status_message *m, const struct daemon *d,
-		       const struct output_store_status *store)
+		       const struct output_store_status *store, const struct peer *peer)
 {
 	const struct daemon_last_flush *flush = &d->last_flush;
 
@@ -238,6 +261,7 @@ static void fill_store(struct status_message *m, const struct daemon *d,
 	m->store.files = store->n_files;
 	m->store.oldest_ns = store->oldest_ns;
 	m->store.full = store->full;
+	fill_store_shares(m, store, peer);
 	m->status.store = &m->store;
 	if (!flush->started_ns)
 		return;
@@ -414,7 +438,7 @@ int daemon_verb_status(const struct control_call *call)
 	fill_ledger(&m, &stats.ledger);
 	fill_costs(&m, d, &stats);
 	fill_lateness(&m, &d->lateness);
-	fill_store(&m, d, &stats.output.store);
+	fill_store(&m, d, &stats.output.store, call->peer);
 	fill_unwinding(&m, &stats.unwinder, &stats.source);
 	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, call->peer);
 	fill_control(&m, d->listener);

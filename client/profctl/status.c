@@ -394,6 +394,26 @@ static void print_store(const struct view *v, const Profd__Control__Status *s)
 	fputc('\n', v->out);
 }
 
+static int print_shares(const struct view *v, const Profd__Control__Store *s)
+{
+	cleanup(table_deinit) struct table t = TABLE_OF("  UID", ">SIZE", ">MAX SIZE", ">FILES",
+							">MAX FILES");
+
+	if (!s->n_shares)
+		return 0;
+	print_heading(v, "Users' shares of the store");
+	for (size_t i = 0; i < s->n_shares; i++) {
+		const Profd__Control__StoreShare *share = s->shares[i];
+
+		table_cell(&t, "  %" PRIu32, share->uid);
+		table_cell(&t, "%s", TEXT_OF_SIZE(share->bytes));
+		table_cell(&t, "%s", share->max_bytes ? TEXT_OF_SIZE(share->max_bytes) : "-");
+		table_cell(&t, "%" PRIu64, share->files);
+		table_cell(&t, share->max_bytes ? "%" PRIu64 : "-", share->max_files);
+	}
+	return table_print(&t, v->out);
+}
+
 static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 {
 	cleanup(table_deinit) struct table t = TABLE_OF("  ID", "NAME", "TARGET", "EVENT", ">HZ",
@@ -442,7 +462,7 @@ int status_print(const Profd__Control__Status *s, bool color, FILE *out)
 		print_unwinding(v, s->unwinding);
 	print_costs(v, s);
 	print_store(v, s);
-	return print_sessions(v, s);
+	return (s->store ? print_shares(v, s->store) : 0) ?: print_sessions(v, s);
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */

@@ -128,6 +128,28 @@ int index_pay(struct index *index, const char *dir, uid_t uid)
 	return 0;
 }
 
+size_t index_shares(const struct index *index, struct index_share *ret, size_t max)
+{
+	size_t n = 0;
+
+	for (const struct index_payer *payer = index->payers; payer; payer = payer->hh.next) {
+		const struct index_share share = {payer->uid, payer->blocks * INDEX_BLOCK,
+						  payer->n_files};
+		size_t i = n;
+
+		if (!share.n_files || (n == max && ret[n - 1].bytes >= share.bytes))
+			continue;
+		if (n < max)
+			n++;
+		else
+			i--;
+		for (; i && ret[i - 1].bytes < share.bytes; i--)
+			ret[i] = ret[i - 1];
+		ret[i] = share;
+	}
+	return n;
+}
+
 /* Finds or makes. */
 static int index_epoch(struct index *index, const char *name, uint64_t begin_s,
 		       struct index_epoch **ret)

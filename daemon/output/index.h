@@ -54,6 +54,12 @@ struct index_payer {
 	UT_hash_handle hh;
 };
 
+/* The same, for those who show it. */
+struct index_share {
+	uid_t uid;
+	uint64_t bytes, n_files;
+};
+
 struct index_shelf {
 	char *dir;                 /* "services/<service>" or "sessions/<id>-<name>" */
 	struct index_payer *payer; /* NULL: nobody's share */
@@ -97,6 +103,8 @@ int index_append(struct index *index, const char *dir, const char *name, uint64_
 void index_sort(struct index_shelf *shelf);
 /* From now on the shelf of @dir, if there is one, takes @uid's share. Returns 0 or -ENOMEM. */
 int index_pay(struct index *index, const char *dir, uid_t uid);
+/* Of users that have files, the @max with the most bytes, most first; returns how many. */
+size_t index_shares(const struct index *index, struct index_share *ret, size_t max);
 /*
  * Adds to what the epoch of @dir, its host's directory, holds; both may be negative as two's
  * complement. Returns 0 or negative errno.

@@ -79,9 +79,14 @@ struct output_result {
 
 void output_result_free(struct output_result *r);
 
+#define OUTPUT_SHARES_MAX 32
+
 struct output_store_status {
 	uint64_t bytes, n_files;
-	uint64_t oldest_ns; /* Unix time, 0 for none */
+	struct index_share shares[OUTPUT_SHARES_MAX]; /* the largest, largest first */
+	size_t n_shares;
+	struct index_share share_max; /* of each user; 0: no bound */
+	uint64_t oldest_ns;           /* Unix time, 0 for none */
 	bool full;
 	char epoch[16]; /* the image epoch in use, "" before the first */
 };

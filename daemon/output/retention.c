@@ -277,13 +277,18 @@ static bool retention_has_room(const struct retention_run *run)
 	return (uint64_t)st.f_bavail * st.f_frsize + unfreed * INDEX_BLOCK >= limits->min_free;
 }
 
+struct index_share retention_share_max(const struct retention_limits *limits)
+{
+	return (struct index_share){.bytes = limits->payer_bytes,
+				    .n_files = limits->payer_bytes / RETENTION_FILE_BYTES};
+}
+
 static bool payer_has_room(const struct retention_run *run, const struct index_payer *payer)
 {
-	const struct retention_limits *limits = run->limits;
+	const struct index_share max = retention_share_max(run->limits);
 
-	return !limits->payer_bytes || payer->n_files <= 1 ||
-	       (payer->blocks * INDEX_BLOCK <= limits->payer_bytes &&
-		payer->n_files <= limits->payer_bytes / RETENTION_FILE_BYTES);
+	return !max.bytes || payer->n_files <= 1 ||
+	       (payer->blocks * INDEX_BLOCK <= max.bytes && payer->n_files <= max.n_files);
 }
 
 /* The oldest windows of those who have more than their share go, but for the last one. */

@@ -43,6 +43,8 @@ struct retention_limits {
 	bool is_dry_run;      /* the store's ops delete nothing: space that is freed is computed */
 };
 
+/* What a user's sessions may hold; 0: no bound. */
+struct index_share retention_share_max(const struct retention_limits *limits);
 /*
  * Deletes what the limits tell at @now_s. @need: bytes to free in any case, as far as there is
  * something to delete: after a write found no room (a quota does not show in statvfs).

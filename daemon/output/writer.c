@@ -595,10 +595,13 @@ void writer_get_state(const struct writer *w, struct output_state *ret)
 	uint64_t oldest, newest;
 
 	index_span(index, &oldest, &newest);
-	*ret = (struct output_state){.store = {.bytes = index->blocks * INDEX_BLOCK,
-					       .n_files = index->n_files,
-					       .oldest_ns = oldest * NS_PER_S,
-					       .full = w->store->full}};
+	*ret = (struct output_state){
+		.store = {.bytes = index->blocks * INDEX_BLOCK,
+			  .n_files = index->n_files,
+			  .oldest_ns = oldest * NS_PER_S,
+			  .full = w->store->full,
+			  .share_max = retention_share_max(&w->options.limits)}};
+	ret->store.n_shares = index_shares(index, ret->store.shares, OUTPUT_SHARES_MAX);
 	memcpy(ret->store.epoch, w->epochs.name, sizeof(w->epochs.name));
 	symbols_get_stats(w->context.symbols, &ret->symbols);
 	symbols_get_wanted(w->context.symbols, &ret->wanted);

@@ -186,6 +186,40 @@ static void test_shares(void **state)
 	store_free(store);
 }
 
+static void expect_share(const struct index_share *share, uid_t uid, uint64_t kib, uint64_t n_files)
+{
+	assert_int_equal(share->uid, uid);
+	assert_true(share->bytes >= kib * 1024);
+	assert_int_equal(share->n_files, n_files);
+}
+
+/* What each user has is shown, most first, of as many users as there is room for. */
+static void test_shares_shown(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = open_store(f);
+	const struct retention_limits limits = {.payer_bytes = 6 * RETENTION_FILE_BYTES};
+	struct index_share shares[4] = {{0}};
+
+	put_paid(store, "sessions/s1-x", T0, "pb.gz", 8, 1001);
+	put_paid(store, "sessions/s2-x", T0, "pb.gz", 64, 1002);
+	put_paid(store, "sessions/s3-x", T0, "pb.gz", 16, 1003);
+	put_paid(store, "sessions/s1-y", T0 + 60, "pb.gz", 24, 1001);
+	put_paid(store, "sessions/s4-x", T0, "pb.gz", 128, STORE_NOBODY);
+	assert_int_equal(index_shares(&store->index, shares, ARRAY_SIZE(shares)), 3);
+	expect_share(&shares[0], 1002, 64, 1);
+	expect_share(&shares[1], 1001, 32, 2);
+	expect_share(&shares[2], 1003, 16, 1);
+	assert_int_equal(index_shares(&store->index, shares, 2), 2);
+	expect_share(&shares[0], 1002, 64, 1);
+	expect_share(&shares[1], 1001, 32, 2);
+	assert_int_equal(retention_share_max(&limits).bytes, 6 * RETENTION_FILE_BYTES);
+	assert_int_equal(retention_share_max(&limits).n_files, 6);
+	/* Who has nothing any more is left out. */
+	assert_int_equal(run(store, (struct retention_limits){.max_age_s = 60}, T0 + DAY), 5);
+	assert_int_equal(index_shares(&store->index, shares, ARRAY_SIZE(shares)), 0);
+}
+
 static void test_size(void **state)
 {
 	struct fixture *f = *state;
@@ -620,6 +654,7 @@ int main(void)
 		T(test_doubtful_clock),
 		T(test_files_from_the_future),
 		T(test_shares),
+		T(test_shares_shown),
 		T(test_size),
 		T(test_services_that_ended),
 		T(test_free_space),

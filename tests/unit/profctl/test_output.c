@@ -151,6 +151,8 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	Profd__Control__Memory memory = PROFD__CONTROL__MEMORY__INIT;
 	Profd__Control__Cpu cpu = PROFD__CONTROL__CPU__INIT;
 	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
+	Profd__Control__StoreShare share = PROFD__CONTROL__STORE_SHARE__INIT, unbounded = share;
+	Profd__Control__StoreShare *shares[] = {&share, &unbounded};
 	Profd__Control__LastFlush flush = PROFD__CONTROL__LAST_FLUSH__INIT;
 	Profd__Control__Session system = PROFD__CONTROL__SESSION__INIT, other = system;
 	Profd__Control__Unwinding unwinding = PROFD__CONTROL__UNWINDING__INIT;
@@ -195,6 +197,14 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	store.bytes = 4096;
 	store.files = 12;
 	store.full = true;
+	store.shares = shares;
+	store.n_shares = 2;
+	share.uid = 1001;
+	share.bytes = 3 << 20;
+	share.files = 200;
+	share.max_bytes = 4 << 20;
+	share.max_files = 256;
+	unbounded.uid = 1002;
 	flush.started_ns = UINT64_C(1795262400000000000);
 	flush.seconds = 0.25;
 	flush.files = 7;
@@ -298,6 +308,10 @@ static void test_status_view(void **state)
 		"disk full",
 		"7 files in 250 ms",
 		"error: No space left on device",
+		"\nUsers' shares of the store\n"
+		"  UID      SIZE  MAX SIZE  FILES  MAX FILES\n"
+		"  1001  3.0 MiB   4.0 MiB    200        256\n"
+		"  1002      0 B         -      0          -\n",
 		"  s4 ",
 		"  system ",
 		"999",
@@ -381,7 +395,11 @@ static void test_status_json(void **state)
 		"0},",
 		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
-		"\"files\":12,\"oldest\":null,\"full\":true},\"last_flush\":{\"started\":"
+		"\"files\":12,\"oldest\":null,\"full\":true,\"shares\":["
+		"{\"uid\":1001,\"bytes\":3145728,\"files\":200,\"max_bytes\":4194304,\"max_"
+		"files\":256},"
+		"{\"uid\":1002,\"bytes\":0,\"files\":0,\"max_bytes\":0,\"max_files\":0}]},"
+		"\"last_flush\":{\"started\":"
 		"\"2026-11-21T12:00:00Z\",\"seconds\":0.25,\"files\":7,\"error\":\"No space left "
 		"on "
 		"device\"},\"sessions\":[{\"id\":\"system\",",
