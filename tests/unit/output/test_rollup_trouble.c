@@ -2,6 +2,7 @@
 /* What the minutes held is there still, whatever happens while they are rolled up. */
 #include <sys/inotify.h>
 
+#include "daemon/output/stored.h"
 #include "tests/unit/output/rollup_fixture.h"
 
 /* The calls that are still done; then the process is dead, and none of its calls does anything. */
@@ -135,6 +136,74 @@ static void test_reset(void **state)
 	assert_int_equal(store->index.n_files, 1);
 }
 
+#define N_ARRANGED 4
+#define N_LEAVES   50
+
+/* Each of make_window()'s functions ends as many stacks as any other. */
+static void expect_leaves(const char *path, int64_t each)
+{
+	cleanup(profile_freep) struct profile *p = read_pprof(path);
+	int64_t sums[N_ARRANGED * N_LEAVES] = {0};
+
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const struct profile_sample *sample = &p->samples[i];
+		const struct profile_location *leaf =
+			&p->locations[p->sample_locations[sample->first_location]];
+		const struct profile_line *line = &p->lines[leaf->first_line];
+		const char *name = profile_string(p, p->functions[line->function].name);
+		unsigned number = (unsigned)strtoul(strrchr(name, '_') + 1, NULL, 10);
+
+		assert_in_range(number, 0, ARRAY_SIZE(sums) - 1);
+		assert_int_equal(leaf->address, 0x1000 + number);
+		sums[number] += p->sample_values[i];
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
+		assert_int_equal(sums[i], each);
+}
+
+/* Stopped after each of its steps, while samples are put in order as well, it begins anew. */
+static void test_stopped(void **state)
+{
+	const uint32_t n_samples = 40 * N_LEAVES;
+	struct fixture *f = *state;
+	int e = ROLLUP_E_OK;
+
+	/* From the highest addresses down: what is read later is to be put in front. */
+	for (uint32_t i = 0; i < N_ARRANGED; i++) {
+		const uint32_t first = (N_ARRANGED - 1 - i) * N_LEAVES;
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 60, n_samples,
+								       first, first + N_LEAVES);
+
+		put_window(f, T0 + i * 60, p);
+	}
+	for (unsigned n_steps = 1; e != ROLLUP_E_IDLE; n_steps++) {
+		cleanup(store_freep) struct store *store = NULL;
+		cleanup(rollup_freep) struct rollup *r = NULL;
+		struct census census;
+
+		assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system),
+				 0);
+		assert_int_equal(store_rescan(store), 0);
+		/* So little that an hour is put in order, and written, many times. */
+		assert_int_equal(rollup_new(&r, store, 256 << 10), 0);
+		for (unsigned i = 0; i < n_steps && e != ROLLUP_E_IDLE; i++) {
+			e = rollup_step(r, T0 + 2 * HOUR, T0 + 3 * HOUR);
+			assert_true(e >= 0 && e != ROLLUP_E_DAMAGED);
+		}
+		rollup_free(r);
+		r = NULL;
+		census = take_census(f);
+		assert_int_equal(census.n_temporary, 0);
+		assert_in_range(census.n_pprof, 1, N_ARRANGED + 1);
+		if (census.n_pprof == N_ARRANGED)
+			assert_int_equal(census.pprof, N_ARRANGED * n_samples);
+	}
+	assert_int_equal(take_census(f).n_pprof, 1);
+	assert_int_equal(take_census(f).pprof, N_ARRANGED * n_samples);
+	expect_leaves(path_of(f, "services/big.service/20261121/20261121T090000Z-3600s.pb.gz"),
+		      n_samples / N_LEAVES);
+}
+
 /* What retention deletes while an hour is in work does not come back with it. */
 static void test_collected_meanwhile(void **state)
 {
@@ -151,6 +220,33 @@ static void test_collected_meanwhile(void **state)
 	roll(w, T0 + 2 * HOUR);
 	assert_int_equal(take_census(f).n_pprof, 3);
 	assert_int_equal(take_census(f).pprof, 3 * EVERYTHING);
+}
+
+/* A file whose samples add up to less than none is damaged. */
+static void test_less_than_none(void **state)
+{
+	static const int64_t values[] = {1, -1, 0};
+	struct fixture *f = *state;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(values); i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 60, 3, 0, 2);
+		cleanup(store_freep) struct store *store = NULL;
+		cleanup(stored_freep) struct stored *stored = NULL;
+		struct index_counts counts = {0};
+
+		for (size_t j = 0; j < p->n_samples; j++)
+			p->sample_values[j] = values[i];
+		put_window(f, T0 + i * 60, p);
+		assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system),
+				 0);
+		assert_int_equal(stored_open(&stored, store,
+					     minute_name("services/big.service/20261121/", i),
+					     1 << 20),
+				 STORED_E_OK);
+		assert_int_equal(stored_count_samples(stored, &counts),
+				 values[i] < 0 ? STORED_E_DAMAGED : STORED_E_DONE);
+		assert_int_equal(counts.samples, values[i] > 0 ? 3 : 0);
+	}
 }
 
 /* A profd that was away for long has much to delete: not at once, and before it rolls up. */
@@ -404,7 +500,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_killed),
 		TEST(test_reset),
+		TEST(test_stopped),
 		TEST(test_collected_meanwhile),
+		TEST(test_less_than_none),
 		TEST(test_disk_error),
 		TEST(test_trouble_of_its_own),
 		TEST(test_failed_and_collected),
