@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profd answers with rows, of services or of the windows of one. As JSON each row is an object; for
- * people the files of one window that are of a process each become one line.
+ * profd answers with rows, of services or of the windows of one; of several services it is asked
+ * for all, which the shares are of. As JSON each row is an object; for people the files of one
+ * window that are of a process each become one line.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "client/top/terminal.h"
 #include "common/clock.h"
 #include "common/order.h"
+#include "common/store/names.h"
 #include "common/units.h"
 
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message)
@@ -119,9 +121,25 @@ static int list_compare(const void *a, const void *b, void *order)
 	return r ?: strcmp(x->service, y->service);
 }
 
-static void list_print_json(const Profd__Control__Listing *listing, bool windows, FILE *out)
+/* Leaves the rows of those services that were asked for. */
+static void list_select(Profd__Control__Listing *listing, const char *services)
 {
-	const struct list_total total = list_sum(listing);
+	size_t n = 0;
+
+	for (size_t i = 0; i < listing->n_rows; i++) {
+		Profd__Control__ListingRow *row = listing->rows[i];
+
+		if (names_select_service(services, row->service))
+			listing->rows[n++] = row;
+		else
+			profd__control__listing_row__free_unpacked(row, NULL);
+	}
+	listing->n_rows = n;
+}
+
+static void list_print_json(const Profd__Control__Listing *listing, const struct list_total *total,
+			    FILE *out)
+{
 	struct json j = {.out = out};
 
 	json_begin_array(&j, NULL);
@@ -130,7 +148,7 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 
 		json_begin_object(&j, NULL);
 		json_text(&j, "service", row->service);
-		if (windows) {
+		if (!total) {
 			json_text(&j, "file", row->file);
 			json_text(&j, "format", row->format);
 			json_moment(&j, "started", row->start_ns);
@@ -142,7 +160,7 @@ static void list_print_json(const Profd__Control__Listing *listing, bool windows
 			json_number(&j, "files", row->n_files);
 			json_number(&j, "samples", row->samples);
 			json_real(&j, "cpu_seconds", (double)row->cpu_ns / 1e9);
-			json_real(&j, "share", list_share(&total, row));
+			json_real(&j, "share", list_share(total, row));
 		}
 		json_number(&j, "size_bytes", row->bytes);
 		json_close(&j);
@@ -229,22 +247,22 @@ static void list_add_moment(struct table *t, uint64_t ns)
 	table_cell(t, "%s", text);
 }
 
-static int print_services(const struct context *context, const Profd__Control__Listing *listing)
+static int print_services(const struct context *context, const Profd__Control__Listing *listing,
+			  const struct list_total *total)
 {
 	cleanup(table_deinit) struct table t = TABLE_OF("~SERVICE", ">CPU s", ">SHARE", "FROM",
 							"TO", ">SIZE");
-	const struct list_total total = list_sum(listing);
 
 	t.max = list_columns(context);
 	for (size_t i = 0; i < listing->n_rows; i++) {
 		const Profd__Control__ListingRow *row = listing->rows[i];
 
 		table_cell(&t, "%s", row->service);
-		if (total.cpu_ns)
+		if (total->cpu_ns)
 			table_cell(&t, "%.1f", (double)row->cpu_ns / 1e9);
 		else
 			table_cell(&t, "-");
-		table_cell(&t, "%.1f%%", list_share(&total, row) * 100);
+		table_cell(&t, "%.1f%%", list_share(total, row) * 100);
 		list_add_moment(&t, row->start_ns);
 		list_add_moment(&t, row->end_ns);
 		table_cell(&t, "%s", TEXT_OF_SIZE(row->bytes));
@@ -256,15 +274,16 @@ static int print_services(const struct context *context, const Profd__Control__L
  * A heading with nothing below it would look as if something had gone wrong. Nothing has, unless
  * there is no such service: the exit status.
  */
-static int list_report_empty(const struct context *context, const Profd__Control__List *a)
+static int list_report_empty(const struct context *context, const Profd__Control__List *a,
+			     const char *service)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
 
-	if (!*a->service)
+	if (!*service)
 		return profctl_complain(context, 0, "the store has no windows%s", range);
-	if (services_check_sampled(context, a->service))
+	if (services_check_sampled(context, service))
 		return STATUS_FAILED;
-	return profctl_complain(context, 0, "no windows for %s%s; see profctl list", a->service,
+	return profctl_complain(context, 0, "no windows for %s%s; see profctl list", service,
 				range);
 }
 
@@ -274,26 +293,34 @@ int list_run(struct context *context, int argc, char **argv)
 	Profd__Control__Listing *listing;
 	struct usage_message message;
 	struct list_arguments a;
+	struct list_total total;
+	const char *several;
 	int r = list_parse(argc, argv, context->now_ns, &a, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
+	several = names_is_pattern(a.request.service) ? a.request.service : NULL;
+	if (several)
+		a.request.service = (char *)(uintptr_t) "";
 	r = (a.json ? call_daemon_exact : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_LIST,
 						       &a.request, &response);
 	if (r)
 		return r;
 	listing = response->listing;
+	total = list_sum(listing);
+	if (several)
+		list_select(listing, several);
 	if (!*a.request.service && listing->n_rows)
 		qsort_r(listing->rows, listing->n_rows, sizeof(*listing->rows), list_compare,
 			&a.order);
 	if (a.json)
-		list_print_json(listing, *a.request.service, context->out);
+		list_print_json(listing, *a.request.service ? NULL : &total, context->out);
 	else if (!listing->n_rows)
-		return list_report_empty(context, &a.request);
+		return list_report_empty(context, &a.request, several ?: a.request.service);
 	else if (*a.request.service)
 		r = print_windows(context, listing);
 	else
-		r = print_services(context, listing);
+		r = print_services(context, listing, &total);
 	if (!r && listing->unread_files)
 		profctl_complain(context, 0,
 				 "%" PRIu64 " files were not counted yet: CPU times are too low; "

@@ -13,6 +13,7 @@
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
 #include "client/profctl/progress.h"
+#include "client/profctl/services.h"
 #include "client/report/load.h"
 #include "client/report/produce.h"
 #include "client/report/prompt.h"
@@ -152,10 +153,11 @@ static bool report_find_store(const struct context *quiet, const struct report_i
 
 /*
  * What is not written yet, from profd, if it answers us: of a new service that may be all. Windows
- * that it writes meanwhile are told apart by when they began. *ret_store is the caller's.
+ * that it writes meanwhile are told apart by when they began. *ret_store is the caller's. Returns
+ * the exit status: not 0, after a complaint, if profd has nothing of such a service.
  */
-static void report_ask_profd(const struct context *context, const struct report_inputs *in,
-			     struct load_stored *ret, char **ret_store)
+static int report_ask_profd(const struct context *context, const struct report_inputs *in,
+			    struct load_stored *ret, char **ret_store)
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
@@ -169,7 +171,7 @@ static void report_ask_profd(const struct context *context, const struct report_
 
 	quiet.kept = complaint;
 	if (!report_find_store(&quiet, in, ret_store))
-		return;
+		return STATUS_DONE;
 	if (*ret_store)
 		ret->store = *ret_store;
 	collect.open = true;
@@ -180,15 +182,16 @@ static void report_ask_profd(const struct context *context, const struct report_
 		collect.service = (char *)(uintptr_t)in->service;
 	}
 	if (call_collect(&quiet, &collect, &response, &data))
-		return;
+		return *in->service ? services_check_sampled(context, in->service) : STATUS_DONE;
 	size = (size_t)response->collected->bytes;
 	if (pprof_read(data, size, OPEN_WINDOW_MAX, &profile, &message) || profile->time_ns <= 0)
-		return;
+		return STATUS_DONE;
 	fd = memfd_create("profctl-open", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
-		return;
+		return STATUS_DONE;
 	ret->open_fd = steal_fd(&fd);
 	ret->open_s = (uint64_t)profile->time_ns / NS_PER_S;
+	return STATUS_DONE;
 }
 
 /*
@@ -227,7 +230,7 @@ static int report_on(struct context *context, const struct report_arguments *a)
 	if (!status && !asks)
 		status = check_output(context, &o);
 	if (!status && inputs.is_store)
-		report_ask_profd(context, &inputs, &options.stored, &store);
+		status = report_ask_profd(context, &inputs, &options.stored, &store);
 	if (!status)
 		status = report_exit_status(context, load_new(&l, &options, &message), &message);
 	if (status)

@@ -17,7 +17,7 @@ void services_add(struct services_search *search, const char *service)
 	size_t length = strlen(asked);
 
 	search->has_any = true;
-	search->is_found |= names_match_service(asked, service) ||
+	search->is_found |= names_select_service(asked, service) ||
 			    (names_lacks_suffix(asked) && strncmp(service, asked, length) == 0 &&
 			     strcmp(service + length, ".service") == 0);
 	nearest_add(&search->nearest, service);

@@ -57,7 +57,8 @@ const struct verb verbs[] = {
 	{"list", "[-s SERVICE] [--since T] [--until T] [--sort ORDER] [--json]",
 	 "list services with their CPU time, or the windows of one",
 	 "The CPU seconds of each service in the range, its share, and what the store has of it.\n"
-	 "  -s, --service S   the windows of S; nginx is nginx.service\n"
+	 "  -s, --service S   the windows of S; nginx is nginx.service. Several services\n"
+	 "                    are listed as all are: a,b or 'web-*'\n"
 	 "      --sort ORDER  services by cpu (the default), name, size or time\n"
 	 "      --since T     windows after this: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T     windows before this\n"

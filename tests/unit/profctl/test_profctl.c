@@ -71,10 +71,22 @@ static bool is_about_nothing(const uint8_t *data, size_t size)
 	return is;
 }
 
+/* A list of all services, where status, too, is asked for: one that is not in the answer. */
+static bool is_about_all(const Profd__Control__Response *answer, const uint8_t *data, size_t size)
+{
+	Profd__Control__Request *request = profd__control__request__unpack(NULL, size, data);
+	bool is = request && request->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST &&
+		  answer->result_case == PROFD__CONTROL__RESPONSE__RESULT_STATUS;
+
+	profd__control__request__free_unpacked(request, NULL);
+	return is;
+}
+
 /* Answers each request with @answer; NULL: closes the connection instead. */
 static void serve(int listening, const Profd__Control__Response *answer)
 {
 	static const uint8_t empty[] = {0x2a, 0}; /* a listing without rows */
+	static const uint8_t one[] = {0x2a, 9, 0xa, 7, 0xa, 5, 'n', 'g', 'i', 'n', 'x'};
 	uint8_t data[8192];
 	size_t size = answer ? profd__control__response__pack(answer, data) : 0;
 
@@ -90,6 +102,10 @@ static void serve(int listening, const Profd__Control__Response *answer)
 			continue;
 		if (is_about_nothing(request, request_size)) {
 			unixsock_send(fd, empty, sizeof(empty), 5000);
+			continue;
+		}
+		if (is_about_all(answer, request, request_size)) {
+			unixsock_send(fd, one, sizeof(one), 5000);
 			continue;
 		}
 		unixsock_send(fd, data, size, 5000);
@@ -231,6 +247,24 @@ static void test_answers(void **state)
 				    "profctl list\n");
 }
 
+/* A service that is not there is told from the others before there are files of any. */
+static void test_report_of_no_service(void **state)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Status status = PROFD__CONTROL__STATUS__INIT;
+	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
+	struct world *w = *state;
+
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_STATUS;
+	response.status = &status;
+	status.store = &store;
+	store.path = w->dir;
+	start_daemon(w, &response);
+	assert_int_equal(run(w, "report -s ngnix --top"), STATUS_FAILED);
+	assert_string_equal(w->err, "profctl report: there are no samples of a service 'ngnix'; "
+				    "did you mean nginx?\n");
+}
+
 /* Files of one process each are one line a window. */
 static void test_windows(void **state)
 {
@@ -306,6 +340,15 @@ static void test_services(void **state)
 	assert_int_equal(run(w, "list --json"), 0);
 	assert_non_null(strstr(w->out, "\"cpu_seconds\": 30,\n    \"share\": 0.75,"));
 	assert_string_equal(w->err, "");
+	/* Several are listed as all are, with shares of all. */
+	assert_int_equal(run(w, "list -s a,c"), 0);
+	assert_non_null(strstr(w->out, "\na.service   10.0  25.0%  "));
+	assert_null(strstr(w->out, "b.service"));
+	assert_int_equal(run(w, "list -s b* --json"), 0);
+	assert_non_null(strstr(w->out, "\"share\": 0.75,"));
+	assert_null(strstr(w->out, "a.service"));
+	assert_int_equal(run(w, "list -s x*"), STATUS_FAILED);
+	assert_string_equal(w->err, "profctl list: there are no samples of a service 'x*'\n");
 	/* Of events that are not time: shares of samples. Not all may have been counted. */
 	rows[0].cpu_ns = rows[1].cpu_ns = 0;
 	l.unread_files = 7;
@@ -528,11 +571,17 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answers),        TEST(test_windows),
-		TEST(test_services),       TEST(test_table),
-		TEST(test_errors),         TEST(test_texts_that_write_to_terminals),
-		TEST(test_no_daemon),      TEST(test_usage_and_help),
-		TEST(test_which_socket),   TEST(test_full_disk),
+		TEST(test_answers),
+		TEST(test_windows),
+		TEST(test_services),
+		TEST(test_report_of_no_service),
+		TEST(test_table),
+		TEST(test_errors),
+		TEST(test_texts_that_write_to_terminals),
+		TEST(test_no_daemon),
+		TEST(test_usage_and_help),
+		TEST(test_which_socket),
+		TEST(test_full_disk),
 		TEST(test_without_a_verb),
 	};
 
