@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client/symbolize/asker.h"
+#include "client/symbolize/debug_package.h"
 #include "client/symbolize/debug_server.h"
 #include "client/symbolize/files.h"
 #include "client/symbolize/kernel.h"
@@ -381,12 +382,22 @@ static void symbolize_note_all_nameless(struct symbolize_work *w)
 	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
 	bool is_one = w->n_nameless == 1;
-	char remedy[160] = "";
+	cleanup(freep) char *package = NULL;
+	char remedy[240] = "";
 
-	if (!w->options->fetch)
+	if (w->n_nameless && !w->options->fetch) {
+		package = debug_package_of_file(w->options->root_fd, w->nameless);
 		snprintf(remedy, sizeof(remedy),
-			 "; install %s %s package%s, or use profctl symbolize --debuginfod %s",
-			 is_one ? "its" : "their", server->package, is_one ? "" : "s", server->url);
+			 "; install %s%s%.80s%s, or use profctl symbolize --debuginfod %s",
+			 package  ? ""
+			 : is_one ? "its "
+				  : "their ",
+			 package ? "" : server->package,
+			 package  ? package
+			 : is_one ? " package"
+				  : " packages",
+			 package && !is_one ? " and the like" : "", server->url);
+	}
 	if (is_one)
 		notes_add(notes, "%s: no %s in it, and no debug file with such was found%s",
 			  w->nameless, what, remedy);

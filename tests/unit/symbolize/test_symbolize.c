@@ -309,6 +309,43 @@ static void test_files_without_names(void **state)
 	assert_true(has_note(w, "/b and 2 more: no lines in them, and no debug files"));
 }
 
+/* The debug package is named, by whose the file is for dpkg. */
+static void test_debug_package(void **state)
+{
+	static const struct {
+		const char *list, *text, *package;
+	} cases[] = {
+		{"other.list", "/.\n/opt/bin/prog\n/opt/usr/bin/prog\n/bin/prog2\n/bin",
+		 "its -dbgsym"},
+		{"other.list.md5", "/.\n/bin/prog\n", "its -dbgsym"},
+		{"empty.list", "", "its -dbgsym"},
+		{"prog-1.2:amd64.list", "/.\n/bin\n/bin/prog\n", "prog-1.2-dbgsym,"},
+		{"prog-1.2:amd64.list", "/.\n/usr/bin/prog\n/usr/bin/x\n", "prog-1.2-dbgsym,"},
+		{"libc6:amd64.list", "/.\n/bin/prog\n", "libc6-dbg,"},
+		{"python3.11-minimal.list", "/.\n/bin/prog\n", "python3.11-dbg,"},
+		{"libpython3.13-stdlib:arm64.list", "/.\n/bin/prog\n", "python3.13-dbg,"},
+	};
+	struct world *w = *state;
+	char expected[128], list[128];
+
+	write_text(w->dir.fd, "etc/os-release", "ID=debian\n");
+	put_program(w, "usr/bin/prog", 'f');
+	put_program(w, "bin/prog", 'f');
+	add_rest(w, add_mapping(w, "/usr/bin/prog", "", BASE), 3);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(list, sizeof(list), "var/lib/dpkg/info/%s", cases[i].list);
+		write_text(w->dir.fd, list, cases[i].text);
+		snprintf(expected, sizeof(expected), "found; install %s", cases[i].package);
+		symbolize(w, PICKY, false);
+		assert_true(has_note(w, expected));
+		assert_int_equal(unlinkat(w->dir.fd, list, 0), 0);
+	}
+	add_rest(w, add_mapping(w, "/bin/prog", "", 2 * BASE), 3);
+	write_text(w->dir.fd, "var/lib/dpkg/info/prog.list", "/.\n/bin/prog\n");
+	symbolize(w, PICKY, false);
+	assert_true(has_note(w, "install prog-dbgsym and the like, or use"));
+}
+
 static void test_other_build_id(void **state)
 {
 	struct world *w = *state;
@@ -550,7 +587,8 @@ int main(void)
 		TEST(test_files_of_no_use), TEST(test_slow_mounts),
 		TEST(test_bad_files),       TEST(test_no_worker),
 		TEST(test_kernel),          TEST(test_files_without_names),
-		TEST(test_kernel_parts),    TEST(test_stripped),
+		TEST(test_debug_package),   TEST(test_kernel_parts),
+		TEST(test_stripped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
