@@ -24,6 +24,7 @@
 #define ABI_FRAMES_MAX        (ABI_USER_FRAMES_MAX + ABI_KERNEL_FRAMES_MAX)
 #define ABI_MEMBERS_MAX       16384
 #define ABI_ROOTS_MAX         16384
+#define ABI_ENDED_MAX         16384
 #define ABI_COMM_SIZE         16
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
 #define ABI_LIVES_BYTES       (256u << 10)
@@ -97,8 +98,9 @@ struct abi_sampler {
 	X(period_sum) /* sum of the periods of all runs: what the event's count says was due */ \
 	X(seen)       /* runs that were to become a sample */                                   \
 	X(idle)       /* runs on an idle CPU */                                                 \
-	X(excluded)   /* runs outside the filter, profd's own among them */                     \
+	X(excluded)   /* runs outside the filter; the next two are among them */                \
 	X(self)       /* runs in profd */                                                       \
+	X(outside)    /* runs in processes without a pid here: bpf/pids.bpf.h */                \
 	X(run_ns)     /* how long the runs took that became a sample */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
@@ -132,7 +134,7 @@ _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers"
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (7 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
 

@@ -9,6 +9,7 @@
  * before it first runs. A member leaves when its task is freed, which is after its last sample.
  */
 #include "bpf/abi.h"
+#include "bpf/pids.bpf.h"
 
 /* Preallocated: before 6.1 a perf_event program may not use any other hash. */
 struct {
@@ -24,8 +25,8 @@ struct {
  */
 __u64 unfollowed;
 
-/* profd's pid, or 0 if it is not to be excluded. */
-const volatile __u32 self_pid;
+/* profd's pid in the initial namespace, or 0 if it is not to be excluded. */
+__u32 self_pid;
 /* Whether its children and theirs are not to be sampled either. */
 const volatile bool exclude_children;
 
@@ -33,35 +34,45 @@ const volatile bool exclude_children;
  * profd and what it has forked: image workers, and what reads memory for it, which is a grandchild.
  * Nobody else is its child, so no list of them need be kept while they come and go.
  */
-static __always_inline bool is_own(__u32 pid)
+static __always_inline bool is_own(__u32 tgid)
 {
 	const struct task_struct *parent;
+	__u32 self = self_pid;
 
-	if (!self_pid)
+	if (!self)
 		return false;
-	if (pid == self_pid || !exclude_children)
-		return pid == self_pid;
+	if (tgid == self || !exclude_children)
+		return tgid == self;
 	parent = bpf_get_current_task_btf()->real_parent;
-	return parent->tgid == (int)self_pid || parent->real_parent->tgid == (int)self_pid;
+	return parent->tgid == (int)self || parent->real_parent->tgid == (int)self;
 }
 
-/* Counts the tick in @c, and says whether it is to become a sample. */
+/* Counts the tick in @c, and says whether it is to become a sample: of *ret, process and thread. */
 static __always_inline bool filter_tick(const volatile struct abi_sampler *config, __u32 sampler,
-					bool user, struct abi_counters *c)
+					bool user, struct abi_counters *c, __u64 *ret)
 {
 	__u64 ids = bpf_get_current_pid_tgid();
-	__u32 pid = ids >> 32;
 	struct abi_member *member;
+	__u32 pid;
 
 	if (!ids) {
 		c->idle++;
 		return false;
 	}
-	if (is_own(pid)) {
+	if (is_own(ids >> 32)) {
 		c->excluded++;
 		c->self++;
 		return false;
 	}
+	if (pids_translated) {
+		ids = pids_current();
+		if (!ids) {
+			c->excluded++;
+			c->outside++;
+			return false;
+		}
+	}
+	pid = ids >> 32;
 	if (user ? config->exclude_user : config->exclude_kernel) {
 		c->excluded++;
 		return false;
@@ -74,36 +85,30 @@ static __always_inline bool filter_tick(const volatile struct abi_sampler *confi
 		}
 	}
 	c->seen++;
+	*ret = ids;
 	return true;
 }
 
-/* A task was born: a process joins where its parent says so. */
-static __always_inline void filter_fork(struct task_struct *parent, struct task_struct *child)
+/* A process was born: it joins where its parent says so. */
+static __always_inline void filter_fork(__u32 parent, __u32 pid, __u64 start_ns)
 {
-	struct abi_member joined = {.start_ns = child->start_boottime};
-	struct abi_member *member;
-	__u32 pid = parent->tgid;
+	struct abi_member joined = {.start_ns = start_ns};
+	struct abi_member *member = bpf_map_lookup_elem(&members, &parent);
 
-	if (child->pid != child->tgid)
-		return;
-	member = bpf_map_lookup_elem(&members, &pid);
 	if (!member || !member->inheriting)
 		return;
 	joined.samplers = member->inheriting;
 	joined.inheriting = member->inheriting;
-	pid = child->tgid;
 	if (bpf_map_update_elem(&members, &pid, &joined, 0))
 		__sync_fetch_and_add(&unfollowed, 1);
 }
 
-/* A task is gone. Its pid may be in use again: then the entry is the newer process's. */
-static __always_inline void filter_free(struct task_struct *task)
+/* A process is gone. Its @pid may be in use again: then the entry is the newer process's. */
+static __always_inline void filter_free(struct task_struct *task, __u32 pid)
 {
-	__u32 pid = task->pid;
 	struct abi_member *member = bpf_map_lookup_elem(&members, &pid);
 
-	if (task->pid != task->tgid || !member ||
-	    (member->start_ns && member->start_ns != task->start_boottime))
+	if (!member || (member->start_ns && member->start_ns != task->start_boottime))
 		return;
 	/* Where that fails, the entry stays taken. */
 	bpf_map_delete_elem(&members, &pid);

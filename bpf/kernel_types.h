@@ -124,10 +124,26 @@ struct cred___wide {
 	} cap_permitted;
 } __attribute__((preserve_access_index));
 
+struct pid_namespace;
+
+/* Read as it is: the same in all kernels since 4.15. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;     /* of the namespace that it was made in */
+	struct upid numbers[1]; /* in that one and all around it, by their levels */
+} __attribute__((preserve_access_index));
+
+#define PIDTYPE_TGID 1
+
 struct signal_struct {
 	struct {
 		int counter;
-	} live; /* threads that have not begun to exit */
+	} live;              /* threads that have not begun to exit */
+	struct pid *pids[4]; /* by PIDTYPE_; NULL when the process was waited for */
 } __attribute__((preserve_access_index));
 
 struct kernfs_node {
@@ -157,6 +173,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
 	const struct cred *real_cred;
+	struct pid *thread_pid; /* NULL when the thread was waited for */
 	struct signal_struct *signal;
 	struct css_set *cgroups; /* one for each set of groups, of all hierarchies */
 	unsigned in_execve : 1;

@@ -33,9 +33,9 @@ static __always_inline void lives_send(struct abi_life *life)
 		__sync_fetch_and_add(&lives_lost, 1);
 }
 
-static __always_inline void lives_move(struct task_struct *task)
+static __always_inline void lives_move(struct task_struct *task, __u32 pid)
 {
-	struct abi_life life = {.pid = task->tgid, .kind = ABI_LIFE_MOVED};
+	struct abi_life life = {.pid = pid, .kind = ABI_LIFE_MOVED};
 
 	/* Threads can be in other groups than their process. */
 	if (task->pid == task->tgid)
@@ -44,16 +44,17 @@ static __always_inline void lives_move(struct task_struct *task)
 }
 
 /* A child is in its parent's groups, unless clone3(2) puts it elsewhere, or its thread was. */
-static __always_inline void lives_fork(struct task_struct *parent, struct task_struct *child)
+static __always_inline void lives_fork(struct task_struct *parent, struct task_struct *child,
+				       __u32 pid)
 {
-	if (child->pid == child->tgid && child->cgroups != parent->group_leader->cgroups)
-		lives_move(child);
+	if (child->cgroups != parent->group_leader->cgroups)
+		lives_move(child, pid);
 }
 
 /* A program has its credentials and its memory; its records of perf came before. */
-static __always_inline void lives_exec(struct task_struct *task)
+static __always_inline void lives_exec(struct task_struct *task, __u32 pid)
 {
-	struct abi_life life = {.pid = task->tgid, .kind = ABI_LIFE_BEGUN};
+	struct abi_life life = {.pid = pid, .kind = ABI_LIFE_BEGUN};
 	__u32 uid = 0;
 
 	life.owner = owner_read(task, &uid);
@@ -61,13 +62,11 @@ static __always_inline void lives_exec(struct task_struct *task)
 	lives_send(&life);
 }
 
-/* A thread ends: no other is alive when it was the last one (kernel/exit.c, do_exit()). */
-static __always_inline void lives_exit(struct task_struct *task)
+static __always_inline void lives_end(__u32 pid)
 {
-	struct abi_life life = {.pid = task->tgid, .kind = ABI_LIFE_ENDED};
+	struct abi_life life = {.pid = pid, .kind = ABI_LIFE_ENDED};
 
-	if (task->signal->live.counter == 0)
-		lives_send(&life);
+	lives_send(&life);
 }
 
 #endif

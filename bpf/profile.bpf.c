@@ -11,6 +11,7 @@
 
 #include "bpf/filter.bpf.h"
 #include "bpf/lives.bpf.h"
+#include "bpf/pids.bpf.h"
 #include "bpf/roots.bpf.h"
 #include "bpf/sample.bpf.h"
 
@@ -34,6 +35,12 @@ int profile_tick(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
+static __always_inline void process_forget(struct task_struct *task, __u32 pid)
+{
+	filter_free(task, pid);
+	roots_free(task, pid);
+}
+
 /* Arguments of the tracepoint: parent, child (include/trace/events/sched.h). */
 SEC("tp_btf/sched_process_fork")
 int process_fork(unsigned long long *args)
@@ -41,9 +48,13 @@ int process_fork(unsigned long long *args)
 	struct task_struct *parent = (void *)args[0];
 	struct task_struct *child = (void *)args[1];
 
-	filter_fork(parent, child);
-	roots_fork(parent, child);
-	lives_fork(parent, child);
+	__u32 pid = pids_first(child), parent_pid = pids_process(parent);
+
+	if (!pid)
+		return 0;
+	filter_fork(parent_pid, pid, child->start_boottime);
+	roots_fork(parent_pid, pid, child->start_boottime);
+	lives_fork(parent, child, pid);
 	return 0;
 }
 
@@ -52,17 +63,27 @@ SEC("tp_btf/sched_process_exec")
 int process_exec(unsigned long long *args)
 {
 	struct task_struct *task = (void *)args[0];
+	__u32 pid = pids_process(task);
 
-	roots_exec(task);
-	lives_exec(task);
+	if (!pid)
+		return 0;
+	roots_exec(pid);
+	lives_exec(task, pid);
 	return 0;
 }
 
-/* Argument: the thread, in the middle of exiting. */
+/* Argument: the thread, in the middle of exiting; no other is alive when it is the last one. */
 SEC("tp_btf/sched_process_exit")
 int process_exit(unsigned long long *args)
 {
-	lives_exit((void *)args[0]);
+	struct task_struct *task = (void *)args[0];
+	__u32 pid = task->signal->live.counter ? 0 : pids_process(task);
+
+	if (!pid)
+		return 0;
+	if (!pids_end(task, pid))
+		process_forget(task, pid);
+	lives_end(pid);
 	return 0;
 }
 
@@ -70,7 +91,11 @@ int process_exit(unsigned long long *args)
 SEC("tp_btf/cgroup_attach_task")
 int process_move(unsigned long long *args)
 {
-	lives_move((void *)args[2]);
+	struct task_struct *task = (void *)args[2];
+	__u32 pid = pids_process(task);
+
+	if (pid)
+		lives_move(task, pid);
 	return 0;
 }
 
@@ -79,8 +104,18 @@ SEC("tp_btf/sched_process_free")
 int process_free(unsigned long long *args)
 {
 	struct task_struct *task = (void *)args[0];
+	__u32 pid = pids_freed(task);
 
-	filter_free(task);
-	roots_free(task);
+	if (pid)
+		process_forget(task, pid);
+	return 0;
+}
+
+/* profd runs it once, where pids are translated. */
+SEC("raw_tp")
+int find_namespace(void *context)
+{
+	(void)context;
+	pids_find();
 	return 0;
 }

@@ -69,41 +69,36 @@ static __always_inline void roots_remove(__u32 pid)
 		__sync_fetch_and_add(&stale_roots, 1);
 }
 
-/* A task was born: a process has what its parent has. */
-static __always_inline void roots_fork(struct task_struct *parent, struct task_struct *child)
+/* A process was born: it has what its parent has. */
+static __always_inline void roots_fork(__u32 parent, __u32 pid, __u64 start_ns)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct abi_root joined = {};
-	__u32 pid = child->tgid;
 
-	if (child->pid != child->tgid)
-		return;
 	roots_change(pid, now);
-	if (!roots_find(parent->tgid, &joined.root)) {
+	if (!roots_find(parent, &joined.root)) {
 		roots_remove(pid);
 		return;
 	}
 	joined.root.pid = pid;
 	joined.root.until_ns = now;
-	joined.start_ns = child->start_boottime;
+	joined.start_ns = start_ns;
 	/* What is left of an earlier owner of the pid is void by now. */
 	if (bpf_map_update_elem(&roots, &pid, &joined, 0))
 		__sync_fetch_and_add(&fork_misses, 1);
 }
 
-static __always_inline void roots_exec(struct task_struct *task)
+static __always_inline void roots_exec(__u32 pid)
 {
-	roots_change(task->tgid, bpf_ktime_get_ns());
+	roots_change(pid, bpf_ktime_get_ns());
 }
 
-/* A task is gone. Its pid may be in use again: then the entry is the newer process's. */
-static __always_inline void roots_free(struct task_struct *task)
+/* A process is gone. Its @pid may be in use again: then the entry is the newer process's. */
+static __always_inline void roots_free(struct task_struct *task, __u32 pid)
 {
-	__u32 pid = task->pid;
 	struct abi_root *found = bpf_map_lookup_elem(&roots, &pid);
 
-	if (task->pid == task->tgid && found &&
-	    (!found->start_ns || found->start_ns == task->start_boottime))
+	if (found && (!found->start_ns || found->start_ns == task->start_boottime))
 		roots_remove(pid);
 }
 

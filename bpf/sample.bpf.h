@@ -88,10 +88,8 @@ static __always_inline __u32 copy_kernel_stack(const struct cause *cause, struct
 }
 
 static __always_inline void sample_fill_header(struct abi_sample *record, struct task_struct *task,
-					       const struct cause *cause)
+					       __u64 ids, const struct cause *cause)
 {
-	__u64 ids = bpf_get_current_pid_tgid();
-
 	record->time_ns = bpf_ktime_get_ns();
 	record->period = cause->weight;
 	record->start_ns = task->group_leader->start_boottime;
@@ -189,13 +187,14 @@ static __always_inline void sample_take(const struct cause *cause)
 	struct abi_counters *c;
 	struct task_struct *task;
 	struct scratch *s;
+	__u64 ids;
 
 	c = bpf_map_lookup_elem(&counters, &sampler);
 	if (!c) /* cannot be; it would show as skipped, as the weight is not summed up */
 		return;
 	c->runs++;
 	c->period_sum += cause->weight;
-	if (!filter_tick(config_of(sampler), sampler, cause->user, c))
+	if (!filter_tick(config_of(sampler), sampler, cause->user, c, &ids))
 		return;
 	s = bpf_map_lookup_elem(&scratches, &cpu);
 	if (!s) {
@@ -203,7 +202,7 @@ static __always_inline void sample_take(const struct cause *cause)
 		return;
 	}
 	task = bpf_get_current_task_btf();
-	sample_fill_header(&s->record, task, cause);
+	sample_fill_header(&s->record, task, ids, cause);
 	s->record.n_kernel = 0;
 	if (!cause->user && config_of(sampler)->kernel_stacks)
 		s->record.n_kernel = copy_kernel_stack(cause, s);

@@ -522,8 +522,8 @@ static __always_inline void unwind_begin(struct unwind *u, struct task_struct *t
 }
 
 /*
- * Walks the user stack of @task, the current one, into the frames from @first on. @user: it was
- * interrupted in user mode, with @user_regs.
+ * Walks the user stack of @task, the current one, whose pid the record has, into the frames from
+ * @first on. @user: it was interrupted in user mode, with @user_regs.
  */
 static __always_inline void unwind_user(struct scratch *s, struct task_struct *task,
 					const struct context_registers *user_regs, bool user,
@@ -549,7 +549,7 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
 	}
-	unwind_walk(s, task->tgid);
+	unwind_walk(s, s->record.pid);
 }
 
 #endif

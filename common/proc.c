@@ -23,6 +23,9 @@
 /* A maps file of 200,000 mappings; a process chooses how many it has, and how long their paths. */
 #define FILE_BYTES_MAX (32u << 20)
 
+/* PROC_PID_INIT_INO of include/linux/proc_ns.h */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+
 /* What a process that is gone, or may not be looked at, gives is no error of ours. */
 static int proc_read_error(int r)
 {
@@ -198,6 +201,28 @@ void proc_parse_status(const char *text, struct proc_status *ret)
 	/* One that does not say so may have them all. */
 	if (sscanf(status_find(text, "CapPrm:"), "%" SCNx64, &ret->capabilities) != 1)
 		ret->capabilities = UINT64_MAX;
+}
+
+/*
+ * "self" leads nowhere for a process that is not in the /proc's namespace; in one around the
+ * process's own, it has another number there than in its own.
+ */
+enum proc_pids proc_pids(int proc_fd)
+{
+	cleanup(freep) char *text = NULL;
+	struct proc_status status;
+	struct stat st;
+	size_t length;
+
+	if (read_start_text(proc_fd, "self/status", FILE_BYTES_MAX, &text, &length))
+		return PROC_PIDS_FOREIGN;
+	proc_parse_status(text, &status);
+	if (status.tgid != status.inner_pid)
+		return PROC_PIDS_FOREIGN;
+	/* Not there: the kernel has no pid namespaces. */
+	if (fstatat(proc_fd, "self/ns/pid", &st, 0) < 0 || st.st_ino == INITIAL_PID_NAMESPACE)
+		return PROC_PIDS_INITIAL;
+	return PROC_PIDS_INNER;
 }
 
 /* ioctl_ns(2); -1: it cannot be told. Opening it waits for no lock (fs/proc/namespaces.c). */

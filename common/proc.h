@@ -65,6 +65,16 @@ struct proc_stat {
 int proc_parse_stat(const char *text, struct proc_stat *ret);
 int proc_read_stat(int proc_fd, pid_t id, struct proc_stat *ret);
 
+/* What numbers processes have in a /proc, for the caller. */
+enum proc_pids {
+	PROC_PIDS_INITIAL, /* those of the initial pid namespace, which is the caller's too */
+	PROC_PIDS_INNER,   /* those of the caller's, which is another one */
+	PROC_PIDS_FOREIGN, /* not those of the caller's */
+};
+enum proc_pids proc_pids(int proc_fd);
+#define PROC_PIDS_MOUNT  "mount its own (mount -t proc proc /proc)"
+#define PROC_PIDS_REMEDY "give the container the host's pid namespace (docker run --pid=host)"
+
 /* /proc/PID/status (proc(5)), of a process or thread. */
 struct proc_status {
 	pid_t tgid; /* 0: not said */

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "common/log.h"
+#include "common/proc.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 
@@ -83,15 +85,14 @@ static int choose_user_source(struct daemon *d, const struct source_options *opt
 	return r == SOURCE_E_DENIED ? use_shim(d, options) : r;
 }
 
-int daemon_choose_source(struct daemon *d, const struct source_options *options,
-			 struct source_message *message)
+/* What samples has the pids that perf events and peers have: those of our own namespace. */
+static int choose_live_source(struct daemon *d, const struct source_options *options,
+			      struct source_message *message)
 {
 	const char *wanted = d->options.source;
 	struct source_message why = {};
 	int r;
 
-	if (d->replay)
-		return open_replay(d, options, daemon_replay_path(d), message);
 	if (wanted && strcmp(wanted, "shim") == 0)
 		return use_shim(d, options);
 	if (d->options.user)
@@ -107,6 +108,26 @@ int daemon_choose_source(struct daemon *d, const struct source_options *options,
 		daemon_warn(d, "sampling with plain perf events, fewer stacks are complete: %s",
 			    why.text);
 	return r;
+}
+
+int daemon_choose_source(struct daemon *d, const struct source_options *options,
+			 struct source_message *message)
+{
+	struct source_options made = *options;
+	enum proc_pids pids;
+
+	if (d->replay)
+		return open_replay(d, options, daemon_replay_path(d), message);
+	pids = proc_pids(d->places.proc_fd);
+	if (pids == PROC_PIDS_FOREIGN)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "/proc is that of another pid namespace: " PROC_PIDS_MOUNT
+				     ", or " PROC_PIDS_REMEDY);
+	made.pids_translated = pids == PROC_PIDS_INNER;
+	if (made.pids_translated && !d->options.user)
+		log_info("processes outside profd's pid namespace are not sampled; for the whole "
+			 "machine, " PROC_PIDS_REMEDY);
+	return choose_live_source(d, &made, message);
 }
 
 int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,

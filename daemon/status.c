@@ -92,7 +92,8 @@ static void status_message_deinit(struct status_message *m)
 	free(m->pointers);
 }
 
-static void fill_ledger(struct status_message *m, const struct ledger *l)
+static void fill_ledger(struct status_message *m, const struct ledger *l,
+			const struct source_stats *source)
 {
 	profd__control__ledger__init(&m->ledger);
 	m->ledger.expected = l->expected;
@@ -100,6 +101,7 @@ static void fill_ledger(struct status_message *m, const struct ledger *l)
 	m->ledger.complete = l->stacks.complete;
 	m->ledger.no_user = l->stacks.no_user;
 	m->ledger.in_flight = l->in_flight;
+	m->ledger.outside = source->outside;
 	fill_reasons(&m->truncated, truncated_names, l->stacks.truncated, N_TRUNCATED,
 		     &m->ledger.n_truncated, &m->ledger.truncated);
 	fill_reasons(&m->broken, broken_names, l->stacks.broken, N_BROKEN, &m->ledger.n_broken,
@@ -435,7 +437,7 @@ int daemon_verb_status(const struct control_call *call)
 	m.status.warnings = warnings.all;
 	m.status.n_warnings = warnings.n;
 	fill_status_head(&m, d, &stats);
-	fill_ledger(&m, &stats.ledger);
+	fill_ledger(&m, &stats.ledger, &stats.source);
 	fill_costs(&m, d, &stats);
 	fill_lateness(&m, &d->lateness);
 	fill_store(&m, d, &stats.output.store, call->peer);

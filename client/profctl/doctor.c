@@ -30,6 +30,7 @@
 #include "common/bpf_features.h"
 #include "common/cleanup.h"
 #include "common/config/config.h"
+#include "common/proc.h"
 #include "common/unixsock.h"
 
 #define TEXT_SIZE     8192
@@ -200,6 +201,22 @@ static void check_capabilities(const struct host *host, struct check *c)
 	}
 }
 
+static void check_pids(const struct host *host, struct check *c)
+{
+	switch (proc_pids(host->proc_fd)) {
+	case PROC_PIDS_INITIAL:
+		check_set(c, CHECK_OK, NULL, "the host's: all processes can be sampled");
+		break;
+	case PROC_PIDS_INNER:
+		check_set(c, CHECK_WARN, "for the whole machine, " PROC_PIDS_REMEDY,
+			  "a pid namespace's: processes outside it are not sampled");
+		break;
+	default:
+		check_set(c, CHECK_BAD, PROC_PIDS_MOUNT ", or " PROC_PIDS_REMEDY,
+			  "/proc is that of another pid namespace: profd does not start");
+	}
+}
+
 static void check_paranoid(const struct host *host, struct check *c)
 {
 	long level;
@@ -364,6 +381,7 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"PMU", check_pmu},
 		{"lockdown", check_lockdown},
 		{"capabilities", check_capabilities},
+		{"pids", check_pids},
 		{"perf paranoid", check_paranoid},
 		{"profd --user", check_user},
 		{"sample rate", check_sample_rate},

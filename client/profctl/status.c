@@ -195,6 +195,10 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	print_check(v,
 		    l->complete + truncated + broken + l->no_user + (lost - skipped) + l->in_flight,
 		    l->seen, "seen = sum of its parts");
+	if (l->outside)
+		fprintf(v->out,
+			"  %" PRIu64 " more were in processes outside profd's pid namespace\n",
+			l->outside);
 	if (throttled)
 		fprintf(v->out, "  the kernel throttled the event %" PRIu64 " times\n", throttled);
 }

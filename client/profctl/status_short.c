@@ -69,6 +69,11 @@ static void short_print_ledger(const Profd__Control__Ledger *l, FILE *out)
 		      ? "all are accounted for\n"
 		      : "they do not add up, see -v\n",
 	      out);
+	if (l->outside)
+		fprintf(out,
+			"  outside  %" PRIu64 " ticks in processes outside profd's pid namespace\n"
+			"           are not sampled: docker run --pid=host samples them\n",
+			l->outside);
 }
 
 /* Of the last window or minute; before the first one is over, since the start. */

@@ -227,6 +227,9 @@ static void process_events_deliver(struct process_events *p,
 	case PERF_RECORD_E_OK:
 		if (p->also && event.kind == PROCESS_EVENT_EXIT)
 			break;
+		/* Outside our pid namespace: kernel/events/core.c, perf_event_pid_type(). */
+		if (event.pid <= 0 && event.kind != PROCESS_EVENT_LOST)
+			break;
 		p->sink->process_event(p->sink->userdata, &event);
 		break;
 	case PERF_RECORD_E_MALFORMED:

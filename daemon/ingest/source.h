@@ -89,6 +89,7 @@ struct source_stats {
 	uint64_t idle;      /* ticks that met an idle CPU: no sample */
 	uint64_t excluded;  /* ticks outside the filter, profd's own included */
 	uint64_t self;      /* of these, profd's own */
+	uint64_t outside;   /* and those of processes without a pid in profd's namespace */
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
 	uint64_t bpf_run_ns; /* that BPF programs took for the ticks seen, by their own clock */
@@ -110,6 +111,7 @@ struct source_options {
 	unsigned drain_ms;             /* how long samples may wait in a ring; 0: 100 */
 	uint64_t memory_bytes;         /* upper bound for all rings together; 0: 32 MiB */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
+	bool pids_translated;  /* our pid namespace is another one than the initial */
 	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */
 	/* BPF, for tests: every so many complete walks carry what repeats them; 0: none. */
 	uint32_t witness_one_in;

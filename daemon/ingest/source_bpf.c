@@ -187,6 +187,7 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 		stats.seen += s->counters[i].seen;
 		stats.excluded += s->counters[i].excluded;
 		stats.self += s->counters[i].self;
+		stats.outside += s->counters[i].outside;
 		stats.bpf_run_ns += s->counters[i].run_ns;
 		for (unsigned j = 0; j < N_LOST; j++)
 			stats.lost[j] += s->counters[i].lost[j];
@@ -463,7 +464,10 @@ static void configure_skeleton(const struct bpf_source *s, struct profile_bpf *s
 {
 	const struct source_options *options = &s->source.options;
 
-	skeleton->rodata->self_pid = options->exclude_self ? (__u32)getpid() : 0;
+	skeleton->rodata->pids_translated = options->pids_translated;
+	if (!options->pids_translated)
+		bpf_map__set_max_entries(skeleton->maps.ended, 1);
+	skeleton->bss->self_pid = options->exclude_self ? (__u32)getpid() : 0;
 	skeleton->rodata->exclude_children = options->exclude_children;
 	skeleton->rodata->witness_one_in = options->witness_one_in;
 	bpf_map__set_max_entries(skeleton->maps.scratches, s->n_possible_cpus);
@@ -479,10 +483,22 @@ static bool is_of_cause(const struct bpf_program *program)
 	return false;
 }
 
+/* The namespace to translate to is this process's. Returns 0 or negative errno. */
+static int bpf_pids_find(struct profile_bpf *skeleton)
+{
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, options);
+	int r = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_namespace), &options);
+
+	if (r == 0 && skeleton->bss->self_pid)
+		skeleton->bss->self_pid = skeleton->bss->pids_self;
+	return r < 0 ? r : skeleton->bss->pids_namespace ? 0 : -ENOENT;
+}
+
 static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
 {
 	cleanup(profile_bpf__destroyp) struct profile_bpf *skeleton = profile_bpf__open();
 	uint64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+	bool translates = s->source.options.pids_translated;
 	struct bpf_program *program;
 	int r;
 
@@ -495,7 +511,11 @@ static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
 			bpf_program__set_autoload(program, with_tracepoints);
 		bpf_program__set_autoattach(program, !is_of_cause(program));
 	}
+	bpf_program__set_autoload(skeleton->progs.find_namespace, translates);
+	bpf_program__set_autoattach(skeleton->progs.find_namespace, false);
 	r = profile_bpf__load(skeleton);
+	if (r == 0 && translates)
+		r = bpf_pids_find(skeleton);
 	/* The tracepoints. Whatever the reason, it does without them. */
 	if (r == 0 && with_tracepoints && profile_bpf__attach(skeleton) < 0)
 		r = -ENOENT;

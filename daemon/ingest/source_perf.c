@@ -195,6 +195,12 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 	const struct event *event = &sampler->spec->event;
 	unsigned index = sampler->index;
 
+	/* Whoever is not in our pid namespace has no pid; what has no user side may be idle. */
+	if (!p->pid && !p->tid && (p->user_mode || p->has_user)) {
+		sampler->stats->excluded++;
+		sampler->stats->outside++;
+		return false;
+	}
 	if (!p->pid && !p->tid) {
 		tick->idle++;
 		return false;

@@ -62,6 +62,7 @@ static void add_stats(struct source_stats *to, const struct source_stats *from)
 	to->idle += from->idle;
 	to->excluded += from->excluded;
 	to->self += from->self;
+	to->outside += from->outside;
 	to->throttled += from->throttled;
 	to->bpf_run_ns += from->bpf_run_ns;
 	/* Of these, each tells of all samplers. */

@@ -30,7 +30,9 @@ struct unwind_memory;
 struct unwind_registers;
 
 static long bpf_probe_read_user(void *to, __u32 length, const void *from);
+static long bpf_probe_read_kernel(void *to, __u32 length, const void *from);
 static long bpf_task_pt_regs(struct task_struct *task);
+static struct task_struct *bpf_get_current_task_btf(void);
 static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
 		     struct unwind_context *context, __u64 flags);
 static __u64 bpf_ktime_get_ns(void);
@@ -45,6 +47,7 @@ int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *m
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
 
+#include "bpf/pids.bpf.h"
 #include "bpf/rest.bpf.h"
 #include "bpf/roots.bpf.h"
 #include "bpf/tables.bpf.h"
@@ -78,11 +81,13 @@ static struct {
 	struct abi_root roots[ROOTS];
 	__u64 changed[1 << ABI_CHANGED_BITS];
 	__u64 woken[1 << REST_WAKE_BITS];
+	__u32 ended_key, ended; /* room for one; key 0: free */
 } maps;
 
 static __u64 now_ns;
 static unsigned n_faults; /* reads of what is not there */
 static struct pt_regs entry_regs;
+static struct task_struct *current_task;
 static struct scratch scratch;
 
 static bool copy_out(void *to, __u32 length, __u64 from, __u64 base, const __u8 *bytes, __u64 size)
@@ -104,6 +109,17 @@ static long bpf_probe_read_user(void *to, __u32 length, const void *from)
 		return 0;
 	n_faults++;
 	return -14;
+}
+
+static long bpf_probe_read_kernel(void *to, __u32 length, const void *from)
+{
+	memcpy(to, from, length);
+	return 0;
+}
+
+static inline struct task_struct *bpf_get_current_task_btf(void)
+{
+	return current_task;
 }
 
 static long bpf_task_pt_regs(struct task_struct *task)
@@ -144,6 +160,8 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 	memcpy(&i, key, sizeof(i));
 	if (map == &roots)
 		return i ? find_root(i) : NULL;
+	if (map == &ended)
+		return i && i == maps.ended_key ? &maps.ended : NULL;
 	if (map == &words)
 		return i < WORDS ? &maps.words[i] : NULL;
 	if (map == &slots)
@@ -164,6 +182,13 @@ static long bpf_map_update_elem(void *map, const void *key, const void *value, _
 
 	(void)flags;
 	memcpy(&pid, key, sizeof(pid));
+	if (map == &ended) {
+		if (maps.ended_key)
+			return -7;
+		maps.ended_key = pid;
+		memcpy(&maps.ended, value, sizeof(maps.ended));
+		return 0;
+	}
 	root = map == &roots ? find_root(pid) : NULL;
 	if (!root)
 		root = find_root(0);
@@ -180,6 +205,10 @@ static long bpf_map_delete_elem(void *map, const void *key)
 
 	if (!root)
 		return -2;
+	if (map == &ended) {
+		maps.ended_key = 0;
+		return 0;
+	}
 	maps.pids[root - maps.roots] = 0;
 	return 0;
 }

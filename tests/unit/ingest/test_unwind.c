@@ -263,7 +263,7 @@ static void test_no_root(void **state)
 {
 	(void)state;
 	build_chain(4, 0);
-	task.tgid = PID + 1;
+	scratch.record.pid = PID + 1;
 	walk(true, 1024);
 	assert_end(0, STACK_BROKEN, BROKEN_UNMAPPED);
 	assert_unfinished(true, false);

@@ -274,7 +274,7 @@ static void test_no_user_address(void **state)
 		assert_unfinished(false, false);
 	}
 	/* What a call of the vsyscall page is said to return to, where nothing is known at all. */
-	task.tgid = PID + 1;
+	scratch.record.pid = PID + 1;
 	mm.start_stack = STACK_BASE + 8;
 	for (unsigned i = 0; i < 3; i++) {
 		ctx.regs.ip = 0xffffffffff600000;

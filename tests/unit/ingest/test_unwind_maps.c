@@ -38,13 +38,19 @@ static bool holds(__u32 pid)
 static void fork_at(__u64 at)
 {
 	now_ns = at;
-	roots_fork(&parent, &child);
+	if (pids_first(&child))
+		roots_fork(pids_process(&parent), pids_first(&child), child.start_boottime);
 }
 
 static void exec_at(struct task_struct *task, __u64 at)
 {
 	now_ns = at;
-	roots_exec(task);
+	roots_exec(pids_process(task));
+}
+
+static void free_task(struct task_struct *task)
+{
+	roots_free(task, pids_freed(task));
 }
 
 static void test_root_holds(void **state)
@@ -130,18 +136,18 @@ static void test_task_freed(void **state)
 	fork_at(1000);
 	/* Not with a thread, not with an earlier process of the same pid. */
 	child.pid = 21;
-	roots_free(&child);
+	free_task(&child);
 	assert_true(holds(20));
 	child.pid = 20;
 	child.start_boottime = 221;
-	roots_free(&child);
+	free_task(&child);
 	assert_true(holds(20));
 	child.start_boottime = 222;
-	roots_free(&child);
+	free_task(&child);
 	assert_null(find_root(20));
-	roots_free(&parent);
+	free_task(&parent);
 	assert_null(find_root(10));
-	roots_free(&parent);
+	free_task(&parent);
 	assert_int_equal(stale_roots, 0);
 }
 

@@ -96,7 +96,8 @@ static inline int setup(void **state)
 	put_table(&maps.slots[3], 100);
 	publish(PID, 2, 500);
 	mm = (struct mm_struct){.start_stack = STACK_BASE + STACK_BYTES};
-	task = (struct task_struct){.mm = &mm, .pid = PID, .tgid = PID};
+	task = (struct task_struct){.mm = &mm};
+	scratch.record.pid = PID;
 	ctx = (struct bpf_perf_event_data){
 		.regs = {.ip = 0x401000, .sp = STACK_BASE, .bp = STACK_BASE + 16, .cs = 0x33}};
 	entry_regs = (struct pt_regs){

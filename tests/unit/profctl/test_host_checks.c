@@ -93,6 +93,21 @@ static void test_all_well(void **state)
 			assert_int_equal(w->checks[i].level, CHECK_OK);
 }
 
+/* A file's inode is no namespace's. */
+static void test_pids(void **state)
+{
+	struct world *w = *state;
+
+	expect(w, "pids", CHECK_OK, "the host's");
+	write_text(w->dir.fd, "self/ns/pid", "");
+	expect(w, "pids", CHECK_WARN, "--pid=host");
+	write_text(w->dir.fd, "self/status", "Tgid:\t700\nNSpid:\t700\t7\n");
+	expect(w, "pids", CHECK_BAD, "mount -t proc");
+	/* That of a namespace that the caller is not in. */
+	assert_int_equal(unlinkat(w->dir.fd, "self/status", 0), 0);
+	expect(w, "pids", CHECK_BAD, "mount -t proc");
+}
+
 static void test_kernel_versions(void **state)
 {
 	(void)state;
@@ -229,9 +244,10 @@ static void test_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all_well),    TEST(test_kernel_versions), TEST(test_faults),
-		TEST(test_bpf),         TEST(test_what_is_missing), TEST(test_capabilities),
-		TEST(test_debug_files),
+		TEST(test_all_well),        TEST(test_kernel_versions),
+		TEST(test_faults),          TEST(test_bpf),
+		TEST(test_what_is_missing), TEST(test_capabilities),
+		TEST(test_debug_files),     TEST(test_pids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

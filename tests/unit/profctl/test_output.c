@@ -178,6 +178,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	ledger.complete = 70;
 	ledger.no_user = 11;
 	ledger.in_flight = 1;
+	ledger.outside = 6;
 	ledger.truncated = truncated;
 	ledger.broken = broken;
 	ledger.lost = lost;
@@ -386,7 +387,8 @@ static void test_status_json(void **state)
 		"user\":"
 		"11,\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6},\"lost\":{"
 		"\"skipped"
-		"\":5,\"ring_full\":3},\"in_flight\":1},\"throttled\":0,\"memory\":{\"rss_bytes\":"
+		"\":5,\"ring_full\":3},\"in_flight\":1,\"outside\":6},\"throttled\":0,\"memory\":{"
+		"\"rss_bytes\":"
 		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9,"
 		"\"workers_bytes\":3145728},"
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
