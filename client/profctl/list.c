@@ -168,6 +168,18 @@ static void list_print_json(const Profd__Control__Listing *listing, const struct
 	json_end(&j);
 }
 
+/* Without the year: of what is kept it tells nothing, and JSON has the rest. */
+static void list_add_moment(struct table *t, uint64_t ns, bool has_seconds)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	char text[32] = "?";
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm))
+		strftime(text, sizeof(text), has_seconds ? "%m-%d %H:%M:%S" : "%m-%d %H:%M", &tm);
+	table_cell(t, "%s", text);
+}
+
 static void print_window(struct table *t, const Profd__Control__ListingRow *row, uint64_t n_files)
 {
 	const char *slash = strrchr(row->file, '/');
@@ -177,7 +189,7 @@ static void print_window(struct table *t, const Profd__Control__ListingRow *row,
 	/* <start>-<seconds>s.<comm>-<pid>.prof, in which comm has no slash */
 	if (n_files > 1)
 		length = (size_t)(strchrnul(slash ? slash : row->file, '.') - row->file);
-	table_cell(t, "%s", TEXT_OF_MOMENT(row->start_ns));
+	list_add_moment(t, row->start_ns, true);
 	table_cell(t, "%s", units_print_duration(buffer, sizeof(buffer), length_ns(row)));
 	table_cell(t, "%s", row->format);
 	table_cell(t, "%" PRIu64, row->samples);
@@ -235,18 +247,6 @@ static int print_windows(const struct context *context, const Profd__Control__Li
 	return table_print(&t, context->out);
 }
 
-/* Month, day and minute: a week is kept, and JSON has the rest. */
-static void list_add_moment(struct table *t, uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / NS_PER_S);
-	char text[32] = "?";
-	struct tm tm;
-
-	if (localtime_r(&seconds, &tm))
-		strftime(text, sizeof(text), "%m-%d %H:%M", &tm);
-	table_cell(t, "%s", text);
-}
-
 static int print_services(const struct context *context, const Profd__Control__Listing *listing,
 			  const struct list_total *total)
 {
@@ -263,8 +263,8 @@ static int print_services(const struct context *context, const Profd__Control__L
 		else
 			table_cell(&t, "-");
 		table_cell(&t, "%.1f%%", list_share(total, row) * 100);
-		list_add_moment(&t, row->start_ns);
-		list_add_moment(&t, row->end_ns);
+		list_add_moment(&t, row->start_ns, false);
+		list_add_moment(&t, row->end_ns, false);
 		table_cell(&t, "%s", TEXT_OF_SIZE(row->bytes));
 	}
 	return table_print(&t, context->out);

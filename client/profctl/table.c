@@ -12,6 +12,8 @@
 #include "common/room.h"
 #include "common/utf8.h"
 
+#define CUT_LEAST 16 /* characters of a column that is cut, where others can be left out */
+
 void print_safely(FILE *out, const char *text)
 {
 	utf8_write_harmless(out, text, "");
@@ -88,29 +90,48 @@ static void print_cell(const struct table *t, size_t column, int width, const ch
 	bool right = *t->columns[column] == '>', last = !t->columns[column + 1];
 	int length = (int)utf8_length(text), blanks = length < width ? width - length : 0;
 
-	if (right)
+	if (width) {
+		fprintf(out, "%s%*s", column ? "  " : "", right ? blanks : 0, "");
+		table_print_cut(text, length, width, last, out);
+	}
+	if (last)
+		fputc('\n', out);
+	else if (!right)
 		fprintf(out, "%*s", blanks, "");
-	table_print_cut(text, length, width, last, out);
-	if (!right && !last)
-		fprintf(out, "%*s", blanks, "");
-	fputs(last ? "\n" : "  ", out);
 }
 
-/* What is too much for the terminal the column gives that may be cut, down to its heading. */
-static void table_fit(const struct table *t, size_t n, int *widths)
+static int table_sum(const int *widths, size_t n)
 {
-	int sum = 2 * ((int)n - 1);
+	int sum = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sum += widths[i];
-	for (size_t i = 0; i < n && t->max && sum > (int)t->max; i++) {
-		int before = widths[i], least = (int)strlen(table_heading(t, i));
+		sum += widths[i] ? widths[i] + 2 : 0;
+	return sum - 2;
+}
+
+/*
+ * What is too much for the terminal the columns give that may be cut; rather than to cut them short
+ * the last ones of the others are left out, but for the first two columns: their widths become 0.
+ */
+static void table_fit(const struct table *t, size_t n, int *widths)
+{
+	int cut = 0, over = t->max ? table_sum(widths, n) - (int)t->max : 0;
+
+	for (size_t i = 0; i < n && over > 0; i++)
+		cut += *t->columns[i] == '~' && widths[i] > CUT_LEAST ? widths[i] - CUT_LEAST : 0;
+	for (size_t i = n; i-- > 2 && over > cut;) {
+		if (*t->columns[i] == '~')
+			continue;
+		over -= widths[i] + 2;
+		widths[i] = 0;
+	}
+	for (size_t i = 0; i < n && over > 0; i++) {
+		int before = widths[i], heading = (int)strlen(table_heading(t, i));
 
 		if (*t->columns[i] != '~')
 			continue;
-		widths[i] = before - (sum - (int)t->max);
-		widths[i] = widths[i] > least ? widths[i] : least;
-		sum -= before - widths[i];
+		widths[i] = before - over > heading ? before - over : heading;
+		over -= before - widths[i];
 	}
 }
 

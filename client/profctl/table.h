@@ -23,7 +23,8 @@ struct table {
 
 /*
  * An empty one of these headings; one that begins with '>' is set flush right, and '~' is what is
- * cut where there is no room: at its end, or the last column in front, which is for paths.
+ * cut where there is no room: at its end, or the last column in front, which is for paths. Where
+ * little would be left of it the last ones of the others are not printed.
  */
 #define TABLE_OF(...)                            \
 	{                                        \

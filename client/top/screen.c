@@ -273,9 +273,10 @@ static void format_shares(const struct top_facts *f, const struct top_function *
 	format_numbers(n, texts, text);
 }
 
-/* How many leave enough room for names: all, those of the interval, or none. */
-static int count_numbers(unsigned columns, size_t wanted)
+/* How many leave enough room: all, for names and places; those of the interval, for names; none. */
+static int count_numbers(unsigned columns, bool has_places)
 {
+	size_t wanted = NAME_WANTED + has_places * PLACE_WANTED;
 	char text[NUMBERS_SIZE];
 	int n;
 
@@ -283,6 +284,7 @@ static int count_numbers(unsigned columns, size_t wanted)
 		format_numbers(n, NULL, text);
 		if (strlen(text) + wanted <= columns)
 			break;
+		wanted = NAME_WANTED;
 	}
 	return n;
 }
@@ -427,7 +429,7 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 {
 	bool has_places = table_has_places(t, t->n);
 	struct canvas c = {out, columns, rows > FOOT_LINES ? rows - FOOT_LINES : 0, has_places};
-	int n_numbers = count_numbers(columns, NAME_WANTED + has_places * PLACE_WANTED);
+	int n_numbers = count_numbers(columns, has_places);
 	char text[512];
 
 	snprintf(text, sizeof(text), "profd top: %s", t->facts->target);
@@ -450,8 +452,7 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 void top_print(const struct top_table *t, size_t max, unsigned columns, FILE *out)
 {
 	bool has_places = table_has_places(t, max);
-	int n_numbers = columns ? count_numbers(columns, NAME_WANTED + has_places * PLACE_WANTED)
-				: N_NUMBERS;
+	int n_numbers = columns ? count_numbers(columns, has_places) : N_NUMBERS;
 	char text[512], place[PLACE_SIZE];
 
 	format_facts(t->facts, text);

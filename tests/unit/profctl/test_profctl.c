@@ -385,6 +385,39 @@ static void test_table(void **state)
 				    "h\xc3\xa9llo-world  7  a/b/c\n");
 }
 
+/* Columns that do not fit are left out, the last first, but for two: no line is broken. */
+static void test_table_on_narrow_terminals(void **state)
+{
+	static const struct {
+		size_t max;
+		const char *text;
+	} cases[] = {
+		{42, "NAME                 CPU  FROM        SIZE\n"
+		     "a-rather-long-na~    7.0  11-28 05:4     9\n"},
+		{40, "NAME                  CPU  FROM      \n"
+		     "a-rather-long-name    7.0  11-28 05:4\n"},
+		{24, "NAME                 CPU\na-rather-long-na~    7.0\n"},
+		{10, "NAME    CPU\na-r~    7.0\n"},
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(table_deinit) struct table t = TABLE_OF("~NAME", ">  CPU", "FROM", ">SIZE");
+		FILE *out;
+
+		table_cell(&t, "a-rather-long-name");
+		table_cell(&t, "7.0");
+		table_cell(&t, "11-28 05:4");
+		table_cell(&t, "9");
+		t.max = cases[i].max;
+		free(w->out);
+		out = open_memstream(&w->out, &w->out_size);
+		assert_int_equal(table_print(&t, out), 0);
+		fclose(out);
+		assert_string_equal(w->out, cases[i].text);
+	}
+}
+
 static void test_errors(void **state)
 {
 	static const struct {
@@ -552,18 +585,22 @@ static void test_which_socket(void **state)
 
 static void test_full_disk(void **state)
 {
+	static const char *const words[] = {"help", "--help", "--version"};
 	struct environment environment = {0};
-	char *argv[] = {(char[]){"profctl"}, (char[]){"help"}};
 	struct world *w = *state;
-	FILE *out = fopen("/dev/full", "w"), *err;
 
-	assert_non_null(out);
-	free(w->err);
-	err = open_memstream(&w->err, &w->err_size);
-	assert_int_equal(profctl_main(2, argv, &environment, out, err), 1);
-	fclose(err);
-	fclose(out);
-	assert_non_null(strstr(w->err, "cannot be written"));
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		char *argv[] = {(char[]){"profctl"}, (char *)(uintptr_t)words[i]};
+		FILE *out = fopen("/dev/full", "w"), *err;
+
+		assert_non_null(out);
+		free(w->err);
+		err = open_memstream(&w->err, &w->err_size);
+		assert_int_equal(profctl_main(2, argv, &environment, out, err), 1);
+		fclose(err);
+		fclose(out);
+		assert_non_null(strstr(w->err, "cannot be written"));
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -571,17 +608,12 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answers),
-		TEST(test_windows),
-		TEST(test_services),
-		TEST(test_report_of_no_service),
-		TEST(test_table),
-		TEST(test_errors),
-		TEST(test_texts_that_write_to_terminals),
-		TEST(test_no_daemon),
-		TEST(test_usage_and_help),
-		TEST(test_which_socket),
-		TEST(test_full_disk),
+		TEST(test_answers),        TEST(test_windows),
+		TEST(test_services),       TEST(test_report_of_no_service),
+		TEST(test_table),          TEST(test_table_on_narrow_terminals),
+		TEST(test_errors),         TEST(test_texts_that_write_to_terminals),
+		TEST(test_no_daemon),      TEST(test_usage_and_help),
+		TEST(test_which_socket),   TEST(test_full_disk),
 		TEST(test_without_a_verb),
 	};
 

@@ -211,9 +211,15 @@ static void test_places(void **state)
 					   "a-long-program-name");
 	assert_string_equal(field[8] + 19, "a_name_that_is_a_lot_longer_than_t~  kernel");
 	assert_string_equal(field[9] + 19, "g                                    ?[31m");
-	/* Where there is no room they go before names do. */
+	/* Where there is no room they go before the numbers of the interval and names do. */
+	draw_table(&view, &table, 12, 60, field);
+	assert_string_equal(field[3],
+			    "  75.00%   75.00%  parse                    nginx.service: ~");
 	draw_table(&view, &table, 12, 40, field);
-	assert_string_equal(field[2], "function                process: module");
+	assert_string_equal(field[2], "    flat      cum  function");
+	assert_string_equal(field[3], "  75.00%   75.00%  parse");
+	draw_table(&view, &table, 12, 34, field);
+	assert_string_equal(field[2], "function            process: module");
 	draw_table(&view, &table, 12, 20, field);
 	assert_string_equal(field[3], "parse");
 	/* As text: nothing is cut, or all fits the terminal. */
