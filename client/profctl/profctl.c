@@ -206,6 +206,15 @@ static int context_set_profd(struct context *context, const struct global_argume
 	return 0;
 }
 
+/* Returns @status, or another after a complaint if what was printed got lost. */
+static int profctl_end_output(const struct context *context, int status)
+{
+	if ((fflush(context->out) || ferror(context->out)) && status == STATUS_DONE)
+		return profctl_complain(context, STATUS_FAILED,
+					"standard output cannot be written");
+	return status;
+}
+
 int profctl_main(int argc, char **argv, const struct environment *environment, FILE *out, FILE *err)
 {
 	struct context context = {.out = out, .err = err, .now_ns = clock_ns(CLOCK_REALTIME)};
@@ -224,13 +233,12 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	if (status == OPTIONS_BAD)
 		return profctl_complain(&context, STATUS_USAGE, "%s; see profctl help",
 					message.text);
-	if (status == VERB_HELP || arguments.version) {
-		if (status == VERB_HELP)
-			print_main_help(out);
-		else
-			fputs("profctl " PROFD_VERSION "\n", out);
-		return STATUS_DONE;
-	}
+	if (status == VERB_HELP)
+		print_main_help(out);
+	else if (arguments.version)
+		fputs("profctl " PROFD_VERSION "\n", out);
+	if (status == VERB_HELP || arguments.version)
+		return profctl_end_output(&context, STATUS_DONE);
 	if (!arguments.verb) {
 		print_main_help(err);
 		return STATUS_USAGE;
@@ -239,9 +247,6 @@ int profctl_main(int argc, char **argv, const struct environment *environment, F
 	if (status)
 		return status;
 	n_before = arguments.verb - argv;
-	status = run_verb(&context, argc - (int)n_before, argv + n_before);
-	if ((fflush(out) || ferror(out)) && status == STATUS_DONE)
-		return profctl_complain(&context, STATUS_FAILED,
-					"standard output cannot be written");
-	return status;
+	return profctl_end_output(&context,
+				  run_verb(&context, argc - (int)n_before, argv + n_before));
 }

@@ -219,7 +219,7 @@ static void test_places(void **state)
 	assert_string_equal(field[2], "    flat      cum  function");
 	assert_string_equal(field[3], "  75.00%   75.00%  parse");
 	draw_table(&view, &table, 12, 34, field);
-	assert_string_equal(field[2], "function            process: module");
+	assert_string_equal(field[2], "function             process: mod~");
 	draw_table(&view, &table, 12, 20, field);
 	assert_string_equal(field[3], "parse");
 	/* As text: nothing is cut, or all fits the terminal. */
