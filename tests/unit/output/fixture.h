@@ -352,7 +352,7 @@ static inline void write_quietly(struct writer *w, struct snapshot *s, uint64_t 
 /* What a walk over the store finds. */
 struct census {
 	uint64_t n_pprof, n_legacy, n_images, n_temporary, n_other; /* no padding: compared */
-	int64_t pprof, legacy, images; /* samples */
+	int64_t pprof, legacy, images;                              /* samples */
 	uint64_t blocks;
 };
 
