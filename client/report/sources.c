@@ -21,8 +21,7 @@
 #include "common/room.h"
 #include "common/store/names.h"
 
-#define DEPTH_MAX 8 /* directories in directories; no circle of mounts holds us for long */
-#define HOUR_S    3600u
+#define DEPTH_MAX 8   /* directories in directories; no circle of mounts holds us for long */
 #define SHOWN     110 /* bytes of a path in a message */
 #define SHOWN_MAX 90  /* of one before another message */
 
@@ -196,15 +195,7 @@ int sources_add(struct sources *s, const char *path, struct profile_message *mes
 
 /* --- the store -------------------------------------------------------------------------------- */
 
-static bool is_hour(const struct names_window *w)
-{
-	return w->seconds == HOUR_S && w->start_s % HOUR_S == 0;
-}
-
-/*
- * Windows of one start stand or fall together, as profd's own answer has it. What an hour's file
- * holds begins in this hour, and may end in the next.
- */
+/* Windows of one start stand or fall together, as profd's own answer has it. */
 static int sources_add_window_group(struct sources *s, const char *dir,
 				    struct dirent *const *entries, int n,
 				    const struct load_stored *range)
@@ -216,17 +207,22 @@ static int sources_add_window_group(struct sources *s, const char *dir,
 
 	for (int i = 0; i < n; i++)
 		any |= names_parse_window(entries[i]->d_name, &w) && w.format == CONTENTS_PPROF &&
-		       !is_hour(&w) && (range->open_fd < 0 || w.start_s < range->open_s) &&
+		       !names_is_rolled_up(w.start_s, w.seconds) &&
+		       (range->open_fd < 0 || w.start_s < range->open_s) &&
 		       profile_window_overlaps(w.start_s, w.seconds, range->since_ns,
 					       range->until_ns);
 	for (int i = 0; i < n && !r; i++) {
-		if (!names_parse_window(entries[i]->d_name, &w) || w.format != CONTENTS_PPROF ||
-		    !(is_hour(&w) ? profile_window_overlaps(w.start_s, 2 * HOUR_S, range->since_ns,
-							    range->until_ns)
-				  : any))
+		bool whole;
+
+		if (!names_parse_window(entries[i]->d_name, &w) || w.format != CONTENTS_PPROF)
+			continue;
+		whole = !names_is_rolled_up(w.start_s, w.seconds);
+		if (!(whole ? any
+			    : profile_window_overlaps(w.start_s, names_rolled_up_span(w.seconds),
+						      range->since_ns, range->until_ns)))
 			continue;
 		if (join_path(s, dir, entries[i]->d_name, path))
-			r = sources_append(s, path, true, !is_hour(&w));
+			r = sources_append(s, path, true, whole);
 	}
 	return r;
 }

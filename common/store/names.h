@@ -21,6 +21,10 @@
 #define NAMES_EPOCH_SIZE  11  /* "2611210900" */
 #define NAMES_TEMPORARY   ".tmp-"
 
+/* What roll-ups make files of, seconds (daemon/output/rollup.h). */
+#define NAMES_ROLLED_HOUR_S 3600u
+#define NAMES_ROLLED_DAY_S  86400u
+
 /* One window's file: "<start>-<seconds>s.<tail>"; both ends in int64_t nanoseconds, till 2262. */
 struct names_window {
 	uint64_t start_s; /* Unix time */
@@ -63,6 +67,17 @@ bool names_parse_day(const char *name);
 /* The file's name without directory; false if it does not fit. */
 bool names_window(const struct names_window *window, char *ret, size_t size);
 bool names_parse_window(const char *name, struct names_window *ret);
+/* Whether a file holds an hour or a day: rolled up, or a window of that length. */
+static inline bool names_is_rolled_up(uint64_t start_s, uint32_t seconds)
+{
+	return (seconds == NAMES_ROLLED_HOUR_S || seconds == NAMES_ROLLED_DAY_S) &&
+	       start_s % seconds == 0;
+}
+/* From its start on, what it holds begins within these seconds, and may end an hour later. */
+static inline uint64_t names_rolled_up_span(uint32_t seconds)
+{
+	return (uint64_t)seconds + NAMES_ROLLED_HOUR_S;
+}
 
 void names_epoch(uint64_t begin_s, char ret[NAMES_EPOCH_SIZE]);
 bool names_parse_epoch(const char *name, uint64_t *ret_begin_s);

@@ -91,7 +91,7 @@ static bool collect_in_range(const struct collect *c, uint64_t start_s, uint64_t
 
 /*
  * Small files of one start stand or fall together, as their samples do once they are rolled up
- * (merge.h). What an hour's file holds begins in this hour, and may end in the next.
+ * (merge.h).
  */
 static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 {
@@ -105,15 +105,15 @@ static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 		bool any = false;
 
 		for (end = i; end < queue->end && queue->files[end].start_s == start_s; end++)
-			any |= !index_is_hour(&queue->files[end]) &&
+			any |= !names_is_rolled_up(start_s, queue->files[end].seconds) &&
 			       collect_in_range(c, start_s, queue->files[end].seconds);
 		for (size_t j = i; j < end && !r; j++) {
-			bool is_hour = index_is_hour(&queue->files[j]);
+			const uint32_t seconds = queue->files[j].seconds;
+			bool whole = !names_is_rolled_up(start_s, seconds);
 
-			if (is_hour && collect_in_range(c, start_s, 2 * (uint64_t)INDEX_HOUR_S))
-				r = collect_add_file(c, shelf, &queue->files[j], false);
-			else if (!is_hour && any && start_s >= not_before_s)
-				r = collect_add_file(c, shelf, &queue->files[j], true);
+			if (whole ? any && start_s >= not_before_s
+				  : collect_in_range(c, start_s, names_rolled_up_span(seconds)))
+				r = collect_add_file(c, shelf, &queue->files[j], whole);
 		}
 	}
 	return r;

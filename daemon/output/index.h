@@ -19,8 +19,7 @@
 
 #define INDEX_SAMPLES_UNKNOWN UINT64_MAX
 #define INDEX_BLOCK           512u /* bytes; st_blocks counts in these */
-#define INDEX_BLOCKS_MAX      0x0fffffffu
-#define INDEX_HOUR_S          3600u
+#define INDEX_BLOCKS_MAX      0x07ffffffu
 #define INDEX_PATH_SIZE       1024 /* of any path below the store */
 
 /* What a window holds. */
@@ -34,11 +33,11 @@ struct index_file {
 	struct index_counts counts;
 	char *tail; /* owned; NULL: "pb.gz" */
 	uint32_t seconds;
-	uint32_t blocks : 28;
-	/* Of roll-ups. */
-	uint32_t stays : 1;  /* they leave it alone: it cannot be read, or has no company */
-	uint32_t failed : 1; /* its hour could not be written, and waits */
-	uint32_t state : 2;  /* in the hour in work (rollup.c) */
+	uint32_t blocks : 27;
+	/* Of roll-ups (rollup.c). */
+	uint32_t stays : 2;  /* so many of their levels leave it alone */
+	uint32_t failed : 1; /* its hour or day could not be written, and waits */
+	uint32_t state : 2;  /* in the hour or day in work */
 };
 
 struct index_queue {
@@ -140,24 +139,6 @@ static inline struct index_queue *index_pprof(struct index_shelf *shelf)
 static inline const char *index_tail(const struct index_file *file)
 {
 	return file->tail ? file->tail : "pb.gz";
-}
-
-/* Whether @file holds an hour: rolled up, or a window of that length. */
-static inline bool index_is_hour(const struct index_file *file)
-{
-	return file->seconds == INDEX_HOUR_S && file->start_s % INDEX_HOUR_S == 0;
-}
-
-/* Whether roll-ups take it. */
-static inline bool index_is_minute(const struct index_file *file)
-{
-	return !file->stays && file->seconds < INDEX_HOUR_S;
-}
-
-/* The start of the hour that it begins in. */
-static inline uint64_t index_hour_of(const struct index_file *file)
-{
-	return file->start_s - file->start_s % INDEX_HOUR_S;
 }
 
 /* Path of @file below the store; false if it does not fit (it does in INDEX_PATH_SIZE bytes). */

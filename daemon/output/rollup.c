@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Hours are made of minutes, and days of hours and of minutes that were alone: two levels, which do
+ * the same. What is said of an hour and its minutes below holds for a day and what goes into it.
+ *
  * The windows of an hour hold the same stacks again and again, and gzip finds that if they are
  * near. So the samples of all windows are held, put in order (profile_arrange()) and written then;
  * most services have no more than fit. Where they take half of the memory, those that are there are
  * put in order, written, and forgotten; what they refer to follows when all are there (the order of
- * a message's fields is free), so from then on its indices stay. A window is read to its end before
- * any of it goes anywhere, as what turns out to be damaged then could not be taken back.
+ * a message's fields is free), so from then on its indices stay. Samples of a minute pass through
+ * as they are read. A minute that turns out to be damaged then, which is rare, as all of it has
+ * been unpacked by then, ends the hour in work, which begins anew without it.
  */
 #include "daemon/output/rollup.h"
 
@@ -20,16 +24,16 @@
 #include "daemon/output/stored.h"
 
 #define GZIP_LEVEL   6
-#define STEP_SAMPLES 1000 /* merged and compressed by a step; microseconds each */
+#define STEP_SAMPLES 1000 /* compressed by a step; microseconds each */
 #define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 #define STEP_FILES   64   /* removed by a step */
+#define HOUR_SHARE   4    /* of the memory is the biggest file of an hour that a day takes */
 #define PAUSE_S      600u /* after hours that failed */
 #define PAUSE_MAX_S  21600u
 
 enum phase {
 	PHASE_NEXT,   /* the next minute is to be opened */
-	PHASE_READ,   /* it is being read */
-	PHASE_MERGE,  /* its samples go into the hour */
+	PHASE_READ,   /* it is being read, and its samples go into the hour */
 	PHASE_ORDER,  /* those that are held are put in order */
 	PHASE_WRITE,  /* and written */
 	PHASE_FINISH, /* what samples refer to follows them */
@@ -37,6 +41,9 @@ enum phase {
 	PHASE_RENAME, /* the hour appears; for the index, its minutes are gone */
 	PHASE_REMOVE, /* the minutes go */
 };
+
+/* What the files of a level become, seconds; the next one goes by what the one before it left. */
+static const uint32_t rollup_levels[] = {NAMES_ROLLED_HOUR_S, NAMES_ROLLED_DAY_S};
 
 /* What became of a small file of the hour in work; the index keeps it. */
 enum { MINUTE_WAITS, MINUTE_BEGUN, MINUTE_MERGED, MINUTE_SKIPPED };
@@ -48,9 +55,10 @@ struct rollup {
 	enum phase phase;
 	uint64_t n_scans; /* of the store, when it was begun */
 	char *dir;        /* the shelf's; NULL: there is none */
+	unsigned level;
 	uint64_t hour_s;
 	struct stored *file; /* of the minute that is begun */
-	size_t n_samples;    /* of it: merged */
+	bool has_tables;     /* of it */
 	size_t n_merged;     /* minutes */
 	struct texts merged; /* their paths, when the hour is written */
 	size_t next;
@@ -94,7 +102,7 @@ static void rollup_forget_hour(struct rollup *r)
 	texts_deinit(&r->merged);
 	free(steal_ptr(&r->dir));
 	r->n_merged = r->next = 0;
-	r->n_samples = r->n_written = 0;
+	r->n_written = 0;
 	r->counts = (struct index_counts){0};
 	r->is_last = r->is_finished = false;
 	r->phase = PHASE_NEXT;
@@ -127,6 +135,23 @@ size_t rollup_bytes(const struct rollup *r)
 	return bytes;
 }
 
+/* Whether @level takes @file. */
+static bool rollup_is_minute(const struct index_file *file, unsigned level)
+{
+	return file->stays <= level && file->seconds < rollup_levels[level];
+}
+
+/* The start of the hour that it begins in. */
+static uint64_t rollup_hour_of(const struct index_file *file, unsigned level)
+{
+	return file->start_s - file->start_s % rollup_levels[level];
+}
+
+static bool rollup_is_in_work(const struct rollup *r, const struct index_file *file)
+{
+	return rollup_hour_of(file, r->level) == r->hour_s && rollup_is_minute(file, r->level);
+}
+
 /* The first minute of the hour in work of which @state holds; NULL: none, or it was collected. */
 static struct index_file *rollup_find(const struct rollup *r, struct index_shelf *shelf,
 				      unsigned state)
@@ -136,8 +161,7 @@ static struct index_file *rollup_find(const struct rollup *r, struct index_shelf
 	for (size_t i = queue->first; i < queue->end; i++) {
 		struct index_file *file = &queue->files[i];
 
-		if (index_hour_of(file) == r->hour_s && index_is_minute(file) &&
-		    file->state == state)
+		if (rollup_is_in_work(r, file) && file->state == state)
 			return file;
 	}
 	return NULL;
@@ -147,6 +171,7 @@ static struct index_file *rollup_find(const struct rollup *r, struct index_shelf
 
 /* An hour of a shelf: its files [first, end), of which @n are small. */
 struct rollup_hour {
+	unsigned level;
 	uint64_t start_s;
 	size_t first, end, n;
 	bool has_failed;
@@ -160,6 +185,7 @@ static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf,
 	r->dir = strdup(shelf->dir);
 	if (!r->dir)
 		return error_origin(-ENOMEM);
+	r->level = h->level;
 	r->hour_s = h->start_s;
 	for (size_t i = h->first; i < h->end; i++)
 		index_pprof(shelf)->files[i].state = MINUTE_WAITS;
@@ -174,23 +200,31 @@ static bool rollup_next_hour(const struct index_queue *queue, struct rollup_hour
 
 	if (i >= queue->end)
 		return false;
-	*h = (struct rollup_hour){.start_s = index_hour_of(&files[i]), .first = i};
-	for (; i < queue->end && index_hour_of(&files[i]) == h->start_s; i++) {
+	*h = (struct rollup_hour){.level = h->level,
+				  .start_s = rollup_hour_of(&files[i], h->level),
+				  .first = i};
+	for (; i < queue->end && rollup_hour_of(&files[i], h->level) == h->start_s; i++) {
 		h->has_failed |= files[i].failed;
-		h->n += index_is_minute(&files[i]);
+		h->n += rollup_is_minute(&files[i], h->level);
 	}
 	h->end = i;
 	return true;
 }
 
-/* Takes the first hour of @shelf that has several small files and has not failed. */
+/*
+ * Takes the first hour of @shelf that has several small files and has not failed; when there is
+ * none, the first such day.
+ */
 static int rollup_start_first(struct rollup *r, struct index_shelf *shelf, uint64_t until_s)
 {
-	struct rollup_hour h = {.end = index_pprof(shelf)->first};
+	for (unsigned level = 0; level < ARRAY_SIZE(rollup_levels); level++) {
+		struct rollup_hour h = {.level = level, .end = index_pprof(shelf)->first};
 
-	while (rollup_next_hour(index_pprof(shelf), &h) && h.start_s + INDEX_HOUR_S <= until_s)
-		if (h.n > 1 && !h.has_failed)
-			return rollup_start_hour(r, shelf, &h);
+		while (rollup_next_hour(index_pprof(shelf), &h) &&
+		       h.start_s + rollup_levels[level] <= until_s)
+			if (h.n > 1 && !h.has_failed)
+				return rollup_start_hour(r, shelf, &h);
+	}
 	return ROLLUP_E_IDLE;
 }
 
@@ -247,14 +281,16 @@ static void rollup_end_minute(struct rollup *r, struct index_shelf *shelf, unsig
 	r->phase = PHASE_NEXT;
 }
 
-/* A minute that cannot be read stays as it is. */
+/* A minute that cannot be read stays as it is. What went into the hour of it cannot be undone. */
 static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 {
 	struct index_file *file = rollup_find(r, shelf, MINUTE_BEGUN);
 
-	if (file)
-		file->stays = true;
 	rollup_end_minute(r, shelf, MINUTE_SKIPPED);
+	if (file)
+		file->stays = ARRAY_SIZE(rollup_levels);
+	if (r->has_tables)
+		rollup_forget_hour(r);
 	return ROLLUP_E_DAMAGED;
 }
 
@@ -281,9 +317,14 @@ static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 		r->phase = r->n_merged < 2 && r->is_last ? PHASE_FINISH : PHASE_ORDER;
 		return ROLLUP_E_OK;
 	}
+	if (r->level && file->blocks > r->max_bytes / HOUR_SHARE / INDEX_BLOCK) {
+		file->stays = r->level + 1;
+		return ROLLUP_E_OK;
+	}
 	if (!index_path(shelf, file, r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
 	file->state = MINUTE_BEGUN;
+	r->has_tables = false;
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
 		return e;
@@ -295,23 +336,48 @@ static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 	return ROLLUP_E_OK;
 }
 
-static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
+/* What its samples refer to is there. */
+static int rollup_begin_minute(struct rollup *r, struct index_shelf *shelf)
 {
 	struct profile_message message;
-	int e = stored_step(r->file);
+	int e = merge_begin(r->merge, stored_profile(r->file), NULL, &message);
 
-	if (e == STORED_E_DAMAGED)
-		return rollup_skip_damaged(r, shelf);
-	if (e != STORED_E_DONE)
-		return e < 0 ? e : ROLLUP_E_OK;
-	e = merge_begin(r->merge, stored_profile(r->file), NULL, &message);
-	if (e < 0)
+	if (e <= 0) {
+		r->has_tables = !e;
 		return e;
-	r->n_samples = 0;
-	r->phase = PHASE_MERGE;
-	if (e) /* of another event than the first one: waits for its own kind */
-		rollup_end_minute(r, shelf, MINUTE_SKIPPED);
+	}
+	/* Of another event than the first one: waits for its own kind. */
+	rollup_end_minute(r, shelf, MINUTE_SKIPPED);
 	return ROLLUP_E_OK;
+}
+
+static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
+{
+	const int read = stored_step(r->file);
+	int64_t samples = 0;
+	int e;
+
+	if (read < 0)
+		return read;
+	if (read == STORED_E_DAMAGED)
+		return rollup_skip_damaged(r, shelf);
+	if (read == STORED_E_TABLES)
+		return rollup_begin_minute(r, shelf);
+	if (!r->has_tables)
+		return ROLLUP_E_OK;
+	e = merge_samples(r->merge, 0, SIZE_MAX, &samples);
+	if (e)
+		return e;
+	profile_clear_samples(stored_profile(r->file));
+	r->counts.samples += (uint64_t)samples;
+	if (read == STORED_E_DONE) {
+		e = merge_end(r->merge);
+		rollup_end_minute(r, shelf, MINUTE_MERGED);
+		r->n_merged++;
+	} else if (rollup_bytes(r) > r->max_bytes) {
+		r->phase = PHASE_ORDER;
+	}
+	return e;
 }
 
 /* What the encoder has ready goes into the file. */
@@ -328,7 +394,7 @@ static int rollup_put_encoded(struct rollup *r)
 static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 {
 	const struct names_window window = {.start_s = r->hour_s,
-					    .seconds = INDEX_HOUR_S,
+					    .seconds = rollup_levels[r->level],
 					    .tail = "pb.gz"};
 	char dir[STORE_PATH_SIZE], name[64];
 	const struct batch_file file = {.dir = dir, .name = name, .owner = STORE_NOBODY};
@@ -341,25 +407,6 @@ static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 	if (!e)
 		e = batch_new(&r->batch, r->store);
 	return e ? e : batch_begin(r->batch, &file);
-}
-
-static int rollup_merge_minute(struct rollup *r, struct index_shelf *shelf)
-{
-	int64_t samples = 0;
-	int e = merge_samples(r->merge, r->n_samples, STEP_SAMPLES, &samples);
-
-	if (e)
-		return e;
-	r->counts.samples += (uint64_t)samples;
-	r->n_samples += STEP_SAMPLES;
-	if (r->n_samples >= stored_profile(r->file)->n_samples) {
-		e = merge_end(r->merge);
-		rollup_end_minute(r, shelf, MINUTE_MERGED);
-		r->n_merged++;
-	} else if (merge_bytes(r->merge) > r->max_bytes) {
-		r->phase = PHASE_ORDER;
-	}
-	return e;
 }
 
 /* What samples are written with, and within a minute what is translated, keeps its index. */
@@ -383,7 +430,7 @@ static int rollup_write_samples(struct rollup *r, struct index_shelf *shelf)
 		r->counts.cpu_ns += stored_count_profile(p).cpu_ns;
 		profile_clear_samples(p);
 		r->n_written = 0;
-		r->phase = r->is_last ? PHASE_FINISH : r->file ? PHASE_MERGE : PHASE_NEXT;
+		r->phase = r->is_last ? PHASE_FINISH : r->file ? PHASE_READ : PHASE_NEXT;
 	}
 	return e ? e : rollup_put_encoded(r);
 }
@@ -400,8 +447,8 @@ static int rollup_list_merged(struct rollup *r, struct index_shelf *shelf)
 	for (size_t i = queue->first; i < queue->end && !e; i++) {
 		const struct index_file *file = &queue->files[i];
 
-		if (index_hour_of(file) != r->hour_s || !index_is_minute(file) ||
-		    file->state != MINUTE_MERGED || !index_path(shelf, file, path, sizeof(path)))
+		if (!rollup_is_in_work(r, file) || file->state != MINUTE_MERGED ||
+		    !index_path(shelf, file, path, sizeof(path)))
 			continue;
 		e = texts_add(&r->merged, strdup(path));
 	}
@@ -419,7 +466,7 @@ static int rollup_finish_file(struct rollup *r, struct index_shelf *shelf)
 		/* A window that is alone in its hour is not looked at again. */
 		file = rollup_find(r, shelf, MINUTE_MERGED);
 		if (file)
-			file->stays = true;
+			file->stays = r->level + 1;
 		rollup_forget_hour(r);
 		return ROLLUP_E_OK;
 	}
@@ -503,8 +550,6 @@ static int rollup_run_phase(struct rollup *r, struct index_shelf *shelf)
 		return rollup_open_next(r, shelf);
 	case PHASE_READ:
 		return rollup_read_minute(r, shelf);
-	case PHASE_MERGE:
-		return rollup_merge_minute(r, shelf);
 	case PHASE_ORDER:
 		return rollup_order_samples(r);
 	case PHASE_WRITE:
@@ -524,7 +569,7 @@ static int rollup_run_phase(struct rollup *r, struct index_shelf *shelf)
 /* What is not even begun, or is written and not tidied up after, did not fail. */
 static void rollup_set_back(struct rollup *r, struct index_shelf *shelf, uint64_t now_s)
 {
-	const struct index_file hour = {.start_s = r->hour_s, .seconds = INDEX_HOUR_S};
+	const struct index_file hour = {.start_s = r->hour_s, .seconds = rollup_levels[r->level]};
 	struct index_queue *queue = index_pprof(shelf);
 
 	if (!index_path(shelf, &hour, r->path, sizeof(r->path)))
@@ -532,7 +577,7 @@ static void rollup_set_back(struct rollup *r, struct index_shelf *shelf, uint64_
 	if (r->phase == PHASE_REMOVE)
 		return;
 	for (size_t i = queue->first; i < queue->end; i++)
-		queue->files[i].failed |= index_hour_of(&queue->files[i]) == r->hour_s;
+		queue->files[i].failed |= rollup_hour_of(&queue->files[i], r->level) == r->hour_s;
 	shelf->is_behind = true;
 	if (!r->pause_s)
 		r->pause_s = PAUSE_S;
@@ -578,23 +623,35 @@ static int rollup_read_tables(const struct rollup *r, const char *path, struct s
 	return e == -ENOMEM ? e : 0;
 }
 
-/* Whether @windows list the small file at @path. */
+static bool rollup_has_window(const struct profile_windows *windows,
+			      const struct profile_window *window)
+{
+	for (size_t i = 0; i < windows->n; i++)
+		if (windows->all[i].time_ns == window->time_ns &&
+		    windows->all[i].duration_ns == window->duration_ns)
+			return true;
+	return false;
+}
+
+/* Whether @windows list all those of the small file at @path. */
 static int rollup_is_listed(const struct rollup *r, const struct profile_windows *windows,
 			    const char *path, bool *ret)
 {
+	cleanup(profile_windows_deinit) struct profile_windows of_minute = {0};
 	cleanup(stored_freep) struct stored *minute = NULL;
 	int e = rollup_read_tables(r, path, &minute);
 
-	*ret = false;
-	for (size_t i = 0; minute && i < windows->n; i++)
-		*ret |= windows->all[i].time_ns == stored_profile(minute)->time_ns &&
-			windows->all[i].duration_ns == stored_profile(minute)->duration_ns;
+	if (!e && minute)
+		e = profile_windows_of(stored_profile(minute), &of_minute);
+	*ret = of_minute.n > 0;
+	for (size_t i = 0; i < of_minute.n; i++)
+		*ret &= rollup_has_window(windows, &of_minute.all[i]);
 	return e;
 }
 
-/* Removes the small files that @hour, which is of @shelf, lists. */
+/* Removes the small files that @hour, one of @level and @shelf, lists. */
 static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf,
-			       const struct index_file *hour)
+			       const struct index_file *hour, unsigned level)
 {
 	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
 	cleanup(stored_freep) struct stored *stored = NULL;
@@ -612,7 +669,7 @@ static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf
 	for (size_t i = queue->first; i < queue->end; i++) {
 		const struct index_file *file = &queue->files[i];
 
-		if (!index_is_minute(file) || index_hour_of(file) != hour_s ||
+		if (!rollup_is_minute(file, level) || rollup_hour_of(file, level) != hour_s ||
 		    !index_path(shelf, file, path, sizeof(path)))
 			continue;
 		e = rollup_is_listed(r, &windows, path, &is_listed);
@@ -631,16 +688,16 @@ static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf
  * Removing moves what is in front towards the end: files of the hours before, which are passed
  * over, and an hour's file, which may be met twice, but is not missed.
  */
-static int rollup_recover_shelf(const struct rollup *r, struct index_shelf *shelf)
+static int rollup_recover_shelf(const struct rollup *r, struct index_shelf *shelf, unsigned level)
 {
 	struct index_queue *queue = index_pprof(shelf);
-	struct rollup_hour h = {.end = queue->first};
+	struct rollup_hour h = {.level = level, .end = queue->first};
 
 	while (rollup_next_hour(queue, &h)) {
 		for (size_t i = h.first; h.n && i < h.end && i < queue->end; i++) {
 			const struct index_file *file = &queue->files[i];
-			int e = index_is_hour(file) && file->start_s == h.start_s
-					? rollup_recover_hour(r, shelf, file)
+			int e = file->seconds == rollup_levels[level] && file->start_s == h.start_s
+					? rollup_recover_hour(r, shelf, file, level)
 					: 0;
 
 			if (e)
@@ -655,10 +712,12 @@ int rollup_recover(struct rollup *r)
 	struct index_shelf *shelf, *next;
 
 	HASH_ITER (hh, r->store->index.shelves, shelf, next) {
-		int e = shelf->is_session ? 0 : rollup_recover_shelf(r, shelf);
+		for (unsigned level = 0; level < ARRAY_SIZE(rollup_levels); level++) {
+			int e = shelf->is_session ? 0 : rollup_recover_shelf(r, shelf, level);
 
-		if (e)
-			return e;
+			if (e)
+				return e;
+		}
 	}
 	return 0;
 }

@@ -9,6 +9,11 @@
  * then its minutes go. A profd that dies in between leaves both: at the next start the minutes that
  * the hour's file lists are removed, before anybody counts.
  *
+ * In the same way the hours of a day (UTC) that is old enough, and windows that were alone in
+ * theirs, become one file of 86400 seconds. It says the same of each window, but what the samples
+ * of all hours refer to is there once, which is most of an hour's file. An hour's file that is big
+ * beside the memory stays as it is.
+ *
  * An hour becomes several files of that name (".1", ".2" ...), each with some of its windows, where
  * what its samples refer to takes more than a given amount of memory; so does one that got another
  * window later, and one of several events. A window alone in its hour stays as it is, as does a
@@ -21,7 +26,8 @@
  *
  * A step takes some milliseconds, however big windows are, some tens where an hour's samples are
  * put in order, and what the disk takes at the end of an hour to write the last of its bytes: the
- * caller can do other work in between. Memory: the amount given, and one window.
+ * caller can do other work in between. Memory: the amount given, what one file's samples refer to,
+ * and while samples are put in order another part of theirs.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,13 +53,13 @@ void rollup_reset(struct rollup *r);
 size_t rollup_bytes(const struct rollup *r);
 
 /*
- * Removes minutes that are in an hour's file, after the index was built; no roll-up may be in work.
+ * Removes what is in an hour's or a day's file, after the index was built; no roll-up is in work.
  * Takes as long as it takes. Returns 0 or negative errno.
  */
 int rollup_recover(struct rollup *r);
 /*
- * Hours that ended by @until_s are due; it is @now_s (both Unix time). Returns ROLLUP_E_* or
- * negative errno: an hour could not be written, or its minutes not be removed. Why may be the
+ * Hours and days that ended by @until_s are due; it is @now_s (both Unix time). Returns ROLLUP_E_*
+ * or negative errno: an hour could not be written, or its minutes not be removed. Why may be the
  * disk's affair as well as the hour's: better wait before the next step.
  */
 int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulated_week DIR: the store of 200 services after 7 days, as roll-up leaves it (minutes for
- * 6 hours, hours before, legacy profiles for an hour), made in DIR. How many files and how big
- * it is, how long a start and a listing take, and that retention works without looking at the tree.
+ * simulated_week DIR: the store of 200 services after 7 days, as roll-up leaves it before it makes
+ * days (minutes for 6 hours, hours before, legacy profiles for an hour), made in DIR. How many
+ * files and how big it is, how long a start and a listing take, and that retention works without
+ * looking at the tree.
  *
  * Prints "ok NAME" and "not ok NAME: why" lines.
  */

@@ -9,6 +9,7 @@
 
 #define HOUR      3600u
 #define N_MINUTES 10
+#define DAY_FILE  DAY_A "20261121T000000Z-86400s.pb.gz"
 #define HOUR_FILE DAY_A "20261121T090000Z-3600s.pb.gz"
 
 static inline struct output_options rolling(const struct fixture *f)

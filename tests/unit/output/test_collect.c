@@ -115,7 +115,8 @@ static void test_ranges(void **state)
 	char *before[3][N_MINUTES][N_MINUTES + 1] = {0};
 	uint64_t samples, expected;
 
-	for (unsigned rolled = 0; rolled < 2; rolled++) {
+	/* Minutes, their hour, and, with those of another one, a day. */
+	for (unsigned rolled = 0; rolled < 3; rolled++) {
 		for (unsigned s = 0; s < 3; s++) {
 			for (unsigned i = 0; i < N_MINUTES; i++) {
 				for (unsigned j = i + 1; j <= N_MINUTES; j++) {
@@ -132,11 +133,14 @@ static void test_ranges(void **state)
 					}
 					assert_string_equal(text, before[s][i][j]);
 					free(text);
-					free(before[s][i][j]);
+					if (rolled == 2)
+						free(before[s][i][j]);
 				}
 			}
 		}
-		while (writer_background(w, (T0 + 2 * HOUR) * NS))
+		if (rolled == 1)
+			write_quietly(w, everything_at(f, T0 + 2 * HOUR), T0 + 2 * HOUR + 60);
+		while (writer_background(w, (T0 + (rolled ? 24 : 2) * HOUR) * NS))
 			;
 		assert_int_equal(take_census(f).n_pprof, 3);
 	}

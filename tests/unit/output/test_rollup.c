@@ -132,6 +132,110 @@ static void test_damage(void **state)
 	listed(w, "a.service", &n_rows);
 }
 
+/* What is known to be damaged when some of it is in the hour already is not in it, either. */
+static void test_damaged_sample(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = NULL;
+	cleanup(rollup_freep) struct rollup *r = NULL;
+	unsigned n_damaged = 0;
+	int e;
+
+	for (unsigned i = 0; i < 3; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 60, 20000, 0, 10);
+
+		if (i == 1)
+			p->sample_locations[p->n_sample_locations - 1] = 1000;
+		put_window(f, T0 + i * 60, p);
+	}
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(store_rescan(store), 0);
+	assert_int_equal(rollup_new(&r, store, 8 << 20), 0);
+	while ((e = rollup_step(r, T0 + 2 * HOUR, T0 + 3 * HOUR)) != ROLLUP_E_IDLE) {
+		assert_true(e >= 0);
+		n_damaged += e == ROLLUP_E_DAMAGED;
+	}
+	assert_int_equal(n_damaged, 1);
+	assert_true(exists(f, minute_name(BIG_DIR, 1)));
+	assert_int_equal(store->index.n_files, 2);
+	unlinkat(f->store_fd, minute_name(BIG_DIR, 1), 0);
+	assert_int_equal(take_census(f).pprof, 2 * 20000);
+}
+
+/* Hours, and a minute that was alone in its hour, become a day; all their windows are known. */
+static void test_a_day(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	cleanup(writer_freep) struct writer *w = open_writer(f, &o, NULL, T0);
+	cleanup(profile_freep) struct profile *p = NULL;
+	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
+	const uint64_t midnight = T0 - T0 % DAY + DAY;
+	struct census before;
+	size_t n_rows;
+
+	write_minutes(f, w, 0, 3);
+	write_minutes(f, w, 60, 3);
+	write_minutes(f, w, 180, 1);
+	write_minutes(f, w, 15 * 60, 3); /* of the next day */
+	before = take_census(f);
+	roll(w, midnight + HOUR - 1);
+	assert_int_equal(take_census(f).n_pprof, 3 * (3 + 3));
+	assert_true(roll(w, midnight + HOUR) > 3);
+	assert_int_equal(take_census(f).n_pprof, 3 * (1 + 3));
+	assert_int_equal(take_census(f).pprof, before.pprof);
+	assert_int_equal(take_census(f).n_temporary, 0);
+	assert_true(exists(f, DAY_FILE));
+	assert_int_equal(mode_of(f, DAY_FILE), 0640);
+	listed(w, "a.service", &n_rows);
+	assert_int_equal(n_rows, 4);
+
+	p = read_pprof(path_of(f, DAY_FILE));
+	assert_int_equal(p->time_ns, T0 * NS);
+	assert_int_equal(p->duration_ns, 7 * 60 * NS);
+	assert_int_equal(profile_windows_of(p, &windows), 0);
+	assert_int_equal(windows.n, 7);
+	assert_true(windows.is_listed);
+	assert_int_equal(windows.all[6].time_ns, (T0 + 180 * 60) * NS);
+	assert_non_null(windows.all[6].ledger);
+	/* An hour alone in its day stays one. */
+	roll(w, midnight + 2 * DAY);
+	assert_int_equal(take_census(f).n_pprof, 3 * 2);
+	assert_int_equal(roll(w, midnight + 3 * DAY), 0);
+}
+
+/* Killed after the day was there and before (some of) its hours were gone. */
+static void test_hours_left_over(void **state)
+{
+	struct fixture *f = *state;
+	const struct output_options o = rolling(f);
+	struct writer *w = open_writer(f, &o, NULL, T0);
+	struct census before;
+
+	write_minutes(f, w, 0, 3);
+	write_minutes(f, w, 60, 3);
+	roll(w, T0 + 5 * HOUR);
+	before = take_census(f);
+	copy(f, HOUR_FILE, "kept");
+	roll(w, T0 + 2 * DAY);
+	assert_int_equal(take_census(f).n_pprof, 3);
+	writer_free(w);
+	copy(f, "kept", HOUR_FILE);
+	unlinkat(f->store_fd, "kept", 0);
+	w = open_writer(f, &o, NULL, T0 + 2 * DAY);
+	assert_false(exists(f, HOUR_FILE));
+	assert_int_equal(take_census(f).pprof, before.pprof);
+
+	/* An hour with a window that the day lacks stays. */
+	write_minutes(f, w, 20, 2);
+	roll(w, T0 + 2 * DAY);
+	assert_true(exists(f, HOUR_FILE));
+	writer_free(w);
+	w = open_writer(f, &o, NULL, T0 + 2 * DAY);
+	assert_true(exists(f, HOUR_FILE));
+	writer_free(w);
+}
+
 /* Samples of two events have no sum: each event gets a file. */
 static void test_two_events(void **state)
 {
@@ -231,9 +335,10 @@ static void test_many_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_an_hour),    TEST(test_off),        TEST(test_minutes_left_over),
-		TEST(test_damage),     TEST(test_two_events), TEST(test_many_samples),
-		TEST(test_many_names),
+		TEST(test_an_hour),        TEST(test_off),        TEST(test_minutes_left_over),
+		TEST(test_damage),         TEST(test_two_events), TEST(test_many_samples),
+		TEST(test_many_names),     TEST(test_a_day),      TEST(test_hours_left_over),
+		TEST(test_damaged_sample),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,10 +44,21 @@ static int dying_unlink(int dir, const char *name, int flags)
 	return is_dead() ? -1 : file_ops_system.unlink(dir, name, flags);
 }
 
-/* Killed before any of its calls that change the store, it leaves the minutes or the hour. */
-static void test_killed(void **state)
+/* Four windows of each service from @at on, half of them in the next hour if these become a day. */
+static void write_four(const struct fixture *f, struct writer *w, uint64_t at, bool is_day)
 {
-	struct fixture *f = *state;
+	for (unsigned i = 0; i < 4; i++) {
+		uint64_t start_s = at + i * 60 + (is_day && i > 1 ? HOUR : 0);
+		struct snapshot *s = everything_at(f, start_s);
+
+		s->formats = FORMAT_PPROF;
+		write_quietly(w, s, start_s + 60);
+	}
+}
+
+/* Killed before any of its calls that change the store, it leaves what was there or the roll-up. */
+static void kill_rollup(const struct fixture *f, bool is_day)
+{
 	const struct output_options o = rolling(f);
 	struct file_ops ops = {.make_dir = file_ops_system.make_dir,
 			       .open = dying_open,
@@ -57,26 +68,23 @@ static void test_killed(void **state)
 			       .rename = dying_rename,
 			       .sync_dir = dying_sync_dir,
 			       .unlink = dying_unlink};
-	unsigned n_minutes = 0, n_hours = 0;
+	unsigned n_before = 0, n_after = 0;
 	bool died = true;
 
 	for (unsigned n = 1; died; n++) {
-		uint64_t at = T0 + n * HOUR;
+		const uint64_t at = T0 + n * DAY, now = at + (is_day ? DAY : 2 * HOUR);
 		struct writer *w = open_writer(f, &o, &file_ops_system, at);
 		struct census before, after;
 
-		for (unsigned i = 0; i < 4; i++) {
-			struct snapshot *s = everything_at(f, at + i * 60);
-
-			s->formats = FORMAT_PPROF;
-			write_quietly(w, s, at + i * 60 + 60);
-		}
+		write_four(f, w, at, is_day);
+		if (is_day)
+			roll(w, at + 3 * HOUR);
 		writer_free(w);
 		before = take_census(f);
 		calls_left = UINT_MAX;
 		w = open_writer(f, &o, &ops, at);
 		calls_left = n;
-		roll(w, at + 2 * HOUR);
+		roll(w, now);
 		died = calls_left == 0;
 		writer_free(w);
 		calls_left = UINT_MAX;
@@ -86,14 +94,24 @@ static void test_killed(void **state)
 		assert_int_equal(after.pprof, before.pprof);
 		assert_int_equal(after.n_temporary, 0);
 		assert_in_range(after.n_pprof, 3 * n, before.n_pprof);
-		n_minutes += after.n_pprof == before.n_pprof;
-		n_hours += after.n_pprof == 3 * n;
-		roll(w, at + 2 * HOUR);
+		n_before += after.n_pprof == before.n_pprof;
+		n_after += after.n_pprof == 3 * n;
+		roll(w, now);
 		assert_int_equal(take_census(f).n_pprof, 3 * n);
 		assert_int_equal(take_census(f).pprof, before.pprof);
 		writer_free(w);
 	}
-	assert_true(n_minutes >= 4 && n_hours >= 2);
+	assert_true(n_before >= 4 && n_after >= 2);
+}
+
+static void test_killed(void **state)
+{
+	kill_rollup(*state, false);
+}
+
+static void test_killed_at_a_day(void **state)
+{
+	kill_rollup(*state, true);
 }
 
 /* Stopped after any number of steps, it leaves the minutes or the hour, and nothing else. */
@@ -364,10 +382,11 @@ static void test_trouble_of_its_own(void **state)
 	assert_true(exists(f, minute_name(DAY_A, 0)));
 	assert_true(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
 
-	/* Every pause is longer than the one before it, up to six hours. */
+	/* Every pause is longer than the one before it, up to six hours. The others' day is over.
+	 */
 	roll_till(w, &now, T0 + 27 * HOUR, &n_said);
 	assert_in_range(n_refused, 2 * 6, 2 * 9);
-	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2);
 	assert_int_equal(n_said, 1);
 
 	/* What comes later goes first. */
@@ -375,14 +394,14 @@ static void test_trouble_of_its_own(void **state)
 	write_minutes(f, w, 26 * 60, 3);
 	is_refused = true;
 	roll_till(w, &now, T0 + 28 * HOUR, &n_said);
-	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2 + 3 * 3);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 + 3 * 3);
 	roll_till(w, &now, T0 + 28 * HOUR + 1200, &n_said);
-	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 * 2 + 3 + 2);
+	assert_int_equal(take_census(f).n_pprof, 2 * 4 + 2 + 3 + 2);
 	assert_int_equal(n_said, 1);
 
 	is_refused = false;
 	roll_till(w, &now, now + 6 * HOUR + 1200, &n_said);
-	assert_int_equal(take_census(f).n_pprof, 3 * 3);
+	assert_int_equal(take_census(f).n_pprof, 3 * 2);
 	assert_int_equal(take_census(f).pprof, before.pprof / 8 * 11);
 	assert_false(writer_conditions(w) & WRITER_NOT_ROLLED_UP);
 	assert_int_equal(n_said, 1);
@@ -499,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_killed),
+		TEST(test_killed_at_a_day),
 		TEST(test_reset),
 		TEST(test_stopped),
 		TEST(test_collected_meanwhile),

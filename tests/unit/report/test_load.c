@@ -247,7 +247,15 @@ static void test_store(void **state)
 	w->options.stored.until_ns = 0;
 	assert_int_equal(load(w), REPORT_E_OK);
 	assert_int_equal(total(w, &n), 110);
-	w->options.stored.since_ns = (uint64_t)(hour + 3600) * ns;
+	/* A day that began hours before the range may have some of it. */
+	write_profile(w, "store/services/a%20b.service/20261121/20261121T000000Z-86400s.pb.gz",
+		      hour + 300, (struct stacks){0, 1, 1000});
+	w->options.stored.since_ns = (uint64_t)(hour + 240) * ns;
+	w->options.stored.until_ns = (uint64_t)(hour + 3600) * ns;
+	assert_int_equal(load(w), REPORT_E_OK);
+	assert_int_equal(total(w, &n), 1000);
+	w->options.stored.since_ns = (uint64_t)(hour + 2 * 86400) * ns;
+	w->options.stored.until_ns = 0;
 	assert_int_equal(load(w), REPORT_E_BAD);
 	assert_non_null(strstr(w->message.text, "no windows"));
 	w->inputs.service = "other.service";
