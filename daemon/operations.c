@@ -108,6 +108,11 @@ static int verb_start(const struct control_call *call)
 	char id[24], target[256];
 	int r = request_check_start(start, &why);
 
+	if (!r && start->sender_pid && start->sender_pid != call->peer->pid)
+		r = source_refuse(&why, CONTROL_ERROR_DENIED,
+				  "profd is in another pid namespace, where process %" PRId64
+				  " is another one",
+				  start->number);
 	if (!r)
 		r = policy_check_start(call->peer, call->proc_fd,
 				       session_set_count_of(d->sessions, call->peer->uid), start,

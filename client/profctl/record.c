@@ -150,6 +150,7 @@ static int record_prepare_command(struct recording *r, bool is_shim, Profd__Cont
 	if (error)
 		return profctl_complain(&r->context, STATUS_FAILED, "%s", error_describe(error));
 	start->number = r->launched.pid;
+	start->sender_pid = getpid();
 	start->children = r->arguments->output.format != ANY_CPUPROFILE;
 	if (is_shim)
 		start->target = PROFD__CONTROL__TARGET_KIND__ALL;
