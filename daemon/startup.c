@@ -24,6 +24,7 @@
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/resolve/keeper.h"
 #include "daemon/resolve/proc_door.h"
 
 /* How long samples may wait in a ring. */
@@ -416,6 +417,9 @@ int daemon_start(struct daemon *d)
 	give_priority_to_group();
 	raise_file_limit();
 	limit_malloc_caching();
+	if (!keeper_is_confined())
+		daemon_warn(d, "the kernel has no seccomp filters: there are no image workers, so "
+			       "no names and few unwind rules, and other helpers are not confined");
 	r = perf_admin_set_aside();
 	if (!r)
 		r = daemon_find_user_paths(d);

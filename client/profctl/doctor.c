@@ -348,6 +348,19 @@ static void check_lockdown(const struct host *host, struct check *c)
 			  "locked down for confidentiality: BPF may not read the kernel");
 }
 
+/* The list of what filters can do is there where they are (Documentation/userspace-api). */
+static void check_seccomp(const struct host *host, struct check *c)
+{
+	char text[TEXT_SIZE];
+
+	if (host_read_text(host->proc_fd, "sys/kernel/seccomp/actions_avail", text))
+		check_set(c, CHECK_OK, NULL, "helpers that read others' files are confined");
+	else
+		check_set(c, CHECK_BAD, "boot a kernel with CONFIG_SECCOMP_FILTER=y",
+			  "no filters: no image worker starts, so there are no names and few "
+			  "unwind rules; other helpers are not confined");
+}
+
 static bool is_cgroup2(const struct host *host, const char *path)
 {
 	cleanup(closep) int fd = openat(host->sys_fd, path, O_PATH | O_CLOEXEC);
@@ -382,6 +395,7 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"lockdown", check_lockdown},
 		{"capabilities", check_capabilities},
 		{"pids", check_pids},
+		{"seccomp", check_seccomp},
 		{"perf paranoid", check_paranoid},
 		{"profd --user", check_user},
 		{"sample rate", check_sample_rate},

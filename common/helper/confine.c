@@ -117,6 +117,14 @@ void confine_filter_free(struct confine_filter *filter)
 	free(filter);
 }
 
+bool confine_is_available(void)
+{
+	uint32_t action = SECCOMP_RET_ALLOW;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 ||
+	       (errno != ENOSYS && errno != EINVAL);
+}
+
 int confine_enter(const struct confine_filter *filter)
 {
 	const struct sock_fprog program = {.len = filter->n,

@@ -7,6 +7,7 @@
  * beforehand can be entered right after a fork, where nothing may be allocated.
  */
 #include <seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,5 +66,7 @@ DEFINE_CLEANUP(struct confine_filter *, confine_filter_free)
  * on. Async-signal-safe. Returns 0 or negative errno: -ENOSYS or -EINVAL of a kernel that cannot.
  */
 int confine_enter(const struct confine_filter *filter);
+/* False: of a kernel that cannot. */
+bool confine_is_available(void);
 
 #endif

@@ -223,3 +223,8 @@ void keeper_refork(struct keeper *k, uint64_t now_ns)
 	k->lost_ns = now_ns;
 	fork_keeper(k);
 }
+
+bool keeper_is_confined(void)
+{
+	return confine_is_available();
+}

@@ -71,4 +71,7 @@ void keeper_lose(struct keeper *k);
 /* Tries to have a lost one again, at most once a second. @now_ns: CLOCK_MONOTONIC. */
 void keeper_refork(struct keeper *k, uint64_t now_ns);
 
+/* Whether the kernel can confine keepers, and image workers, which do not run without. */
+bool keeper_is_confined(void);
+
 #endif

@@ -62,6 +62,11 @@ static int try_narrower(void)
 							      : 0;
 }
 
+static int try_without(void)
+{
+	return confine_is_available();
+}
+
 static void assert_in_child(const struct confine_filter *a, const struct confine_filter *b,
 			    int (*try)(void))
 {
@@ -109,11 +114,30 @@ static void test_a_second_filter_only_takes_away(void **state)
 	assert_in_child(a, b, try_narrower);
 }
 
+/* As a kernel that has no filters. */
+static void test_not_available(void **state)
+{
+	static const struct confine_call none[] = {CONFINE_ANY(exit_group)};
+	static const struct confine_call old[] = {CONFINE_ANY(exit_group),
+						  CONFINE_REFUSE(seccomp, EINVAL)};
+	const struct confine_table tables[] = {{none, ARRAY_SIZE(none)}, {old, ARRAY_SIZE(old)}};
+
+	(void)state;
+	assert_true(confine_is_available());
+	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
+		cleanup(confine_filter_freep) struct confine_filter *filter = compile(&tables[i],
+										      1);
+
+		assert_in_child(filter, NULL, try_without);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_what_the_table_has),
 		cmocka_unit_test(test_a_second_filter_only_takes_away),
+		cmocka_unit_test(test_not_available),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

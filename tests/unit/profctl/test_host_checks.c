@@ -40,6 +40,7 @@ static int setup(void **state)
 		   "Name:\tx\nCapEff:\t000001ffffffffff\nCapBnd:\t000001ffffffffff\n");
 	write_text(w->dir.fd, "sys/kernel/perf_event_paranoid", "2\n");
 	write_text(w->dir.fd, "sys/kernel/perf_event_max_sample_rate", "100000\n");
+	write_text(w->dir.fd, "sys/kernel/seccomp/actions_avail", "kill_process allow\n");
 	write_text(w->dir.fd, "kallsyms", "0000000000000000 A a\nffffffff81000000 T _stext\n");
 	write_file(w->dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
 	w->host = (struct host){.proc_fd = w->dir.fd,
@@ -237,6 +238,8 @@ static void test_capabilities(void **state)
 	expect(w, "locked memory", CHECK_WARN, "LimitMEMLOCK");
 	w->host.memlock_bytes = 8 << 20;
 	expect(w, "locked memory", CHECK_OK, "8.0 MiB");
+	assert_int_equal(unlinkat(w->dir.fd, "sys/kernel/seccomp/actions_avail", 0), 0);
+	expect(w, "seccomp", CHECK_BAD, "CONFIG_SECCOMP_FILTER");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
