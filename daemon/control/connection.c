@@ -5,7 +5,7 @@
  *   waiting   its uid's turn           nothing (a hang-up always comes), the timer ends it
  *   reading   no request in hand       EPOLLIN, the timer runs since the state began
  *   working   `reply` is out           nothing, no timer
- *   writing   `out` is not yet sent    EPOLLOUT, the timer starts again with each byte taken
+ *   writing   `out` is not yet sent    EPOLLOUT, the timer starts again with each TAKEN_MIN
  *
  * Exactly one packet is read at a time: first its header, then as much as it promises. What the
  * client sends ahead stays in the kernel's buffer, which is bounded.
@@ -43,8 +43,10 @@
 #define PIECE_SIZE      ((size_t)64 << 10) /* of a file */
 #define PIECES_PER_TURN 8
 #define TEXT_SIZE       1024 /* of an error */
-#define BUSY_NS         (NS_PER_S / 10)
-#define TIMER_US        10000 /* it may be late by so much */
+/* Bytes of an answer, which others may have to wait for, that a client is to take in its time. */
+#define TAKEN_MIN ((size_t)1 << 20)
+#define BUSY_NS   (NS_PER_S / 10)
+#define TIMER_US  10000 /* it may be late by so much */
 /* What it costs to look at a socket, and to find that a request is none of ours. */
 #define TURN_US    20
 #define UNKNOWN_US 1000
@@ -64,7 +66,8 @@ struct connection {
 	size_t in_size;
 	uint8_t *out;
 	size_t out_size, out_sent;
-	int file; /* what of it is left goes behind `out`, piece by piece; or -1 */
+	size_t taken; /* bytes, since the timer was started */
+	int file;     /* what of it is left goes behind `out`, piece by piece; or -1 */
 	uint64_t file_at, file_size;
 };
 
@@ -132,6 +135,7 @@ static int connection_set_timer(struct connection *c, uint64_t ns)
 /* (Re)starts the time that the client has to go on. If that fails, it may only stay for longer. */
 static void connection_restart_timer(struct connection *c)
 {
+	c->taken = 0;
 	if (connection_set_timer(c, c->owner->stall_ns) < 0)
 		c->owner->stats.failed++;
 }
@@ -181,7 +185,9 @@ static int connection_write_out(struct connection *c)
 		if (n < 0)
 			return STEP_E_END;
 		c->out_sent += (size_t)n;
-		connection_restart_timer(c);
+		c->taken += (size_t)n;
+		if (c->taken >= TAKEN_MIN)
+			connection_restart_timer(c);
 	}
 	connection_drop_output(c);
 	return STEP_E_OK;

@@ -164,7 +164,11 @@ struct listener_options {
 	void *userdata;                   /* of the handlers */
 	/* Of uids without privileges, and, the second, of those with; borrowed. */
 	struct buckets *buckets;
-	uint64_t stall_ns; /* a client that does not go on for so long is dropped; 0: 10 s */
+	/*
+	 * A client that neither sends a request in that time nor takes 1 MiB of an answer is
+	 * dropped; 0: 10 s.
+	 */
+	uint64_t stall_ns;
 };
 
 /* Since the start; two: of clients without privileges, and of those with. */
