@@ -11,6 +11,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
+#include "client/profctl/services.h"
 #include "client/profctl/table.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -239,6 +240,9 @@ static int start_one_session(const struct context *context, struct start_argumen
 	r = call_daemon(context, PROFD__CONTROL__REQUEST__VERB_START, start, &response);
 	if (r)
 		return r;
+	/* It may come yet, or the name is wrong. */
+	if (target->kind == PROFD__CONTROL__TARGET_KIND__SERVICE)
+		(void)services_check_running(context, target->text);
 	if (!arguments->json) {
 		print_safely(context->out, response->text);
 		fputc('\n', context->out);

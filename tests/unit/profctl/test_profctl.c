@@ -71,12 +71,12 @@ static bool is_about_nothing(const uint8_t *data, size_t size)
 	return is;
 }
 
-/* A list of all services, where status, too, is asked for: one that is not in the answer. */
+/* A list of all services where something else is answered, too. */
 static bool is_about_all(const Profd__Control__Response *answer, const uint8_t *data, size_t size)
 {
 	Profd__Control__Request *request = profd__control__request__unpack(NULL, size, data);
 	bool is = request && request->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST &&
-		  answer->result_case == PROFD__CONTROL__RESPONSE__RESULT_STATUS;
+		  answer->result_case != PROFD__CONTROL__RESPONSE__RESULT_LISTING;
 
 	profd__control__request__free_unpacked(request, NULL);
 	return is;
@@ -263,6 +263,23 @@ static void test_report_of_no_service(void **state)
 	assert_int_equal(run(w, "report -s ngnix --top"), STATUS_FAILED);
 	assert_string_equal(w->err, "profctl report: there are no samples of a service 'ngnix'; "
 				    "did you mean nginx?\n");
+}
+
+/* It may come yet: there is a session of it, and a remark. */
+static void test_start_of_no_service(void **state)
+{
+	Profd__Control__Response response = PROFD__CONTROL__RESPONSE__INIT;
+	struct world *w = *state;
+
+	response.result_case = PROFD__CONTROL__RESPONSE__RESULT_TEXT;
+	response.text = (char[]){"s1"};
+	start_daemon(w, &response);
+	assert_int_equal(run(w, "start -s ngnix"), STATUS_DONE);
+	assert_string_equal(w->out, "s1\n");
+	assert_non_null(strstr(w->err, "profctl start: no process runs in a service 'ngnix'; "
+				       "did you mean nginx"));
+	assert_int_equal(run(w, "start 1"), STATUS_DONE);
+	assert_string_equal(w->err, "");
 }
 
 /* Files of one process each are one line a window. */
@@ -608,12 +625,19 @@ static void test_full_disk(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_answers),        TEST(test_windows),
-		TEST(test_services),       TEST(test_report_of_no_service),
-		TEST(test_table),          TEST(test_table_on_narrow_terminals),
-		TEST(test_errors),         TEST(test_texts_that_write_to_terminals),
-		TEST(test_no_daemon),      TEST(test_usage_and_help),
-		TEST(test_which_socket),   TEST(test_full_disk),
+		TEST(test_answers),
+		TEST(test_windows),
+		TEST(test_services),
+		TEST(test_report_of_no_service),
+		TEST(test_start_of_no_service),
+		TEST(test_table),
+		TEST(test_table_on_narrow_terminals),
+		TEST(test_errors),
+		TEST(test_texts_that_write_to_terminals),
+		TEST(test_no_daemon),
+		TEST(test_usage_and_help),
+		TEST(test_which_socket),
+		TEST(test_full_disk),
 		TEST(test_without_a_verb),
 	};
 
