@@ -119,18 +119,21 @@ static void collect_print_json(const struct context *context,
 	json_end(&j);
 }
 
-/* As call_collect(), which does not tell whether there is such a service. */
+/* As call_collect(), which does not tell whether there is such a service, or each of several. */
 static int collect_call(const struct context *context, const Profd__Control__Collect *request,
 			Profd__Control__Response **ret, uint8_t **ret_data)
 {
 	struct context quiet = *context;
 	char complaint[COMPLAINT_SIZE];
+	bool by_service = request->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE;
 	int r;
 
+	if (by_service && strchr(request->service, ',') &&
+	    services_check_sampled(context, request->service))
+		return STATUS_FAILED;
 	quiet.kept = complaint;
 	r = call_collect(&quiet, request, ret, ret_data);
-	if (r == STATUS_FAILED && request->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE &&
-	    services_check_sampled(context, request->service))
+	if (r == STATUS_FAILED && by_service && services_check_sampled(context, request->service))
 		return r;
 	return r ? profctl_complain(context, r, "%s", complaint) : STATUS_DONE;
 }

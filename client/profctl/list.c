@@ -300,6 +300,8 @@ int list_run(struct context *context, int argc, char **argv)
 	if (r)
 		return parse_ended(context, r, &message);
 	several = names_is_pattern(a.request.service) ? a.request.service : NULL;
+	if (several && services_check_sampled(context, several))
+		return STATUS_FAILED;
 	if (several)
 		a.request.service = (char *)(uintptr_t) "";
 	r = (a.json ? call_daemon_exact : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_LIST,

@@ -174,6 +174,8 @@ static int report_ask_profd(const struct context *context, const struct report_i
 		return STATUS_DONE;
 	if (*ret_store)
 		ret->store = *ret_store;
+	if (strchr(in->service, ',') && services_check_sampled(context, in->service))
+		return STATUS_FAILED;
 	collect.open = true;
 	collect.since_ns = ret->since_ns;
 	collect.until_ns = ret->until_ns;

@@ -94,10 +94,17 @@ int services_check_running(const struct context *context, const char *service)
 	return services_complain(context, &search, "no process runs in a service");
 }
 
-int services_check_sampled(const struct context *context, const char *service)
+int services_check_sampled(const struct context *context, const char *services)
 {
-	struct services_search search = {.nearest.asked = service};
+	cleanup(freep) char *parts = strdup(services);
+	char *rest = NULL, *part = parts ? strtok_r(parts, ",", &rest) : NULL;
+	int r = 0;
 
-	services_list(&search, context);
-	return services_complain(context, &search, "there are no samples of a service");
+	for (; part && !r; part = strtok_r(NULL, ",", &rest)) {
+		struct services_search search = {.nearest.asked = part};
+
+		services_list(&search, context);
+		r = services_complain(context, &search, "there are no samples of a service");
+	}
+	return r;
 }

@@ -263,6 +263,10 @@ static void test_report_of_no_service(void **state)
 	assert_int_equal(run(w, "report -s ngnix --top"), STATUS_FAILED);
 	assert_string_equal(w->err, "profctl report: there are no samples of a service 'ngnix'; "
 				    "did you mean nginx?\n");
+	assert_int_equal(run(w, "report -s nginx,httpd --top"), STATUS_FAILED);
+	assert_non_null(strstr(w->err, "there are no samples of a service 'httpd'\n"));
+	assert_int_equal(run(w, "collect -s nginx,httpd -o /dev/null"), STATUS_FAILED);
+	assert_non_null(strstr(w->err, "there are no samples of a service 'httpd'\n"));
 }
 
 /* It may come yet: there is a session of it, and a remark. */
@@ -366,6 +370,9 @@ static void test_services(void **state)
 	assert_null(strstr(w->out, "a.service"));
 	assert_int_equal(run(w, "list -s x*"), STATUS_FAILED);
 	assert_string_equal(w->err, "profctl list: there are no samples of a service 'x*'\n");
+	assert_int_equal(run(w, "list -s a,d.service"), STATUS_FAILED); /* each of them */
+	assert_string_equal(w->out, "");
+	assert_non_null(strstr(w->err, "of a service 'd.service'; did you mean a.service"));
 	/* Of events that are not time: shares of samples. Not all may have been counted. */
 	rows[0].cpu_ns = rows[1].cpu_ns = 0;
 	l.unread_files = 7;
