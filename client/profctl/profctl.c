@@ -134,10 +134,14 @@ static int complain_unknown_verb(const struct context *context, const char *name
 
 static int help_run(struct context *context, int argc, char **argv)
 {
+	static const char *const own[] = {"help", "-h", "--help"};
 	const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+	bool is_own = argc == 1;
 
 	context->verb = NULL;
-	if (argc > 1 && !verb)
+	for (size_t i = 0; i < ARRAY_SIZE(own) && !is_own; i++)
+		is_own = strcmp(argv[1], own[i]) == 0;
+	if (!is_own && !verb)
 		return complain_unknown_verb(context, argv[1]);
 	if (verb)
 		print_verb_help(verb, context->out);

@@ -557,6 +557,9 @@ static void test_usage_and_help(void **state)
 	assert_non_null(strstr(w->err, "profctl help status"));
 	assert_int_equal(run(w, "--user status"), 2);
 	assert_int_equal(run(w, "help nonsense"), 2);
+	assert_int_equal(run(w, "help help"), 0);
+	assert_int_equal(run(w, "help --help"), 0);
+	assert_non_null(strstr(w->out, "\n  help  "));
 	assert_int_equal(run(w, "--version"), 0);
 	assert_string_equal(w->out, "profctl " PROFD_VERSION "\n");
 	assert_int_equal(run(w, "help"), 0);
