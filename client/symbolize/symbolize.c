@@ -375,33 +375,39 @@ static int name_all(struct symbolize_work *w, struct wanted *all, size_t n)
 	return 0;
 }
 
+/* What would bring what files lack; theirs who built them may be in no package. */
+static void symbolize_print_remedy(const struct symbolize_work *w, char *ret, size_t size)
+{
+	const struct debug_server *server = debug_server_of_host(w->options->root_fd);
+	cleanup(freep) char *package = debug_package_of_file(w->options->root_fd, w->nameless);
+	bool is_one = w->n_nameless == 1;
+	int n = package ? snprintf(ret, size, "install %.80s%s", package,
+				   is_one ? "" : " and the like")
+			: snprintf(ret, size, "build %s with -g, install %s %s package%s",
+				   is_one ? "it" : "them", is_one ? "its" : "their",
+				   server->package, is_one ? "" : "s");
+
+	snprintf(ret + n, size - (size_t)n, ", or use profctl symbolize --debuginfod %s",
+		 server->url);
+}
+
 /* The files that have nothing, and what would bring it. */
 static void symbolize_note_all_nameless(struct symbolize_work *w)
 {
-	const struct debug_server *server = debug_server_of_host(w->options->root_fd);
 	const char *what = w->options->want_lines ? "lines" : "names";
 	struct notes *notes = &w->result->notes;
-	bool is_one = w->n_nameless == 1;
-	cleanup(freep) char *package = NULL;
-	char remedy[240] = "";
+	char remedy[240] = "; ";
 
-	if (w->n_nameless && !w->options->fetch) {
-		package = debug_package_of_file(w->options->root_fd, w->nameless);
-		snprintf(remedy, sizeof(remedy),
-			 "; install %s%s%.80s%s, or use profctl symbolize --debuginfod %s",
-			 package  ? ""
-			 : is_one ? "its "
-				  : "their ",
-			 package ? "" : server->package,
-			 package  ? package
-			 : is_one ? " package"
-				  : " packages",
-			 package && !is_one ? " and the like" : "", server->url);
-	}
-	if (is_one)
+	if (!w->n_nameless)
+		return;
+	if (w->options->fetch)
+		remedy[0] = '\0';
+	else
+		symbolize_print_remedy(w, remedy + 2, sizeof(remedy) - 2);
+	if (w->n_nameless == 1)
 		notes_add(notes, "%s: no %s in it, and no debug file with such was found%s",
 			  w->nameless, what, remedy);
-	else if (w->n_nameless)
+	else
 		notes_add(notes,
 			  "%s and %zu more: no %s in them, and no debug files with such were "
 			  "found%s",
