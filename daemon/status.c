@@ -330,6 +330,7 @@ static int fill_sessions(struct status_message *m, const struct session_set *set
 static void gather_warnings(const struct daemon *d, const struct status_stats *stats,
 			    struct texts *ret)
 {
+	const struct symbols_stats *symbols = &stats->output.symbols;
 	const char *trouble = session_set_trouble(d->sessions);
 	char pause[PAUSE_TEXT_SIZE];
 	pid_t held_up = 0;
@@ -368,6 +369,12 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     "reading /proc/%d takes too long (%zu such processes): they are "
 			     "sampled, but files that they map from now on may have no names",
 			     held_up, n_held_up);
+	if (symbols->copiers_left)
+		texts_printf(ret,
+			     "FUSE file system %" PRIu32 ":%" PRIu32 " does not answer (%" PRIu32
+			     " such): programs on it have no names for now",
+			     symbols->left_device_major, symbols->left_device_minor,
+			     symbols->copiers_left);
 	if (d->pace.limiter.halvings[TIER_USERS])
 		texts_printf(ret,
 			     "users' sessions are sampled at 1/%u of their rates: sampling used "

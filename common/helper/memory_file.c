@@ -47,13 +47,11 @@ int memory_file_of(const char *name, const void *data, size_t length)
 	return fcntl(fd, F_ADD_SEALS, MEMORY_FILE_SEALS) < 0 ? -errno : steal_fd(&fd);
 }
 
-int memory_file_read(const char *name, int dir_fd, const char *path, size_t max)
+static int memory_file_append(int to, int from, size_t max)
 {
-	cleanup(closep) int from = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
-	cleanup(closep) int to = from < 0 ? -errno : memory_file_new(name);
-	int r = to < 0 ? to : 0;
 	char part[4096];
 	ssize_t n = 1;
+	int r = 0;
 
 	for (size_t at = 0; !r && n && at < max; at += (size_t)n) {
 		n = read(from, part, sizeof(part));
@@ -61,6 +59,22 @@ int memory_file_read(const char *name, int dir_fd, const char *path, size_t max)
 	}
 	if (!r && lseek(to, 0, SEEK_SET) < 0)
 		r = -errno;
+	return r;
+}
+
+int memory_file_fill(int fd, int dir_fd, const char *path, size_t max)
+{
+	cleanup(closep) int from = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+
+	return from < 0 ? -errno : memory_file_append(fd, from, max);
+}
+
+int memory_file_read(const char *name, int dir_fd, const char *path, size_t max)
+{
+	cleanup(closep) int from = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	cleanup(closep) int to = from < 0 ? -errno : memory_file_new(name);
+	int r = to < 0 ? to : memory_file_append(to, from, max);
+
 	return r ? r : steal_fd(&to);
 }
 

@@ -21,6 +21,11 @@ int memory_file_of(const char *name, const void *data, size_t length);
 /* Appends all of @data. Returns 0 or -errno. */
 int memory_file_write(int fd, const void *data, size_t length);
 /*
+ * Appends what can be read of the file @path below @dir_fd, @max bytes at most, and goes back to
+ * its beginning. Blocks as open(2) and read(2) do. Returns 0 or -errno.
+ */
+int memory_file_fill(int fd, int dir_fd, const char *path, size_t max);
+/*
  * One with what can be read of the file @path below @dir_fd, @max bytes at most, open at its
  * beginning. Blocks as open(2) and read(2) do. Returns its descriptor or -errno.
  */

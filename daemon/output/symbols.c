@@ -136,6 +136,7 @@ void symbols_free(struct symbols *s)
 		symbols_drop_entry(s, e);
 	asker_deinit(&s->asker);
 	closep(&s->finder.fetched_fd);
+	debug_finder_forget_left(&s->finder);
 	free(s);
 }
 
@@ -179,6 +180,7 @@ void symbols_begin_window(struct symbols *s)
 {
 	s->finder.window++;
 	s->asker.lost_ns = 0;
+	debug_finder_reap_left(&s->finder);
 	/* It may have been made since, or made anew. */
 	closep(&s->finder.fetched_fd);
 	s->finder.fetched_fd = -1;
@@ -300,6 +302,13 @@ static int symbols_read_headers(struct symbols *s, struct symbols_entry *e, stru
 	return r;
 }
 
+static int symbols_borrow_file(struct symbols *s, const struct image *image)
+{
+	int fd = image_borrow_file(image);
+
+	return fd >= 0 ? fd : debug_finder_copy_image(&s->finder, image);
+}
+
 int symbols_headers(struct symbols *s, struct image *image)
 {
 	const struct symbols_key key = symbols_image_key(image);
@@ -313,7 +322,7 @@ int symbols_headers(struct symbols *s, struct image *image)
 	if (r || e->window == s->finder.window)
 		return r;
 	e->window = s->finder.window;
-	fd = image_borrow_file(image);
+	fd = symbols_borrow_file(s, image);
 	if (fd >= 0)
 		r = symbols_read_headers(s, e, image, fd);
 	symbols_recount_entry(s, e);
@@ -478,7 +487,7 @@ int symbols_prepare(struct symbols *s, struct image *image, const uint64_t *addr
 	if (r)
 		return r;
 	if (q.n_missing && !q.e->is_nameless && !atomic_load(&image->is_bad)) {
-		cleanup(closep) int own = is_vdso ? -1 : image_borrow_file(image);
+		cleanup(closep) int own = is_vdso ? -1 : symbols_borrow_file(s, image);
 		int fd = is_vdso ? s->asker.vdso_fd : own;
 
 		if (fd >= 0)

@@ -62,8 +62,10 @@ struct symbols_stats {
 	uint64_t cut;                           /* symbols_note_cut() */
 	uint64_t slow_directories; /* roots in which a debug file did not open in time */
 	uint64_t openers_lost;     /* times that there was nobody to open a debug file */
-	char trouble[64];          /* why the worker does not run at the moment; "" it does */
-	int worker;                /* its process, or 0 */
+	/* Children that wait for FUSE, given up, and for which one; as of the last window. */
+	uint32_t copiers_left, left_device_major, left_device_minor;
+	char trouble[64]; /* why the worker does not run at the moment; "" it does */
+	int worker;       /* its process, or 0 */
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options);

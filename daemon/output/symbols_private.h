@@ -77,6 +77,19 @@ const struct elf_summary *asker_vdso(struct asker *a);
  */
 enum { SYMBOLS_FUNCTIONS, SYMBOLS_LINES, N_SYMBOLS_DEPTHS };
 
+/* A file system that was asked for copies of images. */
+struct copy_connection {
+	uid_t uid; /* who owns the user namespace; -1: ours */
+	uint32_t device_major, device_minor;
+	unsigned n_asked, n_waits; /* 0: no file system; times in vain, as far as they count */
+	bool is_left;              /* the child that was given up is still there, and */
+	int left_fd;               /* hangs up when it has ended */
+	uint64_t again_ns;         /* CLOCK_MONOTONIC: not asked before then */
+	uint64_t window, spent_ns; /* in that window */
+};
+
+#define COPY_CONNECTIONS_MAX 16
+
 /* What all images share. */
 struct debug_finder {
 	struct asker *asker;
@@ -85,6 +98,7 @@ struct debug_finder {
 	int fetched_fd;             /* it, as a place; -1: not there yet */
 	uint64_t window;
 	unsigned n_open; /* images with open debug files */
+	struct copy_connection copies[COPY_CONNECTIONS_MAX];
 };
 
 /* What is known of one image's; zeroed, but for its choice, which is closed. */
@@ -113,6 +127,18 @@ void debug_finder_close(struct debug_finder *f, struct image_debug *d);
  */
 bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
 				const struct image *image);
+
+/* --- symbols_copy.c --------------------------------------------------------------------------- */
+
+/*
+ * A copy of an image whose file profd avoids, for one question: the fd, the caller's, or -1. A
+ * child makes it, that may be given up; what that takes is bounded for each user.
+ */
+int debug_finder_copy_image(struct debug_finder *f, const struct image *image);
+/* Counts the children that were given up and are still there: symbols_stats.copiers_left. */
+void debug_finder_reap_left(struct debug_finder *f);
+/* As they are. */
+void debug_finder_forget_left(struct debug_finder *f);
 
 /* --- kernel_names.c --------------------------------------------------------------------------- */
 

@@ -299,7 +299,7 @@ static int image_table_open_file(struct image_table *t, const struct image_key *
 	if (r)
 		return r;
 	r = image_open(t->proc_fd, t->roots, key, &file);
-	*ret_is_avoided = r == IMAGE_OPEN_E_AVOIDED;
+	*ret_is_avoided = image->is_avoided = r == IMAGE_OPEN_E_AVOIDED;
 	if (r)
 		return 0;
 	if (file.is_local && !image->root) {
@@ -545,6 +545,8 @@ int image_table_get(struct image_table *t, const struct image_key *key, struct i
 		if (r)
 			return r;
 	}
+	if (image->is_avoided)
+		atomic_store(&image->pid, key->pid);
 	*ret = image_ref(image);
 	return 0;
 }

@@ -46,6 +46,8 @@ void mount_root_unref(struct mount_root *root)
 		return;
 	if (root->fd >= 0)
 		close(root->fd);
+	if (root->user_ns_fd >= 0)
+		close(root->user_ns_fd);
 	closep(&root->tmp_fd);
 	free(root);
 }
@@ -69,6 +71,7 @@ static void mount_roots_remove(struct mount_roots *roots, size_t i)
 
 	roots->held[i] = roots->held[--roots->n];
 	lent_fd_give_up(&root->fd);
+	lent_fd_give_up(&root->user_ns_fd);
 	closep(&root->tmp_fd);
 	root->tmp_fd = -1;
 	mount_root_unref(root);
@@ -120,17 +123,30 @@ static int mount_root_open_name(int dir_fd, pid_t pid, const char *path)
 	return fd;
 }
 
-/* ioctl_ns(2). What cannot be told is not ours. */
-static bool mount_namespace_is_ours(int proc_fd, int dir_fd, pid_t pid)
+/* The user namespace that owns the process's mount namespace (ioctl_ns(2)), or -1. */
+static int mount_namespace_open_owner(int dir_fd, pid_t pid)
 {
 	cleanup(closep) int named = mount_root_open_name(dir_fd, pid, "ns/mnt");
 	cleanup(closep) int ns = named < 0 ? -1 : debug_files_reopen(named);
-	cleanup(closep) int owner = ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
+
+	return ns < 0 ? -1 : ioctl(ns, NS_GET_USERNS);
+}
+
+/* What cannot be told is not ours. */
+static bool user_namespace_is_ours(int proc_fd, int user_ns_fd)
+{
 	struct stat theirs, ours;
 
-	return owner >= 0 && fstat(owner, &theirs) == 0 &&
+	return user_ns_fd >= 0 && fstat(user_ns_fd, &theirs) == 0 &&
 	       fstatat(proc_fd, "self/ns/user", &ours, 0) == 0 && theirs.st_ino == ours.st_ino &&
 	       theirs.st_dev == ours.st_dev;
+}
+
+static bool mount_namespace_is_ours(int proc_fd, int dir_fd, pid_t pid)
+{
+	cleanup(closep) int owner = mount_namespace_open_owner(dir_fd, pid);
+
+	return user_namespace_is_ours(proc_fd, owner);
 }
 
 /*
@@ -336,6 +352,7 @@ static int open_root(int dir_fd, pid_t pid, struct mount_root **ret)
 		.device_major = stx.stx_dev_major,
 		.device_minor = stx.stx_dev_minor,
 		.fd = steal_fd(&fd),
+		.user_ns_fd = -1,
 		.tmp_fd = -1,
 	};
 	*ret = root;
@@ -376,7 +393,7 @@ static void mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret)
 {
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
-	cleanup(closep) int dir = -1;
+	cleanup(closep) int dir = -1, owner = -1;
 	struct mount_root *held;
 	int r;
 
@@ -387,7 +404,10 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 		return r;
 	held = mount_roots_find(roots, root);
 	if (!held) {
-		root->is_ours = mount_namespace_is_ours(roots->proc_fd, dir, pid);
+		owner = mount_namespace_open_owner(dir, pid);
+		root->is_ours = user_namespace_is_ours(roots->proc_fd, owner);
+		if (!root->is_ours)
+			root->user_ns_fd = steal_fd(&owner);
 		held = steal_ptr(&root);
 		mount_roots_add(roots, held);
 	}

@@ -37,6 +37,7 @@ struct mount_root {
 	 * privileges. Where anybody may mount, an overlay can hide FUSE.
 	 */
 	bool is_ours;
+	atomic_int user_ns_fd; /* the owner, where it is not ours, or -1; as fd */
 	/* FUSE is somewhere in sight, or may be below an overlay. Looked at every few seconds. */
 	atomic_bool may_have_fuse;
 	/* CLOCK_MONOTONIC until when debug files are not looked for: something did not answer. */

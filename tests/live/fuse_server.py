@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""fuse_server.py FOLDER FILE COMM: mounts a FUSE file system at FOLDER that holds FILE alone.
+"""fuse_server.py FOLDER FILE COMM [DEVICE]: mounts a FUSE file system at FOLDER that holds FILE alone.
 
 It serves everyone but processes whose names begin with COMM: their requests are never answered, and each is told on
-standard output as "hung OPCODE". "ready" comes before. Ends, and lets go who hangs, when killed.
+standard output as "hung OPCODE NAME". "ready" comes before. Ends, and lets go who hangs, when killed.
 
 Speaks the kernel's protocol itself (linux/fuse.h): the structures are those of version 7.31.
 """
@@ -43,11 +43,11 @@ def comm_of_process(tid):
 
 
 class Server:
-    def __init__(self, folder, path, comm):
+    def __init__(self, folder, path, comm, device="/dev/fuse"):
         self.name, self.comm = os.path.basename(path).encode(), comm
         with open(path, "rb") as f:
             self.data = f.read()
-        self.fd = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+        self.fd = os.open(device, os.O_RDWR | os.O_CLOEXEC)
         options = f"fd={self.fd},rootmode=40000,user_id=0,group_id=0,allow_other"
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.mount(b"hostile", folder.encode(), b"fuse", 0, options.encode()) < 0:
@@ -87,9 +87,9 @@ class Server:
             _, opcode, unique, node, _, _, tid, _, _ = IN_HEADER.unpack_from(message)
             if opcode in WITHOUT_ANSWER:
                 continue
-            if opcode not in (INIT, RELEASE) and comm_of_process(tid).startswith(
-                    self.comm):
-                print("hung", opcode, flush=True)
+            comm = "" if opcode in (INIT, RELEASE) else comm_of_process(tid)
+            if comm.startswith(self.comm):
+                print("hung", opcode, comm, flush=True)
                 continue
             error, out = self.answer(opcode, node, message[IN_HEADER.size:])
             try:

@@ -181,7 +181,7 @@ class Held:
 
     def is_hung(self, opcode, *modes):
         n = sum(mode in modes for mode in self.modes)
-        return self.requests().count(f"hung {opcode}\n") >= n
+        return self.requests().count(f"hung {opcode} ") >= n
 
     def blocks(self, pid, mode):
         name = "maps" if mode == "memory" else "stat"

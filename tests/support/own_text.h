@@ -6,9 +6,12 @@
  * Where the test's own program was loaded: its executable segment, dl_iterate_phdr(3); and a
  * function in it.
  */
+#include <inttypes.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 static __attribute__((noinline, used)) int the_target(int x)
 {
@@ -39,6 +42,23 @@ static inline struct own_text own_text_find(void)
 
 	dl_iterate_phdr(own_text_note, &text);
 	return text;
+}
+
+/* Which file that is, as /proc/self/maps has it; stat(2) says otherwise on some file systems. */
+static inline bool own_text_file(uint32_t *ret_major, uint32_t *ret_minor, uint64_t *ret_inode)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end, at = (unsigned long)(uintptr_t)the_target;
+	bool found = false;
+	char line[4096];
+
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = sscanf(line, "%lx-%lx %*s %*s %x:%x %" SCNu64, &start, &end, ret_major,
+			       ret_minor, ret_inode) == 5 &&
+			at >= start && at < end;
+	if (maps)
+		fclose(maps);
+	return found;
 }
 
 #endif

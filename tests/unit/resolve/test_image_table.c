@@ -82,6 +82,8 @@ static void test_files_on_fuse_are_left_alone(void **state)
 	write_mounts(&f->world, PID, "fuse.sshfs", 21);
 	fuse = get(f, "/program", 21, inode);
 	assert_int_equal(fuse->fd, -1);
+	assert_true(fuse->is_avoided);
+	assert_int_equal(fuse->pid, PID);
 	assert_int_equal(image_table_avoided(f->images), 1);
 	write_mounts(&f->world, PID, "ext4", MINOR);
 	other = get(f, "/program", MINOR, inode);

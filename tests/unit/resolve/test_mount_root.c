@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Roots out of a directory that stands for /proc, and descriptors that are given up while lent. */
 #include <errno.h>
+#include <linux/nsfs.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "daemon/resolve/lent_fd.h"
 #include "tests/unit/resolve/image_fixture.h"
@@ -113,6 +118,49 @@ static void test_whose_it_is(void **state)
 	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
 	assert_int_equal(mount_roots_get(roots, 0, &own), 0);
 	assert_true(own->is_ours);
+	assert_int_equal(own->user_ns_fd, -1);
+}
+
+/* The user namespace of who made one for himself stays open with the root. */
+static void test_user_namespaces(void **state)
+{
+	cleanup(mount_root_unrefp) struct mount_root *theirs = NULL;
+	cleanup(mount_roots_freep) struct mount_roots *roots = NULL;
+	cleanup(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int ends[2], fd;
+	char is_there = 0;
+	uid_t uid;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		is_there = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+		(void)!write(ends[1], &is_there, 1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ends[0], &is_there, 1), 1);
+	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
+	if (is_there) {
+		assert_int_equal(mount_roots_get(roots, pid, &theirs), 0);
+		assert_non_null(theirs);
+		assert_false(theirs->is_ours);
+		fd = theirs->user_ns_fd;
+		assert_int_equal(ioctl(fd, NS_GET_OWNER_UID, &uid), 0);
+		assert_int_equal(uid, geteuid());
+		mount_root_unref(steal_ptr(&theirs));
+		mount_roots_sweep(roots);
+		assert_int_equal(fcntl(fd, F_GETFD), -1);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	if (!is_there)
+		skip(); /* this host does not let everybody make them */
 }
 
 static void test_unused_ones_are_closed(void **state)
@@ -229,6 +277,7 @@ int main(void)
 		TEST(test_namespaces_differ),
 		TEST(test_fuse_in_sight),
 		TEST(test_whose_it_is),
+		cmocka_unit_test(test_user_namespaces),
 		TEST(test_unused_ones_are_closed),
 		TEST(test_no_more_than_so_many),
 		cmocka_unit_test(test_given_up_under_way),
