@@ -209,11 +209,14 @@ static void test_hours_left_over(void **state)
 {
 	struct fixture *f = *state;
 	const struct output_options o = rolling(f);
+	cleanup(store_freep) struct store *store = NULL;
+	cleanup(rollup_freep) struct rollup *r = NULL;
 	struct writer *w = open_writer(f, &o, NULL, T0);
 	struct census before;
 
 	write_minutes(f, w, 0, 3);
 	write_minutes(f, w, 60, 3);
+	copy(f, minute_name(DAY_A, 0), "kept-minute");
 	roll(w, T0 + 5 * HOUR);
 	before = take_census(f);
 	copy(f, HOUR_FILE, "kept");
@@ -227,13 +230,49 @@ static void test_hours_left_over(void **state)
 	assert_int_equal(take_census(f).pprof, before.pprof);
 
 	/* An hour with a window that the day lacks stays. */
-	write_minutes(f, w, 20, 2);
-	roll(w, T0 + 2 * DAY);
-	assert_true(exists(f, HOUR_FILE));
+	write_minutes(f, w, 20, 1);
 	writer_free(w);
-	w = open_writer(f, &o, NULL, T0 + 2 * DAY);
+	copy(f, "kept-minute", minute_name(DAY_A, 0));
+	unlinkat(f->store_fd, "kept-minute", 0);
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	assert_int_equal(store_rescan(store), 0);
+	assert_int_equal(rollup_new(&r, store, 8 << 20), 0);
+	while (rollup_step(r, T0 + HOUR, T0 + 2 * DAY) == ROLLUP_E_OK)
+		;
 	assert_true(exists(f, HOUR_FILE));
-	writer_free(w);
+	assert_false(exists(f, minute_name(DAY_A, 0)));
+	assert_int_equal(rollup_recover(r), 0);
+	assert_true(exists(f, HOUR_FILE));
+}
+
+/* Hours that are big beside the memory are not read for a day. */
+static void test_big_hours(void **state)
+{
+	static const size_t budgets[] = {8 << 20, 256 << 10, 8 << 20};
+	struct fixture *f = *state;
+	cleanup(store_freep) struct store *store = NULL;
+
+	for (unsigned i = 0; i < 4; i++) {
+		cleanup(profile_freep) struct profile *p = make_window(T0 + i * 1800, 5000,
+								       i * 2000, (i + 1) * 2000);
+
+		put_window(f, T0 + i * 1800, p);
+	}
+	assert_int_equal(store_new(&store, f->store_fd, f->store_path, &file_ops_system), 0);
+	for (unsigned i = 0; i < ARRAY_SIZE(budgets); i++) {
+		cleanup(rollup_freep) struct rollup *r = NULL;
+		const uint64_t until_s = T0 + (i ? DAY : 2 * HOUR);
+		int e;
+
+		assert_int_equal(store_rescan(store), 0);
+		assert_int_equal(rollup_new(&r, store, budgets[i]), 0);
+		do {
+			e = rollup_step(r, until_s, until_s);
+			assert_true(e == ROLLUP_E_OK || e == ROLLUP_E_IDLE);
+		} while (e != ROLLUP_E_IDLE);
+		assert_int_equal(store->index.n_files, i < 2 ? 2 : 1);
+		assert_int_equal(take_census(f).pprof, 4 * 5000);
+	}
 }
 
 /* Samples of two events have no sum: each event gets a file. */
@@ -338,7 +377,7 @@ int main(void)
 		TEST(test_an_hour),        TEST(test_off),        TEST(test_minutes_left_over),
 		TEST(test_damage),         TEST(test_two_events), TEST(test_many_samples),
 		TEST(test_many_names),     TEST(test_a_day),      TEST(test_hours_left_over),
-		TEST(test_damaged_sample),
+		TEST(test_damaged_sample), TEST(test_big_hours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
