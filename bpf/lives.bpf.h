@@ -3,7 +3,7 @@
 #define PROFD_BPF_LIVES_BPF_H
 
 /*
- * What happens to processes and no record of perf tells: the end of a process, which is not that of
+ * What happens to processes and no record of perf shows: the end of a process, which is not that of
  * its first thread; that it came into another control group, of whatever hierarchy; and who owns
  * the program that it began. So profd need not ask /proc, which may wait for locks that the
  * process's owner can hold.

@@ -225,7 +225,7 @@ enum proc_pids proc_pids(int proc_fd)
 	return PROC_PIDS_INNER;
 }
 
-/* ioctl_ns(2); -1: it cannot be told. Opening it waits for no lock (fs/proc/namespaces.c). */
+/* ioctl_ns(2); -1: unknown. Opening it waits for no lock (fs/proc/namespaces.c). */
 static uid_t proc_namespace_owner(int proc_fd, pid_t id)
 {
 	cleanup(closep) int fd = -1;

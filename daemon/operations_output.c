@@ -147,7 +147,7 @@ static void waiter_count(struct waiter *w, bool begins)
 		LIST_REMOVE(w, others);
 }
 
-/* Sessions that were stopped, and have nobody left to tell of them, are forgotten. */
+/* Sessions that were stopped, and whose end nobody waits to hear of, are forgotten. */
 static void forget_stopped(const struct waiter *w)
 {
 	for (size_t i = 0; i < w->n_ids; i++) {

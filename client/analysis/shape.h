@@ -66,7 +66,7 @@ struct shape_options {
 	 * pprof looks at this option where it merges frames alone. */
 	bool show_columns;
 	bool ignore_drop_frames;
-	/* Frames tell mappings, and with lines also functions' first ones, whatever the
+	/* Frames differ by mappings, and with lines also functions' first ones, whatever the
 	 * granularity: for views that open files. */
 	bool with_objects;
 	/* With objects, and of two builds: what the granularity does not tell apart is one frame,

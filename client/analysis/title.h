@@ -4,7 +4,7 @@
 
 /*
  * What a report is of, for people: whose samples, on which host, from when to when. profd's own
- * profiles tell that in labels and comments; of others the program, by convention the first
+ * profiles have that in labels and comments; of others the program, by convention the first
  * mapping, is all that is known. Texts of strangers: control characters are replaced.
  */
 #include <stdbool.h>
@@ -31,7 +31,7 @@ int report_title_init(struct report_title *ret, const struct view_input *input);
  * known. *ret malloc'ed. 0 or negative errno.
  */
 int report_title_print(const struct view_input *input, const char *otherwise, char **ret);
-/* @time_ns, local time, as headers have it; false: it cannot be told. */
+/* @time_ns, local time, as headers have it; false: it is unknown. */
 bool report_title_time(char *ret, size_t size, int64_t time_ns);
 /*
  * When @p was taken, local time: its beginning, of profd's profiles also the end; @ret has room for

@@ -3,7 +3,7 @@
  * Values as reports print them, and the lines above a report, in pprof's order, and one of profd's
  * own: of the ledgers that windows carry as comments, several files' added up, it reports what was
  * lost and for which reasons. Ledgers are the machine's, for nobody knows whose a lost sample was;
- * which stacks are whole is known of each sample, and is told of those that are shown.
+ * which stacks are whole is known of each sample, and is printed of those that are shown.
  */
 #include "client/analysis/values.h"
 

@@ -66,8 +66,8 @@ const char *values_type(const struct view_input *input, char *buffer, size_t siz
  */
 /* All of them: 0 or negative errno; errors of @out stay in the stream. */
 
-/* A line, if profd tells: what was lost of all that ran at the time, whoever's it was, and how many
- * stacks of what is shown have no root. */
+/* A line, if profd wrote it: what was lost of all that ran at the time, whoever's it was, and how
+ * many stacks of what is shown have no root. */
 int header_print_losses(FILE *out, const struct view_input *input);
 /* A line, if what profd wrote has so few samples that shares are rough. */
 void header_print_few(FILE *out, const struct view_input *input);

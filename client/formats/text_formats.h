@@ -4,7 +4,7 @@
 
 /*
  * Collapsed stacks, as flame graph programs take them: a line for each distinct stack of functions,
- * from root to leaf, `main;work;memcpy 42`. What the numbers are is told by a first line of one
+ * from root to leaf, `main;work;memcpy 42`. What the numbers are is in a first line of one
  * word, `#cpu/nanoseconds`, which flame graph programs pass over; without it they count samples.
  */
 #include <stdbool.h>
@@ -42,7 +42,7 @@ int collapsed_read(const uint8_t *data, size_t length, struct profile **ret,
  * and, without call chains, the frame behind the event. Samples have the labels pid, tid and comm
  * as far as they are printed; their values are samples/count and, for each event that is named, the
  * periods: nanoseconds for cpu-clock and task-clock, else counts. Without periods each is 1, and a
- * count. Mappings are the objects, whose ranges perf does not tell. Pure.
+ * count. Mappings are the objects, whose ranges perf does not print. Pure.
  */
 /* ANY_E_OK, ANY_E_MALFORMED (the message names the line) or negative errno. */
 int perf_script_read(const uint8_t *data, size_t length, struct profile **ret,

@@ -4,7 +4,7 @@
  * `collect` and `stop` answer is followed by a file, in packets of its own.
  *
  * A session is started, and then held by a request of its own that stays unanswered. A window is
- * what `collect` answers that takes it; what profd complains of then is for the caller to tell.
+ * what `collect` answers that takes it; the caller prints what profd complains of then.
  */
 #include "client/profctl/call.h"
 

@@ -119,7 +119,7 @@ static void collect_print_json(const struct context *context,
 	json_end(&j);
 }
 
-/* As call_collect(), which does not tell whether there is such a service, or each of several. */
+/* As call_collect(), which does not show whether there is such a service, or each of several. */
 static int collect_call(const struct context *context, const Profd__Control__Collect *request,
 			Profd__Control__Response **ret, uint8_t **ret_data)
 {

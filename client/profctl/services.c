@@ -85,7 +85,7 @@ int services_check_running(const struct context *context, const char *service)
 {
 	struct services_search search = {.nearest.asked = service};
 
-	/* Of what profd names itself no group tells. */
+	/* No group shows what profd names itself. */
 	search.is_found = !strchr(service, '.') && !names_lacks_suffix(service);
 	if (!search.is_found)
 		proc_each_number(AT_FDCWD, "/proc", services_read_process, &search);

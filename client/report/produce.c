@@ -231,7 +231,7 @@ static void produce_count_sample(struct produce_work *w, struct compare_total *t
 			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
 }
 
-/* What labels of profd tell of a sample for the header: whether its stack has a root, and whose it
+/* What labels of profd show of a sample for the header: whether its stack has a root, and whose it
  * is. */
 static int produce_learn_labels(struct produce_work *w, const struct profile *p,
 				const struct profile_sample *s, int64_t n)

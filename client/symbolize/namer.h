@@ -25,7 +25,7 @@ DEFINE_CLEANUP(struct namer *, namer_free)
 void namer_begin(struct namer *n, const struct answer_names *answer);
 /*
  * Gives @location the frames of @found, if it has any; a location that has names gets others only
- * if they tell lines or it @is_forced, and never one that is made of an address. *ret_set: whether
+ * if they have lines or it @is_forced, and never one that is made of an address. *ret_set: whether
  * it has true names now. Returns 0 or negative errno.
  */
 int namer_set(struct namer *n, uint32_t location, const struct worker_location *found,

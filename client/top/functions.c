@@ -82,7 +82,7 @@ static const char *top_find_label(const struct profile *p, const struct stack *s
 	return "";
 }
 
-/* Units have a suffix; what profd calls the rest tells less than a command. */
+/* Units have a suffix; what profd calls the rest means less than a command. */
 static const char *top_find_who(const struct top_functions *f, const struct profile *p,
 				const struct stack *stack)
 {

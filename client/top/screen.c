@@ -291,7 +291,7 @@ static int count_numbers(unsigned columns, bool has_places)
 
 /* --- names, and where they are --------------------------------------------------------------- */
 
-/* Who runs it, and of which file it is, without what tells nothing more. */
+/* Who runs it, and of which file it is, without what adds nothing. */
 static void format_place(const struct top_function *f, char text[PLACE_SIZE])
 {
 	const char *module = f->module ? f->module : "", *who = f->who;

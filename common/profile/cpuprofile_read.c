@@ -3,8 +3,8 @@
  * Passes over the records: to find where the text begins; to find callers that all records share;
  * to add them, now that their addresses can be put into mappings. Between them, one over the text.
  *
- * libprofiler's handler finds itself in the stacks: below the leaf, which the kernel tells, is what
- * called the handler. go tool pprof deletes a caller of the leaf that at least n - n/32 of n
+ * libprofiler's handler finds itself in the stacks: below the leaf, which the kernel reports, is
+ * what called the handler. go tool pprof deletes a caller of the leaf that at least n - n/32 of n
  * records have, up to twice, and a caller equal to the leaf; so is it here. What profd wrote itself
  * has no such frames, and none is deleted.
  *

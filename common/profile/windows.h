@@ -11,7 +11,7 @@
  *   # profd until: <time_ns>   when the last one ended, of several that leave some time out
  *
  * A file without window lines is one window, from time_ns on. The files of all services of one
- * window say the same of it: it is one window, which counts once. Legacy profiles do not tell when
+ * window say the same of it: it is one window, which counts once. Legacy profiles do not show when
  * they begin; of them, those with the same ledger are of one window. What others wrote has no
  * ledger, and each file is a window of its own. Pure.
  */

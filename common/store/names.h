@@ -54,7 +54,7 @@ bool names_lacks_suffix(const char *asked);
 
 /*
  * Several services: names as they are asked for, and patterns of them with * and ?, separated by
- * commas, none of which is in a unit's name (systemd.unit(5)). The first tells whether @asked is
+ * commas, none of which is in a unit's name (systemd.unit(5)). The first returns whether @asked is
  * more than one name, the second whether @service is one of them. No more work than the product of
  * the lengths.
  */

@@ -56,7 +56,7 @@ struct bpf_source {
 	struct unwind_host host;   /* the memory of the walks, mapped */
 	bool follows_children;     /* the tracepoints' programs could be attached */
 	struct ring_buffer *lives; /* source_bpf_lives.c; NULL: they could not */
-	uint64_t lives_lost;       /* that were told */
+	uint64_t lives_lost;       /* that were reported */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
@@ -85,7 +85,7 @@ int bpf_unwind_open(struct bpf_source *s);
 void bpf_unwind_close(struct bpf_source *s);
 
 /*
- * Once the tracepoints' programs are attached and s->events is there: what they tell of processes
+ * Once the tracepoints' programs are attached and s->events is there: what they report of processes
  * joins it. Returns 0 or negative errno; the owner frees s->lives.
  */
 int bpf_lives_open(struct bpf_source *s);

@@ -327,7 +327,7 @@ static void look_for_fuse(const struct mount_roots *roots, struct mount_root *ro
 }
 
 /*
- * Opens the root of the process in /proc at @dir_fd and tells which it is; *ret stays as it is if
+ * Opens the root of the process in /proc at @dir_fd and finds which it is; *ret stays as it is if
  * it cannot be had. Numbers of mounts and namespaces are used again, but not as long as the
  * directory is open.
  */

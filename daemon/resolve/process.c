@@ -116,7 +116,7 @@ void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from)
 	memset(to + length, 0, SAMPLE_COMM_SIZE - length);
 }
 
-/* Where moves are told, @p is where @like was, and there is nothing to ask. */
+/* Where moves are reported, @p is where @like was, and there is nothing to ask. */
 static void process_inherit_place(struct process_table *t, struct process *p,
 				  const struct process *like)
 {
@@ -325,9 +325,9 @@ static int process_table_apply_mmap(struct process_table *t, const struct proces
 }
 
 /*
- * Unless the source tells lives, the record of a first thread's end means three things: the process
- * has ended; its other threads go on; or nothing has ended at all, but the program that it now runs
- * may not be looked at, and the kernel took its events away (begin_new_exec() calls
+ * Unless the source reports lives, the record of a first thread's end means three things: the
+ * process has ended; its other threads go on; or nothing has ended at all, but the program that it
+ * now runs may not be looked at, and the kernel took its events away (begin_new_exec() calls
  * perf_event_exit_task()).
  */
 static int process_table_apply_exit(struct process_table *t, const struct process_event *event)

@@ -7,7 +7,7 @@
  * parent has, a new program at EXEC, mappings by MMAP, dead by EXIT. /proc is read once at the
  * start, once for a process that no record announced, and for the unit of a process: when it is
  * first sampled or first forks, again when samples show that it moved, and now and then. A process
- * that BEGUN and MOVED tell of is not asked for its owner and its group.
+ * that BEGUN and MOVED report is not asked for its owner and its group.
  *
  * A struct process is one program in one process: an exec begins another one. It is found by pid,
  * start time and moment, never by a bare pid, and lives on after its death as long as somebody
@@ -26,7 +26,7 @@
 #include "daemon/resolve/mappings.h"
 
 /*
- * The unit that a process belongs to, as unit.h tells it; its texts never change. A child shares
+ * The unit that a process belongs to, as unit.h finds it; its texts never change. A child shares
  * its parent's, and what counted samples in one keeps it when the process moves to another.
  */
 struct process_unit {
@@ -60,7 +60,8 @@ struct process {
 	uint64_t died_ns;  /* 0: alive */
 	uint64_t swept_ns; /* when a sweep found it dead first; 0: not yet */
 	bool kernel_thread;
-	/* By /proc, when it was asked last, by the group, or by a parent's where moves are told. */
+	/* By /proc, when it was asked last, by the group, or by a parent's where moves are
+	 * reported. */
 	bool unit_told;
 	bool unit_is_of_group, group_known; /* of its group of version 2: process_place.c */
 	bool uid_known;                     /* and told the uid: not merely inherited */
@@ -128,7 +129,7 @@ int process_table_begin(struct process_table *t, pid_t pid, const struct source_
 /* Tells @sink what the living process @pid has mapped now, as of @time_ns. 0 or negative errno. */
 int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 		       const struct source_sink *sink);
-/* The source tells ends, moves and owners of processes: source_tells_lives(). */
+/* The source reports ends, moves and owners of processes: source_tells_lives(). */
 void process_table_trust_lives(struct process_table *t);
 /* From now on only processes of this user are read. */
 void process_table_scan_only(struct process_table *t, uid_t uid);

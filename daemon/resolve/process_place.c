@@ -2,9 +2,9 @@
 /*
  * Where a process belongs: which unit, which user. A child begins where its parent was; /proc is
  * asked when a program is first sampled or first forks, and again later, because processes move.
- * Where the source tells moves and users, it is asked only once for each family and each move, and
- * now and then for those that are sampled, as groups of version 1 can be renamed. What was counted
- * before a move stays with the unit before.
+ * Where the source reports moves and users, it is asked only once for each family and each move,
+ * and now and then for those that are sampled, as groups of version 1 can be renamed. What was
+ * counted before a move stays with the unit before.
  *
  * Who is gone when it would be asked may have moved since it was forked, as what a container
  * manager runs in a container does. Its samples tell the id of its group of version 2, and others
@@ -122,7 +122,7 @@ static int set_unit(struct process_table *t, struct process *p, const struct uni
 	return 0;
 }
 
-/* @owner_known: the kernel has told. */
+/* @owner_known: from the kernel. */
 static int process_ask(struct process_table *t, struct process *p, bool owner_known)
 {
 	struct unit unit = {.service = "kernel"};
@@ -161,7 +161,7 @@ int process_table_confirm_again(struct process_table *t, struct process *p)
 /* Asks /proc for the unit and owner of @p, once. A process that is gone keeps what it inherited. */
 int process_table_confirm(struct process_table *t, struct process *p)
 {
-	/* /proc tells of the newest program of a pid; the others keep what they inherited. */
+	/* /proc shows the newest program of a pid; the others keep what they inherited. */
 	if ((p->asked_ns && p->uid_known) || process_newest(t, p->pid) != p)
 		return 0;
 	return process_ask(t, p, t->lives_told && p->uid_known);
@@ -169,10 +169,10 @@ int process_table_confirm(struct process_table *t, struct process *p)
 
 /*
  * Whether /proc is to be asked where @p belongs: for the first sample, or when it moved; unless
- * moves are told, soon after the kernel showed it in another group of version 2; and now and then,
- * because there are hierarchies without ids, groups can be renamed there, and uids change. The
- * threads of a process may be in several groups, so that ids alone would have it asked for each
- * sample. Where moves are told, one of a family answers for all that share its unit.
+ * moves are reported, soon after the kernel showed it in another group of version 2; and now and
+ * then, because there are hierarchies without ids, groups can be renamed there, and uids change.
+ * The threads of a process may be in several groups, so that ids alone would have it asked for each
+ * sample. Where moves are reported, one of a family answers for all that share its unit.
  */
 static bool is_due(const struct process_table *t, const struct process *p,
 		   const struct sample *sample)

@@ -37,7 +37,7 @@ struct process_table {
 	bool lives_told;    /* EXIT means the end of a process, MOVED and BEGUN come */
 	bool groups_decide; /* groups of version 2, as there is no other hierarchy */
 	uid_t only_uid;     /* whose processes are scanned; (uid_t)-1: everybody's */
-	int error;          /* of an event that /proc had told */
+	int error;          /* of an event that came from /proc */
 };
 
 /* The last program that is known of @pid, even if it has ended; or NULL. */

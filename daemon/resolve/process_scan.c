@@ -89,8 +89,8 @@ static int scan_visit(void *userdata, const struct proc_stat *stat)
 }
 
 /*
- * Of one that the scan has not seen: its owner may hold up who looks at it, so a file that waits
- * for nobody tells. The kernel escapes newlines in names.
+ * Of one that the scan has not seen: its owner may hold up who looks at it, so a file is read
+ * that waits for nobody. The kernel escapes newlines in names.
  */
 static bool has_ended(const struct process_table *t, pid_t pid)
 {

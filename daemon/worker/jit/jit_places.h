@@ -3,8 +3,8 @@
 #define PROFD_DAEMON_WORKER_JIT_JIT_PLACES_H
 
 /*
- * The addresses that were asked for, and the newest code at each: told of one piece of code after
- * the other, in the order in which they were said. Memory by the number of addresses alone.
+ * The addresses that were asked for, and the newest code at each: given one piece of code after
+ * the other, in the order of the file. Memory by the number of addresses alone.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct jit_lines {
 	uint32_t n; /* 0: there are none */
 };
 
-/* A piece of code, as it was said. */
+/* A piece of code, as the file has it. */
 struct jit_code {
 	uint64_t start, end;   /* end is not part of it */
 	struct jit_bytes name; /* length 0: without one */

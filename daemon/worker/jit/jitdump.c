@@ -374,7 +374,7 @@ static int jitdump_read_header(struct jitdump *d, uint64_t *ret_at)
 	*ret_at = d->in->end;
 	if (n < FILE_HEADER)
 		return WORKER_DONE;
-	/* The machine is told, too, but names are names on any. */
+	/* The machine is there, too, but names are names on any. */
 	*ret_at = jitdump_u32(d, header + 8);
 	return jitdump_u32(d, header + 4) != VERSION || *ret_at < FILE_HEADER ? WORKER_MALFORMED
 									      : WORKER_DONE;

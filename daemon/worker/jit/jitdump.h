@@ -12,7 +12,7 @@ struct jit_line {
 };
 
 /*
- * Tells @places of all code that a jitdump names. *ret_lines: the line of each address, malloc'ed
+ * Adds to @places all code that a jitdump names. *ret_lines: the line of each address, malloc'ed
  * and the caller's. Returns enum worker_outcome or -ENOMEM.
  */
 int jitdump_read(struct jit_input *in, struct jit_places *places, struct jit_line **ret_lines);

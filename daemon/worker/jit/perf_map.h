@@ -5,7 +5,7 @@
 #include "daemon/worker/jit/jit_input.h"
 #include "daemon/worker/jit/jit_places.h"
 
-/* Tells @places of all code that a perf map names. Returns 0 or WORKER_NOT_ELF. */
+/* Adds to @places all code that a perf map names. Returns 0 or WORKER_NOT_ELF. */
 int perf_map_read(struct jit_input *in, struct jit_places *places);
 
 #endif
