@@ -35,12 +35,12 @@ struct view {
 	const char *bold, *red, *yellow, *green, *plain;
 };
 
-static double status_percent(uint64_t part, uint64_t whole)
+double status_percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static uint64_t sum_reasons(Profd__Control__Reason *const *reasons, size_t n)
+uint64_t status_sum(Profd__Control__Reason *const *reasons, size_t n)
 {
 	uint64_t sum = 0;
 
@@ -49,7 +49,7 @@ static uint64_t sum_reasons(Profd__Control__Reason *const *reasons, size_t n)
 	return sum;
 }
 
-static uint64_t reason_count(Profd__Control__Reason *const *reasons, size_t n, const char *name)
+uint64_t status_reason(Profd__Control__Reason *const *reasons, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(reasons[i]->name, name) == 0)
@@ -176,10 +176,10 @@ static void print_check(const struct view *v, uint64_t got, uint64_t expected, c
 
 static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, uint64_t throttled)
 {
-	uint64_t truncated = sum_reasons(l->truncated, l->n_truncated);
-	uint64_t broken = sum_reasons(l->broken, l->n_broken);
-	uint64_t lost = sum_reasons(l->lost, l->n_lost);
-	uint64_t skipped = reason_count(l->lost, l->n_lost, "skipped");
+	uint64_t truncated = status_sum(l->truncated, l->n_truncated);
+	uint64_t broken = status_sum(l->broken, l->n_broken);
+	uint64_t lost = status_sum(l->lost, l->n_lost);
+	uint64_t skipped = status_reason(l->lost, l->n_lost, "skipped");
 
 	print_heading(v, "Ticks");
 	print_status_row(v, 0, "expected", l->expected, 0);
@@ -215,8 +215,8 @@ static void print_stack_parts(const struct view *v, const char *kind,
 /* Of the samples that a session counts: how their stacks ended, those ways that occurred. */
 static void print_session_stacks(const struct view *v, const Profd__Control__Session *s)
 {
-	uint64_t all = s->complete + s->no_user + sum_reasons(s->truncated, s->n_truncated) +
-		       sum_reasons(s->broken, s->n_broken);
+	uint64_t all = s->complete + s->no_user + status_sum(s->truncated, s->n_truncated) +
+		       status_sum(s->broken, s->n_broken);
 	char id[32] = "system";
 
 	if (s->id)
@@ -239,8 +239,8 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Ledger *l = s->ledger;
-	uint64_t truncated = sum_reasons(l->truncated, l->n_truncated);
-	uint64_t broken = sum_reasons(l->broken, l->n_broken);
+	uint64_t truncated = status_sum(l->truncated, l->n_truncated);
+	uint64_t broken = status_sum(l->broken, l->n_broken);
 	uint64_t with_stack = l->complete + truncated + broken;
 
 	print_heading(v, "Stacks");
@@ -441,7 +441,7 @@ static int print_sessions(const struct view *v, const Profd__Control__Status *s)
 		table_cell(&t, "%" PRIu64, n->routed);
 		table_cell(&t, "%" PRIu64, n->counted);
 		table_cell(&t, "%" PRIu64, n->filtered);
-		table_cell(&t, "%" PRIu64, sum_reasons(n->dropped, n->n_dropped));
+		table_cell(&t, "%" PRIu64, status_sum(n->dropped, n->n_dropped));
 		table_cell(&t, "%" PRIu64, n->windows_written);
 	}
 	if (s->n_sessions == 0) {

@@ -19,20 +19,6 @@
 #define WARNINGS_MAX 3
 #define SESSIONS_MAX 3
 
-static uint64_t short_sum(Profd__Control__Reason *const *reasons, size_t n)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sum += reasons[i]->count;
-	return sum;
-}
-
-static double short_percent(uint64_t part, uint64_t whole)
-{
-	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
 static void short_print_head(const Profd__Control__Status *s, FILE *out)
 {
 	fprintf(out, "profd %s on %.40s, up %s\n", s->version, s->host,
@@ -49,22 +35,21 @@ static void short_print_head(const Profd__Control__Status *s, FILE *out)
 /* The ledger in two lines, and whether it closes. */
 static void short_print_ledger(const Profd__Control__Ledger *l, FILE *out)
 {
-	uint64_t truncated = short_sum(l->truncated, l->n_truncated);
-	uint64_t broken = short_sum(l->broken, l->n_broken);
-	uint64_t lost = short_sum(l->lost, l->n_lost);
-	uint64_t with_stack = l->complete + truncated + broken, skipped = 0;
+	uint64_t truncated = status_sum(l->truncated, l->n_truncated);
+	uint64_t broken = status_sum(l->broken, l->n_broken);
+	uint64_t lost = status_sum(l->lost, l->n_lost);
+	uint64_t skipped = status_reason(l->lost, l->n_lost, "skipped");
+	uint64_t with_stack = l->complete + truncated + broken;
 	uint64_t parts = with_stack + l->no_user + lost + l->in_flight;
 
-	for (size_t i = 0; i < l->n_lost; i++)
-		skipped += strcmp(l->lost[i]->name, "skipped") == 0 ? l->lost[i]->count : 0;
 	if (with_stack)
 		fprintf(out, "  stacks   %.2f %% complete, %.2f %% truncated, %.2f %% broken\n",
-			short_percent(l->complete, with_stack),
-			short_percent(truncated, with_stack), short_percent(broken, with_stack));
+			status_percent(l->complete, with_stack),
+			status_percent(truncated, with_stack), status_percent(broken, with_stack));
 	else
 		fputs("  stacks   none yet\n", out);
 	fprintf(out, "  ticks    %" PRIu64 ", %.2f %% of them lost; ", l->expected,
-		short_percent(lost, l->expected));
+		status_percent(lost, l->expected));
 	fputs(parts == l->expected && l->seen + skipped == l->expected
 		      ? "all are accounted for\n"
 		      : "they do not add up, see -v\n",
