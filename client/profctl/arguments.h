@@ -130,6 +130,8 @@ int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_messag
 
 /* For operands where there are none: names the option for a service, or, with @to, a process. */
 int option_no_operand(const char *name, const char *word, void *to, struct usage_message *message);
+/* As option_text(), for sessions, which are of one service each: a pattern is refused. */
+int option_service(const char *name, const char *text, void *to, struct usage_message *message);
 /* Whether a range, once both ends are known, is one. Returns 0 or OPTIONS_BAD. */
 int check_time_range(uint64_t since_ns, uint64_t until_ns, struct usage_message *message);
 

@@ -162,6 +162,9 @@ static int option_target(const char *name, const char *text, void *to,
 	uint64_t number = 0;
 	int64_t pid;
 
+	if (target->kind == PROFD__CONTROL__TARGET_KIND__SERVICE &&
+	    option_service(name, text, &text, message))
+		return OPTIONS_BAD;
 	if (target->kind == PROFD__CONTROL__TARGET_KIND__PID)
 		return option_pid(name, text, &pid, message)
 			       ?: add_target(target->arguments, target->kind, pid, "", message);

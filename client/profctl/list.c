@@ -36,6 +36,13 @@ int option_no_operand(const char *name, const char *word, void *to, struct usage
 			   is_pid ? "process" : "service", is_pid ? 'p' : 's', word);
 }
 
+int option_service(const char *name, const char *text, void *to, struct usage_message *message)
+{
+	if (names_is_pattern(text))
+		return usage_error(message, "%s takes one service here, not '%s'", name, text);
+	return option_text(name, text, to, message);
+}
+
 static int option_list_order(const char *name, const char *text, void *to,
 			     struct usage_message *message)
 {

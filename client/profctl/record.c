@@ -74,7 +74,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{'o', "output", option_text, &ret->output.path, NULL},
 		{'a', "all", option_flag, &ret->all, one_target},
 		{'p', "pid", option_pid, &ret->pid, one_target},
-		{'s', "service", option_text, &ret->service, one_target},
+		{'s', "service", option_service, &ret->service, one_target},
 		{0},
 	};
 	int r;

@@ -58,7 +58,7 @@ int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usa
 	static const char only[] = "only one of -s and -p";
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
-		{'s', "service", option_text, &ret->service, only},
+		{'s', "service", option_service, &ret->service, only},
 		{'p', "pid", option_pid, &ret->pid, only},
 		{'d', "delay", option_top_delay, &ret->interval_ns, NULL},
 		{0, "rows", option_number, &ret->rows, NULL},

@@ -118,6 +118,7 @@ static void test_start_refusals(void **state)
 		{"start 1 2 1", "a target is named twice"},
 		{"start -t 7 --tid 7", "a target is named twice"},
 		{"start -s cron 1 -s cron", "a target is named twice"},
+		{"start -s a,b", "-s takes one service here, not 'a,b'"},
 		{"start --cgroup /a --cgroup /sys/fs/cgroup/a", "a target is named twice"},
 		{"start 1 -F", "-F needs an argument"},
 		{"start 1 --event", "--event needs an argument"},

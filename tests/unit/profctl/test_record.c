@@ -70,6 +70,7 @@ static void test_refused(void **state)
 		"record --",
 		"record -a -p 3",
 		"record -p 3 -s x",
+		"record -s web-*",
 		"record -a sort",
 		"record -p 0",
 		"record -p x",
