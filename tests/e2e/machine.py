@@ -3,9 +3,8 @@
 
 What it boots from is made once by debootstrap and kept in a folder for all runs, CACHE. All mounts
 lie in a mount namespace of this process and end with it; the cgroups, two of our own in which PID 1
-finds itself, are removed by close(). The host's /proc lies in /hostproc, because BPF tells the pids
-of the outermost namespace: a service that samples is told to read that one. Perf's records have the
-pids that the machine sees, so in there processes are known from /proc alone.
+finds itself, are removed by close(). The host's /proc lies in /hostproc. The machine has a pid
+namespace of its own, which is all that its profd samples.
 """
 import contextlib
 import ctypes

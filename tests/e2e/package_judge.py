@@ -20,8 +20,7 @@ STATE = "/var/lib/profd"
 CONF = "/etc/profd/profd.conf"
 SETTINGS = {"interval": "5s", "frequency": "499", "min_free": "0", "max_cpu": "99%",
             "formats": "pprof,legacy,images"}
-# See tests/e2e/unit: samples have the host's pids.
-DROP_IN = "[Service]\nBindReadOnlyPaths=/hostproc:/proc\nProtectProc=default\nWatchdogSec=10\n"
+DROP_IN = "[Service]\nWatchdogSec=10\n"
 EXPOSURE = 25  # tenths, of systemd-analyze security; it calls up to 40 "OK"
 LOAD = "/usr/local/bin/load"
 REDIS = "/usr/bin/redis-check-rdb"  # the server, too
