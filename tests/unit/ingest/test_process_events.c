@@ -265,7 +265,7 @@ static void test_bursts_are_given_back(void **state)
 	struct world *w = *state;
 	size_t least;
 
-	produce_comm(w, 0, 1, 0);
+	produce_comm(w, 0, 1, N_MANY);
 	drain(w);
 	least = process_events_bytes(w->events);
 	for (uint32_t i = 1; i < N_MANY; i++)
