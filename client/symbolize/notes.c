@@ -31,3 +31,17 @@ void notes_add(struct notes *notes, const char *format, ...)
 	else
 		notes->n_more++;
 }
+
+void notes_add_first(struct notes *notes, const char *text)
+{
+	char *line = strdup(text);
+
+	if (!line || notes->n == NOTES_MAX)
+		notes->n_more++;
+	if (!line)
+		return;
+	if (notes->n == NOTES_MAX)
+		free(notes->lines[--notes->n]);
+	memmove(notes->lines + 1, notes->lines, notes->n++ * sizeof(*notes->lines));
+	notes->lines[0] = line;
+}

@@ -19,5 +19,7 @@ struct notes {
 
 void notes_deinit(struct notes *notes);
 void notes_add(struct notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* For what is to be told whatever else there is. */
+void notes_add_first(struct notes *notes, const char *text);
 
 #endif

@@ -395,8 +395,7 @@ static void symbolize_print_remedy(const struct symbolize_work *w, char *ret, si
 static void symbolize_note_all_nameless(struct symbolize_work *w)
 {
 	const char *what = w->options->want_lines ? "lines" : "names";
-	struct notes *notes = &w->result->notes;
-	char remedy[240] = "; ";
+	char text[NOTES_TEXT_MAX], remedy[240] = "; ";
 
 	if (!w->n_nameless)
 		return;
@@ -405,13 +404,16 @@ static void symbolize_note_all_nameless(struct symbolize_work *w)
 	else
 		symbolize_print_remedy(w, remedy + 2, sizeof(remedy) - 2);
 	if (w->n_nameless == 1)
-		notes_add(notes, "%s: no %s in it, and no debug file with such was found%s",
-			  w->nameless, what, remedy);
+		snprintf(text, sizeof(text),
+			 "%.240s: no %s in it, and no debug file with such was found%s",
+			 w->nameless, what, remedy);
 	else
-		notes_add(notes,
-			  "%s and %zu more: no %s in them, and no debug files with such were "
-			  "found%s",
-			  w->nameless, w->n_nameless - 1, what, remedy);
+		snprintf(text, sizeof(text),
+			 "%.240s and %zu more: no %s in them, and no debug files with such were "
+			 "found%s",
+			 w->nameless, w->n_nameless - 1, what, remedy);
+	/* Of a whole machine's profile many files are gone, each with a note. */
+	notes_add_first(&w->result->notes, text);
 }
 
 static void symbolize_finish_result(struct symbolize_work *w, int r)

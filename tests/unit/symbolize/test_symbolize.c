@@ -345,6 +345,13 @@ static void test_debug_package(void **state)
 	write_text(w->dir.fd, "var/lib/dpkg/info/prog.list", "/.\n/bin/prog\n");
 	symbolize(w, PICKY, false);
 	assert_true(has_note(w, "install prog-dbgsym and the like, or use"));
+	/* However many files are not there. */
+	for (size_t i = 0; i < NOTES_MAX; i++) {
+		snprintf(list, sizeof(list), "/gone%zu", i);
+		add_rest(w, add_mapping(w, list, "", (3 + i) * BASE), 3);
+	}
+	symbolize(w, PICKY, false);
+	assert_non_null(strstr(w->result.notes.lines[0], "install prog-dbgsym and the like"));
 }
 
 static void test_other_build_id(void **state)
