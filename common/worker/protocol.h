@@ -104,7 +104,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647737u
+#define WORKER_MAGIC 0x70647738u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -146,6 +146,13 @@ struct worker_image {
 	uint8_t alternate_id[WORKER_ID_MAX];
 };
 
+/* An interpreter, as far as its file alone tells (common/runtime). All zero: it is none. */
+struct worker_runtime {
+	int64_t state;    /* address of what its walk begins with, from the first byte of code */
+	uint32_t version; /* 0x030b: CPython 3.11 */
+	uint32_t reserved;
+};
+
 /* WORKER_TABLE's payload: this, then n_words words (layout.h), if it is LOADED. */
 struct worker_table {
 	uint32_t state; /* enum table_state: LOADED, NO_CFI or REFUSED */
@@ -155,6 +162,7 @@ struct worker_table {
 	struct elf_summary
 		elf; /* as INSPECT's; pointer_bytes 0: there is none (the vdso has one) */
 	struct go_build go;
+	struct worker_runtime runtime;
 	uint64_t n_words;
 };
 
@@ -240,6 +248,7 @@ struct worker_instruction {
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
 	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
+_Static_assert(sizeof(struct worker_runtime) == 16, "struct worker_runtime");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
 _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_COMMON_RUNTIME_ROW_H
+#define PROFD_COMMON_RUNTIME_ROW_H
+
+/*
+ * A runtime: what a walk must know of one build of an interpreter in order to find the
+ * interpreter's own frames in a process that runs it. The image worker makes it from the
+ * interpreter's file alone; the BPF programs find it by that file when a process ticks
+ * (bpf/runtime.bpf.h).
+ *
+ * Offsets are bytes from the beginning of the struct that they are named after. What they lead to
+ * is the process's own memory, which may say anything.
+ *
+ * Shared by the BPF programs, profd and the image worker: no includes but one, no functions.
+ */
+#include "common/unwind/rule.h"
+
+typedef __UINT16_TYPE__ runtime_u16;
+
+enum runtime_kind {
+	RUNTIME_NONE,
+	/*
+	 * CPython before 3.12: an entry of the evaluation loop has a struct _PyCFrame on the C
+	 * stack, and its outermost Python frame is marked.
+	 */
+	RUNTIME_PYTHON_CFRAME,
+	/* Since then, a frame without code is on the C stack below those of each entry. */
+	RUNTIME_PYTHON_SHIM,
+	N_RUNTIME_KINDS,
+};
+
+/* No struct is read further than this. */
+#define RUNTIME_FRAME_MAX 128 /* of a frame; all its offsets are below */
+#define RUNTIME_CODE_MAX  256 /* the same of a code object */
+
+struct runtime_row {
+	unwind_s64 state;    /* address of _PyRuntime - mm->start_code */
+	unwind_u32 version;  /* 0x030b for 3.11 */
+	runtime_u16 kind;    /* enum runtime_kind */
+	runtime_u16 key;     /* state: the pthread key of the thread state */
+	unwind_u8 thread_at; /* thread state: CFRAME: the _PyCFrame; SHIM: see cframe_at */
+	/* _PyCFrame: the newest frame, and the one of the caller; SHIM, both 0xff: there is none,
+	 * thread_at is the frame. */
+	unwind_u8 cframe_frame, cframe_previous;
+	unwind_u8 frame_bytes; /* that all frames have */
+	unwind_u8 frame_code, frame_previous, frame_instruction;
+	unwind_u8 frame_mark;  /* CFRAME: is_entry; SHIM: owner */
+	unwind_u8 frame_owner; /* whose a frame is */
+	unwind_u8 shim_owner;  /* SHIM: the least owner of those without code */
+	/* Code object: */
+	unwind_u8 code_line, code_file, code_name, code_table;
+	unwind_u8 code_traceable; /* the first instruction that tracebacks show */
+	unwind_u8 code_instructions;
+	/* str: */
+	unwind_u8 text_ascii, text_compact; /* where characters begin */
+	unwind_u8 reserved[6];
+};
+
+#define RUNTIME_NO_CFRAME 0xff
+
+_Static_assert(sizeof(struct runtime_row) == 40, "struct runtime_row");
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_WORKER_RUNTIME_PYTHON_H
+#define PROFD_DAEMON_WORKER_RUNTIME_PYTHON_H
+
+#include "daemon/worker/elf/elf_image.h"
+
+/*
+ * Whether @image is CPython, and which: by what every build exports to its extension modules,
+ * stripped or not. All zero: it is not, or one whose structs are others (free-threaded, Py_DEBUG,
+ * another machine's).
+ */
+void python_recognize(struct elf_image *image, struct worker_runtime *ret);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Any bytes as what a process says of its Python code. The first four are version, width of
+ * characters, and the instruction; the rest is a table of lines, and a name: which is UTF-8 and
+ * harmless.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/runtime/python_lines.h"
+#include "common/runtime/python_text.h"
+#include "common/utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char text[100];
+
+	if (size < 4)
+		return 0;
+	if (python_line(0x0300u | data[0], data + 4, size - 4, data[1], data[2] * 256u + data[3]) >
+	    INT32_MAX)
+		abort();
+	if (python_text(data + 4, size - 4, data[1], text, sizeof(text)) >= sizeof(text) ||
+	    !utf8_is_valid(text))
+		abort();
+	return 0;
+}
