@@ -9,6 +9,7 @@
  * object embeds the other, so there are no versions; sizes are asserted.
  */
 #include "common/reasons.h"
+#include "common/runtime/row.h"
 #include "common/unwind/layout.h"
 #include "common/unwind/registers.h"
 
@@ -28,6 +29,11 @@
 #define ABI_COMM_SIZE         16
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
 #define ABI_LIVES_BYTES       (256u << 10)
+#define ABI_CODES_BYTES       (256u << 10)
+#define ABI_CODES_BITS        14  /* of the table of those that were told */
+#define ABI_RUNTIMES_MAX      256 /* files of interpreters */
+#define ABI_RUNTIME_MAX       320 /* entries of a sample: 256 frames, and ends of groups */
+#define ABI_GROUPS_MAX        64
 
 /* common/frame.h's FRAME_IMAGE */
 #define ABI_FRAME_IMAGE(image, offset) (1ull << 60 | (__u64)(image) << 32 | (__u32)(offset))
@@ -44,7 +50,8 @@
 /*
  * One sample, followed by n_kernel + n_user frames of eight bytes, leaf first. Kernel frames are as
  * the kernel gives them: callers are return addresses. User frames are lookup addresses already
- * (common/frame.h). With ABI_REST, a struct unwind_registers and copy_bytes of stack follow.
+ * (common/frame.h). With ABI_REST, a struct unwind_registers and copy_bytes of stack follow. Last
+ * come n_runtime struct abi_runtime_entry.
  */
 struct abi_sample {
 	__u64 time_ns;         /* CLOCK_MONOTONIC */
@@ -66,9 +73,53 @@ struct abi_sample {
 	__u8 kernel_thread;
 	__u8 rest;
 	__u8 owner;
-	__u16 reserved;
+	__u16 n_runtime;
 	__u32 uid; /* with ABI_OWNER_KNOWN: real, of the first thread */
 	char comm[ABI_COMM_SIZE];
+};
+
+/*
+ * An interpreter's frames, leaf first, in groups: those of one entry of its evaluation loop, and
+ * then the group's end.
+ */
+enum abi_runtime_kind {
+	ABI_RUNTIME_CODE,  /* value: id of the code; at: bytes from its first instruction */
+	ABI_RUNTIME_GROUP, /* value: the group's anchor; at: before that native user frame */
+	ABI_RUNTIME_LOOP,  /* the same, and that frame is the loop's, which holds the anchor */
+};
+
+#define ABI_UNPLACED 0xffffffffu /* the walk did not come as far as the anchor */
+
+struct abi_runtime_entry {
+	__u64 value;
+	__u32 at;
+	__u32 kind; /* enum abi_runtime_kind */
+};
+
+/* The first sight of a code object, cut to the length that table_bytes leaves. */
+#define ABI_CODE_NAME  128
+#define ABI_CODE_FILE  256
+#define ABI_CODE_TABLE 4096
+
+struct abi_code {
+	__u64 id;
+	__u32 pid;
+	__u32 version; /* of the interpreter, as in struct runtime_row */
+	__u32 first_line;
+	__u16 name_bytes, file_bytes, table_bytes;
+	__u8 name_width, file_width; /* bytes of a character */
+	__u32 reserved;
+	__u8 name[ABI_CODE_NAME], file[ABI_CODE_FILE];
+	__u8 table[ABI_CODE_TABLE];
+};
+
+#define ABI_CODE_HEAD (sizeof(struct abi_code) - ABI_CODE_TABLE)
+
+/* Which file an interpreter's row is of. */
+struct abi_runtime_key {
+	__u64 inode, size;
+	__u32 device; /* as the kernel has it: major << 20 | minor */
+	__u32 reserved;
 };
 
 enum abi_life_kind { ABI_LIFE_ENDED, ABI_LIFE_MOVED, ABI_LIFE_BEGUN };
@@ -132,6 +183,9 @@ struct abi_root {
 
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
+_Static_assert(sizeof(struct abi_runtime_entry) == 16, "struct abi_runtime_entry");
+_Static_assert(__builtin_offsetof(struct abi_code, table) == ABI_CODE_HEAD, "struct abi_code");
+_Static_assert(sizeof(struct abi_runtime_key) == 24, "struct abi_runtime_key");
 _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");

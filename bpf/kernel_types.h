@@ -37,6 +37,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
@@ -89,7 +90,22 @@ struct bpf_perf_event_data {
 #define DUMPABLE_MASK 3
 #define DUMPABLE_USER 1
 
+struct super_block {
+	unsigned int s_dev;
+} __attribute__((preserve_access_index));
+
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	long long i_size;
+} __attribute__((preserve_access_index));
+
+struct file {
+	struct inode *f_inode;
+} __attribute__((preserve_access_index));
+
 struct mm_struct {
+	struct file *exe_file;
 	unsigned long start_stack, start_code, end_code;
 	unsigned long flags;
 } __attribute__((preserve_access_index));

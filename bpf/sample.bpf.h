@@ -140,6 +140,21 @@ static __always_inline __u64 sample_append_rest(struct scratch *s, struct task_s
 	return rest_take(s, flags, room);
 }
 
+/* Puts an interpreter's frames behind @length bytes of body. Returns how long it is then. */
+static __always_inline __u64 sample_append_runtime(struct scratch *s, __u64 length)
+{
+	__u64 n = s->runtime.n * sizeof(struct abi_runtime_entry);
+
+	s->record.n_runtime = 0;
+	__asm__ volatile("" : "+r"(n));
+	__asm__ volatile("" : "+r"(length));
+	if (!n || n > RUNTIME_BYTES || length > BODY_BYTES - RUNTIME_BYTES ||
+	    bpf_probe_read_kernel((char *)s->body + length, n, s->runtime.entries))
+		return length;
+	s->record.n_runtime = s->runtime.n;
+	return length + n;
+}
+
 static __always_inline void sample_send(struct scratch *s, void *ring, __u64 n_bytes, __u64 flags,
 					struct abi_counters *c)
 {
@@ -174,6 +189,7 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 	s->record.walked_until_ns = u->has_root ? u->root.until_ns : 0;
 	used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
 	length = 8 * (u->first + u->n) + sample_append_rest(s, task, cause, ring_bytes, used);
+	length = sample_append_runtime(s, length);
 	if (used >= ring_bytes / 2 ||
 	    (u->unfinished && rest_wakes(u, s->record.pid, s->record.time_ns)))
 		flags = BPF_RB_FORCE_WAKEUP;

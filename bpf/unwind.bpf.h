@@ -23,6 +23,7 @@
  */
 #include "bpf/abi.h"
 #include "bpf/roots.bpf.h"
+#include "bpf/runtime.bpf.h"
 #include "bpf/tables.bpf.h"
 
 /*
@@ -185,10 +186,13 @@ struct unwind {
 	__u8 has_root;
 };
 
-/* Frames, registers, the copy of a stack, and what a page too much would need. */
-#define BODY_BYTES                                                                    \
-	(8 * ABI_FRAMES_MAX + sizeof(struct unwind_registers) + ABI_COPY_MAX + 4096 + \
+/* Bytes of an interpreter's frames. */
+#define RUNTIME_BYTES (ABI_RUNTIME_MAX * sizeof(struct abi_runtime_entry))
+/* Frames, registers, the copy of a stack, an interpreter's frames or what a page too much needs. */
+#define BODY_BYTES                                                                             \
+	(8 * ABI_FRAMES_MAX + sizeof(struct unwind_registers) + ABI_COPY_MAX + RUNTIME_BYTES + \
 	 8 /* keeps what follows aligned */)
+_Static_assert(RUNTIME_BYTES >= UNWIND_PAGE, "a page too much");
 #define BODY_WORDS (BODY_BYTES / 8)
 
 /* One per CPU: the record that is being built, and the walk that builds it. */
@@ -198,6 +202,7 @@ struct scratch {
 	__u64 copy_address, copy_end; /* see rest.bpf.h */
 	__u32 copy_at;
 	__u32 n_complete;
+	struct runtime runtime;
 	struct abi_sample record;
 	__u64 body[BODY_WORDS]; /* the record's */
 };
@@ -340,6 +345,7 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 {
 	struct unwind *u = &s->unwind;
+	__u64 sp = u->r.sp;
 	int step, end;
 
 	end = unwind_end_without_rule(&u->r, u->start_stack, u->start_code, u->end_code);
@@ -351,6 +357,7 @@ static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 		return unwind_end_as(u, unwind_end_of_pointer(&u->r, step, refused));
 	u->by_fp = 1;
 	u->refused = refused;
+	runtime_place(&s->runtime, u->n - 1, sp, u->r.sp);
 	return 0;
 }
 
@@ -358,8 +365,8 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 {
 	struct scratch *s = context->scratch;
 	struct unwind *u = &s->unwind;
+	__u64 rule, sp = u->r.sp;
 	bool is_return;
-	__u64 rule;
 	int step;
 
 	(void)i;
@@ -383,6 +390,7 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 	if (RULE_KIND(rule) == RULE_SIGNAL && is_return)
 		unwind_was_exact(s);
 	u->by_fp = 0;
+	runtime_place(&s->runtime, u->n - 1, sp, u->r.sp);
 	return 0;
 }
 
@@ -532,6 +540,8 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 	struct unwind *u = &s->unwind;
 
 	unwind_begin(u, task, first, max);
+	s->runtime.n = 0;
+	s->runtime.n_ends = 0;
 	if (task->flags & PF_KTHREAD) {
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
@@ -549,6 +559,7 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
 	}
+	runtime_begin(&s->runtime, task, s->record.pid, u->start_code, u->r.thread);
 	unwind_walk(s, s->record.pid);
 }
 

@@ -30,17 +30,18 @@ enum runtime_kind {
 };
 
 /* No struct is read further than this. */
-#define RUNTIME_FRAME_MAX 128 /* of a frame; all its offsets are below */
-#define RUNTIME_CODE_MAX  256 /* the same of a code object */
+#define RUNTIME_FRAME_WORDS 16 /* of a frame; all its offsets are below, in words of 8 bytes */
+#define RUNTIME_CODE_WORDS  27 /* the same of a code object */
 
 struct runtime_row {
 	unwind_s64 state;    /* address of _PyRuntime - mm->start_code */
 	unwind_u32 version;  /* 0x030b for 3.11 */
 	runtime_u16 kind;    /* enum runtime_kind */
 	runtime_u16 key;     /* state: the pthread key of the thread state */
-	unwind_u8 thread_at; /* thread state: CFRAME: the _PyCFrame; SHIM: see cframe_at */
-	/* _PyCFrame: the newest frame, and the one of the caller; SHIM, both 0xff: there is none,
-	 * thread_at is the frame. */
+	unwind_u8 thread_at; /* thread state: the _PyCFrame, or where there is none the frame */
+	unwind_u8 thread_id; /* thread state: pthread_self() */
+	/* _PyCFrame: the newest frame, and the caller's _PyCFrame; RUNTIME_NO_CFRAME: there is
+	 * none. */
 	unwind_u8 cframe_frame, cframe_previous;
 	unwind_u8 frame_bytes; /* that all frames have */
 	unwind_u8 frame_code, frame_previous, frame_instruction;
@@ -53,7 +54,7 @@ struct runtime_row {
 	unwind_u8 code_instructions;
 	/* str: */
 	unwind_u8 text_ascii, text_compact; /* where characters begin */
-	unwind_u8 reserved[6];
+	unwind_u8 reserved[5];
 };
 
 #define RUNTIME_NO_CFRAME 0xff

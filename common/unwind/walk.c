@@ -58,10 +58,18 @@ static int walk_end_as(struct walk *walk, int as)
 	return walk_end(walk, UNWIND_END_QUALITY(as), UNWIND_END_REASON(as));
 }
 
-/* The caller's frame comes next. */
-static int walk_continue(struct walk *walk)
+/* The caller's frame comes next; @sp: the stack pointer of the one that was pushed last. */
+static int walk_continue(struct walk *walk, uint64_t sp)
 {
+	struct walk_anchor *anchor = &walk->anchors[walk->next_anchor];
+
 	walk->pushed = false;
+	if (walk->next_anchor == walk->n_anchors || anchor->address >= walk->registers.sp ||
+	    !walk->n_frames)
+		return GO_ON;
+	anchor->at = walk->n_frames - 1;
+	anchor->is_loop = anchor->address >= sp;
+	walk->next_anchor++;
 	return GO_ON;
 }
 
@@ -121,6 +129,7 @@ static int walk_step_by_rule(struct walk *walk, uint64_t rule)
 {
 	struct unwind_registers *r = &walk->registers;
 	bool is_return = r->is_return;
+	uint64_t sp = r->sp;
 	int step = unwind_step_rule(r, rule, &walk->memory);
 
 	if (step != UNWIND_STEP_CALLER)
@@ -131,13 +140,14 @@ static int walk_step_by_rule(struct walk *walk, uint64_t rule)
 	 */
 	if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames > 1)
 		walk->frames[walk->n_frames - 1]++;
-	return walk_continue(walk);
+	return walk_continue(walk, sp);
 }
 
 /* @is_refused: there is a table that would have had the rule. */
 static int walk_step_by_fp(struct walk *walk, const struct walk_maps *maps, bool is_refused)
 {
 	struct unwind_registers caller = walk->registers;
+	uint64_t sp;
 	int step, as;
 
 	as = unwind_end_without_rule(&caller, walk->start_stack, walk->start_code, walk->end_code);
@@ -148,8 +158,9 @@ static int walk_step_by_fp(struct walk *walk, const struct walk_maps *maps, bool
 		return walk_end_as(walk, unwind_end_of_pointer(&caller, step, is_refused));
 	if (!maps->find(maps->userdata, unwind_lookup_pc(&caller)))
 		return walk_end_as(walk, UNWIND_BAD_POINTER(is_refused));
+	sp = walk->registers.sp;
 	walk->registers = caller;
-	return walk_continue(walk);
+	return walk_continue(walk, sp);
 }
 
 /* Returns GO_ON or enum walk_outcome. */
@@ -167,8 +178,10 @@ static int walk_step(struct walk *walk, const struct walk_maps *maps)
 			.kind = RULE_CFA, .base = RULE_BASE_SP, .cfa_offset = 8, .ra_offset = -8};
 
 		r = unwind_step_rule(&walk->registers, rule_pack(&called), &walk->memory);
-		if (r == UNWIND_STEP_CALLER)
-			return walk_continue(walk);
+		if (r == UNWIND_STEP_CALLER) {
+			walk->pushed = false;
+			return GO_ON;
+		}
 		if (r == UNWIND_STEP_UNREADABLE)
 			return walk_end_as(walk, UNWIND_LACKS_MEMORY);
 	}

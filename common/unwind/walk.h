@@ -48,6 +48,18 @@ enum walk_outcome {
 	WALK_MEMORY, /* needs the word at .address, which no region holds */
 };
 
+/*
+ * An address on the stack, and which frame it is in: the first one whose caller's stack pointer is
+ * above it.
+ */
+struct walk_anchor {
+	uint64_t address;
+	uint32_t at;  /* index in the walk's frames; WALK_UNPLACED: not known (yet) */
+	bool is_loop; /* the frame's own stack pointer is not above it */
+};
+
+#define WALK_UNPLACED UINT32_MAX
+
 struct walk {
 	struct unwind_registers registers;
 	uint64_t start_stack;          /* mm->start_stack, 0 unknown: nothing is above it */
@@ -56,6 +68,9 @@ struct walk {
 	uint64_t *frames; /* the caller's, room for max_frames; n_frames are there already */
 	uint32_t n_frames, max_frames;
 	bool pushed; /* the frame of `registers` is in frames already */
+	/* To be placed, ascending by address; the first next_anchor of them are. */
+	struct walk_anchor *anchors;
+	uint32_t n_anchors, next_anchor;
 	struct unwind_memory memory;
 
 	/* Outcomes. */

@@ -13,10 +13,13 @@
 #include "common/frame.h"
 #include "common/reasons.h"
 #include "common/unwind/registers.h"
+#include "common/unwind/walk.h"
 
-#define SAMPLE_COMM_SIZE  16
-#define SAMPLE_FRAMES_MAX 1280 /* 1024 user, 127 kernel and some room */
-#define SAMPLERS_MAX      16
+#define SAMPLE_COMM_SIZE          16
+#define SAMPLE_FRAMES_MAX         1536 /* 1024 user, 127 kernel, 256 of an interpreter and some room */
+#define SAMPLE_RUNTIME_FRAMES_MAX 256
+#define SAMPLE_GROUPS_MAX         64
+#define SAMPLERS_MAX              16
 
 /*
  * What is needed to finish the walk of a user stack that its source could not finish: the registers
@@ -32,6 +35,17 @@ struct sample_rest {
 	uint64_t stack_address;
 	size_t stack_length; /* bytes; 0: no copy could be taken */
 	const uint8_t *stack;
+};
+
+/*
+ * Frames of an interpreter, of a thread that runs one; leaf first, in groups: what one entry of its
+ * loop runs. Their place is among the native user frames: before the one that the anchor is in.
+ */
+struct sample_runtime {
+	uint32_t n_groups, n_frames;
+	struct walk_anchor anchors[SAMPLE_GROUPS_MAX];
+	uint16_t lengths[SAMPLE_GROUPS_MAX];        /* frames of each group */
+	uint64_t frames[SAMPLE_RUNTIME_FRAMES_MAX]; /* FRAME_RUNTIME, without _LOOP */
 };
 
 struct sample {
@@ -55,6 +69,7 @@ struct sample {
 	uint64_t walked_until_ns; /* the unwind_root.until_ns that the walk went by; 0: by none */
 	/* NULL: finished. Else quality and reason say why it is not. */
 	const struct sample_rest *rest;
+	const struct sample_runtime *runtime; /* NULL: none, or they are among the frames */
 };
 
 enum process_event_kind {

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "daemon/ingest/code_book.h"
 #include "daemon/ingest/cpu_causes.h"
 #include "daemon/ingest/sample.h"
 
@@ -152,7 +153,8 @@ struct source {
 	/* Readable when something is to be drained; the implementation opens it. Replay: always. */
 	int fd;
 	bool tells_lives;
-	unsigned next_index; /* where the search for a free sampler begins */
+	struct code_book *codes; /* of frames of interpreters, owned; NULL: it has none */
+	unsigned next_index;     /* where the search for a free sampler begins */
 	struct source_sampler {
 		bool used;
 		struct sampler_spec spec;

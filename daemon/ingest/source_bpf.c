@@ -127,10 +127,9 @@ static int bpf_sampler_on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_sampler *sampler = userdata;
 	struct bpf_source *s = sampler->owner;
-	struct sample_rest rest;
 	struct sample sample;
 
-	if (!source_bpf_decode(data, length, s->frames, &rest, &sample)) {
+	if (!source_bpf_decode(data, length, &s->parts, &sample)) {
 		sampler->malformed++;
 		return 0;
 	}
@@ -149,6 +148,9 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 
 	s->budget = budget;
 	s->error = 0;
+	r = bpf_codes_read(s);
+	if (r < 0)
+		return r;
 	for (unsigned i = 0; i < SAMPLERS_MAX && s->budget; i++) {
 		if (!s->source.samplers[i].used)
 			continue;
@@ -387,7 +389,7 @@ static uint64_t bpf_source_map_bytes(const struct bpf_source *s, const struct bp
 static uint64_t bpf_memory_bytes(struct source *source)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
-	uint64_t sum = process_events_bytes(s->events);
+	uint64_t sum = process_events_bytes(s->events) + code_book_bytes(s->source.codes);
 	struct bpf_map *map;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
@@ -418,6 +420,8 @@ static void bpf_free(struct source *source)
 			sampler_close(&s->samplers[i]);
 	process_events_free(s->events);
 	ring_buffer__free(s->lives);
+	bpf_codes_close(s);
+	code_book_free(s->source.codes);
 	bpf_unwind_close(s);
 	profile_bpf__destroy(s->skeleton);
 	free(s->counters);
@@ -579,12 +583,17 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	if (r < 0)
 		return error_origin(r);
 	s->n_possible_cpus = (unsigned)r;
+	s->parts = (struct source_bpf_parts){.frames = s->frames,
+					     .find_code = bpf_codes_find,
+					     .userdata = s};
 	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
 	if (!s->counters)
 		return error_origin(-ENOMEM);
 	r = bpf_source_load(s, message);
 	if (r == SOURCE_E_OK)
 		r = bpf_unwind_open(s);
+	if (r == SOURCE_E_OK)
+		r = bpf_codes_open(s);
 	if (r == SOURCE_E_OK)
 		r = process_events_new(&s->events, &s->source, s->source.options.sink, false,
 				       message);

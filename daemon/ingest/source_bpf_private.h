@@ -10,6 +10,7 @@
 #include "bpf/abi.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source.h"
+#include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/ticker.h"
 #include "daemon/ingest/unwind_host.h"
 
@@ -57,6 +58,8 @@ struct bpf_source {
 	bool follows_children;     /* the tracepoints' programs could be attached */
 	struct ring_buffer *lives; /* source_bpf_lives.c; NULL: they could not */
 	uint64_t lives_lost;       /* that were reported */
+	struct ring_buffer *codes; /* source_bpf_codes.c */
+	uint64_t *told;            /* the map of ids, mapped */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
@@ -66,6 +69,7 @@ struct bpf_source {
 	unsigned budget;
 	int error;
 	uint64_t frames[SAMPLE_FRAMES_MAX];
+	struct source_bpf_parts parts;
 };
 
 /* source_bpf_maps.c */
@@ -89,5 +93,17 @@ void bpf_unwind_close(struct bpf_source *s);
  * joins it. Returns 0 or negative errno; the owner frees s->lives.
  */
 int bpf_lives_open(struct bpf_source *s);
+
+/*
+ * source_bpf_codes.c: once the skeleton is loaded and s->host is there. Returns 0 or negative
+ * errno.
+ */
+int bpf_codes_open(struct bpf_source *s);
+/* Takes one that was not opened. */
+void bpf_codes_close(struct bpf_source *s);
+/* What was told goes to s->source.codes. Returns 0 or negative errno. */
+int bpf_codes_read(struct bpf_source *s);
+/* For struct source_bpf_parts. */
+bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
+#include "common/runtime/python_text.h"
 
 _Static_assert(SAMPLERS_MAX == ABI_SAMPLERS_MAX, "samplers");
 _Static_assert(SAMPLE_FRAMES_MAX >= ABI_FRAMES_MAX, "frames");
@@ -18,8 +19,10 @@ static bool is_sound(const struct abi_sample *record, size_t length)
 	expected = sizeof(*record) + n * sizeof(uint64_t);
 	if (record->rest & ABI_REST)
 		expected += sizeof(struct unwind_registers) + record->copy_bytes;
-	if (record->copy_bytes > (record->rest & ABI_REST ? ABI_COPY_MAX : 0))
+	if (record->copy_bytes > (record->rest & ABI_REST ? ABI_COPY_MAX : 0) ||
+	    record->n_runtime > ABI_RUNTIME_MAX)
 		return false;
+	expected += record->n_runtime * sizeof(struct abi_runtime_entry);
 	return n <= ABI_FRAMES_MAX && length == expected && record->sampler < SAMPLERS_MAX &&
 	       record->quality < N_STACK_QUALITY;
 }
@@ -41,11 +44,50 @@ static void decode_rest(const struct abi_sample *record, const uint8_t *data,
 	memcpy(&ret->registers, data, sizeof(ret->registers));
 }
 
-bool source_bpf_decode(const uint8_t *data, size_t length, uint64_t *frames,
-		       struct sample_rest *rest, struct sample *ret)
+/* What is not known has the number that no code has. */
+static uint64_t decode_runtime_frame(const struct source_bpf_parts *parts,
+				     const struct abi_runtime_entry *entry)
+{
+	uint32_t code = UINT32_MAX;
+
+	(void)(parts->find_code && parts->find_code(parts->userdata, entry->value, &code));
+	return frame_in_runtime(code, entry->at);
+}
+
+/* @data: @n entries, the last thing of a record. */
+static void decode_runtime(const uint8_t *data, size_t n, struct source_bpf_parts *parts)
+{
+	struct sample_runtime *ret = &parts->runtime;
+	struct abi_runtime_entry entry;
+	uint32_t first = 0;
+
+	ret->n_groups = ret->n_frames = 0;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(&entry, data + i * sizeof(entry), sizeof(entry));
+		if (entry.kind == ABI_RUNTIME_CODE) {
+			if (ret->n_frames < ARRAY_SIZE(ret->frames))
+				ret->frames[ret->n_frames++] = decode_runtime_frame(parts, &entry);
+			continue;
+		}
+		if (ret->n_frames == first || ret->n_groups == SAMPLE_GROUPS_MAX)
+			continue;
+		ret->lengths[ret->n_groups] = (uint16_t)(ret->n_frames - first);
+		ret->anchors[ret->n_groups++] = (struct walk_anchor){
+			.address = entry.value,
+			.at = entry.at == ABI_UNPLACED ? WALK_UNPLACED : entry.at,
+			.is_loop = entry.kind == ABI_RUNTIME_LOOP,
+		};
+		first = ret->n_frames;
+	}
+	ret->n_frames = first;
+}
+
+bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_parts *parts,
+		       struct sample *ret)
 {
 	struct abi_sample record;
-	size_t n;
+	uint64_t *frames = parts->frames;
+	size_t n, n_entries;
 
 	if (length < sizeof(record))
 		return false;
@@ -79,8 +121,40 @@ bool source_bpf_decode(const uint8_t *data, size_t length, uint64_t *frames,
 	memcpy(ret->comm, record.comm, sizeof(ret->comm));
 	ret->comm[sizeof(ret->comm) - 1] = '\0';
 	if (record.rest & ABI_REST) {
-		decode_rest(&record, data + sizeof(record) + n * sizeof(*frames), rest);
-		ret->rest = rest;
+		decode_rest(&record, data + sizeof(record) + n * sizeof(*frames), &parts->rest);
+		ret->rest = &parts->rest;
 	}
+	n_entries = record.n_runtime;
+	if (n_entries) {
+		decode_runtime(data + length - n_entries * sizeof(struct abi_runtime_entry),
+			       n_entries, parts);
+		ret->runtime = &parts->runtime;
+	}
+	return true;
+}
+
+bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bpf_code *ret)
+{
+	struct abi_code record;
+
+	if (length < ABI_CODE_HEAD || length > sizeof(record))
+		return false;
+	memcpy(&record, data, length);
+	if (record.name_bytes > ABI_CODE_NAME || record.file_bytes > ABI_CODE_FILE ||
+	    record.table_bytes != length - ABI_CODE_HEAD)
+		return false;
+	python_text(record.name, record.name_bytes, record.name_width, ret->name,
+		    sizeof(ret->name));
+	python_text(record.file, record.file_bytes, record.file_width, ret->file,
+		    sizeof(ret->file));
+	ret->id = record.id;
+	ret->code = (struct code){
+		.version = record.version,
+		.first_line = record.first_line,
+		.name = ret->name,
+		.file = ret->file,
+		.table = data + ABI_CODE_HEAD,
+		.table_length = record.table_bytes,
+	};
 	return true;
 }

@@ -7,14 +7,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/ingest/code_book.h"
 #include "daemon/ingest/sample.h"
 
+/* Where the parts of a sample go that are not in it. */
+struct source_bpf_parts {
+	uint64_t *frames; /* room for SAMPLE_FRAMES_MAX */
+	struct sample_rest rest;
+	struct sample_runtime runtime;
+	/* The number of a code object. False: not known; then @unknown is its. */
+	bool (*find_code)(void *userdata, uint64_t id, uint32_t *ret);
+	void *userdata;
+};
+
 /*
- * Decodes one record. The sample's frames go to @frames, room for SAMPLE_FRAMES_MAX; its rest, if
- * it has one, to @rest, whose stack points into @data. False: it is not a record; nothing is
- * written but @frames.
+ * Decodes one record. The sample's frames, its rest and its runtime, as far as it has them, are in
+ * @parts; the stack of its rest is in @data. False: it is not a record.
  */
-bool source_bpf_decode(const uint8_t *data, size_t length, uint64_t *frames,
-		       struct sample_rest *rest, struct sample *ret);
+bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_parts *parts,
+		       struct sample *ret);
+
+/* A code object; texts and the table of its code point into itself, or into @data. */
+struct source_bpf_code {
+	uint64_t id;
+	struct code code;
+	char name[512], file[1024];
+};
+
+/* False: it is no record of a code object. */
+bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bpf_code *ret);
 
 #endif

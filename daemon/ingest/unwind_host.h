@@ -14,6 +14,14 @@
 
 #include "common/unwind/layout.h"
 
+/* A file that is an interpreter: common/worker/protocol.h's worker_runtime, and which file. */
+struct unwind_host_runtime {
+	uint32_t device_major, device_minor;
+	uint64_t inode, size;
+	uint32_t version;
+	int64_t state;
+};
+
 struct unwind_host {
 	uint64_t *words;
 	size_t n_words;
@@ -31,6 +39,9 @@ struct unwind_host {
 	bool removes_ended; /* what ends loses its root without that */
 	/* Process events up to here have been delivered, CLOCK_MONOTONIC; 0: none yet. */
 	uint64_t (*events_until)(void *userdata);
+	/* Programs that run @runtime have its frames from now on, as far as it is known. NULL: it
+	 * has none. Returns UNWIND_HOST_E_OK or _FULL. */
+	int (*add_runtime)(void *userdata, const struct unwind_host_runtime *runtime);
 	void *userdata;
 };
 

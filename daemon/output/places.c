@@ -193,12 +193,25 @@ static void places_kernel(const struct kernel_images *kernel, uint64_t address, 
 	ret->kind = ret->kernel ? PLACE_KERNEL : PLACE_NOWHERE;
 }
 
+static int places_code(struct places *p, const struct view_entry *e, uint64_t frame,
+		       struct symbols *symbols, struct place *ret)
+{
+	(void)e, (void)symbols;
+	ret->code = code_volumes_find(p->codes, frame_code(frame));
+	ret->code_offset = frame_code_offset(frame);
+	ret->kind = ret->code ? PLACE_CODE : PLACE_NAMED;
+	if (!ret->code)
+		ret->name = "[unknown code]";
+	return 0;
+}
+
 /* --- kinds of frames -------------------------------------------------------------------------- */
 
 /* Another kind is a row. What has none is an address, whatever is in its top bits. */
 static frame_placer *const frame_placers[FRAME_KINDS] = {
 	[FRAME_USER] = places_native,
 	[FRAME_IMAGE] = places_native,
+	[FRAME_RUNTIME] = places_code,
 	[FRAME_KERNEL] = places_native, /* of the process: [vsyscall] */
 };
 

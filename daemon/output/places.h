@@ -32,6 +32,7 @@ enum place_kind {
 	PLACE_IMAGE,
 	PLACE_KERNEL,
 	PLACE_NAMED, /* no code that has an address: all that is known is the name */
+	PLACE_CODE,  /* the same: an interpreter's */
 };
 
 /* What lies at a frame. Pointers are borrowed from the snapshot and the kernel images. */
@@ -42,6 +43,13 @@ struct place {
 	const struct elf_summary *elf;     /* PLACE_IMAGE: headers, or NULL */
 	const struct kernel_image *kernel; /* PLACE_KERNEL */
 	const char *name;                  /* PLACE_NAMED; the same pointer is the same name */
+	/*
+	 * PLACE_CODE; and of another kind, where the native frame there is the interpreter's loop
+	 * that runs it: that is its name.
+	 */
+	const struct code *code;
+	uint32_t code_offset; /* PLACE_CODE: of the instruction, bytes */
+	uint32_t line;        /* of it; 0 unknown or not wanted; pprof_spots.c */
 	/* PLACE_IMAGE: the process, if it generated that code and says how it is called; or NULL */
 	const struct snapshot_process *generated;
 	uint64_t file_offset; /* PLACE_IMAGE: in the image */

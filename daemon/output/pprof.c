@@ -74,6 +74,8 @@ static int pprof_build_frames(struct pprof_builder *b, const struct view_entry *
 		return r ? r : pprof_build_frame(b, spot);
 	}
 	for (uint32_t i = first; i < e->stack.n_frames; i++) {
+		if (!spots_has_frame(e, i))
+			continue;
 		r = spots_add_frame(&b->spots, b->c, b->view, e, i, &spot);
 		if (!r)
 			r = pprof_build_frame(b, spot);
@@ -190,13 +192,22 @@ static int64_t pprof_value(const struct pprof_builder *b, const struct aggregate
 
 /* --- the profile ------------------------------------------------------------------------------ */
 
+static uint32_t pprof_count_frames(const struct pprof_builder *b, const struct view_entry *e)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = pprof_first_frame(b, e); i < e->stack.n_frames; i++)
+		n += spots_has_frame(e, i);
+	return n;
+}
+
 static int pprof_build_samples(struct pprof_builder *b)
 {
 	size_t at = 0;
 
 	for (size_t i = 0; i < b->group->n; i++) {
 		const struct view_entry *e = &b->view->entries[b->group->first + i];
-		uint32_t n = e->stack.n_frames - pprof_first_frame(b, e);
+		uint32_t n = pprof_count_frames(b, e);
 		int64_t values[] = {(int64_t)e->entry->count, pprof_value(b, e->entry)};
 		struct labels labels;
 		int r = pprof_build_labels(b, e, &labels);
@@ -234,6 +245,7 @@ static int pprof_build(struct pprof_builder *b)
 	int r = profile_new(&b->profile) ?: pprof_build_types(b) ?: pprof_build_comments(b);
 
 	spots_init(&b->spots);
+	b->spots.has_lines = b->symbolize == SYMBOLIZE_LINES;
 	for (size_t i = 0; i < b->group->n && !r; i++)
 		r = pprof_build_frames(b, &b->view->entries[b->group->first + i]);
 	return r ?: pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group)

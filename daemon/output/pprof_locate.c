@@ -48,7 +48,8 @@ static void locator_deinit(struct locator *l)
 
 static bool locator_can_name(const struct locator *l, const struct place *place)
 {
-	return l->symbolize != SYMBOLIZE_NONE && (place->has_vaddr || place->generated) &&
+	return l->symbolize != SYMBOLIZE_NONE && !place->code &&
+	       (place->has_vaddr || place->generated) &&
 	       (place->kind == PLACE_KERNEL || place->kind == PLACE_IMAGE);
 }
 
@@ -211,12 +212,38 @@ static int locate_place(struct locator *l, const struct place *place, uint32_t *
 	return r ? r : profile_add_location(l->profile, mapping, address, lines, n, ret);
 }
 
+/* An interpreter's: nobody else could find its name later, so it has one at any rate. */
+static int locate_code(struct locator *l, const struct place *spot, uint32_t *ret)
+{
+	const struct code *code = spot->code;
+	size_t bytes = strlen(code->name) + strlen(code->file);
+	struct profile_function f = {.start_line = code->first_line};
+	struct profile_line line = {.line = spot->line};
+	uint64_t address = spot->address;
+	bool is_cut = bytes > l->c->text_bytes - l->text_bytes;
+	uint32_t mapping;
+	int r = pprof_mappings_place(l->mappings, l->profile, spot, &address, &mapping);
+
+	l->n_cut += is_cut;
+	l->text_bytes += is_cut ? 0 : bytes;
+	if (!r)
+		r = profile_add_text(l->profile, is_cut ? "[more code]" : code->name, &f.name);
+	f.system_name = f.name;
+	if (!r && !is_cut)
+		r = profile_add_text(l->profile, code->file, &f.filename);
+	if (!r)
+		r = profile_add_function(l->profile, &f, &line.function);
+	return r ? r : profile_add_location(l->profile, mapping, address, &line, 1, ret);
+}
+
 static int locate_spot(struct locator *l, const struct place *spot, uint32_t *ret)
 {
 	struct profile_function f = {0};
 	struct profile_line line = {0};
 	int r;
 
+	if (spot->code)
+		return locate_code(l, spot, ret);
 	if (spot->kind != PLACE_NAMED)
 		return locate_place(l, spot, ret);
 	r = profile_add_text(l->profile, spot->name, &f.name);

@@ -142,7 +142,7 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 	int r;
 
 	*ret = PROFILE_NONE;
-	if (place->kind == PLACE_NOWHERE || place->kind == PLACE_NAMED)
+	if (place->kind == PLACE_NOWHERE || place->kind == PLACE_NAMED || place->kind == PLACE_CODE)
 		return 0;
 	if (place->kind == PLACE_KERNEL)
 		return pprof_mappings_kernel(m, p, place->kernel, ret);

@@ -8,8 +8,10 @@
 #include <errno.h>
 
 #include "common/error.h"
+#include "common/frame.h"
 #include "common/order.h"
 #include "common/room.h"
+#include "common/runtime/python_lines.h"
 #include "daemon/resolve/jit_files.h"
 
 void spots_init(struct spots *s)
@@ -39,12 +41,13 @@ static int spots_is_spot(const void *owner, uint32_t index, const void *key)
 	const struct place *a = &s->all[index], *b = key;
 
 	return a->address == b->address && spot_owner(a) == spot_owner(b) &&
-	       a->generated == b->generated;
+	       a->generated == b->generated && a->code == b->code && a->line == b->line;
 }
 
 static uint32_t spots_find(const struct spots *s, const struct place *spot, uint32_t *ret_hash)
 {
-	const uint64_t words[] = {spot->address, (uintptr_t)spot_owner(spot)};
+	const uint64_t words[] = {spot->address, (uintptr_t)spot_owner(spot), (uintptr_t)spot->code,
+				  spot->line};
 
 	*ret_hash = profile_hash(&s->hash_key, words, sizeof(words));
 	return profile_table_find(&s->table, *ret_hash, spots_is_spot, s, spot);
@@ -86,6 +89,33 @@ static int spots_are_enough(struct spots *s, size_t max, const struct snapshot *
 	return 0;
 }
 
+static bool is_in_loop(uint64_t frame)
+{
+	return frame_kind(frame) == FRAME_RUNTIME && frame & FRAME_RUNTIME_LOOP;
+}
+
+bool spots_has_frame(const struct view_entry *e, uint32_t i)
+{
+	return i <= e->stack.n_kernel || !is_in_loop(e->stack.frames[i - 1]);
+}
+
+/* An interpreter's frame, with the native one of its loop if that is the next one. */
+static int spots_place_code(const struct spots *s, const struct context *c, const struct view *view,
+			    const struct view_entry *e, uint32_t i, struct place *spot)
+{
+	struct place code = *spot;
+	int r = 0;
+
+	if (is_in_loop(e->stack.frames[i]) && i + 1 < e->stack.n_frames)
+		r = places_frame(view->places, e, i + 1, c->kernel, c->symbols, spot);
+	spot->code = code.code;
+	spot->line = s->has_lines ? python_line(code.code->version, code.code->table,
+						code.code->table_length, code.code->first_line,
+						code.code_offset)
+				  : 0;
+	return r;
+}
+
 int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
 		    const struct view_entry *e, uint32_t i, uint32_t *ret)
 {
@@ -93,6 +123,8 @@ int spots_add_frame(struct spots *s, const struct context *c, const struct view 
 	bool enough;
 	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot);
 
+	if (!r && spot.kind == PLACE_CODE)
+		r = spots_place_code(s, c, view, e, i, &spot);
 	if (!r)
 		r = spots_are_enough(s, c->text_bytes / BYTES_OF_GENERATED_SPOT, view->snapshot,
 				     e->process, &spot, &enough);

@@ -21,6 +21,7 @@ struct spots {
 	size_t n, capacity;
 	struct profile_table table; /* of their numbers */
 	struct profile_hash_key hash_key;
+	bool has_lines;        /* of interpreters' code, each line is a spot; else each function */
 	uint32_t *n_generated; /* by process of the snapshot: what lies in code that it generated */
 };
 
@@ -34,6 +35,11 @@ struct spots {
 void spots_init(struct spots *s);
 void spots_deinit(struct spots *s);
 
+/*
+ * Whether frame @i of @e is a spot: not the native one of an interpreter's loop, which is one with
+ * the outermost frame that it runs: there it keeps its address, and has that one's name.
+ */
+bool spots_has_frame(const struct view_entry *e, uint32_t i);
 /* Each finds or adds a spot. Return 0 or negative errno. */
 int spots_add_frame(struct spots *s, const struct context *c, const struct view *view,
 		    const struct view_entry *e, uint32_t i, uint32_t *ret);

@@ -22,6 +22,7 @@ void snapshot_free(struct snapshot *s)
 		snapshot_process_deinit(&s->processes[i]);
 	free(s->processes);
 	aggregate_free(s->aggregate);
+	code_volumes_release(&s->codes);
 	free(s->session_name);
 	free(s->ledger);
 	free(s);

@@ -12,6 +12,7 @@
 
 #include "common/store/contents.h"
 #include "daemon/aggregate/aggregate.h"
+#include "daemon/ingest/code_book.h"
 #include "daemon/resolve/jit_files.h"
 #include "daemon/resolve/mappings.h"
 
@@ -57,6 +58,7 @@ struct snapshot {
 	/* One line each, without newline or "# ": the ledger of this window. */
 	char *ledger;
 
+	struct code_volumes codes;          /* owned references */
 	struct aggregate *aggregate;        /* owned */
 	struct snapshot_process *processes; /* owned, ascending serial */
 	size_t n_processes;

@@ -80,6 +80,7 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 	if (!view->entries || !view->places)
 		return error_origin(-ENOMEM);
 	view->n_entries = n;
+	view->places->codes = &snapshot->codes;
 	for (size_t i = 0; i < n; i++) {
 		struct view_entry *e = &view->entries[i];
 

@@ -27,7 +27,8 @@ struct view_group {
 
 /* Of places.c: the mappings of the process that was asked for last. All zero: none. */
 struct places {
-	const struct mappings *mappings; /* what the ranges are of, or NULL */
+	const struct code_volumes *codes; /* the snapshot's */
+	const struct mappings *mappings;  /* what the ranges are of, or NULL */
 	uint32_t generation;
 	struct places_range *ranges; /* in order of their images */
 	size_t n_ranges, capacity;

@@ -194,6 +194,8 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 		result->slot = table.slot;
 	result->slot.state = state;
 	result->over_4g = table.over_4g;
+	result->runtime_version = table.runtime.version;
+	result->runtime_state = table.runtime.state;
 	result->counters = table.counters;
 	return 0;
 }

@@ -33,6 +33,9 @@ struct table_result {
 	size_t n_words;
 	bool over_4g;
 	struct cfi_counters counters;
+	/* What the file is, if it is an interpreter's; version 0: it is none. */
+	uint32_t runtime_version;
+	int64_t runtime_state;
 	/* The owner's: when there may be room for it, and the next one that waits for that. */
 	uint64_t retry_ns;
 	struct table_result *next;

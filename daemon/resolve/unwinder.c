@@ -236,6 +236,23 @@ static int install_held(struct unwinder *u)
 	return 0;
 }
 
+/* Where there is no room for it now, its frames are missing: no walk depends on them. */
+static void unwinder_add_runtime(const struct unwinder *u, const struct table_result *result)
+{
+	const struct image *image = result->image;
+	const struct unwind_host_runtime runtime = {
+		.device_major = image->device_major,
+		.device_minor = image->device_minor,
+		.inode = image->inode,
+		.size = image->size,
+		.version = result->runtime_version,
+		.state = result->runtime_state,
+	};
+
+	if (runtime.version && image->kind == IMAGE_FILE && u->host && u->host->add_runtime)
+		(void)u->host->add_runtime(u->host->userdata, &runtime);
+}
+
 static int unwinder_receive_tables(struct unwinder *u)
 {
 	struct table_result *result;
@@ -245,6 +262,7 @@ static int unwinder_receive_tables(struct unwinder *u)
 		r = table_loader_receive(u->loader, &result);
 		if (r || !result)
 			return r;
+		unwinder_add_runtime(u, result);
 		LL_PREPEND(u->held, result);
 		u->held_words += result->n_words;
 		r = install_held(u);

@@ -61,6 +61,8 @@ struct unwinding {
 	struct walk walk;     /* its frames follow the sample's kernel frames in unwinder.frames */
 	struct process *process;
 	uint32_t generation; /* of its mappings at the sample's time */
+	/* NULL: none. Its frames are put among those of the walk at last. */
+	struct sample_runtime *runtime;
 };
 
 struct waiter {
@@ -70,7 +72,8 @@ struct waiter {
 	uint64_t deadline_ns; /* UINT64_MAX: not known yet, until the drain has ended */
 	uint64_t *frames;     /* owned, kernel and user */
 	size_t frame_bytes;
-	uint8_t *stack; /* owned */
+	uint8_t *stack;                 /* owned */
+	struct sample_runtime *runtime; /* owned, or NULL */
 	uint8_t *reads[UNWINDER_READS_MAX];
 	unsigned n_reads;
 	uint32_t n_certain; /* frames before memory was read later than the sample */
@@ -115,6 +118,8 @@ struct unwinder {
 
 	struct unwinder_stats stats; /* but for what the loader knows */
 	uint64_t frames[SAMPLE_FRAMES_MAX];
+	uint64_t merged[SAMPLE_FRAMES_MAX]; /* with those of an interpreter */
+	struct sample_runtime runtime;
 };
 
 /* unwinder.c */

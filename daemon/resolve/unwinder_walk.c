@@ -141,6 +141,49 @@ static void make_raw(struct unwinding *w, uint64_t *frames)
 	}
 }
 
+/*
+ * Puts an interpreter's groups of frames before the native ones that they belong to, or at the end
+ * where the native walk did not come to those. A recording has no names, so none of them either.
+ */
+static void merge_runtime(struct unwinder *u, const struct sample_runtime *runtime,
+			  struct sample *sample)
+{
+	const uint64_t *frames = runtime->frames;
+	uint32_t n = 0, i = 0;
+
+	for (uint32_t g = 0; g < runtime->n_groups; g++) {
+		const struct walk_anchor *a = &runtime->anchors[g];
+		uint32_t n_native = sample->n_frames - sample->n_kernel;
+		bool is_placed = a->at < n_native;
+
+		for (uint32_t end = sample->n_kernel + (is_placed ? a->at : n_native); i < end; i++)
+			u->merged[n++] = sample->frames[i];
+		memcpy(u->merged + n, frames, runtime->lengths[g] * sizeof(*frames));
+		n += runtime->lengths[g];
+		frames += runtime->lengths[g];
+		if (is_placed && a->is_loop && i == sample->n_kernel + a->at)
+			u->merged[n - 1] |= FRAME_RUNTIME_LOOP;
+	}
+	for (; i < sample->n_frames; i++)
+		u->merged[n++] = sample->frames[i];
+	sample->frames = u->merged;
+	sample->n_frames = n;
+}
+
+/* Gives the sample to the next sink; its runtime is @runtime, or NULL. */
+static void pass_on(struct unwinder *u, const struct sample_runtime *runtime,
+		    const struct sample *sample)
+{
+	struct sample plain = *sample;
+
+	plain.rest = NULL;
+	plain.runtime = NULL;
+	if (runtime && !u->options.raw_frames &&
+	    sample->n_frames + runtime->n_frames <= SAMPLE_FRAMES_MAX)
+		merge_runtime(u, runtime, &plain);
+	u->options.next->sample(u->options.next->userdata, &plain);
+}
+
 /* Gives the sample of @w, with u->frames, to the next sink. */
 static void walk_deliver(struct unwinder *u, struct unwinding *w)
 {
@@ -150,10 +193,9 @@ static void walk_deliver(struct unwinder *u, struct unwinding *w)
 	sample->quality = w->walk.quality;
 	sample->reason = w->walk.reason;
 	sample->frames = u->frames;
-	sample->rest = NULL;
 	if (u->options.raw_frames)
 		make_raw(w, u->frames);
-	u->options.next->sample(u->options.next->userdata, sample);
+	pass_on(u, w->runtime, sample);
 }
 
 /* --- samples that wait ------------------------------------------------------------------------ */
@@ -165,6 +207,7 @@ static void waiter_free(struct waiter *w)
 	process_unref(w->unwinding.process);
 	free(w->frames);
 	free(w->stack);
+	free(w->runtime);
 	for (unsigned i = 0; i < w->n_reads; i++)
 		free(w->reads[i]);
 	free(w);
@@ -217,6 +260,23 @@ static int waiter_copy_stack(struct waiter *w, const struct sample_rest *rest, s
 	*region = (struct unwind_region){.address = region->address + skip,
 					 .length = length,
 					 .data = w->stack};
+	return 0;
+}
+
+/* The interpreter's frames, with what is placed of them, become the waiter's. */
+static int waiter_copy_runtime(struct waiter *w)
+{
+	struct unwinding *uw = &w->unwinding;
+
+	if (!uw->runtime)
+		return 0;
+	w->runtime = malloc(sizeof(*w->runtime));
+	if (!w->runtime)
+		return error_origin(-ENOMEM);
+	*w->runtime = *uw->runtime;
+	w->n_bytes += sizeof(*w->runtime);
+	uw->runtime = w->runtime;
+	uw->walk.anchors = w->runtime->anchors;
 	return 0;
 }
 
@@ -323,6 +383,8 @@ static int waiter_from_unwinding(struct unwinder *u, const struct unwinding *unw
 	r = waiter_copy_frames(u, w);
 	if (!r)
 		r = waiter_copy_stack(w, rest, max_copy);
+	if (!r)
+		r = waiter_copy_runtime(w);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w);
@@ -458,10 +520,7 @@ void unwinder_release_waiters(struct unwinder *u, unsigned sampler)
 /* As the source had it, less its rest. */
 static void deliver_unfinished(struct unwinder *u, const struct sample *sample)
 {
-	struct sample plain = *sample;
-
-	plain.rest = NULL;
-	u->options.next->sample(u->options.next->userdata, &plain);
+	pass_on(u, sample->runtime, sample);
 }
 
 /* The generation by whose mappings the kernel walked, at the oldest. */
@@ -519,6 +578,18 @@ static bool may_be_stale(const struct unwinder *u, const struct sample *sample)
 	return sample->walked_until_ns && sample->walked_until_ns < u->replaced_ns + INHERIT_NS;
 }
 
+static void unwinding_add_runtime(struct unwinder *u, const struct sample_runtime *runtime,
+				  struct unwinding *w)
+{
+	u->runtime = *runtime;
+	w->runtime = &u->runtime;
+	w->walk.anchors = u->runtime.anchors;
+	w->walk.n_anchors = runtime->n_groups;
+	while (w->walk.next_anchor < runtime->n_groups &&
+	       runtime->anchors[w->walk.next_anchor].at != WALK_UNPLACED)
+		w->walk.next_anchor++;
+}
+
 /* False: its process cannot be had, or its frames do not fit, which no source lets happen. */
 static bool unwinding_init(struct unwinder *u, const struct sample *sample, struct unwinding *ret)
 {
@@ -535,6 +606,9 @@ static bool unwinding_init(struct unwinder *u, const struct sample *sample, stru
 		.generation = mappings_generation(p->mappings, sample->time_ns),
 	};
 	ret->sample.rest = NULL;
+	ret->sample.runtime = NULL;
+	if (sample->runtime)
+		unwinding_add_runtime(u, sample->runtime, ret);
 	ret->walk.n_frames = sample->n_frames - sample->n_kernel;
 	ret->walk.max_frames = SAMPLE_FRAMES_MAX - sample->n_kernel;
 	if (ret->walk.max_frames > UNWINDER_DEPTH)

@@ -109,6 +109,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	r = session_snapshot_window(s, &end, ledger, NULL, &request.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
+	code_volumes_take(&request.snapshot->codes, set->source->codes);
 	if (s->is_live) {
 		session_push_snapshot(s, request.snapshot);
 		return 0;
@@ -145,6 +146,8 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 		return r;
 	/* Without a filter it would be taken. */
 	r = session_snapshot_window(s, &end, &ledger, filter ? filter : &any, ret, &closing);
+	if (!r)
+		code_volumes_take(&(*ret)->codes, set->source->codes);
 	return r < 0 ? r : 0;
 }
 

@@ -25,6 +25,7 @@
 #define bpf_core_field_exists(field)               1
 #define BPF_CORE_READ_BITFIELD_PROBED(task, field) ((task)->field)
 
+struct runtime;
 struct unwind_context;
 struct unwind_memory;
 struct unwind_registers;
@@ -33,11 +34,15 @@ static long bpf_probe_read_user(void *to, __u32 length, const void *from);
 static long bpf_probe_read_kernel(void *to, __u32 length, const void *from);
 static long bpf_task_pt_regs(struct task_struct *task);
 static struct task_struct *bpf_get_current_task_btf(void);
-static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
-		     struct unwind_context *context, __u64 flags);
+static long bpf_loop_over(__u32 n, long (*step)(__u32, void *), void *context);
+/* Callbacks have contexts of several types. */
+#define bpf_loop(n, step, context, flags) \
+	bpf_loop_over(n, (long (*)(__u32, void *))(void (*)(void))(step), context)
 static __u64 bpf_ktime_get_ns(void);
 static void *bpf_map_lookup_elem(void *map, const void *key);
 static long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
+static __u64 bpf_ringbuf_query(void *ring, __u64 flags);
+static long bpf_ringbuf_output(void *ring, void *data, __u64 length, __u64 flags);
 static long bpf_map_delete_elem(void *map, const void *key);
 
 /* Global functions, for the verifier's sake. */
@@ -46,6 +51,8 @@ __u64 tables_search(__u32 slot, __u32 offset, __u32 now_s);
 int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *memory);
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
+int runtime_tell(struct runtime *r, __u64 id);
+int runtime_walk(struct runtime *r, __u64 start_code, __u64 thread);
 
 #include "bpf/pids.bpf.h"
 #include "bpf/rest.bpf.h"
@@ -82,6 +89,9 @@ static struct {
 	__u64 changed[1 << ABI_CHANGED_BITS];
 	__u64 woken[1 << REST_WAKE_BITS];
 	__u32 ended_key, ended; /* room for one; key 0: free */
+	struct abi_runtime_key runtime_key; /* of the only file of an interpreter */
+	struct runtime_row runtime;
+	__u64 codes_told[1 << ABI_CODES_BITS];
 } maps;
 
 static __u64 now_ns;
@@ -128,12 +138,10 @@ static long bpf_task_pt_regs(struct task_struct *task)
 	return (long)&entry_regs;
 }
 
-static long bpf_loop(__u32 n, long (*step)(__u32, struct unwind_context *),
-		     struct unwind_context *context, __u64 flags)
+static long bpf_loop_over(__u32 n, long (*step)(__u32, void *), void *context)
 {
 	__u32 i;
 
-	(void)flags;
 	for (i = 0; i < n; i++)
 		if (step(i, context))
 			return i + 1;
@@ -151,6 +159,24 @@ static struct abi_root *find_root(__u32 pid)
 		if (maps.pids[i] == pid)
 			return &maps.roots[i];
 	return NULL;
+}
+
+/* What was told on a ring, the last one. */
+static struct abi_code told;
+static unsigned n_told;
+
+static __u64 bpf_ringbuf_query(void *ring, __u64 flags)
+{
+	(void)ring, (void)flags;
+	return 0;
+}
+
+static long bpf_ringbuf_output(void *ring, void *data, __u64 length, __u64 flags)
+{
+	(void)ring, (void)flags;
+	memcpy(&told, data, length);
+	n_told++;
+	return 0;
 }
 
 static void *bpf_map_lookup_elem(void *map, const void *key)
@@ -172,6 +198,11 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 		return i < 1 << ABI_CHANGED_BITS ? &maps.changed[i] : NULL;
 	if (map == &woken)
 		return i < 1 << REST_WAKE_BITS ? &maps.woken[i] : NULL;
+	if (map == &runtimes)
+		return memcmp(key, &maps.runtime_key, sizeof(maps.runtime_key)) ? NULL
+										: &maps.runtime;
+	if (map == &codes_told)
+		return i < 1 << ABI_CODES_BITS ? &maps.codes_told[i] : NULL;
 	return NULL;
 }
 
@@ -231,7 +262,8 @@ static inline void stubs_reset(void)
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	now_ns = 1000000000;
 	n_faults = 0;
-	fork_misses = stale_roots = 0;
+	fork_misses = stale_roots = runtime_broken = codes_lost = 0;
+	n_told = 0;
 }
 
 #endif

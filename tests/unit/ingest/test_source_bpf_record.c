@@ -79,11 +79,18 @@ static void destroy(struct record *r)
 static bool decode_rest(struct record *r, struct sample_rest *rest, struct sample *ret)
 {
 	static uint64_t frames[SAMPLE_FRAMES_MAX];
+	static struct source_bpf_parts parts = {.frames = frames};
 	uint8_t *data = r->pages + ROOM - r->length;
+	bool is_record;
 
 	memcpy(data, r->bytes, r->length);
 	r->data = data;
-	return source_bpf_decode(data, r->length, frames, rest, ret);
+	parts.rest = *rest;
+	is_record = source_bpf_decode(data, r->length, &parts, ret);
+	*rest = parts.rest;
+	if (is_record && ret->rest)
+		ret->rest = rest;
+	return is_record;
 }
 
 static bool decode(struct record *r, struct sample *ret)

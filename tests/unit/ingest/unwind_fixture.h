@@ -34,6 +34,9 @@
 #define AT_FRAME     0x4600u /* CFA = fp + 16, fp saved */
 #define AT_END       0x5000u
 
+static struct super_block super_block = {.s_dev = 1};
+static struct inode program = {.i_sb = &super_block, .i_ino = 2, .i_size = 3};
+static struct file file = {.f_inode = &program};
 static struct mm_struct mm;
 static struct task_struct task;
 static struct bpf_perf_event_data ctx;
@@ -95,8 +98,8 @@ static inline int setup(void **state)
 						   .slot = 3};
 	put_table(&maps.slots[3], 100);
 	publish(PID, 2, 500);
-	mm = (struct mm_struct){.start_stack = STACK_BASE + STACK_BYTES};
-	task = (struct task_struct){.mm = &mm};
+	mm = (struct mm_struct){.exe_file = &file, .start_stack = STACK_BASE + STACK_BYTES};
+	task = (struct task_struct){.mm = &mm, .pid = PID, .tgid = PID};
 	scratch.record.pid = PID;
 	ctx = (struct bpf_perf_event_data){
 		.regs = {.ip = 0x401000, .sp = STACK_BASE, .bp = STACK_BASE + 16, .cs = 0x33}};

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_BPF_RUNTIME_BPF_H
+#define PROFD_BPF_RUNTIME_BPF_H
+
+/*
+ * An interpreter's own frames. A process is one's if its program's file is in `runtimes`: no
+ * process need be known, only the file, once. Its row (common/runtime/row.h) says where the
+ * thread's state is and how frames are linked. The chain is walked as a whole, before the native
+ * stack, in groups: one for each entry of the evaluation loop. An entry leaves something on the C
+ * stack, whose address is the group's anchor; the native frame that holds the anchor, between its
+ * stack pointer and its caller's, is the loop's (runtime_place(), called as the native walk goes
+ * by).
+ *
+ * A frame is the id of its code, and how far in that it is. The first sight of an id on this
+ * machine tells the name, the file and the table of lines, on a ring of their own. An id is a hash
+ * of the process and of what a code object points to: memory that is used again for another one is
+ * another id. `codes_told` has the ids that were told, by their first bits; one that lost its place
+ * is told again, which is of no consequence.
+ *
+ * What a process has there may be anything: a chain ends at its first fault or after 256 frames, so
+ * many code objects are told of in a tick, and nothing is written but to memory of our own.
+ */
+#include "bpf/abi.h"
+
+#include "bpf/kernel_types.h"
+
+#define RUNTIME_TOLD_MAX 64 /* code objects in a tick */
+
+/* Where glibc has what pthread_getspecific(3) gives: struct pthread of nptl/descr.h. */
+#define GLIBC_FIRST_BLOCK 0x310
+#define GLIBC_BLOCKS      0x510
+#define GLIBC_BLOCK_KEYS  32
+#define GLIBC_KEY_BYTES   16
+#define GLIBC_KEYS_MAX    1024
+
+#define PYTHON_OWNED_BY_GENERATOR 1
+/* Of the state of a str object. */
+#define PYTHON_TEXT_WIDTH(state) ((state) >> 2 & 7)
+#define PYTHON_TEXT_COMPACT      32
+#define PYTHON_TEXT_ASCII        64
+
+struct runtime {
+	struct runtime_row row;
+	__u64 seed; /* of ids */
+	__u64 frame, cframe;
+	__u32 pid;
+	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
+	__u32 n_told;
+	__u32 frame_open; /* frames since the last end */
+	__u16 ends[ABI_GROUPS_MAX];
+	__u64 frame_words[RUNTIME_FRAME_WORDS];
+	__u64 code_words[RUNTIME_CODE_WORDS + 5]; /* a power of two */
+	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
+	struct abi_code code;
+};
+
+struct runtime_context {
+	struct runtime *runtime;
+};
+
+/* profd puts rows there, which the least recently used one makes room for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ABI_RUNTIMES_MAX);
+	__type(key, struct abi_runtime_key);
+	__type(value, struct runtime_row);
+} runtimes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_CODES_BYTES);
+} codes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << ABI_CODES_BITS);
+	__type(key, __u32);
+	__type(value, __u64);
+} codes_told SEC(".maps");
+
+/* Chains that ended at a fault or were too long; code objects that could not be told of. */
+__u64 runtime_broken, codes_lost;
+
+static __always_inline __u64 runtime_read_word(__u64 address)
+{
+	__u64 word = 0;
+
+	if (bpf_probe_read_user(&word, sizeof(word), (const void *)address))
+		return 0;
+	return word;
+}
+
+static __always_inline __u64 runtime_frame_word(const struct runtime *r, __u8 at)
+{
+	return r->frame_words[at >> 3 & (RUNTIME_FRAME_WORDS - 1)];
+}
+
+static __always_inline __u8 runtime_frame_byte(const struct runtime *r, __u8 at)
+{
+	return ((const __u8 *)r->frame_words)[at & (8 * RUNTIME_FRAME_WORDS - 1)];
+}
+
+static __always_inline __u64 runtime_code_word(const struct runtime *r, __u8 at)
+{
+	return r->code_words[at >> 3];
+}
+
+static __always_inline __u32 runtime_code_half(const struct runtime *r, __u8 at)
+{
+	return ((const __u32 *)r->code_words)[at >> 2];
+}
+
+static __always_inline __u64 runtime_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/*
+ * The characters of the str at @text, or the first ones of them. Returns how many bytes they have;
+ * 0: there are none that can be read.
+ */
+static __always_inline __u32 runtime_read_text(const struct runtime *r, __u64 text, __u8 *to,
+					       __u32 max, __u8 *ret_width)
+{
+	__u64 head[3], n, width; /* length, hash, state */
+	__u32 begins;
+
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(text + 16)))
+		return 0;
+	width = PYTHON_TEXT_WIDTH(head[2]);
+	if (!(head[2] & PYTHON_TEXT_COMPACT))
+		return 0;
+	n = head[0] < max ? head[0] : max;
+	n = n * width < max ? n * width : max;
+	begins = head[2] & PYTHON_TEXT_ASCII ? r->row.text_ascii : r->row.text_compact;
+	*ret_width = width;
+	__asm__ volatile("" : "+r"(n));
+	if (n > max || bpf_probe_read_user(to, n, (const void *)(text + begins)))
+		return 0;
+	return n;
+}
+
+/* The bytes object at @table, or its beginning. */
+static __always_inline __u32 runtime_read_table(struct runtime *r, __u64 table)
+{
+	__u64 n = runtime_read_word(table + 16);
+
+	if (n > ABI_CODE_TABLE)
+		n = ABI_CODE_TABLE;
+	__asm__ volatile("" : "+r"(n));
+	if (n > ABI_CODE_TABLE || bpf_probe_read_user(r->code.table, n, (const void *)(table + 32)))
+		return 0;
+	return n;
+}
+
+/* Tells of the code object in code_words. Returns whether it could. */
+__attribute__((noinline)) int runtime_tell(struct runtime *r, __u64 id)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP, n;
+	struct abi_code *code;
+
+	if (!r || r->n_told >= RUNTIME_TOLD_MAX)
+		return 0;
+	r->n_told++;
+	code = &r->code;
+	code->id = id;
+	code->pid = r->pid;
+	code->version = r->row.version;
+	code->first_line = runtime_code_half(r, r->row.code_line);
+	code->name_bytes = runtime_read_text(r, runtime_code_word(r, r->row.code_name), code->name,
+					     ABI_CODE_NAME, &code->name_width);
+	code->file_bytes = runtime_read_text(r, runtime_code_word(r, r->row.code_file), code->file,
+					     ABI_CODE_FILE, &code->file_width);
+	if (!code->name_bytes)
+		return 0;
+	n = runtime_read_table(r, runtime_code_word(r, r->row.code_table));
+	code->table_bytes = n;
+	if (bpf_ringbuf_query(&codes, BPF_RB_AVAIL_DATA) > ABI_CODES_BYTES / 2)
+		flags = BPF_RB_FORCE_WAKEUP;
+	__asm__ volatile("" : "+r"(n));
+	if (n > ABI_CODE_TABLE || bpf_ringbuf_output(&codes, code, ABI_CODE_HEAD + n, flags)) {
+		__sync_fetch_and_add(&codes_lost, 1);
+		return 0;
+	}
+	return 1;
+}
+
+static __always_inline bool runtime_push(struct runtime *r, __u64 value, __u32 at, __u32 kind)
+{
+	__u64 i = r->n;
+
+	__asm__ volatile("" : "+r"(i));
+	if (i >= ABI_RUNTIME_MAX)
+		return false;
+	r->entries[i].value = value;
+	r->entries[i].at = at;
+	r->entries[i].kind = kind;
+	r->n = i + 1;
+	return true;
+}
+
+/* The frame in frame_words, unless tracebacks hide it. False: there the chain is broken. */
+static __always_inline bool runtime_add_frame(struct runtime *r)
+{
+	__u64 code = runtime_frame_word(r, r->row.frame_code) & ~7ull;
+	__u64 first = code + r->row.code_instructions, id = r->seed, *told;
+	__u64 at = runtime_frame_word(r, r->row.frame_instruction) - first;
+	__u32 slot;
+
+	if (!code || bpf_probe_read_user(r->code_words, 8 * RUNTIME_CODE_WORDS, (const void *)code))
+		return false;
+	if (runtime_frame_byte(r, r->row.frame_owner) != PYTHON_OWNED_BY_GENERATOR &&
+	    (__s64)at < 2ll * (__s32)runtime_code_half(r, r->row.code_traceable))
+		return true;
+	id = runtime_mix(id, code);
+	id = runtime_mix(id, runtime_code_word(r, r->row.code_name));
+	id = runtime_mix(id, runtime_code_word(r, r->row.code_file));
+	id = runtime_mix(id, runtime_code_word(r, r->row.code_table));
+	id = runtime_mix(id, runtime_code_half(r, r->row.code_line));
+	slot = id >> (64 - ABI_CODES_BITS);
+	told = bpf_map_lookup_elem(&codes_told, &slot);
+	if (told && *told != id && runtime_tell(r, id))
+		*told = id;
+	r->frame_open++;
+	return runtime_push(r, id, (__s64)at < 0 ? 0 : at, ABI_RUNTIME_CODE);
+}
+
+/* The frames since the last end belong together. */
+static __always_inline bool runtime_end_group(struct runtime *r, __u64 anchor)
+{
+	__u64 i = r->n_ends;
+
+	if (!r->frame_open)
+		return true;
+	__asm__ volatile("" : "+r"(i));
+	if (i >= ABI_GROUPS_MAX)
+		return false;
+	r->ends[i] = r->n;
+	r->n_ends = i + 1;
+	r->frame_open = 0;
+	return runtime_push(r, anchor, ABI_UNPLACED, ABI_RUNTIME_GROUP);
+}
+
+/* The next frame of the chain. Returns 1 at its end. */
+static long runtime_step(__u32 i, struct runtime_context *context)
+{
+	struct runtime *r = context->runtime;
+	__u64 frame = r->frame, anchor = frame;
+	__u32 n = r->row.frame_bytes;
+	bool is_end, is_sound = true;
+
+	(void)i;
+	if (!frame)
+		return 1;
+	if (n > sizeof(r->frame_words) ||
+	    bpf_probe_read_user(r->frame_words, n, (const void *)frame)) {
+		__sync_fetch_and_add(&runtime_broken, 1);
+		return 1;
+	}
+	is_end = runtime_frame_byte(r, r->row.frame_mark);
+	if (r->row.kind == RUNTIME_PYTHON_SHIM)
+		is_end = runtime_frame_byte(r, r->row.frame_mark) >= r->row.shim_owner;
+	if (!is_end || r->row.kind == RUNTIME_PYTHON_CFRAME)
+		is_sound = runtime_add_frame(r);
+	if (is_end && r->row.kind == RUNTIME_PYTHON_CFRAME) {
+		anchor = r->cframe;
+		r->cframe = runtime_read_word(anchor + r->row.cframe_previous);
+	}
+	if (is_end && is_sound)
+		is_sound = runtime_end_group(r, anchor);
+	if (!is_sound) {
+		__sync_fetch_and_add(&runtime_broken, 1);
+		return 1;
+	}
+	r->frame = runtime_frame_word(r, r->row.frame_previous);
+	return 0;
+}
+
+/* The state of the thread whose control block is at @thread, or 0. */
+static __always_inline __u64 runtime_find_thread(const struct runtime *r, __u64 state, __u64 thread)
+{
+	__u64 key = (__u32)runtime_read_word(state + r->row.key), block, found;
+
+	if (!thread || key >= GLIBC_KEYS_MAX)
+		return 0;
+	block = thread + GLIBC_FIRST_BLOCK;
+	if (key >= GLIBC_BLOCK_KEYS)
+		block = runtime_read_word(thread + GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK_KEYS));
+	if (!block)
+		return 0;
+	found = runtime_read_word(block + key % GLIBC_BLOCK_KEYS * GLIBC_KEY_BYTES + 8);
+	if (!found || runtime_read_word(found + r->row.thread_id) != thread)
+		return 0;
+	return found;
+}
+
+/* Walks the chain of the process whose row is in r->row. A global function: see tables.bpf.h. */
+__attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 start_code, __u64 thread)
+{
+	struct runtime_context context = {.runtime = r};
+	__u64 found;
+
+	if (!r)
+		return 0;
+	found = runtime_find_thread(r, start_code + r->row.state, thread);
+	if (!found)
+		return 0;
+	r->frame = runtime_read_word(found + r->row.thread_at);
+	r->cframe = r->frame;
+	if (r->row.cframe_frame != RUNTIME_NO_CFRAME)
+		r->frame = runtime_read_word(r->cframe + r->row.cframe_frame);
+	bpf_loop(ABI_RUNTIME_MAX, runtime_step, &context, 0);
+	if (r->frame_open)
+		runtime_end_group(r, ~0ull);
+	return 0;
+}
+
+/* The row of the program that @task runs, if that is an interpreter. */
+static __always_inline const struct runtime_row *runtime_find_row(struct task_struct *task)
+{
+	struct inode *inode = task->mm->exe_file->f_inode;
+	const struct abi_runtime_key key = {
+		.inode = inode->i_ino,
+		.size = inode->i_size,
+		.device = inode->i_sb->s_dev,
+	};
+
+	return bpf_map_lookup_elem(&runtimes, &key);
+}
+
+/* The interpreter's frames of @task, the current one, of process @pid; with none, r->n is 0. */
+static __always_inline void runtime_begin(struct runtime *r, struct task_struct *task, __u32 pid,
+					  __u64 start_code, __u64 thread)
+{
+	const struct runtime_row *row;
+
+	r->n = 0;
+	r->n_ends = 0;
+	r->next = 0;
+	if (!task->mm || !start_code)
+		return;
+	row = runtime_find_row(task);
+	if (!row)
+		return;
+	r->row = *row;
+	r->pid = pid;
+	r->seed = runtime_mix(task->group_leader->start_boottime, pid);
+	r->n_told = 0;
+	r->frame_open = 0;
+	runtime_walk(r, start_code, thread);
+}
+
+/*
+ * The native user frame @at has the stack from @sp up to @cfa, its caller's. If that holds the next
+ * group's anchor, the group goes before it; also if the anchor was gone by.
+ */
+static __always_inline void runtime_place(struct runtime *r, __u32 at, __u64 sp, __u64 cfa)
+{
+	__u64 next = r->next, i;
+
+	if (next >= r->n_ends)
+		return;
+	__asm__ volatile("" : "+r"(next));
+	if (next >= ABI_GROUPS_MAX)
+		return;
+	i = r->ends[next];
+	__asm__ volatile("" : "+r"(i));
+	if (i >= ABI_RUNTIME_MAX || r->entries[i].value >= cfa)
+		return;
+	r->entries[i].at = at;
+	if (r->entries[i].value >= sp)
+		r->entries[i].kind = ABI_RUNTIME_LOOP;
+	r->next = next + 1;
+}
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A volume is an array of entries that never move, each one allocation. The hash of ids, and that
+ * of contents, are of the present volume and the book's alone.
+ */
+#include "daemon/ingest/code_book.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "common/error.h"
+#include "common/fnv.h"
+
+#define VOLUME_BITS  16
+#define VOLUME_CODES (1u << VOLUME_BITS)
+/* Many processes run the same code, each with ids of its own. */
+#define VOLUME_IDS (1u << 16)
+
+struct code_entry {
+	struct code code;
+	uint64_t content;
+	uint32_t number;
+	UT_hash_handle hh; /* by content; the book's */
+	uint8_t data[];
+};
+
+struct code_id {
+	uint64_t id;
+	uint32_t number;
+	UT_hash_handle hh;
+};
+
+struct code_volume {
+	atomic_uint n_references;
+	uint32_t serial;
+	uint32_t n;
+	size_t bytes;
+	struct code_entry *entries[VOLUME_CODES]; /* pages of it are touched as they fill */
+};
+
+struct code_book {
+	struct code_volume *before, *present; /* NULL: none yet */
+	uint32_t n_volumes;
+	struct code_entry *contents; /* hash: those of the present volume */
+	struct code_id *ids;         /* hash */
+	size_t n_ids;
+};
+
+static void code_volume_unref(struct code_volume *v)
+{
+	if (!v || atomic_fetch_sub(&v->n_references, 1) != 1)
+		return;
+	for (uint32_t i = 0; i < v->n; i++)
+		free(v->entries[i]);
+	free(v);
+}
+
+int code_book_new(struct code_book **ret)
+{
+	struct code_book *book = calloc(1, sizeof(*book));
+
+	if (!book)
+		return error_origin(-ENOMEM);
+	*ret = book;
+	return 0;
+}
+
+static void code_book_forget(struct code_book *book)
+{
+	struct code_id *id, *next;
+
+	HASH_CLEAR(hh, book->contents);
+	HASH_ITER (hh, book->ids, id, next) {
+		HASH_DEL(book->ids, id);
+		free(id);
+	}
+	book->n_ids = 0;
+}
+
+void code_book_free(struct code_book *book)
+{
+	if (!book)
+		return;
+	code_book_forget(book);
+	code_volume_unref(book->before);
+	code_volume_unref(book->present);
+	free(book);
+}
+
+static int code_book_turn(struct code_book *book)
+{
+	struct code_volume *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return error_origin(-ENOMEM);
+	atomic_init(&v->n_references, 1);
+	v->serial = book->n_volumes++;
+	code_book_forget(book);
+	code_volume_unref(book->before);
+	book->before = book->present;
+	book->present = v;
+	return 0;
+}
+
+static uint64_t code_hash(const struct code *code)
+{
+	uint64_t hash = FNV_INIT;
+
+	hash = fnv_hash(&code->version, sizeof(code->version), hash);
+	hash = fnv_hash(&code->first_line, sizeof(code->first_line), hash);
+	hash = fnv_hash(code->name, strlen(code->name) + 1, hash);
+	hash = fnv_hash(code->file, strlen(code->file) + 1, hash);
+	return fnv_hash(code->table, code->table_length, hash);
+}
+
+static bool code_equals(const struct code *a, const struct code *b)
+{
+	return a->version == b->version && a->first_line == b->first_line &&
+	       a->table_length == b->table_length && !strcmp(a->name, b->name) &&
+	       !strcmp(a->file, b->file) &&
+	       (!a->table_length || !memcmp(a->table, b->table, a->table_length));
+}
+
+/* A copy of @code becomes the last one of the present volume. */
+static int code_volume_append(struct code_book *book, const struct code *code, uint64_t content,
+			      struct code_entry **ret)
+{
+	size_t name = strlen(code->name) + 1, file = strlen(code->file) + 1;
+	size_t size = sizeof(struct code_entry) + code->table_length + name + file;
+	struct code_volume *v = book->present;
+	struct code_entry *e = calloc(1, size);
+
+	if (!e)
+		return error_origin(-ENOMEM);
+	e->code = *code;
+	e->content = content;
+	if (code->table_length)
+		memcpy(e->data, code->table, code->table_length);
+	e->code.table = e->data;
+	e->code.name = memcpy(e->data + code->table_length, code->name, name);
+	e->code.file = memcpy(e->data + code->table_length + name, code->file, file);
+	e->number = v->serial << VOLUME_BITS | v->n;
+	v->entries[v->n++] = e;
+	v->bytes += size;
+	HASH_ADD(hh, book->contents, content, sizeof(e->content), e);
+	*ret = e;
+	return 0;
+}
+
+static bool code_book_is_full(const struct code_book *book)
+{
+	const struct code_volume *v = book->present;
+
+	return !v || v->n == VOLUME_CODES || v->bytes >= CODE_VOLUME_BYTES ||
+	       book->n_ids >= VOLUME_IDS;
+}
+
+int code_book_add(struct code_book *book, uint64_t id, const struct code *code, bool *ret_forgot)
+{
+	uint64_t content = code_hash(code);
+	struct code_entry *entry;
+	struct code_id *known;
+	int r = 0;
+
+	*ret_forgot = code_book_is_full(book);
+	if (*ret_forgot)
+		r = code_book_turn(book);
+	if (r)
+		return r;
+	HASH_FIND(hh, book->contents, &content, sizeof(content), entry);
+	/* Another one of that hash: the newer one is found from now on. */
+	if (entry && !code_equals(&entry->code, code)) {
+		HASH_DEL(book->contents, entry);
+		entry = NULL;
+	}
+	if (!entry)
+		r = code_volume_append(book, code, content, &entry);
+	if (r)
+		return r;
+	HASH_FIND(hh, book->ids, &id, sizeof(id), known);
+	if (!known) {
+		known = calloc(1, sizeof(*known));
+		if (!known)
+			return error_origin(-ENOMEM);
+		known->id = id;
+		HASH_ADD(hh, book->ids, id, sizeof(known->id), known);
+		book->n_ids++;
+	}
+	known->number = entry->number;
+	return 0;
+}
+
+bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret)
+{
+	const struct code_id *known;
+
+	HASH_FIND(hh, book->ids, &id, sizeof(id), known);
+	if (!known)
+		return false;
+	*ret = known->number;
+	return true;
+}
+
+size_t code_book_bytes(const struct code_book *book)
+{
+	size_t bytes = sizeof(*book) + book->n_ids * sizeof(struct code_id);
+
+	if (book->before)
+		bytes += book->before->bytes;
+	if (book->present)
+		bytes += book->present->bytes;
+	return bytes;
+}
+
+void code_volumes_take(struct code_volumes *ret, const struct code_book *book)
+{
+	*ret = (struct code_volumes){0};
+	if (!book)
+		return;
+	ret->volumes[0] = book->before;
+	ret->volumes[1] = book->present;
+	for (unsigned i = 0; i < ARRAY_SIZE(ret->volumes); i++)
+		if (ret->volumes[i])
+			atomic_fetch_add(&ret->volumes[i]->n_references, 1);
+}
+
+void code_volumes_release(struct code_volumes *volumes)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(volumes->volumes); i++)
+		code_volume_unref(volumes->volumes[i]);
+	*volumes = (struct code_volumes){0};
+}
+
+const struct code *code_volumes_find(const struct code_volumes *volumes, uint32_t number)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(volumes->volumes); i++) {
+		const struct code_volume *v = volumes->volumes[i];
+		uint32_t at = number & (VOLUME_CODES - 1);
+
+		/* Those behind were added by the main thread since, if at all. */
+		if (v && v->serial == number >> VOLUME_BITS && at < VOLUME_CODES)
+			return v->entries[at] ? &v->entries[at]->code : NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_INGEST_CODE_BOOK_H
+#define PROFD_INGEST_CODE_BOOK_H
+
+/*
+ * The code objects of interpreters that were seen: each has a number, which a frame of
+ * FRAME_RUNTIME carries (common/frame.h), and which means the same code for ever. Sources number
+ * them by ids of their own; what is equal in name, file, line and table is one.
+ *
+ * Numbers are the pages of volumes. A volume is bounded in entries and bytes; when the present one
+ * is full, the one before it goes and every id is forgotten. Windows hold references to the two, so
+ * that a frame has its name as long as a window is open, unless two volumes were filled meanwhile.
+ *
+ * The main thread writes; who has a reference reads what was there when it was taken, in any
+ * thread.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/cleanup.h"
+
+#define CODE_VOLUME_BYTES (UINT64_C(4) << 20)
+
+struct code {
+	uint32_t version; /* of the interpreter: common/runtime/row.h */
+	uint32_t first_line;
+	const char *name, *file; /* UTF-8 without control characters; file: "" unknown */
+	const uint8_t *table;    /* of lines: common/runtime/python_lines.h */
+	uint32_t table_length;
+};
+
+struct code_book;
+struct code_volume;
+
+/* What a reader holds. All zero: nothing. */
+struct code_volumes {
+	struct code_volume *volumes[2];
+};
+
+int code_book_new(struct code_book **ret);
+void code_book_free(struct code_book *book);
+DEFINE_CLEANUP(struct code_book *, code_book_free)
+
+/*
+ * @code, copied, is what @id means from now on. *ret_forgot: all ids before it were forgotten.
+ * Returns 0 or negative errno.
+ */
+int code_book_add(struct code_book *book, uint64_t id, const struct code *code, bool *ret_forgot);
+/* The number of what @id means. False: it was never told, or forgotten. */
+bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret);
+/* Heap held, bytes. */
+size_t code_book_bytes(const struct code_book *book);
+
+/* @book NULL: nothing. */
+void code_volumes_take(struct code_volumes *ret, const struct code_book *book);
+void code_volumes_release(struct code_volumes *volumes);
+/* What the number means, or NULL. Lives as long as the reference. */
+const struct code *code_volumes_find(const struct code_volumes *volumes, uint32_t number);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Interpreters (bpf/runtime.bpf.h): the rows of their files, and the ring on which code objects are
+ * told of. A code is told before the first sample that has it is sent; where a sample has an id
+ * that is not known, the ring is read again.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/abi.h"
+#include "common/error.h"
+#include "common/runtime/python_row.h"
+#include "daemon/ingest/source_bpf_private.h"
+#include "daemon/ingest/source_bpf_record.h"
+#include "profile.skel.h"
+
+#define TOLD_BYTES (sizeof(uint64_t) << ABI_CODES_BITS)
+
+/* Negative ends the reading. */
+static int bpf_codes_on_record(void *userdata, void *data, size_t length)
+{
+	struct bpf_source *s = userdata;
+	struct source_bpf_code record;
+	bool has_forgotten;
+
+	if (!source_bpf_decode_code(data, length, &record))
+		return 0;
+	s->error = code_book_add(s->source.codes, record.id, &record.code, &has_forgotten);
+	if (has_forgotten)
+		memset(s->told, 0, TOLD_BYTES);
+	return s->error;
+}
+
+int bpf_codes_read(struct bpf_source *s)
+{
+	int r = ring_buffer__consume(s->codes);
+
+	return r < 0 ? s->error ?: error_origin(r) : 0;
+}
+
+/* One that is not known may have been told meanwhile. */
+bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret)
+{
+	struct bpf_source *s = userdata;
+
+	if (code_book_find(s->source.codes, id, ret))
+		return true;
+	return !bpf_codes_read(s) && code_book_find(s->source.codes, id, ret);
+}
+
+static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtime *runtime)
+{
+	const struct bpf_source *s = userdata;
+	const struct abi_runtime_key key = {
+		.inode = runtime->inode,
+		.size = runtime->size,
+		.device = runtime->device_major << 20 | runtime->device_minor,
+	};
+	struct runtime_row row;
+
+	if (!python_row(runtime->version, &row))
+		return UNWIND_HOST_E_OK;
+	row.state = runtime->state;
+	/* A bucket may be busy; the file is asked for again with another image of it. */
+	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.runtimes), &key, &row, BPF_ANY) < 0)
+		return UNWIND_HOST_E_FULL;
+	return UNWIND_HOST_E_OK;
+}
+
+int bpf_codes_open(struct bpf_source *s)
+{
+	struct epoll_event wake = {.events = EPOLLIN};
+	int r = code_book_new(&s->source.codes);
+
+	if (r)
+		return r;
+	s->told = mmap(NULL, TOLD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+		       bpf_map__fd(s->skeleton->maps.codes_told), 0);
+	if (s->told == MAP_FAILED) {
+		s->told = NULL;
+		return error_origin(-errno);
+	}
+	s->codes = ring_buffer__new(bpf_map__fd(s->skeleton->maps.codes), bpf_codes_on_record, s,
+				    NULL);
+	if (!s->codes)
+		return error_origin(-errno);
+	wake.data.fd = ring_buffer__epoll_fd(s->codes);
+	if (epoll_ctl(s->source.fd, EPOLL_CTL_ADD, wake.data.fd, &wake) < 0)
+		return error_origin(-errno);
+	s->host.add_runtime = bpf_codes_add_runtime;
+	return 0;
+}
+
+void bpf_codes_close(struct bpf_source *s)
+{
+	ring_buffer__free(s->codes);
+	if (s->told)
+		munmap(s->told, TOLD_BYTES);
+}
