@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of code: one for what is equal, and each means what it meant, as long as it is held. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/ingest/code_book.h"
+
+static struct code code_of(const char *name, uint32_t line)
+{
+	static const uint8_t table[] = {0x80, 1, 2};
+
+	return (struct code){.version = 0x030b,
+			     .first_line = line,
+			     .name = name,
+			     .file = "/f.py",
+			     .table = table,
+			     .table_length = sizeof(table)};
+}
+
+static uint32_t add(struct code_book *book, uint64_t id, const char *name, uint32_t line,
+		    bool *ret_forgot)
+{
+	const struct code code = code_of(name, line);
+	uint32_t number;
+
+	assert_int_equal(code_book_add(book, id, &code, ret_forgot), 0);
+	assert_true(code_book_find(book, id, &number));
+	return number;
+}
+
+static void test_numbers(void **state)
+{
+	cleanup(code_book_freep) struct code_book *book = NULL;
+	struct code_volumes volumes;
+	const struct code *code;
+	uint32_t f, g, number;
+	bool forgot;
+
+	(void)state;
+	assert_int_equal(code_book_new(&book), 0);
+	assert_false(code_book_find(book, 1, &number));
+	f = add(book, 1, "f", 7, &forgot);
+	assert_true(forgot);
+	g = add(book, 2, "g", 7, &forgot);
+	assert_false(forgot);
+	assert_int_not_equal(f, g);
+	/* The same code in another process; the same id, of another code by now. */
+	assert_int_equal(add(book, 3, "f", 7, &forgot), f);
+	assert_int_not_equal(add(book, 1, "f", 8, &forgot), f);
+	code_volumes_take(&volumes, book);
+	code_book_free(steal_ptr(&book));
+	code = code_volumes_find(&volumes, g);
+	assert_string_equal(code->name, "g");
+	assert_string_equal(code->file, "/f.py");
+	assert_int_equal(code->table[2], 2);
+	assert_int_equal(code_volumes_find(&volumes, f)->first_line, 7);
+	assert_null(code_volumes_find(&volumes, UINT32_MAX));
+	assert_null(code_volumes_find(&volumes, f + 100));
+	code_volumes_release(&volumes);
+	assert_null(code_volumes_find(&volumes, f));
+}
+
+/* More than there is room for: what a window holds stays, what nobody does goes. */
+static void test_bound(void **state)
+{
+	cleanup(code_book_freep) struct code_book *book = NULL;
+	struct code_volumes held, now;
+	unsigned n_forgot = 0;
+	uint32_t first, number;
+	char name[32];
+	bool forgot;
+
+	(void)state;
+	assert_int_equal(code_book_new(&book), 0);
+	first = add(book, 1, "first", 1, &forgot);
+	code_volumes_take(&held, book);
+	for (uint64_t id = 2; n_forgot < 3; id++) {
+		snprintf(name, sizeof(name), "f%llu", (unsigned long long)id);
+		add(book, id, name, 1, &forgot);
+		n_forgot += forgot;
+		assert_true(code_book_bytes(book) < 4 * CODE_VOLUME_BYTES);
+	}
+	assert_false(code_book_find(book, 1, &number));
+	assert_string_equal(code_volumes_find(&held, first)->name, "first");
+	code_volumes_take(&now, book);
+	assert_null(code_volumes_find(&now, first));
+	code_volumes_release(&now);
+	code_volumes_release(&held);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_bound),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

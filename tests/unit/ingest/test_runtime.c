@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* An interpreter's frames: the walk of bpf/runtime.bpf.h, and their places in the native stack. */
+#include "tests/unit/ingest/unwind_fixture.h"
+
+#include "common/runtime/python_row.h"
+
+#define START_CODE 0x7ffd00004000ull /* all there is, is on the stack */
+#define STATE      0x100
+#define KEY        3
+#define THREAD     (STACK_BASE + 0x5000)
+#define TSTATE     (STACK_BASE + 0x5800)
+#define FRAMES     (STACK_BASE + 0x6000)
+#define CODES      (STACK_BASE + 0x8000)
+#define TEXT       (STACK_BASE + 0xc000)
+#define TABLE      (STACK_BASE + 0xd000)
+/* On the stack of native frame @i: its first words are where a struct _PyCFrame has its own. */
+#define CFRAME(i) (STACK_BASE + 32 * (i) + 24)
+
+static struct runtime_row row;
+
+static void put(__u64 address, __u64 value)
+{
+	stack.wide[(address - STACK_BASE) / 8] = value;
+}
+
+static void put_half(__u64 address, __u32 value)
+{
+	stack.narrow[(address - STACK_BASE) / 4] = value;
+}
+
+static __u64 frame_at(unsigned i)
+{
+	return FRAMES + 0x80 * i;
+}
+
+static __u64 code_at(unsigned i)
+{
+	return CODES + 0x200 * i;
+}
+
+/* Frame @i, at instruction 10 of a code of its own, called by @previous. */
+static void put_frame(unsigned i, __u64 previous, bool is_entry)
+{
+	put(frame_at(i) + row.frame_code, code_at(i));
+	put(frame_at(i) + row.frame_previous, previous);
+	put(frame_at(i) + row.frame_instruction, code_at(i) + row.code_instructions + 20);
+	put_half(frame_at(i) + row.frame_mark, is_entry);
+	put_half(code_at(i) + row.code_line, 100 + i);
+	put(code_at(i) + row.code_file, TEXT);
+	put(code_at(i) + row.code_name, TEXT);
+	put(code_at(i) + row.code_table, TABLE);
+	put_half(code_at(i) + row.code_traceable, 2);
+}
+
+/* Two entries of the loop: frames 0 and 1 in native frame 1, frame 2 in native frame 3. */
+static int setup_python(void **state)
+{
+	setup(state);
+	assert_true(python_row(0x030b, &row));
+	row.state = STATE;
+	maps.runtime_key = (struct abi_runtime_key){.inode = 2, .size = 3, .device = 1};
+	maps.runtime = row;
+	mm.start_code = START_CODE;
+	task.group_leader = &task;
+	task.thread.fsbase = THREAD;
+	put_half(START_CODE + STATE + row.key, KEY);
+	put(THREAD + 0x310 + 16 * KEY + 8, TSTATE);
+	put(TSTATE + row.thread_id, THREAD);
+	put(TSTATE + row.thread_at, CFRAME(1));
+	build_chain(5, 0);
+	put(CFRAME(1) + row.cframe_frame, frame_at(0));
+	put(CFRAME(1) + row.cframe_previous, CFRAME(3));
+	put(CFRAME(3) + row.cframe_frame, frame_at(2));
+	put(CFRAME(3) + row.cframe_previous, 0);
+	put_frame(0, frame_at(1), false);
+	put_frame(1, frame_at(2), true);
+	put_frame(2, 0, true);
+	put(TEXT + 16, 4);
+	put(TEXT + 32, 1 << 2 | 32 | 64);
+	memcpy(stack.bytes + (TEXT + 48 - STACK_BASE), "name", 4);
+	put(TABLE + 16, 3);
+	memcpy(stack.bytes + (TABLE + 32 - STACK_BASE), "\x80\x01\x02", 3);
+	return 0;
+}
+
+static void assert_entry(unsigned i, __u32 kind, __u32 at)
+{
+	assert_true(i < scratch.runtime.n);
+	assert_int_equal(scratch.runtime.entries[i].kind, kind);
+	assert_int_equal(scratch.runtime.entries[i].at, at);
+}
+
+static void test_groups(void **state)
+{
+	(void)state;
+	walk(true, 1024);
+	assert_end(6, STACK_COMPLETE, 0);
+	assert_int_equal(scratch.runtime.n, 5);
+	assert_entry(0, ABI_RUNTIME_CODE, 20);
+	assert_entry(1, ABI_RUNTIME_CODE, 20);
+	assert_entry(2, ABI_RUNTIME_LOOP, 1);
+	assert_entry(3, ABI_RUNTIME_CODE, 20);
+	assert_entry(4, ABI_RUNTIME_LOOP, 3);
+	/* Each is told of once, with all that it has. */
+	assert_int_equal(n_told, 3);
+	assert_int_equal(told.id, scratch.runtime.entries[3].value);
+	assert_int_equal(told.pid, PID);
+	assert_int_equal(told.first_line, 102);
+	assert_int_equal(told.name_bytes, 4);
+	assert_memory_equal(told.name, "name", 4);
+	assert_int_equal(told.table_bytes, 3);
+	assert_memory_equal(told.table, "\x80\x01\x02", 3);
+	again();
+	walk(true, 1024);
+	assert_int_equal(n_told, 3);
+	/* Another code at the same place is another one. */
+	put_half(code_at(2) + row.code_line, 500);
+	again();
+	walk(true, 1024);
+	assert_int_equal(n_told, 4);
+	assert_int_equal(told.first_line, 500);
+}
+
+/* Not begun yet, so that no traceback shows it; the group is still one. */
+static void test_hidden(void **state)
+{
+	(void)state;
+	put(frame_at(1) + row.frame_instruction, code_at(1) + row.code_instructions + 2);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 4);
+	assert_entry(1, ABI_RUNTIME_LOOP, 1);
+	again();
+	put(frame_at(0) + row.frame_instruction, 0);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 2);
+	assert_entry(1, ABI_RUNTIME_LOOP, 3);
+	/* A generator's is shown wherever it is. */
+	again();
+	put_half(frame_at(0) + row.frame_mark, PYTHON_OWNED_BY_GENERATOR << 8);
+	walk(true, 1024);
+	assert_entry(0, ABI_RUNTIME_CODE, 0);
+}
+
+/* Where the native walk does not come to, profd places them. */
+static void test_unplaced(void **state)
+{
+	(void)state;
+	walk(true, 3);
+	assert_entry(2, ABI_RUNTIME_LOOP, 1);
+	assert_entry(4, ABI_RUNTIME_GROUP, ABI_UNPLACED);
+	assert_int_equal(scratch.runtime.entries[4].value, CFRAME(3));
+}
+
+/* What is no interpreter's has nothing, nor what only looks like one. */
+static void test_others(void **state)
+{
+	(void)state;
+	program.i_ino++;
+	walk(true, 1024);
+	program.i_ino--;
+	assert_int_equal(scratch.runtime.n, 0);
+	again();
+	put(TSTATE + row.thread_id, THREAD + 8);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+	again();
+	put_half(START_CODE + STATE + row.key, 0xffffffff);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+	assert_end(6, STACK_COMPLETE, 0);
+}
+
+/* Circles end, pointers to nowhere do, and so do texts that say that they are long. */
+static void test_hostile(void **state)
+{
+	(void)state;
+	put(frame_at(2) + row.frame_previous, frame_at(0));
+	walk(true, 1024);
+	assert_true(scratch.runtime.n <= ABI_RUNTIME_MAX && scratch.runtime.n > 100);
+	assert_int_equal(n_told, 3);
+	assert_true(scratch.runtime.n_ends <= ABI_GROUPS_MAX);
+	again();
+	put(frame_at(1) + row.frame_code, 8);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 2);
+	assert_entry(0, ABI_RUNTIME_CODE, 20);
+	assert_entry(1, ABI_RUNTIME_GROUP, ABI_UNPLACED);
+	assert_true(runtime_broken > 0);
+	again();
+	put(TEXT + 16, ~0ull);
+	put(TABLE + 16, ~0ull);
+	put_half(code_at(0) + row.code_line, 1);
+	walk(true, 1024);
+	assert_int_equal(told.name_bytes, ABI_CODE_NAME);
+	assert_int_equal(told.table_bytes, ABI_CODE_TABLE);
+	again();
+	put(TSTATE + row.thread_at, 0x100000000000);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_groups, setup_python),
+		cmocka_unit_test_setup(test_hidden, setup_python),
+		cmocka_unit_test_setup(test_unplaced, setup_python),
+		cmocka_unit_test_setup(test_others, setup_python),
+		cmocka_unit_test_setup(test_hostile, setup_python),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
