@@ -115,7 +115,8 @@ struct abi_code {
 
 #define ABI_CODE_HEAD (sizeof(struct abi_code) - ABI_CODE_TABLE)
 
-/* Which file an interpreter's row is of. */
+/* Which file an interpreter's row is of; of one that is a library inode 0, and as size the
+ * link-time address of its dynamic section, which is what a process says of it. */
 struct abi_runtime_key {
 	__u64 inode, size;
 	__u32 device; /* as the kernel has it: major << 20 | minor */

@@ -26,6 +26,13 @@
 
 #define RUNTIME_TOLD_MAX 64 /* code objects in a tick */
 
+/* The list of what is loaded, as debuggers know it (<link.h>): struct r_debug, struct link_map. */
+#define R_DEBUG_MAP   8
+#define LIBRARIES_MAX 16 /* of them are looked at */
+struct runtime_library {
+	__u64 address, name, dynamic, next;
+};
+
 /* Where glibc has what pthread_getspecific(3) gives: struct pthread of nptl/descr.h. */
 #define GLIBC_FIRST_BLOCK 0x310
 #define GLIBC_BLOCKS      0x510
@@ -41,7 +48,10 @@
 
 struct runtime {
 	struct runtime_row row;
+	__u64 base; /* where it is loaded: its row's addresses count from there */
 	__u64 seed; /* of ids */
+	struct abi_runtime_key key;
+	struct runtime_library library;
 	__u64 frame, cframe;
 	__u32 pid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
@@ -296,15 +306,48 @@ static __always_inline __u64 runtime_find_thread(const struct runtime *r, __u64 
 	return found;
 }
 
+/*
+ * Among what the process has loaded, by its r_debug that @debug points to: the interpreter. Puts
+ * its row into r->row, and where it is into r->base. Returns whether there is one.
+ */
+__attribute__((noinline)) int runtime_find_library(struct runtime *r, __u64 debug)
+{
+	__u64 at;
+
+	if (!r)
+		return 0;
+	debug = runtime_read_word(debug);
+	at = debug ? runtime_read_word(debug + R_DEBUG_MAP) : 0;
+	r->key.inode = 0;
+	r->key.device = 0;
+	r->key.reserved = 0;
+	for (__u32 i = 0; i < LIBRARIES_MAX && at; i++) {
+		const struct runtime_row *row;
+
+		if (bpf_probe_read_user(&r->library, sizeof(r->library), (const void *)at))
+			return 0;
+		r->key.size = r->library.dynamic - r->library.address;
+		row = bpf_map_lookup_elem(&runtimes, &r->key);
+		if (row && (__u32)runtime_read_word(r->library.address + row->check) >> 16 ==
+				   row->version) {
+			r->row = *row;
+			r->base = r->library.address;
+			return 1;
+		}
+		at = r->library.next;
+	}
+	return 0;
+}
+
 /* Walks the chain of the process whose row is in r->row. A global function: see tables.bpf.h. */
-__attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 start_code, __u64 thread)
+__attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 {
 	struct runtime_context context = {.runtime = r};
 	__u64 found;
 
 	if (!r)
 		return 0;
-	found = runtime_find_thread(r, start_code + r->row.state, thread);
+	found = runtime_find_thread(r, r->base + r->row.state, thread);
 	if (!found)
 		return 0;
 	r->frame = runtime_read_word(found + r->row.thread_at);
@@ -349,7 +392,10 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->seed = runtime_mix(task->group_leader->start_boottime, pid);
 	r->n_told = 0;
 	r->frame_open = 0;
-	runtime_walk(r, start_code, thread);
+	r->base = start_code;
+	if (r->row.kind == RUNTIME_LIBRARY && !runtime_find_library(r, start_code + r->row.state))
+		return;
+	runtime_walk(r, thread);
 }
 
 /*

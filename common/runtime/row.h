@@ -26,6 +26,7 @@ enum runtime_kind {
 	RUNTIME_PYTHON_CFRAME,
 	/* Since then, a frame without code is on the C stack below those of each entry. */
 	RUNTIME_PYTHON_SHIM,
+	RUNTIME_LIBRARY, /* a program that loads an interpreter: `state` is its DT_DEBUG's value */
 	N_RUNTIME_KINDS,
 };
 
@@ -34,7 +35,9 @@ enum runtime_kind {
 #define RUNTIME_CODE_WORDS  27 /* the same of a code object */
 
 struct runtime_row {
-	unwind_s64 state;    /* address of _PyRuntime - mm->start_code */
+	/* From mm->start_code, in a library from where it is loaded: address of _PyRuntime. */
+	unwind_s64 state;
+	unwind_s64 check;    /* the same in a library: where its version is, as a check */
 	unwind_u32 version;  /* 0x030b for 3.11 */
 	runtime_u16 kind;    /* enum runtime_kind */
 	runtime_u16 key;     /* state: the pthread key of the thread state */
@@ -59,6 +62,6 @@ struct runtime_row {
 
 #define RUNTIME_NO_CFRAME 0xff
 
-_Static_assert(sizeof(struct runtime_row) == 40, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 48, "struct runtime_row");
 
 #endif

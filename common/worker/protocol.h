@@ -104,7 +104,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647738u
+#define WORKER_MAGIC 0x70647739u
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -146,10 +146,17 @@ struct worker_image {
 	uint8_t alternate_id[WORKER_ID_MAX];
 };
 
-/* An interpreter, as far as its file alone tells (common/runtime). All zero: it is none. */
+/*
+ * An interpreter, as far as its file alone tells (common/runtime), or a program that loads one as a
+ * library. Link-time addresses; all zero: it is neither.
+ */
 struct worker_runtime {
-	int64_t state;    /* address of what its walk begins with, from the first byte of code */
-	uint32_t version; /* 0x030b: CPython 3.11 */
+	uint64_t text;    /* the first byte of code */
+	uint64_t state;   /* what its walk begins with */
+	uint64_t check;   /* where its version is in memory */
+	uint64_t dynamic; /* its dynamic section; 0: it has none */
+	uint64_t debug;   /* of a program that loads it: the value of DT_DEBUG; 0: it does not */
+	uint32_t version; /* 0x030b: CPython 3.11; 0: it is none */
 	uint32_t reserved;
 };
 
@@ -248,7 +255,7 @@ struct worker_instruction {
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
 	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
-_Static_assert(sizeof(struct worker_runtime) == 16, "struct worker_runtime");
+_Static_assert(sizeof(struct worker_runtime) == 48, "struct worker_runtime");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
 _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");

@@ -53,6 +53,16 @@ bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret)
 	return !bpf_codes_read(s) && code_book_find(s->source.codes, id, ret);
 }
 
+/* A bucket may be busy: then the frames are missing. */
+static int bpf_codes_put(const struct bpf_source *s, const struct abi_runtime_key *key,
+			 const struct runtime_row *row)
+{
+	return bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.runtimes), key, row, BPF_ANY)
+		       ? UNWIND_HOST_E_FULL
+		       : UNWIND_HOST_E_OK;
+}
+
+/* By its file, as a program; by its dynamic section, as a library. */
 static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtime *runtime)
 {
 	const struct bpf_source *s = userdata;
@@ -61,15 +71,22 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 		.size = runtime->size,
 		.device = runtime->device_major << 20 | runtime->device_minor,
 	};
-	struct runtime_row row;
+	const struct abi_runtime_key library = {.size = runtime->dynamic};
+	struct runtime_row row = {.kind = RUNTIME_LIBRARY,
+				  .state = (int64_t)(runtime->debug - runtime->text)};
+	int r;
 
+	if (runtime->debug)
+		return bpf_codes_put(s, &key, &row);
 	if (!python_row(runtime->version, &row))
 		return UNWIND_HOST_E_OK;
-	row.state = runtime->state;
-	/* A bucket may be busy; the file is asked for again with another image of it. */
-	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.runtimes), &key, &row, BPF_ANY) < 0)
-		return UNWIND_HOST_E_FULL;
-	return UNWIND_HOST_E_OK;
+	row.state = (int64_t)(runtime->state - runtime->text);
+	r = bpf_codes_put(s, &key, &row);
+	if (r || !runtime->dynamic)
+		return r;
+	row.state = (int64_t)runtime->state;
+	row.check = (int64_t)runtime->check;
+	return bpf_codes_put(s, &library, &row);
 }
 
 int bpf_codes_open(struct bpf_source *s)

@@ -14,12 +14,15 @@
 
 #include "common/unwind/layout.h"
 
-/* A file that is an interpreter: common/worker/protocol.h's worker_runtime, and which file. */
+/*
+ * A file that is an interpreter, or loads one as a library: which file, and what the image worker
+ * says of it, as in common/worker/protocol.h.
+ */
 struct unwind_host_runtime {
 	uint32_t device_major, device_minor;
 	uint64_t inode, size;
+	uint64_t text, state, check, dynamic, debug;
 	uint32_t version;
-	int64_t state;
 };
 
 struct unwind_host {

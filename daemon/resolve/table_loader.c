@@ -194,8 +194,7 @@ static int use_table(struct table_loader *l, const struct worker_reply *reply,
 		result->slot = table.slot;
 	result->slot.state = state;
 	result->over_4g = table.over_4g;
-	result->runtime_version = table.runtime.version;
-	result->runtime_state = table.runtime.state;
+	result->runtime = table.runtime;
 	result->counters = table.counters;
 	return 0;
 }

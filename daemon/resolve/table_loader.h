@@ -23,6 +23,7 @@
 #include "common/cleanup.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/layout.h"
+#include "common/worker/protocol.h"
 #include "daemon/resolve/image.h"
 
 /* What became of an image. @words (n_words) is the table, by the slot's numbers. */
@@ -33,9 +34,7 @@ struct table_result {
 	size_t n_words;
 	bool over_4g;
 	struct cfi_counters counters;
-	/* What the file is, if it is an interpreter's; version 0: it is none. */
-	uint32_t runtime_version;
-	int64_t runtime_state;
+	struct worker_runtime runtime;
 	/* The owner's: when there may be room for it, and the next one that waits for that. */
 	uint64_t retry_ns;
 	struct table_result *next;

@@ -245,11 +245,16 @@ static void unwinder_add_runtime(const struct unwinder *u, const struct table_re
 		.device_minor = image->device_minor,
 		.inode = image->inode,
 		.size = image->size,
-		.version = result->runtime_version,
-		.state = result->runtime_state,
+		.text = result->runtime.text,
+		.state = result->runtime.state,
+		.check = result->runtime.check,
+		.dynamic = result->runtime.dynamic,
+		.debug = result->runtime.debug,
+		.version = result->runtime.version,
 	};
 
-	if (runtime.version && image->kind == IMAGE_FILE && u->host && u->host->add_runtime)
+	if ((runtime.version || runtime.debug) && image->kind == IMAGE_FILE && u->host &&
+	    u->host->add_runtime)
 		(void)u->host->add_runtime(u->host->userdata, &runtime);
 }
 

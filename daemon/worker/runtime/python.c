@@ -8,6 +8,8 @@
 
 #define VERSION_3_13 0x030d
 #define SYMBOLS_MAX  (1u << 20)
+#define DYNAMIC_MAX  (1u << 16) /* bytes */
+#define LIBRARY      "libpython3."
 
 /*
  * The beginning of _PyRuntime since 3.13, struct _Py_DebugOffsets: a mark, the version, and whether
@@ -71,23 +73,64 @@ static bool python_has_gil(struct elf_image *image, uint64_t state)
 	       !bytes_number(offsets + OFFSETS_FREE_THREADED, 8, false);
 }
 
-void python_recognize(struct elf_image *image, struct worker_runtime *ret)
+/*
+ * The dynamic section: its address, and where a program that needs libpython is told what is
+ * loaded.
+ */
+static void python_read_dynamic(struct elf_image *image, struct worker_runtime *ret)
+{
+	size_t section = elf_image_find(image, SHT_DYNAMIC, NULL);
+	Elf_Data *data = elf_image_data(image, section, DYNAMIC_MAX);
+	uint64_t debug = 0;
+	bool needs_python = false;
+	GElf_Dyn entry;
+
+	if (!data)
+		return;
+	ret->dynamic = image->sections[section].sh_addr;
+	for (int i = 0; gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++) {
+		const char *name = entry.d_tag != DT_NEEDED
+					   ? NULL
+					   : elf_strptr(image->elf,
+							image->sections[section].sh_link,
+							entry.d_un.d_val);
+
+		if (entry.d_tag == DT_DEBUG)
+			debug = ret->dynamic + (uint64_t)i * sizeof(Elf64_Dyn) +
+				offsetof(Elf64_Dyn, d_un);
+		needs_python |= name && !strncmp(name, LIBRARY, strlen(LIBRARY));
+	}
+	ret->debug = needs_python ? debug : 0;
+}
+
+static void python_read_version(struct elf_image *image, struct worker_runtime *ret)
 {
 	struct python_symbols symbols;
-	uint64_t start, end;
 	uint8_t bytes[8];
 	uint32_t version;
 
-	*ret = (struct worker_runtime){0};
-	if (image->summary.machine != EM_X86_64 || image->summary.pointer_bytes != 8 ||
-	    !python_find_symbols(image, &symbols) ||
-	    !elf_summary_text(&image->summary, &start, &end) ||
+	if (!python_find_symbols(image, &symbols) ||
 	    elf_image_read(image, symbols.version, bytes, sizeof(bytes)) != sizeof(bytes))
 		return;
 	/* PY_VERSION_HEX: a byte each for major, minor, micro and level. */
 	version = (uint32_t)bytes_number(bytes, sizeof(bytes), false) >> 16;
 	if (version >= VERSION_3_13 && !python_has_gil(image, symbols.state))
 		return;
-	*ret = (struct worker_runtime){.version = version,
-				       .state = (int64_t)(symbols.state - start)};
+	ret->version = version;
+	ret->state = symbols.state;
+	ret->check = symbols.version;
+}
+
+void python_recognize(struct elf_image *image, struct worker_runtime *ret)
+{
+	uint64_t end;
+
+	*ret = (struct worker_runtime){0};
+	if (image->summary.machine != EM_X86_64 || image->summary.pointer_bytes != 8 ||
+	    !elf_summary_text(&image->summary, &ret->text, &end))
+		return;
+	python_read_version(image, ret);
+	python_read_dynamic(image, ret);
+	if (!ret->version && !ret->debug)
+		*ret = (struct worker_runtime){0};
 }

@@ -52,7 +52,8 @@ int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *m
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
 int runtime_tell(struct runtime *r, __u64 id);
-int runtime_walk(struct runtime *r, __u64 start_code, __u64 thread);
+int runtime_find_library(struct runtime *r, __u64 debug);
+int runtime_walk(struct runtime *r, __u64 thread);
 
 #include "bpf/pids.bpf.h"
 #include "bpf/rest.bpf.h"

@@ -45,7 +45,9 @@ static struct worker_runtime recognize(const struct interpreter *python)
 	memset(&runtime, 0x55, sizeof(runtime));
 	python_recognize(&image, &runtime);
 	if (runtime.version)
-		assert_int_equal(runtime.state, symbols[0].value - b.sections[1].sh_addr);
+		assert_true(runtime.state == symbols[0].value &&
+			    runtime.check == symbols[1].value &&
+			    runtime.text == b.sections[1].sh_addr);
 	else
 		assert_int_equal(runtime.state, 0);
 	return runtime;
