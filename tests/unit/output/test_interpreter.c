@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frames of an interpreter in a pprof file: names, lines; and the loop's native frame, which keeps
+ * its address.
+ */
+#include "tests/unit/output/fixture.h"
+
+#include "common/frame.h"
+
+/* Instructions 0 to 15 are line 11, the next two line 13. */
+static const uint8_t table[] = {0x80 | 11 << 3 | 7, 0, 1, 0x80 | 12 << 3 | 1, 0, 1};
+
+static uint32_t add_code(struct code_book *book, uint64_t id, const char *name)
+{
+	const struct code code = {.version = 0x030b,
+				  .first_line = 10,
+				  .name = name,
+				  .file = "/app/f.py",
+				  .table = table,
+				  .table_length = sizeof(table)};
+	uint32_t number;
+	bool forgot;
+
+	assert_int_equal(code_book_add(book, id, &code, &forgot), 0);
+	assert_true(code_book_find(book, id, &number));
+	return number;
+}
+
+static const struct profile_location *location_of(const struct profile *p, uint32_t sample,
+						  uint32_t i)
+{
+	return &p->locations[p->sample_locations[p->samples[sample].first_location + i]];
+}
+
+static void assert_line(const struct profile *p, const struct profile_location *l, const char *name,
+			int64_t line)
+{
+	const struct profile_line *at = &p->lines[l->first_line];
+	const struct profile_function *f = &p->functions[at->function];
+
+	assert_int_equal(l->n_lines, 1);
+	assert_string_equal(profile_string(p, f->name), name);
+	assert_string_equal(profile_string(p, f->filename), "/app/f.py");
+	assert_int_equal(f->start_line, 10);
+	assert_int_equal(at->line, line);
+}
+
+static struct profile *write_frames(struct fixture *f, enum symbolize symbolize, uint64_t start_s)
+{
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, start_s);
+	cleanup(code_book_freep) struct code_book *book = NULL;
+	struct snapshot *s;
+
+	assert_int_equal(code_book_new(&book), 0);
+	const struct script script[] = {
+		{.process = 1,
+		 .count = 5,
+		 .user = {PROGRAM_AT + 0x100, frame_in_runtime(add_code(book, 1, "leaf"), 16),
+			  frame_in_runtime(add_code(book, 2, "outer"), 4) | FRAME_RUNTIME_LOOP,
+			  PROGRAM_AT + 0x200, PROGRAM_AT + 0x300}}};
+
+	s = make_snapshot(f, start_s, script, 1);
+	s->symbolize = symbolize;
+	code_volumes_take(&s->codes, book);
+	write_quietly(w, s, start_s + 60);
+	return read_pprof(path_of(f, start_s == T0 ? DAY_A "20261121T090000Z-60s.pb.gz"
+						   : DAY_A "20261121T090100Z-60s.pb.gz"));
+}
+
+static void test_frames(void **state)
+{
+	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_LINES, T0);
+	const struct profile_location *loop;
+
+	assert_int_equal(profile_total(p, 0), 5);
+	assert_int_equal(p->samples[0].n_locations, 4);
+	assert_line(p, location_of(p, 0, 1), "leaf", 13);
+	assert_int_equal(location_of(p, 0, 1)->mapping, PROFILE_NONE);
+	loop = location_of(p, 0, 2);
+	assert_line(p, loop, "outer", 11);
+	assert_int_not_equal(loop->mapping, PROFILE_NONE);
+	assert_int_equal(location_of(p, 0, 3)->address - loop->address, 0x100);
+}
+
+/* Of functions only where they begin, and without them the names all the same. */
+static void test_less(void **state)
+{
+	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_NONE, T0);
+
+	assert_line(p, location_of(p, 0, 1), "leaf", 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_frames, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_less, fixture_setup, fixture_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
