@@ -53,6 +53,7 @@ struct runtime {
 	struct abi_runtime_key key;
 	struct runtime_library library;
 	__u64 frame, cframe;
+	__u64 code_read; /* of which code_words is, in this tick; 0: none */
 	__u32 pid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
 	__u32 n_told;
@@ -219,8 +220,14 @@ static __always_inline bool runtime_add_frame(struct runtime *r)
 	__u64 at = runtime_frame_word(r, r->row.frame_instruction) - first;
 	__u32 slot;
 
-	if (!code || bpf_probe_read_user(r->code_words, 8 * RUNTIME_CODE_WORDS, (const void *)code))
-		return false;
+	/* Of a recursion, once. */
+	if (code != r->code_read) {
+		r->code_read = 0;
+		if (!code ||
+		    bpf_probe_read_user(r->code_words, 8 * RUNTIME_CODE_WORDS, (const void *)code))
+			return false;
+		r->code_read = code;
+	}
 	if (runtime_frame_byte(r, r->row.frame_owner) != PYTHON_OWNED_BY_GENERATOR &&
 	    (__s64)at < 2ll * (__s32)runtime_code_half(r, r->row.code_traceable))
 		return true;
@@ -392,6 +399,7 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->seed = runtime_mix(task->group_leader->start_boottime, pid);
 	r->n_told = 0;
 	r->frame_open = 0;
+	r->code_read = 0;
 	r->base = start_code;
 	if (r->row.kind == RUNTIME_LIBRARY && !runtime_find_library(r, start_code + r->row.state))
 		return;
