@@ -48,9 +48,10 @@ static void decode_rest(const struct abi_sample *record, const uint8_t *data,
 static uint64_t decode_runtime_frame(const struct source_bpf_parts *parts,
 				     const struct abi_runtime_entry *entry)
 {
-	uint32_t code = UINT32_MAX;
+	uint32_t code;
 
-	(void)(parts->find_code && parts->find_code(parts->userdata, entry->value, &code));
+	if (!parts->find_code || !parts->find_code(parts->userdata, entry->value, &code))
+		code = UINT32_MAX;
 	return frame_in_runtime(code, entry->at);
 }
 

@@ -15,7 +15,7 @@ struct source_bpf_parts {
 	uint64_t *frames; /* room for SAMPLE_FRAMES_MAX */
 	struct sample_rest rest;
 	struct sample_runtime runtime;
-	/* The number of a code object. False: not known; then @unknown is its. */
+	/* The number of a code object; NULL: none is known. False: not known. */
 	bool (*find_code)(void *userdata, uint64_t id, uint32_t *ret);
 	void *userdata;
 };

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of code objects, and the groups of frames in a sample's record. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bpf/abi.h"
+#include "common/cleanup.h"
+#include "daemon/ingest/source_bpf_record.h"
+
+static void test_code(void **state)
+{
+	struct abi_code record = {.id = 7,
+				  .version = 0x030b,
+				  .first_line = 9,
+				  .name_bytes = 4,
+				  .file_bytes = 5,
+				  .table_bytes = 3,
+				  .name_width = 2,
+				  .file_width = 1,
+				  .name = {'f', 0, 0x2d, 0x4e},
+				  .file = "/a.py",
+				  .table = {1, 2, 3}};
+	const uint8_t *data = (const uint8_t *)&record;
+	static struct source_bpf_code code;
+
+	(void)state;
+	assert_true(source_bpf_decode_code(data, ABI_CODE_HEAD + 3, &code));
+	assert_int_equal(code.id, 7);
+	assert_int_equal(code.code.first_line, 9);
+	assert_string_equal(code.code.name, "f\xe4\xb8\xad");
+	assert_string_equal(code.code.file, "/a.py");
+	assert_int_equal(code.code.table_length, 3);
+	assert_memory_equal(code.code.table, "\1\2\3", 3);
+	assert_false(source_bpf_decode_code(data, ABI_CODE_HEAD + 2, &code));
+	assert_false(source_bpf_decode_code(data, ABI_CODE_HEAD - 1, &code));
+	assert_false(source_bpf_decode_code(data, 0, &code));
+	record.name_bytes = ABI_CODE_NAME + 1;
+	assert_false(source_bpf_decode_code(data, ABI_CODE_HEAD + 3, &code));
+}
+
+static bool find_code(void *userdata, uint64_t id, uint32_t *ret)
+{
+	(void)userdata;
+	*ret = (uint32_t)id + 100;
+	return id != 3;
+}
+
+/* What is known has its number; groups without frames, and frames without an end, are none. */
+static void test_groups(void **state)
+{
+	struct {
+		struct abi_sample head;
+		uint64_t frame;
+		struct abi_runtime_entry entries[7];
+	} record = {
+		.head = {.n_user = 1, .n_runtime = 7},
+		.frame = 0x1000,
+		.entries = {{1, 20, ABI_RUNTIME_CODE},
+			    {3, 1u << 30, ABI_RUNTIME_CODE},
+			    {0x7000, 0, ABI_RUNTIME_LOOP},
+			    {0x7100, 0, ABI_RUNTIME_LOOP},
+			    {2, 4, ABI_RUNTIME_CODE},
+			    {0x8000, ABI_UNPLACED, ABI_RUNTIME_GROUP},
+			    {2, 4, ABI_RUNTIME_CODE}},
+	};
+	static uint64_t frames[SAMPLE_FRAMES_MAX];
+	static struct source_bpf_parts parts = {.frames = frames, .find_code = find_code};
+	const struct sample_runtime *runtime;
+	struct sample sample;
+
+	(void)state;
+	assert_true(source_bpf_decode((uint8_t *)&record, sizeof(record), &parts, &sample));
+	runtime = sample.runtime;
+	assert_non_null(runtime);
+	assert_int_equal(runtime->n_groups, 2);
+	assert_int_equal(runtime->n_frames, 3);
+	assert_int_equal(runtime->frames[0], frame_in_runtime(101, 20));
+	assert_int_equal(runtime->frames[1],
+			 frame_in_runtime(UINT32_MAX, FRAME_RUNTIME_OFFSET_MAX));
+	assert_int_equal(runtime->lengths[0], 2);
+	assert_true(runtime->anchors[0].is_loop && runtime->anchors[0].at == 0);
+	assert_int_equal(runtime->anchors[1].at, WALK_UNPLACED);
+	record.head.n_runtime = 6;
+	assert_false(source_bpf_decode((uint8_t *)&record, sizeof(record), &parts, &sample));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_code),
+		cmocka_unit_test(test_groups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
