@@ -89,7 +89,7 @@ static struct {
 	struct abi_root roots[ROOTS];
 	__u64 changed[1 << ABI_CHANGED_BITS];
 	__u64 woken[1 << REST_WAKE_BITS];
-	__u32 ended_key, ended; /* room for one; key 0: free */
+	__u32 ended_key, ended;             /* room for one; key 0: free */
 	struct abi_runtime_key runtime_key; /* of the only file of an interpreter */
 	struct runtime_row runtime;
 	__u64 codes_told[1 << ABI_CODES_BITS];
