@@ -42,7 +42,8 @@ static char *volatile nowhere;
 
 static int end_by(const char *how)
 {
-	burn_main(300);
+	if (getenv("CPUPROFILE")) /* nobody sees it else */
+		burn_main(300);
 	if (!strcmp(how, "abort"))
 		abort();
 	else if (!strcmp(how, "segv"))
