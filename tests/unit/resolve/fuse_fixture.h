@@ -11,6 +11,7 @@
 #include <linux/fuse.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -107,6 +108,8 @@ static inline void fuse_run(const char *folder, uint32_t unanswered, uint64_t si
 	char is_there = 0;
 	int fd = -1;
 
+	/* A test that fails leaves nobody waiting. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) {
 		fuse_write("/proc/self/setgroups", "deny");
 		snprintf(map, sizeof(map), "0 %u 1", uid);
