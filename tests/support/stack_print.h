@@ -24,6 +24,7 @@
 #include "daemon/resolve/process.h"
 #include "daemon/worker/elf/elf_image.h"
 #include "tests/support/files.h"
+#include "tests/support/native_frames.h"
 #include "tests/support/symtab_from_elf.h"
 
 #define PRINT_TEXT_MAX 320
@@ -289,7 +290,8 @@ static void printer_add_sample(struct printer *p, const struct sample *s,
 		line->generation = mappings_generation(process->mappings, s->time_ns);
 	}
 	line->n_kernel = s->n_kernel;
-	memcpy(line->frames, s->frames, s->n_frames * sizeof(s->frames[0]));
+	memcpy(line->frames, s->frames, s->n_kernel * sizeof(s->frames[0]));
+	line->n_frames = s->n_kernel + native_frames(s, line->frames + s->n_kernel);
 	snprintf(line->text, sizeof(line->text), "%" PRIu64 "\t%d\t%d\t%s\t%s\t%s\t%" PRIu32 "\t",
 		 s->time_ns, (int)s->pid, (int)s->tid, comm, quality, reason, s->n_kernel);
 	printer_add(p, line);

@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "tests/support/native_frames.h"
 #include "tests/support/witness_judge.h"
 #include "tests/support/witness_pipeline.h"
 
@@ -57,7 +58,6 @@ static int keep(struct collection *s, const struct sample *sample, struct proces
 		.registers = rest->registers,
 		.stack_address = rest->stack_address,
 		.stack_length = rest->stack_length,
-		.n_frames = n,
 		.stack = malloc(rest->stack_length + 1),
 		.frames = malloc((n + 1) * sizeof(*w->frames)),
 	};
@@ -68,7 +68,7 @@ static int keep(struct collection *s, const struct sample *sample, struct proces
 	memcpy(w->comm, sample->comm, sizeof(w->comm));
 	if (rest->stack_length)
 		memcpy(w->stack, rest->stack, rest->stack_length);
-	memcpy(w->frames, sample->frames + sample->n_kernel, n * sizeof(*w->frames));
+	w->n_frames = native_frames(sample, w->frames);
 	s->bytes += rest->stack_length;
 	s->n++;
 	return 0;
