@@ -217,6 +217,11 @@ int batch_end(struct batch *batch, struct index_counts counts)
 	return batch_end_file(batch, 0, true);
 }
 
+void batch_note_hours(struct batch *batch, const struct index_counts hours[STORE_HOURS])
+{
+	store_set_hours(batch->file_fd, hours);
+}
+
 size_t batch_mark(const struct batch *batch)
 {
 	return batch->n_entries;

@@ -62,6 +62,8 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 int batch_begin(struct batch *batch, const struct batch_file *file);
 int batch_write(struct batch *batch, const uint8_t *data, size_t length);
 int batch_end(struct batch *batch, struct index_counts counts);
+/* Before batch_end(), of a file that holds a day. */
+void batch_note_hours(struct batch *batch, const struct index_counts hours[STORE_HOURS]);
 /* The number of files so far; batch_rewind() takes back all files after that many. */
 size_t batch_mark(const struct batch *batch);
 void batch_rewind(struct batch *batch, size_t mark);

@@ -41,25 +41,57 @@ static bool listing_wants(const struct listing *l, const struct index_file *file
 	return profile_window_overlaps(file->start_s, file->seconds, l->since_ns, l->until_ns);
 }
 
-/* Counts @file in @row, and in the time that it spans. */
-static void listing_count_file(Profd__Control__ListingRow *row, const struct index_file *file)
-{
-	uint64_t start_ns = file->start_s * NS_PER_S;
-	uint64_t end_ns = start_ns + file->seconds * NS_PER_S;
+/* What is in the range of a file, and when. */
+struct listing_part {
+	uint64_t start_s, end_s;
+	struct index_counts counts;
+};
 
-	if (!row->end_ns || start_ns < row->start_ns)
-		row->start_ns = start_ns;
-	if (end_ns > row->end_ns)
-		row->end_ns = end_ns;
-	row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
+/* The hours of a day's file that are in the range. False: all of it is, or they are not known. */
+static bool listing_find_hours(const struct listing *l, const char *path,
+			       const struct index_file *file, struct listing_part *ret)
+{
+	uint64_t start_ns = file->start_s * NS_PER_S, end_ns = start_ns + file->seconds * NS_PER_S;
+	struct index_counts hours[STORE_HOURS];
+	cleanup(closep) int fd = -1;
+
+	if (file->seconds != NAMES_ROLLED_DAY_S ||
+	    (l->since_ns <= start_ns && (!l->until_ns || l->until_ns >= end_ns)))
+		return false;
+	fd = openat(l->store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || !store_get_hours(fd, hours))
+		return false;
+	*ret = (struct listing_part){0};
+	for (size_t i = 0; i < STORE_HOURS; i++) {
+		uint64_t start_s = file->start_s + i * NAMES_ROLLED_HOUR_S;
+
+		if (!profile_window_overlaps(start_s, NAMES_ROLLED_HOUR_S, l->since_ns,
+					     l->until_ns))
+			continue;
+		ret->start_s = ret->end_s ? ret->start_s : start_s;
+		ret->end_s = start_s + NAMES_ROLLED_HOUR_S;
+		ret->counts.samples += hours[i].samples;
+		ret->counts.cpu_ns += hours[i].cpu_ns;
+	}
+	return true;
 }
 
-static void listing_add_counts(Profd__Control__ListingRow *row, const struct index_file *file)
+/* Counts @file in @row, and in the time that it spans. @has_samples: that no other file has. */
+static void listing_count_file(const struct listing *l, Profd__Control__ListingRow *row,
+			       const char *path, const struct index_file *file, bool has_samples)
 {
+	struct listing_part part = {file->start_s, file->start_s + file->seconds, file->counts};
+
 	if (file->counts.samples == INDEX_SAMPLES_UNKNOWN)
-		return;
-	row->samples += file->counts.samples;
-	row->cpu_ns += file->counts.cpu_ns;
+		part.counts = (struct index_counts){0};
+	(void)listing_find_hours(l, path, file, &part);
+	if (!row->end_ns || part.start_s * NS_PER_S < row->start_ns)
+		row->start_ns = part.start_s * NS_PER_S;
+	if (part.end_s * NS_PER_S > row->end_ns)
+		row->end_ns = part.end_s * NS_PER_S;
+	row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
+	row->samples += has_samples ? part.counts.samples : 0;
+	row->cpu_ns += has_samples ? part.counts.cpu_ns : 0;
 }
 
 static int listing_add_row(struct listing *l, const char *service, Profd__Control__ListingRow **ret)
@@ -111,8 +143,7 @@ static int list_window(struct listing *l, const char *service, const char *path,
 	      ?: text_copy(&row->format, contents_formats[format].name);
 	if (r)
 		return r;
-	listing_count_file(row, file);
-	listing_add_counts(row, file);
+	listing_count_file(l, row, path, file, true);
 	return 0;
 }
 
@@ -143,19 +174,18 @@ static int list_service(struct listing *l, const struct index_shelf *shelf, cons
 		for (size_t i = queue->first; i < queue->end; i++) {
 			int r = 0;
 
-			if (!listing_wants(l, &queue->files[i]))
+			if (!listing_wants(l, &queue->files[i]) ||
+			    !index_path(shelf, &queue->files[i], path, sizeof(path)))
 				continue;
 			if (!row)
 				r = listing_add_row(l, service, &row);
 			/* Other formats have the same samples once more. */
-			if (!r && format == CONTENTS_PPROF &&
-			    index_path(shelf, &queue->files[i], path, sizeof(path)))
+			if (!r && format == CONTENTS_PPROF)
 				r = listing_know_counts(l, path, format, &queue->files[i]);
 			if (r)
 				return r;
-			listing_count_file(row, &queue->files[i]);
-			if (format == CONTENTS_PPROF)
-				listing_add_counts(row, &queue->files[i]);
+			listing_count_file(l, row, path, &queue->files[i],
+					   format == CONTENTS_PPROF);
 			row->n_files++;
 		}
 	}

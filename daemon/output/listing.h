@@ -19,8 +19,9 @@ struct collected;
  * @service NULL: the services that have a window between @since_ns and @until_ns; else the
  * windows of one that overlap this range (0: no bound). Sessions are not listed. May read files
  * whose samples are not counted yet, one at a time, some hundred and no large ones: those of a file
- * system without extended attributes. Of an hour's file all counts that overlaps the range.
- * Services are sorted by name, windows by time. Returns 0 or negative errno.
+ * system without extended attributes. Of a file of an hour all counts that overlaps the range, of
+ * one of a day the hours that do. Services are sorted by name, windows by time. Returns 0 or
+ * negative errno.
  */
 int listing_new(Profd__Control__Listing **ret, struct store *store, const char *service,
 		uint64_t since_ns, uint64_t until_ns);

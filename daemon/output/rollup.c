@@ -59,6 +59,7 @@ struct rollup {
 	uint64_t hour_s;
 	struct stored *file; /* of the minute that is begun */
 	bool has_tables;     /* of it */
+	size_t at_hour;      /* in which hour of a day it begins */
 	size_t n_merged;     /* minutes */
 	struct texts merged; /* their paths, when the hour is written */
 	size_t next;
@@ -67,8 +68,9 @@ struct rollup {
 	bool is_last;     /* no more will come */
 	struct pprof_writer *writer;
 	struct batch *batch;
-	bool is_finished;           /* its times and comments are written */
-	struct index_counts counts; /* of the hour */
+	bool is_finished;                       /* its times and comments are written */
+	struct index_counts counts;             /* of the hour */
+	struct index_counts hours[STORE_HOURS]; /* of a day: of each of its hours */
 	/* Hours that failed are marked in the index. */
 	uint64_t pause_s; /* 0: none has */
 	uint64_t due_s;   /* when they are tried again */
@@ -104,6 +106,7 @@ static void rollup_forget_hour(struct rollup *r)
 	r->n_merged = r->next = 0;
 	r->n_written = 0;
 	r->counts = (struct index_counts){0};
+	memset(r->hours, 0, sizeof(r->hours));
 	r->is_last = r->is_finished = false;
 	r->phase = PHASE_NEXT;
 }
@@ -324,6 +327,7 @@ static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 	if (!index_path(shelf, file, r->path, sizeof(r->path)))
 		return error_origin(-ENAMETOOLONG);
 	file->state = MINUTE_BEGUN;
+	r->at_hour = r->level ? (file->start_s - r->hour_s) / NAMES_ROLLED_HOUR_S : 0;
 	r->has_tables = false;
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
 	if (e == -ENOMEM)
@@ -354,6 +358,7 @@ static int rollup_begin_minute(struct rollup *r, struct index_shelf *shelf)
 static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 {
 	const int read = stored_step(r->file);
+	struct index_counts counts;
 	int64_t samples = 0;
 	int e;
 
@@ -368,6 +373,9 @@ static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 	e = merge_samples(r->merge, 0, SIZE_MAX, &samples);
 	if (e)
 		return e;
+	counts = stored_count_profile(stored_profile(r->file));
+	r->hours[r->at_hour].samples += counts.samples;
+	r->hours[r->at_hour].cpu_ns += counts.cpu_ns;
 	profile_clear_samples(stored_profile(r->file));
 	r->counts.samples += (uint64_t)samples;
 	if (read == STORED_E_DONE) {
@@ -485,6 +493,8 @@ static int rollup_finish_file(struct rollup *r, struct index_shelf *shelf)
 static int rollup_sync_file(struct rollup *r)
 {
 	r->phase = PHASE_RENAME;
+	if (r->level)
+		batch_note_hours(r->batch, r->hours);
 	return batch_end(r->batch, r->counts);
 }
 

@@ -33,6 +33,8 @@
 #define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
 #define MODE_SESSION  0700
 
+#define HOURS_SIZE (STORE_HOURS * 42) /* two numbers of 64 bits each, and what is between */
+
 static int system_open(int dir, const char *name, int flags, mode_t mode)
 {
 	return openat(dir, name, flags, mode);
@@ -281,6 +283,37 @@ uint64_t store_get_number(int fd, const char *attribute)
 		return UINT64_MAX;
 	text[n] = '\0';
 	return units_parse_number(text, &number) == UNITS_E_OK ? number : UINT64_MAX;
+}
+
+void store_set_hours(int fd, const struct index_counts hours[STORE_HOURS])
+{
+	char text[HOURS_SIZE];
+	size_t n = 0;
+
+	for (size_t i = 0; i < STORE_HOURS; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%" PRIu64 ":%" PRIu64 " ",
+				      hours[i].samples, hours[i].cpu_ns);
+	(void)fsetxattr(fd, STORE_HOURS_ATTRIBUTE, text, n, 0);
+}
+
+bool store_get_hours(int fd, struct index_counts ret[STORE_HOURS])
+{
+	char text[HOURS_SIZE + 1];
+	ssize_t n = fgetxattr(fd, STORE_HOURS_ATTRIBUTE, text, HOURS_SIZE);
+	const char *at = text;
+
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	for (size_t i = 0; i < STORE_HOURS; i++) {
+		int length = 0;
+
+		if (sscanf(at, "%" SCNu64 ":%" SCNu64 " %n", &ret[i].samples, &ret[i].cpu_ns,
+			   &length) != 2)
+			return false;
+		at += length;
+	}
+	return !*at;
 }
 
 static int store_make_dirs(struct store *store)

@@ -117,5 +117,11 @@ uint64_t store_get_number(int fd, const char *attribute);
 #define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
 /* Their CPU time, ns. */
 #define STORE_CPU_ATTRIBUTE "user.profd.cpu_ns"
+/* Both of each hour of a day's file: "samples:cpu_ns " 24 times. */
+#define STORE_HOURS_ATTRIBUTE "user.profd.hours"
+#define STORE_HOURS           24
+/* Best effort; false: there are none, or no such. */
+void store_set_hours(int fd, const struct index_counts hours[STORE_HOURS]);
+bool store_get_hours(int fd, struct index_counts ret[STORE_HOURS]);
 
 #endif

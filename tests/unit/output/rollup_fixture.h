@@ -79,6 +79,27 @@ static inline uint64_t listed(struct writer *w, const char *service, size_t *ret
 	return sum;
 }
 
+/* Samples and CPU time of all services in that range, and when these were. */
+static inline Profd__Control__ListingRow listed_between(struct writer *w, uint64_t since_s,
+							uint64_t until_s)
+{
+	Profd__Control__ListingRow sum = PROFD__CONTROL__LISTING_ROW__INIT;
+	struct output_result result = {0};
+
+	writer_list(w, NULL, since_s * NS, until_s * NS, &result);
+	assert_int_equal(result.error, 0);
+	for (size_t i = 0; i < result.listing->n_rows; i++) {
+		const Profd__Control__ListingRow *row = result.listing->rows[i];
+
+		sum.samples += row->samples;
+		sum.cpu_ns += row->cpu_ns;
+		sum.start_ns = row->start_ns;
+		sum.end_ns = row->end_ns;
+	}
+	listing_free(result.listing);
+	return sum;
+}
+
 #define BIG_DIR "services/big.service/20261121/"
 
 /* A window of @n_samples stacks, no two of which are equal, over functions @first up to @end. */

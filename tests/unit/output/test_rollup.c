@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Roll-up over a fake clock: what the minutes held the hour holds. */
+#include <sys/xattr.h>
+
 #include "common/profile/windows.h"
 #include "tests/unit/output/rollup_fixture.h"
 
@@ -171,6 +173,7 @@ static void test_a_day(void **state)
 	cleanup(profile_freep) struct profile *p = NULL;
 	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
 	const uint64_t midnight = T0 - T0 % DAY + DAY;
+	Profd__Control__ListingRow hour, part;
 	struct census before;
 	size_t n_rows;
 
@@ -181,6 +184,8 @@ static void test_a_day(void **state)
 	before = take_census(f);
 	roll(w, midnight + HOUR - 1);
 	assert_int_equal(take_census(f).n_pprof, 3 * (3 + 3));
+	hour = listed_between(w, T0 + HOUR + 60, T0 + HOUR + 120);
+	assert_true(hour.samples > 0 && hour.cpu_ns > 0);
 	assert_true(roll(w, midnight + HOUR) > 3);
 	assert_int_equal(take_census(f).n_pprof, 3 * (1 + 3));
 	assert_int_equal(take_census(f).pprof, before.pprof);
@@ -189,6 +194,16 @@ static void test_a_day(void **state)
 	assert_int_equal(mode_of(f, DAY_FILE), 0640);
 	listed(w, "a.service", &n_rows);
 	assert_int_equal(n_rows, 4);
+	/* As when that hour had a file. */
+	part = listed_between(w, T0 + HOUR + 60, T0 + HOUR + 120);
+	assert_int_equal(part.samples, hour.samples);
+	assert_int_equal(part.cpu_ns, hour.cpu_ns);
+	assert_int_equal(part.start_ns, hour.start_ns);
+	assert_int_equal(part.end_ns, hour.end_ns);
+	part = listed_between(w, T0 + 4 * HOUR, T0 + 5 * HOUR);
+	assert_int_equal(part.samples, 0);
+	removexattr(path_of(f, DAY_FILE), STORE_HOURS_ATTRIBUTE);
+	assert_true(listed_between(w, T0 + 4 * HOUR, T0 + 5 * HOUR).samples > hour.samples);
 
 	p = read_pprof(path_of(f, DAY_FILE));
 	assert_int_equal(p->time_ns, T0 * NS);
