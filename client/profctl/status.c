@@ -278,6 +278,9 @@ static const char *counter_description(const char *name)
 		{"fork_misses", "children that could not inherit their parent's mappings"},
 		{"stale_roots",
 		 "ended processes that could not be removed from the kernel's table"},
+		{"chains_broken",
+		 "chains of Python frames that could not be followed to their end"},
+		{"codes_lost", "times that a Python function's name could not be taken over"},
 		{"excess_ticks", "ticks that libprofd reported beyond a process's CPU time"},
 	};
 

@@ -61,11 +61,13 @@ static int walk_end_as(struct walk *walk, int as)
 /* The caller's frame comes next; @sp: the stack pointer of the one that was pushed last. */
 static int walk_continue(struct walk *walk, uint64_t sp)
 {
-	struct walk_anchor *anchor = &walk->anchors[walk->next_anchor];
+	struct walk_anchor *anchor;
 
 	walk->pushed = false;
-	if (walk->next_anchor == walk->n_anchors || anchor->address >= walk->registers.sp ||
-	    !walk->n_frames)
+	if (walk->next_anchor == walk->n_anchors || !walk->n_frames)
+		return GO_ON;
+	anchor = &walk->anchors[walk->next_anchor];
+	if (anchor->address >= walk->registers.sp)
 		return GO_ON;
 	anchor->at = walk->n_frames - 1;
 	anchor->is_loop = anchor->address >= sp;

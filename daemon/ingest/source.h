@@ -76,9 +76,11 @@ struct sampler_spec {
 
 /* X(name): see status --json, unwinding. Of all samplers. */
 #define SOURCE_ROOT_COUNTERS(X)                                                                    \
-	X(fork_misses)  /* children that could not have their parent's mappings for walks in the   \
-			   kernel, and bring copies at first */                                    \
-	X(stale_roots)  /* processes that ended and whose mappings the kernel could not forget */  \
+	X(fork_misses)   /* children that could not have their parent's mappings for walks in the  \
+			    kernel, and bring copies at first */                                   \
+	X(stale_roots)   /* processes that ended and whose mappings the kernel could not forget */ \
+	X(chains_broken) /* of an interpreter's frames: ended at what cannot be, or too long */    \
+	X(codes_lost)    /* times that an interpreter's function could not be reported */          \
 	X(unattached)   /* threads that a user's own profd could not sample: no more events may be \
 			   open, or the kernel refused */                                          \
 	X(excess_ticks) /* ticks that processes with libprofd told, and had no CPU time for */

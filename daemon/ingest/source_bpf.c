@@ -362,6 +362,8 @@ static int bpf_update_stats(struct source *source, unsigned index)
 	stats->unfollowed = s->skeleton->bss->unfollowed;
 	stats->fork_misses = s->skeleton->bss->fork_misses;
 	stats->stale_roots = s->skeleton->bss->stale_roots;
+	stats->chains_broken = s->skeleton->bss->runtime_broken;
+	stats->codes_lost = s->skeleton->bss->codes_lost;
 	return r;
 }
 
