@@ -108,11 +108,12 @@ struct abi_code {
 	__u32 first_line;
 	__u16 name_bytes, file_bytes, table_bytes;
 	__u8 name_width, file_width; /* bytes of a character */
-	__u32 reserved;
+	__u32 uid;                   /* whose process it is; ABI_NOBODY: unknown */
 	__u8 name[ABI_CODE_NAME], file[ABI_CODE_FILE];
 	__u8 table[ABI_CODE_TABLE];
 };
 
+#define ABI_NOBODY    0xffffffffu
 #define ABI_CODE_HEAD (sizeof(struct abi_code) - ABI_CODE_TABLE)
 
 /* Which file an interpreter's row is of; of one that is a library inode 0, and as size the

@@ -54,7 +54,7 @@ struct runtime {
 	struct runtime_library library;
 	__u64 frame, cframe;
 	__u64 code_read; /* of which code_words is, in this tick; 0: none */
-	__u32 pid;
+	__u32 pid, uid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
 	__u32 n_told;
 	__u32 frame_open; /* frames since the last end */
@@ -178,6 +178,7 @@ __attribute__((noinline)) int runtime_tell(struct runtime *r, __u64 id)
 	code = &r->code;
 	code->id = id;
 	code->pid = r->pid;
+	code->uid = r->uid;
 	code->version = r->row.version;
 	code->first_line = runtime_code_half(r, r->row.code_line);
 	code->name_bytes = runtime_read_text(r, runtime_code_word(r, r->row.code_name), code->name,
@@ -380,9 +381,10 @@ static __always_inline const struct runtime_row *runtime_find_row(struct task_st
 	return bpf_map_lookup_elem(&runtimes, &key);
 }
 
-/* The interpreter's frames of @task, the current one, of process @pid; with none, r->n is 0. */
-static __always_inline void runtime_begin(struct runtime *r, struct task_struct *task, __u32 pid,
-					  __u64 start_code, __u64 thread)
+/* The interpreter's frames of @task, the current one, which @of is from; with none, r->n is 0. */
+static __always_inline void runtime_begin(struct runtime *r, struct task_struct *task,
+					  const struct abi_sample *of, __u64 start_code,
+					  __u64 thread)
 {
 	const struct runtime_row *row;
 
@@ -395,8 +397,9 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	if (!row)
 		return;
 	r->row = *row;
-	r->pid = pid;
-	r->seed = runtime_mix(task->group_leader->start_boottime, pid);
+	r->pid = of->pid;
+	r->uid = of->owner & ABI_OWNER_KNOWN ? of->uid : ABI_NOBODY;
+	r->seed = runtime_mix(task->group_leader->start_boottime, of->pid);
 	r->n_told = 0;
 	r->frame_open = 0;
 	r->code_read = 0;

@@ -559,7 +559,7 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
 	}
-	runtime_begin(&s->runtime, task, s->record.pid, u->start_code, u->r.thread);
+	runtime_begin(&s->runtime, task, &s->record, u->start_code, u->r.thread);
 	unwind_walk(s, s->record.pid);
 }
 

@@ -19,6 +19,8 @@
 #define VOLUME_CODES (1u << VOLUME_BITS)
 /* Many processes run the same code, each with ids of its own. */
 #define VOLUME_IDS (1u << 16)
+/* What an id costs, in bytes of a volume, so that there is one measure. */
+#define ID_BYTES (CODE_VOLUME_BYTES / VOLUME_IDS)
 
 struct code_entry {
 	struct code code;
@@ -34,6 +36,15 @@ struct code_id {
 	UT_hash_handle hh;
 };
 
+/* What a user has in the present volume; that of all users is the one of CODE_USERS. */
+struct code_share {
+	uint32_t uid;
+	uint64_t bytes;
+	UT_hash_handle hh;
+};
+
+#define CODE_USERS 0 /* root has none */
+
 struct code_volume {
 	atomic_uint n_references;
 	uint32_t serial;
@@ -47,6 +58,8 @@ struct code_book {
 	uint32_t n_volumes;
 	struct code_entry *contents; /* hash: those of the present volume */
 	struct code_id *ids;         /* hash */
+	struct code_share *shares;   /* hash: of the present volume */
+	uint64_t turned_ns;
 	size_t n_ids;
 };
 
@@ -71,8 +84,13 @@ int code_book_new(struct code_book **ret)
 
 static void code_book_forget(struct code_book *book)
 {
+	struct code_share *share, *next_share;
 	struct code_id *id, *next;
 
+	HASH_ITER (hh, book->shares, share, next_share) {
+		HASH_DEL(book->shares, share);
+		free(share);
+	}
 	HASH_CLEAR(hh, book->contents);
 	HASH_ITER (hh, book->ids, id, next) {
 		HASH_DEL(book->ids, id);
@@ -91,7 +109,7 @@ void code_book_free(struct code_book *book)
 	free(book);
 }
 
-static int code_book_turn(struct code_book *book)
+static int code_book_turn(struct code_book *book, uint64_t now_ns)
 {
 	struct code_volume *v = calloc(1, sizeof(*v));
 
@@ -103,6 +121,7 @@ static int code_book_turn(struct code_book *book)
 	code_volume_unref(book->before);
 	book->before = book->present;
 	book->present = v;
+	book->turned_ns = now_ns;
 	return 0;
 }
 
@@ -159,16 +178,70 @@ static bool code_book_is_full(const struct code_book *book)
 	       book->n_ids >= VOLUME_IDS;
 }
 
-int code_book_add(struct code_book *book, uint64_t id, const struct code *code, bool *ret_forgot)
+static int code_share_get(struct code_book *book, uint32_t uid, struct code_share **ret)
 {
-	uint64_t content = code_hash(code);
-	struct code_entry *entry;
-	struct code_id *known;
-	int r = 0;
+	struct code_share *share;
+
+	HASH_FIND(hh, book->shares, &uid, sizeof(uid), share);
+	if (!share) {
+		share = calloc(1, sizeof(*share));
+		if (!share)
+			return error_origin(-ENOMEM);
+		share->uid = uid;
+		HASH_ADD(hh, book->shares, uid, sizeof(share->uid), share);
+	}
+	*ret = share;
+	return 0;
+}
+
+/* Whoever has code that is always new would have everybody's forgotten. */
+static int code_book_charge(struct code_book *book, uint32_t uid, uint64_t bytes)
+{
+	struct code_share *own, *all;
+	int r;
+
+	if (!uid)
+		return 0;
+	r = code_share_get(book, CODE_USERS, &all);
+	if (r)
+		return r;
+	if (all->bytes + bytes > CODE_VOLUME_BYTES / 4 * 3)
+		return CODE_BOOK_E_SHARE;
+	r = code_share_get(book, uid, &own);
+	if (r)
+		return r;
+	if (own->bytes + bytes > CODE_VOLUME_BYTES / 2)
+		return CODE_BOOK_E_SHARE;
+	own->bytes += bytes;
+	all->bytes += bytes;
+	return 0;
+}
+
+static int code_book_make_room(struct code_book *book, const struct code_origin *origin,
+			       const struct code *code, bool *ret_forgot)
+{
+	uint64_t bytes = ID_BYTES + sizeof(struct code_entry) + code->table_length +
+			 strlen(code->name) + strlen(code->file);
+	int r;
 
 	*ret_forgot = code_book_is_full(book);
-	if (*ret_forgot)
-		r = code_book_turn(book);
+	r = *ret_forgot ? code_book_turn(book, origin->now_ns) : 0;
+	if (!r)
+		r = code_book_charge(book, origin->uid, bytes);
+	if (r != CODE_BOOK_E_SHARE || origin->now_ns - book->turned_ns < CODE_TURN_NS)
+		return r;
+	*ret_forgot = true;
+	return code_book_turn(book, origin->now_ns) ?: code_book_charge(book, origin->uid, bytes);
+}
+
+int code_book_add(struct code_book *book, const struct code_origin *origin, const struct code *code,
+		  bool *ret_forgot)
+{
+	uint64_t content = code_hash(code), id = origin->id;
+	struct code_entry *entry;
+	struct code_id *known;
+	int r = code_book_make_room(book, origin, code, ret_forgot);
+
 	if (r)
 		return r;
 	HASH_FIND(hh, book->contents, &content, sizeof(content), entry);
@@ -207,12 +280,13 @@ bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret)
 
 size_t code_book_bytes(const struct code_book *book)
 {
-	size_t bytes = sizeof(*book) + book->n_ids * sizeof(struct code_id);
+	size_t bytes = sizeof(*book) + book->n_ids * sizeof(struct code_id) +
+		       HASH_COUNT(book->shares) * sizeof(struct code_share);
 
 	if (book->before)
-		bytes += book->before->bytes;
+		bytes += book->before->bytes + book->before->n * sizeof(struct code_entry *);
 	if (book->present)
-		bytes += book->present->bytes;
+		bytes += book->present->bytes + book->present->n * sizeof(struct code_entry *);
 	return bytes;
 }
 

@@ -21,6 +21,9 @@
 #include "common/cleanup.h"
 
 #define CODE_VOLUME_BYTES (UINT64_C(4) << 20)
+/* A user has half of a volume, users three quarters; who needs more turns it when it is that old.
+ */
+#define CODE_TURN_NS (300 * UINT64_C(1000000000))
 
 struct code {
 	uint32_t version; /* of the interpreter: common/runtime/row.h */
@@ -42,11 +45,22 @@ int code_book_new(struct code_book **ret);
 void code_book_free(struct code_book *book);
 DEFINE_CLEANUP(struct code_book *, code_book_free)
 
+/* Who says so, and when. */
+struct code_origin {
+	uint64_t id;
+	uint32_t uid;    /* 0: root, who has no share */
+	uint64_t now_ns; /* CLOCK_MONOTONIC */
+};
+
+enum { CODE_BOOK_E_SHARE = 1 };
+
 /*
- * @code, copied, is what @id means from now on. *ret_forgot: all ids before it were forgotten.
- * Returns 0 or negative errno.
+ * @code, copied, is what the id means from now on. *ret_forgot: all ids before it were forgotten.
+ * Returns 0, CODE_BOOK_E_SHARE, after which the id is unknown, as its user has used up his share,
+ * or negative errno.
  */
-int code_book_add(struct code_book *book, uint64_t id, const struct code *code, bool *ret_forgot);
+int code_book_add(struct code_book *book, const struct code_origin *origin, const struct code *code,
+		  bool *ret_forgot);
 /* The number of what @id means. False: it was never told, or forgotten. */
 bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret);
 /* Heap held, bytes. */

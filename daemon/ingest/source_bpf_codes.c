@@ -13,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "bpf/abi.h"
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/runtime/python_row.h"
 #include "daemon/ingest/source_bpf_private.h"
@@ -26,14 +27,22 @@ static int bpf_codes_on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_source *s = userdata;
 	struct source_bpf_code record;
+	struct code_origin origin;
 	bool has_forgotten;
 
 	if (!source_bpf_decode_code(data, length, &record))
 		return 0;
-	s->error = code_book_add(s->source.codes, record.id, &record.code, &has_forgotten);
+	origin = (struct code_origin){.id = record.id,
+				      .uid = record.uid,
+				      .now_ns = clock_ns(CLOCK_MONOTONIC)};
+	s->error = code_book_add(s->source.codes, &origin, &record.code, &has_forgotten);
 	if (has_forgotten)
 		memset(s->told, 0, TOLD_BYTES);
-	return s->error;
+	if (s->error != CODE_BOOK_E_SHARE)
+		return s->error;
+	/* It may be told of again. */
+	s->told[record.id >> (64 - ABI_CODES_BITS)] = 0;
+	return s->error = 0;
 }
 
 int bpf_codes_read(struct bpf_source *s)

@@ -149,6 +149,7 @@ bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bp
 	python_text(record.file, record.file_bytes, record.file_width, ret->file,
 		    sizeof(ret->file));
 	ret->id = record.id;
+	ret->uid = record.uid;
 	ret->code = (struct code){
 		.version = record.version,
 		.first_line = record.first_line,

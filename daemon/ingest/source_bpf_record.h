@@ -30,6 +30,7 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 /* A code object; texts and the table of its code point into itself, or into @data. */
 struct source_bpf_code {
 	uint64_t id;
+	uint32_t uid; /* whose; ABI_NOBODY: unknown */
 	struct code code;
 	char name[512], file[1024];
 };

@@ -29,7 +29,8 @@ static uint32_t add(struct code_book *book, uint64_t id, const char *name, uint3
 	const struct code code = code_of(name, line);
 	uint32_t number;
 
-	assert_int_equal(code_book_add(book, id, &code, ret_forgot), 0);
+	assert_int_equal(code_book_add(book, &(struct code_origin){.id = id}, &code, ret_forgot),
+			 0);
 	assert_true(code_book_find(book, id, &number));
 	return number;
 }
@@ -94,11 +95,58 @@ static void test_bound(void **state)
 	code_volumes_release(&held);
 }
 
+/* Adds code of a user that is always new, up to the first that is refused; how many were taken. */
+static uint64_t fill(struct code_book *book, uint32_t uid, uint64_t now_ns, uint64_t first_id)
+{
+	struct code_origin origin = {.id = first_id, .uid = uid, .now_ns = now_ns};
+	bool forgot, any = false;
+	char name[32];
+	int r;
+
+	do {
+		struct code code;
+
+		snprintf(name, sizeof(name), "f%llu", (unsigned long long)origin.id);
+		code = code_of(name, 1);
+		r = code_book_add(book, &origin, &code, &forgot);
+		any |= forgot;
+		origin.id++;
+	} while (r == 0);
+	assert_int_equal(r, CODE_BOOK_E_SHARE);
+	assert_false(any && now_ns < CODE_TURN_NS);
+	return origin.id - 1 - first_id;
+}
+
+/* Of what users have new all the time, others' names do not go; after a while it has room again. */
+static void test_shares(void **state)
+{
+	cleanup(code_book_freep) struct code_book *book = NULL;
+	uint64_t one, other, again;
+	uint32_t number;
+	bool forgot;
+
+	(void)state;
+	assert_int_equal(code_book_new(&book), 0);
+	add(book, 1, "root's", 1, &forgot);
+	one = fill(book, 1000, 1, 1000000);
+	other = fill(book, 1001, 2, 2000000);
+	assert_true(one > other && other > 100);
+	assert_int_equal(fill(book, 1000, 3, 3000000), 0);
+	assert_int_equal(fill(book, 1002, 4, 4000000), 0);
+	assert_true(code_book_find(book, 1, &number) && code_book_find(book, 1000000, &number));
+	add(book, 2, "root's, too", 1, &forgot);
+	assert_false(forgot);
+	again = fill(book, 1000, CODE_TURN_NS, 5000000);
+	assert_true(again >= one);
+	assert_false(code_book_find(book, 1, &number));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

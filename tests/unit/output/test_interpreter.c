@@ -21,7 +21,7 @@ static uint32_t add_code(struct code_book *book, uint64_t id, const char *name)
 	uint32_t number;
 	bool forgot;
 
-	assert_int_equal(code_book_add(book, id, &code, &forgot), 0);
+	assert_int_equal(code_book_add(book, &(struct code_origin){.id = id}, &code, &forgot), 0);
 	assert_true(code_book_find(book, id, &number));
 	return number;
 }
