@@ -65,9 +65,8 @@ struct worker {
 	uint64_t memory_bytes, keep_bytes, deadline_ns;
 	struct memory_budget *budget;
 	unsigned number;
-	uint64_t started_bytes;             /* what this process may ever have */
-	uint64_t allowed_bytes;             /* for the newest request */
-	bool started_for_root, is_for_root; /* the same: more than strangers leave of the budget */
+	uint64_t started_bytes; /* what this process may ever have */
+	uint64_t allowed_bytes; /* for the newest request */
 	int epoll_fd, timer_fd;
 	struct child child;
 	int socket;    /* our end; -1: it was killed, or there is none */
@@ -265,7 +264,6 @@ static int worker_start_process(struct worker *w)
 		return answers;
 	snprintf(title, sizeof(title), PROGRAM ": %s", w->name);
 	w->started_bytes = w->allowed_bytes;
-	w->started_for_root = w->is_for_root;
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)w->started_bytes);
 	snprintf(keep, sizeof(keep), "%llu", (unsigned long long)w->keep_bytes);
 	r = child_environment(&environment, kept, ARRAY_SIZE(kept), NULL)
@@ -343,25 +341,21 @@ static bool worker_files_are_roots(const struct worker_request *request)
 
 /*
  * What the next request may use. A process cannot be given more than it was started with: where
- * there is more by now, another one takes its place. Nor can more be taken from it, as its limit is
- * its own word: one that root's files were given what is not left never sees a stranger's.
+ * there is more by now, another one takes its place.
  */
 static void worker_allow_memory(struct worker *w, const struct worker_request *request)
 {
-	uint64_t left, allowed;
+	uint64_t allowed;
 
 	w->allowed_bytes = w->memory_bytes;
 	if (!w->budget)
 		return;
-	left = allowed = memory_budget_begin(w->budget, w->number, w->child.pid, false);
-	if (worker_files_are_roots(request))
-		allowed = memory_budget_begin(w->budget, w->number, w->child.pid, true);
-	w->is_for_root = allowed > left;
-	allowed = allowed / REQUEST_DENOMINATOR * REQUEST_NUMERATOR;
+	allowed = memory_budget_begin(w->budget, w->number, w->child.pid,
+				      worker_files_are_roots(request)) /
+		  REQUEST_DENOMINATOR * REQUEST_NUMERATOR;
 	if (allowed < w->allowed_bytes)
 		w->allowed_bytes = allowed;
-	if (w->socket >= 0 && (w->allowed_bytes > w->started_bytes + w->started_bytes / 4 ||
-			       (w->started_for_root && !w->is_for_root)))
+	if (w->socket >= 0 && w->allowed_bytes > w->started_bytes + w->started_bytes / 4)
 		worker_dismiss(w);
 	else if (w->socket >= 0 && w->allowed_bytes > w->started_bytes)
 		w->allowed_bytes = w->started_bytes;

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "common/sanitized.h"
 #include "common/worker/memory.h"
 #include "tests/unit/worker/worker_fixture.h"
 
@@ -49,22 +48,6 @@ static int write_map(void)
 		fprintf(map, "%x 10 %0*u\n", 0x10000 + i * 16, (int)NAME, i);
 	assert_int_equal(fclose(map), 0);
 	return fd;
-}
-
-/* Of its address space, bytes: proc(5). */
-static uint64_t hard_limit_of(pid_t pid)
-{
-	cleanup(fclosep) FILE *limits = NULL;
-	unsigned long limit = 0;
-	char path[64], line[256];
-
-	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
-	limits = fopen(path, "re");
-	assert_non_null(limits);
-	while (!limit && fgets(line, sizeof(line), limits))
-		(void)!sscanf(line, "Max address space %*s %lu", &limit);
-	assert_true(limit > 0);
-	return limit;
 }
 
 /* It says so, lives on, and does the same when there is room for it. */
@@ -112,43 +95,11 @@ static void test_too_much_for_the_budget(void **state)
 	close(fd);
 }
 
-/* What root's files are given beyond what is left, no stranger's file can make use of. */
-static void test_for_roots_files_alone(void **state)
-{
-	struct memory_budget b = {.bytes = 1000 * MB, .other_bytes = 1000 * MB};
-	const struct worker_options options = {.name = "test", .budget = &b};
-	struct worker_request request = worker_request_of(WORKER_JIT, -1);
-	const uint64_t address = 0x10000;
-	struct worker_stats stats;
-	struct worker_reply reply;
-	struct worker *w;
-	int fd = write_map();
-
-	(void)state;
-	request.files[WORKER_FILE_PERF_MAP] = fd;
-	request.payload = &address;
-	request.payload_length = sizeof(address);
-	assert_int_equal(worker_new(&w, &options), 0);
-	for (unsigned i = 0; i < 4; i++) {
-		bool is_roots = !geteuid() && i % 2 == 0;
-
-		assert_int_equal(fchmod(fd, i % 2 ? 0666 : 0644), 0);
-		assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
-		assert_int_equal(reply.outcome, WORKER_DONE);
-		assert_true(IS_SANITIZED || (hard_limit_of(worker_pid(w)) > 100 * MB) == is_roots);
-	}
-	worker_get_stats(w, &stats);
-	assert_int_equal(stats.died, 0);
-	worker_free(w);
-	close(fd);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_left),
 		LEFTOVERS_TEST(test_too_much_for_the_budget),
-		LEFTOVERS_TEST(test_for_roots_files_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
