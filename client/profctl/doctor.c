@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include <linux/capability.h>
 #include <linux/magic.h>
@@ -28,7 +26,6 @@
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
 #include "client/profctl/table.h"
-#include "client/symbolize/debug_package.h"
 #include "client/symbolize/debug_server.h"
 #include "common/bpf_features.h"
 #include "common/cleanup.h"
@@ -320,72 +317,18 @@ static void check_kallsyms(const struct host *host, struct check *c)
 		  "kernel addresses read as 0 (kernel.kptr_restrict = %ld)", restrict_level);
 }
 
-/* Of the processes of the distribution's programs, the one that has used the most CPU time. */
-struct busiest {
-	unsigned long ticks;
-	char program[PATH_MAX];
-};
-
-static bool busiest_may_be(const char *program)
-{
-	static const char *const dirs[] = {"/usr/", "/bin/", "/sbin/"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
-		if (strncmp(program, dirs[i], strlen(dirs[i])) == 0)
-			return strncmp(program, "/usr/local/", strlen("/usr/local/")) != 0;
-	return false;
-}
-
-static int busiest_see_process(void *userdata, int fd, pid_t pid)
-{
-	struct busiest *b = userdata;
-	cleanup(freep) char *text = NULL;
-	unsigned long user, system;
-	char path[32], program[PATH_MAX];
-	const char *end;
-	size_t length;
-	ssize_t n;
-
-	/* The name is in parentheses, and may hold some; CPU times are fields 14 and 15 (proc(5)).
-	 */
-	if (proc_read_file(fd, pid, "stat", &text, &length))
-		return 0;
-	end = strrchr(text, ')');
-	if (!end ||
-	    sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) !=
-		    2 ||
-	    user + system <= b->ticks)
-		return 0;
-	snprintf(path, sizeof(path), "%d/exe", (int)pid);
-	n = readlinkat(fd, path, program, sizeof(program) - 1);
-	program[n > 0 ? n : 0] = '\0';
-	if (!busiest_may_be(program))
-		return 0;
-	b->ticks = user + system;
-	strcpy(b->program, program);
-	return 0;
-}
-
 static void check_debug_files(const struct host *host, struct check *c)
 {
-	struct busiest busiest = {0};
-	cleanup(freep) char *package = NULL;
-	char remedy[sizeof(c->remedy)], example[128] = "";
+	char remedy[sizeof(c->remedy)];
 
 	if (host->has_debuginfod) {
 		check_set(c, CHECK_OK, NULL, "profd fetches them from debuginfod servers");
 		return;
 	}
-	(void)proc_each_number(host->proc_fd, ".", busiest_see_process, &busiest);
-	if (busiest.ticks)
-		package = debug_package_of_file(host->root_fd, busiest.program);
-	if (package)
-		snprintf(example, sizeof(example), " (%.60s for %.40s)", package,
-			 basename(busiest.program));
 	snprintf(remedy, sizeof(remedy),
-		 "install their %s packages%s, or in profd.conf: [debuginfod] enabled = yes, "
+		 "install their %s packages, or in profd.conf: [debuginfod] enabled = yes, "
 		 "urls = %s",
-		 host->debug_server->package, example, host->debug_server->url);
+		 host->debug_server->package, host->debug_server->url);
 	check_set(c, CHECK_OK, remedy,
 		  "functions of stripped programs are named by address, as gzip+0x4290");
 }
@@ -576,7 +519,6 @@ int doctor_run(struct context *context, int argc, char **argv)
 	host = (struct host){
 		.proc_fd = proc_fd,
 		.sys_fd = sys_fd,
-		.root_fd = root_fd,
 		.release = uts.release,
 		.version = uts.version,
 		.machine = uts.machine,

@@ -24,7 +24,6 @@ struct debug_server; /* client/symbolize/debug_server.h */
 
 struct host {
 	int proc_fd, sys_fd;    /* /proc and /sys */
-	int root_fd;            /* "/" */
 	const char *release;    /* utsname: "6.1.0-18-amd64" */
 	const char *version;    /* utsname: "#1 SMP ... Debian 6.1.76-1 (2024-02-01)" */
 	const char *machine;    /* utsname: "x86_64" */

@@ -45,7 +45,6 @@ static int setup(void **state)
 	write_file(w->dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
 	w->host = (struct host){.proc_fd = w->dir.fd,
 				.sys_fd = w->dir.fd,
-				.root_fd = w->dir.fd,
 				.release = "6.12.5",
 				.version = "#1 SMP",
 				.machine = "x86_64",
@@ -191,18 +190,6 @@ static void test_debug_files(void **state)
 		w->host.debug_server = debug_server_by_release(cases[i].release);
 		expect(w, "debug files", CHECK_OK, cases[i].remedy);
 	}
-	/* The busiest program's, by name. */
-	write_text(w->dir.fd, "7/stat", "7 (a) b) R 1 7 7 0 -1 4194304 1 2 3 4 50 60 0 0\n");
-	write_text(w->dir.fd, "8/stat", "8 (idle) S 1 8 8 0 -1 4194304 1 2 3 4 50 59 0 0\n");
-	write_text(w->dir.fd, "6/stat", "6 (own) S 1 8 8 0 -1 4194304 1 2 3 4 500 59 0 0\n");
-	write_text(w->dir.fd, "9/stat", "9 (hidden) S 1 8 8 0 -1 4194304 1 2 3 4 500 59 0 0\n");
-	assert_int_equal(symlinkat("/usr/local/bin/own", w->dir.fd, "6/exe"), 0);
-	assert_int_equal(symlinkat("/usr/sbin/nginx", w->dir.fd, "7/exe"), 0);
-	assert_int_equal(symlinkat("/usr/bin/idle", w->dir.fd, "8/exe"), 0);
-	write_text(w->dir.fd, "var/lib/dpkg/info/nginx.list", "/.\n/usr/sbin/nginx\n");
-	write_text(w->dir.fd, "var/lib/dpkg/info/idle.list", "/.\n/usr/bin/idle\n");
-	w->host.debug_server = debug_server_by_release("ID=debian\n");
-	expect(w, "debug files", CHECK_OK, "packages (nginx-dbgsym for nginx), or");
 	w->host.has_debuginfod = true;
 	expect(w, "debug files", CHECK_OK, "profd fetches them");
 }
