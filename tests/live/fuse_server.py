@@ -2,7 +2,7 @@
 """fuse_server.py FOLDER FILE COMM [DEVICE]: mounts a FUSE file system at FOLDER that holds FILE alone.
 
 It serves everyone but processes whose names begin with COMM: their requests are never answered, and each is told on
-standard output as "hung OPCODE NAME". "ready" comes before. Ends, and lets go who hangs, when killed.
+standard output as "hung OPCODE NAME", with a name also the parent's pid. "ready" comes before. Ends, and lets go who hangs, when killed.
 
 Speaks the kernel's protocol itself (linux/fuse.h): the structures are those of version 7.31.
 """
@@ -33,13 +33,15 @@ def attributes(node, size):
 
 
 def comm_of_process(tid):
+    """Its name, and its parent's pid; "" and "": it is gone."""
     try:
         with open(f"/proc/{tid}/status", encoding="utf-8", errors="replace") as f:
-            group = re.search(r"Tgid:\s*(\d+)", f.read())[1]
+            status = f.read()
+        group, parent = (re.search(rf"{what}:\s*(\d+)", status)[1] for what in ("Tgid", "PPid"))
         with open(f"/proc/{group}/comm", encoding="utf-8", errors="replace") as f:
-            return f.read().strip()
+            return f.read().strip(), parent
     except OSError:
-        return ""
+        return "", ""
 
 
 class Server:
@@ -87,9 +89,9 @@ class Server:
             _, opcode, unique, node, _, _, tid, _, _ = IN_HEADER.unpack_from(message)
             if opcode in WITHOUT_ANSWER:
                 continue
-            comm = "" if opcode in (INIT, RELEASE) else comm_of_process(tid)
+            comm, parent = ("", "") if opcode in (INIT, RELEASE) else comm_of_process(tid)
             if comm.startswith(self.comm):
-                print("hung", opcode, comm, flush=True)
+                print("hung", opcode, *([comm, parent] if comm else [""]), flush=True)
                 continue
             error, out = self.answer(opcode, node, message[IN_HEADER.size:])
             try:

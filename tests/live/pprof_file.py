@@ -13,6 +13,12 @@ Sample = collections.namedtuple("Sample", "locations count labels")
 KERNEL = 1 << 63
 
 
+def is_python(location):
+    """Its name is a Python function's; it may have the address of the loop that runs it."""
+    return location.lines and (location.lines[0].file.endswith((".py", ">"))
+                               or location.lines[0].name == "[unknown code]")
+
+
 def is_named(location):
     """Not by where its function starts, as "gzip+0x4290": so is what has no symbol."""
     return len(location.lines) > 1 or any(
