@@ -89,25 +89,6 @@ bool symbolize_has_line(const struct profile *p, const struct profile_location *
 	return false;
 }
 
-/*
- * Whether the name is one that an interpreter runs at the address of its own loop (common/runtime):
- * no file knows it.
- */
-static bool symbolize_is_interpreted(const struct profile *p, const struct profile_location *l)
-{
-	const struct profile_function *f;
-	const char *file;
-	size_t length;
-
-	if (!l->n_lines || p->lines[l->first_line].function == PROFILE_NONE)
-		return false;
-	f = &p->functions[p->lines[l->first_line].function];
-	file = profile_string(p, f->filename);
-	length = strlen(file);
-	return (length > 3 && strcmp(file + length - 3, ".py") == 0) ||
-	       (length > 2 && file[0] == '<' && file[length - 1] == '>');
-}
-
 static bool symbolize_is_wanted(const struct symbolize_work *w, const struct profile_location *l)
 {
 	const struct profile_mapping *m;
@@ -120,7 +101,8 @@ static bool symbolize_is_wanted(const struct symbolize_work *w, const struct pro
 	if (!profile_location_has_name(w->p, l))
 		return symbolize_is_file(path) || kernel_is_mapping(m, path) ||
 		       perf_map_of(w, (uint32_t)(l - w->p->locations)) >= 0;
-	return symbolize_is_file(path) && !symbolize_is_interpreted(w->p, l) &&
+	/* One of several names for the address: no file can say which (an interpreter's loop). */
+	return symbolize_is_file(path) && !l->is_folded &&
 	       (w->options->is_forced || (w->options->want_lines && !symbolize_has_line(w->p, l)));
 }
 

@@ -233,7 +233,12 @@ static int locate_code(struct locator *l, const struct place *spot, uint32_t *re
 		r = profile_add_text(l->profile, code->file, &f.filename);
 	if (!r)
 		r = profile_add_function(l->profile, &f, &line.function);
-	return r ? r : profile_add_location(l->profile, mapping, address, &line, 1, ret);
+	if (!r)
+		r = profile_add_location(l->profile, mapping, address, &line, 1, ret);
+	/* As profile.proto has it: one of the names that the address of the loop has. */
+	if (!r && spot->kind != PLACE_CODE)
+		l->profile->locations[*ret].is_folded = true;
+	return r;
 }
 
 static int locate_spot(struct locator *l, const struct place *spot, uint32_t *ret)

@@ -7,16 +7,16 @@ import re
 Line = collections.namedtuple("Line", "name system_name file line start_line")
 Mapping = collections.namedtuple("Mapping", "start limit offset path build_id has_functions "
                                             "has_filenames has_line_numbers has_inline_frames")
-Location = collections.namedtuple("Location", "mapping address lines")
+Location = collections.namedtuple("Location", "mapping address lines is_folded")
 Sample = collections.namedtuple("Sample", "locations count labels")
 
 KERNEL = 1 << 63
 
 
 def is_python(location):
-    """Its name is a Python function's; it may have the address of the loop that runs it."""
-    return location.lines and (location.lines[0].file.endswith((".py", ">"))
-                               or location.lines[0].name == "[unknown code]")
+    """Its name is a Python function's; it is folded if it has the address of the loop that runs it."""
+    return location.lines and (location.is_folded or location.lines[0].name == "[unknown code]"
+                               or (not location.mapping and location.lines[0].file))
 
 
 def is_named(location):
@@ -112,7 +112,7 @@ class Pprof:
         self.samples = [self.sample(p) for p in parts[2]]
 
     def location(self, data):
-        number = mapping = address = 0
+        number = mapping = address = is_folded = 0
         lines = []
         for field, value in fields(data):
             if field == 1:
@@ -125,8 +125,10 @@ class Pprof:
                 line = plain(value, 2)
                 name, system_name, file, start_line = self.functions[line[1]]
                 lines.append(Line(name, system_name, file, line[2], start_line))
+            elif field == 5:
+                is_folded = value
         return number, Location(self.mappings[mapping] if mapping else None, address,
-                                tuple(lines))
+                                tuple(lines), bool(is_folded))
 
     def sample(self, data):
         ids, values, labels = [], [], {}

@@ -248,7 +248,7 @@ static void name_it(struct world *w, uint32_t location, const char *name)
 static void test_names_stay(void **state)
 {
 	struct world *w = *state;
-	uint32_t with_line, without, stranger;
+	uint32_t with_line, without, folded, stranger;
 
 	put_program(w, "prog", 'f');
 	stranger = add_rest(w, add_mapping(w, "/prog", "", BASE), 1);
@@ -275,9 +275,13 @@ static void test_names_stay(void **state)
 		without = add_rest(w, mapping, 2);
 		name_it(w, with_line, "old");
 		name_it(w, without, "old");
+		folded = add_rest(w, mapping, 1);
+		w->p->locations[folded].is_folded = true;
+		name_it(w, folded, "one of several");
 		symbolize(w, PICKY, false);
 		assert_string_equal(name_of(w, with_line), "old");
 		symbolize(w, PICKY, true);
+		assert_string_equal(name_of(w, folded), "one of several");
 		assert_string_not_equal(name_of(w, with_line), "old");
 		assert_string_equal(name_of(w, without), "old");
 		assert_int_equal(w->result.n_new, 1);
