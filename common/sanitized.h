@@ -14,4 +14,13 @@
 #define IS_SANITIZED 0
 #endif
 
+/* Whether each process has one thread more, and so can make no user namespace. */
+#define HAS_THREAD_SANITIZER 0
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef HAS_THREAD_SANITIZER
+#define HAS_THREAD_SANITIZER 1
+#endif
+#endif
+
 #endif

@@ -364,7 +364,7 @@ static void test_frames_that_wait_count(void **state)
 
 	(void)state;
 	reader.mood = READER_FINDS_NOTHING;
-	deep_take(&s, 1, 150); /* this program's table comes */
+	deep_take(&s, 1, 60); /* this program's table comes */
 	s.rest.stack_length = 4096;
 	deliver(f, &s.sample);
 	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
@@ -376,10 +376,10 @@ static void test_frames_that_wait_count(void **state)
 	assert_int_equal(stats_of(f).waiting, 1);
 	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	before = stats_of(f).memory_bytes;
-	deep_take(&s, 3, 150);
+	deep_take(&s, 3, 60);
 	deliver(f, &s.sample); /* waits for libc's table, with all of its frames */
 	assert_int_equal(stats_of(f).waiting, 1);
-	assert_true(stats_of(f).memory_bytes - before >= alone + 150 * sizeof(uint64_t));
+	assert_true(stats_of(f).memory_bytes - before >= alone + 60 * sizeof(uint64_t));
 	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
 	fixture_free(f);
 }
