@@ -371,13 +371,16 @@ __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 /* The row of the program that @task runs, if that is an interpreter. */
 static __always_inline const struct runtime_row *runtime_find_row(struct task_struct *task)
 {
-	struct inode *inode = task->mm->exe_file->f_inode;
-	const struct abi_runtime_key key = {
-		.inode = inode->i_ino,
-		.size = inode->i_size,
-		.device = inode->i_sb->s_dev,
-	};
+	const struct file *file = task->mm->exe_file;
+	struct abi_runtime_key key = {};
+	const struct inode *inode;
 
+	if (!file)
+		return NULL;
+	inode = file->f_inode;
+	key.inode = inode->i_ino;
+	key.size = inode->i_size;
+	key.device = inode->i_sb->s_dev;
 	return bpf_map_lookup_elem(&runtimes, &key);
 }
 
