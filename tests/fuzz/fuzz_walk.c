@@ -235,6 +235,7 @@ static void walk_in_kernel(struct process *p, struct found *ret)
 
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	memset(scratch.body, 0xff, sizeof(scratch.body[0]) * (ABI_FRAMES_MAX + 1));
+	scratch.record.pid = PID;
 	unwind_user(&scratch, &p->task, &p->r, !(p->flags & FLAG_SYSCALL), FIRST, p->max);
 	require(u->n <= p->max && (!u->pushed || u->n));
 	require(scratch.body[FIRST - 1] == UINT64_MAX && scratch.body[FIRST + u->n] == UINT64_MAX);
