@@ -217,41 +217,66 @@ static int code_book_charge(struct code_book *book, uint32_t uid, uint64_t bytes
 	return 0;
 }
 
-static int code_book_make_room(struct code_book *book, const struct code_origin *origin,
-			       const struct code *code, bool *ret_forgot)
+static struct code_entry *code_book_find_equal(const struct code_book *book,
+					       const struct code *code, uint64_t content)
 {
-	uint64_t bytes = ID_BYTES + sizeof(struct code_entry) + code->table_length +
-			 strlen(code->name) + strlen(code->file);
+	struct code_entry *entry;
+
+	HASH_FIND(hh, book->contents, &content, sizeof(content), entry);
+	return entry && code_equals(&entry->code, code) ? entry : NULL;
+}
+
+/* What is known costs nothing: the kernel may report it again at any tick. */
+static uint64_t code_book_cost(const struct code_book *book, uint64_t id, const struct code *code,
+			       uint64_t content)
+{
+	const struct code_id *known;
+	uint64_t bytes;
+
+	HASH_FIND(hh, book->ids, &id, sizeof(id), known);
+	bytes = known ? 0 : ID_BYTES;
+	if (!code_book_find_equal(book, code, content))
+		bytes += sizeof(struct code_entry) + code->table_length + strlen(code->name) +
+			 strlen(code->file);
+	return bytes;
+}
+
+static int code_book_make_room(struct code_book *book, const struct code_origin *origin,
+			       const struct code *code, uint64_t content, bool *ret_forgot)
+{
 	int r;
 
 	*ret_forgot = code_book_is_full(book);
 	r = *ret_forgot ? code_book_turn(book, origin->now_ns) : 0;
 	if (!r)
-		r = code_book_charge(book, origin->uid, bytes);
+		r = code_book_charge(book, origin->uid,
+				     code_book_cost(book, origin->id, code, content));
 	if (r != CODE_BOOK_E_SHARE || origin->now_ns - book->turned_ns < CODE_TURN_NS)
 		return r;
 	*ret_forgot = true;
-	return code_book_turn(book, origin->now_ns) ?: code_book_charge(book, origin->uid, bytes);
+	return code_book_turn(book, origin->now_ns)
+		       ?: code_book_charge(book, origin->uid,
+					   code_book_cost(book, origin->id, code, content));
 }
 
 int code_book_add(struct code_book *book, const struct code_origin *origin, const struct code *code,
 		  bool *ret_forgot)
 {
 	uint64_t content = code_hash(code), id = origin->id;
-	struct code_entry *entry;
+	struct code_entry *entry, *other;
 	struct code_id *known;
-	int r = code_book_make_room(book, origin, code, ret_forgot);
+	int r = code_book_make_room(book, origin, code, content, ret_forgot);
 
 	if (r)
 		return r;
-	HASH_FIND(hh, book->contents, &content, sizeof(content), entry);
-	/* Another one of that hash: the newer one is found from now on. */
-	if (entry && !code_equals(&entry->code, code)) {
-		HASH_DEL(book->contents, entry);
-		entry = NULL;
-	}
-	if (!entry)
+	entry = code_book_find_equal(book, code, content);
+	if (!entry) {
+		/* Another one of that hash: the newer one is found from now on. */
+		HASH_FIND(hh, book->contents, &content, sizeof(content), other);
+		if (other)
+			HASH_DEL(book->contents, other);
 		r = code_volume_append(book, code, content, &entry);
+	}
 	if (r)
 		return r;
 	HASH_FIND(hh, book->ids, &id, sizeof(id), known);
