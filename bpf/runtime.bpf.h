@@ -11,14 +11,14 @@
  * stack pointer and its caller's, is the loop's (runtime_place(), called as the native walk goes
  * by).
  *
- * A frame is the id of its code, and how far in that it is. The first sight of an id on this
- * machine tells the name, the file and the table of lines, on a ring of their own. An id is a hash
- * of the process and of what a code object points to: memory that is used again for another one is
- * another id. `codes_told` has the ids that were told, by their first bits; one that lost its place
- * is told again, which is of no consequence.
+ * A frame is the id of its code, and how far in that it is. At the first sight of an id on this
+ * machine the name, the file and the table of lines are sent, on a ring of their own. An id is a
+ * hash of the process and of what a code object points to: memory that is used again for another
+ * one is another id. `codes_told` has the ids that were sent, by their first bits; one that lost
+ * its place is sent again, which costs time alone.
  *
  * What a process has there may be anything: a chain ends at its first fault or after 256 frames, so
- * many code objects are told of in a tick, and nothing is written but to memory of our own.
+ * many code objects are sent in a tick, and nothing is written but to memory of our own.
  */
 #include "bpf/abi.h"
 
@@ -90,7 +90,7 @@ struct {
 	__type(value, __u64);
 } codes_told SEC(".maps");
 
-/* Chains that ended at a fault or were too long; code objects that could not be told of. */
+/* Chains that ended at a fault or were too long; code objects that could not be sent. */
 __u64 runtime_broken, codes_lost;
 
 static __always_inline __u64 runtime_read_word(__u64 address)
@@ -166,7 +166,7 @@ static __always_inline __u32 runtime_read_table(struct runtime *r, __u64 table)
 	return n;
 }
 
-/* Tells of the code object in code_words. Returns whether it could. */
+/* Sends the code object in code_words. Returns whether it could. */
 __attribute__((noinline)) int runtime_tell(struct runtime *r, __u64 id)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP, n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Each format is a list of ranges of instructions in their order. A range begins where the one
- * before ends, and its line is told relative to that of the last range that had one.
+ * before ends, and its line is relative to that of the last range that had one.
  *
  *   3.8, 3.9   pairs of bytes: instructions until the next line begins; how many lines later
  * (signed) 3.10       pairs of bytes: length of the range; lines since the last one (signed), -128:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Interpreters (bpf/runtime.bpf.h): the rows of their files, and the ring on which code objects are
- * told of. A code is told before the first sample that has it is sent; where a sample has an id
+ * sent. A code is sent before the first sample that has it; where a sample has an id
  * that is not known, the ring is read again.
  */
 #include <errno.h>
@@ -40,7 +40,7 @@ static int bpf_codes_on_record(void *userdata, void *data, size_t length)
 		memset(s->told, 0, TOLD_BYTES);
 	if (s->error != CODE_BOOK_E_SHARE)
 		return s->error;
-	/* It may be told of again. */
+	/* It may be sent again. */
 	s->told[record.id >> (64 - ABI_CODES_BITS)] = 0;
 	return s->error = 0;
 }

@@ -69,8 +69,7 @@ struct rollup {
 	struct pprof_writer *writer;
 	struct batch *batch;
 	bool is_finished;                       /* its times and comments are written */
-	struct index_counts counts;             /* of the hour */
-	struct index_counts hours[STORE_HOURS]; /* of a day: of each of its hours */
+	struct index_counts hours[STORE_HOURS]; /* of each hour of a day; of an hour, the first */
 	/* Hours that failed are marked in the index. */
 	uint64_t pause_s; /* 0: none has */
 	uint64_t due_s;   /* when they are tried again */
@@ -105,7 +104,6 @@ static void rollup_forget_hour(struct rollup *r)
 	free(steal_ptr(&r->dir));
 	r->n_merged = r->next = 0;
 	r->n_written = 0;
-	r->counts = (struct index_counts){0};
 	memset(r->hours, 0, sizeof(r->hours));
 	r->is_last = r->is_finished = false;
 	r->phase = PHASE_NEXT;
@@ -377,7 +375,6 @@ static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 	r->hours[r->at_hour].samples += counts.samples;
 	r->hours[r->at_hour].cpu_ns += counts.cpu_ns;
 	profile_clear_samples(stored_profile(r->file));
-	r->counts.samples += (uint64_t)samples;
 	if (read == STORED_E_DONE) {
 		e = merge_end(r->merge);
 		rollup_end_minute(r, shelf, MINUTE_MERGED);
@@ -435,7 +432,6 @@ static int rollup_write_samples(struct rollup *r, struct index_shelf *shelf)
 		e = pprof_writer_samples(r->writer, p, r->n_written, STEP_SAMPLES);
 	r->n_written += STEP_SAMPLES;
 	if (!e && r->n_written >= p->n_samples) {
-		r->counts.cpu_ns += stored_count_profile(p).cpu_ns;
 		profile_clear_samples(p);
 		r->n_written = 0;
 		r->phase = r->is_last ? PHASE_FINISH : r->file ? PHASE_READ : PHASE_NEXT;
@@ -492,10 +488,16 @@ static int rollup_finish_file(struct rollup *r, struct index_shelf *shelf)
 
 static int rollup_sync_file(struct rollup *r)
 {
+	struct index_counts counts = {0};
+
+	for (size_t i = 0; i < STORE_HOURS; i++) {
+		counts.samples += r->hours[i].samples;
+		counts.cpu_ns += r->hours[i].cpu_ns;
+	}
 	r->phase = PHASE_RENAME;
 	if (r->level)
 		batch_note_hours(r->batch, r->hours);
-	return batch_end(r->batch, r->counts);
+	return batch_end(r->batch, counts);
 }
 
 /* For the index it is one step: what it says never counts anything twice. */

@@ -18,7 +18,7 @@
 
 static struct runtime_row row;
 
-static void put(__u64 address, __u64 value)
+static void poke_word(__u64 address, __u64 value)
 {
 	stack.wide[(address - STACK_BASE) / 8] = value;
 }
@@ -41,14 +41,14 @@ static __u64 code_at(unsigned i)
 /* Frame @i, at instruction 10 of a code of its own, called by @previous. */
 static void put_frame(unsigned i, __u64 previous, bool is_entry)
 {
-	put(frame_at(i) + row.frame_code, code_at(i));
-	put(frame_at(i) + row.frame_previous, previous);
-	put(frame_at(i) + row.frame_instruction, code_at(i) + row.code_instructions + 20);
+	poke_word(frame_at(i) + row.frame_code, code_at(i));
+	poke_word(frame_at(i) + row.frame_previous, previous);
+	poke_word(frame_at(i) + row.frame_instruction, code_at(i) + row.code_instructions + 20);
 	put_half(frame_at(i) + row.frame_mark, is_entry);
 	put_half(code_at(i) + row.code_line, 100 + i);
-	put(code_at(i) + row.code_file, TEXT);
-	put(code_at(i) + row.code_name, TEXT);
-	put(code_at(i) + row.code_table, TABLE);
+	poke_word(code_at(i) + row.code_file, TEXT);
+	poke_word(code_at(i) + row.code_name, TEXT);
+	poke_word(code_at(i) + row.code_table, TABLE);
 	put_half(code_at(i) + row.code_traceable, 2);
 }
 
@@ -64,21 +64,21 @@ static int setup_python(void **state)
 	task.group_leader = &task;
 	task.thread.fsbase = THREAD;
 	put_half(START_CODE + STATE + row.key, KEY);
-	put(THREAD + 0x310 + 16 * KEY + 8, TSTATE);
-	put(TSTATE + row.thread_id, THREAD);
-	put(TSTATE + row.thread_at, CFRAME(1));
+	poke_word(THREAD + 0x310 + 16 * KEY + 8, TSTATE);
+	poke_word(TSTATE + row.thread_id, THREAD);
+	poke_word(TSTATE + row.thread_at, CFRAME(1));
 	build_chain(5, 0);
-	put(CFRAME(1) + row.cframe_frame, frame_at(0));
-	put(CFRAME(1) + row.cframe_previous, CFRAME(3));
-	put(CFRAME(3) + row.cframe_frame, frame_at(2));
-	put(CFRAME(3) + row.cframe_previous, 0);
+	poke_word(CFRAME(1) + row.cframe_frame, frame_at(0));
+	poke_word(CFRAME(1) + row.cframe_previous, CFRAME(3));
+	poke_word(CFRAME(3) + row.cframe_frame, frame_at(2));
+	poke_word(CFRAME(3) + row.cframe_previous, 0);
 	put_frame(0, frame_at(1), false);
 	put_frame(1, frame_at(2), true);
 	put_frame(2, 0, true);
-	put(TEXT + 16, 4);
-	put(TEXT + 32, 1 << 2 | 32 | 64);
+	poke_word(TEXT + 16, 4);
+	poke_word(TEXT + 32, 1 << 2 | 32 | 64);
 	memcpy(stack.bytes + (TEXT + 48 - STACK_BASE), "name", 4);
-	put(TABLE + 16, 3);
+	poke_word(TABLE + 16, 3);
 	memcpy(stack.bytes + (TABLE + 32 - STACK_BASE), "\x80\x01\x02", 3);
 	return 0;
 }
@@ -125,12 +125,12 @@ static void test_groups(void **state)
 static void test_hidden(void **state)
 {
 	(void)state;
-	put(frame_at(1) + row.frame_instruction, code_at(1) + row.code_instructions + 2);
+	poke_word(frame_at(1) + row.frame_instruction, code_at(1) + row.code_instructions + 2);
 	walk(true, 1024);
 	assert_int_equal(scratch.runtime.n, 4);
 	assert_entry(1, ABI_RUNTIME_LOOP, 1);
 	again();
-	put(frame_at(0) + row.frame_instruction, 0);
+	poke_word(frame_at(0) + row.frame_instruction, 0);
 	walk(true, 1024);
 	assert_int_equal(scratch.runtime.n, 2);
 	assert_entry(1, ABI_RUNTIME_LOOP, 3);
@@ -160,7 +160,7 @@ static void test_others(void **state)
 	program.i_ino--;
 	assert_int_equal(scratch.runtime.n, 0);
 	again();
-	put(TSTATE + row.thread_id, THREAD + 8);
+	poke_word(TSTATE + row.thread_id, THREAD + 8);
 	walk(true, 1024);
 	assert_int_equal(scratch.runtime.n, 0);
 	again();
@@ -174,27 +174,27 @@ static void test_others(void **state)
 static void test_hostile(void **state)
 {
 	(void)state;
-	put(frame_at(2) + row.frame_previous, frame_at(0));
+	poke_word(frame_at(2) + row.frame_previous, frame_at(0));
 	walk(true, 1024);
 	assert_true(scratch.runtime.n <= ABI_RUNTIME_MAX && scratch.runtime.n > 100);
 	assert_int_equal(n_told, 3);
 	assert_true(scratch.runtime.n_ends <= ABI_GROUPS_MAX);
 	again();
-	put(frame_at(1) + row.frame_code, 8);
+	poke_word(frame_at(1) + row.frame_code, 8);
 	walk(true, 1024);
 	assert_int_equal(scratch.runtime.n, 2);
 	assert_entry(0, ABI_RUNTIME_CODE, 20);
 	assert_entry(1, ABI_RUNTIME_GROUP, ABI_UNPLACED);
 	assert_true(runtime_broken > 0);
 	again();
-	put(TEXT + 16, ~0ull);
-	put(TABLE + 16, ~0ull);
+	poke_word(TEXT + 16, ~0ull);
+	poke_word(TABLE + 16, ~0ull);
 	put_half(code_at(0) + row.code_line, 1);
 	walk(true, 1024);
 	assert_int_equal(told.name_bytes, ABI_CODE_NAME);
 	assert_int_equal(told.table_bytes, ABI_CODE_TABLE);
 	again();
-	put(TSTATE + row.thread_at, 0x100000000000);
+	poke_word(TSTATE + row.thread_at, 0x100000000000);
 	walk(true, 1024);
 	assert_int_equal(scratch.runtime.n, 0);
 }
