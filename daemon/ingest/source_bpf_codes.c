@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Interpreters (bpf/runtime.bpf.h): the rows of their files, and the ring on which code objects are
- * sent. A code is sent before the first sample that has it; where a sample has an id
- * that is not known, the ring is read again.
+ * sent. A code is sent before the first sample that has it; where a sample has an id that is not
+ * known, the ring is read again.
  */
 #include <errno.h>
 #include <string.h>
