@@ -2,6 +2,7 @@
 """Reads profile.proto by its field numbers: what a .pb.gz holds, every field of it."""
 import collections
 import gzip
+import os
 import re
 
 Line = collections.namedtuple("Line", "name system_name file line start_line")
@@ -94,22 +95,32 @@ def plain(data, n):
 
 
 class Pprof:
-    """samples, their locations in place of ids; everything else is found from there."""
+    """samples, their locations in place of ids; everything else is found from there. Of several
+    files, as a session has by how many windows it came to: what is in all of them."""
 
-    def __init__(self, path):
+    def __init__(self, *paths):
+        self.size, self.samples, self.comments = 0, [], []
+        self.mappings, self.locations = {}, {}
+        for path in paths:
+            self.add(path)
+
+    def add(self, path):
+        """Its ids count from behind those of the files before."""
+        self.size += os.path.getsize(path)
+        self.first = max((*self.mappings, *self.locations), default=0)
         parts = collections.defaultdict(list)
         with gzip.open(path) as f:
             for number, value in fields(f.read()):
                 parts[number].append(value)
         self.texts = [t.decode("utf-8") for t in parts[6]]
-        self.comments = [self.texts[i] for part in parts[13] for i in numbers(part)]
-        self.mappings = {m[1]: Mapping(m[2], m[3], m[4], self.texts[m[5]], self.texts[m[6]],
-                                       *map(bool, m[7:]))
-                         for m in (plain(p, 10) for p in parts[3])}
+        self.comments += [self.texts[i] for part in parts[13] for i in numbers(part)]
+        self.mappings |= {self.first + m[1]: Mapping(m[2], m[3], m[4], self.texts[m[5]],
+                                                     self.texts[m[6]], *map(bool, m[7:]))
+                          for m in (plain(p, 10) for p in parts[3])}
         self.functions = {f[1]: (self.texts[f[2]], self.texts[f[3]], self.texts[f[4]], f[5])
                           for f in (plain(p, 5) for p in parts[5])}
-        self.locations = dict(map(self.location, parts[4]))
-        self.samples = [self.sample(p) for p in parts[2]]
+        self.locations |= dict(map(self.location, parts[4]))
+        self.samples += [self.sample(p) for p in parts[2]]
 
     def location(self, data):
         number = mapping = address = is_folded = 0
@@ -127,8 +138,8 @@ class Pprof:
                 lines.append(Line(name, system_name, file, line[2], start_line))
             elif field == 5:
                 is_folded = value
-        return number, Location(self.mappings[mapping] if mapping else None, address,
-                                tuple(lines), bool(is_folded))
+        mapped = self.mappings[self.first + mapping] if mapping else None
+        return self.first + number, Location(mapped, address, tuple(lines), bool(is_folded))
 
     def sample(self, data):
         ids, values, labels = [], [], {}
@@ -140,7 +151,7 @@ class Pprof:
             elif field == 3:
                 label = plain(value, 4)
                 labels[self.texts[label[1]]] = self.texts[label[2]] or label[3]
-        return Sample([self.locations[i] for i in ids], values[0], labels)
+        return Sample([self.locations[self.first + i] for i in ids], values[0], labels)
 
     def count(self, **labels):
         """{location: samples that hold it} of the samples with these labels."""
