@@ -99,19 +99,23 @@ def cpu_ns(pid):
         return int(f.read().split()[0])
 
 
-def flush_all(profd, pid):
+def flush_all(profd, pid, files=None):
     """Has everything written; a process's cpu_ns() before and after. A disk takes its time: what
-    the process runs for meanwhile is in files or is not."""
+    the process runs for meanwhile is in files or is not. @files: a set that gets their paths."""
     before = cpu_ns(pid)
     done = profd.call("flush")
     if done.returncode:
         raise RuntimeError(f"flush: {done.stderr}")
+    if files is not None:
+        files.update(done.stdout.splitlines())
     return before, cpu_ns(pid)
 
 
-def check_all_written(check, name, profd, pid, since_ns, hz, count):
-    """What a process has run for since cpu_ns() was since_ns is in files, by count()'s samples."""
-    least, most = (hz * (ns - since_ns) / 1e9 for ns in flush_all(profd, pid))
+def check_all_written(check, name, profd, pid, begun, hz, count):
+    """What a process has run for since then is in files, by count()'s samples. @begun: its cpu_ns()
+    at the earliest and at the latest time that these may begin, as flush_all() tells it."""
+    ended = flush_all(profd, pid)
+    least, most = (hz * ns / 1e9 for ns in (ended[0] - begun[1], ended[1] - begun[0]))
     got = count()
     print(f"  {got} samples in files, {least:.0f} to {most:.0f} due")
     check(least - (3 * least ** 0.5 + 0.05 * least) <= got <= most + 3 * most ** 0.5 + 0.05 * most,
