@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A title has a part for each question, whose, where and when, and leaves out what a profile does
+ * not answer. A merged profile has the comments of all that it was made of, hence several hosts;
+ * beyond a few they are counted in place of being named.
+ */
 #include "client/analysis/title.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Names come from two places that each know what the other does not: profd, of services that have
+ * been sampled, and /proc, of those that run. Each is compared with what was asked for and, in case
+ * none of them is it, kept if it is near.
+ */
 #include "client/profctl/services.h"
 
 #include <fcntl.h>
@@ -96,15 +101,22 @@ int services_check_running(const struct context *context, const char *service)
 
 int services_check_sampled(const struct context *context, const char *services)
 {
-	cleanup(freep) char *parts = strdup(services);
-	char *rest = NULL, *part = parts ? strtok_r(parts, ",", &rest) : NULL;
+	const char *all = services;
 	int r = 0;
 
-	for (; part && !r; part = strtok_r(NULL, ",", &rest)) {
+	for (size_t n; !r; services += n + 1) {
+		cleanup(freep) char *part = strndup(services, n = strcspn(services, ","));
 		struct services_search search = {.nearest.asked = part};
 
+		if (!part)
+			return profctl_complain(context, STATUS_FAILED, "no memory");
+		if (!n)
+			return profctl_complain(context, STATUS_USAGE, "an empty name in -s %s",
+						all);
 		services_list(&search, context);
 		r = services_complain(context, &search, "there are no samples of a service");
+		if (!services[n])
+			break;
 	}
 	return r;
 }

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A filter is made in two steps. Compiling, where memory can be had: libseccomp turns tables into
+ * instructions, which it writes to a memory file, the only way it has to hand them over. Entering,
+ * between fork and work, where only system calls may be made: the instructions are given to the
+ * kernel. A sanitizer calls more than the program does; that is added to every table.
+ */
 #include "common/helper/confine.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * One pass over the text, a line at a time, each of one of four kinds. What is stored is the
+ * profile's: mappings in the order of the text, as the first one is the program. The index by start
+ * address is for looking up, and is made at the end.
+ */
 #include "common/profile/legacy_maps.h"
 
 #include <ctype.h>

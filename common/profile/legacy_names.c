@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A line is an address and what runs there: a method of Java's with its place, or functions that
+ * were inlined into each other. Both become lines of functions in the profile, innermost first, in
+ * one array; a name is an address and its piece of that. Sorted at the end, since files are not.
+ * What has no address is passed over: these texts are for people, too.
+ */
 #include "common/profile/legacy_names.h"
 
 #include <stdbool.h>

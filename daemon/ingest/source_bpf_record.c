@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * A sample's record is a head, frames (the kernel's, then the user's, leaves first), registers and
+ * a piece of the stack where the walk did not finish, and an interpreter's frames. The head counts
+ * them all, and a record whose counts do not make its length is none. The kernel's return addresses
+ * are moved into their calls here; the walk has done so with the user's.
+ */
 #include "daemon/ingest/source_bpf_record.h"
 
 #include <string.h>
