@@ -16,6 +16,9 @@
 
 #define UNITS_TEXT_MAX 48
 
+/* How the noun ends that @n of something are counted in. */
+#define UNITS_PLURAL(n) ((n) == 1 ? "" : "s")
+
 enum {
 	UNITS_E_OK,
 	UNITS_E_INVALID, /* not of the form */

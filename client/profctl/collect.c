@@ -126,11 +126,12 @@ static int collect_call(const struct context *context, const Profd__Control__Col
 	struct context quiet = *context;
 	char complaint[COMPLAINT_SIZE];
 	bool by_service = request->which_case == PROFD__CONTROL__COLLECT__WHICH_SERVICE;
-	int r;
+	int r = by_service && strchr(request->service, ',')
+			? services_check_sampled(context, request->service)
+			: 0;
 
-	if (by_service && strchr(request->service, ',') &&
-	    services_check_sampled(context, request->service))
-		return STATUS_FAILED;
+	if (r)
+		return r;
 	quiet.kept = complaint;
 	r = call_collect(&quiet, request, ret, ret_data);
 	if (r == STATUS_FAILED && by_service && services_check_sampled(context, request->service))

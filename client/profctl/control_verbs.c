@@ -446,8 +446,9 @@ int vacuum_run(struct context *context, int argc, char **argv)
 		json_end(&j);
 		return STATUS_DONE;
 	}
-	fprintf(context->out, "%s %s: %" PRIu64 " files\n",
-		request.dry_run ? "would free" : "freed", TEXT_OF_SIZE(freed->bytes), freed->files);
+	fprintf(context->out, "%s %s: %" PRIu64 " file%s\n",
+		request.dry_run ? "would free" : "freed", TEXT_OF_SIZE(freed->bytes), freed->files,
+		UNITS_PLURAL(freed->files));
 	return STATUS_DONE;
 }
 

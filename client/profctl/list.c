@@ -285,11 +285,13 @@ static int list_report_empty(const struct context *context, const Profd__Control
 			     const char *service)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
+	int r;
 
 	if (!*service)
 		return profctl_complain(context, 0, "the store has no windows%s", range);
-	if (services_check_sampled(context, service))
-		return STATUS_FAILED;
+	r = services_check_sampled(context, service);
+	if (r)
+		return r;
 	return profctl_complain(context, 0, "no windows for %s%s; see profctl list", service,
 				range);
 }
@@ -307,8 +309,9 @@ int list_run(struct context *context, int argc, char **argv)
 	if (r)
 		return parse_ended(context, r, &message);
 	several = names_is_pattern(a.request.service) ? a.request.service : NULL;
-	if (several && services_check_sampled(context, several))
-		return STATUS_FAILED;
+	r = several ? services_check_sampled(context, several) : 0;
+	if (r)
+		return r;
 	if (several)
 		a.request.service = (char *)(uintptr_t) "";
 	r = (a.json ? call_daemon_exact : call_daemon)(context, PROFD__CONTROL__REQUEST__VERB_LIST,

@@ -29,6 +29,7 @@
 #include "common/error.h"
 #include "common/profile/merge.h"
 #include "common/profile/value_types.h"
+#include "common/units.h"
 
 #define PROGRESS_NS (NS_PER_S / 2)
 
@@ -303,11 +304,12 @@ static void record_show_progress(struct recording *r, uint64_t now_ns)
 	if (r->arguments->command)
 		return;
 	if (r->arguments->duration_ns)
-		snprintf(text, sizeof(text), "%s of %s, %" PRIu64 " samples", TEXT_OF_SPAN(seconds),
-			 TEXT_OF_SPAN(all), r->count);
+		snprintf(text, sizeof(text), "%s of %s, %" PRIu64 " sample%s",
+			 TEXT_OF_SPAN(seconds), TEXT_OF_SPAN(all), r->count,
+			 UNITS_PLURAL(r->count));
 	else
-		snprintf(text, sizeof(text), "%s, %" PRIu64 " samples; Ctrl-C stops and writes",
-			 TEXT_OF_SPAN(seconds), r->count);
+		snprintf(text, sizeof(text), "%s, %" PRIu64 " sample%s; Ctrl-C stops and writes",
+			 TEXT_OF_SPAN(seconds), r->count, UNITS_PLURAL(r->count));
 	progress_show(&r->progress, all > 0 ? seconds / all : PROGRESS_UNKNOWN, text);
 }
 
@@ -459,13 +461,15 @@ static int record_write_file(struct recording *r, const char *why)
 	if (why)
 		return profctl_complain(context, STATUS_FAILED,
 					"%s: %s is incomplete, %" PRIu64
-					" samples until then, %" PRIu64 " lost",
-					why, output->path, r->count, r->lost);
+					" sample%s until then, %" PRIu64 " lost",
+					why, output->path, r->count, UNITS_PLURAL(r->count),
+					r->lost);
 	if (!r->count)
 		profctl_complain(context, 0,
 				 "no samples: too little CPU time was used; increase -F");
 	return profctl_complain(context, STATUS_DONE,
-				"%" PRIu64 " samples, %" PRIu64 " lost, in %s", r->count, r->lost,
+				"%" PRIu64 " sample%s, %" PRIu64 " lost, in %s", r->count,
+				UNITS_PLURAL(r->count), r->lost,
 				strcmp(output->path, "-") ? output->path : "standard output");
 }
 

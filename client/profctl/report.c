@@ -168,14 +168,16 @@ static int report_ask_profd(const struct context *context, const struct report_i
 	struct profile_message message;
 	char complaint[COMPLAINT_SIZE];
 	size_t size;
+	int r;
 
 	quiet.kept = complaint;
 	if (!report_find_store(&quiet, in, ret_store))
 		return STATUS_DONE;
 	if (*ret_store)
 		ret->store = *ret_store;
-	if (strchr(in->service, ',') && services_check_sampled(context, in->service))
-		return STATUS_FAILED;
+	r = strchr(in->service, ',') ? services_check_sampled(context, in->service) : 0;
+	if (r)
+		return r;
 	collect.open = true;
 	collect.since_ns = ret->since_ns;
 	collect.until_ns = ret->until_ns;

@@ -22,6 +22,7 @@
 #include "common/error.h"
 #include "common/program_path.h"
 #include "common/shim/ring_layout.h"
+#include "common/units.h"
 
 #define FREQUENCY_DEFAULT 99
 /* CPU time that was not sampled is worth a line when it is more than both, the latter of all. */
@@ -159,9 +160,9 @@ static void run_print_summary(const struct context *context, const struct run_ar
 		report_unsampled(context, ended, a->frequency);
 	if (totals->lost)
 		profctl_complain(context, 0, "samples lost: %" PRIu64, totals->lost);
-	profctl_complain(context, 0, "%" PRIu64 " samples of %zu %s in %s", totals->samples,
-			 totals->n_sampled, totals->n_sampled == 1 ? "process" : "processes",
-			 a->output.path);
+	profctl_complain(context, 0, "%" PRIu64 " sample%s of %zu %s in %s", totals->samples,
+			 UNITS_PLURAL(totals->samples), totals->n_sampled,
+			 totals->n_sampled == 1 ? "process" : "processes", a->output.path);
 }
 
 /* --- the verb --------------------------------------------------------------------------------- */

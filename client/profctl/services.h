@@ -29,7 +29,7 @@ void services_add_groups(struct services_search *search, const char *text);
 /*
  * Each returns 0 if the service is there, or if nothing is known of any; else STATUS_FAILED after a
  * complaint. To be recorded, it runs, or profd has sampled it; to be looked at, it was sampled, or
- * each of several (names.h).
+ * each of several (names.h), none of which has an empty name: STATUS_USAGE.
  */
 int services_check_running(const struct context *context, const char *service);
 int services_check_sampled(const struct context *context, const char *services);

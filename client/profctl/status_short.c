@@ -15,6 +15,7 @@
 #include "common/clock.h"
 #include "common/memory_text.h"
 #include "common/options.h"
+#include "common/units.h"
 
 #define WARNINGS_MAX 3
 #define SESSIONS_MAX 3
@@ -115,7 +116,8 @@ static void short_print_store(const Profd__Control__Status *s, FILE *out)
 	if (*f->error)
 		fprintf(out, ", error: %.40s\n", f->error);
 	else
-		fprintf(out, ": %" PRIu64 " files in %s\n", f->files, TEXT_OF_SPAN(f->seconds));
+		fprintf(out, ": %" PRIu64 " file%s in %s\n", f->files, UNITS_PLURAL(f->files),
+			TEXT_OF_SPAN(f->seconds));
 }
 
 static void short_print_sessions(const Profd__Control__Status *s, FILE *out)
@@ -127,9 +129,9 @@ static void short_print_sessions(const Profd__Control__Status *s, FILE *out)
 
 		if (!one->id || ++n > SESSIONS_MAX)
 			continue;
-		fprintf(out, "%s s%" PRIu64 " %.32s: %" PRIu64 " samples of %.20s\n",
+		fprintf(out, "%s s%" PRIu64 " %.32s: %" PRIu64 " sample%s of %.20s\n",
 			n == 1 ? "  sessions" : "          ", one->id, one->name, one->counted,
-			one->event);
+			UNITS_PLURAL(one->counted), one->event);
 	}
 	if (n > SESSIONS_MAX)
 		fprintf(out, "           and %zu more\n", n - SESSIONS_MAX);
@@ -157,7 +159,8 @@ static int short_print_warnings(const Profd__Control__Status *s, bool color, FIL
 		fputs(color ? "\x1b[0m" : "", out);
 	}
 	if (n > WARNINGS_MAX)
-		fprintf(out, "%zu more warnings: profctl status -v\n", n - WARNINGS_MAX);
+		fprintf(out, "%zu more warning%s: profctl status -v\n", n - WARNINGS_MAX,
+			UNITS_PLURAL(n - WARNINGS_MAX));
 	return 0;
 }
 

@@ -213,10 +213,11 @@ static void format_amount(const struct top_facts *f, int64_t samples, int64_t va
 
 	units_print_span(span, sizeof(span), (double)ns / (double)NS_PER_S);
 	if (f->is_time && ns)
-		snprintf(text, 96, "%s: %" PRId64 " samples, %.2f CPUs", span, samples,
-			 (double)value / (double)ns);
+		snprintf(text, 96, "%s: %" PRId64 " sample%s, %.2f CPUs", span, samples,
+			 UNITS_PLURAL(samples), (double)value / (double)ns);
 	else
-		snprintf(text, 96, "%s: %" PRId64 " samples", span, samples);
+		snprintf(text, 96, "%s: %" PRId64 " sample%s", span, samples,
+			 UNITS_PLURAL(samples));
 }
 
 static void format_facts(const struct top_facts *f, char text[256])

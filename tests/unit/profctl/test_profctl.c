@@ -158,9 +158,10 @@ static int run(struct world *w, const char *line)
 static void test_answers(void **state)
 {
 	Profd__Control__Response text = PROFD__CONTROL__RESPONSE__INIT, paths = text, ok = text,
-				 listing = text;
+				 listing = text, vacuum = text;
 	Profd__Control__Paths p = PROFD__CONTROL__PATHS__INIT;
 	Profd__Control__Empty empty = PROFD__CONTROL__EMPTY__INIT;
+	Profd__Control__Vacuumed freed = PROFD__CONTROL__VACUUMED__INIT;
 	Profd__Control__Listing l = PROFD__CONTROL__LISTING__INIT;
 	Profd__Control__ListingRow row = PROFD__CONTROL__LISTING_ROW__INIT, *rows[] = {&row};
 	char *names[] = {(char[]){"/a"}, (char[]){"/b\"c\x9b"}};
@@ -215,6 +216,12 @@ static void test_answers(void **state)
 	assert_int_equal(run(w, "pause"), 0);
 	assert_int_equal(run(w, "resume"), 0);
 	assert_string_equal(w->out, "");
+	vacuum.result_case = PROFD__CONTROL__RESPONSE__RESULT_VACUUMED;
+	vacuum.vacuumed = &freed;
+	freed.files = 1;
+	start_daemon(w, &vacuum);
+	assert_int_equal(run(w, "vacuum"), 0);
+	assert_string_equal(w->out, "freed 0 B: 1 file\n");
 	listing.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
 	listing.listing = &l;
 	l.n_rows = 1;
@@ -245,6 +252,8 @@ static void test_answers(void **state)
 	assert_string_equal(w->out, "");
 	assert_string_equal(w->err, "profctl list: no windows for cron.service in this range; see "
 				    "profctl list\n");
+	assert_int_equal(run(w, "list -s ,"), STATUS_USAGE);
+	assert_string_equal(w->err, "profctl list: an empty name in -s ,\n");
 }
 
 /* A service that is not there is told from the others before there are files of any. */
@@ -267,6 +276,9 @@ static void test_report_of_no_service(void **state)
 	assert_non_null(strstr(w->err, "there are no samples of a service 'httpd'\n"));
 	assert_int_equal(run(w, "collect -s nginx,httpd -o /dev/null"), STATUS_FAILED);
 	assert_non_null(strstr(w->err, "there are no samples of a service 'httpd'\n"));
+	assert_int_equal(run(w, "report -s nginx, --top"), STATUS_USAGE);
+	assert_int_equal(run(w, "collect -s ,nginx -o /dev/null"), STATUS_USAGE);
+	assert_string_equal(w->err, "profctl collect: an empty name in -s ,nginx\n");
 }
 
 /* It may come yet: there is a session of it, and a remark. */

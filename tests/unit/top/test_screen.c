@@ -108,6 +108,10 @@ static void test_screen(void **state)
 	draw(&view, 10, 80, field);
 	assert_string_equal(field[1], "last 2.0 s: 4 samples; all 4.0 s: 8 samples; 3 lost");
 	facts.n_lost = 0;
+	facts.sums.samples = 1;
+	draw(&view, 10, 80, field);
+	assert_string_equal(field[1], "last 2.0 s: 1 sample; all 4.0 s: 8 samples");
+	facts.sums.samples = 4;
 	facts.sums.n_forgotten = 2;
 	draw(&view, 10, 80, field);
 	assert_string_equal(field[1],
