@@ -28,31 +28,21 @@ int plain_parse(int argc, char *const *argv, bool *ret_json, struct usage_messag
 	return options_parse(rows, argc, argv, message);
 }
 
+/* A text that is answered is, in JSON, named as the verb. */
 int plain_run(struct context *context, int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		Profd__Control__Request__VerbCase verb;
-		const char *key; /* of the text that is answered, in JSON; NULL: there is none */
-	} plain_verbs[] = {
-		{"resume", PROFD__CONTROL__REQUEST__VERB_RESUME, NULL},
-		{"epoch", PROFD__CONTROL__REQUEST__VERB_EPOCH, "epoch"},
-		{"config", PROFD__CONTROL__REQUEST__VERB_CONFIG, "config"},
-	};
+	const ProtobufCFieldDescriptor *field = protobuf_c_message_descriptor_get_field_by_name(
+		&profd__control__request__descriptor, context->verb);
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	struct json j = {.out = context->out};
 	struct usage_message message;
-	size_t i = 0;
-	bool json, is_config;
+	bool json, is_config = field->id == PROFD__CONTROL__REQUEST__VERB_CONFIG;
 	int r = plain_parse(argc, argv, &json, &message);
 
 	if (r)
 		return parse_ended(context, r, &message);
-	while (strcmp(plain_verbs[i].name, context->verb) != 0)
-		i++;
-	is_config = plain_verbs[i].verb == PROFD__CONTROL__REQUEST__VERB_CONFIG;
-	r = call_daemon(context, plain_verbs[i].verb, NULL, &response);
-	if (r || !plain_verbs[i].key)
+	r = call_daemon(context, (Profd__Control__Request__VerbCase)field->id, NULL, &response);
+	if (r || response->result_case != PROFD__CONTROL__RESPONSE__RESULT_TEXT)
 		return r;
 	if (!json) {
 		fprintf(context->out, "%s%s", response->text, is_config ? "" : "\n");
@@ -64,7 +54,7 @@ int plain_run(struct context *context, int argc, char **argv)
 			 : STATUS_DONE;
 	}
 	json_begin_object(&j, NULL);
-	json_text(&j, plain_verbs[i].key, response->text);
+	json_text(&j, context->verb, response->text);
 	json_end(&j);
 	return STATUS_DONE;
 }

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/verb_motto.h"
+
+int verb_motto(const struct control_call *call)
+{
+	reply_text(call->reply, call->peer->privileged ? "every tick" : "my ticks");
+	return CONTROL_DONE;
+}
