@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_unwind [-F HZ] [-d SECONDS]: what a tick costs under the load that runs at the moment, and
- * beside it, at the same time and rate, what two programs cost that only call
- * bpf_get_stack(): one for user stacks (which follows frame pointers), one for the kernel's.
+ * bench_unwind [-F HZ] [-d SECONDS] [-p PID] [-n]: what a tick costs under the load that runs at
+ * the moment, after a second in which what is needed is read (-p: of one process; -n: without the
+ * frames of interpreters), and beside it, at the same time and rate, what two programs cost that
+ * only call bpf_get_stack(): one for user stacks (which follows frame pointers), one for the
+ * kernel's.
  *
  * The machine should be busy: a tick that meets an idle CPU costs profd's program little and would
  * make its mean look better. Prints JSON, for tests/bench/unwind. Times are nanoseconds.
@@ -30,7 +32,8 @@ struct plain {
 struct bench {
 	struct pipeline pipeline;
 	struct plain user, kernel;
-	int stats_fd; /* kernel.bpf_stats_enabled is on as long as it is open */
+	struct source_stats before; /* at the end of the first second */
+	int stats_fd;               /* kernel.bpf_stats_enabled is on as long as it is open */
 	uint64_t n_quality[N_STACK_QUALITY];
 	double seconds;
 };
@@ -114,18 +117,21 @@ static int print_plain(const struct plain *p, const char *name)
 static int print_program(struct bench *b)
 {
 	struct source_stats stats;
-	uint64_t runs;
+	uint64_t runs, seen, run_ns;
 	int r;
 
 	r = source_get_stats(b->pipeline.source, b->pipeline.sampler, &stats);
 	if (r)
 		return r;
 	runs = stats.seen + stats.idle + stats.excluded;
+	seen = stats.seen - b->before.seen;
+	run_ns = stats.bpf_run_ns - b->before.bpf_run_ns;
 	printf(" \"program\": {\"runs\": %" PRIu64 ", \"seen\": %" PRIu64 ", \"idle\": %" PRIu64
 	       ", \"self\": %" PRIu64 ", \"skipped\": %" PRIu64 ", \"ring_full\": %" PRIu64
-	       ", \"mean\": %.0f},\n",
+	       ", \"mean\": %.0f, \"mean_seen\": %.0f},\n",
 	       runs, stats.seen, stats.idle, stats.self, stats.lost[LOST_SKIPPED],
-	       stats.lost[LOST_RING_FULL], runs ? (double)stats.bpf_run_ns / (double)runs : 0);
+	       stats.lost[LOST_RING_FULL], runs ? (double)stats.bpf_run_ns / (double)runs : 0,
+	       seen ? (double)run_ns / (double)seen : 0);
 	return 0;
 }
 
@@ -191,6 +197,10 @@ static int run(struct bench *b)
 	if (!r)
 		r = plain_start(&b->kernel, 0, b->pipeline.hz);
 	if (!r)
+		r = pipeline_run(&b->pipeline, 1);
+	if (!r)
+		r = source_get_stats(b->pipeline.source, b->pipeline.sampler, &b->before);
+	if (!r)
 		r = pipeline_run(&b->pipeline, b->seconds);
 	if (!r)
 		r = pipeline_stop(&b->pipeline);
@@ -214,11 +224,15 @@ int main(int argc, char **argv)
 	};
 	int option, r;
 
-	while ((option = getopt(argc, argv, "F:d:")) >= 0) {
+	while ((option = getopt(argc, argv, "F:d:p:n")) >= 0) {
 		if (option == 'F')
 			b.pipeline.hz = strtoull(optarg, NULL, 10);
 		else if (option == 'd')
 			b.seconds = strtod(optarg, NULL);
+		else if (option == 'p')
+			b.pipeline.parent = (pid_t)strtol(optarg, NULL, 10);
+		else if (option == 'n')
+			b.pipeline.without_runtimes = true;
 		else
 			return 2;
 	}

@@ -31,7 +31,8 @@
 struct pipeline {
 	/* What the program wants, all optional but hz. */
 	uint64_t hz;
-	pid_t parent; /* only this process and what it forks from now on; 0: everything */
+	pid_t parent;          /* only this process and what it forks from now on; 0: everything */
+	bool without_runtimes; /* interpreters' frames are not looked for */
 	struct source_options source_options; /* the sink is the pipeline's */
 	void (*raw)(void *userdata, const struct sample *sample);
 	void (*finished)(void *userdata, const struct sample *sample);
@@ -39,6 +40,7 @@ struct pipeline {
 
 	struct source_sink tap, next;
 	struct source *source;
+	struct unwind_host host;
 	struct unwinder *unwinder;
 	struct process_table *processes;
 	int proc_fd;
@@ -95,9 +97,12 @@ static inline int pipeline_open_source(struct pipeline *p)
 
 	p->source_options.sink = &p->tap;
 	r = source_bpf_new(&p->source, &p->source_options, &message);
-	if (!r)
-		r = unwinder_attach(p->unwinder, source_unwind_host(p->source),
-				    clock_ns(CLOCK_MONOTONIC));
+	if (!r) {
+		p->host = *source_unwind_host(p->source);
+		if (p->without_runtimes)
+			p->host.add_runtime = NULL;
+		r = unwinder_attach(p->unwinder, &p->host, clock_ns(CLOCK_MONOTONIC));
+	}
 	if (!r)
 		r = process_table_scan(p->processes, &p->tap);
 	if (!r)
