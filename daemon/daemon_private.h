@@ -283,6 +283,8 @@ struct session *daemon_find_session(struct daemon *d, const struct control_call 
 void lateness_add(struct lateness *l, uint64_t late_ns);
 /* The upper bound of the step that holds quantile @q (0 .. 1), nanoseconds; 0 without values. */
 uint64_t lateness_quantile(const struct lateness *l, double q);
+/* Windows that ended early, for lack of memory: the remedy is another one for users' sessions. */
+void daemon_warn_of_early_closes(const struct session_set *sessions, struct texts *ret);
 /* A handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
 int daemon_verb_status(const struct control_call *call);
 

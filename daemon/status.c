@@ -323,6 +323,27 @@ static int fill_sessions(struct status_message *m, const struct session_set *set
 	return 0;
 }
 
+void daemon_warn_of_early_closes(const struct session_set *sessions, struct texts *ret)
+{
+	uint64_t n = 0, n_of_users = 0;
+
+	for (size_t i = 0; i < sessions->n_sessions; i++) {
+		const struct session *s = sessions->sessions[i];
+
+		*(s->privileged || !s->id ? &n : &n_of_users) += s->counts.early_closes;
+	}
+	if (n)
+		texts_printf(ret,
+			     "%" PRIu64 " windows were closed early for lack of memory: raise "
+			     "[memory] budget",
+			     n);
+	if (n_of_users)
+		texts_printf(ret,
+			     "%" PRIu64 " windows of users' sessions were closed early: all "
+			     "sessions of a user share the memory of one",
+			     n_of_users);
+}
+
 /*
  * The warnings of the start, and those that numbers give at this moment; a line less, if there is
  * no memory.
@@ -335,25 +356,10 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 	char pause[PAUSE_TEXT_SIZE];
 	pid_t held_up = 0;
 	size_t n_held_up = d->door ? proc_door_held_up(d->door, &held_up) : 0;
-	uint64_t early = 0, early_of_users = 0;
 
 	for (size_t i = 0; i < d->warnings.n; i++)
 		texts_printf(ret, "%s", d->warnings.all[i]);
-	for (size_t i = 0; i < d->sessions->n_sessions; i++) {
-		const struct session *s = d->sessions->sessions[i];
-
-		*(s->privileged || !s->id ? &early : &early_of_users) += s->counts.early_closes;
-	}
-	if (early)
-		texts_printf(ret,
-			     "%" PRIu64 " windows were closed early for lack of memory: raise "
-			     "[memory] budget",
-			     early);
-	if (early_of_users)
-		texts_printf(ret,
-			     "%" PRIu64 " windows of users' sessions were closed early: all "
-			     "sessions of a user share the memory of one",
-			     early_of_users);
+	daemon_warn_of_early_closes(d->sessions, ret);
 	if (stats->processes.refused_mappings)
 		texts_printf(ret,
 			     "%" PRIu64 " mappings were more than fit: their addresses have no "
