@@ -32,7 +32,7 @@ static bool is_shared(const struct stat *dir)
 	       (dir->st_uid != 0 && dir->st_uid != geteuid());
 }
 
-static bool is_own(const struct stat *st)
+static bool own_file_is_ours(const struct stat *st)
 {
 	return st->st_uid == geteuid() && st->st_nlink == 1 && !S_ISLNK(st->st_mode);
 }
@@ -51,13 +51,14 @@ int own_file_open(const char *path, mode_t mode, bool keep)
 	shared = is_shared(&st);
 	errno = EPERM;
 	/* Before it is opened as well: a FIFO of somebody else's would not let go of us. */
-	if (shared && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_own(&st))
+	if (shared && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !own_file_is_ours(&st))
 		return -1;
 	fd = openat(dir_fd, name, flags | (shared ? O_NOFOLLOW : 0), mode);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
 	errno = EPERM;
-	if (shared && !is_own(&st))
+	if (shared && !own_file_is_ours(&st))
 		return -1;
 	if (!keep && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
 		return -1;

@@ -108,7 +108,7 @@ static bool cut_heap(struct text_span *text, int64_t ret[4])
 /* --- chains ----------------------------------------------------------------------------------- */
 
 /* @is_call: a return address. */
-static int add_address(struct legacy_text_reader *r, uint64_t address, bool is_call)
+static int legacy_text_add_address(struct legacy_text_reader *r, uint64_t address, bool is_call)
 {
 	uint32_t location;
 	int e;
@@ -132,7 +132,7 @@ static int add_addresses(struct legacy_text_reader *r, struct text_span text, bo
 			return refuse_line(r, "an address that is none");
 		if (r->chain.n == ADDRESSES_MAX)
 			return refuse_line(r, "too many addresses");
-		e = add_address(r, address, leaf_is_call || r->chain.n);
+		e = legacy_text_add_address(r, address, leaf_is_call || r->chain.n);
 	}
 	return e;
 }

@@ -86,7 +86,7 @@ int urls_join(char *const *list, char **ret, struct debuginfo_message *message)
 
 /* --- what profd wants ------------------------------------------------------------------------- */
 
-static void response_freep(Profd__Control__Response **response)
+static void debuginfo_response_freep(Profd__Control__Response **response)
 {
 	if (*response)
 		profd__control__response__free_unpacked(*response, NULL);
@@ -95,7 +95,7 @@ static void response_freep(Profd__Control__Response **response)
 static int wanted_parse_response(const uint8_t *data, size_t size, Profd__Control__Response **ret,
 				 struct debuginfo_message *message)
 {
-	cleanup(response_freep) Profd__Control__Response *response =
+	cleanup(debuginfo_response_freep) Profd__Control__Response *response =
 		profd__control__response__unpack(NULL, size, data);
 
 	if (response && response->result_case == PROFD__CONTROL__RESPONSE__RESULT_BUILD_IDS) {
@@ -333,7 +333,7 @@ static int debuginfo_query_profd(struct debuginfo *d)
 
 	if (d->answer || !attempts_may_query(&d->attempts, clock_ns(CLOCK_MONOTONIC)))
 		return 0;
-	response_freep(&d->wanted);
+	debuginfo_response_freep(&d->wanted);
 	d->wanted = NULL;
 	d->next = 0;
 	r = wanted_query(d->socket, &d->wanted, &message);
@@ -396,7 +396,7 @@ void debuginfo_free(struct debuginfo *d)
 	debuginfo_drop_source(&d->answer);
 	debuginfo_drop_source(&d->deadline);
 	fetcher_free(d->fetcher);
-	response_freep(&d->wanted);
+	debuginfo_response_freep(&d->wanted);
 	free(d->socket);
 	sd_event_unref(d->loop);
 	free(d);

@@ -91,8 +91,9 @@ static int add_name(struct legacy_names *names, uint64_t address, size_t first_l
 	return room_append(&names->all, &names->max, &names->n, name);
 }
 
-static int add_line(struct legacy_names *names, struct profile *p, struct legacy_names_text name,
-		    struct legacy_names_text file, int64_t number)
+static int legacy_names_add_line(struct legacy_names *names, struct profile *p,
+				 struct legacy_names_text name, struct legacy_names_text file,
+				 int64_t number)
 {
 	struct profile_function function = {0};
 	struct profile_line line = {.line = number};
@@ -171,7 +172,8 @@ static int read_java_line(struct legacy_names *names, struct profile *p,
 	if (!cut_place(&line, &file, &number) &&
 	    memmem(line.at, (size_t)(line.end - line.at), generated, strlen(generated)))
 		line = (struct legacy_names_text){stub, stub + strlen(stub)};
-	return add_line(names, p, line, file, number) ?: add_name(names, address, first);
+	return legacy_names_add_line(names, p, line, file, number)
+		       ?: add_name(names, address, first);
 }
 
 int legacy_names_read_java(struct legacy_names *names, struct profile *p, const char *text,
@@ -219,7 +221,7 @@ static int read_symbol_line(struct legacy_names *names, struct profile *p, uint6
 		while (at > line.at && !(end - at >= 2 && at[0] == '-' && at[1] == '-'))
 			at--;
 		name = (struct legacy_names_text){at > line.at ? at + 2 : at, end};
-		r = add_line(names, p, without_address(name), no_file, 0);
+		r = legacy_names_add_line(names, p, without_address(name), no_file, 0);
 	}
 	return r ?: add_name(names, address, first);
 }

@@ -146,7 +146,7 @@ static int listener_on_connect(sd_event_source *source, int listening, uint32_t 
 }
 
 /* (gid_t)-1 if there is no such group: then nobody is in it. */
-static gid_t find_group(const char *name)
+static gid_t listener_find_group(const char *name)
 {
 	const struct group *group = name ? getgrnam(name) : NULL;
 
@@ -195,7 +195,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	if (!l)
 		return error_origin(-ENOMEM);
 	l->fd = -1;
-	l->group = find_group(options->group);
+	l->group = listener_find_group(options->group);
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
 		.verbs = options->verbs,

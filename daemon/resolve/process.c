@@ -371,7 +371,7 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 	case PROCESS_EVENT_MOVED:
 		p = process_table_living(t, event->pid);
 		if (p)
-			process_move(t, p, event->cgroup_id);
+			process_change_cgroup(t, p, event->cgroup_id);
 		return 0;
 	case PROCESS_EVENT_BEGUN:
 		p = process_table_living(t, event->pid);

@@ -264,7 +264,7 @@ static void place_by_group(struct process_table *t, struct process *p, uint64_t 
 		place_in_group(t, p, group);
 }
 
-void process_move(struct process_table *t, struct process *p, uint64_t cgroup_id)
+void process_change_cgroup(struct process_table *t, struct process *p, uint64_t cgroup_id)
 {
 	const struct group *group = cgroup_id ? find_group(t, cgroup_id) : NULL;
 

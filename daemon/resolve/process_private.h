@@ -50,7 +50,7 @@ int process_place(struct process_table *t, struct process *p, const struct sampl
 /* The kernel says whose @p is. His name may be its unit's. */
 void process_place_by_owner(struct process_table *t, struct process *p, uid_t uid, bool only_uid);
 /* @p came into another group, @cgroup_id in version 2 (0: unknown). */
-void process_move(struct process_table *t, struct process *p, uint64_t cgroup_id);
+void process_change_cgroup(struct process_table *t, struct process *p, uint64_t cgroup_id);
 /* Asks /proc what @p has mapped, if it says. Returns 0 or negative errno. */
 int process_read_mappings(struct process_table *t, struct process *p);
 void process_forget_groups(struct process_table *t);
