@@ -116,8 +116,12 @@ struct abi_code {
 #define ABI_NOBODY    0xffffffffu
 #define ABI_CODE_HEAD (sizeof(struct abi_code) - ABI_CODE_TABLE)
 
-/* Which file an interpreter's row is of; of one that is a library inode 0, and as size the
- * link-time address of its dynamic section, which is what a process says of it. */
+/*
+ * Which file an interpreter's row is of. Of one that is a library there are two more, with inode 0:
+ * as size, the link-time address of its dynamic section, which is what a process says of it; or
+ * its image's number, and ABI_RUNTIME_IMAGE as device.
+ */
+#define ABI_RUNTIME_IMAGE 0xffffffffu
 struct abi_runtime_key {
 	__u64 inode, size;
 	__u32 device; /* as the kernel has it: major << 20 | minor */

@@ -57,6 +57,7 @@ static __always_inline bool roots_find(__u32 pid, struct unwind_root *ret)
 	ret->until_ns = found->root.until_ns;
 	ret->first = found->root.first;
 	ret->n = found->root.n;
+	ret->runtime = found->root.runtime;
 	ret->version = found->root.version;
 	__asm__ volatile("" : : : "memory");
 	ret->pid = found->root.pid;

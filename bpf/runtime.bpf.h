@@ -4,12 +4,12 @@
 
 /*
  * An interpreter's own frames. A process is one's if its program's file is in `runtimes`: no
- * process need be known, only the file, once. Its row (common/runtime/row.h) says where the
- * thread's state is and how frames are linked. The chain is walked as a whole, before the native
- * stack, in groups: one for each entry of the evaluation loop. An entry leaves something on the C
- * stack, whose address is the group's anchor; the native frame that holds the anchor, between its
- * stack pointer and its caller's, is the loop's (runtime_place(), called as the native walk goes
- * by).
+ * process need be known, only the file, once. (Of one that was loaded late, profd must have told
+ * which mapping it is.) Its row (common/runtime/row.h) says where the thread's state is and how
+ * frames are linked. The chain is walked as a whole, before the native stack, in groups: one for
+ * each entry of the evaluation loop. An entry leaves something on the C stack, whose address is the
+ * group's anchor; the native frame that holds the anchor, between its stack pointer and its
+ * caller's, is the loop's (runtime_place(), called as the native walk goes by).
  *
  * A frame is the id of its code, and how far in that it is. At the first sight of an id on this
  * machine the name, the file and the table of lines are sent, on a ring of their own. An id is a
@@ -23,6 +23,7 @@
 #include "bpf/abi.h"
 
 #include "bpf/kernel_types.h"
+#include "bpf/tables.bpf.h"
 
 #define RUNTIME_TOLD_MAX 64 /* code objects in a tick */
 
@@ -347,6 +348,29 @@ __attribute__((noinline)) int runtime_find_library(struct runtime *r, __u64 debu
 	return 0;
 }
 
+/*
+ * The same by what profd has told of the process's mappings: an interpreter that was loaded late,
+ * or is not among the first. @mapping: which one its code is.
+ */
+__attribute__((noinline)) int runtime_find_mapped(struct runtime *r, __u32 mapping)
+{
+	const struct unwind_mapping *m = bpf_map_lookup_elem(&mappings, &mapping);
+	const struct runtime_row *row;
+
+	if (!r || !m)
+		return 0;
+	r->key.inode = 0;
+	r->key.size = m->image;
+	r->key.device = ABI_RUNTIME_IMAGE;
+	r->key.reserved = 0;
+	r->base = m->start - m->offset;
+	row = bpf_map_lookup_elem(&runtimes, &r->key);
+	if (!row)
+		return 0;
+	r->row = *row;
+	return 1;
+}
+
 /* Walks the chain of the process whose row is in r->row. A global function: see tables.bpf.h. */
 __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 {
@@ -384,31 +408,43 @@ static __always_inline const struct runtime_row *runtime_find_row(struct task_st
 	return bpf_map_lookup_elem(&runtimes, &key);
 }
 
-/* The interpreter's frames of @task, the current one, which @of is from; with none, r->n is 0. */
+/* Puts the row of what @task runs into r->row, and where it is into r->base. */
+static __always_inline bool runtime_find(struct runtime *r, struct task_struct *task,
+					 __u64 start_code, const struct unwind_root *root)
+{
+	const struct runtime_row *row = runtime_find_row(task);
+
+	if (row) {
+		r->row = *row;
+		r->base = start_code;
+		if (r->row.kind != RUNTIME_LIBRARY ||
+		    runtime_find_library(r, start_code + r->row.state))
+			return true;
+	}
+	return root && root->runtime && runtime_find_mapped(r, root->first + root->runtime - 1);
+}
+
+/*
+ * The interpreter's frames of @task, the current one, which @of is from; with none, r->n is 0.
+ * @root: its address space, NULL unknown.
+ */
 static __always_inline void runtime_begin(struct runtime *r, struct task_struct *task,
 					  const struct abi_sample *of, __u64 start_code,
-					  __u64 thread)
+					  __u64 thread, const struct unwind_root *root)
 {
-	const struct runtime_row *row;
-
 	r->n = 0;
 	r->n_ends = 0;
 	r->next = 0;
 	if (!task->mm || !start_code)
 		return;
-	row = runtime_find_row(task);
-	if (!row)
+	if (!runtime_find(r, task, start_code, root))
 		return;
-	r->row = *row;
 	r->pid = of->pid;
 	r->uid = of->owner & ABI_OWNER_KNOWN ? of->uid : ABI_NOBODY;
 	r->seed = runtime_mix(task->group_leader->start_boottime, of->pid);
 	r->n_told = 0;
 	r->frame_open = 0;
 	r->code_read = 0;
-	r->base = start_code;
-	if (r->row.kind == RUNTIME_LIBRARY && !runtime_find_library(r, start_code + r->row.state))
-		return;
 	runtime_walk(r, thread);
 }
 

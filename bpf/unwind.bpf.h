@@ -409,12 +409,11 @@ static __always_inline void unwind_skip_vsyscall(struct unwind *u)
 	u->r.is_return = 1;
 }
 
-static __always_inline void unwind_walk(struct scratch *s, __u32 pid)
+static __always_inline void unwind_walk(struct scratch *s)
 {
 	struct unwind_context context = {.scratch = s};
 	struct unwind *u = &s->unwind;
 
-	u->has_root = roots_find(pid, &u->root);
 	unwind_skip_vsyscall(u);
 	/* No user code is there, but other kinds of frames are (common/frame.h). */
 	if (unwind_lookup_pc(&u->r) >= UNWIND_USER_LIMIT) {
@@ -559,8 +558,10 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
 	}
-	runtime_begin(&s->runtime, task, &s->record, u->start_code, u->r.thread);
-	unwind_walk(s, s->record.pid);
+	u->has_root = roots_find(s->record.pid, &u->root);
+	runtime_begin(&s->runtime, task, &s->record, u->start_code, u->r.thread,
+		      u->has_root ? &u->root : NULL);
+	unwind_walk(s);
 }
 
 #endif

@@ -73,7 +73,9 @@ struct unwind_mapping {
 /* The address space of a process, by pid. */
 struct unwind_root {
 	unwind_u64 until_ns; /* process events up to here are in it; CLOCK_MONOTONIC */
-	unwind_u32 first, n; /* mappings */
+	unwind_u32 first;    /* mapping */
+	unwind_u16 n;        /* mappings */
+	unwind_u16 runtime;  /* which of them an interpreter's code is, from 1; 0: none */
 	unwind_u32 pid;      /* again, as a check */
 	unwind_u32 version;  /* changes with each publication; 0 never */
 };

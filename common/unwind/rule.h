@@ -28,6 +28,7 @@
 typedef __UINT64_TYPE__ unwind_u64;
 typedef __INT64_TYPE__ unwind_s64;
 typedef __UINT32_TYPE__ unwind_u32;
+typedef __UINT16_TYPE__ unwind_u16;
 typedef __UINT8_TYPE__ unwind_u8;
 
 enum rule_kind {

@@ -71,7 +71,7 @@ static int bpf_codes_put(const struct bpf_source *s, const struct abi_runtime_ke
 		       : UNWIND_HOST_E_OK;
 }
 
-/* By its file, as a program; by its dynamic section, as a library. */
+/* By its file, as a program; by its dynamic section, and by its image, as a library. */
 static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtime *runtime)
 {
 	const struct bpf_source *s = userdata;
@@ -81,6 +81,7 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 		.device = runtime->device_major << 20 | runtime->device_minor,
 	};
 	const struct abi_runtime_key library = {.size = runtime->dynamic};
+	const struct abi_runtime_key image = {.size = runtime->image, .device = ABI_RUNTIME_IMAGE};
 	struct runtime_row row = {.kind = RUNTIME_LIBRARY,
 				  .state = (int64_t)(runtime->debug - runtime->text)};
 	int r;
@@ -92,6 +93,10 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 	row.state = (int64_t)(runtime->state - runtime->text);
 	r = bpf_codes_put(s, &key, &row);
 	if (r || !runtime->dynamic)
+		return r;
+	row.state += (int64_t)runtime->text_offset;
+	r = bpf_codes_put(s, &image, &row);
+	if (r)
 		return r;
 	row.state = (int64_t)runtime->state;
 	row.check = (int64_t)runtime->check;

@@ -21,6 +21,8 @@
 struct unwind_host_runtime {
 	uint32_t device_major, device_minor;
 	uint64_t inode, size;
+	uint32_t image;       /* its number in struct unwind_mapping */
+	uint64_t text_offset; /* of `text` in the file */
 	uint64_t text, state, check, dynamic, debug;
 	uint32_t version;
 };

@@ -44,6 +44,7 @@ struct image {
 	atomic_bool is_used;     /* was borrowed since the table last looked for files to close */
 	struct mount_root *root; /* where it was first seen: a reference; NULL unknown */
 	_Atomic(struct image_headers *) headers; /* set once, see image_set_headers() */
+	bool is_interpreter;                     /* its code; for the main thread */
 	bool is_avoided;    /* there is no file because it is, or may be, on FUSE */
 	atomic_int pid;     /* of those that are avoided: who mapped it last; may be gone */
 	atomic_bool is_bad; /* an image worker died of it: nobody asks again */

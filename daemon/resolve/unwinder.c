@@ -237,14 +237,19 @@ static int install_held(struct unwinder *u)
 }
 
 /* Where there is no room for it now, its frames are missing: no walk depends on them. */
-static void unwinder_add_runtime(const struct unwinder *u, const struct table_result *result)
+static void unwinder_add_runtime(struct unwinder *u, const struct table_result *result)
 {
-	const struct image *image = result->image;
+	struct image *image = result->image;
+	const struct elf_summary *elf = image_elf(image);
+	const struct elf_segment *text = elf ? elf_summary_find(elf, result->runtime.text, true)
+					     : NULL;
 	const struct unwind_host_runtime runtime = {
 		.device_major = image->device_major,
 		.device_minor = image->device_minor,
 		.inode = image->inode,
 		.size = image->size,
+		.image = image->id <= FRAME_IMAGES_MAX ? (uint32_t)image->id : 0,
+		.text_offset = text ? text->offset : 0,
 		.text = result->runtime.text,
 		.state = result->runtime.state,
 		.check = result->runtime.check,
@@ -253,9 +258,14 @@ static void unwinder_add_runtime(const struct unwinder *u, const struct table_re
 		.version = result->runtime.version,
 	};
 
-	if ((runtime.version || runtime.debug) && image->kind == IMAGE_FILE && u->host &&
-	    u->host->add_runtime)
-		(void)u->host->add_runtime(u->host->userdata, &runtime);
+	if ((!runtime.version && !runtime.debug) || image->kind != IMAGE_FILE || !u->host ||
+	    !u->host->add_runtime)
+		return;
+	(void)u->host->add_runtime(u->host->userdata, &runtime);
+	if (!runtime.version || !runtime.image)
+		return;
+	image->is_interpreter = true;
+	spaces_see_interpreter(u, runtime.image);
 }
 
 static int unwinder_receive_tables(struct unwinder *u)

@@ -25,6 +25,7 @@
 /* Mappings in the host's array; children of a fork share them. */
 struct space_run {
 	uint32_t first, n;
+	uint16_t runtime; /* as in struct unwind_root */
 	unsigned n_references;
 	uint64_t since_ns;      /* returned by then; 0: since the last round began */
 	bool is_unnamed;        /* returned, and no root names it any more */
@@ -108,6 +109,7 @@ struct unwinder {
 	uint64_t n_rounds;  /* that did */
 	struct unwind_mapping *scratch; /* a process's mappings while they are compared */
 	size_t n_scratch, n_spaces;
+	uint16_t scratch_runtime; /* which of those in scratch, as in struct unwind_root */
 	uint32_t next_version;
 	uint64_t replaced_ns; /* the newest time that any process replaced a mapping */
 	bool has_lost;        /* records were, and no scan has mended that yet */
@@ -137,6 +139,8 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event);
 void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample);
 /* How a mapping of a process is told to walks: SLOT_NONE and no image for what is no file. */
 void spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
+/* Code of an interpreter is in the image of that number: whoever maps it has its frames. */
+void spaces_see_interpreter(struct unwinder *u, uint32_t image);
 void spaces_publish(struct unwinder *u);
 void spaces_sweep(struct unwinder *u);
 /* The host's memory goes away. */

@@ -74,7 +74,10 @@ static struct space_run *run_new(struct unwinder *u, size_t n)
 		free(run);
 		return NULL;
 	}
-	*run = (struct space_run){.first = (uint32_t)first, .n = (uint32_t)n, .n_references = 1};
+	*run = (struct space_run){.first = (uint32_t)first,
+				  .n = (uint32_t)n,
+				  .runtime = u->scratch_runtime,
+				  .n_references = 1};
 	memcpy(u->host->mappings + first, u->scratch, n * sizeof(*u->scratch));
 	for (size_t i = 0; i < n; i++)
 		table_pool_hold(u->pool, u->scratch[i].slot);
@@ -446,8 +449,12 @@ static size_t spaces_describe_all(struct unwinder *u, const struct process *p)
 	all = mappings_get_open(p->mappings, &n);
 	r = room_make(&u->scratch, &u->n_scratch, n, sizeof(*u->scratch));
 	unwinder_fail(u, r);
-	for (size_t i = 0; !r && i < n; i++)
+	u->scratch_runtime = 0;
+	for (size_t i = 0; !r && i < n; i++) {
 		spaces_describe(u, &all[i], &u->scratch[i]);
+		if (all[i].image->is_interpreter && !u->scratch_runtime)
+			u->scratch_runtime = (uint16_t)(i + 1);
+	}
 	return r ? 0 : n;
 }
 
@@ -520,7 +527,8 @@ static void space_publish_root(struct unwinder *u, struct space *s, uint64_t unt
 	}
 	if ((!s->is_old && s->run) || renew_run(u, s, p)) {
 		root.first = s->run->first;
-		root.n = s->run->n;
+		root.n = (uint16_t)s->run->n;
+		root.runtime = s->run->runtime;
 		root.version = u->next_version++;
 		if (!u->next_version)
 			u->next_version = 1;
@@ -575,6 +583,29 @@ void spaces_publish(struct unwinder *u)
 		space_publish_root(u, s, until_ns);
 	}
 	runs_end_round(u);
+}
+
+static uint16_t run_find_image(const struct unwinder *u, const struct space_run *run,
+			       uint32_t image)
+{
+	for (uint32_t i = 0; i < run->n; i++)
+		if (u->host->mappings[run->first + i].image == image)
+			return (uint16_t)(i + 1);
+	return 0;
+}
+
+void spaces_see_interpreter(struct unwinder *u, uint32_t image)
+{
+	struct space *s, *next;
+
+	HASH_ITER (hh, u->spaces, s, next) {
+		uint16_t found = s->run ? run_find_image(u, s->run, image) : 0;
+
+		if (!found || (s->run->runtime && s->run->runtime != found))
+			continue;
+		s->run->runtime = found;
+		space_mark_dirty(u, s);
+	}
 }
 
 void spaces_sweep(struct unwinder *u)

@@ -53,6 +53,7 @@ int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
 int runtime_tell(struct runtime *r, __u64 id);
 int runtime_find_library(struct runtime *r, __u64 debug);
+int runtime_find_mapped(struct runtime *r, __u32 mapping);
 int runtime_walk(struct runtime *r, __u64 thread);
 
 #include "bpf/pids.bpf.h"

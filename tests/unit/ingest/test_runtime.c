@@ -151,6 +151,28 @@ static void test_unplaced(void **state)
 	assert_int_equal(scratch.runtime.entries[4].value, CFRAME(3));
 }
 
+/* One that no file and no list leads to, but a mapping. */
+static void test_mapped(void **state)
+{
+	struct unwind_root root = {.until_ns = 500, .n = 2, .pid = PID, .version = 1};
+
+	(void)state;
+	maps.runtime_key = (struct abi_runtime_key){.size = IMAGE, .device = ABI_RUNTIME_IMAGE};
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+	again();
+	maps.mappings[1].start = START_CODE + IMAGE_OFFSET;
+	root.runtime = 2;
+	bpf_map_update_elem(&roots, &root.pid, &(struct abi_root){.root = root}, 0);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 5);
+	again();
+	/* Another program may have the pid by now. */
+	roots_exec(PID);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+}
+
 /* What is no interpreter's has nothing, nor what only looks like one. */
 static void test_others(void **state)
 {
@@ -205,6 +227,7 @@ int main(void)
 		cmocka_unit_test_setup(test_groups, setup_python),
 		cmocka_unit_test_setup(test_hidden, setup_python),
 		cmocka_unit_test_setup(test_unplaced, setup_python),
+		cmocka_unit_test_setup(test_mapped, setup_python),
 		cmocka_unit_test_setup(test_others, setup_python),
 		cmocka_unit_test_setup(test_hostile, setup_python),
 	};

@@ -2,6 +2,8 @@
 /* What the kernel's walks are told of processes' mappings, as scripted events go by. */
 #include "tests/unit/resolve/spaces_fixture.h"
 
+#include "daemon/resolve/unwinder_private.h"
+
 static void test_a_program_is_published_after_the_drain(void **state)
 {
 	struct host *h = *state;
@@ -39,6 +41,34 @@ static void test_a_program_is_published_after_the_drain(void **state)
 	assert_int_equal(root_of(h->f, 5)->n, 3);
 	assert_int_equal(mapping_of(h, 5, 1)->image, 0);
 	assert_int_equal(mapping_of(h, 5, 1)->slot, SLOT_NONE);
+}
+
+/* Which mapping is an interpreter's is told as soon as it is known, of all that have it. */
+static void test_interpreters_are_told(void **state)
+{
+	struct host *h = *state;
+	const struct mapping *mappings;
+	size_t n;
+
+	program(h, 5);
+	drain(h);
+	fork_of(h, 5, 6);
+	drain(h);
+	exec_of(h, 7);
+	map_of(h, 7, 0, 4, 11);
+	drain(h);
+	assert_int_equal(root_of(h->f, 5)->runtime, 0);
+	mappings = mappings_get_open(process_table_living(h->f->processes, 5)->mappings, &n);
+	mappings[1].image->is_interpreter = true;
+	spaces_see_interpreter(h->f->unwinder, mapping_of(h, 5, 1)->image);
+	drain(h);
+	assert_int_equal(root_of(h->f, 5)->runtime, 2);
+	assert_int_equal(root_of(h->f, 6)->runtime, 2);
+	assert_int_equal(root_of(h->f, 7)->runtime, 0);
+	/* Loaded late. */
+	map_of(h, 7, 100, 8, 12);
+	drain(h);
+	assert_int_equal(root_of(h->f, 7)->runtime, 2);
 }
 
 static void test_unsampled_ones_wait_for_their_tables(void **state)
@@ -473,6 +503,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_unsampled_ones_wait_for_their_tables, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_interpreters_are_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_children_share, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_exec_begins_anew, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_void_root_is_renewed, set_up, tear_down),
