@@ -86,14 +86,20 @@ enum abi_runtime_kind {
 	ABI_RUNTIME_CODE,  /* value: id of the code; at: bytes from its first instruction */
 	ABI_RUNTIME_GROUP, /* value: the group's anchor; at: before that native user frame */
 	ABI_RUNTIME_LOOP,  /* the same, and that frame is the loop's, which holds the anchor */
+	/* A function with a native frame of its own. value: id of the code; at: that frame; in the
+	 * bits above: bytes from its first instruction. */
+	ABI_RUNTIME_OWN,
+	ABI_RUNTIME_BEHIND, /* the same, but the frame at `at` is another's: it comes before that */
 };
+
+#define ABI_RUNTIME_KIND_BITS 8 /* of abi_runtime_entry.kind */
 
 #define ABI_UNPLACED 0xffffffffu /* the walk did not come as far as the anchor */
 
 struct abi_runtime_entry {
 	__u64 value;
 	__u32 at;
-	__u32 kind; /* enum abi_runtime_kind */
+	__u32 kind; /* enum abi_runtime_kind, and what is above it */
 };
 
 /* The first sight of a code object, cut to the length that table_bytes leaves. */

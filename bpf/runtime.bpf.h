@@ -47,6 +47,24 @@ struct runtime_library {
 #define PYTHON_TEXT_COMPACT      32
 #define PYTHON_TEXT_ASCII        64
 
+/* A string of V8's that is read (v8.bpf.h). */
+#define V8_TEXT_MAX ABI_CODE_FILE
+#define V8_REST_MAX 4 /* pieces that wait: a power of two */
+struct v8_text {
+	__u64 string;
+	__u64 rest[V8_REST_MAX];
+	__u32 n_rest;
+	__u32 skip, left; /* characters, of a sliced one */
+	__u32 n, max;     /* bytes that were read, that there is room for */
+	__u32 width;      /* bytes of a character */
+	__u8 bytes[2 * V8_TEXT_MAX];
+};
+
+struct v8_function {
+	__u64 name, inferred;
+	__u32 position;
+};
+
 struct runtime {
 	struct runtime_row row;
 	__u64 base; /* where it is loaded: its row's addresses count from there */
@@ -64,6 +82,9 @@ struct runtime {
 	__u64 code_words[RUNTIME_CODE_WORDS + 5]; /* a power of two */
 	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
 	struct abi_code code;
+	struct v8_text text;
+	struct v8_function function;
+	__u8 is_v8; /* its frames are added by the native walk */
 };
 
 struct runtime_context {
@@ -435,6 +456,7 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n = 0;
 	r->n_ends = 0;
 	r->next = 0;
+	r->is_v8 = 0;
 	if (!task->mm || !start_code)
 		return;
 	if (!runtime_find(r, task, start_code, root))
@@ -445,6 +467,9 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n_told = 0;
 	r->frame_open = 0;
 	r->code_read = 0;
+	r->is_v8 = r->row.kind == RUNTIME_V8;
+	if (r->is_v8)
+		return;
 	runtime_walk(r, thread);
 }
 

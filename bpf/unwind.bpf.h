@@ -25,6 +25,7 @@
 #include "bpf/roots.bpf.h"
 #include "bpf/runtime.bpf.h"
 #include "bpf/tables.bpf.h"
+#include "bpf/v8.bpf.h"
 
 /*
  * What was read of the stack last. A step reads up to four words close to each other, and the next
@@ -351,6 +352,8 @@ static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 	end = unwind_end_without_rule(&u->r, u->start_stack, u->start_code, u->end_code);
 	if (end != UNWIND_GOES_ON)
 		return unwind_end_as(u, end);
+	if (s->runtime.is_v8)
+		v8_add_frame(&s->runtime, u->r.fp, u->n - 1, u->frame >> 60);
 	u->before = u->r;
 	step = unwind_apply_fp(&u->r, &u->memory);
 	if (step != UNWIND_STEP_CALLER)
@@ -541,6 +544,7 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 	unwind_begin(u, task, first, max);
 	s->runtime.n = 0;
 	s->runtime.n_ends = 0;
+	s->runtime.is_v8 = 0;
 	if (task->flags & PF_KTHREAD) {
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;

@@ -26,6 +26,7 @@ enum runtime_kind {
 	RUNTIME_PYTHON_CFRAME,
 	/* Since then, a frame without code is on the C stack below those of each entry. */
 	RUNTIME_PYTHON_SHIM,
+	RUNTIME_V8,      /* Node's JavaScript: bpf/v8.bpf.h; the row has its .v8 alone */
 	RUNTIME_LIBRARY, /* a program that loads an interpreter: `state` is its DT_DEBUG's value */
 	N_RUNTIME_KINDS,
 };
@@ -33,6 +34,18 @@ enum runtime_kind {
 /* No struct is read further than this. */
 #define RUNTIME_FRAME_WORDS 16 /* of a frame; all its offsets are below, in words of 8 bytes */
 #define RUNTIME_CODE_WORDS  27 /* the same of a code object */
+
+/* Where the majors of V8 differ. Offsets, bytes, are from the beginning of an object. */
+struct runtime_v8 {
+	runtime_u16 shared, script, scope; /* Map::instance_type of SharedFunctionInfo and so on */
+	runtime_u16 function_shared;       /* JSFunction: its SharedFunctionInfo */
+};
+
+/* A version of V8, told from one of CPython: major and minor in the low bytes. */
+#define RUNTIME_V8_VERSION     0x80000000u
+#define RUNTIME_IS_V8(version) ((version) >> 31)
+/* Instead of how far in its code a frame is: not known. */
+#define RUNTIME_AT_UNKNOWN 0xffffffu
 
 struct runtime_row {
 	/* From mm->start_code, in a library from where it is loaded: address of _PyRuntime. */
@@ -58,10 +71,11 @@ struct runtime_row {
 	/* str: */
 	unwind_u8 text_ascii, text_compact; /* where characters begin */
 	unwind_u8 reserved[5];
+	struct runtime_v8 v8;
 };
 
 #define RUNTIME_NO_CFRAME 0xff
 
-_Static_assert(sizeof(struct runtime_row) == 48, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 56, "struct runtime_row");
 
 #endif

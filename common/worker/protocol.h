@@ -22,6 +22,7 @@
  */
 #include <stdint.h>
 
+#include "common/runtime/row.h"
 #include "common/symbols/elf_summary.h"
 #include "common/unwind/cfi.h"
 #include "common/unwind/layout.h"
@@ -156,8 +157,9 @@ struct worker_runtime {
 	uint64_t check;   /* where its version is in memory */
 	uint64_t dynamic; /* its dynamic section; 0: it has none */
 	uint64_t debug;   /* of a program that loads it: the value of DT_DEBUG; 0: it does not */
-	uint32_t version; /* 0x030b: CPython 3.11; 0: it is none */
+	uint32_t version; /* 0x030b: CPython 3.11, RUNTIME_V8_VERSION | ..: V8; 0: it is none */
 	uint32_t reserved;
+	struct runtime_v8 v8; /* of V8, which has nothing more but text */
 };
 
 /* WORKER_TABLE's payload: this, then n_words words (layout.h), if it is LOADED. */
@@ -255,7 +257,7 @@ struct worker_instruction {
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
 	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
-_Static_assert(sizeof(struct worker_runtime) == 48, "struct worker_runtime");
+_Static_assert(sizeof(struct worker_runtime) == 56, "struct worker_runtime");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
 _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");

@@ -18,7 +18,7 @@
 #define SAMPLE_COMM_SIZE          16
 #define SAMPLE_FRAMES_MAX         1536 /* 1024 user, 127 kernel, 256 of an interpreter and some room */
 #define SAMPLE_RUNTIME_FRAMES_MAX 256
-#define SAMPLE_GROUPS_MAX         64
+#define SAMPLE_GROUPS_MAX         256
 #define SAMPLERS_MAX              16
 
 /*

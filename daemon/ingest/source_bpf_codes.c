@@ -86,7 +86,11 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 				  .state = (int64_t)(runtime->debug - runtime->text)};
 	int r;
 
-	if (runtime->debug)
+	if (RUNTIME_IS_V8(runtime->version))
+		row = (struct runtime_row){.kind = RUNTIME_V8,
+					   .version = runtime->version,
+					   .v8 = runtime->v8};
+	if (runtime->debug || row.kind == RUNTIME_V8)
 		return bpf_codes_put(s, &key, &row);
 	if (!python_row(runtime->version, &row))
 		return UNWIND_HOST_E_OK;

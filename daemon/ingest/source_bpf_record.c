@@ -52,13 +52,13 @@ static void decode_rest(const struct abi_sample *record, const uint8_t *data,
 
 /* What is not known has the number that no code has. */
 static uint64_t decode_runtime_frame(const struct source_bpf_parts *parts,
-				     const struct abi_runtime_entry *entry)
+				     const struct abi_runtime_entry *entry, uint32_t offset)
 {
 	uint32_t code;
 
 	if (!parts->find_code || !parts->find_code(parts->userdata, entry->value, &code))
 		code = UINT32_MAX;
-	return frame_in_runtime(code, entry->at);
+	return frame_in_runtime(code, offset);
 }
 
 /* @data: @n entries, the last thing of a record. */
@@ -66,23 +66,28 @@ static void decode_runtime(const uint8_t *data, size_t n, struct source_bpf_part
 {
 	struct sample_runtime *ret = &parts->runtime;
 	struct abi_runtime_entry entry;
-	uint32_t first = 0;
+	uint32_t first = 0, above;
+	bool is_own;
 
 	ret->n_groups = ret->n_frames = 0;
 	for (size_t i = 0; i < n; i++) {
 		memcpy(&entry, data + i * sizeof(entry), sizeof(entry));
-		if (entry.kind == ABI_RUNTIME_CODE) {
-			if (ret->n_frames < ARRAY_SIZE(ret->frames))
-				ret->frames[ret->n_frames++] = decode_runtime_frame(parts, &entry);
+		above = entry.kind >> ABI_RUNTIME_KIND_BITS;
+		entry.kind &= (1u << ABI_RUNTIME_KIND_BITS) - 1;
+		is_own = entry.kind == ABI_RUNTIME_OWN || entry.kind == ABI_RUNTIME_BEHIND;
+		if ((entry.kind == ABI_RUNTIME_CODE || is_own) &&
+		    ret->n_frames < ARRAY_SIZE(ret->frames))
+			ret->frames[ret->n_frames++] =
+				decode_runtime_frame(parts, &entry, is_own ? above : entry.at);
+		if (entry.kind == ABI_RUNTIME_CODE)
 			continue;
-		}
 		if (ret->n_frames == first || ret->n_groups == SAMPLE_GROUPS_MAX)
 			continue;
 		ret->lengths[ret->n_groups] = (uint16_t)(ret->n_frames - first);
 		ret->anchors[ret->n_groups++] = (struct walk_anchor){
 			.address = entry.value,
 			.at = entry.at == ABI_UNPLACED ? WALK_UNPLACED : entry.at,
-			.is_loop = entry.kind == ABI_RUNTIME_LOOP,
+			.is_loop = entry.kind == ABI_RUNTIME_LOOP || entry.kind == ABI_RUNTIME_OWN,
 		};
 		first = ret->n_frames;
 	}
@@ -154,6 +159,8 @@ bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bp
 		    sizeof(ret->name));
 	python_text(record.file, record.file_bytes, record.file_width, ret->file,
 		    sizeof(ret->file));
+	if (RUNTIME_IS_V8(record.version) && !ret->name[0])
+		memcpy(ret->name, "(anonymous)", sizeof("(anonymous)"));
 	ret->id = record.id;
 	ret->uid = record.uid;
 	ret->code = (struct code){

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/runtime/row.h"
 #include "common/unwind/layout.h"
 
 /*
@@ -25,6 +26,7 @@ struct unwind_host_runtime {
 	uint64_t text_offset; /* of `text` in the file */
 	uint64_t text, state, check, dynamic, debug;
 	uint32_t version;
+	struct runtime_v8 v8;
 };
 
 struct unwind_host {

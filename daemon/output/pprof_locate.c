@@ -245,9 +245,13 @@ static int locate_spot(struct locator *l, const struct place *spot, uint32_t *re
 {
 	struct profile_function f = {0};
 	struct profile_line line = {0};
+	uint32_t n_frames = 0;
 	int r;
 
-	if (spot->code)
+	/* What a process says of its generated code is more than the function's name. */
+	if (spot->code && spot->generated)
+		(void)locator_find_frames(l, spot, &n_frames);
+	if (spot->code && !n_frames)
 		return locate_code(l, spot, ret);
 	if (spot->kind != PLACE_NAMED)
 		return locate_place(l, spot, ret);

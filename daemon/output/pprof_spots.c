@@ -12,6 +12,7 @@
 #include "common/order.h"
 #include "common/room.h"
 #include "common/runtime/python_lines.h"
+#include "common/runtime/row.h"
 #include "daemon/resolve/jit_files.h"
 
 void spots_init(struct spots *s)
@@ -109,10 +110,13 @@ static int spots_place_code(const struct spots *s, const struct context *c, cons
 	if (is_in_loop(e->stack.frames[i]) && i + 1 < e->stack.n_frames)
 		r = places_frame(view->places, e, i + 1, c->kernel, c->symbols, spot);
 	spot->code = code.code;
-	spot->line = s->has_lines ? python_line(code.code->version, code.code->table,
-						code.code->table_length, code.code->first_line,
-						code.code_offset)
-				  : 0;
+	if (RUNTIME_IS_V8(code.code->version))
+		spot->line = s->has_lines ? code.code->first_line : 0;
+	else
+		spot->line = s->has_lines ? python_line(code.code->version, code.code->table,
+							code.code->table_length,
+							code.code->first_line, code.code_offset)
+					  : 0;
 	return r;
 }
 

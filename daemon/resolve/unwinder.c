@@ -256,6 +256,7 @@ static void unwinder_add_runtime(struct unwinder *u, const struct table_result *
 		.dynamic = result->runtime.dynamic,
 		.debug = result->runtime.debug,
 		.version = result->runtime.version,
+		.v8 = result->runtime.v8,
 	};
 
 	if ((!runtime.version && !runtime.debug) || image->kind != IMAGE_FILE || !u->host ||

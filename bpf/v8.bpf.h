@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_BPF_V8_BPF_H
+#define PROFD_BPF_V8_BPF_H
+
+/*
+ * JavaScript's frames, as V8 has them: generated code, and V8's builtins in the program itself,
+ * have no call frame information and keep the frame pointer. So the native walk asks here, before
+ * it goes by one (v8_add_frame()). Below the frame pointer are the context, or a number that says
+ * what else the frame is; the JSFunction; and of an interpreted frame its bytecodes and how far it
+ * is in them. What a function is, its SharedFunctionInfo says: the script's number and the
+ * function's own in it are its id, for objects move.
+ *
+ * A frame is one with its native one, as those of Python are with their loop's: the code that runs
+ * is the function, or the interpreter at it. Where a builtin without a frame runs on top of
+ * compiled code, the frame pointer is that of its caller: the function comes behind it, by itself.
+ *
+ * At the first sight of an id what leads to its name and script is followed and checked, strings in
+ * pieces. All of it is bounded, as the memory may say anything.
+ *
+ * Source: src/objects/{scope-info,shared-function-info,script,string}.tq, src/execution/frame-
+ * constants.h. The numbers that majors differ in are the row's (daemon/worker/runtime/v8.c).
+ */
+#include "bpf/runtime.bpf.h"
+
+/* Pointers have the low bits 01; small integers are in the upper half of a word. */
+#define V8_IS_POINTER(word) (((word)&3) == 1)
+#define V8_IS_SMI(word)     (((word)&1) == 0)
+#define V8_SMI(word)        ((__u32)((word) >> 32))
+
+/* What is right below the frame pointer. */
+struct v8_frame {
+	__u64 offset, bytecodes; /* of one that is interpreted; else anything */
+	__u64 n_arguments;
+	__u64 function, context;
+};
+
+#define V8_MAP_TYPE       12
+#define V8_SHARED_NAME    16 /* a string, or the scope */
+#define V8_SHARED_SCRIPT  32
+#define V8_SHARED_LITERAL 52 /* 32 bits: the function's number in the script; -1: a builtin's */
+#define V8_SCRIPT_NAME    16
+#define V8_SCRIPT_ID      64
+
+/* Scope: flags, number of parameters, number of context locals, their names and infos, ... */
+#define V8_SCOPE_LOCALS        32 /* where they begin */
+#define V8_SCOPE_LOCALS_INLINE 75 /* from here on their names are in a table */
+#define V8_SCOPE_LOCALS_MAX    65536
+#define V8_SCOPE_HAS_CLASS     (1u << 10)
+#define V8_SCOPE_HAS_FUNCTION  (3u << 12)
+#define V8_SCOPE_HAS_INFERRED  (1u << 14)
+
+#define V8_STRING_TYPES 0x80 /* those below are strings */
+#define V8_STRING_KIND  7
+#define V8_STRING_BYTES 8 /* one byte a character, not two */
+enum v8_string { V8_SEQUENTIAL = 0, V8_CONS = 1, V8_EXTERNAL = 2, V8_SLICED = 3, V8_THIN = 5 };
+#define V8_EXTERNAL_TEXT 24
+#define V8_PIECES_MAX    16 /* that are looked at, of a string */
+
+static __always_inline __u64 v8_field(__u64 object, __u32 at)
+{
+	return runtime_read_word(object - 1 + at);
+}
+
+static __always_inline __u32 v8_type(__u64 object)
+{
+	__u16 type = 0;
+	__u64 map;
+
+	if (!V8_IS_POINTER(object))
+		return 0xffff;
+	map = v8_field(object, 0);
+	if (!V8_IS_POINTER(map) ||
+	    bpf_probe_read_user(&type, sizeof(type), (const void *)(map - 1 + V8_MAP_TYPE)))
+		return 0xffff;
+	return type;
+}
+
+/* Pieces of a string, one after the other; 1: that was all. */
+static long v8_read_piece(__u32 i, struct runtime_context *context)
+{
+	struct runtime *r = context->runtime;
+	struct v8_text *t = &r->text;
+	__u32 type = v8_type(t->string), width = type & V8_STRING_BYTES ? 1 : 2;
+	__u64 n = v8_field(t->string, 8) >> 32, at = t->n, from;
+
+	(void)i;
+	if (type >= V8_STRING_TYPES)
+		return 1;
+	switch (type & V8_STRING_KIND) {
+	case V8_CONS:
+		t->rest[t->n_rest++ & (V8_REST_MAX - 1)] = v8_field(t->string, 24);
+		t->string = v8_field(t->string, 16);
+		return t->n_rest > V8_REST_MAX;
+	case V8_SLICED:
+		t->skip += V8_SMI(v8_field(t->string, 24));
+		t->left = n < t->left ? n : t->left;
+		t->string = v8_field(t->string, 16);
+		return 0;
+	case V8_THIN:
+		t->string = v8_field(t->string, 16);
+		return 0;
+	case V8_EXTERNAL:
+		from = v8_field(t->string, V8_EXTERNAL_TEXT);
+		break;
+	default:
+		from = t->string - 1 + 16;
+	}
+	n = t->skip < n ? n - t->skip : 0;
+	n = (n < t->left ? n : t->left) * width;
+	if (t->n && t->width != width)
+		return 1;
+	if (n > t->max - t->n)
+		n = t->max - t->n;
+	__asm__ volatile("" : "+r"(n));
+	__asm__ volatile("" : "+r"(at));
+	if (n > V8_TEXT_MAX || at > V8_TEXT_MAX ||
+	    bpf_probe_read_user(t->bytes + at, n, (const void *)(from + (__u64)t->skip * width)))
+		return 1;
+	t->width = width;
+	t->n += n;
+	t->skip = 0;
+	t->left = ~0u;
+	if (!t->n_rest || t->n >= t->max)
+		return 1;
+	t->string = t->rest[--t->n_rest & (V8_REST_MAX - 1)];
+	return 0;
+}
+
+/* The string, or its first @max bytes, to r->text.bytes. Returns how many there are. */
+__attribute__((noinline)) int v8_read_text(struct runtime *r, __u64 string, __u32 max)
+{
+	struct runtime_context context = {.runtime = r};
+
+	if (!r)
+		return 0;
+	r->text.string = string;
+	r->text.n_rest = 0;
+	r->text.skip = 0;
+	r->text.left = ~0u;
+	r->text.n = 0;
+	r->text.max = max;
+	bpf_loop(V8_PIECES_MAX, v8_read_piece, &context, 0);
+	return r->text.n;
+}
+
+/*
+ * What the scope of a function says: its name, what else it may be called, and where in the source
+ * it begins.
+ */
+static __always_inline void v8_read_scope(struct v8_function *f, __u64 scope)
+{
+	__u32 flags = V8_SMI(v8_field(scope, 8)), at = V8_SCOPE_LOCALS;
+	__u32 n = V8_SMI(v8_field(scope, V8_SCOPE_LOCALS - 8));
+
+	if (n > V8_SCOPE_LOCALS_MAX)
+		return;
+	at += 8 * (n < V8_SCOPE_LOCALS_INLINE ? n : 1) + 8 * n;
+	at += flags & V8_SCOPE_HAS_CLASS ? 8 : 0;
+	if (flags & V8_SCOPE_HAS_FUNCTION) {
+		f->name = v8_field(scope, at);
+		at += 16;
+	}
+	if (flags & V8_SCOPE_HAS_INFERRED) {
+		f->inferred = v8_field(scope, at);
+		at += 8;
+	}
+	f->position = V8_SMI(v8_field(scope, at));
+}
+
+/* Sends the function, if it is one. Returns whether it could. */
+__attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
+{
+	struct v8_function *f;
+	struct abi_code *code;
+	__u64 flags = BPF_RB_NO_WAKEUP, script, n;
+	__u32 type;
+
+	if (!r || r->n_told >= RUNTIME_TOLD_MAX)
+		return 0;
+	script = v8_field(shared, V8_SHARED_SCRIPT);
+	if (v8_type(shared) != r->row.v8.shared || v8_type(script) != r->row.v8.script)
+		return 0;
+	r->n_told++;
+	f = &r->function;
+	f->name = v8_field(shared, V8_SHARED_NAME);
+	f->inferred = 0;
+	f->position = ~0u;
+	type = v8_type(f->name);
+	if (type == r->row.v8.scope) {
+		__u64 scope = f->name;
+
+		f->name = 0;
+		v8_read_scope(f, scope);
+	}
+	code = &r->code;
+	n = v8_read_text(r, f->name, ABI_CODE_NAME);
+	if (!n)
+		n = v8_read_text(r, f->inferred, ABI_CODE_NAME);
+	code->name_bytes = n;
+	code->name_width = r->text.width;
+	__builtin_memcpy(code->name, r->text.bytes, ABI_CODE_NAME);
+	code->file_bytes = v8_read_text(r, v8_field(script, V8_SCRIPT_NAME), ABI_CODE_FILE);
+	code->file_width = r->text.width;
+	__builtin_memcpy(code->file, r->text.bytes, ABI_CODE_FILE);
+	code->id = id;
+	code->pid = r->pid;
+	code->uid = r->uid;
+	code->version = r->row.version;
+	code->first_line = 0;
+	code->table_bytes = 0;
+	if (bpf_ringbuf_query(&codes, BPF_RB_AVAIL_DATA) > ABI_CODES_BYTES / 2)
+		flags = BPF_RB_FORCE_WAKEUP;
+	if (bpf_ringbuf_output(&codes, code, ABI_CODE_HEAD, flags)) {
+		__sync_fetch_and_add(&codes_lost, 1);
+		return 0;
+	}
+	return 1;
+}
+
+/*
+ * The native frame @at has the frame pointer @fp; @in_image: it is code of a file. If it is a
+ * function's, adds that.
+ */
+__attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image)
+{
+	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN, slot, literal;
+	__u64 shared, id, script, *told, i;
+	struct v8_frame f;
+
+	if (!r || bpf_probe_read_user(&f, sizeof(f), (const void *)(fp - sizeof(f))) ||
+	    !V8_IS_POINTER(f.context) || !V8_IS_POINTER(f.function))
+		return 0;
+	if (V8_IS_SMI(f.offset) && V8_IS_POINTER(f.bytecodes))
+		within = V8_SMI(f.offset);
+	else if (in_image)
+		kind = ABI_RUNTIME_BEHIND;
+	shared = v8_field(f.function, r->row.v8.function_shared);
+	literal = v8_field(shared, V8_SHARED_LITERAL - 4) >> 32;
+	if (!V8_IS_POINTER(shared) || (__s32)literal < 0)
+		return 0;
+	script = v8_field(shared, V8_SHARED_SCRIPT);
+	id = runtime_mix(r->seed, v8_field(script, V8_SCRIPT_ID));
+	id = runtime_mix(id, literal);
+	slot = id >> (64 - ABI_CODES_BITS);
+	told = bpf_map_lookup_elem(&codes_told, &slot);
+	if (!told)
+		return 0;
+	if (*told != id) {
+		if (!v8_tell(r, id, shared))
+			return 0;
+		*told = id;
+	}
+	i = r->n;
+	__asm__ volatile("" : "+r"(i));
+	if (i >= ABI_RUNTIME_MAX)
+		return 0;
+	r->entries[i].value = id;
+	r->entries[i].at = kind == ABI_RUNTIME_BEHIND ? at + 1 : at;
+	r->entries[i].kind = kind | within << ABI_RUNTIME_KIND_BITS;
+	r->n = i + 1;
+	return 0;
+}
+
+#endif
