@@ -84,7 +84,8 @@ struct runtime {
 	struct abi_code code;
 	struct v8_text text;
 	struct v8_function function;
-	__u8 is_v8; /* its frames are added by the native walk */
+	__u32 n_chunks; /* of scripts, that were looked at in this tick */
+	__u8 is_v8;     /* its frames are added by the native walk */
 };
 
 struct runtime_context {
@@ -467,6 +468,7 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n_told = 0;
 	r->frame_open = 0;
 	r->code_read = 0;
+	r->n_chunks = 0;
 	r->is_v8 = r->row.kind == RUNTIME_V8;
 	if (r->is_v8)
 		return;

@@ -15,7 +15,8 @@
  * compiled code, the frame pointer is that of its caller: the function comes behind it, by itself.
  *
  * At the first sight of an id what leads to its name and script is followed and checked, strings in
- * pieces. All of it is bounded, as the memory may say anything.
+ * pieces. V8 has a table of the script's lines if anybody asked for one; else those in the source
+ * before the function are counted. All of it is bounded, as the memory may say anything.
  *
  * Source: src/objects/{scope-info,shared-function-info,script,string}.tq, src/execution/frame-
  * constants.h. The numbers that majors differ in are the row's (daemon/worker/runtime/v8.c).
@@ -38,7 +39,10 @@ struct v8_frame {
 #define V8_SHARED_NAME    16 /* a string, or the scope */
 #define V8_SHARED_SCRIPT  32
 #define V8_SHARED_LITERAL 52 /* 32 bits: the function's number in the script; -1: a builtin's */
+#define V8_SCRIPT_SOURCE  8
 #define V8_SCRIPT_NAME    16
+#define V8_SCRIPT_LINE    24 /* that its first one is */
+#define V8_SCRIPT_ENDS    56 /* of lines */
 #define V8_SCRIPT_ID      64
 
 /* Scope: flags, number of parameters, number of context locals, their names and infos, ... */
@@ -55,6 +59,13 @@ struct v8_frame {
 enum v8_string { V8_SEQUENTIAL = 0, V8_CONS = 1, V8_EXTERNAL = 2, V8_SLICED = 3, V8_THIN = 5 };
 #define V8_EXTERNAL_TEXT 24
 #define V8_PIECES_MAX    16 /* that are looked at, of a string */
+
+#define V8_LINES_MAX     (1u << 20) /* in a script's table */
+#define V8_LINE_STEPS    21
+#define V8_CHUNK_WORDS   32
+#define V8_CHUNK         (8 * V8_CHUNK_WORDS)
+#define V8_CHUNKS_MAX    512 /* of source, that are looked at in a tick */
+#define V8_POSITION_NONE 0xffffffffu
 
 static __always_inline __u64 v8_field(__u64 object, __u32 at)
 {
@@ -143,6 +154,96 @@ __attribute__((noinline)) int v8_read_text(struct runtime *r, __u64 string, __u3
 	return r->text.n;
 }
 
+static __always_inline __u32 v8_search_lines(__u64 ends, __u32 position)
+{
+	__u32 low = 0, high = V8_SMI(v8_field(ends, 8));
+
+	if (high > V8_LINES_MAX)
+		return 0;
+	for (__u32 i = 0; i < V8_LINE_STEPS && low < high; i++) {
+		__u32 middle = low + ((high - low) >> 1);
+
+		if (V8_SMI(v8_field(ends, 16 + 8 * middle)) < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low + 1;
+}
+
+/* Line feeds in the next chunk; 1: that was all. */
+static long v8_count_chunk(__u32 i, struct runtime_context *context)
+{
+	struct runtime *r = context->runtime;
+	struct v8_text *t = &r->text;
+	__u64 low = t->width == 1 ? 0x7f7f7f7f7f7f7f7full : 0x7fff7fff7fff7fffull;
+	__u64 ones = t->width == 1 ? 0x0101010101010101ull : 0x0001000100010001ull;
+	__u64 n = t->left < V8_CHUNK ? t->left : V8_CHUNK;
+	__u32 bits = 8 * t->width;
+
+	(void)i;
+	if (n < V8_CHUNK)
+		__builtin_memset(r->code_words, 0, V8_CHUNK);
+	__asm__ volatile("" : "+r"(n));
+	if (!n || n > V8_CHUNK || bpf_probe_read_user(r->code_words, n, (const void *)t->string))
+		return 1;
+	for (__u32 k = 0; k < V8_CHUNK_WORDS; k++) {
+		__u64 word = r->code_words[k] ^ '\n' * ones;
+		__u64 zeros = ~(((word & low) + low) | word | low);
+
+		t->n += (zeros >> (bits - 1)) * ones >> (64 - bits);
+	}
+	t->string += n;
+	t->left -= n;
+	r->n_chunks++;
+	return 0;
+}
+
+/* The same, by the script's source. */
+static __always_inline __u32 v8_count_lines(struct runtime *r, __u64 source, __u32 position)
+{
+	struct runtime_context context = {.runtime = r};
+	__u32 type = v8_type(source);
+
+	/* A flat cons string has all in its first part. */
+	for (__u32 i = 0; i < 2; i++) {
+		if ((type & V8_STRING_KIND) != V8_CONS && (type & V8_STRING_KIND) != V8_THIN)
+			break;
+		source = v8_field(source, 16);
+		type = v8_type(source);
+	}
+	r->text.string = source - 1 + 16;
+	if ((type & V8_STRING_KIND) == V8_EXTERNAL)
+		r->text.string = v8_field(source, V8_EXTERNAL_TEXT);
+	else if (type & V8_STRING_KIND)
+		return 0;
+	r->text.width = type & V8_STRING_BYTES ? 1 : 2;
+	if (type >= V8_STRING_TYPES || position > (v8_field(source, 8) >> 32) ||
+	    position > V8_CHUNK * V8_CHUNKS_MAX / 2 ||
+	    r->n_chunks + position * r->text.width / V8_CHUNK >= V8_CHUNKS_MAX)
+		return 0;
+	r->text.left = position * r->text.width;
+	r->text.n = 1;
+	bpf_loop(V8_CHUNKS_MAX, v8_count_chunk, &context, 0);
+	return r->text.left ? 0 : r->text.n;
+}
+
+/* The line of the script that has @position; 0: not known. */
+__attribute__((noinline)) int v8_line(struct runtime *r, __u64 script, __u32 position)
+{
+	__u64 ends;
+	__u32 line = 0;
+
+	if (!r || position == V8_POSITION_NONE)
+		return 0;
+	ends = v8_field(script, V8_SCRIPT_ENDS);
+	if (V8_IS_POINTER(ends))
+		line = v8_search_lines(ends, position);
+	if (!line)
+		line = v8_count_lines(r, v8_field(script, V8_SCRIPT_SOURCE), position);
+	return line ? line + V8_SMI(v8_field(script, V8_SCRIPT_LINE)) : 0;
+}
+
 /*
  * What the scope of a function says: its name, what else it may be called, and where in the source
  * it begins.
@@ -184,7 +285,7 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
 	f = &r->function;
 	f->name = v8_field(shared, V8_SHARED_NAME);
 	f->inferred = 0;
-	f->position = ~0u;
+	f->position = V8_POSITION_NONE;
 	type = v8_type(f->name);
 	if (type == r->row.v8.scope) {
 		__u64 scope = f->name;
@@ -206,7 +307,7 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
 	code->pid = r->pid;
 	code->uid = r->uid;
 	code->version = r->row.version;
-	code->first_line = 0;
+	code->first_line = v8_line(r, script, f->position);
 	code->table_bytes = 0;
 	if (bpf_ringbuf_query(&codes, BPF_RB_AVAIL_DATA) > ABI_CODES_BYTES / 2)
 		flags = BPF_RB_FORCE_WAKEUP;
