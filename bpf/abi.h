@@ -32,8 +32,9 @@
 #define ABI_CODES_BYTES       (256u << 10)
 #define ABI_CODES_BITS        14  /* of the table of those that were told */
 #define ABI_RUNTIMES_MAX      256 /* files of interpreters */
-#define ABI_RUNTIME_MAX       320 /* entries of a sample: 256 frames, and ends of groups */
+#define ABI_CODES_MAX         256 /* an interpreter's frames in a sample */
 #define ABI_GROUPS_MAX        64
+#define ABI_RUNTIME_MAX       (ABI_CODES_MAX + ABI_GROUPS_MAX)
 
 /* common/frame.h's FRAME_IMAGE */
 #define ABI_FRAME_IMAGE(image, offset) (1ull << 60 | (__u64)(image) << 32 | (__u32)(offset))

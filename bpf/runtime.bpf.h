@@ -17,15 +17,19 @@
  * one is another id. `codes_told` has the ids that were sent, by their first bits; one that lost
  * its place is sent again, which costs time alone.
  *
- * What a process has there may be anything: a chain ends at its first fault or after 256 frames, so
- * many code objects are sent in a tick, and nothing is written but to memory of our own.
+ * Of a chain that is too long, the frames next to the leaf are taken, and the others passed by as
+ * far as to the end of their group, for its anchor.
+ *
+ * What a process has there may be anything: a chain ends at its first fault or after 2,048 frames,
+ * so many code objects are sent in a tick, and nothing is written but to memory of our own.
  */
 #include "bpf/abi.h"
 
 #include "bpf/kernel_types.h"
 #include "bpf/tables.bpf.h"
 
-#define RUNTIME_TOLD_MAX 64 /* code objects in a tick */
+#define RUNTIME_TOLD_MAX  64   /* code objects in a tick */
+#define RUNTIME_STEPS_MAX 2048 /* frames that are looked at */
 
 /* The list of what is loaded, as debuggers know it (<link.h>): struct r_debug, struct link_map. */
 #define R_DEBUG_MAP   8
@@ -290,7 +294,7 @@ static long runtime_step(__u32 i, struct runtime_context *context)
 	struct runtime *r = context->runtime;
 	__u64 frame = r->frame, anchor = frame;
 	__u32 n = r->row.frame_bytes;
-	bool is_end, is_sound = true;
+	bool is_full = r->n - r->n_ends >= ABI_CODES_MAX, is_end, is_sound = true;
 
 	(void)i;
 	if (!frame)
@@ -303,14 +307,14 @@ static long runtime_step(__u32 i, struct runtime_context *context)
 	is_end = runtime_frame_byte(r, r->row.frame_mark);
 	if (r->row.kind == RUNTIME_PYTHON_SHIM)
 		is_end = runtime_frame_byte(r, r->row.frame_mark) >= r->row.shim_owner;
-	if (!is_end || r->row.kind == RUNTIME_PYTHON_CFRAME)
+	if ((!is_end || r->row.kind == RUNTIME_PYTHON_CFRAME) && !is_full)
 		is_sound = runtime_add_frame(r);
 	if (is_end && r->row.kind == RUNTIME_PYTHON_CFRAME) {
 		anchor = r->cframe;
 		r->cframe = runtime_read_word(anchor + r->row.cframe_previous);
 	}
 	if (is_end && is_sound)
-		is_sound = runtime_end_group(r, anchor);
+		is_sound = runtime_end_group(r, anchor) && !is_full;
 	if (!is_sound) {
 		__sync_fetch_and_add(&runtime_broken, 1);
 		return 1;
@@ -408,7 +412,7 @@ __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 	r->cframe = r->frame;
 	if (r->row.cframe_frame != RUNTIME_NO_CFRAME)
 		r->frame = runtime_read_word(r->cframe + r->row.cframe_frame);
-	bpf_loop(ABI_RUNTIME_MAX, runtime_step, &context, 0);
+	bpf_loop(RUNTIME_STEPS_MAX, runtime_step, &context, 0);
 	if (r->frame_open)
 		runtime_end_group(r, ~0ull);
 	return 0;

@@ -2,17 +2,19 @@
 """python_shapes.py SECONDS: spins below many shapes of calls, for so much CPU time.
 
 Prints, as JSON, each stack (name, file, line; innermost first, without spin()'s own) that spin() was
-called with, by what the interpreter itself says of its frames.
+called with, by what the interpreter itself says of its frames; and which processes did that.
 """
 import asyncio
 import ctypes
 import functools
 import json
+import os
 import sys
 import threading
 import time
 
 stacks = set()
+children = set()
 
 
 def spin():
@@ -130,13 +132,14 @@ def café():
     spin()
 
 
-def main():
+def run(*shapes):
     end = time.process_time() + float(sys.argv[1])
     while time.process_time() < end:
-        for shape in (recursion, by_key, by_reduce, by_callback, by_generator, by_class,
-                      by_coroutine, by_exception, by_exec, by_threads, café):
+        for shape in shapes:
             shape()
-    json.dump(sorted(stacks), sys.stdout)
+    json.dump({"stacks": sorted(stacks), "pids": [os.getpid(), *children]}, sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    run(recursion, by_key, by_reduce, by_callback, by_generator, by_class, by_coroutine,
+        by_exception, by_exec, by_threads, café)

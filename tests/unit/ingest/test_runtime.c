@@ -11,6 +11,7 @@
 #define TSTATE     (STACK_BASE + 0x5800)
 #define FRAMES     (STACK_BASE + 0x6000)
 #define CODES      (STACK_BASE + 0x8000)
+#define DEEP       (STACK_BASE + 0x8800)
 #define TEXT       (STACK_BASE + 0xc000)
 #define TABLE      (STACK_BASE + 0xd000)
 /* On the stack of native frame @i: its first words are where a struct _PyCFrame has its own. */
@@ -141,6 +142,26 @@ static void test_hidden(void **state)
 	assert_entry(0, ABI_RUNTIME_CODE, 0);
 }
 
+/* What is next to the leaf of a chain that is too long, where it belongs. */
+static void test_deep(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		__u64 frame = DEEP + 40 * i; /* they share what is not looked at */
+
+		poke_word(frame + row.frame_code, code_at(0));
+		poke_word(frame + row.frame_previous, i < 299 ? frame + 40 : frame_at(2));
+		poke_word(frame + row.frame_instruction, code_at(0) + row.code_instructions + 20);
+		put_half(frame + row.frame_mark, i == 299);
+	}
+	poke_word(CFRAME(1) + row.cframe_frame, DEEP);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, ABI_CODES_MAX + 1);
+	assert_entry(ABI_CODES_MAX - 1, ABI_RUNTIME_CODE, 20);
+	assert_entry(ABI_CODES_MAX, ABI_RUNTIME_LOOP, 1);
+	assert_true(runtime_broken > 0);
+}
+
 /* Where the native walk does not come to, profd places them. */
 static void test_unplaced(void **state)
 {
@@ -226,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_groups, setup_python),
 		cmocka_unit_test_setup(test_hidden, setup_python),
+		cmocka_unit_test_setup(test_deep, setup_python),
 		cmocka_unit_test_setup(test_unplaced, setup_python),
 		cmocka_unit_test_setup(test_mapped, setup_python),
 		cmocka_unit_test_setup(test_others, setup_python),

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+"""Spins while it is imported."""
+import python_shapes
+
+python_shapes.spin()
