@@ -35,18 +35,26 @@ def lock_folder(folder):
         yield
 
 
-def build_deb(folder, temporary):
+def cached(temporary):
+    """Has cmake take from ccache what was compiled below another such folder. debhelper gives the
+    build another home, where no cache is."""
+    return {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": os.path.realpath(temporary),
+            "CCACHE_NOHASHDIR": "1",
+            "CCACHE_DIR": must("ccache", "--get-config", "cache_dir").strip()}
+
+
+def build_deb(folder, temporary, anew=False):
     """Returns what it prints."""
     shutil.rmtree(folder, ignore_errors=True)
     return must(os.path.join(ROOT, "packaging", "build-deb"), "--output", folder, timeout=500,
-                env={**os.environ, "TMPDIR": temporary})
+                env={**os.environ, **({} if anew else cached(temporary)), "TMPDIR": temporary})
 
 
-def make(folder, temporary):
-    """Builds into @folder, by way of a folder below @temporary. Returns all that came of it, and
-    what was printed."""
+def make(folder, temporary, anew=False):
+    """Builds into @folder, by way of a folder below @temporary, with all compiled @anew or not.
+    Returns all that came of it, and what was printed."""
     with lock_folder(folder):
-        printed = build_deb(folder, temporary)
+        printed = build_deb(folder, temporary, anew)
     return sorted(glob.glob(os.path.join(folder, "*.deb"))), printed
 
 
