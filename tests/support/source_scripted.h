@@ -96,8 +96,11 @@ static inline int source_scripted_new(struct source **ret, const struct source_o
 /* Takes over @item->owned. */
 static inline int scripted_append(struct source_scripted *s, const struct scripted_item *item)
 {
-	struct scripted_item *items = reallocarray(s->items, s->n_items + 1, sizeof(*items));
+	struct scripted_item *items = s->items;
 
+	/* Room for a power of two: sanitizers copy what grows each time. */
+	if ((s->n_items & (s->n_items - 1)) == 0)
+		items = reallocarray(items, s->n_items ? 2 * s->n_items : 1, sizeof(*items));
 	if (!items) {
 		free(item->owned);
 		return error_origin(-ENOMEM);
