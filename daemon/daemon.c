@@ -308,6 +308,9 @@ static void daemon_log_trouble(struct daemon *d, bool was_paused)
 	if (!trouble && d->in_trouble)
 		log_info("sampling resumed");
 	d->in_trouble = trouble != NULL;
+	for (size_t i = 0; i < d->sessions->stopped.n; i++)
+		log_info("%s", d->sessions->stopped.all[i]);
+	texts_deinit(&d->sessions->stopped);
 }
 
 static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata)

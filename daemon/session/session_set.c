@@ -7,6 +7,7 @@
 #include "daemon/session/session_set.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,7 @@ void session_set_free(struct session_set *set)
 	for (size_t i = 0; i < set->n_sessions; i++)
 		session_free(set->sessions[i]);
 	free(set->sessions);
+	texts_deinit(&set->stopped);
 	free(set);
 }
 
@@ -211,12 +213,21 @@ static bool is_let_go(struct session *s, uint64_t now_ns)
 
 static int end_if_due(struct session_set *set, struct session *s, uint64_t now_ns)
 {
-	bool is_over = session_target_ended(s) || (s->ends_ns && s->ends_ns <= now_ns);
+	bool has_ended = session_target_ended(s);
+	bool is_over = has_ended || (s->ends_ns && s->ends_ns <= now_ns);
 	bool is_left = !is_over && is_let_go(s, now_ns);
-	int r = is_over || is_left ? session_set_stop(set, s, NULL) : 0;
+	int r;
 
+	if (!is_over && !is_left)
+		return 0;
+	r = session_set_stop(set, s, NULL);
 	if (is_left)
 		s->untaken.until_ns = now_ns;
+	/* Without memory a line is missing. */
+	texts_printf(&set->stopped, "session s%" PRIu64 " stopped: %s", s->id,
+		     has_ended ? "its target has ended"
+		     : is_over ? "its time is over"
+			       : "its client has gone");
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/text_print.h"
 #include "daemon/control/control.h"
 #include "daemon/ingest/source.h"
 #include "daemon/output/output.h"
@@ -79,8 +80,9 @@ struct session_set {
 	/* Of samplers that are gone, as one sum, so that totals never go back. */
 	struct ledger retired;
 	struct source_stats retired_stats;
-	unsigned asked; /* which part of all processes was asked for their units last */
-	int error;      /* of an observer call, reported by the next tick */
+	unsigned asked;       /* which part of all processes was asked for their units last */
+	int error;            /* of an observer call, reported by the next tick */
+	struct texts stopped; /* by ticks, and why: lines for the log, until they are there */
 };
 
 /* @next_id: the first id to give out. The rest is the caller's to fill. */

@@ -288,7 +288,7 @@ class Profd:
         """Not what it does, or was asked for by a client that is named."""
         return [line for line in self.messages().splitlines()
                 if not line.startswith("profd: sampling ")
-                and not re.search(r" \(uid \d+, pid \d+\)$", line)
+                and not re.search(r" \(uid \d+, pid \d+\)$|: session s\d+ stopped: ", line)
                 and not any(w in line for w in KNOWN_WARNINGS)]
 
     def stop(self, signal_number=signal.SIGTERM):

@@ -602,6 +602,12 @@ static void test_held_sessions_end_without_a_holder(void **state)
 	assert_int_equal(session_set_tick(w->set, now_ns + 2 * SESSION_UNHELD_NS), 0);
 	assert_int_equal(held->state, SESSION_ENDED);
 	assert_int_equal(plain->state, SESSION_RUNNING);
+	assert_int_equal(w->set->stopped.n, 2);
+	assert_string_equal(w->set->stopped.all[0], "session s2 stopped: its client has gone");
+	assert_string_equal(w->set->stopped.all[1], "session s1 stopped: its client has gone");
+	plain->ends_ns = now_ns;
+	assert_int_equal(session_set_tick(w->set, now_ns), 0);
+	assert_string_equal(w->set->stopped.all[2], "session s3 stopped: its time is over");
 }
 
 int main(void)
