@@ -285,6 +285,8 @@ void lateness_add(struct lateness *l, uint64_t late_ns);
 uint64_t lateness_quantile(const struct lateness *l, double q);
 /* Windows that ended early, for lack of memory: the remedy is another one for users' sessions. */
 void daemon_warn_of_early_closes(const struct session_set *sessions, struct texts *ret);
+/* Processes that cannot be read: how many, and some by name. */
+void daemon_warn_of_held_up(struct proc_door *door, struct texts *ret);
 /* A handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
 int daemon_verb_status(const struct control_call *call);
 

@@ -344,6 +344,23 @@ void daemon_warn_of_early_closes(const struct session_set *sessions, struct text
 			     n_of_users);
 }
 
+void daemon_warn_of_held_up(struct proc_door *door, struct texts *ret)
+{
+	pid_t pids[PROC_DOOR_NAMED_MAX];
+	size_t n = proc_door_held_up(door, pids), length = 0;
+	char others[PROC_DOOR_NAMED_MAX * 16] = "";
+
+	if (!n)
+		return;
+	for (size_t i = 1; i < n && i < PROC_DOOR_NAMED_MAX; i++)
+		length += (size_t)snprintf(others + length, sizeof(others) - length, "%s%d",
+					   i > 1 ? ", " : ", also ", pids[i]);
+	texts_printf(ret,
+		     "reading /proc/%d takes too long (%zu such%s%s): they are sampled, but files "
+		     "that they map from now on may have no names",
+		     pids[0], n, others, n > PROC_DOOR_NAMED_MAX ? " ..." : "");
+}
+
 /*
  * The warnings of the start, and those that numbers give at this moment; a line less, if there is
  * no memory.
@@ -354,8 +371,6 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 	const struct symbols_stats *symbols = &stats->output.symbols;
 	const char *trouble = session_set_trouble(d->sessions);
 	char pause[PAUSE_TEXT_SIZE];
-	pid_t held_up = 0;
-	size_t n_held_up = d->door ? proc_door_held_up(d->door, &held_up) : 0;
 
 	for (size_t i = 0; i < d->warnings.n; i++)
 		texts_printf(ret, "%s", d->warnings.all[i]);
@@ -370,11 +385,8 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     "%" PRIu64 " children could not be followed: the filter was full or "
 			     "busy",
 			     stats->source.unfollowed);
-	if (n_held_up)
-		texts_printf(ret,
-			     "reading /proc/%d takes too long (%zu such processes): they are "
-			     "sampled, but files that they map from now on may have no names",
-			     held_up, n_held_up);
+	if (d->door)
+		daemon_warn_of_held_up(d->door, ret);
 	if (symbols->copiers_left)
 		texts_printf(ret,
 			     "FUSE file system %" PRIu32 ":%" PRIu32 " does not answer (%" PRIu32

@@ -154,7 +154,7 @@ void proc_door_free(struct proc_door *d)
 	free(d);
 }
 
-size_t proc_door_held_up(struct proc_door *d, pid_t *ret_last)
+size_t proc_door_held_up(struct proc_door *d, pid_t ret[PROC_DOOR_NAMED_MAX])
 {
 	size_t n = 0;
 
@@ -166,7 +166,8 @@ size_t proc_door_held_up(struct proc_door *d, pid_t *ret_last)
 			first++;
 		if (first != i || d->waits[i].is_over)
 			continue;
-		*ret_last = d->waits[i].pid;
+		if (n < PROC_DOOR_NAMED_MAX)
+			ret[n] = d->waits[i].pid;
 		n++;
 	}
 	return n;

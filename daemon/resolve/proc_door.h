@@ -25,7 +25,8 @@ int proc_door_new(struct proc_door **ret, int proc_fd);
 void proc_door_free(struct proc_door *d);
 DEFINE_CLEANUP(struct proc_door *, proc_door_free)
 
-/* How many living processes it waited for in vain, not counting twice; *ret_last: one of them. */
-size_t proc_door_held_up(struct proc_door *d, pid_t *ret_last);
+#define PROC_DOOR_NAMED_MAX 4
+/* How many living processes it waited for in vain, not counting twice; @ret: the first of them. */
+size_t proc_door_held_up(struct proc_door *d, pid_t ret[PROC_DOOR_NAMED_MAX]);
 
 #endif

@@ -7,8 +7,13 @@
 
 #include <cmocka.h>
 
+#include <sys/wait.h>
+
+#include "common/proc.h"
 #include "common/text_print.h"
 #include "daemon/daemon_private.h"
+#include "daemon/resolve/proc_door.h"
+#include "tests/unit/resolve/keeper_fixture.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 /* More budget is what lacked unless a user's sessions have used up their part of it. */
@@ -42,9 +47,52 @@ static void test_early_closes(void **state)
 					  "[memory] budget");
 }
 
+/* They are counted, and named as far as there is room; one that has ended is no matter. */
+static void test_held_up(void **state)
+{
+	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(proc_door_freep) struct proc_door *door = NULL;
+	cleanup(texts_deinit) struct texts texts = {0};
+	struct proc_stat stat;
+	char expected[64];
+	pid_t pids[2], keeper, servant = 0;
+
+	(void)state;
+	assert_int_equal(proc_door_new(&door, proc_fd), 0);
+	keeper = child_of(getpid(), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
+		pids[i] = fork();
+		if (pids[i] == 0) {
+			alarm(60);
+			pause();
+		}
+	}
+	daemon_warn_of_held_up(door, &texts);
+	assert_int_equal(texts.n, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
+		servant = servant_of(keeper, servant);
+		make(servant, SIGSTOP, 'T');
+		assert_int_equal(proc_read_stat(proc_fd, pids[i], &stat), PROC_E_GONE);
+		daemon_warn_of_held_up(door, &texts);
+	}
+	snprintf(expected, sizeof(expected), "reading /proc/%d takes too long (1 such):", pids[0]);
+	assert_memory_equal(texts.all[0], expected, strlen(expected));
+	snprintf(expected, sizeof(expected), "/proc/%d takes too long (2 such, also %d):", pids[0],
+		 pids[1]);
+	assert_non_null(strstr(texts.all[1], expected));
+	kill(pids[0], SIGKILL);
+	waitpid(pids[0], NULL, 0);
+	daemon_warn_of_held_up(door, &texts);
+	snprintf(expected, sizeof(expected), "/proc/%d takes too long (1 such):", pids[1]);
+	assert_non_null(strstr(texts.all[2], expected));
+	kill(pids[1], SIGKILL);
+	waitpid(pids[1], NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_held_up),
 		WORLD(test_early_closes),
 	};
 
