@@ -11,6 +11,8 @@
 
 #include "bpf/abi.h"
 #include "common/runtime/python_text.h"
+#include "common/runtime/row.h"
+#include "common/runtime/v8_text.h"
 
 _Static_assert(SAMPLERS_MAX == ABI_SAMPLERS_MAX, "samplers");
 _Static_assert(SAMPLE_FRAMES_MAX >= ABI_FRAMES_MAX, "frames");
@@ -159,8 +161,8 @@ bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bp
 		    sizeof(ret->name));
 	python_text(record.file, record.file_bytes, record.file_width, ret->file,
 		    sizeof(ret->file));
-	if (RUNTIME_IS_V8(record.version) && !ret->name[0])
-		memcpy(ret->name, "(anonymous)", sizeof("(anonymous)"));
+	if (RUNTIME_IS_V8(record.version))
+		v8_text_fit(ret->name, ret->file);
 	ret->id = record.id;
 	ret->uid = record.uid;
 	ret->code = (struct code){

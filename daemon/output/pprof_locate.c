@@ -48,7 +48,7 @@ static void locator_deinit(struct locator *l)
 
 static bool locator_can_name(const struct locator *l, const struct place *place)
 {
-	return l->symbolize != SYMBOLIZE_NONE && !place->code &&
+	return l->symbolize != SYMBOLIZE_NONE && (!place->code || place->generated) &&
 	       (place->has_vaddr || place->generated) &&
 	       (place->kind == PLACE_KERNEL || place->kind == PLACE_IMAGE);
 }

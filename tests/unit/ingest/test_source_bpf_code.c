@@ -43,11 +43,60 @@ static void test_code(void **state)
 	assert_false(source_bpf_decode_code(data, ABI_CODE_HEAD + 3, &code));
 }
 
+/* V8's have a name at any rate, and files as paths. */
+static void test_javascript(void **state)
+{
+	struct abi_code record = {.version = RUNTIME_V8_VERSION | 0x0b03,
+				  .file_bytes = 13,
+				  .file_width = 1,
+				  .file = "file:///a.mjs"};
+	const uint8_t *data = (const uint8_t *)&record;
+	static struct source_bpf_code code;
+
+	(void)state;
+	assert_true(source_bpf_decode_code(data, ABI_CODE_HEAD, &code));
+	assert_string_equal(code.code.name, "(anonymous)");
+	assert_string_equal(code.code.file, "/a.mjs");
+	record.version = 0x030b;
+	assert_true(source_bpf_decode_code(data, ABI_CODE_HEAD, &code));
+	assert_string_equal(code.code.name, "");
+	assert_string_equal(code.code.file, "file:///a.mjs");
+}
+
 static bool find_code(void *userdata, uint64_t id, uint32_t *ret)
 {
 	(void)userdata;
 	*ret = (uint32_t)id + 100;
 	return id != 3;
+}
+
+/* Functions with native frames of their own, whose offset is above the kind. */
+static void test_own(void **state)
+{
+	struct {
+		struct abi_sample head;
+		uint64_t frames[2];
+		struct abi_runtime_entry entries[2];
+	} record = {
+		.head = {.n_user = 2, .n_runtime = 2},
+		.frames = {0x1000, 0x2000},
+		.entries = {{1, 0, ABI_RUNTIME_OWN | 60 << ABI_RUNTIME_KIND_BITS},
+			    {2, 2,
+			     ABI_RUNTIME_BEHIND | RUNTIME_AT_UNKNOWN << ABI_RUNTIME_KIND_BITS}},
+	};
+	static uint64_t frames[SAMPLE_FRAMES_MAX];
+	static struct source_bpf_parts parts = {.frames = frames, .find_code = find_code};
+	const struct sample_runtime *runtime = &parts.runtime;
+	struct sample sample;
+
+	(void)state;
+	assert_true(source_bpf_decode((uint8_t *)&record, sizeof(record), &parts, &sample));
+	assert_int_equal(runtime->n_groups, 2);
+	assert_int_equal(runtime->n_frames, 2);
+	assert_int_equal(runtime->frames[0], frame_in_runtime(101, 60));
+	assert_int_equal(runtime->frames[1], frame_in_runtime(102, FRAME_RUNTIME_OFFSET_MAX));
+	assert_true(runtime->anchors[0].is_loop && runtime->anchors[0].at == 0);
+	assert_true(!runtime->anchors[1].is_loop && runtime->anchors[1].at == 2);
 }
 
 /* What is known has its number; groups without frames, and frames without an end, are none. */
@@ -94,6 +143,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_javascript),
+		cmocka_unit_test(test_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
