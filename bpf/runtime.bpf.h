@@ -75,7 +75,7 @@ struct runtime {
 	__u64 seed; /* of ids */
 	struct abi_runtime_key key;
 	struct runtime_library library;
-	__u64 frame, cframe;
+	__u64 frame, cframe; /* V8: the frame pointer to look at next, the one looked at last */
 	__u64 code_read; /* of which code_words is, in this tick; 0: none */
 	__u32 pid, uid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
@@ -474,6 +474,7 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->code_read = 0;
 	r->n_chunks = 0;
 	r->is_v8 = r->row.kind == RUNTIME_V8;
+	r->cframe = 0;
 	if (r->is_v8)
 		return;
 	runtime_walk(r, thread);

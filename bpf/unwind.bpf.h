@@ -566,6 +566,8 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 	runtime_begin(&s->runtime, task, &s->record, u->start_code, u->r.thread,
 		      u->has_root ? &u->root : NULL);
 	unwind_walk(s);
+	if (u->unfinished && s->runtime.is_v8)
+		v8_follow(&s->runtime, u->r.fp);
 }
 
 #endif

@@ -28,6 +28,8 @@
 #define V8_IS_SMI(word)     (((word)&1) == 0)
 #define V8_SMI(word)        ((__u32)((word) >> 32))
 
+#define V8_FOLLOW_MAX 128
+
 /* What is right below the frame pointer. */
 struct v8_frame {
 	__u64 offset, bytecodes; /* of one that is interpreted; else anything */
@@ -319,16 +321,19 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
 }
 
 /*
- * The native frame @at has the frame pointer @fp; @in_image: it is code of a file. If it is a
- * function's, adds that.
+ * The native frame @at, which may be ABI_UNPLACED, has the frame pointer @fp; @in_image: it is code
+ * of a file. If it is a function's, adds that.
  */
 __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image)
 {
 	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN, slot, literal;
-	__u64 shared, id, script, *told, i;
+	__u64 shared, id, script, *told;
 	struct v8_frame f;
 
-	if (!r || bpf_probe_read_user(&f, sizeof(f), (const void *)(fp - sizeof(f))) ||
+	if (!r)
+		return 0;
+	r->cframe = fp;
+	if (bpf_probe_read_user(&f, sizeof(f), (const void *)(fp - sizeof(f))) ||
 	    !V8_IS_POINTER(f.context) || !V8_IS_POINTER(f.function))
 		return 0;
 	if (V8_IS_SMI(f.offset) && V8_IS_POINTER(f.bytecodes))
@@ -351,14 +356,39 @@ __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at
 			return 0;
 		*told = id;
 	}
-	i = r->n;
-	__asm__ volatile("" : "+r"(i));
-	if (i >= ABI_RUNTIME_MAX)
+	if (at != ABI_UNPLACED)
+		runtime_push(r, id, kind == ABI_RUNTIME_BEHIND ? at + 1 : at,
+			     kind | within << ABI_RUNTIME_KIND_BITS);
+	else if (runtime_push(r, id, within, ABI_RUNTIME_CODE))
+		runtime_push(r, fp, ABI_UNPLACED, ABI_RUNTIME_GROUP);
+	return 0;
+}
+
+static long v8_follow_step(__u32 i, struct runtime_context *context)
+{
+	struct runtime *r = context->runtime;
+	__u64 fp = r->frame;
+
+	(void)i;
+	if (fp != r->cframe)
+		v8_add_frame(r, fp, ABI_UNPLACED, 0);
+	r->frame = runtime_read_word(fp);
+	return r->frame <= fp;
+}
+
+/*
+ * The native walk ends before its time at a frame with frame pointer @fp, and profd will finish it,
+ * without the process's memory: the functions from there on, as far as frame pointers lead, to be
+ * placed then.
+ */
+__attribute__((noinline)) int v8_follow(struct runtime *r, __u64 fp)
+{
+	struct runtime_context context = {.runtime = r};
+
+	if (!r)
 		return 0;
-	r->entries[i].value = id;
-	r->entries[i].at = kind == ABI_RUNTIME_BEHIND ? at + 1 : at;
-	r->entries[i].kind = kind | within << ABI_RUNTIME_KIND_BITS;
-	r->n = i + 1;
+	r->frame = fp;
+	bpf_loop(V8_FOLLOW_MAX, v8_follow_step, &context, 0);
 	return 0;
 }
 

@@ -202,6 +202,35 @@ static void test_behind(void **state)
 	assert_entry(0, ABI_RUNTIME_OWN, 0, 60);
 }
 
+/* Where the walk gives up, what is known goes on: each once. */
+static void test_unfinished(void **state)
+{
+	(void)state;
+	publish(PID, 0, 500);
+	walk(true, 1024);
+	assert_true(scratch.unwind.unfinished);
+	assert_int_equal(scratch.runtime.n, 4);
+	assert_int_equal(scratch.runtime.entries[0].kind, ABI_RUNTIME_CODE);
+	assert_int_equal(scratch.runtime.entries[0].at, 60);
+	assert_int_equal(scratch.runtime.entries[1].value, fp_at(0));
+	assert_int_equal(scratch.runtime.entries[1].kind, ABI_RUNTIME_GROUP);
+	assert_int_equal(scratch.runtime.entries[1].at, ABI_UNPLACED);
+	assert_int_equal(scratch.runtime.entries[3].value, fp_at(2));
+	/* Behind a frame pointer that led nowhere, which was looked at. */
+	publish(PID, 2, 500);
+	scratch.body[2 + scratch.unwind.n] = UINT64_MAX;
+	poke_word(fp_at(0) + 8, PLAIN_END + 0x10000000);
+	walk(true, 1024);
+	assert_true(scratch.unwind.unfinished);
+	assert_int_equal(scratch.runtime.n, 3);
+	assert_entry(0, ABI_RUNTIME_OWN, 0, 60);
+	assert_int_equal(scratch.runtime.entries[2].value, fp_at(2));
+	/* A circle. */
+	poke_word(fp_at(2), fp_at(0));
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 3);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -312,6 +341,7 @@ int main(void)
 		cmocka_unit_test_setup(test_functions, setup_v8),
 		cmocka_unit_test_setup(test_others, setup_v8),
 		cmocka_unit_test_setup(test_behind, setup_v8),
+		cmocka_unit_test_setup(test_unfinished, setup_v8),
 		cmocka_unit_test_setup(test_names, setup_v8),
 		cmocka_unit_test_setup(test_lines, setup_v8),
 		cmocka_unit_test_setup(test_hostile, setup_v8),
