@@ -76,7 +76,7 @@ struct runtime {
 	struct abi_runtime_key key;
 	struct runtime_library library;
 	__u64 frame, cframe; /* V8: the frame pointer to look at next, the one looked at last */
-	__u64 code_read; /* of which code_words is, in this tick; 0: none */
+	__u64 code_read;     /* of which code_words is, in this tick; 0: none */
 	__u32 pid, uid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
 	__u32 n_told;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Any bytes as what a process says of its Python code. The first four are version, width of
- * characters, and the instruction; the rest is a table of lines, and a name: which is UTF-8 and
- * harmless.
+ * Any bytes as what a process says of its Python or JavaScript code. The first four are version,
+ * width of characters, and the instruction; the rest is a table of lines, and a name: which is
+ * UTF-8 and harmless.
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/runtime/python_lines.h"
 #include "common/runtime/python_text.h"
+#include "common/runtime/v8_text.h"
 #include "common/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char text[100];
+	char text[100], file[100];
 
 	if (size < 4)
 		return 0;
@@ -25,6 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (python_text(data + 4, size - 4, data[1], text, sizeof(text)) >= sizeof(text) ||
 	    !utf8_is_valid(text))
+		abort();
+	memcpy(file, text, sizeof(file));
+	v8_text_fit(text, file);
+	if (!*text || !utf8_is_valid(text) || !utf8_is_valid(file) || strlen(file) >= sizeof(file))
 		abort();
 	return 0;
 }
