@@ -45,6 +45,10 @@ struct runtime_library {
 #define GLIBC_KEY_BYTES   16
 #define GLIBC_KEYS_MAX    1024
 
+/* What was read of a thread's frames last: each read costs as much as a good many bytes. */
+#define RUNTIME_WINDOW_WORDS 128
+#define UNWIND_PAGE          4096u /* the smallest there is */
+
 #define PYTHON_OWNED_BY_GENERATOR 1
 /* Of the state of a str object. */
 #define PYTHON_TEXT_WIDTH(state) ((state) >> 2 & 7)
@@ -76,14 +80,17 @@ struct runtime {
 	struct abi_runtime_key key;
 	struct runtime_library library;
 	__u64 frame, cframe; /* V8: the frame pointer to look at next, the one looked at last */
-	__u64 code_read;     /* of which code_words is, in this tick; 0: none */
+	__u64 window, window_end; /* of which addresses window_words is; both 0: none */
+	__u64 code_read;          /* of which code_words is, in this tick; 0: none */
 	__u32 pid, uid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
 	__u32 n_told;
 	__u32 frame_open; /* frames since the last end */
 	__u16 ends[ABI_GROUPS_MAX];
-	__u64 frame_words[RUNTIME_FRAME_WORDS];
-	__u64 code_words[RUNTIME_CODE_WORDS + 5]; /* a power of two */
+	__u32 frame_at; /* bytes from window_words to the frame */
+	__u64 window_words[RUNTIME_WINDOW_WORDS];
+	__u64 thread_words[RUNTIME_THREAD_WORDS + 8]; /* a power of two, as below */
+	__u64 code_words[RUNTIME_CODE_WORDS + 5];
 	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
 	struct abi_code code;
 	struct v8_text text;
@@ -131,12 +138,12 @@ static __always_inline __u64 runtime_read_word(__u64 address)
 
 static __always_inline __u64 runtime_frame_word(const struct runtime *r, __u8 at)
 {
-	return r->frame_words[at >> 3 & (RUNTIME_FRAME_WORDS - 1)];
+	return r->window_words[(r->frame_at + at) >> 3 & (RUNTIME_WINDOW_WORDS - 1)];
 }
 
 static __always_inline __u8 runtime_frame_byte(const struct runtime *r, __u8 at)
 {
-	return ((const __u8 *)r->frame_words)[at & (8 * RUNTIME_FRAME_WORDS - 1)];
+	return ((const __u8 *)r->window_words)[(r->frame_at + at) & (8 * RUNTIME_WINDOW_WORDS - 1)];
 }
 
 static __always_inline __u64 runtime_code_word(const struct runtime *r, __u8 at)
@@ -288,22 +295,41 @@ static __always_inline bool runtime_end_group(struct runtime *r, __u64 anchor)
 	return runtime_push(r, anchor, ABI_UNPLACED, ABI_RUNTIME_GROUP);
 }
 
-/* The next frame of the chain. Returns 1 at its end. */
+/*
+ * Reads the frame at @frame into the window, to where frame_at says. A thread's frames lie one
+ * after the other, callers below: what lies below in its page comes along, and can be read if it
+ * can.
+ */
+static __always_inline bool runtime_read_frame(struct runtime *r, __u64 frame)
+{
+	__u64 end = frame + r->row.frame_bytes, from = frame & ~(__u64)(UNWIND_PAGE - 1), n;
+
+	if (frame < r->window || end > r->window_end) {
+		if (from + sizeof(r->window_words) < end)
+			from = end - sizeof(r->window_words);
+		n = end - from;
+		r->window = r->window_end = 0;
+		__asm__ volatile("" : "+r"(n));
+		if (frame & 7 || n > sizeof(r->window_words) ||
+		    bpf_probe_read_user(r->window_words, n, (const void *)from))
+			return false;
+		r->window = from;
+		r->window_end = end;
+	}
+	r->frame_at = frame - r->window;
+	return true;
+}
+
+/* The next frame of the chain. Returns 1 at its end, or at a fault: then r->frame is not 0. */
 static long runtime_step(__u32 i, struct runtime_context *context)
 {
 	struct runtime *r = context->runtime;
 	__u64 frame = r->frame, anchor = frame;
-	__u32 n = r->row.frame_bytes;
 	bool is_full = r->n - r->n_ends >= ABI_CODES_MAX, is_end, is_sound = true;
 
 	(void)i;
-	if (!frame)
+	if (!frame || !runtime_read_frame(r, frame))
 		return 1;
-	if (n > sizeof(r->frame_words) ||
-	    bpf_probe_read_user(r->frame_words, n, (const void *)frame)) {
-		__sync_fetch_and_add(&runtime_broken, 1);
-		return 1;
-	}
 	is_end = runtime_frame_byte(r, r->row.frame_mark);
 	if (r->row.kind == RUNTIME_PYTHON_SHIM)
 		is_end = runtime_frame_byte(r, r->row.frame_mark) >= r->row.shim_owner;
@@ -315,30 +341,35 @@ static long runtime_step(__u32 i, struct runtime_context *context)
 	}
 	if (is_end && is_sound)
 		is_sound = runtime_end_group(r, anchor) && !is_full;
-	if (!is_sound) {
-		__sync_fetch_and_add(&runtime_broken, 1);
+	if (!is_sound)
 		return 1;
-	}
 	r->frame = runtime_frame_word(r, r->row.frame_previous);
 	return 0;
 }
 
-/* The state of the thread whose control block is at @thread, or 0. */
-static __always_inline __u64 runtime_find_thread(const struct runtime *r, __u64 state, __u64 thread)
+/* Reads the thread state at @found, if it says that it is that of @thread. */
+static __always_inline bool runtime_read_thread(struct runtime *r, __u64 found, __u64 thread)
+{
+	return found &&
+	       !bpf_probe_read_user(r->thread_words, 8 * RUNTIME_THREAD_WORDS,
+				    (const void *)found) &&
+	       r->thread_words[r->row.thread_id >> 3] == thread;
+}
+
+/* The same of the thread whose control block is at @thread. */
+static __always_inline bool runtime_find_thread(struct runtime *r, __u64 state, __u64 thread)
 {
 	__u64 key = (__u32)runtime_read_word(state + r->row.key), block, found;
 
 	if (!thread || key >= GLIBC_KEYS_MAX)
-		return 0;
+		return false;
 	block = thread + GLIBC_FIRST_BLOCK;
 	if (key >= GLIBC_BLOCK_KEYS)
 		block = runtime_read_word(thread + GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK_KEYS));
 	if (!block)
-		return 0;
+		return false;
 	found = runtime_read_word(block + key % GLIBC_BLOCK_KEYS * GLIBC_KEY_BYTES + 8);
-	if (!found || runtime_read_word(found + r->row.thread_id) != thread)
-		return 0;
-	return found;
+	return runtime_read_thread(r, found, thread);
 }
 
 /*
@@ -401,18 +432,17 @@ __attribute__((noinline)) int runtime_find_mapped(struct runtime *r, __u32 mappi
 __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 {
 	struct runtime_context context = {.runtime = r};
-	__u64 found;
 
-	if (!r)
+	if (!r || !runtime_find_thread(r, r->base + r->row.state, thread))
 		return 0;
-	found = runtime_find_thread(r, r->base + r->row.state, thread);
-	if (!found)
-		return 0;
-	r->frame = runtime_read_word(found + r->row.thread_at);
+	r->window = r->window_end = 0;
+	r->frame = r->thread_words[r->row.thread_at >> 3];
 	r->cframe = r->frame;
 	if (r->row.cframe_frame != RUNTIME_NO_CFRAME)
 		r->frame = runtime_read_word(r->cframe + r->row.cframe_frame);
 	bpf_loop(RUNTIME_STEPS_MAX, runtime_step, &context, 0);
+	if (r->frame)
+		__sync_fetch_and_add(&runtime_broken, 1);
 	if (r->frame_open)
 		runtime_end_group(r, ~0ull);
 	return 0;

@@ -39,8 +39,7 @@
  */
 #define UNWIND_WINDOW_WORDS 32
 #define UNWIND_WINDOW_BYTES (8 * UNWIND_WINDOW_WORDS)
-#define UNWIND_WINDOW_BELOW 64    /* bytes: registers are saved below the return address */
-#define UNWIND_PAGE         4096u /* the smallest there is */
+#define UNWIND_WINDOW_BELOW 64 /* bytes: registers are saved below the return address */
 #define UNWIND_FAULTS_MAX   16
 
 struct unwind_code {

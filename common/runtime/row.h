@@ -31,9 +31,9 @@ enum runtime_kind {
 	N_RUNTIME_KINDS,
 };
 
-/* No struct is read further than this. */
-#define RUNTIME_FRAME_WORDS 16 /* of a frame; all its offsets are below, in words of 8 bytes */
-#define RUNTIME_CODE_WORDS  27 /* the same of a code object */
+/* So much is read of a struct; all its offsets are below, in words of 8 bytes. */
+#define RUNTIME_THREAD_WORDS 24
+#define RUNTIME_CODE_WORDS   27
 
 /* Where the majors of V8 differ. Offsets, bytes, are from the beginning of an object. */
 struct runtime_v8 {
@@ -59,7 +59,7 @@ struct runtime_row {
 	/* _PyCFrame: the newest frame, and the caller's _PyCFrame; RUNTIME_NO_CFRAME: there is
 	 * none. */
 	unwind_u8 cframe_frame, cframe_previous;
-	unwind_u8 frame_bytes; /* that all frames have */
+	unwind_u8 frame_bytes; /* that all frames have, a multiple of 8 */
 	unwind_u8 frame_code, frame_previous, frame_instruction;
 	unwind_u8 frame_mark;  /* CFRAME: is_entry; SHIM: owner */
 	unwind_u8 frame_owner; /* whose a frame is */

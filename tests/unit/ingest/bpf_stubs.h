@@ -102,7 +102,8 @@ static struct {
 } maps;
 
 static __u64 now_ns;
-static unsigned n_faults; /* reads of what is not there */
+static unsigned n_reads;  /* of a user's memory */
+static unsigned n_faults; /* of them, of what is not there */
 static struct pt_regs entry_regs;
 static struct task_struct *current_task;
 static struct scratch scratch;
@@ -120,6 +121,7 @@ static long bpf_probe_read_user(void *to, __u32 length, const void *from)
 {
 	__u64 at = (uintptr_t)from;
 
+	n_reads++;
 	if (copy_out(to, length, at, STACK_BASE, stack.bytes, STACK_BYTES) ||
 	    copy_out(to, length, at, 0x1000, stack.bytes, STACK_BYTES) ||
 	    copy_out(to, length, at, CODE_BASE, code, CODE_BYTES))
@@ -268,7 +270,7 @@ static inline void stubs_reset(void)
 	memset(&scratch, 0xff, sizeof(scratch));
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	now_ns = 1000000000;
-	n_faults = 0;
+	n_reads = n_faults = 0;
 	fork_misses = stale_roots = runtime_broken = codes_lost = 0;
 	n_told = 0;
 }

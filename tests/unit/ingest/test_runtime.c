@@ -213,6 +213,51 @@ static void test_others(void **state)
 	assert_end(6, STACK_COMPLETE, 0);
 }
 
+/* Of a chain that is known, with @n frames of one code, of which callers are below. */
+static unsigned count_reads(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		put_frame(i, i ? frame_at(i - 1) : CODE_BASE, false);
+		poke_word(frame_at(i) + row.frame_code, code_at(2));
+		poke_word(frame_at(i) + row.frame_instruction, code_at(2) + 400);
+	}
+	memcpy(code, stack.bytes + (frame_at(0) - STACK_BASE), row.frame_bytes);
+	memset(code + row.frame_previous, 0, 8);
+	code[row.frame_mark] = 1;
+	poke_word(CFRAME(1) + row.cframe_frame, frame_at(n - 1));
+	again();
+	n_reads = n_faults = 0;
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, n + 2);
+	return n_reads;
+}
+
+/* Frames that lie one after the other are read together, but nothing of another page. */
+static void test_windows(void **state)
+{
+	unsigned reads;
+
+	(void)state;
+	count_reads(1);
+	reads = count_reads(1);
+	assert_int_equal(count_reads(8), reads);
+	assert_int_equal(count_reads(20), reads + 2);
+	assert_int_equal(n_faults, 0);
+	assert_int_equal(runtime_broken, 0);
+	/* One that begins in a page and ends in the next one; one that is at an odd address. */
+	poke_word(frame_at(0) + row.frame_previous, CODES - 40);
+	memcpy(stack.bytes + (CODES - 40 - STACK_BASE), code, row.frame_bytes);
+	again();
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 22);
+	assert_int_equal(runtime_broken, 0);
+	poke_word(frame_at(0) + row.frame_previous, CODES - 44);
+	again();
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 21);
+	assert_int_equal(runtime_broken, 1);
+}
+
 /* Circles end, pointers to nowhere do, and so do texts that say that they are long. */
 static void test_hostile(void **state)
 {
@@ -222,13 +267,22 @@ static void test_hostile(void **state)
 	assert_true(scratch.runtime.n <= ABI_RUNTIME_MAX && scratch.runtime.n > 100);
 	assert_int_equal(n_told, 3);
 	assert_true(scratch.runtime.n_ends <= ABI_GROUPS_MAX);
+	assert_int_equal(runtime_broken, 1);
+	again();
+	for (unsigned i = 0; i < 3; i++) /* none is shown */
+		poke_word(frame_at(i) + row.frame_instruction, code_at(i));
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+	assert_int_equal(runtime_broken, 2);
+	for (unsigned i = 0; i < 3; i++)
+		put_frame(i, frame_at((i + 1) % 3), i > 0);
 	again();
 	poke_word(frame_at(1) + row.frame_code, 8);
 	walk(true, 1024);
 	assert_int_equal(scratch.runtime.n, 2);
 	assert_entry(0, ABI_RUNTIME_CODE, 20);
 	assert_entry(1, ABI_RUNTIME_GROUP, ABI_UNPLACED);
-	assert_true(runtime_broken > 0);
+	assert_int_equal(runtime_broken, 3);
 	again();
 	poke_word(TEXT + 16, ~0ull);
 	poke_word(TABLE + 16, ~0ull);
@@ -251,6 +305,7 @@ int main(void)
 		cmocka_unit_test_setup(test_unplaced, setup_python),
 		cmocka_unit_test_setup(test_mapped, setup_python),
 		cmocka_unit_test_setup(test_others, setup_python),
+		cmocka_unit_test_setup(test_windows, setup_python),
 		cmocka_unit_test_setup(test_hostile, setup_python),
 	};
 
