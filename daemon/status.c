@@ -366,7 +366,7 @@ void daemon_warn_of_held_up(struct proc_door *door, struct texts *ret)
  * no memory.
  */
 static void gather_warnings(const struct daemon *d, const struct status_stats *stats,
-			    struct texts *ret)
+			    const struct peer *peer, struct texts *ret)
 {
 	const struct symbols_stats *symbols = &stats->output.symbols;
 	const char *trouble = session_set_trouble(d->sessions);
@@ -403,6 +403,11 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64
 			     ": it used more of the machine than max_cpu=%g%%",
 			     daemon_rate(d), d->config->frequency, 100 * d->config->max_cpu);
+	if (peer->privileged && *stats->unwinder.refused_runtime)
+		texts_printf(ret,
+			     "stacks of %s, the last such program, have no Python functions: it is "
+			     "%s",
+			     stats->unwinder.refused_runtime, stats->unwinder.refused_because);
 	if (*d->pace.dear)
 		texts_printf(ret, "%s", d->pace.dear);
 	if (trouble)
@@ -458,7 +463,7 @@ int daemon_verb_status(const struct control_call *call)
 	process_table_get_stats(d->processes, &stats.processes);
 	output_get_state(d->output, &stats.output);
 	unwinder_get_stats(d->unwinder, &stats.unwinder);
-	gather_warnings(d, &stats, &warnings);
+	gather_warnings(d, &stats, call->peer, &warnings);
 	m.status.warnings = warnings.all;
 	m.status.n_warnings = warnings.n;
 	fill_status_head(&m, d, &stats);

@@ -147,9 +147,16 @@ struct worker_image {
 	uint8_t alternate_id[WORKER_ID_MAX];
 };
 
+/* Why an interpreter is not walked: its structs are others. */
+enum worker_runtime_refusal {
+	WORKER_RUNTIME_TAKEN,
+	WORKER_RUNTIME_DEBUG,
+	WORKER_RUNTIME_FREE_THREADED,
+};
+
 /*
  * An interpreter, as far as its file alone tells (common/runtime), or a program that loads one as a
- * library. Link-time addresses; all zero: it is neither.
+ * library. Link-time addresses; all zero: it is neither; refusal alone: one that cannot be walked.
  */
 struct worker_runtime {
 	uint64_t text;    /* the first byte of code */
@@ -158,7 +165,7 @@ struct worker_runtime {
 	uint64_t dynamic; /* its dynamic section; 0: it has none */
 	uint64_t debug;   /* of a program that loads it: the value of DT_DEBUG; 0: it does not */
 	uint32_t version; /* 0x030b: CPython 3.11, RUNTIME_V8_VERSION | ..: V8; 0: it is none */
-	uint32_t reserved;
+	uint32_t refusal; /* enum worker_runtime_refusal; then it has no version */
 	struct runtime_v8 v8; /* of V8, which has nothing more but text */
 };
 

@@ -93,7 +93,7 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 	if (runtime->debug || row.kind == RUNTIME_V8)
 		return bpf_codes_put(s, &key, &row);
 	if (!python_row(runtime->version, &row))
-		return UNWIND_HOST_E_OK;
+		return UNWIND_HOST_E_UNKNOWN;
 	row.state = (int64_t)(runtime->state - runtime->text);
 	r = bpf_codes_put(s, &key, &row);
 	if (r || !runtime->dynamic)

@@ -47,14 +47,15 @@ struct unwind_host {
 	/* Process events up to here have been delivered, CLOCK_MONOTONIC; 0: none yet. */
 	uint64_t (*events_until)(void *userdata);
 	/* Programs that run @runtime have its frames from now on, as far as it is known. NULL: it
-	 * has none. Returns UNWIND_HOST_E_OK or _FULL. */
+	 * has none. Returns UNWIND_HOST_E_OK, _FULL or _UNKNOWN. */
 	int (*add_runtime)(void *userdata, const struct unwind_host_runtime *runtime);
 	void *userdata;
 };
 
 enum {
 	UNWIND_HOST_E_OK,
-	UNWIND_HOST_E_FULL, /* not now: no room, or busy; what was there before may still be */
+	UNWIND_HOST_E_FULL,    /* not now: no room, or busy; what was there before may still be */
+	UNWIND_HOST_E_UNKNOWN, /* never: nothing is known of that version */
 };
 
 #endif

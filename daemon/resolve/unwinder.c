@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/worker/answer.h"
 #include "daemon/resolve/unwinder_private.h"
 
 /* Of unwinder_options.memory_bytes, where the tables are in our own memory; and at least so much.
@@ -236,6 +238,14 @@ static int install_held(struct unwinder *u)
 	return 0;
 }
 
+static void unwinder_refuse_runtime(struct unwinder *u, const struct image *image,
+				    const char *because)
+{
+	text_clean(image->path, strlen(image->path), u->stats.refused_runtime,
+		   sizeof(u->stats.refused_runtime) - 1);
+	u->stats.refused_because = because;
+}
+
 /* Where there is no room for it now, its frames are missing: no walk depends on them. */
 static void unwinder_add_runtime(struct unwinder *u, const struct table_result *result)
 {
@@ -259,10 +269,18 @@ static void unwinder_add_runtime(struct unwinder *u, const struct table_result *
 		.v8 = result->runtime.v8,
 	};
 
+	if (result->runtime.refusal)
+		unwinder_refuse_runtime(u, image,
+					result->runtime.refusal == WORKER_RUNTIME_DEBUG
+						? "a debug build"
+						: "a build without the GIL");
 	if ((!runtime.version && !runtime.debug) || image->kind != IMAGE_FILE || !u->host ||
 	    !u->host->add_runtime)
 		return;
-	(void)u->host->add_runtime(u->host->userdata, &runtime);
+	if (u->host->add_runtime(u->host->userdata, &runtime) == UNWIND_HOST_E_UNKNOWN) {
+		unwinder_refuse_runtime(u, image, "of a version that profd does not know");
+		return;
+	}
 	if (!runtime.version || !runtime.image)
 		return;
 	image->is_interpreter = true;

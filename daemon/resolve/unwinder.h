@@ -70,6 +70,10 @@ struct unwinder_stats {
 	uint64_t waiting;                   /* samples */
 	struct table_loader_stats loader;   /* totals since the start */
 	uint64_t memory_bytes;              /* heap held, and tables that are no BPF memory */
+	/* The interpreter that was refused last: its path, printable, cut if need be; and why. "":
+	 * none was. */
+	char refused_runtime[256];
+	const char *refused_because;
 };
 
 struct unwinder;

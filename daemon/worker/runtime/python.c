@@ -109,13 +109,19 @@ static void python_read_version(struct elf_image *image, struct worker_runtime *
 	uint8_t bytes[8];
 	uint32_t version;
 
-	if (!python_find_symbols(image, &symbols) ||
-	    elf_image_read(image, symbols.version, bytes, sizeof(bytes)) != sizeof(bytes))
+	if (!python_find_symbols(image, &symbols)) {
+		if (symbols.state && symbols.is_debug)
+			ret->refusal = WORKER_RUNTIME_DEBUG;
+		return;
+	}
+	if (elf_image_read(image, symbols.version, bytes, sizeof(bytes)) != sizeof(bytes))
 		return;
 	/* PY_VERSION_HEX: a byte each for major, minor, micro and level. */
 	version = (uint32_t)bytes_number(bytes, sizeof(bytes), false) >> 16;
-	if (version >= VERSION_3_13 && !python_has_gil(image, symbols.state))
+	if (version >= VERSION_3_13 && !python_has_gil(image, symbols.state)) {
+		ret->refusal = WORKER_RUNTIME_FREE_THREADED;
 		return;
+	}
 	ret->version = version;
 	ret->state = symbols.state;
 	ret->check = symbols.version;
@@ -132,5 +138,5 @@ void python_recognize(struct elf_image *image, struct worker_runtime *ret)
 	python_read_version(image, ret);
 	python_read_dynamic(image, ret);
 	if (!ret->version && !ret->debug)
-		*ret = (struct worker_runtime){0};
+		*ret = (struct worker_runtime){.refusal = ret->refusal};
 }

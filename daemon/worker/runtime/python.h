@@ -6,8 +6,8 @@
 
 /*
  * Whether @image is CPython, and which: by what every build exports to its extension modules,
- * stripped or not; or a program that needs it as a library. All zero: it is not, or one whose
- * structs are others (free-threaded, Py_DEBUG, another machine's).
+ * stripped or not; or a program that needs it as a library. Else all zero, but for why it is
+ * refused: free-threaded, Py_DEBUG.
  */
 void python_recognize(struct elf_image *image, struct worker_runtime *ret);
 

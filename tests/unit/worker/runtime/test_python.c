@@ -61,10 +61,13 @@ static void test_recognize(void **state)
 	assert_int_equal(recognize(&python).version, 0x030b);
 	python.third = "_Py_RefTotal";
 	assert_int_equal(recognize(&python).version, 0);
+	assert_int_equal(recognize(&python).refusal, WORKER_RUNTIME_DEBUG);
 	python = (struct interpreter){.version = 0x030d00f0};
 	assert_int_equal(recognize(&python).version, 0x030d);
+	assert_int_equal(recognize(&python).refusal, WORKER_RUNTIME_TAKEN);
 	python.free_threaded = 1;
 	assert_int_equal(recognize(&python).version, 0);
+	assert_int_equal(recognize(&python).refusal, WORKER_RUNTIME_FREE_THREADED);
 	python = (struct interpreter){.version = 0x030b02f0, .machine = EM_AARCH64};
 	assert_int_equal(recognize(&python).version, 0);
 }
