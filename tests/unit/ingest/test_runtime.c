@@ -235,14 +235,15 @@ static unsigned count_reads(unsigned n)
 /* Frames that lie one after the other are read together, but nothing of another page. */
 static void test_windows(void **state)
 {
-	unsigned reads;
+	unsigned reads, faults;
 
 	(void)state;
 	count_reads(1);
 	reads = count_reads(1);
+	faults = n_faults; /* of the native walk: it looks for restorers */
 	assert_int_equal(count_reads(8), reads);
 	assert_int_equal(count_reads(20), reads + 2);
-	assert_int_equal(n_faults, 0);
+	assert_int_equal(n_faults, faults);
 	assert_int_equal(runtime_broken, 0);
 	/* One that begins in a page and ends in the next one; one that is at an odd address. */
 	poke_word(frame_at(0) + row.frame_previous, CODES - 40);
