@@ -4,6 +4,9 @@
  * instructions, which it writes to a memory file, the only way it has to hand them over. Entering,
  * between fork and work, where only system calls may be made: the instructions are given to the
  * kernel. A sanitizer calls more than the program does; that is added to every table.
+ *
+ * Compiling asks the kernel what it has, so of a kernel without filters there is none to be had: an
+ * empty one stands for it, which cannot be entered.
  */
 #include "common/helper/confine.h"
 
@@ -21,7 +24,7 @@
 #include "common/sanitized.h"
 
 struct confine_filter {
-	unsigned short n;
+	unsigned short n;                      /* 0: the kernel has no filters */
 	struct sock_filter code[BPF_MAXINSNS]; /* allocated as far as there is some */
 };
 
@@ -99,13 +102,26 @@ static int confine_export(scmp_filter_ctx filter, struct confine_filter **ret)
 	return 0;
 }
 
+bool confine_is_available(void)
+{
+	uint32_t action = SECCOMP_RET_ALLOW;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 ||
+	       (errno != ENOSYS && errno != EINVAL);
+}
+
 int confine_compile(struct confine_filter **ret, const struct confine_table *tables, size_t n,
 		    uint32_t otherwise)
 {
 	cleanup(confine_filter_freep) struct confine_filter *compiled = NULL;
-	scmp_filter_ctx filter = seccomp_init(otherwise);
+	scmp_filter_ctx filter;
 	int r;
 
+	if (!confine_is_available()) {
+		*ret = calloc(1, offsetof(struct confine_filter, code));
+		return *ret ? 0 : error_origin(-ENOMEM);
+	}
+	filter = seccomp_init(otherwise);
 	if (!filter)
 		return error_origin(-ENOMEM);
 	r = confine_fill(filter, tables, n);
@@ -123,19 +139,13 @@ void confine_filter_free(struct confine_filter *filter)
 	free(filter);
 }
 
-bool confine_is_available(void)
-{
-	uint32_t action = SECCOMP_RET_ALLOW;
-
-	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 ||
-	       (errno != ENOSYS && errno != EINVAL);
-}
-
 int confine_enter(const struct confine_filter *filter)
 {
 	const struct sock_fprog program = {.len = filter->n,
 					   .filter = (void *)(uintptr_t)filter->code};
 
+	if (!filter->n)
+		return -ENOSYS;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 		return -errno;

@@ -55,7 +55,8 @@ struct confine_filter; /* compiled */
 /*
  * @otherwise: what happens at a call that is in none of the @n tables (SCMP_ACT_*). Another
  * architecture's calls (x32, i386) end the process. In a build with sanitizers, what these call is
- * allowed as well. Returns 0 or negative errno.
+ * allowed as well. Of a kernel that has no filters, one that cannot be entered. Returns 0 or
+ * negative errno.
  */
 int confine_compile(struct confine_filter **ret, const struct confine_table *tables, size_t n,
 		    uint32_t otherwise);
@@ -63,7 +64,7 @@ void confine_filter_free(struct confine_filter *filter);
 DEFINE_CLEANUP(struct confine_filter *, confine_filter_free)
 /*
  * For the calling process, for good; its children too. No new privileges are to be had from then
- * on. Async-signal-safe. Returns 0 or negative errno: -ENOSYS or -EINVAL of a kernel that cannot.
+ * on. Async-signal-safe. Returns 0 or negative errno: -ENOSYS of a kernel that cannot.
  */
 int confine_enter(const struct confine_filter *filter);
 /* False: of a kernel that cannot. */
