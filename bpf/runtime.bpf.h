@@ -95,8 +95,9 @@ struct runtime {
 	struct abi_code code;
 	struct v8_text text;
 	struct v8_function function;
-	__u32 n_chunks; /* of scripts, that were looked at in this tick */
-	__u8 is_v8;     /* its frames are added by the native walk */
+	__u32 n_strange, n_pieces; /* of this tick: see v8.bpf.h */
+	__u32 n_chunks;            /* of scripts, that were looked at in this tick */
+	__u8 is_v8;                /* its frames are added by the native walk */
 };
 
 struct runtime_context {
@@ -503,6 +504,8 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->frame_open = 0;
 	r->code_read = 0;
 	r->n_chunks = 0;
+	r->n_strange = 0;
+	r->n_pieces = 0;
 	r->is_v8 = r->row.kind == RUNTIME_V8;
 	r->cframe = 0;
 	if (r->is_v8)

@@ -60,7 +60,9 @@ struct v8_frame {
 #define V8_STRING_BYTES 8 /* one byte a character, not two */
 enum v8_string { V8_SEQUENTIAL = 0, V8_CONS = 1, V8_EXTERNAL = 2, V8_SLICED = 3, V8_THIN = 5 };
 #define V8_EXTERNAL_TEXT 24
-#define V8_PIECES_MAX    16 /* that are looked at, of a string */
+#define V8_PIECES_MAX    8 /* that are looked at, of a string */
+#define V8_PIECES_TICK   256
+#define V8_STRANGE_MAX   32 /* frames of a tick that look like functions and are none */
 
 #define V8_LINES_MAX     (1u << 20) /* in a script's table */
 #define V8_LINE_STEPS    21
@@ -97,7 +99,7 @@ static long v8_read_piece(__u32 i, struct runtime_context *context)
 	__u64 n = v8_field(t->string, 8) >> 32, at = t->n, from;
 
 	(void)i;
-	if (type >= V8_STRING_TYPES)
+	if (type >= V8_STRING_TYPES || r->n_pieces++ >= V8_PIECES_TICK)
 		return 1;
 	switch (type & V8_STRING_KIND) {
 	case V8_CONS:
@@ -320,6 +322,13 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
 	return 1;
 }
 
+/* Faults cost ten times what reads do: see unwind.bpf.h. */
+static __always_inline int v8_is_strange(struct runtime *r)
+{
+	r->n_strange++;
+	return 0;
+}
+
 /*
  * The native frame @at, which may be ABI_UNPLACED, has the frame pointer @fp; @in_image: it is code
  * of a file. If it is a function's, adds that.
@@ -330,11 +339,12 @@ __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at
 	__u64 shared, id, script, *told;
 	struct v8_frame f;
 
-	if (!r)
+	if (!r || r->n_strange >= V8_STRANGE_MAX)
 		return 0;
 	r->cframe = fp;
-	if (bpf_probe_read_user(&f, sizeof(f), (const void *)(fp - sizeof(f))) ||
-	    !V8_IS_POINTER(f.context) || !V8_IS_POINTER(f.function))
+	if (bpf_probe_read_user(&f, sizeof(f), (const void *)(fp - sizeof(f))))
+		return v8_is_strange(r);
+	if (!V8_IS_POINTER(f.context) || !V8_IS_POINTER(f.function))
 		return 0;
 	if (V8_IS_SMI(f.offset) && V8_IS_POINTER(f.bytecodes))
 		within = V8_SMI(f.offset);
@@ -342,9 +352,11 @@ __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at
 		kind = ABI_RUNTIME_BEHIND;
 	shared = v8_field(f.function, r->row.v8.function_shared);
 	literal = v8_field(shared, V8_SHARED_LITERAL - 4) >> 32;
-	if (!V8_IS_POINTER(shared) || (__s32)literal < 0)
-		return 0;
 	script = v8_field(shared, V8_SHARED_SCRIPT);
+	if ((__s32)literal < 0)
+		return 0;
+	if (!V8_IS_POINTER(shared) || !V8_IS_POINTER(script))
+		return v8_is_strange(r);
 	id = runtime_mix(r->seed, v8_field(script, V8_SCRIPT_ID));
 	id = runtime_mix(id, literal);
 	slot = id >> (64 - ABI_CODES_BITS);
@@ -353,7 +365,7 @@ __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at
 		return 0;
 	if (*told != id) {
 		if (!v8_tell(r, id, shared))
-			return 0;
+			return v8_is_strange(r);
 		*told = id;
 	}
 	if (at != ABI_UNPLACED)

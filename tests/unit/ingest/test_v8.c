@@ -335,6 +335,24 @@ static void test_hostile(void **state)
 	assert_int_equal(scratch.unwind.n, 5);
 }
 
+/* Many frames that all lead to what is not there. */
+static void test_strange(void **state)
+{
+	unsigned n = 200;
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++) {
+		poke_word(fp_at(i), i == n - 1 ? 0 : fp_at(i + 1));
+		poke_word(fp_at(i) + 8, 0x500000);
+		put_frame(i, 0x7000, false);
+		poke_word(fp_at(i) - 8, OTHER | TAGGED);
+	}
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 0);
+	assert_int_equal(scratch.unwind.n, n + 1);
+	assert_true(n_faults <= 3 * V8_STRANGE_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +363,7 @@ int main(void)
 		cmocka_unit_test_setup(test_names, setup_v8),
 		cmocka_unit_test_setup(test_lines, setup_v8),
 		cmocka_unit_test_setup(test_hostile, setup_v8),
+		cmocka_unit_test_setup(test_strange, setup_v8),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
