@@ -185,6 +185,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	__u64 start_boottime;
+	__u64 self_exec_id; /* how often it has executed a program, but for threads that do */
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;

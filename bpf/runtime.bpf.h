@@ -15,7 +15,8 @@
  * machine the name, the file and the table of lines are sent, on a ring of their own. An id is a
  * hash of the process and of what a code object points to: memory that is used again for another
  * one is another id. `codes_told` has the ids that were sent, by their first bits; one that lost
- * its place is sent again, which costs time alone.
+ * its place is sent again, which costs time alone. What was read of code objects is kept per CPU,
+ * for this walk, or for as long as the interpreter's own count says that no other was made.
  *
  * Of a chain that is too long, the frames next to the leaf are taken, and the others passed by as
  * far as to the end of their group, for its anchor.
@@ -73,6 +74,18 @@ struct v8_function {
 	__u32 position;
 };
 
+/* What is known of the code object at `code` of a process, in walks that have the same `holds`. */
+struct runtime_known {
+	__u64 code, holds, id;
+	__u32 pid;
+	__u32 traceable; /* the first instruction that tracebacks show */
+};
+
+#define RUNTIME_KNOWN_BITS 8
+
+/* `holds` of more than one walk; else it is the walk's number. */
+#define RUNTIME_HOLDS_LONGER (1ull << 63)
+
 struct runtime {
 	struct runtime_row row;
 	__u64 base; /* where it is loaded: its row's addresses count from there */
@@ -81,16 +94,18 @@ struct runtime {
 	struct runtime_library library;
 	__u64 frame, cframe; /* V8: the frame pointer to look at next, the one looked at last */
 	__u64 window, window_end; /* of which addresses window_words is; both 0: none */
-	__u64 code_read;          /* of which code_words is, in this tick; 0: none */
+	__u64 holds, n_walks;     /* n_walks: of this CPU */
 	__u32 pid, uid;
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
 	__u32 n_told;
 	__u32 frame_open; /* frames since the last end */
+	bool is_checked;  /* that the row's offsets in the interpreter's state are right */
 	__u16 ends[ABI_GROUPS_MAX];
 	__u32 frame_at; /* bytes from window_words to the frame */
 	__u64 window_words[RUNTIME_WINDOW_WORDS];
 	__u64 thread_words[RUNTIME_THREAD_WORDS + 8]; /* a power of two, as below */
 	__u64 code_words[RUNTIME_CODE_WORDS + 5];
+	struct runtime_known known[1 << RUNTIME_KNOWN_BITS];
 	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
 	struct abi_code code;
 	struct v8_text text;
@@ -201,13 +216,18 @@ static __always_inline __u32 runtime_read_table(struct runtime *r, __u64 table)
 	return n;
 }
 
-/* Sends the code object in code_words. Returns whether it could. */
-__attribute__((noinline)) int runtime_tell(struct runtime *r, __u64 id)
+static __always_inline bool runtime_read_code(struct runtime *r, __u64 code)
+{
+	return !bpf_probe_read_user(r->code_words, 8 * RUNTIME_CODE_WORDS, (const void *)code);
+}
+
+/* Sends the code object at @at. Returns whether it could. */
+__attribute__((noinline)) int runtime_tell(struct runtime *r, __u64 at, __u64 id)
 {
 	__u64 flags = BPF_RB_NO_WAKEUP, n;
 	struct abi_code *code;
 
-	if (!r || r->n_told >= RUNTIME_TOLD_MAX)
+	if (!r || r->n_told >= RUNTIME_TOLD_MAX || !runtime_read_code(r, at))
 		return 0;
 	r->n_told++;
 	code = &r->code;
@@ -248,33 +268,84 @@ static __always_inline bool runtime_push(struct runtime *r, __u64 value, __u32 a
 	return true;
 }
 
-/* The frame in frame_words, unless tracebacks hide it. False: there the chain is broken. */
-static __always_inline bool runtime_add_frame(struct runtime *r)
+/*
+ * How long what is read of code objects holds. A frame keeps its own alive. So where the
+ * interpreter numbers those that it makes, and the next number is what it was, there was no other
+ * at the address that a frame says since. Else it is for this walk.
+ */
+static __always_inline void runtime_begin_codes(struct runtime *r)
 {
-	__u64 code = runtime_frame_word(r, r->row.frame_code) & ~7ull;
-	__u64 first = code + r->row.code_instructions, id = r->seed, *told;
-	__u64 at = runtime_frame_word(r, r->row.frame_instruction) - first;
-	__u32 slot;
+	__u64 interpreter = r->thread_words[r->row.thread_interpreter >> 3];
+	__u32 next;
 
-	/* Of a recursion, once. */
-	if (code != r->code_read) {
-		r->code_read = 0;
-		if (!code ||
-		    bpf_probe_read_user(r->code_words, 8 * RUNTIME_CODE_WORDS, (const void *)code))
-			return false;
-		r->code_read = code;
-	}
-	if (runtime_frame_byte(r, r->row.frame_owner) != PYTHON_OWNED_BY_GENERATOR &&
-	    (__s64)at < 2ll * (__s32)runtime_code_half(r, r->row.code_traceable))
-		return true;
+	r->is_checked = false;
+	r->holds = ++r->n_walks;
+	if (!r->row.code_next)
+		return;
+	next = runtime_read_word(interpreter + r->row.code_next);
+	if (next) /* 0: there are no more numbers */
+		r->holds = RUNTIME_HOLDS_LONGER |
+			   runtime_mix(runtime_mix(r->seed, interpreter), next);
+}
+
+/* Before something is kept for longer: is the interpreter's state what the row says? */
+static __always_inline void runtime_check_holds(struct runtime *r)
+{
+	__u64 size_at = r->base + r->row.state + r->row.interpreter_size_at;
+
+	if (r->is_checked || !(r->holds & RUNTIME_HOLDS_LONGER))
+		return;
+	r->is_checked = true;
+	if (runtime_read_word(size_at) != r->row.interpreter_size)
+		r->holds = r->n_walks;
+}
+
+/* The code object at @code, from memory or from what is known of it. NULL: it cannot be read. */
+static __always_inline const struct runtime_known *runtime_find_code(struct runtime *r, __u64 code)
+{
+	__u64 slot = runtime_mix(0, code) >> (64 - RUNTIME_KNOWN_BITS), id = r->seed;
+	struct runtime_known *known;
+
+	__asm__ volatile("" : "+r"(slot));
+	known = &r->known[slot & ((1 << RUNTIME_KNOWN_BITS) - 1)];
+	if (!code)
+		return NULL;
+	if (known->code == code && known->holds == r->holds && known->pid == r->pid)
+		return known;
+	if (!runtime_read_code(r, code))
+		return NULL;
+	runtime_check_holds(r);
 	id = runtime_mix(id, code);
 	id = runtime_mix(id, runtime_code_word(r, r->row.code_name));
 	id = runtime_mix(id, runtime_code_word(r, r->row.code_file));
 	id = runtime_mix(id, runtime_code_word(r, r->row.code_table));
 	id = runtime_mix(id, runtime_code_half(r, r->row.code_line));
+	known->code = code;
+	known->holds = r->holds;
+	known->pid = r->pid;
+	known->id = id;
+	known->traceable = runtime_code_half(r, r->row.code_traceable);
+	return known;
+}
+
+/* The frame at frame_at, unless tracebacks hide it. False: there the chain is broken. */
+static __always_inline bool runtime_add_frame(struct runtime *r)
+{
+	__u64 code = runtime_frame_word(r, r->row.frame_code) & ~7ull, id, *told;
+	__u64 first = code + r->row.code_instructions;
+	__u64 at = runtime_frame_word(r, r->row.frame_instruction) - first;
+	const struct runtime_known *known = runtime_find_code(r, code);
+	__u32 slot;
+
+	if (!known)
+		return false;
+	if (runtime_frame_byte(r, r->row.frame_owner) != PYTHON_OWNED_BY_GENERATOR &&
+	    (__s64)at < 2ll * (__s32)known->traceable)
+		return true;
+	id = known->id;
 	slot = id >> (64 - ABI_CODES_BITS);
 	told = bpf_map_lookup_elem(&codes_told, &slot);
-	if (told && *told != id && runtime_tell(r, id))
+	if (told && *told != id && runtime_tell(r, code, id))
 		*told = id;
 	r->frame_open++;
 	return runtime_push(r, id, (__s64)at < 0 ? 0 : at, ABI_RUNTIME_CODE);
@@ -436,6 +507,7 @@ __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 
 	if (!r || !runtime_find_thread(r, r->base + r->row.state, thread))
 		return 0;
+	runtime_begin_codes(r);
 	r->window = r->window_end = 0;
 	r->frame = r->thread_words[r->row.thread_at >> 3];
 	r->cframe = r->frame;
@@ -500,9 +572,9 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->pid = of->pid;
 	r->uid = of->owner & ABI_OWNER_KNOWN ? of->uid : ABI_NOBODY;
 	r->seed = runtime_mix(task->group_leader->start_boottime, of->pid);
+	r->seed = runtime_mix(r->seed, task->self_exec_id);
 	r->n_told = 0;
 	r->frame_open = 0;
-	r->code_read = 0;
 	r->n_chunks = 0;
 	r->n_strange = 0;
 	r->n_pieces = 0;

@@ -56,9 +56,13 @@ static const struct runtime_row python_rows[] = {
 	{
 		.version = 0x030d,
 		.kind = RUNTIME_PYTHON_SHIM,
+		.code_next = 17000,
+		.interpreter_size = 194968, /* 3.13.0 */
+		.interpreter_size_at = 48,
 		.key = 2164,
 		.thread_at = 72,
 		.thread_id = 152,
+		.thread_interpreter = 16,
 		.cframe_frame = RUNTIME_NO_CFRAME,
 		.cframe_previous = RUNTIME_NO_CFRAME,
 		.frame_bytes = 72,

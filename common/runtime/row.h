@@ -50,12 +50,20 @@ struct runtime_v8 {
 struct runtime_row {
 	/* From mm->start_code, in a library from where it is loaded: address of _PyRuntime. */
 	unwind_s64 state;
-	unwind_s64 check;    /* the same in a library: where its version is, as a check */
-	unwind_u32 version;  /* 0x030b for 3.11 */
+	unwind_s64 check;   /* the same in a library: where its version is, as a check */
+	unwind_u32 version; /* 0x030b for 3.11 */
+	/*
+	 * Interpreter state: the number (32 bits) that the next code object gets, or 0: there is
+	 * none. That holds if the state's size, which is at `interpreter_size_at` of _PyRuntime
+	 * (_Py_DebugOffsets), is `interpreter_size`.
+	 */
+	unwind_u32 code_next, interpreter_size;
+	runtime_u16 interpreter_size_at;
 	runtime_u16 kind;    /* enum runtime_kind */
 	runtime_u16 key;     /* state: the pthread key of the thread state */
 	unwind_u8 thread_at; /* thread state: the _PyCFrame, or where there is none the frame */
 	unwind_u8 thread_id; /* thread state: pthread_self() */
+	unwind_u8 thread_interpreter;
 	/* _PyCFrame: the newest frame, and the caller's _PyCFrame; RUNTIME_NO_CFRAME: there is
 	 * none. */
 	unwind_u8 cframe_frame, cframe_previous;
@@ -70,7 +78,7 @@ struct runtime_row {
 	unwind_u8 code_instructions;
 	/* str: */
 	unwind_u8 text_ascii, text_compact; /* where characters begin */
-	unwind_u8 reserved[5];
+	unwind_u8 reserved[2];
 	struct runtime_v8 v8;
 };
 

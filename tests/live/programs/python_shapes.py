@@ -5,6 +5,7 @@ Prints, as JSON, each stack (name, file, line; innermost first, without spin()'s
 called with, by what the interpreter itself says of its frames; and which processes did that.
 """
 import asyncio
+import collections
 import ctypes
 import functools
 import json
@@ -15,6 +16,7 @@ import time
 
 stacks = set()
 children = set()
+places = collections.defaultdict(set)
 
 
 def spin():
@@ -120,6 +122,15 @@ def by_exec():
     exec("def inner():\n\n    spin()\ninner()", {"spin": spin})
 
 
+def by_memory():
+    """One code after the other, of which each is where the one before was."""
+    for name in ("one", "two", "six", "ten", "few", "all"):
+        code = compile("spin()", name, "exec")
+        places[id(code)].add(name)
+        exec(code, {"spin": spin})
+        del code
+
+
 def by_threads():
     threads = [threading.Thread(target=recursion, args=(i,)) for i in (1, 2)]
     for thread in threads:
@@ -142,4 +153,5 @@ def run(*shapes):
 
 if __name__ == "__main__":
     run(recursion, by_key, by_reduce, by_callback, by_generator, by_class, by_coroutine,
-        by_exception, by_exec, by_threads, café)
+        by_exception, by_exec, by_memory, by_threads, café)
+    assert any(len(names) > 1 for names in places.values())

@@ -259,6 +259,61 @@ static void test_windows(void **state)
 	assert_int_equal(runtime_broken, 1);
 }
 
+/* How many reads a walk of the chain needs, now. */
+static unsigned read_again(void)
+{
+	again();
+	n_reads = 0;
+	walk(true, 1024);
+	return n_reads;
+}
+
+/* Code that is known is read again if it may be another. */
+static void test_known(void **state)
+{
+	enum { INTERPRETER = 0x5c00, NEXT = 16, SIZE = 1234, SIZE_AT = 8 };
+	unsigned all, known;
+
+	(void)state;
+	maps.runtime.code_next = NEXT;
+	maps.runtime.interpreter_size = SIZE;
+	maps.runtime.interpreter_size_at = SIZE_AT;
+	maps.runtime.thread_interpreter = 16;
+	poke_word(TSTATE + 16, STACK_BASE + INTERPRETER);
+	poke_word(START_CODE + STATE + SIZE_AT, SIZE);
+	put_half(STACK_BASE + INTERPRETER + NEXT, 7);
+	walk(true, 1024);
+	known = read_again();
+	assert_int_equal(n_told, 3);
+	put_half(code_at(2) + row.code_line, 500);
+	assert_int_equal(read_again(), known);
+	assert_int_equal(n_told, 3);
+	/* Another one was made: also the size is read again. */
+	put_half(STACK_BASE + INTERPRETER + NEXT, 8);
+	assert_int_equal(read_again(), known + 3 + 1 + 7);
+	assert_int_equal(told.first_line, 500);
+	assert_int_equal(read_again(), known);
+	/* Another program, another process. */
+	task.self_exec_id++;
+	read_again();
+	assert_int_equal(n_told, 7);
+	scratch.record.pid++;
+	read_again();
+	assert_int_equal(n_told, 10);
+	/* Where numbers have run out, or are elsewhere, it is read each time; of a recursion, once.
+	 */
+	put_half(STACK_BASE + INTERPRETER + NEXT, 0);
+	read_again();
+	all = read_again();
+	assert_int_equal(all, known + 3);
+	put_half(STACK_BASE + INTERPRETER + NEXT, 9);
+	poke_word(START_CODE + STATE + SIZE_AT, SIZE + 1);
+	assert_int_equal(read_again(), all + 1);
+	assert_int_equal(read_again(), all + 1);
+	poke_word(frame_at(1) + row.frame_code, code_at(0));
+	assert_int_equal(read_again(), all);
+}
+
 /* Circles end, pointers to nowhere do, and so do texts that say that they are long. */
 static void test_hostile(void **state)
 {
@@ -307,6 +362,7 @@ int main(void)
 		cmocka_unit_test_setup(test_mapped, setup_python),
 		cmocka_unit_test_setup(test_others, setup_python),
 		cmocka_unit_test_setup(test_windows, setup_python),
+		cmocka_unit_test_setup(test_known, setup_python),
 		cmocka_unit_test_setup(test_hostile, setup_python),
 	};
 
