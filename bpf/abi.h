@@ -30,7 +30,8 @@
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
 #define ABI_LIVES_BYTES       (256u << 10)
 #define ABI_CODES_BYTES       (256u << 10)
-#define ABI_CODES_BITS        14  /* of the table of those that were told */
+#define ABI_TOLD_BITS         12 /* of the table of code objects that were told */
+#define ABI_TOLD_WAYS         4
 #define ABI_RUNTIMES_MAX      256 /* files of interpreters */
 #define ABI_CODES_MAX         256 /* an interpreter's frames in a sample */
 #define ABI_GROUPS_MAX        64
@@ -101,6 +102,11 @@ struct abi_runtime_entry {
 	__u64 value;
 	__u32 at;
 	__u32 kind; /* enum abi_runtime_kind, and what is above it */
+};
+
+/* Ids of code objects that were told, the latest first; they have the same first ABI_TOLD_BITS. */
+struct abi_told {
+	__u64 ids[ABI_TOLD_WAYS];
 };
 
 /* The first sight of a code object, cut to the length that table_bytes leaves. */
@@ -198,6 +204,7 @@ _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers"
 _Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
 _Static_assert(sizeof(struct abi_runtime_entry) == 16, "struct abi_runtime_entry");
 _Static_assert(__builtin_offsetof(struct abi_code, table) == ABI_CODE_HEAD, "struct abi_code");
+_Static_assert(sizeof(struct abi_told) == 32, "struct abi_told");
 _Static_assert(sizeof(struct abi_runtime_key) == 24, "struct abi_runtime_key");
 _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");

@@ -135,9 +135,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1 << ABI_CODES_BITS);
+	__uint(max_entries, 1 << ABI_TOLD_BITS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct abi_told);
 } codes_told SEC(".maps");
 
 /* Chains that ended at a fault or were too long; code objects that could not be sent. */
@@ -328,27 +328,40 @@ static __always_inline const struct runtime_known *runtime_find_code(struct runt
 	return known;
 }
 
+/* Sends the code object at @code, unless that was done. */
+static __always_inline void runtime_tell_once(struct runtime *r, __u64 code, __u64 id)
+{
+	__u32 slot = id >> (64 - ABI_TOLD_BITS);
+	struct abi_told *told = bpf_map_lookup_elem(&codes_told, &slot);
+
+	if (!told)
+		return;
+	for (int i = 0; i < ABI_TOLD_WAYS; i++)
+		if (told->ids[i] == id)
+			return;
+	if (!runtime_tell(r, code, id))
+		return;
+	for (int i = ABI_TOLD_WAYS - 1; i > 0; i--)
+		told->ids[i] = told->ids[i - 1];
+	told->ids[0] = id;
+}
+
 /* The frame at frame_at, unless tracebacks hide it. False: there the chain is broken. */
 static __always_inline bool runtime_add_frame(struct runtime *r)
 {
-	__u64 code = runtime_frame_word(r, r->row.frame_code) & ~7ull, id, *told;
+	__u64 code = runtime_frame_word(r, r->row.frame_code) & ~7ull;
 	__u64 first = code + r->row.code_instructions;
 	__u64 at = runtime_frame_word(r, r->row.frame_instruction) - first;
 	const struct runtime_known *known = runtime_find_code(r, code);
-	__u32 slot;
 
 	if (!known)
 		return false;
 	if (runtime_frame_byte(r, r->row.frame_owner) != PYTHON_OWNED_BY_GENERATOR &&
 	    (__s64)at < 2ll * (__s32)known->traceable)
 		return true;
-	id = known->id;
-	slot = id >> (64 - ABI_CODES_BITS);
-	told = bpf_map_lookup_elem(&codes_told, &slot);
-	if (told && *told != id && runtime_tell(r, code, id))
-		*told = id;
+	runtime_tell_once(r, code, known->id);
 	r->frame_open++;
-	return runtime_push(r, id, (__s64)at < 0 ? 0 : at, ABI_RUNTIME_CODE);
+	return runtime_push(r, known->id, (__s64)at < 0 ? 0 : at, ABI_RUNTIME_CODE);
 }
 
 /* The frames since the last end belong together. */

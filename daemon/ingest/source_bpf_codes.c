@@ -20,7 +20,17 @@
 #include "daemon/ingest/source_bpf_record.h"
 #include "profile.skel.h"
 
-#define TOLD_BYTES (sizeof(uint64_t) << ABI_CODES_BITS)
+#define TOLD_BYTES (sizeof(struct abi_told) << ABI_TOLD_BITS)
+
+/* It may be sent again. */
+static void bpf_codes_untell(struct bpf_source *s, uint64_t id)
+{
+	struct abi_told *told = &s->told[id >> (64 - ABI_TOLD_BITS)];
+
+	for (unsigned i = 0; i < ABI_TOLD_WAYS; i++)
+		if (told->ids[i] == id)
+			told->ids[i] = 0;
+}
 
 /* Negative ends the reading. */
 static int bpf_codes_on_record(void *userdata, void *data, size_t length)
@@ -40,8 +50,7 @@ static int bpf_codes_on_record(void *userdata, void *data, size_t length)
 		memset(s->told, 0, TOLD_BYTES);
 	if (s->error != CODE_BOOK_E_SHARE)
 		return s->error;
-	/* It may be sent again. */
-	s->told[record.id >> (64 - ABI_CODES_BITS)] = 0;
+	bpf_codes_untell(s, record.id);
 	return s->error = 0;
 }
 

@@ -59,7 +59,7 @@ struct bpf_source {
 	struct ring_buffer *lives; /* source_bpf_lives.c; NULL: they could not */
 	uint64_t lives_lost;       /* that were reported */
 	struct ring_buffer *codes; /* source_bpf_codes.c */
-	uint64_t *told;            /* the map of ids, mapped */
+	struct abi_told *told;     /* the map of ids, mapped */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */

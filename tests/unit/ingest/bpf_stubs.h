@@ -98,7 +98,7 @@ static struct {
 	__u32 ended_key, ended;             /* room for one; key 0: free */
 	struct abi_runtime_key runtime_key; /* of the only file of an interpreter */
 	struct runtime_row runtime;
-	__u64 codes_told[1 << ABI_CODES_BITS];
+	struct abi_told codes_told[1 << ABI_TOLD_BITS];
 } maps;
 
 static __u64 now_ns;
@@ -211,7 +211,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 		return memcmp(key, &maps.runtime_key, sizeof(maps.runtime_key)) ? NULL
 										: &maps.runtime;
 	if (map == &codes_told)
-		return i < 1 << ABI_CODES_BITS ? &maps.codes_told[i] : NULL;
+		return i < 1 << ABI_TOLD_BITS ? &maps.codes_told[i] : NULL;
 	return NULL;
 }
 

@@ -213,6 +213,30 @@ static void test_others(void **state)
 	assert_end(6, STACK_COMPLETE, 0);
 }
 
+/* Ids that have the same place are sent once each. */
+static void test_told(void **state)
+{
+	struct abi_told *place;
+	__u64 id;
+
+	(void)state;
+	walk(true, 1024);
+	assert_int_equal(n_told, 3);
+	id = scratch.runtime.entries[0].value;
+	place = &maps.codes_told[id >> (64 - ABI_TOLD_BITS)];
+	place->ids[ABI_TOLD_WAYS - 1] = id;
+	place->ids[0] = id + 1;
+	again();
+	walk(true, 1024);
+	assert_int_equal(n_told, 3);
+	place->ids[ABI_TOLD_WAYS - 1] = 0;
+	again();
+	walk(true, 1024);
+	assert_int_equal(n_told, 4);
+	assert_int_equal(place->ids[0], id);
+	assert_int_equal(place->ids[1], id + 1);
+}
+
 /* Of a chain that is known, with @n frames of one code, of which callers are below. */
 static unsigned count_reads(unsigned n)
 {
@@ -361,6 +385,7 @@ int main(void)
 		cmocka_unit_test_setup(test_unplaced, setup_python),
 		cmocka_unit_test_setup(test_mapped, setup_python),
 		cmocka_unit_test_setup(test_others, setup_python),
+		cmocka_unit_test_setup(test_told, setup_python),
 		cmocka_unit_test_setup(test_windows, setup_python),
 		cmocka_unit_test_setup(test_known, setup_python),
 		cmocka_unit_test_setup(test_hostile, setup_python),
