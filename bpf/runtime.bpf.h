@@ -90,7 +90,6 @@ struct runtime {
 	struct runtime_row row;
 	__u64 base; /* where it is loaded: its row's addresses count from there */
 	__u64 seed; /* of ids */
-	struct abi_runtime_key key;
 	struct runtime_library library;
 	__u64 frame, cframe; /* V8: the frame pointer to look at next, the one looked at last */
 	__u64 window, window_end; /* of which addresses window_words is; both 0: none */
@@ -458,6 +457,17 @@ static __always_inline bool runtime_find_thread(struct runtime *r, __u64 state, 
 }
 
 /*
+ * struct abi_runtime_key, which is on the stack: Linux 6.1 takes no key that a global function was
+ * given.
+ */
+static __always_inline const struct runtime_row *runtime_row(__u64 inode, __u64 size, __u32 device)
+{
+	const struct abi_runtime_key key = {.inode = inode, .size = size, .device = device};
+
+	return bpf_map_lookup_elem(&runtimes, &key);
+}
+
+/*
  * Among what the process has loaded, by its r_debug that @debug points to: the interpreter. Puts
  * its row into r->row, and where it is into r->base. Returns whether there is one.
  */
@@ -469,16 +479,12 @@ __attribute__((noinline)) int runtime_find_library(struct runtime *r, __u64 debu
 		return 0;
 	debug = runtime_read_word(debug);
 	at = debug ? runtime_read_word(debug + R_DEBUG_MAP) : 0;
-	r->key.inode = 0;
-	r->key.device = 0;
-	r->key.reserved = 0;
 	for (__u32 i = 0; i < LIBRARIES_MAX && at; i++) {
 		const struct runtime_row *row;
 
 		if (bpf_probe_read_user(&r->library, sizeof(r->library), (const void *)at))
 			return 0;
-		r->key.size = r->library.dynamic - r->library.address;
-		row = bpf_map_lookup_elem(&runtimes, &r->key);
+		row = runtime_row(0, r->library.dynamic - r->library.address, 0);
 		if (row && (__u32)runtime_read_word(r->library.address + row->check) >> 16 ==
 				   row->version) {
 			r->row = *row;
@@ -501,12 +507,8 @@ __attribute__((noinline)) int runtime_find_mapped(struct runtime *r, __u32 mappi
 
 	if (!r || !m)
 		return 0;
-	r->key.inode = 0;
-	r->key.size = m->image;
-	r->key.device = ABI_RUNTIME_IMAGE;
-	r->key.reserved = 0;
 	r->base = m->start - m->offset;
-	row = bpf_map_lookup_elem(&runtimes, &r->key);
+	row = runtime_row(0, m->image, ABI_RUNTIME_IMAGE);
 	if (!row)
 		return 0;
 	r->row = *row;
@@ -538,16 +540,12 @@ __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 static __always_inline const struct runtime_row *runtime_find_row(struct task_struct *task)
 {
 	const struct file *file = task->mm->exe_file;
-	struct abi_runtime_key key = {};
 	const struct inode *inode;
 
 	if (!file)
 		return NULL;
 	inode = file->f_inode;
-	key.inode = inode->i_ino;
-	key.size = inode->i_size;
-	key.device = inode->i_sb->s_dev;
-	return bpf_map_lookup_elem(&runtimes, &key);
+	return runtime_row(inode->i_ino, inode->i_size, inode->i_sb->s_dev);
 }
 
 /* Puts the row of what @task runs into r->row, and where it is into r->base. */
