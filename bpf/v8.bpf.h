@@ -7,8 +7,9 @@
  * have no call frame information and keep the frame pointer. So the native walk asks here, before
  * it goes by one (v8_add_frame()). Below the frame pointer are the context, or a number that says
  * what else the frame is; the JSFunction; and of an interpreted frame its bytecodes and how far it
- * is in them. What a function is, its SharedFunctionInfo says: the script's number and the
- * function's own in it are its id, for objects move.
+ * is in them. What a function is, its SharedFunctionInfo says: the script's number and
+ * name, and the function's own number in it are its id: objects move, and each thread of workers
+ * has scripts of its own.
  *
  * A frame is one with its native one, as those of Python are with their loop's: the code that runs
  * is the function, or the interpreter at it. Where a builtin without a frame runs on top of
@@ -37,15 +38,27 @@ struct v8_frame {
 	__u64 function, context;
 };
 
-#define V8_MAP_TYPE       12
-#define V8_SHARED_NAME    16 /* a string, or the scope */
-#define V8_SHARED_SCRIPT  32
-#define V8_SHARED_LITERAL 52 /* 32 bits: the function's number in the script; -1: a builtin's */
-#define V8_SCRIPT_SOURCE  8
-#define V8_SCRIPT_NAME    16
-#define V8_SCRIPT_LINE    24 /* that its first one is */
-#define V8_SCRIPT_ENDS    56 /* of lines */
-#define V8_SCRIPT_ID      64
+/* Of a SharedFunctionInfo, from V8_SHARED_SCRIPT on. */
+struct v8_identity {
+	__u64 script;
+	__u64 counts;  /* of parameters and so on, of 16 bits; the upper ones are flags */
+	__u64 literal; /* the upper half: its number in the script; -1: a builtin's */
+};
+
+/* Of a Script, from V8_SCRIPT_NAME on. */
+struct v8_script {
+	__u64 name;
+	__u64 others[5];
+	__u64 id;
+};
+
+#define V8_MAP_TYPE      12
+#define V8_SHARED_NAME   16 /* a string, or the scope */
+#define V8_SHARED_SCRIPT 32
+#define V8_SCRIPT_SOURCE 8
+#define V8_SCRIPT_NAME   16
+#define V8_SCRIPT_LINE   24 /* that its first one is */
+#define V8_SCRIPT_ENDS   56 /* of lines */
 
 /* Scope: flags, number of parameters, number of context locals, their names and infos, ... */
 #define V8_SCOPE_LOCALS        32 /* where they begin */
@@ -335,8 +348,10 @@ static __always_inline int v8_is_strange(struct runtime *r)
  */
 __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image)
 {
-	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN, slot, literal;
-	__u64 shared, id, script, *told;
+	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN, slot;
+	struct v8_identity function;
+	struct v8_script script;
+	__u64 shared, id, *told;
 	struct v8_frame f;
 
 	if (!r || r->n_strange >= V8_STRANGE_MAX)
@@ -351,14 +366,19 @@ __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at
 	else if (in_image)
 		kind = ABI_RUNTIME_BEHIND;
 	shared = v8_field(f.function, r->row.v8.function_shared);
-	literal = v8_field(shared, V8_SHARED_LITERAL - 4) >> 32;
-	script = v8_field(shared, V8_SHARED_SCRIPT);
-	if ((__s32)literal < 0)
-		return 0;
-	if (!V8_IS_POINTER(shared) || !V8_IS_POINTER(script))
+	if (!V8_IS_POINTER(shared) ||
+	    bpf_probe_read_user(&function, sizeof(function),
+				(const void *)(shared - 1 + V8_SHARED_SCRIPT)))
 		return v8_is_strange(r);
-	id = runtime_mix(r->seed, v8_field(script, V8_SCRIPT_ID));
-	id = runtime_mix(id, literal);
+	if ((__s32)(function.literal >> 32) < 0)
+		return 0;
+	if (!V8_IS_POINTER(function.script) ||
+	    bpf_probe_read_user(&script, sizeof(script),
+				(const void *)(function.script - 1 + V8_SCRIPT_NAME)))
+		return v8_is_strange(r);
+	id = runtime_mix(r->seed, script.id);
+	id = runtime_mix(id, v8_field(script.name, 8));
+	id = runtime_mix(id, function.literal >> 32 ^ function.counts << 16);
 	slot = id >> (64 - ABI_CODES_BITS);
 	told = bpf_map_lookup_elem(&codes_told, &slot);
 	if (!told)

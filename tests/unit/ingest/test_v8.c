@@ -101,7 +101,7 @@ static int setup_v8(void **state)
 	put_object(SHARED, TYPE_SHARED);
 	poke_word(SHARED + V8_SHARED_NAME, SCOPE | TAGGED);
 	poke_word(SHARED + V8_SHARED_SCRIPT, SCRIPT | TAGGED);
-	put_smi(SHARED + V8_SHARED_LITERAL - 4, 5);
+	put_smi(SHARED + 48, 5);
 	put_object(SCOPE, TYPE_SCOPE);
 	put_smi(SCOPE + 8, SCOPE_FLAGS);
 	put_smi(SCOPE + 24, 2);
@@ -113,7 +113,7 @@ static int setup_v8(void **state)
 	poke_word(SCRIPT + V8_SCRIPT_NAME, PATH | TAGGED);
 	poke_word(SCRIPT + V8_SCRIPT_ENDS, OTHER | TAGGED);
 	poke_word(OTHER + 8, 0x7ff8000000000000); /* undefined, as a number */
-	put_smi(SCRIPT + V8_SCRIPT_ID, 81);
+	put_smi(SCRIPT + 64, 81);
 	put_text(NAME, "name");
 	put_text(PATH, "file.js");
 	put_text(SOURCE, "a\nbc\n  function");
@@ -162,18 +162,23 @@ static void test_functions(void **state)
 	poke_word(FUNCTION + 24, (STACK_BASE + 0x6000) | TAGGED);
 	walk(true, 1024);
 	assert_int_equal(n_told, 1);
-	put_smi(STACK_BASE + 0x6000 + V8_SHARED_LITERAL - 4, 6);
+	put_smi(STACK_BASE + 0x6000 + 48, 6);
 	walk(true, 1024);
 	assert_int_equal(n_told, 2);
+	/* So is a script of another name: numbers are those of one thread. */
+	put_smi(PATH + 8, 6);
+	walk(true, 1024);
+	assert_int_equal(n_told, 3);
+	assert_told("name", "file.j", 3);
 }
 
 static void test_others(void **state)
 {
 	(void)state;
-	put_smi(SHARED + V8_SHARED_LITERAL - 4, 0xffffffff); /* a builtin */
+	put_smi(SHARED + 48, 0xffffffff); /* a builtin */
 	walk_anew();
 	assert_int_equal(scratch.runtime.n, 0);
-	put_smi(SHARED + V8_SHARED_LITERAL - 4, 5);
+	put_smi(SHARED + 48, 5);
 	put_object(SHARED, TYPE_OTHER);
 	walk_anew();
 	assert_int_equal(scratch.runtime.n, 0);
