@@ -327,22 +327,34 @@ static __always_inline const struct runtime_known *runtime_find_code(struct runt
 	return known;
 }
 
-/* Sends the code object at @code, unless that was done. */
-static __always_inline void runtime_tell_once(struct runtime *r, __u64 code, __u64 id)
+/* Where it is noted that @id was sent; NULL: it was. */
+static __always_inline struct abi_told *runtime_find_told(__u64 id)
 {
 	__u32 slot = id >> (64 - ABI_TOLD_BITS);
 	struct abi_told *told = bpf_map_lookup_elem(&codes_told, &slot);
 
 	if (!told)
-		return;
+		return NULL;
 	for (int i = 0; i < ABI_TOLD_WAYS; i++)
 		if (told->ids[i] == id)
-			return;
-	if (!runtime_tell(r, code, id))
-		return;
+			return NULL;
+	return told;
+}
+
+static __always_inline void runtime_note_told(struct abi_told *told, __u64 id)
+{
 	for (int i = ABI_TOLD_WAYS - 1; i > 0; i--)
 		told->ids[i] = told->ids[i - 1];
 	told->ids[0] = id;
+}
+
+/* Sends the code object at @code, unless that was done. */
+static __always_inline void runtime_tell_once(struct runtime *r, __u64 code, __u64 id)
+{
+	struct abi_told *told = runtime_find_told(id);
+
+	if (told && runtime_tell(r, code, id))
+		runtime_note_told(told, id);
 }
 
 /* The frame at frame_at, unless tracebacks hide it. False: there the chain is broken. */

@@ -348,10 +348,11 @@ static __always_inline int v8_is_strange(struct runtime *r)
  */
 __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image)
 {
-	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN, slot;
+	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN;
 	struct v8_identity function;
 	struct v8_script script;
-	__u64 shared, id, *told;
+	struct abi_told *told;
+	__u64 shared, id;
 	struct v8_frame f;
 
 	if (!r || r->n_strange >= V8_STRANGE_MAX)
@@ -379,15 +380,11 @@ __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at
 	id = runtime_mix(r->seed, script.id);
 	id = runtime_mix(id, v8_field(script.name, 8));
 	id = runtime_mix(id, function.literal >> 32 ^ function.counts << 16);
-	slot = id >> (64 - ABI_CODES_BITS);
-	told = bpf_map_lookup_elem(&codes_told, &slot);
-	if (!told)
-		return 0;
-	if (*told != id) {
-		if (!v8_tell(r, id, shared))
-			return v8_is_strange(r);
-		*told = id;
-	}
+	told = runtime_find_told(id);
+	if (told && !v8_tell(r, id, shared))
+		return v8_is_strange(r);
+	if (told)
+		runtime_note_told(told, id);
 	if (at != ABI_UNPLACED)
 		runtime_push(r, id, kind == ABI_RUNTIME_BEHIND ? at + 1 : at,
 			     kind | within << ABI_RUNTIME_KIND_BITS);

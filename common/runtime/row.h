@@ -84,6 +84,6 @@ struct runtime_row {
 
 #define RUNTIME_NO_CFRAME 0xff
 
-_Static_assert(sizeof(struct runtime_row) == 56, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 64, "struct runtime_row");
 
 #endif

@@ -51,7 +51,7 @@ __u64 tables_search(__u32 slot, __u32 offset, __u32 now_s);
 int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *memory);
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
-int runtime_tell(struct runtime *r, __u64 id);
+int runtime_tell(struct runtime *r, __u64 at, __u64 id);
 int runtime_find_library(struct runtime *r, __u64 debug);
 int runtime_find_mapped(struct runtime *r, __u32 mapping);
 int runtime_walk(struct runtime *r, __u64 thread);
