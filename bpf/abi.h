@@ -34,7 +34,7 @@
 #define ABI_TOLD_WAYS         4
 #define ABI_RUNTIMES_MAX      256 /* files of interpreters */
 #define ABI_CODES_MAX         256 /* an interpreter's frames in a sample */
-#define ABI_GROUPS_MAX        64
+#define ABI_GROUPS_MAX        256
 #define ABI_RUNTIME_MAX       (ABI_CODES_MAX + ABI_GROUPS_MAX)
 
 /* common/frame.h's FRAME_IMAGE */
@@ -92,6 +92,9 @@ enum abi_runtime_kind {
 	 * bits above: bytes from its first instruction. */
 	ABI_RUNTIME_OWN,
 	ABI_RUNTIME_BEHIND, /* the same, but the frame at `at` is another's: it comes before that */
+	/* The end of a group without an anchor: the next frame whose code is in the `at` bytes
+	 * from `value` on is the loop's. */
+	ABI_RUNTIME_COUNTED,
 };
 
 #define ABI_RUNTIME_KIND_BITS 8 /* of abi_runtime_entry.kind */

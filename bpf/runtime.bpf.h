@@ -50,6 +50,10 @@ struct runtime_library {
 #define RUNTIME_WINDOW_WORDS 128
 #define UNWIND_PAGE          4096u /* the smallest there is */
 
+/* Thread-local memory, by module (ELF Handling For Thread-Local Storage, 3.4.6). */
+#define THREAD_VECTOR       8
+#define THREAD_VECTOR_ENTRY 16
+
 #define PYTHON_OWNED_BY_GENERATOR 1
 /* Of the state of a str object. */
 #define PYTHON_TEXT_WIDTH(state) ((state) >> 2 & 7)
@@ -357,27 +361,38 @@ static __always_inline void runtime_tell_once(struct runtime *r, __u64 code, __u
 		runtime_note_told(told, id);
 }
 
+/* How far the frame at frame_at is in its @code, bytes. */
+static __always_inline __s64 runtime_find_instruction(const struct runtime *r, __u64 code)
+{
+	__u64 at = runtime_frame_word(r, r->row.frame_instruction);
+
+	if (!r->row.instruction_unit)
+		return at - (code + r->row.code_instructions);
+	/* -1 has not begun yet. */
+	return (__s32)at < 0 ? 0 : (__u32)at * r->row.instruction_unit;
+}
+
 /* The frame at frame_at, unless tracebacks hide it. False: there the chain is broken. */
 static __always_inline bool runtime_add_frame(struct runtime *r)
 {
 	__u64 code = runtime_frame_word(r, r->row.frame_code) & ~7ull;
-	__u64 first = code + r->row.code_instructions;
-	__u64 at = runtime_frame_word(r, r->row.frame_instruction) - first;
+	__s64 at = runtime_find_instruction(r, code);
 	const struct runtime_known *known = runtime_find_code(r, code);
 
 	if (!known)
 		return false;
 	if (runtime_frame_byte(r, r->row.frame_owner) != PYTHON_OWNED_BY_GENERATOR &&
-	    (__s64)at < 2ll * (__s32)known->traceable)
+	    at < 2ll * (__s32)known->traceable)
 		return true;
 	runtime_tell_once(r, code, known->id);
 	r->frame_open++;
-	return runtime_push(r, known->id, (__s64)at < 0 ? 0 : at, ABI_RUNTIME_CODE);
+	return runtime_push(r, known->id, at < 0 ? 0 : at, ABI_RUNTIME_CODE);
 }
 
 /* The frames since the last end belong together. */
 static __always_inline bool runtime_end_group(struct runtime *r, __u64 anchor)
 {
+	bool is_counted = r->row.kind == RUNTIME_PYTHON_COUNTED;
 	__u64 i = r->n_ends;
 
 	if (!r->frame_open)
@@ -388,7 +403,9 @@ static __always_inline bool runtime_end_group(struct runtime *r, __u64 anchor)
 	r->ends[i] = r->n;
 	r->n_ends = i + 1;
 	r->frame_open = 0;
-	return runtime_push(r, anchor, ABI_UNPLACED, ABI_RUNTIME_GROUP);
+	return runtime_push(r, is_counted ? r->base + r->row.state + r->row.loop : anchor,
+			    is_counted ? r->row.loop_bytes : ABI_UNPLACED,
+			    is_counted ? ABI_RUNTIME_COUNTED : ABI_RUNTIME_GROUP);
 }
 
 /*
@@ -426,10 +443,8 @@ static long runtime_step(__u32 i, struct runtime_context *context)
 	(void)i;
 	if (!frame || !runtime_read_frame(r, frame))
 		return 1;
-	is_end = runtime_frame_byte(r, r->row.frame_mark);
-	if (r->row.kind == RUNTIME_PYTHON_SHIM)
-		is_end = runtime_frame_byte(r, r->row.frame_mark) >= r->row.shim_owner;
-	if ((!is_end || r->row.kind == RUNTIME_PYTHON_CFRAME) && !is_full)
+	is_end = runtime_frame_byte(r, r->row.frame_mark) >= r->row.end_mark;
+	if ((!is_end || r->row.kind != RUNTIME_PYTHON_SHIM) && !is_full)
 		is_sound = runtime_add_frame(r);
 	if (is_end && r->row.kind == RUNTIME_PYTHON_CFRAME) {
 		anchor = r->cframe;
@@ -441,6 +456,31 @@ static long runtime_step(__u32 i, struct runtime_context *context)
 		return 1;
 	r->frame = runtime_frame_word(r, r->row.frame_previous);
 	return 0;
+}
+
+/*
+ * The thread state that the interpreter itself takes for this thread's, or 0: while the thread does
+ * not hold the GIL there is none, or it is another's.
+ */
+static __always_inline __u64 runtime_find_current(const struct runtime *r, __u64 state,
+						  __u64 thread)
+{
+	__u64 index[2], at = state, vector;
+
+	if (!r->row.current && !r->row.tls_at && !r->row.tls_index)
+		return 0;
+	if (r->row.current) {
+		at += r->row.current;
+	} else if (!r->row.tls_index) {
+		at = thread + r->row.tls_at;
+	} else {
+		vector = runtime_read_word(thread + THREAD_VECTOR);
+		if (bpf_probe_read_user(index, sizeof(index), (void *)(at + r->row.tls_index)))
+			return 0;
+		at = runtime_read_word(vector + THREAD_VECTOR_ENTRY * index[0]) + index[1] +
+		     r->row.tls_at;
+	}
+	return runtime_read_word(at);
 }
 
 /* Reads the thread state at @found, if it says that it is that of @thread. */
@@ -455,8 +495,11 @@ static __always_inline bool runtime_read_thread(struct runtime *r, __u64 found, 
 /* The same of the thread whose control block is at @thread. */
 static __always_inline bool runtime_find_thread(struct runtime *r, __u64 state, __u64 thread)
 {
-	__u64 key = (__u32)runtime_read_word(state + r->row.key), block, found;
+	__u64 key, block, found = runtime_find_current(r, state, thread);
 
+	if (runtime_read_thread(r, found, thread))
+		return true;
+	key = (__u32)runtime_read_word(state + r->row.key);
 	if (!thread || key >= GLIBC_KEYS_MAX)
 		return false;
 	block = thread + GLIBC_FIRST_BLOCK;
@@ -497,8 +540,8 @@ __attribute__((noinline)) int runtime_find_library(struct runtime *r, __u64 debu
 		if (bpf_probe_read_user(&r->library, sizeof(r->library), (const void *)at))
 			return 0;
 		row = runtime_row(0, r->library.dynamic - r->library.address, 0);
-		if (row && (__u32)runtime_read_word(r->library.address + row->check) >> 16 ==
-				   row->version) {
+		if (row &&
+		    (__u32)runtime_read_word(r->library.address + row->check) == row->check_value) {
 			r->row = *row;
 			r->base = r->library.address;
 			return 1;
@@ -540,6 +583,8 @@ __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 	r->cframe = r->frame;
 	if (r->row.cframe_frame != RUNTIME_NO_CFRAME)
 		r->frame = runtime_read_word(r->cframe + r->row.cframe_frame);
+	else if (r->row.thread_frame)
+		r->frame = r->thread_words[r->row.thread_frame >> 3];
 	bpf_loop(RUNTIME_STEPS_MAX, runtime_step, &context, 0);
 	if (r->frame)
 		__sync_fetch_and_add(&runtime_broken, 1);
@@ -609,12 +654,15 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 }
 
 /*
- * The native user frame @at has the stack from @sp up to @cfa, its caller's. If that holds the next
- * group's anchor, the group goes before it; also if the anchor was gone by.
+ * The native user frame @at has its code at @pc, and the stack from @sp up to @cfa, its caller's.
+ * If that holds the next group's anchor, the group goes before it; also if the anchor was gone by.
  */
-static __always_inline void runtime_place(struct runtime *r, __u32 at, __u64 sp, __u64 cfa)
+static __always_inline void runtime_place(struct runtime *r, __u32 at, __u64 pc, __u64 sp,
+					  __u64 cfa)
 {
+	struct abi_runtime_entry *end;
 	__u64 next = r->next, i;
+	bool is_counted;
 
 	if (next >= r->n_ends)
 		return;
@@ -623,11 +671,15 @@ static __always_inline void runtime_place(struct runtime *r, __u32 at, __u64 sp,
 		return;
 	i = r->ends[next];
 	__asm__ volatile("" : "+r"(i));
-	if (i >= ABI_RUNTIME_MAX || r->entries[i].value >= cfa)
+	if (i >= ABI_RUNTIME_MAX)
 		return;
-	r->entries[i].at = at;
-	if (r->entries[i].value >= sp)
-		r->entries[i].kind = ABI_RUNTIME_LOOP;
+	end = &r->entries[i];
+	is_counted = end->kind == ABI_RUNTIME_COUNTED;
+	if (is_counted ? pc - end->value >= end->at : end->value >= cfa)
+		return;
+	end->at = at;
+	if (is_counted || end->value >= sp)
+		end->kind = ABI_RUNTIME_LOOP;
 	r->next = next + 1;
 }
 

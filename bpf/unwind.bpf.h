@@ -345,7 +345,7 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 {
 	struct unwind *u = &s->unwind;
-	__u64 sp = u->r.sp;
+	__u64 pc = unwind_lookup_pc(&u->r), sp = u->r.sp;
 	int step, end;
 
 	end = unwind_end_without_rule(&u->r, u->start_stack, u->start_code, u->end_code);
@@ -359,7 +359,7 @@ static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
 		return unwind_end_as(u, unwind_end_of_pointer(&u->r, step, refused));
 	u->by_fp = 1;
 	u->refused = refused;
-	runtime_place(&s->runtime, u->n - 1, sp, u->r.sp);
+	runtime_place(&s->runtime, u->n - 1, pc, sp, u->r.sp);
 	return 0;
 }
 
@@ -367,7 +367,7 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 {
 	struct scratch *s = context->scratch;
 	struct unwind *u = &s->unwind;
-	__u64 rule, sp = u->r.sp;
+	__u64 rule, pc = unwind_lookup_pc(&u->r), sp = u->r.sp;
 	bool is_return;
 	int step;
 
@@ -392,7 +392,7 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 	if (RULE_KIND(rule) == RULE_SIGNAL && is_return)
 		unwind_was_exact(s);
 	u->by_fp = 0;
-	runtime_place(&s->runtime, u->n - 1, sp, u->r.sp);
+	runtime_place(&s->runtime, u->n - 1, pc, sp, u->r.sp);
 	return 0;
 }
 

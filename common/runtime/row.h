@@ -16,13 +16,13 @@
 #include "common/unwind/rule.h"
 
 typedef __UINT16_TYPE__ runtime_u16;
+typedef __INT32_TYPE__ runtime_s32;
 
 enum runtime_kind {
 	RUNTIME_NONE,
-	/*
-	 * CPython before 3.12: an entry of the evaluation loop has a struct _PyCFrame on the C
-	 * stack, and its outermost Python frame is marked.
-	 */
+	/* CPython before 3.10: an entry of the loop has one frame, and leaves nothing else. */
+	RUNTIME_PYTHON_COUNTED,
+	/* Up to 3.11: each has a struct _PyCFrame on the C stack. */
 	RUNTIME_PYTHON_CFRAME,
 	/* Since then, a frame without code is on the C stack below those of each entry. */
 	RUNTIME_PYTHON_SHIM,
@@ -50,8 +50,14 @@ struct runtime_v8 {
 struct runtime_row {
 	/* From mm->start_code, in a library from where it is loaded: address of _PyRuntime. */
 	unwind_s64 state;
-	unwind_s64 check;   /* the same in a library: where its version is, as a check */
+	unwind_s64 check; /* the same in a library: what has check_value in memory, too */
+	unwind_u32 check_value;
 	unwind_u32 version; /* 0x030b for 3.11 */
+	/* From the state: COUNTED: the loop's code; where the module and the offset of thread-local
+	 * memory are that has the thread state at tls_at. 0: there is none, or it is at tls_at. */
+	runtime_s32 loop, tls_index;
+	unwind_u32 loop_bytes;
+	runtime_s32 tls_at; /* both 0: unknown */
 	/*
 	 * Interpreter state: the number (32 bits) that the next code object gets, or 0: there is
 	 * none. That holds if the state's size, which is at `interpreter_size_at` of _PyRuntime
@@ -59,22 +65,25 @@ struct runtime_row {
 	 */
 	unwind_u32 code_next, interpreter_size;
 	runtime_u16 interpreter_size_at;
-	runtime_u16 kind;    /* enum runtime_kind */
-	runtime_u16 key;     /* state: the pthread key of the thread state */
-	unwind_u8 thread_at; /* thread state: the _PyCFrame, or where there is none the frame */
-	unwind_u8 thread_id; /* thread state: pthread_self() */
+	runtime_u16 kind;       /* enum runtime_kind */
+	runtime_u16 key;        /* state: the pthread key of the thread state */
+	runtime_u16 current;    /* state: the thread state that runs; 0: see tls_at */
+	unwind_u8 thread_at;    /* thread state: the _PyCFrame, or where there is none the frame */
+	unwind_u8 thread_frame; /* of one whose _PyCFrame does not have it: the frame; 0 */
+	unwind_u8 thread_id;    /* thread state: pthread_self() */
 	unwind_u8 thread_interpreter;
 	/* _PyCFrame: the newest frame, and the caller's _PyCFrame; RUNTIME_NO_CFRAME: there is
 	 * none. */
 	unwind_u8 cframe_frame, cframe_previous;
 	unwind_u8 frame_bytes; /* that all frames have, a multiple of 8 */
 	unwind_u8 frame_code, frame_previous, frame_instruction;
-	unwind_u8 frame_mark;  /* CFRAME: is_entry; SHIM: owner */
+	unwind_u8 instruction_unit; /* bytes, of a number of 32 bits; 0: it is an address */
+	unwind_u8 frame_mark;       /* from end_mark on: an entry's last; with SHIM, without code */
+	unwind_u8 end_mark;
 	unwind_u8 frame_owner; /* whose a frame is */
-	unwind_u8 shim_owner;  /* SHIM: the least owner of those without code */
 	/* Code object: */
 	unwind_u8 code_line, code_file, code_name, code_table;
-	unwind_u8 code_traceable; /* the first instruction that tracebacks show */
+	unwind_u8 code_traceable; /* the first instruction that tracebacks show; RUNTIME_NO_CODE */
 	unwind_u8 code_instructions;
 	/* str: */
 	unwind_u8 text_ascii, text_compact; /* where characters begin */
@@ -83,7 +92,8 @@ struct runtime_row {
 };
 
 #define RUNTIME_NO_CFRAME 0xff
+#define RUNTIME_NO_CODE   (8 * RUNTIME_CODE_WORDS) /* no part of it: 0 */
 
-_Static_assert(sizeof(struct runtime_row) == 64, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 88, "struct runtime_row");
 
 #endif

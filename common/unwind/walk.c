@@ -58,8 +58,8 @@ static int walk_end_as(struct walk *walk, int as)
 	return walk_end(walk, UNWIND_END_QUALITY(as), UNWIND_END_REASON(as));
 }
 
-/* The caller's frame comes next; @sp: the stack pointer of the one that was pushed last. */
-static int walk_continue(struct walk *walk, uint64_t sp)
+/* The caller's frame comes next; of the one that was pushed last: its code, its stack pointer. */
+static int walk_continue(struct walk *walk, uint64_t pc, uint64_t sp)
 {
 	struct walk_anchor *anchor;
 
@@ -67,10 +67,11 @@ static int walk_continue(struct walk *walk, uint64_t sp)
 	if (walk->next_anchor == walk->n_anchors || !walk->n_frames)
 		return GO_ON;
 	anchor = &walk->anchors[walk->next_anchor];
-	if (anchor->address >= walk->registers.sp)
+	if (anchor->n_bytes ? pc - anchor->address >= anchor->n_bytes
+			    : anchor->address >= walk->registers.sp)
 		return GO_ON;
 	anchor->at = walk->n_frames - 1;
-	anchor->is_loop = anchor->address >= sp;
+	anchor->is_loop = anchor->n_bytes || anchor->address >= sp;
 	walk->next_anchor++;
 	return GO_ON;
 }
@@ -131,7 +132,7 @@ static int walk_step_by_rule(struct walk *walk, uint64_t rule)
 {
 	struct unwind_registers *r = &walk->registers;
 	bool is_return = r->is_return;
-	uint64_t sp = r->sp;
+	uint64_t pc = unwind_lookup_pc(r), sp = r->sp;
 	int step = unwind_step_rule(r, rule, &walk->memory);
 
 	if (step != UNWIND_STEP_CALLER)
@@ -142,14 +143,14 @@ static int walk_step_by_rule(struct walk *walk, uint64_t rule)
 	 */
 	if (RULE_KIND(rule) == RULE_SIGNAL && is_return && walk->n_frames > 1)
 		walk->frames[walk->n_frames - 1]++;
-	return walk_continue(walk, sp);
+	return walk_continue(walk, pc, sp);
 }
 
 /* @is_refused: there is a table that would have had the rule. */
 static int walk_step_by_fp(struct walk *walk, const struct walk_maps *maps, bool is_refused)
 {
 	struct unwind_registers caller = walk->registers;
-	uint64_t sp;
+	uint64_t pc, sp;
 	int step, as;
 
 	as = unwind_end_without_rule(&caller, walk->start_stack, walk->start_code, walk->end_code);
@@ -160,9 +161,10 @@ static int walk_step_by_fp(struct walk *walk, const struct walk_maps *maps, bool
 		return walk_end_as(walk, unwind_end_of_pointer(&caller, step, is_refused));
 	if (!maps->find(maps->userdata, unwind_lookup_pc(&caller)))
 		return walk_end_as(walk, UNWIND_BAD_POINTER(is_refused));
+	pc = unwind_lookup_pc(&walk->registers);
 	sp = walk->registers.sp;
 	walk->registers = caller;
-	return walk_continue(walk, sp);
+	return walk_continue(walk, pc, sp);
 }
 
 /* Returns GO_ON or enum walk_outcome. */

@@ -50,12 +50,13 @@ enum walk_outcome {
 
 /*
  * An address on the stack, and which frame it is in: the first one whose caller's stack pointer is
- * above it.
+ * above it. Or one of code, and the next frame that is in it.
  */
 struct walk_anchor {
 	uint64_t address;
-	uint32_t at;  /* index in the walk's frames; WALK_UNPLACED: not known (yet) */
-	bool is_loop; /* the frame's own stack pointer is not above it */
+	uint32_t at;      /* index in the walk's frames; WALK_UNPLACED: not known (yet) */
+	uint32_t n_bytes; /* of the code; 0: the address is on the stack */
+	bool is_loop;     /* the frame's own stack pointer is not above it, or code it is */
 };
 
 #define WALK_UNPLACED UINT32_MAX
@@ -68,7 +69,7 @@ struct walk {
 	uint64_t *frames; /* the caller's, room for max_frames; n_frames are there already */
 	uint32_t n_frames, max_frames;
 	bool pushed; /* the frame of `registers` is in frames already */
-	/* To be placed, ascending by address; the first next_anchor of them are. */
+	/* To be placed, in the order of frames; the first next_anchor of them are. */
 	struct walk_anchor *anchors;
 	uint32_t n_anchors, next_anchor;
 	struct unwind_memory memory;

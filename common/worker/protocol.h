@@ -161,11 +161,21 @@ enum worker_runtime_refusal {
 struct worker_runtime {
 	uint64_t text;    /* the first byte of code */
 	uint64_t state;   /* what its walk begins with */
-	uint64_t check;   /* where its version is in memory */
+	uint64_t check;   /* what has check_value in memory, too */
 	uint64_t dynamic; /* its dynamic section; 0: it has none */
 	uint64_t debug;   /* of a program that loads it: the value of DT_DEBUG; 0: it does not */
+	uint64_t loop;    /* its code: the first byte of so many; 0: unknown */
+	/*
+	 * Where the number of the module and an offset are (__tls_get_addr's argument) that with
+	 * tls_at lead to its state of a thread; 0: that is at tls_at from the thread's own.
+	 */
+	uint64_t tls_index;
+	uint32_t loop_bytes;
+	int32_t tls_at;   /* both 0: unknown */
 	uint32_t version; /* 0x030b: CPython 3.11, RUNTIME_V8_VERSION | ..: V8; 0: it is none */
 	uint32_t refusal; /* enum worker_runtime_refusal; then it has no version */
+	uint32_t check_value;
+	uint32_t reserved;
 	struct runtime_v8 v8; /* of V8, which has nothing more but text */
 };
 
@@ -264,7 +274,7 @@ struct worker_instruction {
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
 	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
-_Static_assert(sizeof(struct worker_runtime) == 56, "struct worker_runtime");
+_Static_assert(sizeof(struct worker_runtime) == 88, "struct worker_runtime");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
 _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");

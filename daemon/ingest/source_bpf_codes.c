@@ -104,6 +104,10 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 	if (!python_row(runtime->version, &row))
 		return UNWIND_HOST_E_UNKNOWN;
 	row.state = (int64_t)(runtime->state - runtime->text);
+	row.loop = (int32_t)(runtime->loop - runtime->state);
+	row.loop_bytes = runtime->loop_bytes;
+	row.tls_index = runtime->tls_index ? (int32_t)(runtime->tls_index - runtime->state) : 0;
+	row.tls_at = runtime->tls_at;
 	r = bpf_codes_put(s, &key, &row);
 	if (r || !runtime->dynamic)
 		return r;
@@ -113,6 +117,7 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 		return r;
 	row.state = (int64_t)runtime->state;
 	row.check = (int64_t)runtime->check;
+	row.check_value = runtime->check_value;
 	return bpf_codes_put(s, &library, &row);
 }
 

@@ -69,7 +69,7 @@ static void decode_runtime(const uint8_t *data, size_t n, struct source_bpf_part
 	struct sample_runtime *ret = &parts->runtime;
 	struct abi_runtime_entry entry;
 	uint32_t first = 0, above;
-	bool is_own;
+	bool is_own, is_placed;
 
 	ret->n_groups = ret->n_frames = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -83,12 +83,14 @@ static void decode_runtime(const uint8_t *data, size_t n, struct source_bpf_part
 				decode_runtime_frame(parts, &entry, is_own ? above : entry.at);
 		if (entry.kind == ABI_RUNTIME_CODE)
 			continue;
+		is_placed = entry.at != ABI_UNPLACED && entry.kind != ABI_RUNTIME_COUNTED;
 		if (ret->n_frames == first || ret->n_groups == SAMPLE_GROUPS_MAX)
 			continue;
 		ret->lengths[ret->n_groups] = (uint16_t)(ret->n_frames - first);
 		ret->anchors[ret->n_groups++] = (struct walk_anchor){
 			.address = entry.value,
-			.at = entry.at == ABI_UNPLACED ? WALK_UNPLACED : entry.at,
+			.at = is_placed ? entry.at : WALK_UNPLACED,
+			.n_bytes = entry.kind == ABI_RUNTIME_COUNTED ? entry.at : 0,
 			.is_loop = entry.kind == ABI_RUNTIME_LOOP || entry.kind == ABI_RUNTIME_OWN,
 		};
 		first = ret->n_frames;

@@ -265,7 +265,12 @@ static void unwinder_add_runtime(struct unwinder *u, const struct table_result *
 		.check = result->runtime.check,
 		.dynamic = result->runtime.dynamic,
 		.debug = result->runtime.debug,
+		.loop = result->runtime.loop,
+		.tls_index = result->runtime.tls_index,
 		.version = result->runtime.version,
+		.check_value = result->runtime.check_value,
+		.loop_bytes = result->runtime.loop_bytes,
+		.tls_at = result->runtime.tls_at,
 		.v8 = result->runtime.v8,
 	};
 

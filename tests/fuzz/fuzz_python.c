@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Any bytes as what a process says of its Python or JavaScript code. The first four are version,
- * width of characters, and the instruction; the rest is a table of lines, and a name: which is
- * UTF-8 and harmless.
+ * Any bytes as what a process says of its Python or JavaScript code, and as an interpreter's
+ * machine code. The first four are version, width of characters, and the instruction; the rest is a
+ * table of lines, and a name: which is UTF-8 and harmless.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,13 +13,17 @@
 #include "common/runtime/python_text.h"
 #include "common/runtime/v8_text.h"
 #include "common/utf8.h"
+#include "daemon/worker/runtime/python_thread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char text[100], file[100];
+	uint64_t index;
+	int32_t at;
 
+	python_find_thread(data, size, 0, &index, &at);
 	if (size < 4)
 		return 0;
 	if (python_line(0x0300u | data[0], data + 4, size - 4, data[1], data[2] * 256u + data[3]) >

@@ -5,11 +5,14 @@
 
 #include "common/bytes.h"
 #include "daemon/worker/elf/elf_symbols.h"
+#include "daemon/worker/runtime/python_thread.h"
 
+#define VERSION_3_12 0x030c
 #define VERSION_3_13 0x030d
 #define SYMBOLS_MAX  (1u << 20)
 #define DYNAMIC_MAX  (1u << 16) /* bytes */
 #define LIBRARY      "libpython3."
+#define GETTER_BYTES 48
 
 /*
  * The beginning of _PyRuntime since 3.13, struct _Py_DebugOffsets: a mark, the version, and whether
@@ -19,27 +22,47 @@
 #define OFFSETS_MARK          "xdebugpy"
 #define OFFSETS_FREE_THREADED 16
 
+/* Of a type object: the size of its instances, which is in the file. */
+#define TYPE_SIZE 32
+
+/* What every build exports, stripped or not; some since a version, which then is no later. */
+enum {
+	PYTHON_STATE,
+	PYTHON_CODE, /* the type */
+	PYTHON_LOOP,
+	PYTHON_GETTER, /* of the thread state, in machine code that has been looked at */
+	PYTHON_GETTER_3_13,
+	PYTHON_3_8,
+	PYTHON_3_9,
+	PYTHON_3_10,
+	PYTHON_VERSION, /* since 3.11 */
+	N_PYTHON_SYMBOLS,
+};
+
+static const char *const python_names[N_PYTHON_SYMBOLS] = {
+	[PYTHON_STATE] = "_PyRuntime",
+	[PYTHON_CODE] = "PyCode_Type",
+	[PYTHON_LOOP] = "_PyEval_EvalFrameDefault",
+	[PYTHON_GETTER] = "_PyThreadState_UncheckedGet",
+	[PYTHON_GETTER_3_13] = "PyThreadState_GetUnchecked",
+	[PYTHON_3_8] = "PyCode_NewWithPosOnlyArgs",
+	[PYTHON_3_9] = "PyFrame_GetBack",
+	[PYTHON_3_10] = "PyIter_Send",
+	[PYTHON_VERSION] = "Py_Version",
+};
+
 struct python_symbols {
-	uint64_t state, version; /* addresses */
+	GElf_Sym found[N_PYTHON_SYMBOLS]; /* st_value 0: there is none */
 	bool is_debug;
 };
 
 static void python_see_symbol(struct python_symbols *s, const char *name, uint32_t length,
 			      const GElf_Sym *symbol)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} wanted[] = {
-		{"_PyRuntime", offsetof(struct python_symbols, state)},
-		{"Py_Version", offsetof(struct python_symbols, version)},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		if (strlen(wanted[i].name) == length && !memcmp(name, wanted[i].name, length))
-			memcpy((char *)s + wanted[i].offset, &symbol->st_value,
-			       sizeof(symbol->st_value));
-	/* Counts all references: of builds with Py_DEBUG. 3.11; since 3.12. */
+	for (size_t i = 0; i < N_PYTHON_SYMBOLS; i++)
+		if (strlen(python_names[i]) == length && !memcmp(name, python_names[i], length))
+			s->found[i] = *symbol;
+	/* Counts all references: of builds with Py_DEBUG. Up to 3.11; since 3.12. */
 	s->is_debug |= (length == 12 && !memcmp(name, "_Py_RefTotal", 12)) ||
 		       (length == 22 && !memcmp(name, "_Py_GetGlobalRefTotal", 22));
 }
@@ -61,7 +84,7 @@ static bool python_find_symbols(struct elf_image *image, struct python_symbols *
 			continue;
 		python_see_symbol(ret, name, length, &symbol);
 	}
-	return ret->state && ret->version && !ret->is_debug;
+	return ret->found[PYTHON_STATE].st_value && !ret->is_debug;
 }
 
 static bool python_has_gil(struct elf_image *image, uint64_t state)
@@ -103,28 +126,68 @@ static void python_read_dynamic(struct elf_image *image, struct worker_runtime *
 	ret->debug = needs_python ? debug : 0;
 }
 
-static void python_read_version(struct elf_image *image, struct worker_runtime *ret)
+static uint32_t python_read_half(struct elf_image *image, uint64_t address)
+{
+	uint8_t bytes[4];
+
+	if (elf_image_read(image, address, bytes, sizeof(bytes)) != sizeof(bytes))
+		return 0;
+	return (uint32_t)bytes_number(bytes, sizeof(bytes), false);
+}
+
+/* The version, and by what a process that has it as a library is told from others. */
+static uint32_t python_read_version(struct elf_image *image, const struct python_symbols *symbols,
+				    struct worker_runtime *ret)
+{
+	const GElf_Sym *found = symbols->found;
+
+	if (found[PYTHON_VERSION].st_value) {
+		/* PY_VERSION_HEX: a byte each for major, minor, micro and level. */
+		ret->check = found[PYTHON_VERSION].st_value;
+		ret->check_value = python_read_half(image, ret->check);
+		return ret->check_value >> 16;
+	}
+	if (!found[PYTHON_CODE].st_value)
+		return 0;
+	ret->check = found[PYTHON_CODE].st_value + TYPE_SIZE;
+	ret->check_value = python_read_half(image, ret->check);
+	if (found[PYTHON_3_10].st_value)
+		return 0x030a;
+	if (found[PYTHON_3_9].st_value)
+		return 0x0309;
+	return found[PYTHON_3_8].st_value ? 0x0308 : 0;
+}
+
+static void python_read_build(struct elf_image *image, struct worker_runtime *ret)
 {
 	struct python_symbols symbols;
-	uint8_t bytes[8];
+	const GElf_Sym *found = symbols.found, *getter = &found[PYTHON_GETTER];
+	uint8_t code[GETTER_BYTES];
 	uint32_t version;
+	size_t n;
 
 	if (!python_find_symbols(image, &symbols)) {
-		if (symbols.state && symbols.is_debug)
+		if (found[PYTHON_STATE].st_value && symbols.is_debug)
 			ret->refusal = WORKER_RUNTIME_DEBUG;
 		return;
 	}
-	if (elf_image_read(image, symbols.version, bytes, sizeof(bytes)) != sizeof(bytes))
-		return;
-	/* PY_VERSION_HEX: a byte each for major, minor, micro and level. */
-	version = (uint32_t)bytes_number(bytes, sizeof(bytes), false) >> 16;
-	if (version >= VERSION_3_13 && !python_has_gil(image, symbols.state)) {
+	version = python_read_version(image, &symbols, ret);
+	if (version >= VERSION_3_13 && !python_has_gil(image, found[PYTHON_STATE].st_value)) {
 		ret->refusal = WORKER_RUNTIME_FREE_THREADED;
 		return;
 	}
 	ret->version = version;
-	ret->state = symbols.state;
-	ret->check = symbols.version;
+	ret->state = found[PYTHON_STATE].st_value;
+	ret->loop = found[PYTHON_LOOP].st_value;
+	if (found[PYTHON_LOOP].st_size <= INT32_MAX)
+		ret->loop_bytes = (uint32_t)found[PYTHON_LOOP].st_size;
+	if (found[PYTHON_GETTER_3_13].st_value)
+		getter = &found[PYTHON_GETTER_3_13];
+	if (version < VERSION_3_12 || !getter->st_value)
+		return;
+	n = elf_image_read(image, getter->st_value, code,
+			   getter->st_size < sizeof(code) ? getter->st_size : sizeof(code));
+	python_find_thread(code, n, getter->st_value, &ret->tls_index, &ret->tls_at);
 }
 
 void python_recognize(struct elf_image *image, struct worker_runtime *ret)
@@ -135,7 +198,7 @@ void python_recognize(struct elf_image *image, struct worker_runtime *ret)
 	if (image->summary.machine != EM_X86_64 || image->summary.pointer_bytes != 8 ||
 	    !elf_summary_text(&image->summary, &ret->text, &end))
 		return;
-	python_read_version(image, ret);
+	python_read_build(image, ret);
 	python_read_dynamic(image, ret);
 	if (!ret->version && !ret->debug)
 		*ret = (struct worker_runtime){.refusal = ret->refusal};

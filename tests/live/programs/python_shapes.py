@@ -22,7 +22,8 @@ places = collections.defaultdict(set)
 def spin():
     stack, frame = [], sys._getframe(1)
     while frame:
-        stack.append((frame.f_code.co_qualname, frame.f_code.co_filename, frame.f_lineno))
+        code = frame.f_code
+        stack.append((getattr(code, "co_qualname", code.co_name), code.co_filename, frame.f_lineno))
         frame = frame.f_back
     stacks.add(tuple(stack))
     end = time.thread_time() + 0.005

@@ -2,6 +2,7 @@
 /* An interpreter's frames: the walk of bpf/runtime.bpf.h, and their places in the native stack. */
 #include "tests/unit/ingest/unwind_fixture.h"
 
+#include "common/cleanup.h"
 #include "common/runtime/python_row.h"
 
 #define START_CODE 0x7ffd00004000ull /* all there is, is on the stack */
@@ -9,6 +10,8 @@
 #define KEY        3
 #define THREAD     (STACK_BASE + 0x5000)
 #define TSTATE     (STACK_BASE + 0x5800)
+#define OTHER      (STACK_BASE + 0x5a00) /* a thread state, too */
+#define LOOP       0x7ffd00100000ull     /* its code */
 #define FRAMES     (STACK_BASE + 0x6000)
 #define CODES      (STACK_BASE + 0x8000)
 #define DEEP       (STACK_BASE + 0x8800)
@@ -65,6 +68,7 @@ static int setup_python(void **state)
 	task.group_leader = &task;
 	task.thread.fsbase = THREAD;
 	put_half(START_CODE + STATE + row.key, KEY);
+	poke_word(START_CODE + STATE + row.current, 0);
 	poke_word(THREAD + 0x310 + 16 * KEY + 8, TSTATE);
 	poke_word(TSTATE + row.thread_id, THREAD);
 	poke_word(TSTATE + row.thread_at, CFRAME(1));
@@ -120,6 +124,89 @@ static void test_groups(void **state)
 	walk(true, 1024);
 	assert_int_equal(n_told, 4);
 	assert_int_equal(told.first_line, 500);
+}
+
+/* Each frame is an entry of the loop, whose code or whose struct CFrame is on the way. */
+static void test_frame_objects(void **state)
+{
+	static const __u32 versions[] = {0x0308, 0x0309, 0x030a};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(versions); i++) {
+		setup_python(state);
+		assert_true(python_row(versions[i], &row));
+		row.state = STATE;
+		row.loop = (__s32)(LOOP - START_CODE - STATE);
+		row.loop_bytes = 0x100;
+		maps.runtime = row;
+		maps.mappings[1] = (struct unwind_mapping){.start = LOOP - 0x1000,
+							   .end = LOOP + 0x1000,
+							   .slot = SLOT_NONE};
+		put_half(START_CODE + STATE + row.key, KEY);
+		poke_word(TSTATE + row.thread_id, THREAD);
+		poke_word(TSTATE + row.thread_at, versions[i] < 0x030a ? frame_at(0) : CFRAME(1));
+		poke_word(TSTATE + 24, frame_at(0));
+		poke_word(CFRAME(1) + 8, CFRAME(3));
+		poke_word(CFRAME(3) + 8, 0);
+		/* Native frames 1 and 3 are in it, 2 is just behind it. */
+		stack.wide[3] = LOOP + 1;
+		stack.wide[7] = LOOP + 0x101;
+		stack.wide[11] = LOOP + 0x100;
+		for (unsigned k = 0; k < 3; k++) {
+			put_frame(k, k < 2 ? frame_at(k + 1) : 0, false);
+			put_half(frame_at(k) + row.frame_instruction, k ? 6 : 0xffffffff);
+		}
+		walk(true, 1024);
+		assert_end(6, STACK_COMPLETE, 0);
+		assert_int_equal(scratch.runtime.n, 6);
+		assert_entry(0, ABI_RUNTIME_CODE, 0);
+		assert_entry(1, ABI_RUNTIME_LOOP, 1);
+		assert_entry(2, ABI_RUNTIME_CODE, versions[i] < 0x030a ? 6 : 12);
+		assert_entry(3, ABI_RUNTIME_LOOP, 3);
+		if (versions[i] == 0x030a)
+			continue;
+		assert_entry(5, ABI_RUNTIME_COUNTED, 0x100);
+		assert_true(scratch.runtime.entries[5].value == LOOP);
+	}
+}
+
+/* A subinterpreter's state is not the one that the key has. */
+static void test_current(void **state)
+{
+	const __u64 vector = OTHER + 0x100, block = OTHER + 0x180;
+
+	(void)state;
+	poke_word(OTHER + row.thread_id, THREAD);
+	poke_word(OTHER + row.thread_at, CFRAME(3));
+	poke_word(START_CODE + STATE + row.current, OTHER);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 2);
+	/* Of another thread, which has the GIL. */
+	again();
+	poke_word(OTHER + row.thread_id, THREAD + 1);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 5);
+	/* Thread-local, a program's and a library's. */
+	again();
+	poke_word(OTHER + row.thread_id, THREAD);
+	poke_word(THREAD - 16, OTHER);
+	maps.runtime.current = 0;
+	maps.runtime.tls_at = -16;
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 2);
+	again();
+	maps.runtime.tls_at = 0;
+	maps.runtime.tls_index = 8;
+	poke_word(START_CODE + STATE + 8, 2);
+	poke_word(START_CODE + STATE + 16, 24);
+	poke_word(THREAD + 8, vector);
+	poke_word(vector + 32, block);
+	poke_word(block + 24, OTHER);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 2);
+	again();
+	poke_word(block + 24, 0);
+	walk(true, 1024);
+	assert_int_equal(scratch.runtime.n, 5);
 }
 
 /* Not begun yet, so that no traceback shows it; the group is still one. */
@@ -380,6 +467,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_groups, setup_python),
+		cmocka_unit_test_setup(test_frame_objects, setup_python),
+		cmocka_unit_test_setup(test_current, setup_python),
 		cmocka_unit_test_setup(test_hidden, setup_python),
 		cmocka_unit_test_setup(test_deep, setup_python),
 		cmocka_unit_test_setup(test_unplaced, setup_python),

@@ -105,9 +105,9 @@ static void test_groups(void **state)
 	struct {
 		struct abi_sample head;
 		uint64_t frame;
-		struct abi_runtime_entry entries[7];
+		struct abi_runtime_entry entries[9];
 	} record = {
-		.head = {.n_user = 1, .n_runtime = 7},
+		.head = {.n_user = 1, .n_runtime = 9},
 		.frame = 0x1000,
 		.entries = {{1, 20, ABI_RUNTIME_CODE},
 			    {3, 1u << 30, ABI_RUNTIME_CODE},
@@ -115,6 +115,8 @@ static void test_groups(void **state)
 			    {0x7100, 0, ABI_RUNTIME_LOOP},
 			    {2, 4, ABI_RUNTIME_CODE},
 			    {0x8000, ABI_UNPLACED, ABI_RUNTIME_GROUP},
+			    {2, 4, ABI_RUNTIME_CODE},
+			    {0x9000, 0x100, ABI_RUNTIME_COUNTED},
 			    {2, 4, ABI_RUNTIME_CODE}},
 	};
 	static uint64_t frames[SAMPLE_FRAMES_MAX];
@@ -126,15 +128,18 @@ static void test_groups(void **state)
 	assert_true(source_bpf_decode((uint8_t *)&record, sizeof(record), &parts, &sample));
 	runtime = sample.runtime;
 	assert_non_null(runtime);
-	assert_int_equal(runtime->n_groups, 2);
-	assert_int_equal(runtime->n_frames, 3);
+	assert_int_equal(runtime->n_groups, 3);
+	assert_int_equal(runtime->n_frames, 4);
 	assert_int_equal(runtime->frames[0], frame_in_runtime(101, 20));
 	assert_int_equal(runtime->frames[1],
 			 frame_in_runtime(UINT32_MAX, FRAME_RUNTIME_OFFSET_MAX));
 	assert_int_equal(runtime->lengths[0], 2);
 	assert_true(runtime->anchors[0].is_loop && runtime->anchors[0].at == 0);
 	assert_int_equal(runtime->anchors[1].at, WALK_UNPLACED);
-	record.head.n_runtime = 6;
+	assert_int_equal(runtime->anchors[1].n_bytes, 0);
+	assert_int_equal(runtime->anchors[2].at, WALK_UNPLACED);
+	assert_int_equal(runtime->anchors[2].n_bytes, 0x100);
+	record.head.n_runtime = 8;
 	assert_false(source_bpf_decode((uint8_t *)&record, sizeof(record), &parts, &sample));
 }
 

@@ -17,6 +17,36 @@ static void test_to_the_root(void **state)
 	assert_int_equal(w->slots[SLOT_ABSENT].used_s, 0);
 }
 
+/* On the stack, and of code: groups of an interpreter's frames. */
+static void test_anchors(void **state)
+{
+	struct walk_anchor anchors[] = {
+		{.address = BASE + 8, .at = WALK_UNPLACED},
+		{.address = TABLE + BY_FP, .n_bytes = 6, .at = WALK_UNPLACED},
+		{.address = TABLE, .n_bytes = 1, .at = WALK_UNPLACED},
+	};
+	struct world *w = *state;
+
+	begin(w, TABLE + BY_SP, BASE, BASE + 16);
+	w->walk.anchors = anchors;
+	w->walk.n_anchors = 3;
+	put(w, BASE + 8, TABLE + BY_FP + 6);
+	put(w, BASE + 16, 0);
+	put(w, BASE + 24, TABLE + ROOT + 9);
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), IN_TABLE(BY_FP + 5), IN_TABLE(ROOT + 8));
+	assert_true(anchors[0].at == 0 && anchors[0].is_loop);
+	assert_true(anchors[1].at == 1 && anchors[1].is_loop);
+	assert_int_equal(anchors[2].at, WALK_UNPLACED);
+	/* One byte behind it. */
+	anchors[1].at = WALK_UNPLACED;
+	anchors[1].n_bytes = 5;
+	begin(w, TABLE + BY_SP, BASE, BASE + 16);
+	w->walk.anchors = anchors;
+	w->walk.n_anchors = 3;
+	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(BY_SP), IN_TABLE(BY_FP + 5), IN_TABLE(ROOT + 8));
+	assert_int_equal(anchors[1].at, WALK_UNPLACED);
+}
+
 /* A call that is its function's last instruction returns to what is another function's. */
 static void test_callers_are_looked_up_before_their_address(void **state)
 {
@@ -421,6 +451,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(test_to_the_root),
+		WORLD_TEST(test_anchors),
 		WORLD_TEST(test_callers_are_looked_up_before_their_address),
 		WORLD_TEST(test_frames_without_an_image_are_addresses),
 		WORLD_TEST(test_frame_pointers_to_the_last),
