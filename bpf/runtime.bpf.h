@@ -95,6 +95,8 @@ struct runtime {
 	__u64 base; /* where it is loaded: its row's addresses count from there */
 	__u64 seed; /* of ids */
 	struct runtime_library library;
+	struct runtime_row found_row; /* of the library that was found last, */
+	__u64 found_base, found_seed; /* where it is, and whose */
 	__u64 frame, cframe; /* V8: the frame pointer to look at next, the one looked at last */
 	__u64 window, window_end; /* of which addresses window_words is; both 0: none */
 	__u64 holds, n_walks;     /* n_walks: of this CPU */
@@ -511,6 +513,19 @@ static __always_inline bool runtime_find_thread(struct runtime *r, __u64 state, 
 	return runtime_read_thread(r, found, thread);
 }
 
+/* Is the library of found_row still at found_base? Then it is what the process runs. */
+static __always_inline int runtime_take_library(struct runtime *r)
+{
+	__u32 value = runtime_read_word(r->found_base + r->found_row.check);
+
+	if (value != r->found_row.check_value)
+		return 0;
+	r->row = r->found_row;
+	r->base = r->found_base;
+	r->found_seed = r->seed;
+	return 1;
+}
+
 /*
  * struct abi_runtime_key, which is on the stack: Linux 6.1 takes no key that a global function was
  * given.
@@ -532,6 +547,9 @@ __attribute__((noinline)) int runtime_find_library(struct runtime *r, __u64 debu
 
 	if (!r)
 		return 0;
+	if (r->found_seed == r->seed && runtime_take_library(r))
+		return 1;
+	r->found_seed = 0;
 	debug = runtime_read_word(debug);
 	at = debug ? runtime_read_word(debug + R_DEBUG_MAP) : 0;
 	for (__u32 i = 0; i < LIBRARIES_MAX && at; i++) {
@@ -540,11 +558,11 @@ __attribute__((noinline)) int runtime_find_library(struct runtime *r, __u64 debu
 		if (bpf_probe_read_user(&r->library, sizeof(r->library), (const void *)at))
 			return 0;
 		row = runtime_row(0, r->library.dynamic - r->library.address, 0);
-		if (row &&
-		    (__u32)runtime_read_word(r->library.address + row->check) == row->check_value) {
-			r->row = *row;
-			r->base = r->library.address;
-			return 1;
+		if (row) {
+			r->found_row = *row;
+			r->found_base = r->library.address;
+			if (runtime_take_library(r))
+				return 1;
 		}
 		at = r->library.next;
 	}
@@ -605,12 +623,17 @@ static __always_inline const struct runtime_row *runtime_find_row(struct task_st
 	return runtime_row(inode->i_ino, inode->i_size, inode->i_sb->s_dev);
 }
 
-/* Puts the row of what @task runs into r->row, and where it is into r->base. */
+/* Puts the row of what @task runs into r->row, where it is into r->base, and r->seed. */
 static __always_inline bool runtime_find(struct runtime *r, struct task_struct *task,
 					 __u64 start_code, const struct unwind_root *root)
 {
 	const struct runtime_row *row = runtime_find_row(task);
+	bool is_mapped = root && root->runtime;
 
+	if (!row && !is_mapped)
+		return false;
+	r->seed = runtime_mix(task->group_leader->start_boottime, r->pid);
+	r->seed = runtime_mix(r->seed, task->self_exec_id);
 	if (row) {
 		r->row = *row;
 		r->base = start_code;
@@ -618,7 +641,7 @@ static __always_inline bool runtime_find(struct runtime *r, struct task_struct *
 		    runtime_find_library(r, start_code + r->row.state))
 			return true;
 	}
-	return root && root->runtime && runtime_find_mapped(r, root->first + root->runtime - 1);
+	return is_mapped && runtime_find_mapped(r, root->first + root->runtime - 1);
 }
 
 /*
@@ -633,14 +656,10 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n_ends = 0;
 	r->next = 0;
 	r->is_v8 = 0;
-	if (!task->mm || !start_code)
-		return;
-	if (!runtime_find(r, task, start_code, root))
-		return;
 	r->pid = of->pid;
+	if (!task->mm || !start_code || !runtime_find(r, task, start_code, root))
+		return;
 	r->uid = of->owner & ABI_OWNER_KNOWN ? of->uid : ABI_NOBODY;
-	r->seed = runtime_mix(task->group_leader->start_boottime, of->pid);
-	r->seed = runtime_mix(r->seed, task->self_exec_id);
 	r->n_told = 0;
 	r->frame_open = 0;
 	r->n_chunks = 0;

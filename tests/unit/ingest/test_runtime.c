@@ -426,6 +426,40 @@ static void test_known(void **state)
 	assert_int_equal(read_again(), all);
 }
 
+/* A library is looked for in what the process has loaded, once, if it stays what it is. */
+static void test_library(void **state)
+{
+	enum { DEBUG = 0x5c00, MAP = 0x5c40, CHECK = 0x200 };
+	unsigned known;
+
+	(void)state;
+	maps.runtime_key = (struct abi_runtime_key){.size = 0x300};
+	maps.runtime.check = CHECK;
+	poke_word(STACK_BASE + DEBUG, STACK_BASE + DEBUG + 16);
+	poke_word(STACK_BASE + DEBUG + 16 + R_DEBUG_MAP, STACK_BASE + MAP);
+	poke_word(STACK_BASE + MAP, START_CODE);
+	poke_word(STACK_BASE + MAP + 16, START_CODE + 0x300);
+	put_half(START_CODE + CHECK, 0x030b02f0);
+	scratch.runtime.seed = 7;
+	assert_true(runtime_find_library(&scratch.runtime, STACK_BASE + DEBUG));
+	n_reads = 0;
+	scratch.runtime.base = 0;
+	assert_true(runtime_find_library(&scratch.runtime, STACK_BASE + DEBUG));
+	assert_int_equal(scratch.runtime.base, START_CODE);
+	assert_int_equal(scratch.runtime.row.state, STATE);
+	assert_int_equal(n_reads, 1);
+	/* Another process; another version; one that is gone. */
+	known = n_reads;
+	scratch.runtime.seed = 8;
+	assert_true(runtime_find_library(&scratch.runtime, STACK_BASE + DEBUG));
+	assert_true(n_reads > known + 1);
+	put_half(START_CODE + CHECK, 0x030c02f0);
+	assert_false(runtime_find_library(&scratch.runtime, STACK_BASE + DEBUG));
+	put_half(START_CODE + CHECK, 0x030b02f0);
+	poke_word(STACK_BASE + MAP + 16, 0);
+	assert_false(runtime_find_library(&scratch.runtime, STACK_BASE + DEBUG));
+}
+
 /* Circles end, pointers to nowhere do, and so do texts that say that they are long. */
 static void test_hostile(void **state)
 {
@@ -478,6 +512,7 @@ int main(void)
 		cmocka_unit_test_setup(test_told, setup_python),
 		cmocka_unit_test_setup(test_windows, setup_python),
 		cmocka_unit_test_setup(test_known, setup_python),
+		cmocka_unit_test_setup(test_library, setup_python),
 		cmocka_unit_test_setup(test_hostile, setup_python),
 	};
 
