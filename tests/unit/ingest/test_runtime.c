@@ -435,6 +435,7 @@ static void test_library(void **state)
 	(void)state;
 	maps.runtime_key = (struct abi_runtime_key){.size = 0x300};
 	maps.runtime.check = CHECK;
+	maps.runtime.check_value = 0x030b02f0;
 	poke_word(STACK_BASE + DEBUG, STACK_BASE + DEBUG + 16);
 	poke_word(STACK_BASE + DEBUG + 16 + R_DEBUG_MAP, STACK_BASE + MAP);
 	poke_word(STACK_BASE + MAP, START_CODE);
