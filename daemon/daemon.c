@@ -332,6 +332,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 	if (r < 0)
 		return r;
 	d->memory.other_bytes = source_memory_bytes(d->source);
+	memory_budget_give_back(&d->memory);
 	daemon_log_trouble(d, was_paused);
 	r = daemon_sweep(d, now);
 	if (r < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/worker/memory.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -9,6 +10,9 @@
 /* Of what is left: the rest is for what grows meanwhile, and for another worker. */
 #define LEFT_NUMERATOR   7
 #define LEFT_DENOMINATOR 8
+
+/* The part of the budget by which a process grows until it is looked through for what is free. */
+#define GROWN_PART 32
 
 uint64_t memory_resident_bytes(pid_t pid)
 {
@@ -52,4 +56,16 @@ uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid
 void memory_budget_end(struct memory_budget *b, unsigned number)
 {
 	b->allowed[number] = 0;
+}
+
+void memory_budget_give_back(struct memory_budget *b)
+{
+	uint64_t has = memory_resident_bytes(getpid());
+
+	if (has > b->least + b->bytes / GROWN_PART) {
+		malloc_trim(0);
+		b->least = memory_resident_bytes(getpid());
+	} else if (has < b->least) {
+		b->least = has;
+	}
 }

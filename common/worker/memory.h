@@ -22,6 +22,7 @@ struct memory_budget {
 	 */
 	atomic_int workers[N_MEMORY_WORKERS];
 	atomic_ullong allowed[N_MEMORY_WORKERS];
+	uint64_t least; /* what the process had resident since memory_budget_give_back() gave */
 };
 
 /*
@@ -33,6 +34,13 @@ struct memory_budget {
 #define MEMORY_LEFT_MIN (UINT64_C(24) << 20)
 uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid, bool is_trusted);
 void memory_budget_end(struct memory_budget *b, unsigned number);
+
+/*
+ * Free memory that the C library keeps goes back to the kernel, when there may be much of it: what
+ * thousands of small blocks took for a second stays with the heap, below the first one that lives
+ * on. To be called from time to time by one thread, whichever others allocate; milliseconds.
+ */
+void memory_budget_give_back(struct memory_budget *b);
 
 /* Resident memory of @pid, bytes; 0: no such process. /proc/PID/statm waits for no lock. */
 uint64_t memory_resident_bytes(pid_t pid);

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "common/sanitized.h"
 #include "common/worker/memory.h"
 #include "tests/unit/worker/worker_fixture.h"
 
@@ -32,6 +33,32 @@ static void test_what_is_left(void **state)
 	b.other_bytes = 20000 * MB;
 	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false), MEMORY_LEFT_MIN);
 	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, true), 10000 * MB);
+}
+
+#define N_BLOCKS ((size_t)32 * 1024)
+#define BLOCK    ((size_t)1024)
+
+/* What much was needed for is not kept because of the little that came last. */
+static void test_free_memory_is_given_back(void **state)
+{
+	struct memory_budget b = {.bytes = N_BLOCKS * BLOCK};
+	static void *blocks[N_BLOCKS];
+	uint64_t before, most;
+	void *last;
+
+	(void)state;
+	memory_budget_give_back(&b);
+	before = memory_resident_bytes(getpid());
+	for (size_t i = 0; i < N_BLOCKS; i++)
+		assert_non_null(blocks[i] = memset(malloc(BLOCK), 1, BLOCK));
+	assert_non_null(last = malloc(BLOCK));
+	for (size_t i = 0; i < N_BLOCKS; i++)
+		free(blocks[i]);
+	most = memory_resident_bytes(getpid());
+	memory_budget_give_back(&b);
+	assert_true(most > before + b.bytes / 2);
+	assert_true(IS_SANITIZED || memory_resident_bytes(getpid()) < before + b.bytes / 4);
+	free(last);
 }
 
 #define N_NAMES 2000u
@@ -99,6 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_left),
+		cmocka_unit_test(test_free_memory_is_given_back),
 		LEFTOVERS_TEST(test_too_much_for_the_budget),
 	};
 
