@@ -299,5 +299,10 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until)
 size_t process_events_bytes(const struct process_events *p)
 {
 	return p->pending_allocated * sizeof(*p->pending) + p->bytes_allocated + sizeof(*p) +
-	       ticker_bytes(&p->ticker);
+	       process_events_ring_bytes(p);
+}
+
+size_t process_events_ring_bytes(const struct process_events *p)
+{
+	return ticker_bytes(&p->ticker);
 }

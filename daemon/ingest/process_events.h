@@ -49,5 +49,7 @@ int process_events_drain(struct process_events *p, uint64_t *ret_until);
 void process_events_attr(struct perf_event_attr *ret);
 int process_events_fd(const struct process_events *p, unsigned cpu);
 size_t process_events_bytes(const struct process_events *p);
+/* Of them, those that are not in RSS. */
+size_t process_events_ring_bytes(const struct process_events *p);
 
 #endif

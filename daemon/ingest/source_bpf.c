@@ -377,6 +377,7 @@ static uint64_t bpf_source_map_bytes(const struct bpf_source *s, const struct bp
 	case BPF_MAP_TYPE_PERCPU_ARRAY:
 		return n * value * s->n_possible_cpus;
 	case BPF_MAP_TYPE_HASH:
+	case BPF_MAP_TYPE_LRU_HASH:
 		return n * (value + 8 + 48 + 16); /* key, element head, bucket */
 	default:
 		return n * value;
@@ -391,7 +392,7 @@ static uint64_t bpf_source_map_bytes(const struct bpf_source *s, const struct bp
 static uint64_t bpf_memory_bytes(struct source *source)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
-	uint64_t sum = process_events_bytes(s->events) + code_book_bytes(s->source.codes);
+	uint64_t sum = process_events_ring_bytes(s->events);
 	struct bpf_map *map;
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)

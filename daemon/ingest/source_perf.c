@@ -172,7 +172,7 @@ static uint64_t perf_source_look_interval_ns(const struct perf_source *s)
 static uint64_t perf_memory_bytes(struct source *source)
 {
 	const struct perf_source *s = (struct perf_source *)source;
-	uint64_t sum = process_events_bytes(s->events);
+	uint64_t sum = process_events_ring_bytes(s->events);
 
 	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
 		if (s->source.samplers[i].used)
