@@ -32,7 +32,7 @@
 
 /*
  * The budget in sixteenths. One is left for what is not counted: processes, images, the encoders,
- * and profd itself.
+ * profd itself, and the code objects of interpreters, of which there are few as a rule.
  */
 enum {
 	RING_SHARE = 2,       /* ring buffers, which are BPF or locked memory */
@@ -42,6 +42,7 @@ enum {
 	SYMBOLS_SHARE = 2,    /* symbol tables */
 	MAPPINGS_SHARE = 1,   /* what processes have mapped */
 	BACKGROUND_SHARE = 1, /* profiles being merged: rolled up, or collected for a client */
+	CODES_SHARE = 1,      /* code objects: the most of what is left */
 	ALL_SHARES = 16,
 };
 
@@ -180,6 +181,7 @@ static int start_source(struct daemon *d)
 		.own_only = d->options.user,
 		.memory_bytes = budget_share(d, RING_SHARE),
 		.unwind_bytes = budget_share(d, TABLE_SHARE),
+		.code_bytes = budget_share(d, CODES_SHARE),
 	};
 	struct source_message message = {};
 	int r;

@@ -17,10 +17,8 @@
 
 #define VOLUME_BITS  16
 #define VOLUME_CODES (1u << VOLUME_BITS)
-/* Many processes run the same code, each with ids of its own. */
-#define VOLUME_IDS (1u << 16)
-/* What an id costs, in bytes of a volume, so that there is one measure. */
-#define ID_BYTES (CODE_VOLUME_BYTES / VOLUME_IDS)
+/* What the C library and a hash add to a block. */
+#define BLOCK_BYTES 24
 
 struct code_entry {
 	struct code code;
@@ -36,6 +34,9 @@ struct code_id {
 	UT_hash_handle hh;
 };
 
+/* Many processes run the same code, each with ids of its own: they count as the volume's. */
+#define ID_BYTES (sizeof(struct code_id) + BLOCK_BYTES)
+
 /* What a user has in the present volume; that of all users is the one of CODE_USERS. */
 struct code_share {
 	uint32_t uid;
@@ -49,11 +50,12 @@ struct code_volume {
 	atomic_uint n_references;
 	uint32_t serial;
 	uint32_t n;
-	size_t bytes;
+	size_t bytes;                             /* its entries, all that they cost */
 	struct code_entry *entries[VOLUME_CODES]; /* pages of it are touched as they fill */
 };
 
 struct code_book {
+	size_t volume_bytes;
 	struct code_volume *before, *present; /* NULL: none yet */
 	uint32_t n_volumes;
 	struct code_entry *contents; /* hash: those of the present volume */
@@ -72,12 +74,13 @@ static void code_volume_unref(struct code_volume *v)
 	free(v);
 }
 
-int code_book_new(struct code_book **ret)
+int code_book_new(struct code_book **ret, size_t volume_bytes)
 {
 	struct code_book *book = calloc(1, sizeof(*book));
 
 	if (!book)
 		return error_origin(-ENOMEM);
+	book->volume_bytes = volume_bytes;
 	*ret = book;
 	return 0;
 }
@@ -144,6 +147,12 @@ static bool code_equals(const struct code *a, const struct code *b)
 	       (!a->table_length || !memcmp(a->table, b->table, a->table_length));
 }
 
+static size_t code_entry_cost(const struct code *code)
+{
+	return sizeof(struct code_entry) + sizeof(struct code_entry *) + BLOCK_BYTES +
+	       code->table_length + strlen(code->name) + 1 + strlen(code->file) + 1;
+}
+
 /* A copy of @code becomes the last one of the present volume. */
 static int code_volume_append(struct code_book *book, const struct code *code, uint64_t content,
 			      struct code_entry **ret)
@@ -164,7 +173,7 @@ static int code_volume_append(struct code_book *book, const struct code *code, u
 	e->code.file = memcpy(e->data + code->table_length + name, code->file, file);
 	e->number = v->serial << VOLUME_BITS | v->n;
 	v->entries[v->n++] = e;
-	v->bytes += size;
+	v->bytes += code_entry_cost(code);
 	HASH_ADD(hh, book->contents, content, sizeof(e->content), e);
 	*ret = e;
 	return 0;
@@ -174,8 +183,8 @@ static bool code_book_is_full(const struct code_book *book)
 {
 	const struct code_volume *v = book->present;
 
-	return !v || v->n == VOLUME_CODES || v->bytes >= CODE_VOLUME_BYTES ||
-	       book->n_ids >= VOLUME_IDS;
+	return !v || v->n == VOLUME_CODES ||
+	       v->bytes + book->n_ids * ID_BYTES >= book->volume_bytes;
 }
 
 static int code_share_get(struct code_book *book, uint32_t uid, struct code_share **ret)
@@ -205,12 +214,12 @@ static int code_book_charge(struct code_book *book, uint32_t uid, uint64_t bytes
 	r = code_share_get(book, CODE_USERS, &all);
 	if (r)
 		return r;
-	if (all->bytes + bytes > CODE_VOLUME_BYTES / 4 * 3)
+	if (all->bytes + bytes > book->volume_bytes / 4 * 3)
 		return CODE_BOOK_E_SHARE;
 	r = code_share_get(book, uid, &own);
 	if (r)
 		return r;
-	if (own->bytes + bytes > CODE_VOLUME_BYTES / 2)
+	if (own->bytes + bytes > book->volume_bytes / 2)
 		return CODE_BOOK_E_SHARE;
 	own->bytes += bytes;
 	all->bytes += bytes;
@@ -236,8 +245,7 @@ static uint64_t code_book_cost(const struct code_book *book, uint64_t id, const 
 	HASH_FIND(hh, book->ids, &id, sizeof(id), known);
 	bytes = known ? 0 : ID_BYTES;
 	if (!code_book_find_equal(book, code, content))
-		bytes += sizeof(struct code_entry) + code->table_length + strlen(code->name) +
-			 strlen(code->file);
+		bytes += code_entry_cost(code);
 	return bytes;
 }
 
@@ -301,18 +309,6 @@ bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret)
 		return false;
 	*ret = known->number;
 	return true;
-}
-
-size_t code_book_bytes(const struct code_book *book)
-{
-	size_t bytes = sizeof(*book) + book->n_ids * sizeof(struct code_id) +
-		       HASH_COUNT(book->shares) * sizeof(struct code_share);
-
-	if (book->before)
-		bytes += book->before->bytes + book->before->n * sizeof(struct code_entry *);
-	if (book->present)
-		bytes += book->present->bytes + book->present->n * sizeof(struct code_entry *);
-	return bytes;
 }
 
 void code_volumes_take(struct code_volumes *ret, const struct code_book *book)

@@ -20,7 +20,6 @@
 
 #include "common/cleanup.h"
 
-#define CODE_VOLUME_BYTES (UINT64_C(4) << 20)
 /* A user has half of a volume, users three quarters; who needs more turns it when it is that old.
  */
 #define CODE_TURN_NS (300 * UINT64_C(1000000000))
@@ -41,7 +40,9 @@ struct code_volumes {
 	struct code_volume *volumes[2];
 };
 
-int code_book_new(struct code_book **ret);
+/* @volume_bytes: of one volume, with the ids of what is in it. The book has two; what windows hold
+ * comes on top. */
+int code_book_new(struct code_book **ret, size_t volume_bytes);
 void code_book_free(struct code_book *book);
 DEFINE_CLEANUP(struct code_book *, code_book_free)
 
@@ -63,8 +64,6 @@ int code_book_add(struct code_book *book, const struct code_origin *origin, cons
 		  bool *ret_forgot);
 /* The number of what @id means. False: it was never told, or forgotten. */
 bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret);
-/* Heap held, bytes. */
-size_t code_book_bytes(const struct code_book *book);
 
 /* @book NULL: nothing. */
 void code_volumes_take(struct code_volumes *ret, const struct code_book *book);

@@ -13,6 +13,7 @@
 #include "common/error.h"
 
 #define MEMORY_DEFAULT (32u << 20)
+#define CODES_DEFAULT  (8u << 20)
 #define DRAIN_MS       100
 
 int source_refuse(struct source_message *message, int outcome, const char *format, ...)
@@ -36,6 +37,8 @@ struct source *source_new(size_t size, const struct source_ops *ops,
 	source->options = *options;
 	if (!source->options.memory_bytes)
 		source->options.memory_bytes = MEMORY_DEFAULT;
+	if (!source->options.code_bytes)
+		source->options.code_bytes = CODES_DEFAULT;
 	if (!source->options.drain_ms)
 		source->options.drain_ms = DRAIN_MS;
 	source->fd = -1;

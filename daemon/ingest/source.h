@@ -113,6 +113,7 @@ struct source_options {
 	bool exclude_children;         /* and those of what it forks, and that forks */
 	unsigned drain_ms;             /* how long samples may wait in a ring; 0: 100 */
 	uint64_t memory_bytes;         /* upper bound for all rings together; 0: 32 MiB */
+	uint64_t code_bytes;           /* for code objects of interpreters; 0: 8 MiB */
 	uint64_t unwind_bytes; /* of tables and mappings for walks in the kernel; 0: a default */
 	bool pids_translated;  /* our pid namespace is another one than the initial */
 	bool own_only; /* perf: the caller's own processes alone, which takes no privileges */

@@ -124,7 +124,7 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 int bpf_codes_open(struct bpf_source *s)
 {
 	struct epoll_event wake = {.events = EPOLLIN};
-	int r = code_book_new(&s->source.codes);
+	int r = code_book_new(&s->source.codes, s->source.options.code_bytes / 2);
 
 	if (r)
 		return r;

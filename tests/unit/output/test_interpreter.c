@@ -51,7 +51,7 @@ static struct profile *write_frames(struct fixture *f, enum symbolize symbolize,
 	cleanup(code_book_freep) struct code_book *book = NULL;
 	struct snapshot *s;
 
-	assert_int_equal(code_book_new(&book), 0);
+	assert_int_equal(code_book_new(&book, 4 << 20), 0);
 	const struct script script[] = {
 		{.process = 1,
 		 .count = 5,
