@@ -13,6 +13,8 @@
 
 /* The part of the budget by which a process grows until it is looked through for what is free. */
 #define GROWN_PART 32
+/* Less than so large a part is left: it is short. */
+#define SHORT_PART 16
 
 uint64_t memory_resident_bytes(pid_t pid)
 {
@@ -58,11 +60,20 @@ void memory_budget_end(struct memory_budget *b, unsigned number)
 	b->allowed[number] = 0;
 }
 
+bool memory_budget_is_short(struct memory_budget *b)
+{
+	uint64_t used = memory_resident_bytes(getpid()) + b->other_bytes;
+
+	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
+		used += memory_resident_bytes(b->workers[i]);
+	return used > b->bytes - b->bytes / SHORT_PART;
+}
+
 void memory_budget_give_back(struct memory_budget *b)
 {
 	uint64_t has = memory_resident_bytes(getpid());
 
-	if (has > b->least + b->bytes / GROWN_PART) {
+	if (has > b->least + b->bytes / GROWN_PART || memory_budget_is_short(b)) {
 		malloc_trim(0);
 		b->least = memory_resident_bytes(getpid());
 	} else if (has < b->least) {

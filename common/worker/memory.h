@@ -42,6 +42,9 @@ void memory_budget_end(struct memory_budget *b, unsigned number);
  */
 void memory_budget_give_back(struct memory_budget *b);
 
+/* Little of the budget is left: what is kept only to spare work is to go. Any thread. */
+bool memory_budget_is_short(struct memory_budget *b);
+
 /* Resident memory of @pid, bytes; 0: no such process. /proc/PID/statm waits for no lock. */
 uint64_t memory_resident_bytes(pid_t pid);
 

@@ -27,6 +27,8 @@
 /* Past the bound, or for generated code a part of it, one entry gets no more names in one go. */
 #define ENTRY_BYTES_MIN ((size_t)1 << 20)
 #define JIT_PART        8
+/* Of the bound, what is left of the names while memory is short. */
+#define SHORT_PART 2
 /* What there was no memory for is asked for in smaller pieces, and then so many windows later. */
 #define PIECE_MIN         64
 #define NO_MEMORY_WINDOWS 16
@@ -65,6 +67,7 @@ struct symbols {
 	struct kernel_images *kernel;
 	struct symbols_entry *entries;
 	size_t bytes, max_bytes;
+	struct memory_budget *budget;
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options)
@@ -85,6 +88,7 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	s->asker.vdso_fd = s->finder.fetched_fd = -1;
 	s->kernel = options->kernel;
 	s->max_bytes = options->max_bytes;
+	s->budget = options->budget;
 	s->finder.window = 1;
 	s->finder.asker = &s->asker;
 	s->finder.fetched_path = options->fetched_path;
@@ -113,13 +117,13 @@ static void symbols_drop_entry(struct symbols *s, struct symbols_entry *e)
 	free(e);
 }
 
-/* Drops the oldest until the bound is kept, @keep excepted. */
-static void symbols_shrink(struct symbols *s, const struct symbols_entry *keep)
+/* Drops the oldest until there are @max_bytes, @keep excepted. */
+static void symbols_shrink(struct symbols *s, size_t max_bytes, const struct symbols_entry *keep)
 {
 	struct symbols_entry *e, *next;
 
 	HASH_ITER (hh, s->entries, e, next) {
-		if (s->bytes <= s->max_bytes)
+		if (s->bytes <= max_bytes)
 			return;
 		if (e != keep)
 			symbols_drop_entry(s, e);
@@ -148,7 +152,7 @@ void symbols_note_cut(struct symbols *s, size_t n)
 void symbols_set_max(struct symbols *s, size_t max_bytes)
 {
 	s->max_bytes = max_bytes;
-	symbols_shrink(s, NULL);
+	symbols_shrink(s, s->max_bytes, NULL);
 }
 
 size_t symbols_bytes(const struct symbols *s)
@@ -181,6 +185,8 @@ void symbols_begin_window(struct symbols *s)
 	s->finder.window++;
 	s->asker.lost_ns = 0;
 	debug_finder_reap_left(&s->finder);
+	if (s->budget && memory_budget_is_short(s->budget))
+		symbols_shrink(s, s->max_bytes / SHORT_PART, NULL);
 	/* It may have been made since, or made anew. */
 	closep(&s->finder.fetched_fd);
 	s->finder.fetched_fd = -1;
@@ -239,7 +245,7 @@ static int symbols_get_entry(struct symbols *s, const struct symbols_key *key,
 {
 	struct symbols_entry *e;
 
-	symbols_shrink(s, NULL);
+	symbols_shrink(s, s->max_bytes, NULL);
 	HASH_FIND(hh, s->entries, key, sizeof(*key), e);
 	if (e && e->hh.next) {
 		HASH_DEL(s->entries, e);
@@ -273,7 +279,7 @@ static void symbols_recount_entry(struct symbols *s, struct symbols_entry *e)
 	for (unsigned i = 0; i < N_SYMBOLS_DEPTHS; i++)
 		e->bytes += e->names[i] ? symbols_names_bytes(e->names[i]) : 0;
 	s->bytes += e->bytes;
-	symbols_shrink(s, e);
+	symbols_shrink(s, s->max_bytes, e);
 }
 
 /* Headers to the image, the rest to the entry. Returns 0 or negative errno. */

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "common/sanitized.h"
+#include "common/worker/memory.h"
 #include "daemon/output/symbols.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
@@ -205,6 +206,27 @@ static void test_bound(void **state)
 	/* One image stays, however big, until the next is needed. */
 	assert_string_equal(name_at(s, a, address), "first_target");
 	assert_string_equal(name_at(s, b, address), "first_target");
+}
+
+/* While memory is short, half of the bound is kept. */
+static void test_short_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct memory_budget budget = {.bytes = UINT64_C(1) << 40};
+	const struct symbols_options options = {.max_bytes = 8 << 20, .budget = &budget};
+	cleanup(symbols_freep) struct symbols *s = NULL;
+	cleanup(image_unrefp) struct image *image = make_copy(f, 10, 0);
+	size_t bytes;
+
+	assert_int_equal(symbols_new(&s, &options), 0);
+	assert_string_equal(name_at(s, image, vaddr_of(first_target)), "first_target");
+	bytes = symbols_bytes(s);
+	symbols_set_max(s, bytes);
+	symbols_begin_window(s);
+	assert_int_equal(symbols_bytes(s), bytes);
+	budget.other_bytes = budget.bytes;
+	symbols_begin_window(s);
+	assert_true(symbols_bytes(s) <= bytes / 2);
 }
 
 /* Files that a worker dies of, hangs over or lies about are bad; all others have their names. */
@@ -683,6 +705,7 @@ int main(void)
 		T(test_lines),
 		T(test_headers),
 		T(test_bound),
+		T(test_short_memory),
 		T(test_hostile),
 		T(test_what_a_window_loses),
 		T(test_wrong),

@@ -30,7 +30,11 @@ static void test_what_is_left(void **state)
 	memory_budget_end(&b, MEMORY_TABLES);
 	b.workers[MEMORY_TABLES] = getpid();
 	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false) <= all);
+	assert_false(memory_budget_is_short(&b));
+	b.other_bytes = 9000 * MB;
+	assert_false(memory_budget_is_short(&b));
 	b.other_bytes = 20000 * MB;
+	assert_true(memory_budget_is_short(&b));
 	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false), MEMORY_LEFT_MIN);
 	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, true), 10000 * MB);
 }
