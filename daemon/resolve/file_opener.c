@@ -125,8 +125,11 @@ static ssize_t copy_mapping(int to, int memory, const struct maps_line *line, si
 	return (ssize_t)at;
 }
 
-/* Section headers are mapped nowhere, or by chance. False: no ELF file. */
-static bool cut_sections(int to)
+/*
+ * Section headers are mapped nowhere, or by chance. @first: where the file's first byte is mapped.
+ * False: no ELF file.
+ */
+static bool change_header(int to, uint64_t first)
 {
 	static const uint8_t none[8];
 	uint8_t h[EI_NIDENT] = {0};
@@ -136,7 +139,9 @@ static bool cut_sections(int to)
 	    memcmp(h, ELFMAG, SELFMAG) != 0)
 		return false;
 	is_64 = h[EI_CLASS] == ELFCLASS64;
-	return pwrite(to, none, is_64 ? 8 : 4,
+	return pwrite(to, &first, is_64 ? 8 : 4,
+		      is_64 ? offsetof(Elf64_Ehdr, e_entry) : offsetof(Elf32_Ehdr, e_entry)) > 0 &&
+	       pwrite(to, none, is_64 ? 8 : 4,
 		      is_64 ? offsetof(Elf64_Ehdr, e_shoff) : offsetof(Elf32_Ehdr, e_shoff)) > 0 &&
 	       /* And, right behind it, e_shstrndx. */
 	       pwrite(to, none, 4,
@@ -155,9 +160,15 @@ static bool is_mapping_of_image(const struct maps_line *line,
 	       length <= FILE_OPENER_COPY_MAX && line->offset <= FILE_OPENER_COPY_MAX - length;
 }
 
-/* Copies of the mappings in the lines from @text on; returns where they end. *left: bytes. */
-static const char *copy_mappings(int to, int memory, const struct file_opener_request *request,
-				 const char *text, const char *end, size_t *left)
+struct mapped_copy {
+	int to, memory;
+	size_t left;    /* bytes */
+	uint64_t first; /* the address of the file's first byte; 0: not seen yet */
+};
+
+/* Copies of the mappings in the lines from @text on; returns where they end. */
+static const char *copy_mappings(struct mapped_copy *c, const struct file_opener_request *request,
+				 const char *text, const char *end)
 {
 	const char *newline;
 
@@ -167,8 +178,10 @@ static const char *copy_mappings(int to, int memory, const struct file_opener_re
 
 		if (!maps_parse(text, newline, &line) || !is_mapping_of_image(&line, request))
 			continue;
-		n = copy_mapping(to, memory, &line, *left);
-		*left -= n < 0 ? *left : (size_t)n;
+		n = copy_mapping(c->to, c->memory, &line, c->left);
+		c->left -= n < 0 ? c->left : (size_t)n;
+		if (line.offset == 0 && !c->first)
+			c->first = line.start;
 	}
 	return text;
 }
@@ -180,8 +193,9 @@ static const char *copy_mappings(int to, int memory, const struct file_opener_re
 static bool copy_mapped_image(int to, const struct file_opener_request *request)
 {
 	char path[32], text[16384];
-	size_t left = FILE_OPENER_COPY_MAX, length = 0;
 	cleanup(closep) int maps = -1, memory = -1;
+	struct mapped_copy c;
+	size_t length = 0;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", request->pid);
@@ -190,14 +204,15 @@ static bool copy_mapped_image(int to, const struct file_opener_request *request)
 	memory = maps < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	if (memory < 0)
 		return false;
-	while ((n = read(maps, text + length, sizeof(text) - length)) > 0 && left) {
+	c = (struct mapped_copy){.to = to, .memory = memory, .left = FILE_OPENER_COPY_MAX};
+	while ((n = read(maps, text + length, sizeof(text) - length)) > 0 && c.left) {
 		const char *end = text + length + n, *rest;
 
-		rest = copy_mappings(to, memory, request, text, end, &left);
+		rest = copy_mappings(&c, request, text, end);
 		length = (size_t)(end - rest);
 		memmove(text, rest, length);
 	}
-	return cut_sections(to);
+	return change_header(to, c.first);
 }
 
 /* It is closed before anybody knows of the copy: who waits for that is late, too. */

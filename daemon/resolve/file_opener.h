@@ -65,8 +65,9 @@ struct file_opener_image {
  * A memfd with all of it, FUSE or not, of at most FILE_OPENER_COPY_MAX bytes; FILE_OPENER_E_NONE
  * also if it is another file. FUSE of a user namespace (rootless containers) answers in there
  * alone; entering it takes CAP_SYS_ADMIN, or to be the user who owns it. Where the file is not to
- * be had, the memfd has what @pid has mapped of it and cannot write, with holes; an ELF file says
- * that it has no sections, then.
+ * be had, the memfd has what @pid has mapped of it and cannot write, with holes; then an ELF file
+ * says that it has no sections, and its entry point is where its first byte is mapped, as the
+ * runtime linker may have changed its dynamic section.
  *
  * Blocks and returns as file_opener_open(). With FILE_OPENER_E_SLOW, *ret_left is a descriptor that
  * hangs up (POLLHUP) when the child that was given up has ended: FUSE decides when. Until then that

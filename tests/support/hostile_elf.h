@@ -298,6 +298,130 @@ static inline void hostile_shared_names(struct builder *b)
 	hostile_symbols(b, HOSTILE_MILLION / 10, HOSTILE_MILLION / 5, hostile_spread);
 }
 
+/* --- the dynamic segment ---------------------------------------------------------------------- */
+
+/*
+ * Without section headers: @hash is the section that @tag (DT_HASH or DT_GNU_HASH) leads to, all is
+ * in one segment that reaches to the end of the file.
+ */
+static inline void hostile_dynamic_with(struct builder *b, int64_t tag, const void *hash,
+					size_t length)
+{
+	Elf64_Dyn dyn[] = {{.d_tag = DT_SYMTAB},
+			   {.d_tag = DT_STRTAB},
+			   {.d_tag = DT_STRSZ},
+			   {.d_tag = tag},
+			   {.d_tag = DT_NULL}};
+	unsigned table, dynamic, hashes;
+
+	builder_init(b);
+	builder_text(b, 0x100);
+	table = builder_symbols(b, ".dynsym", SHT_DYNSYM, hostile_functions,
+				ARRAY_SIZE(hostile_functions));
+	dynamic = builder_section(b, ".dynamic", &(Elf64_Shdr){.sh_type = SHT_DYNAMIC}, NULL,
+				  sizeof(dyn));
+	hashes = builder_section(b, ".hash", &(Elf64_Shdr){.sh_type = SHT_HASH}, hash, length);
+	dyn[0].d_un.d_ptr = b->sections[table].sh_offset;
+	dyn[1].d_un.d_ptr = b->sections[table + 1].sh_offset;
+	dyn[2].d_un.d_val = b->sections[table + 1].sh_size;
+	dyn[3].d_un.d_ptr = b->sections[hashes].sh_offset;
+	memcpy(builder_at(b, dynamic), dyn, sizeof(dyn));
+	builder_segment(b, PT_LOAD, PF_R, b->sections[2].sh_offset,
+			b->n - b->sections[2].sh_offset);
+	builder_segment(b, PT_DYNAMIC, PF_R, b->sections[dynamic].sh_offset, sizeof(dyn));
+	b->no_sections = true;
+	builder_finish(b);
+}
+
+/* As in a copy of what glibc loaded @distance further up, where the header is mapped as well. */
+static inline void hostile_dynamic_move(struct builder *b, uint64_t distance)
+{
+	Elf64_Dyn *dyn = (Elf64_Dyn *)(void *)(b->data + b->segments[2].p_offset);
+	Elf64_Phdr *p = &b->segments[1];
+
+	p->p_filesz = p->p_memsz = p->p_offset + p->p_filesz;
+	p->p_offset = p->p_vaddr = 0;
+	memcpy(b->data + b->header.e_phoff, b->segments, sizeof(b->segments));
+	builder_header(b)->e_entry = distance;
+	for (; dyn->d_tag != DT_NULL; dyn++)
+		if (dyn->d_tag != DT_STRSZ)
+			dyn->d_un.d_ptr += distance;
+}
+
+static inline void hostile_hash_huge(struct builder *b)
+{
+	static const uint32_t hash[] = {UINT32_MAX, UINT32_MAX, 0, 0};
+
+	hostile_dynamic_with(b, DT_HASH, hash, sizeof(hash));
+}
+
+static inline void hostile_gnu_hash_huge(struct builder *b)
+{
+	static const uint32_t hash[] = {UINT32_MAX, 1, UINT32_MAX, 6, 1, 2, 3};
+
+	hostile_dynamic_with(b, DT_GNU_HASH, hash, sizeof(hash));
+}
+
+/* A chain of a terabyte of zeros, none of them the last. */
+static inline void hostile_gnu_hash_endless(struct builder *b)
+{
+	static const uint32_t hash[] = {1, 1, 1, 6, 0, 0, 1, 2, 4, 6};
+
+	hostile_dynamic_with(b, DT_GNU_HASH, hash, sizeof(hash));
+	b->length = HOSTILE_TERA;
+	b->segments[1].p_filesz = HOSTILE_TERA - b->segments[1].p_offset;
+	b->segments[1].p_memsz = b->segments[1].p_filesz;
+	memcpy(b->data + b->header.e_phoff, b->segments, sizeof(b->segments));
+}
+
+static inline void hostile_gnu_hash_bucket(struct builder *b)
+{
+	static const uint32_t hash[] = {1, 1, 1, 6, 0, 0, UINT32_MAX, 1};
+
+	hostile_dynamic_with(b, DT_GNU_HASH, hash, sizeof(hash));
+}
+
+static inline void hostile_dynamic_outside(struct builder *b)
+{
+	static const uint32_t hash[] = {1, 4, 0, 0};
+
+	hostile_dynamic_with(b, DT_HASH, hash, sizeof(hash));
+	b->segments[2].p_offset = UINT64_MAX - 64;
+	memcpy(b->data + b->header.e_phoff, b->segments, sizeof(b->segments));
+}
+
+/* Tables at addresses that no segment has, or that wrap. */
+static inline void hostile_dynamic_astray(struct builder *b)
+{
+	static const uint32_t hash[] = {1, 4, 0, 0};
+	Elf64_Dyn dyn[2] = {{DT_SYMTAB, {UINT64_MAX - 8}}, {DT_STRTAB, {UINT64_MAX - 4}}};
+
+	hostile_dynamic_with(b, DT_HASH, hash, sizeof(hash));
+	memcpy(b->data + b->segments[2].p_offset, dyn, sizeof(dyn));
+}
+
+/* Moved, and back by something else. */
+static inline void hostile_dynamic_moved(struct builder *b)
+{
+	static const uint32_t hash[] = {1, 4, 0, 0};
+
+	hostile_dynamic_with(b, DT_HASH, hash, sizeof(hash));
+	hostile_dynamic_move(b, HOSTILE_TERA);
+	builder_header(b)->e_entry = UINT64_MAX;
+}
+
+/* A dynamic segment of a terabyte. */
+static inline void hostile_dynamic_huge(struct builder *b)
+{
+	static const uint32_t hash[] = {1, 4, 0, 0};
+
+	hostile_dynamic_with(b, DT_HASH, hash, sizeof(hash));
+	b->segments[2].p_filesz = HOSTILE_TERA / 2;
+	b->segments[2].p_memsz = HOSTILE_TERA / 2;
+	memcpy(b->data + b->header.e_phoff, b->segments, sizeof(b->segments));
+	b->length = HOSTILE_TERA;
+}
+
 /* --- stubs ------------------------------------------------------------------------------------ */
 
 /* @n_relocations of one slot, to which all stubs of @n_stubs jump. */
@@ -454,6 +578,14 @@ static const struct hostile_case hostile_cases[] = {
 	{"xz-cut", hostile_xz_cut},
 	{"xz-dictionary", hostile_xz_dictionary},
 	{"xz-in-xz", hostile_xz_in_xz},
+	{"hash-huge", hostile_hash_huge},
+	{"gnu-hash-huge", hostile_gnu_hash_huge},
+	{"gnu-hash-endless", hostile_gnu_hash_endless},
+	{"gnu-hash-bucket", hostile_gnu_hash_bucket},
+	{"dynamic-outside", hostile_dynamic_outside},
+	{"dynamic-astray", hostile_dynamic_astray},
+	{"dynamic-moved", hostile_dynamic_moved},
+	{"dynamic-huge", hostile_dynamic_huge},
 	{"plt-relocations", hostile_plt_relocations},
 	{"plt-stubs", hostile_plt_stubs},
 	{"notes", hostile_notes},

@@ -30,7 +30,8 @@ struct builder {
 	Elf64_Shdr sections[BUILDER_SECTIONS_MAX];
 	char names[1024]; /* of sections */
 	size_t n_names;
-	uint64_t length; /* of the file, if it is to end in a hole; 0: as much as there is */
+	bool no_sections; /* leave the section headers out */
+	uint64_t length;  /* of the file, if it is to end in a hole; 0: as much as there is */
 };
 
 static inline void builder_init(struct builder *b)
@@ -209,16 +210,22 @@ static inline void builder_build_id(struct builder *b, uint8_t id)
 /* Writes the headers. The sections' names are a section too, the last one. */
 static inline void builder_finish(struct builder *b)
 {
-	size_t at, n;
+	if (!b->no_sections) {
+		size_t at, n;
 
-	b->header.e_shstrndx = b->header.e_shnum;
-	builder_section(b, ".shstrtab", &(Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_addralign = 1},
-			b->names, b->n_names + sizeof(".shstrtab"));
-	n = b->header.e_shnum * sizeof(Elf64_Shdr);
-	at = builder_room(b, n);
-	memcpy(b->data + at, b->sections, n);
-	memcpy(b->data + b->sections[b->header.e_shstrndx].sh_offset, b->names, b->n_names);
-	b->header.e_shoff = at;
+		b->header.e_shstrndx = b->header.e_shnum;
+		builder_section(b, ".shstrtab",
+				&(Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_addralign = 1}, b->names,
+				b->n_names + sizeof(".shstrtab"));
+		n = b->header.e_shnum * sizeof(Elf64_Shdr);
+		at = builder_room(b, n);
+		memcpy(b->data + at, b->sections, n);
+		memcpy(b->data + b->sections[b->header.e_shstrndx].sh_offset, b->names, b->n_names);
+		b->header.e_shoff = at;
+	} else {
+		b->header.e_shnum = 0;
+		b->header.e_shentsize = 0;
+	}
 	memcpy(b->data, &b->header, sizeof(b->header));
 	memcpy(b->data + b->header.e_phoff, b->segments, sizeof(b->segments));
 }

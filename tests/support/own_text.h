@@ -44,11 +44,12 @@ static inline struct own_text own_text_find(void)
 	return text;
 }
 
-/* Which file that is, as /proc/self/maps has it; stat(2) says otherwise on some file systems. */
-static inline bool own_text_file(uint32_t *ret_major, uint32_t *ret_minor, uint64_t *ret_inode)
+/* Which file is at @at by /proc/self/maps; stat(2) says otherwise on some file systems. */
+static inline bool own_text_file(uintptr_t at, uint32_t *ret_major, uint32_t *ret_minor,
+				 uint64_t *ret_inode)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
-	unsigned long start, end, at = (unsigned long)(uintptr_t)the_target;
+	unsigned long start, end;
 	bool found = false;
 	char line[4096];
 

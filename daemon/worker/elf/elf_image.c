@@ -58,13 +58,14 @@ static int elf_image_read_sections(struct elf_image *image)
 }
 
 /* A range of the file; NULL: none, or it ends before. */
-static Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length)
+static Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint64_t length,
+				 Elf_Type type)
 {
 	Elf_Data *data;
 
 	if (length == 0 || length > ELF_IMAGE_BYTES_MAX || offset > INT64_MAX)
 		return NULL;
-	data = elf_getdata_rawchunk(image->elf, (int64_t)offset, length, ELF_T_BYTE);
+	data = elf_getdata_rawchunk(image->elf, (int64_t)offset, length, type);
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
 
@@ -72,7 +73,8 @@ static Elf_Data *elf_image_chunk(struct elf_image *image, uint64_t offset, uint6
 static int elf_image_read_notes(struct elf_image *image, uint64_t offset, uint64_t size)
 {
 	struct elf_summary *elf = &image->summary;
-	Elf_Data *notes = elf_image_chunk(image, offset, size < NOTES_BYTES ? size : NOTES_BYTES);
+	Elf_Data *notes = elf_image_chunk(image, offset, size < NOTES_BYTES ? size : NOTES_BYTES,
+					  ELF_T_BYTE);
 
 	if (!notes)
 		return WORKER_MALFORMED;
@@ -266,17 +268,22 @@ Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max)
 	return data && data->d_buf && data->d_size ? data : NULL;
 }
 
-size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+Elf_Data *elf_image_loaded(struct elf_image *image, uint64_t address, uint64_t size, Elf_Type type)
 {
 	const struct elf_segment *segment = elf_summary_find(&image->summary, address, true);
 	uint64_t at, rest;
-	Elf_Data *data;
 
 	if (!segment)
-		return 0;
+		return NULL;
 	at = address - segment->vaddr;
 	rest = segment->file_size - at;
-	data = elf_image_chunk(image, segment->offset + at, size < rest ? size : rest);
+	return elf_image_chunk(image, segment->offset + at, size < rest ? size : rest, type);
+}
+
+size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size)
+{
+	Elf_Data *data = elf_image_loaded(image, address, size, ELF_T_BYTE);
+
 	if (!data)
 		return 0;
 	size = data->d_size < size ? data->d_size : size;

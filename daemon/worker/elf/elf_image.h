@@ -58,9 +58,11 @@ size_t elf_image_find(const struct elf_image *image, uint32_t type, const char *
  */
 Elf_Data *elf_image_data(struct elf_image *image, size_t section, size_t max);
 /*
- * Copies up to @size bytes from link-time address @address on, as far as the file has them; returns
- * how many.
+ * Up to @size bytes from link-time address @address on, as far as the segment has them in the file;
+ * in our byte order by @type, owned by libelf. NULL: none, or unreadable.
  */
+Elf_Data *elf_image_loaded(struct elf_image *image, uint64_t address, uint64_t size, Elf_Type type);
+/* Copies the same to @ret; returns how many. */
 size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size);
 
 /* The summary of a file, for who needs no more. Returns as elf_image_open(). */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Of each symbol the type is looked at, and whether its section is code, whose end bounds an
- * unsized symbol.
+ * Of each symbol the type is looked at, and whether its section, or else its segment, is code,
+ * whose end bounds an unsized symbol.
  */
 #include "daemon/worker/elf/elf_symbols.h"
 
 #include <string.h>
-
-/* A browser's 1.7 million are the most known. */
-#define SYMBOLS_MAX (1u << 22)
 
 bool elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret)
 {
@@ -25,7 +22,7 @@ bool elf_table_section(struct elf_image *image, uint32_t type, struct elf_table 
 	if (!ret->symbols || !ret->names)
 		return false;
 	n = ret->symbols->d_size / gelf_fsize(image->elf, ELF_T_SYM, 1, EV_CURRENT);
-	ret->n = n < SYMBOLS_MAX ? n : SYMBOLS_MAX;
+	ret->n = n < ELF_TABLE_SYMBOLS_MAX ? n : ELF_TABLE_SYMBOLS_MAX;
 	ret->names_left = elf_table_names_max(ret);
 	return true;
 }
@@ -73,11 +70,23 @@ struct elf_symbols_place {
 	bool is_loaded, is_code;
 };
 
+static struct elf_symbols_place elf_symbol_segment(const struct elf_image *image,
+						   const GElf_Sym *sym)
+{
+	const struct elf_segment *p = elf_summary_find(&image->summary, sym->st_value, true);
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE || !p || !p->executable)
+		return (struct elf_symbols_place){0};
+	return (struct elf_symbols_place){p->vaddr + p->file_size, true, true};
+}
+
 static struct elf_symbols_place elf_symbol_place(const struct elf_image *image, const GElf_Sym *sym)
 {
 	const GElf_Shdr *s;
 	uint64_t end;
 
+	if (!image->n_sections)
+		return elf_symbol_segment(image, sym);
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= image->n_sections)
 		return (struct elf_symbols_place){0};
 	s = &image->sections[sym->st_shndx];

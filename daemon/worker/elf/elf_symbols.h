@@ -5,8 +5,8 @@
 /*
  * The symbol tables of an ELF file, and which of their symbols are functions: STT_FUNC and
  * STT_GNU_IFUNC, and untyped symbols in executable sections, as assembly leaves them, but for the
- * marks that compilers and linkers need for themselves. Of files with section headers: nothing else
- * tells where they are.
+ * marks that compilers and linkers need for themselves. Without section headers, which no process
+ * maps and some files are stripped of, .dynsym is left.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +14,9 @@
 
 #include "common/symbols/symtab.h"
 #include "daemon/worker/elf/elf_image.h"
+
+/* A browser's 1.7 million are the most known. */
+#define ELF_TABLE_SYMBOLS_MAX (1u << 22)
 
 /* A table of symbols with its names, as libelf holds them. */
 struct elf_table {
@@ -29,6 +32,8 @@ struct elf_table {
 
 /* The first table of @type, SHT_SYMTAB or SHT_DYNSYM. False: none, or one that cannot be read. */
 bool elf_table_section(struct elf_image *image, uint32_t type, struct elf_table *ret);
+/* .dynsym by way of the dynamic segment, for images without section headers. False as above. */
+bool elf_table_dynamic(struct elf_image *image, struct elf_table *ret);
 
 /* What names_left was in the beginning: more than the names of honest files take. */
 size_t elf_table_names_max(const struct elf_table *table);

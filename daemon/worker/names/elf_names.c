@@ -151,7 +151,8 @@ static int collect_dynamic(struct elf_names_reading *reading)
 	size_t n;
 	int r = 0;
 
-	has_table = elf_table_section(image, SHT_DYNSYM, &table);
+	has_table = image->n_sections ? elf_table_section(image, SHT_DYNSYM, &table)
+				      : elf_table_dynamic(image, &table);
 	if (has_table)
 		r = elf_names_collect(reading, image, &table, 0, WORKER_SOURCE_DYNSYM);
 	if (r)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names from image workers: the real one, and one that some files are too much for. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <inttypes.h>
 #include <sys/prctl.h>
@@ -560,19 +561,31 @@ static void test_names_of_what_is_mapped(void **state)
 	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
 	cleanup(symbols_freep) struct symbols *s = NULL;
 	cleanup(image_unrefp) struct image *image = make_avoided(f, 10, &root);
+	cleanup(image_unrefp) struct image *libc = make_avoided(f, 11, &root);
 	uint64_t address = vaddr_of(first_target);
 	char wanted[64];
+	Dl_info info;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* Yama may be there, or not */
 	assert_int_equal(file_opener_new(&opener, 60 * NS), 0);
 	options.opener = opener;
 	assert_int_equal(symbols_new(&s, &options), 0);
-	assert_true(own_text_file(&image->device_major, &image->device_minor, &image->inode));
+	assert_true(own_text_file((uintptr_t)first_target, &image->device_major,
+				  &image->device_minor, &image->inode));
 	image->pid = getpid();
 	assert_int_equal(symbols_headers(s, image), 0);
 	assert_true(image_elf(image) && image_elf(image)->build_id_length);
 	snprintf(wanted, sizeof(wanted), "copy-10+0x%" PRIx64, address);
 	assert_string_equal(any_name_at(s, image, address), wanted);
+
+	/* What others may call has its name in what is mapped. */
+	assert_true(own_text_file((uintptr_t)a64l, &libc->device_major, &libc->device_minor,
+				  &libc->inode));
+	assert_true(dladdr((void *)(uintptr_t)a64l, &info));
+	libc->pid = getpid();
+	assert_int_equal(symbols_headers(s, libc), 0);
+	address = (uintptr_t)a64l - (uintptr_t)info.dli_fbase;
+	assert_string_equal(any_name_at(s, libc, address), "a64l");
 }
 
 /* A copy without .symtab; *ret_id: its build id. */

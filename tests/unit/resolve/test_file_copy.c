@@ -99,6 +99,8 @@ static void test_it_is_the_image(void **state)
 	assert_int_equal(copy_it(w, &image, "ins"), FILE_OPENER_E_OK);
 }
 
+extern const char __ehdr_start[]; /* the linker's */
+
 /* What this program has mapped of itself: where the file is not to be had, or is another one. */
 static void test_what_is_mapped(void **state)
 {
@@ -110,7 +112,8 @@ static void test_what_is_mapped(void **state)
 	Elf64_Ehdr h;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* Yama may be there, or not */
-	assert_true(own_text_file(&image.device_major, &image.device_minor, &image.inode));
+	assert_true(own_text_file((uintptr_t)the_target, &image.device_major, &image.device_minor,
+				  &image.inode));
 	assert_int_equal(copy_it(w, &image, ""), FILE_OPENER_E_NONE);
 	image.pid = getpid();
 	assert_int_equal(file_opener_copy(w->opener, &image, &fd, &left), FILE_OPENER_E_OK);
@@ -118,6 +121,7 @@ static void test_what_is_mapped(void **state)
 	assert_memory_equal(h.e_ident, ELFMAG, SELFMAG);
 	assert_int_equal(h.e_shoff | h.e_shnum | h.e_shstrndx, 0);
 	assert_int_equal(h.e_phentsize, sizeof(Elf64_Phdr));
+	assert_int_equal(h.e_entry, (uintptr_t)__ehdr_start);
 	memcpy(mapped, (const void *)(uintptr_t)(text.bias + text.segment.p_vaddr), sizeof(mapped));
 	assert_int_equal(pread(fd, copied, sizeof(copied), (off_t)text.segment.p_offset),
 			 sizeof(copied));

@@ -285,6 +285,45 @@ static void test_crc(void **state)
 	close(debug);
 }
 
+/* --- .dynsym without section headers ------------------------------------------------------------
+ */
+
+static void check_dynamic(struct builder *b, unsigned n)
+{
+	cleanup(symtab_freep) struct symtab *names = names_of_builder(b);
+	struct symtab_symbol name;
+
+	check_name(names, AT, "first", WORKER_SOURCE_DYNSYM, AT, 0x40);
+	assert_int_equal(symtab_find(names, AT + 0x40, &name), n >= 2);
+	assert_int_equal(symtab_find(names, AT + 0x80, &name), n >= 3);
+	/* Unsized: up to the end of the executable segment. */
+	if (n >= 3)
+		check_name(names, AT + 0xff, "third", WORKER_SOURCE_DYNSYM, AT + 0x80, 0x80);
+}
+
+static void test_dynamic(void **state)
+{
+	/* Buckets, symbols; and: buckets, first symbol, filter, shift, filter, buckets, chains. */
+	static const uint32_t hash[] = {1, 3};
+	static const uint32_t gnu[] = {2, 1, 1, 6, 0, 0, 1, 2, 5, 4, 7};
+	static const uint32_t gnu_of_one[] = {2, 1, 1, 6, 0, 0, 1, 0, 5};
+	struct builder b;
+
+	(void)state;
+	hostile_dynamic_with(&b, DT_HASH, hash, sizeof(hash));
+	check_dynamic(&b, 2);
+	hostile_dynamic_with(&b, DT_GNU_HASH, gnu, sizeof(gnu));
+	check_dynamic(&b, 3);
+	hostile_dynamic_with(&b, DT_GNU_HASH, gnu_of_one, sizeof(gnu_of_one));
+	check_dynamic(&b, 1);
+	hostile_dynamic_with(&b, DT_HASH, hash, sizeof(hash));
+	hostile_dynamic_move(&b, 0x7f0000000000);
+	check_dynamic(&b, 2);
+	hostile_dynamic_with(&b, DT_GNU_HASH, gnu, sizeof(gnu));
+	hostile_dynamic_move(&b, 0x7f0000000000);
+	check_dynamic(&b, 3);
+}
+
 /* --- compressed sections ------------------------------------------------------------------------
  */
 
@@ -480,6 +519,7 @@ int main(void)
 		cmocka_unit_test(test_unsized_across_sources),
 		cmocka_unit_test(test_separate_file_counts),
 		cmocka_unit_test(test_crc),
+		cmocka_unit_test(test_dynamic),
 		cmocka_unit_test(test_compressed),
 		cmocka_unit_test(test_outcomes),
 		cmocka_unit_test(test_cut),
