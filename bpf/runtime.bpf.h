@@ -9,7 +9,7 @@
  * frames are linked. The chain is walked as a whole, before the native stack, in groups: one for
  * each entry of the evaluation loop. An entry leaves something on the C stack, whose address is the
  * group's anchor; the native frame that holds the anchor, between its stack pointer and its
- * caller's, is the loop's (runtime_place(), called as the native walk goes by).
+ * caller's, is the loop's (runtime_place(), called for each native frame).
  *
  * A frame is the id of its code, and how far in that it is. At the first sight of an id on this
  * machine the name, the file and the table of lines are sent, on a ring of their own. An id is a
@@ -18,11 +18,11 @@
  * its place is sent again, which costs time alone. What was read of code objects is kept per CPU,
  * for this walk, or for as long as the interpreter's own count says that no other was made.
  *
- * Of a chain that is too long, the frames next to the leaf are taken, and the others passed by as
- * far as to the end of their group, for its anchor.
+ * Of a chain that is too long, the frames next to the leaf are taken, and the others skipped as far
+ * as to the end of their group, for its anchor.
  *
  * What a process has there may be anything: a chain ends at its first fault or after 2,048 frames,
- * so many code objects are sent in a tick, and nothing is written but to memory of our own.
+ * a tick sends RUNTIME_TOLD_MAX code objects at most, and only memory of our own is written.
  */
 #include "bpf/abi.h"
 
@@ -411,9 +411,9 @@ static __always_inline bool runtime_end_group(struct runtime *r, __u64 anchor)
 }
 
 /*
- * Reads the frame at @frame into the window, to where frame_at says. A thread's frames lie one
- * after the other, callers below: what lies below in its page comes along, and can be read if it
- * can.
+ * Reads the frame at @frame into the window; frame_at says where. A thread's frames are stored one
+ * after the other, callers below: what is below in the same page is read with it, which cannot fail
+ * where the frame itself does not.
  */
 static __always_inline bool runtime_read_frame(struct runtime *r, __u64 frame)
 {

@@ -5,11 +5,11 @@
 /*
  * JavaScript's frames, as V8 has them: generated code, and V8's builtins in the program itself,
  * have no call frame information and keep the frame pointer. So the native walk asks here, before
- * it goes by one (v8_add_frame()). Below the frame pointer are the context, or a number that says
- * what else the frame is; the JSFunction; and of an interpreted frame its bytecodes and how far it
- * is in them. What a function is, its SharedFunctionInfo says: the script's number and
- * name, and the function's own number in it are its id: objects move, and each thread of workers
- * has scripts of its own.
+ * it uses one (v8_add_frame()). Below the frame pointer are the context, or a number that says what
+ * else the frame is; the JSFunction; and of an interpreted frame its bytecodes and the offset in
+ * them. What a function is, its SharedFunctionInfo says: the script's number and name, and the
+ * function's own number in it are its id: objects move, and each worker thread has scripts of its
+ * own.
  *
  * A frame is one with its native one, as those of Python are with their loop's: the code that runs
  * is the function, or the interpreter at it. Where a builtin without a frame runs on top of

@@ -5,8 +5,8 @@
  * between fork and work, where only system calls may be made: the instructions are given to the
  * kernel. A sanitizer calls more than the program does; that is added to every table.
  *
- * Compiling asks the kernel what it has, so of a kernel without filters there is none to be had: an
- * empty one stands for it, which cannot be entered.
+ * Compiling asks the kernel what it has, so it fails on a kernel without filters: there the result
+ * is an empty filter, which cannot be entered.
  */
 #include "common/helper/confine.h"
 
