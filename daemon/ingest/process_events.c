@@ -98,10 +98,16 @@ static void deliver_lost(struct process_events *p, uint64_t time_ns)
 	p->sink->process_event(p->sink->userdata, &event);
 }
 
+/* So that the next one is where either kind may be. */
+static size_t pending_bytes(size_t size)
+{
+	return (size + 7) / 8 * 8;
+}
+
 static int process_events_append(struct process_events *p, const void *what, size_t size,
 				 bool is_event, uint64_t time_ns)
 {
-	size_t at = p->n_bytes, end = at + (size + 7) / 8 * 8; /* where either may lie */
+	size_t at = p->n_bytes, end = at + pending_bytes(size);
 	int r = room_make(&p->bytes, &p->bytes_allocated, end, 1);
 
 	if (!r)
@@ -240,25 +246,45 @@ static void process_events_deliver(struct process_events *p,
 	}
 }
 
-/* Of what is pending, all but the first @n. */
-static int process_events_keep(struct process_events *p, size_t n)
+static int compare_places(const void *left, const void *right)
 {
-	struct process_events_pending *kept = p->pending + n, *end = p->pending + p->n_pending;
-	cleanup(freep) uint8_t *bytes = p->bytes;
-	int r = 0;
+	const struct process_events_pending *a = left, *b = right;
 
-	p->n_pending = 0;
+	return order_of(a->at, b->at);
+}
+
+/* What a burst has allocated goes; not the rest, as most programs that begin cause a drain. */
+static void process_events_shrink(struct process_events *p)
+{
+	size_t wanted = p->n_bytes > KEEP_BYTES ? p->n_bytes : KEEP_BYTES;
+	uint8_t *bytes;
+
+	if (p->bytes_allocated / 4 <= wanted)
+		return;
+	bytes = realloc(p->bytes, wanted);
+	if (!bytes)
+		return;
+	p->bytes = bytes;
+	p->bytes_allocated = wanted;
+}
+
+/* Of what is pending, all but the first @n. */
+static void process_events_keep(struct process_events *p, size_t n)
+{
+	struct process_events_pending *kept = p->pending + n;
+
+	p->n_pending -= n;
 	p->n_bytes = 0;
-	if (kept == end && p->bytes_allocated <= KEEP_BYTES) {
-		steal_ptr(&bytes);
-		return 0;
+	qsort(kept, p->n_pending, sizeof(*kept), compare_places);
+	for (size_t i = 0; i < p->n_pending; i++) {
+		size_t size = pending_bytes(kept[i].size);
+
+		memmove(p->bytes + p->n_bytes, p->bytes + kept[i].at, size);
+		kept[i].at = p->n_bytes;
+		p->n_bytes += size;
 	}
-	p->bytes = NULL;
-	p->bytes_allocated = 0;
-	for (; !r && kept < end; kept++)
-		r = process_events_append(p, bytes + kept->at, kept->size, kept->is_event,
-					  kept->time_ns);
-	return r;
+	memmove(p->pending, kept, p->n_pending * sizeof(*kept));
+	process_events_shrink(p);
 }
 
 static int process_events_read(struct process_events *p, uint64_t *ret_until)
@@ -279,9 +305,7 @@ static int process_events_read(struct process_events *p, uint64_t *ret_until)
 		qsort(p->pending, p->n_pending, sizeof(*p->pending), compare_pending);
 		for (i = 0; i < p->n_pending && p->pending[i].time_ns <= until; i++)
 			process_events_deliver(p, &p->pending[i]);
-		r = process_events_keep(p, i);
-		if (r)
-			return r;
+		process_events_keep(p, i);
 	}
 	*ret_until = until;
 	return 0;
