@@ -119,9 +119,11 @@ static bool is_valid_frame(const struct answer_names *names, uint32_t text_lengt
 	       is_valid_text_offset(names->text, text_length, f->file);
 }
 
-/* Returns the number of texts, each with its NUL, that [text, text + length) consists of; 0: not of
- * texts. */
-static size_t count_answer_texts(const char *text, size_t length)
+/*
+ * Returns the number of texts of at most @max bytes, each with its NUL, that [text, text + length)
+ * consists of; 0: not of texts.
+ */
+static size_t count_answer_texts(const char *text, size_t length, size_t max)
 {
 	size_t n = 0;
 
@@ -132,7 +134,7 @@ static size_t count_answer_texts(const char *text, size_t length)
 		if (!end)
 			return 0;
 		n_bytes = (size_t)(end - text);
-		if (n_bytes > WORKER_TEXT_MAX || !text_is_clean(text, n_bytes))
+		if (n_bytes > max || !text_is_clean(text, n_bytes))
 			return 0;
 		text += n_bytes + 1;
 		length -= n_bytes + 1;
@@ -161,7 +163,7 @@ bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses,
 	names.frames = (const void *)(names.locations + n);
 	names.text = (const char *)(names.frames + names.n_frames);
 	/* At offset 0 is the empty text. */
-	if (names.text[0] || !count_answer_texts(names.text, header.text_length))
+	if (names.text[0] || !count_answer_texts(names.text, header.text_length, WORKER_TEXT_MAX))
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!is_valid_location(&names.locations[i], addresses[i], names.n_frames))
@@ -175,7 +177,8 @@ bool answer_names(const uint8_t *data, size_t length, const uint64_t *addresses,
 
 bool answer_texts(const uint8_t *data, size_t length, size_t n)
 {
-	return count_answer_texts((const char *)data, length) == n && (n > 0) == (length > 0);
+	return count_answer_texts((const char *)data, length, WORKER_TEXT_MAX) == n &&
+	       (n > 0) == (length > 0);
 }
 
 bool answer_code(const uint8_t *data, size_t length, const struct worker_range *range,
@@ -196,7 +199,7 @@ bool answer_code(const uint8_t *data, size_t length, const struct worker_range *
 	code.n_instructions = header.n_instructions;
 	code.instructions = (const void *)(data + sizeof(header));
 	code.text = (const char *)(code.instructions + code.n_instructions);
-	if (code.text[0] || !count_answer_texts(code.text, header.text_length))
+	if (code.text[0] || !count_answer_texts(code.text, header.text_length, WORKER_TEXT_MAX))
 		return false;
 	for (size_t i = 0; i < code.n_instructions; i++) {
 		const struct worker_instruction *c = &code.instructions[i];
@@ -209,6 +212,44 @@ bool answer_code(const uint8_t *data, size_t length, const struct worker_range *
 		at = c->address + c->size;
 	}
 	*ret = code;
+	return true;
+}
+
+bool answer_functions(const uint8_t *data, size_t length, size_t n, size_t n_lines,
+		      struct answer_functions *ret)
+{
+	const uint64_t max_text = 1 + 2 * (uint64_t)n * (WORKER_FUNCTION_TEXT_MAX + 1);
+	struct answer_functions functions;
+	struct worker_functions header;
+
+	if (length < sizeof(header))
+		return false;
+	memcpy(&header, data, sizeof(header));
+	if (header.n_functions != n || header.n_lines != n_lines || !header.text_length ||
+	    header.text_length > max_text ||
+	    length != sizeof(header) + (uint64_t)n * sizeof(*functions.functions) +
+			      (uint64_t)n_lines * sizeof(*functions.lines) + header.text_length)
+		return false;
+	functions.n_functions = header.n_functions;
+	functions.n_lines = header.n_lines;
+	functions.text_length = header.text_length;
+	functions.functions = (const void *)(data + sizeof(header));
+	functions.lines = (const void *)(functions.functions + n);
+	functions.text = (const char *)(functions.lines + n_lines);
+	if (functions.text[0] ||
+	    !count_answer_texts(functions.text, header.text_length, WORKER_FUNCTION_TEXT_MAX))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct worker_function *f = &functions.functions[i];
+
+		if (!is_valid_text_offset(functions.text, header.text_length, f->name) ||
+		    !is_valid_text_offset(functions.text, header.text_length, f->file))
+			return false;
+	}
+	for (size_t i = 0; i < n_lines; i++)
+		if (functions.lines[i] > INT32_MAX)
+			return false;
+	*ret = functions;
 	return true;
 }
 

@@ -56,6 +56,22 @@ struct answer_code {
 bool answer_code(const uint8_t *data, size_t length, const struct worker_range *range,
 		 struct answer_code *ret);
 
+/* Borrowed from the data of the answer. */
+struct answer_functions {
+	const struct worker_function *functions;
+	const uint32_t *lines;
+	const char *text;
+	uint32_t n_functions, n_lines, text_length;
+};
+
+/*
+ * The answer to the question for @n code objects with @n_lines offsets in all: as many functions
+ * and lines, no text longer than WORKER_FUNCTION_TEXT_MAX, all texts together no longer than those
+ * could be; texts as above. @data: aligned to 4 bytes.
+ */
+bool answer_functions(const uint8_t *data, size_t length, size_t n, size_t n_lines,
+		      struct answer_functions *ret);
+
 /*
  * What a text in an answer may hold: UTF-8 (RFC 3629: shortest forms, no surrogates, up to
  * U+10FFFF) without control characters (U+0000 to U+001F, U+007F to U+009F), so that it can be

@@ -58,6 +58,12 @@ enum worker_kind {
 	 * of link-time addresses; payload: struct worker_range; answers struct worker_code ...
 	 */
 	WORKER_INSTRUCTIONS,
+	/*
+	 * What interpreters' functions are called, and lines of theirs; payload: code objects as
+	 * the BPF programs read them, struct worker_code_object ..., one behind the other; answers
+	 * struct worker_functions ...
+	 */
+	WORKER_FUNCTIONS,
 	N_WORKER_KINDS,
 };
 
@@ -105,7 +111,7 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x70647739u
+#define WORKER_MAGIC 0x7064773au
 
 enum worker_outcome {
 	WORKER_DONE,
@@ -271,6 +277,36 @@ struct worker_instruction {
 	uint32_t file, line; /* of the innermost function there; 0 unknown */
 };
 
+/*
+ * One in WORKER_FUNCTIONS' payload: this, n_offsets offsets of instructions (uint32_t, bytes from
+ * the first one), the bytes of name, file and table, and zeros up to a multiple of 4
+ * (code_object.h).
+ */
+struct worker_code_object {
+	uint32_t version; /* as in struct runtime_row */
+	uint32_t first_line;
+	uint32_t n_offsets;
+	uint32_t table_bytes;
+	uint16_t name_bytes, file_bytes;
+	uint8_t name_width, file_width; /* bytes of a character */
+	uint16_t reserved;
+};
+
+/*
+ * The payload of WORKER_FUNCTIONS: this, n_functions struct worker_function (one for each code
+ * object, in that order), n_lines lines (uint32_t, at most INT32_MAX, 0 unknown; one for each
+ * offset, in that order), text_length bytes of text that end with a NUL; texts as above.
+ */
+#define WORKER_FUNCTION_TEXT_MAX 1023u /* bytes of a text there, without its NUL */
+
+struct worker_functions {
+	uint32_t n_functions, n_lines, text_length;
+};
+
+struct worker_function {
+	uint32_t name, file; /* file: 0 unknown */
+};
+
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
 	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
@@ -281,5 +317,8 @@ _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");
 _Static_assert(sizeof(struct worker_range) == 16, "struct worker_range");
 _Static_assert(sizeof(struct worker_code) == 8, "struct worker_code");
 _Static_assert(sizeof(struct worker_instruction) == 24, "struct worker_instruction");
+_Static_assert(sizeof(struct worker_code_object) == 24, "struct worker_code_object");
+_Static_assert(sizeof(struct worker_functions) == 12, "struct worker_functions");
+_Static_assert(sizeof(struct worker_function) == 8, "struct worker_function");
 
 #endif

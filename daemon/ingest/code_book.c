@@ -128,49 +128,81 @@ static int code_book_turn(struct code_book *book, uint64_t now_ns)
 	return 0;
 }
 
-static uint64_t code_hash(const struct code *code)
+static uint64_t text_hash(const struct runtime_text *text, uint64_t hash)
+{
+	hash = fnv_hash(&text->n_bytes, sizeof(text->n_bytes), hash);
+	hash = fnv_hash(&text->width, sizeof(text->width), hash);
+	return fnv_hash(text->bytes, text->n_bytes, hash);
+}
+
+static uint64_t code_hash(const struct runtime_code *code)
 {
 	uint64_t hash = FNV_INIT;
 
 	hash = fnv_hash(&code->version, sizeof(code->version), hash);
 	hash = fnv_hash(&code->first_line, sizeof(code->first_line), hash);
-	hash = fnv_hash(code->name, strlen(code->name) + 1, hash);
-	hash = fnv_hash(code->file, strlen(code->file) + 1, hash);
-	return fnv_hash(code->table, code->table_length, hash);
+	hash = text_hash(&code->file, text_hash(&code->name, hash));
+	return fnv_hash(code->table, code->table_bytes, hash);
 }
 
-static bool code_equals(const struct code *a, const struct code *b)
+static bool bytes_equal(const uint8_t *a, const uint8_t *b, size_t n)
+{
+	return !n || !memcmp(a, b, n);
+}
+
+static bool text_equals(const struct runtime_text *a, const struct runtime_text *b)
+{
+	return a->n_bytes == b->n_bytes && a->width == b->width &&
+	       bytes_equal(a->bytes, b->bytes, a->n_bytes);
+}
+
+static bool code_equals(const struct runtime_code *a, const struct runtime_code *b)
 {
 	return a->version == b->version && a->first_line == b->first_line &&
-	       a->table_length == b->table_length && !strcmp(a->name, b->name) &&
-	       !strcmp(a->file, b->file) &&
-	       (!a->table_length || !memcmp(a->table, b->table, a->table_length));
+	       text_equals(&a->name, &b->name) && text_equals(&a->file, &b->file) &&
+	       a->table_bytes == b->table_bytes && bytes_equal(a->table, b->table, a->table_bytes);
 }
 
-static size_t code_entry_cost(const struct code *code)
+static size_t code_bytes(const struct runtime_code *code)
+{
+	return (size_t)code->name.n_bytes + code->file.n_bytes + code->table_bytes;
+}
+
+static size_t code_entry_cost(const struct runtime_code *code)
 {
 	return sizeof(struct code_entry) + sizeof(struct code_entry *) + BLOCK_BYTES +
-	       code->table_length + strlen(code->name) + 1 + strlen(code->file) + 1;
+	       code_bytes(code);
+}
+
+/* Puts @n of @bytes at *@at, and leads *@at behind them. Returns where they are. */
+static const uint8_t *put_bytes(uint8_t **at, const uint8_t *bytes, size_t n)
+{
+	uint8_t *to = *at;
+
+	if (n)
+		memcpy(to, bytes, n);
+	*at += n;
+	return to;
 }
 
 /* A copy of @code becomes the last one of the present volume. */
-static int code_volume_append(struct code_book *book, const struct code *code, uint64_t content,
-			      struct code_entry **ret)
+static int code_volume_append(struct code_book *book, const struct runtime_code *code,
+			      uint64_t content, struct code_entry **ret)
 {
-	size_t name = strlen(code->name) + 1, file = strlen(code->file) + 1;
-	size_t size = sizeof(struct code_entry) + code->table_length + name + file;
+	struct code_entry *e = calloc(1, sizeof(*e) + code_bytes(code));
 	struct code_volume *v = book->present;
-	struct code_entry *e = calloc(1, size);
+	struct runtime_code *copy;
+	uint8_t *at;
 
 	if (!e)
 		return error_origin(-ENOMEM);
-	e->code = *code;
+	copy = &e->code.raw;
+	*copy = *code;
+	at = e->data;
+	copy->name.bytes = put_bytes(&at, code->name.bytes, code->name.n_bytes);
+	copy->file.bytes = put_bytes(&at, code->file.bytes, code->file.n_bytes);
+	copy->table = put_bytes(&at, code->table, code->table_bytes);
 	e->content = content;
-	if (code->table_length)
-		memcpy(e->data, code->table, code->table_length);
-	e->code.table = e->data;
-	e->code.name = memcpy(e->data + code->table_length, code->name, name);
-	e->code.file = memcpy(e->data + code->table_length + name, code->file, file);
 	e->number = v->serial << VOLUME_BITS | v->n;
 	v->entries[v->n++] = e;
 	v->bytes += code_entry_cost(code);
@@ -227,17 +259,17 @@ static int code_book_charge(struct code_book *book, uint32_t uid, uint64_t bytes
 }
 
 static struct code_entry *code_book_find_equal(const struct code_book *book,
-					       const struct code *code, uint64_t content)
+					       const struct runtime_code *code, uint64_t content)
 {
 	struct code_entry *entry;
 
 	HASH_FIND(hh, book->contents, &content, sizeof(content), entry);
-	return entry && code_equals(&entry->code, code) ? entry : NULL;
+	return entry && code_equals(&entry->code.raw, code) ? entry : NULL;
 }
 
 /* What is known costs nothing: the kernel may report it again at any tick. */
-static uint64_t code_book_cost(const struct code_book *book, uint64_t id, const struct code *code,
-			       uint64_t content)
+static uint64_t code_book_cost(const struct code_book *book, uint64_t id,
+			       const struct runtime_code *code, uint64_t content)
 {
 	const struct code_id *known;
 	uint64_t bytes;
@@ -250,7 +282,7 @@ static uint64_t code_book_cost(const struct code_book *book, uint64_t id, const 
 }
 
 static int code_book_make_room(struct code_book *book, const struct code_origin *origin,
-			       const struct code *code, uint64_t content, bool *ret_forgot)
+			       const struct runtime_code *code, uint64_t content, bool *ret_forgot)
 {
 	int r;
 
@@ -267,8 +299,8 @@ static int code_book_make_room(struct code_book *book, const struct code_origin 
 					   code_book_cost(book, origin->id, code, content));
 }
 
-int code_book_add(struct code_book *book, const struct code_origin *origin, const struct code *code,
-		  bool *ret_forgot)
+int code_book_add(struct code_book *book, const struct code_origin *origin,
+		  const struct runtime_code *code, bool *ret_forgot)
 {
 	uint64_t content = code_hash(code), id = origin->id;
 	struct code_entry *entry, *other;
@@ -330,7 +362,7 @@ void code_volumes_release(struct code_volumes *volumes)
 	*volumes = (struct code_volumes){0};
 }
 
-const struct code *code_volumes_find(const struct code_volumes *volumes, uint32_t number)
+struct code *code_volumes_find(const struct code_volumes *volumes, uint32_t number)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(volumes->volumes); i++) {
 		const struct code_volume *v = volumes->volumes[i];

@@ -5,7 +5,8 @@
 /*
  * The code objects of interpreters that were seen: each has a number, which a frame of
  * FRAME_RUNTIME carries (common/frame.h), and which means the same code for ever. Sources number
- * them by ids of their own; what is equal in name, file, line and table is one.
+ * them by ids of their own; what is equal in every byte is one. What the bytes mean is not looked
+ * at here (common/runtime/code.h).
  *
  * Numbers are the pages of volumes. A volume is bounded in entries and bytes; when the present one
  * is full, the one before it goes and every id is forgotten. Windows hold references to the two, so
@@ -14,22 +15,21 @@
  * The main thread writes; who has a reference reads what was there when it was taken, in any
  * thread.
  */
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/runtime/code.h"
 
 /* A user has half of a volume, users three quarters; who needs more turns it when it is that old.
  */
 #define CODE_TURN_NS (300 * UINT64_C(1000000000))
 
 struct code {
-	uint32_t version; /* of the interpreter: common/runtime/row.h */
-	uint32_t first_line;
-	const char *name, *file; /* UTF-8 without control characters; file: "" unknown */
-	const uint8_t *table;    /* of lines: common/runtime/python_lines.h */
-	uint32_t table_length;
+	struct runtime_code raw;
+	atomic_bool is_bad; /* an image worker was lost over it; of the output thread */
 };
 
 struct code_book;
@@ -60,8 +60,8 @@ enum { CODE_BOOK_E_SHARE = 1 };
  * Returns 0, CODE_BOOK_E_SHARE, after which the id is unknown, as its user has used up his share,
  * or negative errno.
  */
-int code_book_add(struct code_book *book, const struct code_origin *origin, const struct code *code,
-		  bool *ret_forgot);
+int code_book_add(struct code_book *book, const struct code_origin *origin,
+		  const struct runtime_code *code, bool *ret_forgot);
 /* The number of what @id means. False: it was never told, or forgotten. */
 bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret);
 
@@ -69,6 +69,6 @@ bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret);
 void code_volumes_take(struct code_volumes *ret, const struct code_book *book);
 void code_volumes_release(struct code_volumes *volumes);
 /* What the number means, or NULL. Lives as long as the reference. */
-const struct code *code_volumes_find(const struct code_volumes *volumes, uint32_t number);
+struct code *code_volumes_find(const struct code_volumes *volumes, uint32_t number);
 
 #endif

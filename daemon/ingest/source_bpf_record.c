@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "common/runtime/python_text.h"
+#include "common/cleanup.h"
 #include "common/runtime/row.h"
-#include "common/runtime/v8_text.h"
 
 _Static_assert(SAMPLERS_MAX == ABI_SAMPLERS_MAX, "samplers");
 _Static_assert(SAMPLE_FRAMES_MAX >= ABI_FRAMES_MAX, "frames");
@@ -151,29 +150,23 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 
 bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bpf_code *ret)
 {
-	struct abi_code record;
+	struct abi_code head;
 
-	if (length < ABI_CODE_HEAD || length > sizeof(record))
+	if (length < ABI_CODE_HEAD || length > sizeof(head))
 		return false;
-	memcpy(&record, data, length);
-	if (record.name_bytes > ABI_CODE_NAME || record.file_bytes > ABI_CODE_FILE ||
-	    record.table_bytes != length - ABI_CODE_HEAD)
+	memcpy(&head, data, ABI_CODE_HEAD);
+	if (head.name_bytes > ABI_CODE_NAME || head.file_bytes > ABI_CODE_FILE ||
+	    head.table_bytes != length - ABI_CODE_HEAD)
 		return false;
-	python_text(record.name, record.name_bytes, record.name_width, ret->name,
-		    sizeof(ret->name));
-	python_text(record.file, record.file_bytes, record.file_width, ret->file,
-		    sizeof(ret->file));
-	if (RUNTIME_IS_V8(record.version))
-		v8_text_fit(ret->name, ret->file);
-	ret->id = record.id;
-	ret->uid = record.uid;
-	ret->code = (struct code){
-		.version = record.version,
-		.first_line = record.first_line,
-		.name = ret->name,
-		.file = ret->file,
+	ret->id = head.id;
+	ret->uid = head.uid;
+	ret->code = (struct runtime_code){
+		.version = head.version,
+		.first_line = head.first_line,
+		.name = {data + offsetof(struct abi_code, name), head.name_bytes, head.name_width},
+		.file = {data + offsetof(struct abi_code, file), head.file_bytes, head.file_width},
 		.table = data + ABI_CODE_HEAD,
-		.table_length = record.table_bytes,
+		.table_bytes = head.table_bytes,
 	};
 	return true;
 }

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/ingest/code_book.h"
+#include "common/runtime/code.h"
 #include "daemon/ingest/sample.h"
 
 /* Where the parts of a sample go that are not in it. */
@@ -27,12 +27,11 @@ struct source_bpf_parts {
 bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_parts *parts,
 		       struct sample *ret);
 
-/* A code object; texts and the table of its code point into itself, or into @data. */
+/* A code object, as it is; its bytes are in @data. */
 struct source_bpf_code {
 	uint64_t id;
 	uint32_t uid; /* whose; ABI_NOBODY: unknown */
-	struct code code;
-	char name[512], file[1024];
+	struct runtime_code code;
 };
 
 /* False: it is no record of a code object. */

@@ -113,7 +113,7 @@ int asker_ask(struct asker *a, const struct worker_request *request, struct work
 	return r;
 }
 
-/* The worker was lost over @file. */
+/* The worker was lost over @file, or over code that is called so. */
 static void asker_mark_bad(struct asker *a, const struct asker_file *file)
 {
 	struct worker_stats worker;
@@ -123,19 +123,19 @@ static void asker_mark_bad(struct asker *a, const struct asker_file *file)
 	text_clean(file->path, strlen(file->path), a->stats.last_bad_image,
 		   sizeof(a->stats.last_bad_image) - 1);
 	a->stats.last_bad_ns = clock_ns(CLOCK_MONOTONIC);
-	log_warning(
-		"image worker for symbols: %s while reading %s; the file is skipped from now on",
-		worker.why, a->stats.last_bad_image);
+	log_warning("image worker for symbols: %s while reading %s; it is skipped from now on",
+		    worker.why, a->stats.last_bad_image);
 }
 
-/* What came of a question about @file: @r, and whether its reply is sound. */
+/* What came of a question about @file (NULL: none is to blame): @r, and whether its reply is sound.
+ */
 static int asker_judge(struct asker *a, int r, bool is_sound, const struct asker_file *file)
 {
 	if (r == ASK_OK && !is_sound) {
 		worker_reject_answer(a->worker);
 		r = ASK_DIED;
 	}
-	if (r == ASK_DIED)
+	if (r == ASK_DIED && file)
 		asker_mark_bad(a, file);
 	return r;
 }
@@ -169,6 +169,25 @@ int asker_inspect(struct asker *a, int fd, const struct asker_file *file, struct
 	return asker_judge(a, r,
 			   r || reply.outcome != WORKER_DONE ||
 				   answer_image(reply.data, reply.length, ret),
+			   file);
+}
+
+int asker_ask_functions(struct asker *a, const struct asker_objects *objects,
+			const struct asker_file *file, enum worker_outcome *ret_outcome,
+			struct answer_functions *ret)
+{
+	struct worker_request request = worker_request_of(WORKER_FUNCTIONS, -1);
+	struct worker_reply reply = {0};
+	int r;
+
+	request.payload = objects->payload;
+	request.payload_length = objects->length;
+	r = asker_ask(a, &request, &reply);
+	*ret_outcome = reply.outcome;
+	return asker_judge(a, r,
+			   r || reply.outcome != WORKER_DONE ||
+				   answer_functions(reply.data, reply.length, objects->n,
+						    objects->n_offsets, ret),
 			   file);
 }
 

@@ -197,8 +197,7 @@ static int places_code(struct places *p, const struct view_entry *e, uint64_t fr
 		       struct symbols *symbols, struct place *ret)
 {
 	(void)e, (void)symbols;
-	ret->code = code_volumes_find(p->codes, frame_code(frame));
-	ret->code_offset = frame_code_offset(frame);
+	ret->code = p->codes ? code_names_find(p->codes, frame, &ret->line) : NULL;
 	ret->kind = ret->code ? PLACE_CODE : PLACE_NAMED;
 	if (!ret->code)
 		ret->name = "[unknown code]";

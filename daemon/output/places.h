@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/output/code_names.h"
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/symbols.h"
 #include "daemon/output/view.h"
@@ -35,7 +36,7 @@ enum place_kind {
 	PLACE_CODE,  /* the same: an interpreter's */
 };
 
-/* What lies at a frame. Pointers are borrowed from the snapshot and the kernel images. */
+/* What lies at a frame. Pointers are borrowed from the snapshot, the view and the kernel images. */
 struct place {
 	enum place_kind kind;
 	uint64_t address;                  /* in the process or the kernel, see above */
@@ -47,9 +48,8 @@ struct place {
 	 * PLACE_CODE; and of another kind, where the native frame there is the interpreter's loop
 	 * that runs it: that is its name.
 	 */
-	const struct code *code;
-	uint32_t code_offset; /* PLACE_CODE: of the instruction, bytes */
-	uint32_t line;        /* of it; 0 unknown or not wanted; pprof_spots.c */
+	const struct code_name *code;
+	uint32_t line; /* of its instruction; 0 unknown or not wanted */
 	/* PLACE_IMAGE: the process, if it generated that code and says how it is called; or NULL */
 	const struct snapshot_process *generated;
 	uint64_t file_offset; /* PLACE_IMAGE: in the image */

@@ -245,7 +245,6 @@ static int pprof_build(struct pprof_builder *b)
 	int r = profile_new(&b->profile) ?: pprof_build_types(b) ?: pprof_build_comments(b);
 
 	spots_init(&b->spots);
-	b->spots.has_lines = b->symbolize == SYMBOLIZE_LINES;
 	for (size_t i = 0; i < b->group->n && !r; i++)
 		r = pprof_build_frames(b, &b->view->entries[b->group->first + i]);
 	return r ?: pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group)

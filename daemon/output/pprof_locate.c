@@ -215,7 +215,7 @@ static int locate_place(struct locator *l, const struct place *place, uint32_t *
 /* An interpreter's: nobody else could find its name later, so it has one at any rate. */
 static int locate_code(struct locator *l, const struct place *spot, uint32_t *ret)
 {
-	const struct code *code = spot->code;
+	const struct code_name *code = spot->code;
 	size_t bytes = strlen(code->name) + strlen(code->file);
 	struct profile_function f = {.start_line = code->first_line};
 	struct profile_line line = {.line = spot->line};

@@ -11,8 +11,6 @@
 #include "common/frame.h"
 #include "common/order.h"
 #include "common/room.h"
-#include "common/runtime/python_lines.h"
-#include "common/runtime/row.h"
 #include "daemon/resolve/jit_files.h"
 
 void spots_init(struct spots *s)
@@ -101,7 +99,7 @@ bool spots_has_frame(const struct view_entry *e, uint32_t i)
 }
 
 /* An interpreter's frame, with the native one of its loop if that is the next one. */
-static int spots_place_code(const struct spots *s, const struct context *c, const struct view *view,
+static int spots_place_code(const struct context *c, const struct view *view,
 			    const struct view_entry *e, uint32_t i, struct place *spot)
 {
 	struct place code = *spot;
@@ -110,13 +108,7 @@ static int spots_place_code(const struct spots *s, const struct context *c, cons
 	if (is_in_loop(e->stack.frames[i]) && i + 1 < e->stack.n_frames)
 		r = places_frame(view->places, e, i + 1, c->kernel, c->symbols, spot);
 	spot->code = code.code;
-	if (RUNTIME_IS_V8(code.code->version))
-		spot->line = s->has_lines ? code.code->first_line : 0;
-	else
-		spot->line = s->has_lines ? python_line(code.code->version, code.code->table,
-							code.code->table_length,
-							code.code->first_line, code.code_offset)
-					  : 0;
+	spot->line = code.line;
 	return r;
 }
 
@@ -128,7 +120,7 @@ int spots_add_frame(struct spots *s, const struct context *c, const struct view 
 	int r = places_frame(view->places, e, i, c->kernel, c->symbols, &spot);
 
 	if (!r && spot.kind == PLACE_CODE)
-		r = spots_place_code(s, c, view, e, i, &spot);
+		r = spots_place_code(c, view, e, i, &spot);
 	if (!r)
 		r = spots_are_enough(s, c->text_bytes / BYTES_OF_GENERATED_SPOT, view->snapshot,
 				     e->process, &spot, &enough);

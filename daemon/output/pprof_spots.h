@@ -21,7 +21,6 @@ struct spots {
 	size_t n, capacity;
 	struct profile_table table; /* of their numbers */
 	struct profile_hash_key hash_key;
-	bool has_lines;        /* of interpreters' code, each line is a spot; else each function */
 	uint32_t *n_generated; /* by process of the snapshot: what lies in code that it generated */
 };
 

@@ -175,6 +175,11 @@ const char *symbols_trouble(const struct symbols *s)
 	return s->asker.stats.trouble;
 }
 
+struct asker *symbols_asker(struct symbols *s)
+{
+	return &s->asker;
+}
+
 const struct elf_summary *symbols_vdso(struct symbols *s)
 {
 	return asker_vdso(&s->asker);

@@ -34,7 +34,7 @@ struct asker {
 	struct symbols_stats stats; /* but for the worker's own */
 };
 
-/* The file that a question is about: it is bad if the worker is lost over it. */
+/* The file, or the code, that a question is about: it is bad if the worker is lost over it. */
 struct asker_file {
 	atomic_bool *is_bad;
 	const char *path; /* for messages */
@@ -63,8 +63,21 @@ int asker_ask_names(struct asker *a, struct worker_request *request, const struc
 /* WORKER_INSPECT of @fd. *ret is written if *ret_outcome is WORKER_DONE. */
 int asker_inspect(struct asker *a, int fd, const struct asker_file *file, struct worker_image *ret,
 		  enum worker_outcome *ret_outcome);
+/* Code objects as WORKER_FUNCTIONS has them, @n of them with @n_offsets in all. */
+struct asker_objects {
+	const uint8_t *payload;
+	size_t length, n, n_offsets;
+};
+
+/* @file: the one that it is; NULL where there are several. The rest as asker_ask_names(). */
+int asker_ask_functions(struct asker *a, const struct asker_objects *objects,
+			const struct asker_file *file, enum worker_outcome *ret_outcome,
+			struct answer_functions *ret);
 /* The headers of the [vdso], or NULL if they cannot be had (now). */
 const struct elf_summary *asker_vdso(struct asker *a);
+
+/* The one of @s, for questions that it keeps no answers to. */
+struct asker *symbols_asker(struct symbols *s);
 
 /* --- symbols_debug.c -------------------------------------------------------------------------- */
 

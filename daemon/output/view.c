@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/partition_point.h"
+#include "daemon/output/code_names.h"
 
 #define NO_SERVICE "other"
 
@@ -80,7 +81,6 @@ int view_new(struct view **ret, const struct snapshot *snapshot)
 	if (!view->entries || !view->places)
 		return error_origin(-ENOMEM);
 	view->n_entries = n;
-	view->places->codes = &snapshot->codes;
 	for (size_t i = 0; i < n; i++) {
 		struct view_entry *e = &view->entries[i];
 
@@ -107,8 +107,10 @@ void view_free(struct view *view)
 		return;
 	free(view->entries);
 	free(view->groups);
-	if (view->places)
+	if (view->places) {
+		code_names_free(view->places->codes);
 		free(view->places->ranges);
+	}
 	free(view->places);
 	free(view);
 }

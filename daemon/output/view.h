@@ -12,6 +12,8 @@
 #include "common/cleanup.h"
 #include "daemon/output/snapshot.h"
 
+struct code_names;
+
 struct view_entry {
 	const struct aggregate_entry *entry;
 	const struct snapshot_process *process;
@@ -27,8 +29,8 @@ struct view_group {
 
 /* Of places.c: the mappings of the process that was asked for last. All zero: none. */
 struct places {
-	const struct code_volumes *codes; /* the snapshot's */
-	const struct mappings *mappings;  /* what the ranges are of, or NULL */
+	struct code_names *codes;        /* owned; NULL: of no code */
+	const struct mappings *mappings; /* what the ranges are of, or NULL */
 	uint32_t generation;
 	struct places_range *ranges; /* in order of their images */
 	size_t n_ranges, capacity;

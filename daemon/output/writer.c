@@ -18,6 +18,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/read_end.h"
+#include "daemon/output/code_names.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/pprof.h"
 #include "daemon/output/rollup.h"
@@ -263,15 +264,22 @@ static int writer_check_store(struct writer *w)
 	return r || !revived ? r : rollup_recover(w->rollup);
 }
 
-/* The snapshot in the order of writing, and the kernel's images and names for one window. */
-static int writer_begin_window(struct writer *w, const struct snapshot *snapshot, struct view **ret)
+/*
+ * The snapshot in the order of writing, and the kernel's images and names for one window. @pprof:
+ * whether profiles are made of it.
+ */
+static int writer_begin_window(struct writer *w, const struct snapshot *snapshot, bool pprof,
+			       struct view **ret)
 {
 	int r = kernel_images_refresh(w->context.kernel);
 
 	if (r)
 		return r;
 	symbols_begin_window(w->context.symbols);
-	return view_new(ret, snapshot);
+	r = view_new(ret, snapshot);
+	if (!r && pprof)
+		r = code_names_new(&(*ret)->places->codes, *ret, &w->context);
+	return r;
 }
 
 static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -286,7 +294,8 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 	uint64_t bytes;
 	int r = writer_read_store(w, now_ns)
 			?: writer_check_store(w)
-			?: writer_begin_window(w, snapshot, &view);
+			?: writer_begin_window(w, snapshot, snapshot->formats & FORMAT_PPROF,
+					       &view);
 
 	if (r)
 		return r;
@@ -421,7 +430,7 @@ bool writer_background(struct writer *w, uint64_t now_ns)
 static int writer_collect_open(struct writer *w, struct collect *c, const struct snapshot *open)
 {
 	cleanup(view_freep) struct view *view = NULL;
-	int r = writer_begin_window(w, open, &view);
+	int r = writer_begin_window(w, open, true, &view);
 
 	for (size_t i = 0; !r && i < view->n_groups; i++) {
 		cleanup(profile_freep) struct profile *profile = NULL;

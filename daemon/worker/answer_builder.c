@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locations, frames and instructions are collected in arrays and joined at the end, those that an
- * answer does not have being empty. Texts are kept in a hash of their own memory each, with the
- * offsets that they will have, and put behind the arrays: uthash goes through its entries in the
- * order in which they came.
+ * Locations, frames, instructions and so on are collected in arrays and joined at the end, those
+ * that an answer does not have being empty. Texts are kept in a hash of their own memory each, with
+ * the offsets that they will have, and put behind the arrays: uthash goes through its entries in
+ * the order in which they came.
  */
 #include "daemon/worker/answer_builder.h"
 
@@ -38,6 +38,10 @@ struct answer_builder {
 	size_t n_frames, max_frames;
 	struct worker_instruction *instructions;
 	size_t n_instructions, max_instructions;
+	struct worker_function *functions;
+	size_t n_functions, max_functions;
+	uint32_t *lines;
+	size_t n_lines, max_lines;
 	struct answer_builder_text *texts;
 	uint64_t text_length; /* of all, with their NULs; may pass 32 bits, where offsets cannot */
 	char scratch[WORKER_TEXT_MAX + 1];
@@ -67,6 +71,8 @@ void answer_builder_free(struct answer_builder *b)
 	free(b->locations);
 	free(b->frames);
 	free(b->instructions);
+	free(b->functions);
+	free(b->lines);
 	free(b);
 }
 
@@ -137,7 +143,9 @@ static int answer_builder_check_length(const struct answer_builder *b)
 {
 	uint64_t length = sizeof(struct worker_names) + b->n_locations * sizeof(*b->locations) +
 			  b->n_frames * sizeof(*b->frames) +
-			  b->n_instructions * sizeof(*b->instructions) + b->text_length;
+			  b->n_instructions * sizeof(*b->instructions) +
+			  b->n_functions * sizeof(*b->functions) + b->n_lines * sizeof(*b->lines) +
+			  b->text_length;
 
 	return length > WORKER_ANSWER_MAX ? -E2BIG : 0;
 }
@@ -177,7 +185,23 @@ int answer_builder_add_instruction(struct answer_builder *b,
 		       ?: answer_builder_check_length(b);
 }
 
-int answer_builder_finish(const struct answer_builder *b, bool is_code, uint8_t **ret,
+int answer_builder_add_function(struct answer_builder *b, const char *name, const char *file)
+{
+	struct worker_function function;
+
+	return answer_builder_add_text(b, name, &function.name)
+		       ?: answer_builder_add_text(b, file, &function.file)
+		       ?: room_append(&b->functions, &b->max_functions, &b->n_functions, function)
+		       ?: answer_builder_check_length(b);
+}
+
+int answer_builder_add_line(struct answer_builder *b, uint32_t line)
+{
+	return room_append(&b->lines, &b->max_lines, &b->n_lines, line)
+		       ?: answer_builder_check_length(b);
+}
+
+int answer_builder_finish(const struct answer_builder *b, enum answer_kind kind, uint8_t **ret,
 			  size_t *ret_length)
 {
 	struct worker_names names = {
@@ -189,11 +213,23 @@ int answer_builder_finish(const struct answer_builder *b, bool is_code, uint8_t 
 		.n_instructions = (uint32_t)b->n_instructions,
 		.text_length = (uint32_t)b->text_length,
 	};
+	struct worker_functions functions = {
+		.n_functions = (uint32_t)b->n_functions,
+		.n_lines = (uint32_t)b->n_lines,
+		.text_length = (uint32_t)b->text_length,
+	};
+	const struct iovec headers[] = {
+		[ANSWER_NAMES] = {&names, sizeof(names)},
+		[ANSWER_CODE] = {&code, sizeof(code)},
+		[ANSWER_FUNCTIONS] = {&functions, sizeof(functions)},
+	};
 	const struct iovec parts[] = {
-		{is_code ? (void *)&code : &names, is_code ? sizeof(code) : sizeof(names)},
+		headers[kind],
 		{b->locations, b->n_locations * sizeof(*b->locations)},
 		{b->frames, b->n_frames * sizeof(*b->frames)},
 		{b->instructions, b->n_instructions * sizeof(*b->instructions)},
+		{b->functions, b->n_functions * sizeof(*b->functions)},
+		{b->lines, b->n_lines * sizeof(*b->lines)},
 	};
 	size_t length = (size_t)b->text_length;
 	uint8_t *payload, *at;

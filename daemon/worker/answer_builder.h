@@ -3,10 +3,10 @@
 #define PROFD_WORKER_ANSWER_BUILDER_H
 
 /*
- * Makes the payload of WORKER_SYMBOLS and WORKER_JIT, location by location, and of
- * WORKER_INSTRUCTIONS (common/worker/protocol.h). Texts are kept once: bytes that are not UTF-8,
- * and control characters, become U+FFFD; longer ones than WORKER_TEXT_MAX are cut. Offset 0 is the
- * empty text.
+ * Makes the payload of WORKER_SYMBOLS and WORKER_JIT, location by location, of WORKER_INSTRUCTIONS
+ * and of WORKER_FUNCTIONS (common/worker/protocol.h). Texts are kept once: bytes that are not
+ * UTF-8, and control characters, become U+FFFD; longer ones than WORKER_TEXT_MAX are cut. Offset 0
+ * is the empty text.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,8 +33,18 @@ int answer_builder_add_text(struct answer_builder *b, const char *raw, uint32_t 
 /* The next instruction, whose texts were added. Returns as answer_builder_add(). */
 int answer_builder_add_instruction(struct answer_builder *b,
 				   const struct worker_instruction *instruction);
-/* The payload, malloc'ed and the caller's: of locations, or (@is_code) of instructions. */
-int answer_builder_finish(const struct answer_builder *b, bool is_code, uint8_t **ret,
+/* The next function of an interpreter, and the next line. Return as answer_builder_add(). */
+int answer_builder_add_function(struct answer_builder *b, const char *name, const char *file);
+int answer_builder_add_line(struct answer_builder *b, uint32_t line);
+
+enum answer_kind {
+	ANSWER_NAMES,     /* of locations */
+	ANSWER_CODE,      /* of instructions */
+	ANSWER_FUNCTIONS, /* with their lines */
+};
+
+/* The payload, malloc'ed and the caller's. */
+int answer_builder_finish(const struct answer_builder *b, enum answer_kind kind, uint8_t **ret,
 			  size_t *ret_length);
 
 #endif

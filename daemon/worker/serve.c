@@ -184,6 +184,7 @@ static const struct serve_shape {
 				 .flags = WORKER_WANT_LINES | WORKER_CHECK_CRC | WORKER_INTEL,
 				 .has_payload = true,
 				 .serve = serve_instructions},
+	[WORKER_FUNCTIONS] = {.has_payload = true, .serve = serve_functions},
 };
 
 _Static_assert(ARRAY_SIZE(shapes) == N_WORKER_KINDS, "a shape for each kind");
@@ -244,6 +245,8 @@ static bool is_payload(const struct request *r)
 		return r->header.payload_length && !r->payload[r->header.payload_length - 1];
 	case WORKER_INSTRUCTIONS:
 		return is_range(r);
+	case WORKER_FUNCTIONS:
+		return request_has_code_objects(r);
 	default:
 		return are_addresses(r);
 	}

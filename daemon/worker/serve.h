@@ -41,6 +41,10 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 int serve_demangle(struct cache *cache, const struct request *request, struct answer *ret);
 int serve_instructions(struct cache *cache, const struct request *request,
 		       struct answer *ret); /* _code.c */
+int serve_functions(struct cache *cache, const struct request *request,
+		    struct answer *ret); /* _functions.c */
+/* Whether its payload is that of WORKER_FUNCTIONS. */
+bool request_has_code_objects(const struct request *request);
 
 /*
  * Pure. @data: one message, aligned to 8 bytes; @fds: those that came with it. False for anything

@@ -140,5 +140,5 @@ int serve_instructions(struct cache *cache, const struct request *request, struc
 		r = answer_builder_new(&c.answer);
 	if (!r && is_known)
 		r = serve_code_add_all(&c);
-	return r ?: answer_builder_finish(c.answer, true, &ret->data, &ret->length);
+	return r ?: answer_builder_finish(c.answer, ANSWER_CODE, &ret->data, &ret->length);
 }

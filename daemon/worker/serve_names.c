@@ -127,7 +127,7 @@ int serve_symbols(struct cache *cache, const struct request *request, struct ans
 	addresses = request_addresses(request, &n);
 	for (size_t i = 0; !r && i < n; i++)
 		r = serve_add_symbol(b, &sources, addresses[i]);
-	return r ?: answer_builder_finish(b, false, &ret->data, &ret->length);
+	return r ?: answer_builder_finish(b, ANSWER_NAMES, &ret->data, &ret->length);
 }
 
 int serve_jit(struct cache *cache, const struct request *request, struct answer *ret)
@@ -150,7 +150,7 @@ int serve_jit(struct cache *cache, const struct request *request, struct answer 
 		r = answer_builder_add(b, start, size, found ? source : WORKER_SOURCE_NONE, &frame,
 				       found ? 1 : 0);
 	}
-	return r ?: answer_builder_finish(b, false, &ret->data, &ret->length);
+	return r ?: answer_builder_finish(b, ANSWER_NAMES, &ret->data, &ret->length);
 }
 
 int serve_demangle(struct cache *cache, const struct request *request, struct answer *ret)

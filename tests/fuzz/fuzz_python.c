@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/runtime/python_lines.h"
-#include "common/runtime/python_text.h"
-#include "common/runtime/v8_text.h"
 #include "common/utf8.h"
+#include "daemon/worker/runtime/python_lines.h"
+#include "daemon/worker/runtime/python_text.h"
 #include "daemon/worker/runtime/python_thread.h"
+#include "daemon/worker/runtime/v8_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

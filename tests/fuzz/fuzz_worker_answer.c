@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first byte chooses the kind of answer, the second the number of addresses or texts. Of what
- * passes everything is used, as far as the header says that it may be.
+ * The first byte chooses the kind of answer, the second the number of addresses, texts or
+ * functions. Of what passes everything is used, as far as the header says that it may be.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -112,6 +112,24 @@ static void use_code(const uint8_t *data, size_t size, size_t n)
 	}
 }
 
+/* As many functions as lines. */
+static void use_functions(const uint8_t *data, size_t size, size_t n)
+{
+	struct answer_functions functions;
+
+	if (!answer_functions(data, size, n, n, &functions))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		const struct worker_function *f = &functions.functions[i];
+
+		use_text(functions.text + f->name);
+		use_text(functions.text + f->file);
+		if (functions.lines[i] > INT32_MAX ||
+		    strlen(functions.text + f->name) > WORKER_FUNCTION_TEXT_MAX)
+			abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *aligned;
@@ -124,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!aligned)
 		return 0;
 	memcpy(aligned, data + 2, size - 2);
-	switch (data[0] % 5) {
+	switch (data[0] % 6) {
 	case 0:
 		use_image(aligned, size - 2);
 		break;
@@ -139,6 +157,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 4:
 		use_code(aligned, size - 2, n);
+		break;
+	case 5:
+		use_functions(aligned, size - 2, n);
 		break;
 	}
 	free(aligned);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/worker/answer.h"
+#include "common/worker/code_object.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
 
@@ -25,6 +26,18 @@ static int make_file(const void *data, size_t size)
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
 		abort();
 	return fd;
+}
+
+static bool check_functions(const struct request *request, const struct answer *answer)
+{
+	const uint8_t *at = request->payload, *end = at + request->header.payload_length;
+	struct answer_functions functions;
+	size_t n = 0, n_offsets = 0;
+	struct code_object object;
+
+	for (; code_object_take(&at, end, &object); n++)
+		n_offsets += object.n_offsets;
+	return answer_functions(answer->data, answer->length, n, n_offsets, &functions);
 }
 
 /* What the client's side makes of it: a worker that is none's must pass its own checks. */
@@ -59,6 +72,9 @@ static void check(const struct request *request, const struct answer *answer)
 	case WORKER_INSTRUCTIONS:
 		memcpy(&range, request->payload, sizeof(range));
 		ok = answer_code(answer->data, answer->length, &range, &code);
+		break;
+	case WORKER_FUNCTIONS:
+		ok = check_functions(request, answer);
 		break;
 	}
 	if (!ok)

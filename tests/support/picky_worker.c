@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * picky_worker: an image worker without a sandbox that answers like the real one, but for files
- * (images, or such as name generated code) that end with "picky:" and a letter:
+ * (images, or such as name generated code) that end with "picky:" and a letter, and code objects
+ * whose names begin so:
  *
  *   d  it dies when it is asked for names       h  it hangs then
  *   i  it dies when it inspects it              l  it lies then: locations that are out of bounds
@@ -18,6 +19,7 @@
 #include "common/cleanup.h"
 #include "common/helper/fd_packet.h"
 #include "common/helper/memory_file.h"
+#include "common/worker/code_object.h"
 #include "daemon/worker/answer_builder.h"
 #include "daemon/worker/serve.h"
 #include "daemon/worker/sources.h"
@@ -55,6 +57,18 @@ static char mark_of(int fd)
 	    memcmp(end, MARK, strlen(MARK)) != 0)
 		return 0;
 	return end[strlen(MARK)];
+}
+
+static char mark_of_code(const struct request *request)
+{
+	const uint8_t *at = request->payload, *end = at + request->header.payload_length;
+	struct code_object object;
+	const struct runtime_text *name = &object.code.name;
+
+	while (code_object_take(&at, end, &object))
+		if (name->n_bytes > strlen(MARK) && !memcmp(name->bytes, MARK, strlen(MARK)))
+			return (char)name->bytes[strlen(MARK)];
+	return 0;
 }
 
 typedef int name_one(struct answer_builder *b, uint64_t address);
@@ -97,7 +111,7 @@ static void name_all(const struct request *request, name_one *name, struct answe
 	for (size_t i = 0; i < request->header.payload_length / sizeof(uint64_t); i++)
 		if (name(b, addresses[i]) < 0)
 			_exit(9);
-	if (answer_builder_finish(b, false, &ret->data, &ret->length) < 0)
+	if (answer_builder_finish(b, ANSWER_NAMES, &ret->data, &ret->length) < 0)
 		_exit(9);
 	answer_builder_free(b);
 }
@@ -105,11 +119,13 @@ static void name_all(const struct request *request, name_one *name, struct answe
 static void serve(struct cache *cache, const struct request *request, struct answer *ret)
 {
 	bool is_jit = request->header.kind == WORKER_JIT;
-	bool is_symbols = request->header.kind == WORKER_SYMBOLS || is_jit;
+	bool is_code = request->header.kind == WORKER_FUNCTIONS;
+	bool is_symbols = request->header.kind == WORKER_SYMBOLS || is_jit || is_code;
 	bool is_jitdump = request->files[WORKER_FILE_JITDUMP] >= 0;
-	char mark = mark_of(request->files[!is_jit      ? WORKER_FILE_IMAGE
-					   : is_jitdump ? WORKER_FILE_JITDUMP
-							: WORKER_FILE_PERF_MAP]);
+	char mark = is_code ? mark_of_code(request)
+			    : mark_of(request->files[!is_jit      ? WORKER_FILE_IMAGE
+						     : is_jitdump ? WORKER_FILE_JITDUMP
+								  : WORKER_FILE_PERF_MAP]);
 
 	if ((mark == 'd' && is_symbols) || (mark == 'i' && request->header.kind == WORKER_INSPECT))
 		abort();
@@ -123,7 +139,9 @@ static void serve(struct cache *cache, const struct request *request, struct ans
 		name_all(request, name_by_address, ret);
 	else
 		server_answer(cache, request, ret);
-	if (mark == 'l' && is_symbols && ret->length)
+	if (mark == 'l' && is_code && ret->length)
+		((struct worker_functions *)(void *)ret->data)->n_lines++;
+	else if (mark == 'l' && is_symbols && ret->length)
 		((struct worker_names *)(void *)ret->data)->n_frames ^= UINT32_MAX;
 }
 

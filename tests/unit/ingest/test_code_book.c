@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "common/cleanup.h"
 #include "daemon/ingest/code_book.h"
 
 #define VOLUME ((size_t)1 << 20)
@@ -24,22 +25,34 @@ static size_t heap_bytes(void)
 	return heap.uordblks + heap.hblkhd;
 }
 
-static struct code code_of(const char *name, uint32_t line)
+static struct runtime_text text_of(const char *text)
+{
+	return (struct runtime_text){(const uint8_t *)text, (uint16_t)strlen(text), 1};
+}
+
+static struct runtime_code code_of(const char *name, uint32_t line)
 {
 	static const uint8_t table[] = {0x80, 1, 2};
 
-	return (struct code){.version = 0x030b,
-			     .first_line = line,
-			     .name = name,
-			     .file = "/f.py",
-			     .table = table,
-			     .table_length = sizeof(table)};
+	return (struct runtime_code){.version = 0x030b,
+				     .first_line = line,
+				     .name = text_of(name),
+				     .file = text_of("/f.py"),
+				     .table = table,
+				     .table_bytes = sizeof(table)};
+}
+
+static void assert_text(const struct runtime_text *text, const char *expected)
+{
+	assert_int_equal(text->width, 1);
+	assert_int_equal(text->n_bytes, strlen(expected));
+	assert_memory_equal(text->bytes, expected, text->n_bytes);
 }
 
 static uint32_t add_code(struct code_book *book, uint64_t id, const char *name, uint32_t line,
 			 bool *ret_forgot)
 {
-	const struct code code = code_of(name, line);
+	const struct runtime_code code = code_of(name, line);
 	uint32_t number;
 
 	assert_int_equal(code_book_add(book, &(struct code_origin){.id = id}, &code, ret_forgot),
@@ -70,14 +83,49 @@ static void test_numbers(void **state)
 	code_volumes_take(&volumes, book);
 	code_book_free(steal_ptr(&book));
 	code = code_volumes_find(&volumes, g);
-	assert_string_equal(code->name, "g");
-	assert_string_equal(code->file, "/f.py");
-	assert_int_equal(code->table[2], 2);
-	assert_int_equal(code_volumes_find(&volumes, f)->first_line, 7);
+	assert_text(&code->raw.name, "g");
+	assert_text(&code->raw.file, "/f.py");
+	assert_int_equal(code->raw.table[2], 2);
+	assert_int_equal(code_volumes_find(&volumes, f)->raw.first_line, 7);
 	assert_null(code_volumes_find(&volumes, UINT32_MAX));
 	assert_null(code_volumes_find(&volumes, f + 100));
 	code_volumes_release(&volumes);
 	assert_null(code_volumes_find(&volumes, f));
+}
+
+/* Equal is what has the same bytes: nobody knows what they mean. */
+static void test_bytes(void **state)
+{
+	static const uint8_t changed_table[] = {0x80, 1, 3};
+	cleanup(code_book_freep) struct code_book *book = NULL;
+	struct runtime_code codes[9];
+	uint32_t numbers[ARRAY_SIZE(codes)];
+	bool forgot;
+
+	(void)state;
+	assert_int_equal(code_book_new(&book, VOLUME), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		codes[i] = code_of("a\0b", 7);
+	codes[1].name = (struct runtime_text){(const uint8_t *)"a\0b", 3, 1};
+	codes[2].name = (struct runtime_text){(const uint8_t *)"a\0c", 3, 1};
+	codes[3].name.width = 2;
+	codes[4].file = text_of("");
+	codes[5].table = changed_table;
+	codes[6].table_bytes = 2;
+	codes[7].version = 0x030c;
+	/* The same bytes, elsewhere. */
+	codes[8].name = text_of("aaa");
+	codes[8].file = text_of("/f.pyx");
+	codes[8].file.n_bytes--;
+	codes[8].name.n_bytes = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		const struct code_origin origin = {.id = i + 1};
+
+		assert_int_equal(code_book_add(book, &origin, &codes[i], &forgot), 0);
+		assert_true(code_book_find(book, i + 1, &numbers[i]));
+		for (size_t j = 0; j < i; j++)
+			assert_int_equal(numbers[i] == numbers[j], i == 8 && j == 0);
+	}
 }
 
 /* More than there is room for: what a window holds stays, what nobody does goes. */
@@ -102,7 +150,7 @@ static void test_bound(void **state)
 		assert_true(heap_bytes() < before + 3 * (VOLUME + VOLUME_TABLE));
 	}
 	assert_false(code_book_find(book, 1, &number));
-	assert_string_equal(code_volumes_find(&held, first)->name, "first");
+	assert_text(&code_volumes_find(&held, first)->raw.name, "first");
 	code_volumes_take(&now, book);
 	assert_null(code_volumes_find(&now, first));
 	code_volumes_release(&now);
@@ -135,7 +183,7 @@ static uint64_t fill_share(struct code_book *book, uint32_t uid, uint64_t now_ns
 	int r;
 
 	do {
-		struct code code;
+		struct runtime_code code;
 
 		snprintf(name, sizeof(name), "f%llu", (unsigned long long)origin.id);
 		code = code_of(name, 1);
@@ -176,7 +224,7 @@ static void test_shares(void **state)
  * tick. */
 static void test_known_code_is_free(void **state)
 {
-	const struct code code = code_of("f", 7);
+	const struct runtime_code code = code_of("f", 7);
 	cleanup(code_book_freep) struct code_book *book = NULL;
 	struct code_origin origin = {.uid = 1000, .now_ns = 1};
 	bool forgot;
@@ -193,11 +241,9 @@ static void test_known_code_is_free(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_bound),
-		cmocka_unit_test(test_ids_are_bounded),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_known_code_is_free),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_bound),   cmocka_unit_test(test_ids_are_bounded),
+		cmocka_unit_test(test_shares),  cmocka_unit_test(test_known_code_is_free),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

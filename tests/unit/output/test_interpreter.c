@@ -12,12 +12,14 @@ static const uint8_t table[] = {0x80 | 11 << 3 | 7, 0, 1, 0x80 | 12 << 3 | 1, 0,
 
 static uint32_t add_code(struct code_book *book, uint64_t id, const char *name)
 {
-	const struct code code = {.version = 0x030b,
-				  .first_line = 10,
-				  .name = name,
-				  .file = "/app/f.py",
-				  .table = table,
-				  .table_length = sizeof(table)};
+	const struct runtime_code code = {
+		.version = 0x030b,
+		.first_line = 10,
+		.name = {(const uint8_t *)name, (uint16_t)strlen(name), 1},
+		.file = {(const uint8_t *)"/app/f.py", 9, 1},
+		.table = table,
+		.table_bytes = sizeof(table),
+	};
 	uint32_t number;
 	bool forgot;
 
@@ -45,9 +47,25 @@ static void assert_line(const struct profile *p, const struct profile_location *
 	assert_int_equal(at->line, line);
 }
 
-static struct profile *write_frames(struct fixture *f, enum symbolize symbolize, uint64_t start_s)
+/* @worker: NULL for the real one. */
+static struct writer *open_worker_writer(const struct fixture *f, const char *worker,
+					 uint64_t now_s)
 {
-	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, start_s);
+	const struct writer_world world = {.host = "host/1",
+					   .proc_fd = f->proc_fd,
+					   .sys_fd = f->sys_fd,
+					   .worker_path = worker};
+	const struct output_options options = default_options(f);
+	struct writer *w = NULL;
+
+	assert_int_equal(writer_new(&w, &options, &world, now_s * NS), 0);
+	return w;
+}
+
+static struct profile *write_frames(struct fixture *f, enum symbolize symbolize, const char *worker,
+				    uint64_t start_s)
+{
+	cleanup(writer_freep) struct writer *w = open_worker_writer(f, worker, start_s);
 	cleanup(code_book_freep) struct code_book *book = NULL;
 	struct snapshot *s;
 
@@ -69,7 +87,7 @@ static struct profile *write_frames(struct fixture *f, enum symbolize symbolize,
 
 static void test_frames(void **state)
 {
-	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_LINES, T0);
+	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_LINES, NULL, T0);
 	const struct profile_location *loop;
 
 	assert_int_equal(profile_total(p, 0), 5);
@@ -85,9 +103,25 @@ static void test_frames(void **state)
 /* Of functions only where they begin, and without them the names all the same. */
 static void test_less(void **state)
 {
-	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_NONE, T0);
+	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_NONE, NULL, T0);
 
 	assert_line(p, location_of(p, 0, 1), "leaf", 0);
+}
+
+/* Without a worker: as many frames and samples, but for the loop's, which have no name. */
+static void test_nobody_decodes(void **state)
+{
+	cleanup(profile_freep) struct profile *p = write_frames(*state, SYMBOLIZE_LINES,
+								"/nonexistent", T0);
+
+	assert_int_equal(profile_total(p, 0), 5);
+	assert_int_equal(p->samples[0].n_locations, 4);
+	for (uint32_t i = 1; i < 3; i++) {
+		const struct profile_line *at = &p->lines[location_of(p, 0, i)->first_line];
+		const struct profile_function *function = &p->functions[at->function];
+
+		assert_string_equal(profile_string(p, function->name), "[unknown code]");
+	}
 }
 
 int main(void)
@@ -95,6 +129,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_frames, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_less, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_nobody_decodes, fixture_setup,
+						fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -478,14 +478,118 @@ static void test_broken_code(void **state)
 	BREAKS_CODE(answer.text[1] = '\x1b');
 }
 
+#define FUNCTION_TEXT "\0f\0/\xc3\xa4.py"
+
+struct functions_answer {
+	struct worker_functions header;
+	struct worker_function functions[2];
+	uint32_t lines[3];
+	char text[sizeof(FUNCTION_TEXT)];
+};
+
+#define FUNCTIONS_LENGTH (offsetof(struct functions_answer, text) + sizeof(FUNCTION_TEXT))
+
+static struct functions_answer make_functions(void)
+{
+	struct functions_answer answer = {
+		.header = {2, 3, sizeof(FUNCTION_TEXT)},
+		.functions = {{1, 3}, {1, 0}},
+		.lines = {7, 0, INT32_MAX},
+	};
+
+	memcpy(answer.text, FUNCTION_TEXT, sizeof(FUNCTION_TEXT));
+	return answer;
+}
+
+static bool functions_pass(const struct functions_answer *answer, size_t length, size_t n,
+			   size_t n_lines)
+{
+	struct answer_functions functions;
+
+	return answer_functions((const uint8_t *)answer, length, n, n_lines, &functions);
+}
+
+static void test_functions(void **state)
+{
+	struct functions_answer answer = make_functions();
+	struct answer_functions functions;
+
+	(void)state;
+	assert_true(answer_functions((const uint8_t *)&answer, FUNCTIONS_LENGTH, 2, 3, &functions));
+	assert_int_equal(functions.n_functions, 2);
+	assert_string_equal(functions.text + functions.functions[0].name, "f");
+	assert_string_equal(functions.text + functions.functions[0].file, "/\xc3\xa4.py");
+	assert_string_equal(functions.text + functions.functions[1].file, "");
+	assert_int_equal(functions.lines[2], INT32_MAX);
+	assert_false(functions_pass(&answer, FUNCTIONS_LENGTH - 1, 2, 3));
+	assert_false(functions_pass(&answer, FUNCTIONS_LENGTH + 1, 2, 3));
+	assert_false(functions_pass(&answer, sizeof(answer.header) - 1, 2, 3));
+	/* Another number than was asked for. */
+	assert_false(functions_pass(&answer, FUNCTIONS_LENGTH, 1, 5));
+	assert_false(functions_pass(&answer, FUNCTIONS_LENGTH, 2, 2));
+}
+
+#define BREAKS_FUNCTIONS(...)                                                  \
+	do {                                                                   \
+		struct functions_answer answer = make_functions();             \
+		__VA_ARGS__;                                                   \
+		assert_false(functions_pass(&answer, FUNCTIONS_LENGTH, 2, 3)); \
+	} while (0)
+
+static void test_broken_functions(void **state)
+{
+	(void)state;
+	BREAKS_FUNCTIONS(answer.header.n_functions = UINT32_MAX);
+	BREAKS_FUNCTIONS(answer.header.n_lines = UINT32_MAX);
+	BREAKS_FUNCTIONS(answer.header.text_length = 0);
+	BREAKS_FUNCTIONS(answer.header.text_length--);
+	BREAKS_FUNCTIONS(answer.functions[0].name = sizeof(FUNCTION_TEXT));
+	BREAKS_FUNCTIONS(answer.functions[1].file = 5); /* within a character */
+	BREAKS_FUNCTIONS(answer.lines[1] = (uint32_t)INT32_MAX + 1);
+	BREAKS_FUNCTIONS(answer.text[0] = 'x');
+	BREAKS_FUNCTIONS(answer.text[1] = '\n');
+	BREAKS_FUNCTIONS(answer.text[4] = '\xff');
+	BREAKS_FUNCTIONS(answer.text[sizeof(FUNCTION_TEXT) - 1] = 'x');
+}
+
+/* No longer than two texts for each function could be; each no longer than one may be. */
+static void test_function_texts(void **state)
+{
+	enum { MOST = 1 + 2 * (WORKER_FUNCTION_TEXT_MAX + 1) };
+	struct {
+		struct worker_functions header;
+		struct worker_function function;
+		char text[MOST + 2];
+	} answer = {.header = {1, 0, MOST}, .function = {1, WORKER_FUNCTION_TEXT_MAX + 2}};
+	const size_t head = sizeof(answer.header) + sizeof(answer.function);
+	struct answer_functions functions;
+
+	(void)state;
+	memset(answer.text + 1, 'x', MOST + 1);
+	answer.text[WORKER_FUNCTION_TEXT_MAX + 1] = answer.text[MOST - 1] = '\0';
+	assert_true(answer_functions((const uint8_t *)&answer, head + MOST, 1, 0, &functions));
+	answer.text[WORKER_FUNCTION_TEXT_MAX + 1] = 'x';
+	assert_false(answer_functions((const uint8_t *)&answer, head + MOST, 1, 0, &functions));
+	answer.text[WORKER_FUNCTION_TEXT_MAX + 1] = answer.text[MOST + 1] = '\0';
+	answer.header.text_length = MOST + 2;
+	assert_false(answer_functions((const uint8_t *)&answer, head + MOST + 2, 1, 0, &functions));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_image),        cmocka_unit_test(test_table),
-		cmocka_unit_test(test_no_table),     cmocka_unit_test(test_names),
-		cmocka_unit_test(test_broken_names), cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_texts),        cmocka_unit_test(test_code),
+		cmocka_unit_test(test_image),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_no_table),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_broken_names),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_code),
 		cmocka_unit_test(test_broken_code),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_broken_functions),
+		cmocka_unit_test(test_function_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

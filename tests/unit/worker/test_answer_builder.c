@@ -29,7 +29,7 @@ static uint8_t *finish(struct answer_builder *b, const uint64_t *addresses, size
 	uint8_t *data = NULL;
 	size_t length = 0;
 
-	assert_int_equal(answer_builder_finish(b, false, &data, &length), 0);
+	assert_int_equal(answer_builder_finish(b, ANSWER_NAMES, &data, &length), 0);
 	assert_true(answer_names(data, length, addresses, n, ret));
 	answer_builder_free(b);
 	return data;

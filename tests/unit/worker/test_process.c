@@ -10,6 +10,7 @@
 
 #include "common/unwind/table.h"
 #include "common/worker/answer.h"
+#include "common/worker/code_object.h"
 #include "daemon/worker/sandbox.h"
 
 extern const char __executable_start; /* the linker's */
@@ -240,6 +241,45 @@ static void test_demangle(void **state)
 	worker_free(w);
 }
 
+static void test_functions(void **state)
+{
+	static const uint32_t offsets[] = {0, 16, 400};
+	static const uint8_t table[] = {0x80 | 11 << 3 | 7, 0, 1, 0x80 | 12 << 3 | 1, 0, 1};
+	const struct code_object object = {
+		.code = {.version = 0x030b,
+			 .first_line = 10,
+			 .name = {(const uint8_t *)"f\n\xe4", 3, 1},
+			 .file = {(const uint8_t *)"/a.py", 5, 1},
+			 .table = table,
+			 .table_bytes = sizeof(table)},
+		.offsets = offsets,
+		.n_offsets = ARRAY_SIZE(offsets),
+	};
+	struct worker *w = new_worker();
+	struct worker_request request = worker_request_of(WORKER_FUNCTIONS, -1);
+	cleanup(freep) uint8_t *payload = malloc(2 * code_object_bytes(&object));
+	struct answer_functions functions;
+	struct worker_reply reply;
+
+	(void)state;
+	assert_non_null(payload);
+	code_object_put(&object, payload);
+	code_object_put(&object, payload + code_object_bytes(&object));
+	request.payload = payload;
+	request.payload_length = 2 * code_object_bytes(&object);
+	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(reply.outcome, WORKER_DONE);
+	assert_true(answer_functions(reply.data, reply.length, 2, 6, &functions));
+	for (unsigned i = 0; i < 2; i++) {
+		assert_string_equal(functions.text + functions.functions[i].name, "f?\xc3\xa4");
+		assert_string_equal(functions.text + functions.functions[i].file, "/a.py");
+		assert_int_equal(functions.lines[3 * i], 11);
+		assert_int_equal(functions.lines[3 * i + 1], 13);
+		assert_int_equal(functions.lines[3 * i + 2], 0);
+	}
+	worker_free(w);
+}
+
 static int make_truncated(void)
 {
 	int from = open_file("/proc/self/exe"), fd = memfd_create("truncated", MFD_CLOEXEC);
@@ -396,6 +436,7 @@ int main(void)
 		LEFTOVERS_TEST(test_many),
 		LEFTOVERS_TEST(test_perf_map),
 		LEFTOVERS_TEST(test_demangle),
+		LEFTOVERS_TEST(test_functions),
 		LEFTOVERS_TEST(test_strange_files),
 		LEFTOVERS_TEST(test_bad_requests),
 		LEFTOVERS_TEST(test_ignores_signals),

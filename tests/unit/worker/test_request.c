@@ -41,6 +41,8 @@ static struct message make(enum worker_kind kind, uint32_t files)
 		m.payload[1] = 2;
 		m.header.payload_length = sizeof(struct worker_range);
 	}
+	if (kind == WORKER_FUNCTIONS)
+		m.header.payload_length = sizeof(struct worker_code_object);
 	return m;
 }
 
@@ -189,12 +191,42 @@ static void test_range(void **state)
 	assert_false(parse(&m, 1, &request));
 }
 
+/* Code objects, one behind the other, each whole. */
+static void test_code_objects(void **state)
+{
+	struct message m = make(WORKER_FUNCTIONS, 0);
+	struct worker_code_object *object = (void *)m.payload;
+	struct request request;
+
+	(void)state;
+	assert_true(parse(&m, 0, &request));
+	object->name_bytes = 1;
+	assert_false(parse(&m, 0, &request));
+	object->name_bytes = 0;
+	object->n_offsets = 1;
+	assert_false(parse(&m, 0, &request));
+	object->n_offsets = UINT32_MAX;
+	assert_false(parse(&m, 0, &request));
+	object->n_offsets = 0;
+	object->table_bytes = UINT32_MAX;
+	assert_false(parse(&m, 0, &request));
+	object->table_bytes = 0;
+	m.header.payload_length = 0;
+	assert_false(parse(&m, 0, &request));
+	m.header.payload_length = sizeof(*object) - 1;
+	assert_false(parse(&m, 0, &request));
+	m.header.payload_length = sizeof(*object);
+	m.header.flags = WORKER_WANT_LINES;
+	assert_false(parse(&m, 0, &request));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_files),  cmocka_unit_test(test_order),
-		cmocka_unit_test(test_header), cmocka_unit_test(test_payload),
-		cmocka_unit_test(test_range),  cmocka_unit_test(test_file_name),
+		cmocka_unit_test(test_files),        cmocka_unit_test(test_order),
+		cmocka_unit_test(test_header),       cmocka_unit_test(test_payload),
+		cmocka_unit_test(test_range),        cmocka_unit_test(test_file_name),
+		cmocka_unit_test(test_code_objects),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "common/runtime/python_text.h"
 #include "common/utf8.h"
+#include "daemon/worker/runtime/python_text.h"
 
 static void check(const void *data, size_t length, unsigned width, size_t size,
 		  const char *expected)

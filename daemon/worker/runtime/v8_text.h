@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_RUNTIME_V8_TEXT_H
-#define PROFD_COMMON_RUNTIME_V8_TEXT_H
+#ifndef PROFD_DAEMON_WORKER_RUNTIME_V8_TEXT_H
+#define PROFD_DAEMON_WORKER_RUNTIME_V8_TEXT_H
 
 /* Room for a function's name at least. */
 #define V8_TEXT_MIN 16

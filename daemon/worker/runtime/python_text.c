@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/runtime/python_text.h"
+#include "daemon/worker/runtime/python_text.h"
 
 #include <string.h>
 

@@ -3,12 +3,13 @@
  * Each format is a list of ranges of instructions in their order. A range begins where the one
  * before ends, and its line is relative to that of the last range that had one.
  *
- *   3.8, 3.9   pairs of bytes: instructions until the next line begins; how many lines later
- * (signed) 3.10       pairs of bytes: length of the range; lines since the last one (signed), -128:
- * none 3.11       entries that begin with a byte that has bit 7 set, as no other has: bits 0..2 are
- * the length in units of two bytes, less one; bits 3..6 what follows
+ * - 3.8, 3.9: pairs of bytes: instructions until the next line begins; how many lines later
+ *   (signed)
+ * - 3.10: pairs of bytes: length of the range; lines since the last one (signed), -128: none
+ * - 3.11: entries that begin with a byte that has bit 7 set, as no other has: bits 0..2 are the
+ *   length in units of two bytes, less one; bits 3..6 what follows
  */
-#include "common/runtime/python_lines.h"
+#include "daemon/worker/runtime/python_lines.h"
 
 #include <stdbool.h>
 

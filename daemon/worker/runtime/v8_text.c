@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "common/runtime/v8_text.h"
+#include "daemon/worker/runtime/v8_text.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "common/runtime/python_lines.h"
+#include "daemon/worker/runtime/python_lines.h"
 
 struct expected {
 	uint32_t end, line; /* line up to this offset; 0: none */

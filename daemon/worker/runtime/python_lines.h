@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_RUNTIME_PYTHON_LINES_H
-#define PROFD_COMMON_RUNTIME_PYTHON_LINES_H
+#ifndef PROFD_DAEMON_WORKER_RUNTIME_PYTHON_LINES_H
+#define PROFD_DAEMON_WORKER_RUNTIME_PYTHON_LINES_H
 
 /*
  * Line numbers of Python code, from the tables in its code objects. There were three formats:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_COMMON_RUNTIME_PYTHON_TEXT_H
-#define PROFD_COMMON_RUNTIME_PYTHON_TEXT_H
+#ifndef PROFD_DAEMON_WORKER_RUNTIME_PYTHON_TEXT_H
+#define PROFD_DAEMON_WORKER_RUNTIME_PYTHON_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
