@@ -99,14 +99,17 @@ static int code_names_add_frame(struct code_names *n, uint64_t frame)
 
 static int code_names_collect(struct code_names *n, const struct view *view)
 {
+	int r;
+
 	for (size_t i = 0; i < view->n_entries; i++) {
 		const struct stack *s = &view->entries[i].stack;
 
 		for (uint32_t j = s->n_kernel; j < s->n_frames; j++) {
 			if (frame_kind(s->frames[j]) != FRAME_RUNTIME)
 				continue;
-			if (code_names_add_frame(n, code_names_key(n, s->frames[j])))
-				return error_origin(-ENOMEM);
+			r = code_names_add_frame(n, code_names_key(n, s->frames[j]));
+			if (r)
+				return r;
 		}
 	}
 	code_names_sort(n);
@@ -242,8 +245,10 @@ static int code_question_add(struct code_question *q, const struct code_piece *p
 	size_t length = code_object_bytes(&object);
 	int r = 0;
 
-	if (length > PAYLOAD_MAX)
+	if (length > PAYLOAD_MAX) {
+		symbols_note_cut(q->c->symbols, 1);
 		return 0;
+	}
 	if (length > PAYLOAD_MAX - q->length)
 		r = code_question_ask(q);
 	q->pieces[q->n_pieces++] = *piece;
