@@ -19,9 +19,9 @@
 #include "daemon/daemon_private.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/proc_door.h"
+#include "daemon/startup.h"
 
 #define DRAIN_NS 100000000u
-/* Records that come faster than this are taken together. */
 /* Samples a wakeup handles before others get their turn. */
 #define DRAIN_BUDGET 8192
 /* What a restart may miss while the last windows are being written. */
@@ -508,39 +508,10 @@ static int daemon_add_io(struct daemon *d, int fd, sd_event_io_handler_t handler
 	return daemon_keep_source(d, r, source, priority);
 }
 
-static int daemon_add_sources(struct daemon *d)
+static int daemon_add_signals(struct daemon *d)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	int r;
+	int r = 0;
 
-	r = daemon_add_io(d, d->source->fd, daemon_on_source, PRIORITY_RINGS);
-	if (r)
-		return r;
-	d->source_io = d->sources[d->n_sources - 1];
-	r = daemon_add_timer(d, CLOCK_MONOTONIC, now, daemon_on_rest_timer, PRIORITY_RINGS);
-	if (r)
-		return r;
-	d->rest_timer = d->sources[d->n_sources - 1];
-	r = daemon_add_timer(d, CLOCK_REALTIME, session_set_next_boundary(d->sessions),
-			     daemon_on_window_end, PRIORITY_OTHERS);
-	if (r)
-		return r;
-	d->window_timer = d->sources[d->n_sources - 1];
-	if (d->shim && d->shim != d->source)
-		r = daemon_add_io(d, d->shim->fd, daemon_on_shim, PRIORITY_OTHERS);
-	if (!r)
-		r = daemon_add_io(d, unwinder_fd(d->unwinder), daemon_on_unwinder, PRIORITY_RINGS);
-	if (!r)
-		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + DRAIN_NS, daemon_on_drain_timer,
-				     PRIORITY_RINGS);
-	if (!r)
-		r = daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OTHERS);
-	if (!r)
-		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + NS_PER_S, daemon_on_tick,
-				     PRIORITY_OTHERS);
-	if (!r && d->options.duration_ns)
-		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + d->options.duration_ns,
-				     daemon_on_duration, PRIORITY_OTHERS);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(handled_signals); i++) {
 		sd_event_source *source = NULL;
 
@@ -548,6 +519,43 @@ static int daemon_add_sources(struct daemon *d)
 		r = daemon_keep_source(d, r, source, PRIORITY_OTHERS);
 	}
 	return r;
+}
+
+/* What is switched on and off, or set to another time or priority, later on. */
+static int daemon_add_changing_sources(struct daemon *d, uint64_t now)
+{
+	int r = daemon_add_io(d, d->source->fd, daemon_on_source, PRIORITY_RINGS)
+			?: daemon_add_timer(d, CLOCK_MONOTONIC, now, daemon_on_rest_timer,
+					    PRIORITY_RINGS)
+			?: daemon_add_timer(d, CLOCK_REALTIME,
+					    session_set_next_boundary(d->sessions),
+					    daemon_on_window_end, PRIORITY_OTHERS);
+
+	if (r)
+		return r;
+	d->source_io = d->sources[0];
+	d->rest_timer = d->sources[1];
+	d->window_timer = d->sources[2];
+	return 0;
+}
+
+static int daemon_add_sources(struct daemon *d)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	int r = daemon_add_changing_sources(d, now);
+
+	if (!r && d->shim && d->shim != d->source)
+		r = daemon_add_io(d, d->shim->fd, daemon_on_shim, PRIORITY_OTHERS);
+	if (!r && d->options.duration_ns)
+		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + d->options.duration_ns,
+				     daemon_on_duration, PRIORITY_OTHERS);
+	return r ?: daemon_add_io(d, unwinder_fd(d->unwinder), daemon_on_unwinder, PRIORITY_RINGS)
+		 ?: daemon_add_timer(d, CLOCK_MONOTONIC, now + DRAIN_NS, daemon_on_drain_timer,
+				     PRIORITY_RINGS)
+		 ?: daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OTHERS)
+		 ?: daemon_add_timer(d, CLOCK_MONOTONIC, now + NS_PER_S, daemon_on_tick,
+				     PRIORITY_OTHERS)
+		 ?: daemon_add_signals(d);
 }
 
 int daemon_new(struct daemon **ret, const struct daemon_options *options)
@@ -564,13 +572,7 @@ int daemon_new(struct daemon **ret, const struct daemon_options *options)
 	r = sd_event_default(&d->loop);
 	if (r < 0)
 		return error_origin(r);
-	r = daemon_block_signals();
-	if (!r)
-		r = daemon_start(d);
-	if (!r)
-		r = d->error;
-	if (!r)
-		r = daemon_add_sources(d);
+	r = daemon_block_signals() ?: daemon_start(d) ?: d->error ?: daemon_add_sources(d);
 	if (r)
 		return r;
 	*ret = steal_ptr(&d);

@@ -4,6 +4,8 @@
  * stop takes longer, and by the watchdog's messages that it lives. The loop sends these by itself
  * (sd_event_set_watchdog(3)); they end when the output thread is found hung.
  */
+#include "daemon/notify.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "daemon/operations.h"
 /*
  * The verbs of the control socket: daemon_verbs has a row for each, and what it does is its
  * handler's (control.h). A handler checks what it was asked for, asks policy, acts, and answers.
@@ -16,6 +17,8 @@
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
+#include "daemon/startup.h"
+#include "daemon/status.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 {

@@ -16,6 +16,7 @@
 #include "daemon/control/policy.h"
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
+#include "daemon/operations.h"
 
 #define COLLECTING_MAX 4 /* profiles at the same time */
 
@@ -23,30 +24,24 @@
 #define MERGED_PART 16 /* samples, names and addresses while they are merged */
 #define RESULT_PART 8  /* the result, compressed */
 
-/* Who waits, and for what. */
+/* A client that waits, and for what. */
 struct waiter {
 	struct daemon *daemon;
 	struct reply *reply;
-	enum {
-		WAITS_FOR_FILES,
-		WAITS_FOR_STOP,
-		WAITS_FOR_EPOCH,
-		WAITS_FOR_PATHS, /* of sessions that are stopped */
-		WAITS_FOR_LISTING,
-		WAITS_FOR_VACUUM,
-		WAITS_FOR_PROFILE, /* of what is stored */
-		WAITS_FOR_WINDOW,  /* of a live session */
-	} kind;
+	/* What it is answered, once the flush has ended well. */
+	void (*answer)(struct waiter *w, struct flush *flush);
+	bool writes;   /* a failure is one of writing */
+	bool collects; /* it merges what is stored: one of daemon.collecting */
 	uint64_t *ids; /* sessions that are stopped: their files are the answer */
 	size_t n_ids;
-	struct peer peer;           /* who asks */
+	struct peer peer;           /* the client */
 	LIST_ENTRY(waiter) others;  /* that collect */
 	uint64_t since_ns, session; /* what */
 	bool more;                  /* see session_set_take_window() */
 	bool is_dry_run;            /* a vacuum that deletes nothing */
 };
 
-static void answer_vacuumed(const struct waiter *w, const struct flush *flush)
+static void answer_vacuumed(struct waiter *w, struct flush *flush)
 {
 	Profd__Control__Vacuumed vacuumed = PROFD__CONTROL__VACUUMED__INIT;
 	char size[UNITS_TEXT_MAX];
@@ -60,7 +55,7 @@ static void answer_vacuumed(const struct waiter *w, const struct flush *flush)
 	reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_VACUUMED, &vacuumed);
 }
 
-static void answer_epoch(const struct waiter *w, const struct flush *flush)
+static void answer_epoch(struct waiter *w, struct flush *flush)
 {
 	const char *name = flush->paths.n ? flush->paths.all[0] : "";
 
@@ -68,8 +63,25 @@ static void answer_epoch(const struct waiter *w, const struct flush *flush)
 	reply_text(w->reply, name);
 }
 
-static void answer_collected(const struct waiter *w, struct collected *c)
+static void answer_files(struct waiter *w, struct flush *flush)
 {
+	reply_paths(w->reply, flush->paths.all);
+}
+
+static void answer_stored_files(struct waiter *w, struct flush *flush)
+{
+	reply_path_list(w->reply, flush->collected);
+}
+
+static void answer_listing(struct waiter *w, struct flush *flush)
+{
+	reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, flush->listing);
+}
+
+static void answer_collected(struct waiter *w, struct flush *flush)
+{
+	struct collected *c = flush->collected;
+
 	if (c->fd >= 0)
 		reply_collected(w->reply, c);
 	else if (w->since_ns / NS_PER_S > clock_ns(CLOCK_REALTIME) / NS_PER_S)
@@ -87,10 +99,10 @@ static void answer_collected(const struct waiter *w, struct collected *c)
 }
 
 /* A window, if there was one, and what is to be known of its session. */
-static void answer_taken(const struct waiter *w, struct collected *c)
+static void answer_taken(struct waiter *w, struct flush *flush)
 {
 	const struct session *s = session_set_find(w->daemon->sessions, w->session);
-	struct collected nothing = {.fd = -1};
+	struct collected nothing = {.fd = -1}, *c = flush ? flush->collected : NULL;
 
 	if (!c)
 		c = &nothing;
@@ -102,49 +114,6 @@ static void answer_taken(const struct waiter *w, struct collected *c)
 			c->dropped += s->counts.dropped[i];
 	}
 	reply_collected(w->reply, c);
-}
-
-static void list_stopped(struct waiter *w);
-
-static void waiter_answer(struct waiter *w, struct flush *flush)
-{
-	switch (w->kind) {
-	case WAITS_FOR_FILES:
-		reply_paths(w->reply, flush->paths.all);
-		break;
-	case WAITS_FOR_STOP:
-		list_stopped(w);
-		break;
-	case WAITS_FOR_PATHS:
-		reply_path_list(w->reply, flush->collected);
-		break;
-	case WAITS_FOR_EPOCH:
-		answer_epoch(w, flush);
-		break;
-	case WAITS_FOR_LISTING:
-		reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, flush->listing);
-		break;
-	case WAITS_FOR_VACUUM:
-		answer_vacuumed(w, flush);
-		break;
-	case WAITS_FOR_PROFILE:
-		answer_collected(w, flush->collected);
-		break;
-	case WAITS_FOR_WINDOW:
-		answer_taken(w, flush->collected);
-		break;
-	}
-}
-
-/* One more collects what is stored, or one less. */
-static void waiter_count(struct waiter *w, bool begins)
-{
-	if (w->kind != WAITS_FOR_PROFILE)
-		return;
-	if (begins)
-		LIST_INSERT_HEAD(&w->daemon->collecting, w, others);
-	else
-		LIST_REMOVE(w, others);
 }
 
 /* Sessions that were stopped, and whose end nobody waits to hear of, are forgotten. */
@@ -163,17 +132,17 @@ static void waiter_on_done(void *userdata, struct flush *flush)
 	const struct collected *c = flush->collected;
 	struct waiter *w = userdata;
 
-	if (w->kind == WAITS_FOR_STOP)
-		forget_stopped(w);
+	forget_stopped(w);
 	if (c && c->message.text[0])
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);
 	else if (flush->error)
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s%s: %s",
-			    w->kind <= WAITS_FOR_EPOCH ? "cannot write to " : "",
-			    w->daemon->places.store_path, strerror(flush->error));
+			    w->writes ? "cannot write to " : "", w->daemon->places.store_path,
+			    strerror(flush->error));
 	else
-		waiter_answer(w, flush);
-	waiter_count(w, false);
+		w->answer(w, flush);
+	if (w->collects)
+		LIST_REMOVE(w, others);
 	free(w->ids);
 	free(w);
 }
@@ -193,7 +162,8 @@ static int waiter_new(struct flush **ret_flush, const struct control_call *call,
 	w->daemon = call->userdata;
 	w->reply = call->reply;
 	w->peer = *call->peer;
-	waiter_count(w, true);
+	if (w->collects)
+		LIST_INSERT_HEAD(&w->daemon->collecting, w, others);
 	return 0;
 }
 
@@ -222,14 +192,16 @@ static int waiter_submit(const struct control_call *call, struct waiter wanted, 
 }
 
 /* Has the output thread list all files of the sessions, which are written. */
-static void list_stopped(struct waiter *w)
+static void list_stopped(struct waiter *w, struct flush *flush)
 {
 	const struct control_call call = {.userdata = w->daemon,
 					  .peer = &w->peer,
 					  .reply = w->reply};
 	struct output_request request = {.task = OUTPUT_FILES, .ids = w->ids, .n_ids = w->n_ids};
 
-	waiter_submit(&call, (struct waiter){.kind = WAITS_FOR_PATHS, .ids = steal_ptr(&w->ids)},
+	(void)flush;
+	waiter_submit(&call,
+		      (struct waiter){.answer = answer_stored_files, .ids = steal_ptr(&w->ids)},
 		      NULL, &request);
 }
 
@@ -238,8 +210,9 @@ static int stop_selected_sessions(const struct control_call *call, uint64_t *ids
 {
 	struct daemon *d = call->userdata;
 	struct flush *flush;
-	int r = waiter_new(&flush, call,
-			   (struct waiter){.kind = WAITS_FOR_STOP, .ids = ids, .n_ids = n});
+	int r = waiter_new(
+		&flush, call,
+		(struct waiter){.answer = list_stopped, .writes = true, .ids = ids, .n_ids = n});
 
 	if (r) {
 		free(ids);
@@ -325,7 +298,7 @@ int daemon_verb_flush(const struct control_call *call)
 		if (!only)
 			return CONTROL_DONE;
 	}
-	r = waiter_new(&flush, call, (struct waiter){.kind = WAITS_FOR_FILES});
+	r = waiter_new(&flush, call, (struct waiter){.answer = answer_files, .writes = true});
 	if (r)
 		return daemon_answer_fatal(d, call->reply, r);
 	for (size_t i = 0; !r && i < d->sessions->n_sessions; i++) {
@@ -344,7 +317,8 @@ int daemon_verb_epoch(const struct control_call *call)
 {
 	struct output_request epoch = {.task = OUTPUT_EPOCH};
 
-	return waiter_submit(call, (struct waiter){.kind = WAITS_FOR_EPOCH}, NULL, &epoch);
+	return waiter_submit(call, (struct waiter){.answer = answer_epoch, .writes = true}, NULL,
+			     &epoch);
 }
 
 int daemon_verb_list(const struct control_call *call)
@@ -364,7 +338,7 @@ int daemon_verb_list(const struct control_call *call)
 	if (s && !request.what.service)
 		r = session_set_copy_window(d->sessions, s, NULL, &request.snapshot);
 	r = r ? daemon_answer_fatal(d, call->reply, r)
-	      : waiter_submit(call, (struct waiter){.kind = WAITS_FOR_LISTING}, NULL, &request);
+	      : waiter_submit(call, (struct waiter){.answer = answer_listing}, NULL, &request);
 	snapshot_free(request.snapshot);
 	return r;
 }
@@ -429,7 +403,7 @@ static int collect_live_window(const struct control_call *call, struct session *
 			 .at_once = true},
 	};
 	struct waiter wanted = {
-		.kind = WAITS_FOR_WINDOW, .daemon = d, .reply = call->reply, .session = id};
+		.answer = answer_taken, .daemon = d, .reply = call->reply, .session = id};
 	int r;
 
 	if (!s || !s->is_live || s->n_in_flight)
@@ -486,7 +460,8 @@ static int collect_stored(const struct control_call *call, struct session *s, ui
 		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
 	r = r ? daemon_answer_fatal(d, call->reply, r)
 	      : waiter_submit(call,
-			      (struct waiter){.kind = WAITS_FOR_PROFILE,
+			      (struct waiter){.answer = answer_collected,
+					      .collects = true,
 					      .since_ns = collect->since_ns,
 					      .session = id},
 			      NULL, &output);
@@ -527,7 +502,7 @@ int daemon_verb_vacuum(const struct control_call *call)
 		.max_size = vacuum->max_size_bytes,
 		.is_dry_run = vacuum->dry_run,
 	};
-	const struct waiter wanted = {.kind = WAITS_FOR_VACUUM, .is_dry_run = vacuum->dry_run};
+	const struct waiter wanted = {.answer = answer_vacuumed, .is_dry_run = vacuum->dry_run};
 
 	return waiter_submit(call, wanted, NULL, &request);
 }

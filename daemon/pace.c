@@ -7,6 +7,8 @@
  * sampling can be slowed. Rolling up does not count: it comes in bursts, once an hour, and sampling
  * more slowly would not make it any shorter.
  */
+#include "daemon/pace.h"
+
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,7 +37,7 @@ static double seconds_less(double from, double less)
  * ended and were waited for (getrusage(2), RUSAGE_CHILDREN); of one that lives, its clock tells
  * (clock_getcpuclockid(3)), which takes no privileges over it and no /proc.
  */
-double status_cpu_children(const pid_t *living, size_t n)
+double pace_children_seconds(const pid_t *living, size_t n)
 {
 	struct rusage usage;
 	uint64_t used_ns;
@@ -63,7 +65,7 @@ void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
 	ret->user_seconds = seconds_of(&usage.ru_utime);
 	ret->system_seconds = seconds_of(&usage.ru_stime);
 	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9;
-	ret->workers_seconds = status_cpu_children(workers, 2);
+	ret->workers_seconds = pace_children_seconds(workers, 2);
 	ret->events_seconds = (double)d->cpu_causes.ns[CPU_EVENTS] / 1e9;
 	ret->sampling_seconds = ret->bpf_seconds + (double)d->cpu_causes.ns[CPU_SAMPLING] / 1e9 +
 				tables;
@@ -141,74 +143,6 @@ static void pace_measure_windows(struct daemon *d, uint64_t now_ns)
 	p->window_ns = now_ns;
 }
 
-static double shares_sum(const double shares[N_COSTS])
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < N_COSTS; i++)
-		sum += shares[i];
-	return sum;
-}
-
-enum cost limiter_blame(const double shares[N_COSTS], double max_share)
-{
-	enum cost dear = COST_EVENTS;
-
-	if (shares_sum(shares) <= max_share)
-		return N_COSTS;
-	if (shares[COST_SAMPLING] > max_share)
-		return COST_SAMPLING;
-	for (enum cost i = dear; i < N_COSTS; i++)
-		if (shares[i] > shares[dear])
-			dear = i;
-	return dear;
-}
-
-/* @excess: what is to be divided. */
-static bool limiter_slow_down(struct limiter *l, double excess, const bool can_slow[N_TIERS])
-{
-	enum session_tier tier = 0;
-
-	while (tier < N_TIERS && (!can_slow[tier] || l->halvings[tier] >= LIMITER_HALVINGS_MAX))
-		tier++;
-	if (tier == N_TIERS)
-		return false;
-	do {
-		l->halvings[tier]++;
-		excess /= 2;
-	} while (tier == TIER_USERS && excess > 1 && l->halvings[tier] < LIMITER_HALVINGS_MAX);
-	return true;
-}
-
-/* @room: what the share may be multiplied by; at least 2. */
-static bool limiter_recover(struct limiter *l, double room)
-{
-	for (unsigned tier = N_TIERS; tier-- > 0;) {
-		if (!l->halvings[tier])
-			continue;
-		for (; l->halvings[tier] && room >= 2; room /= 2)
-			l->halvings[tier]--;
-		return true;
-	}
-	return false;
-}
-
-bool limiter_judge(struct limiter *l, double share, double max_share, const bool can_slow[N_TIERS])
-{
-	bool over = share > max_share, changed = false;
-	bool under = 2 * share <= LIMITER_ROOM * max_share;
-
-	l->n_over = over ? l->n_over + 1 : 0;
-	l->n_under = under ? l->n_under + 1 : 0;
-	if (l->n_over >= LIMITER_OVER)
-		changed = limiter_slow_down(l, share / max_share, can_slow);
-	else if (l->n_under >= LIMITER_UNDER)
-		changed = limiter_recover(l, LIMITER_ROOM * max_share / share);
-	if (changed)
-		l->n_over = l->n_under = 0;
-	return changed;
-}
-
 uint64_t daemon_rate(const struct daemon *d)
 {
 	return session_rate(d->config->frequency, false, d->pace.limiter.halvings[TIER_SYSTEM]);
@@ -269,7 +203,7 @@ static void pace_report_dear(struct daemon *d, const double shares[N_COSTS], boo
 		return;
 	snprintf(d->pace.dear, sizeof(d->pace.dear),
 		 "profd used %.2f %% of the machine, more than max_cpu=%g%%: %.2f %% for %s; %s",
-		 100 * shares_sum(shares), 100 * d->config->max_cpu, 100 * shares[dear],
+		 100 * limiter_sum(shares), 100 * d->config->max_cpu, 100 * shares[dear],
 		 words[dear],
 		 dear == COST_SAMPLING ? "no rate is left to lower"
 				       : "sampling is not slowed, as that would not help");
@@ -287,7 +221,7 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	r = pace_measure(d, now_ns, shares);
 	if (r)
 		return r;
-	d->pace.share = shares_sum(shares);
+	d->pace.share = limiter_sum(shares);
 	can_slow[TIER_USERS] = pace_users_matter(d) &&
 			       session_set_can_slow_down(d->sessions, TIER_USERS);
 	can_slow[TIER_SYSTEM] = session_set_can_slow_down(d->sessions, TIER_SYSTEM);

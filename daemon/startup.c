@@ -5,6 +5,8 @@
  * processes from /proc, sessions, and last the control socket: whoever gets an answer talks to a
  * daemon that samples.
  */
+#include "daemon/startup.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -21,8 +23,8 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "common/own_file.h"
-#include "daemon/daemon_private.h"
 #include "daemon/ingest/perf_admin.h"
+#include "daemon/operations.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/keeper.h"
 #include "daemon/resolve/proc_door.h"
@@ -422,32 +424,19 @@ int daemon_start(struct daemon *d)
 	if (!keeper_is_confined())
 		daemon_warn(d, "the kernel has no seccomp filters: there are no image workers, so "
 			       "no names and few unwind rules, and other helpers are not confined");
-	r = perf_admin_set_aside();
-	if (!r)
-		r = daemon_find_user_paths(d);
-	if (!r)
-		r = load_config(d);
-	if (!r)
-		r = daemon_choose_paths(d);
-	if (!r)
-		r = daemon_open_store(d);
-	if (r)
-		return r;
-	r = start_processes(d);
-	if (!r)
-		r = start_unwinder(d);
-	if (!r)
-		r = file_opener_new(&d->opener, 0);
+	r = perf_admin_set_aside()
+		    ?: daemon_find_user_paths(d)
+		    ?: load_config(d)
+		    ?: daemon_choose_paths(d)
+		    ?: daemon_open_store(d)
+		    ?: start_processes(d)
+		    ?: start_unwinder(d)
+		    ?: file_opener_new(&d->opener, 0);
 	if (r)
 		return r;
 	fill_output_options(d, &output);
-	r = output_new(&d->output, &output);
-	if (!r)
-		r = start_source(d);
-	if (!r)
-		r = start_sessions(d);
-	if (!r)
-		r = start_listener(d);
+	r = output_new(&d->output, &output) ?: start_source(d) ?: start_sessions(d)
+	    ?: start_listener(d);
 	if (r)
 		return r;
 	log_info("sampling %s at %lu Hz with %s into %s; socket %s; ready after %lu ms",

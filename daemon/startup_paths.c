@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "common/error.h"
-#include "daemon/daemon_private.h"
 #include "daemon/output/store.h"
+#include "daemon/startup.h"
 
 #define CACHE_DIRECTORY   "/var/cache/profd"
 #define SESSION_ATTRIBUTE "user.profd.last-session"

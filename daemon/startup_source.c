@@ -6,8 +6,8 @@
 
 #include "common/log.h"
 #include "common/proc.h"
-#include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
+#include "daemon/startup.h"
 
 #define REPLAY "replay:"
 

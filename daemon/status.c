@@ -4,6 +4,8 @@
  * struct status_message has room for, then that is packed: protobuf-c's messages are plain structs
  * with pointers, and packing copies.
  */
+#include "daemon/status.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +18,7 @@
 #include "common/error.h"
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
+#include "daemon/operations.h"
 #include "daemon/resolve/proc_door.h"
 
 static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
@@ -126,48 +129,6 @@ static void fill_costs(struct status_message *m, const struct daemon *d,
 	m->memory.budget_bytes = d->config->memory_budget;
 	m->memory.evicted_images = stats->unwinder.tables_evicted;
 	m->status.memory = &m->memory;
-}
-
-/* Values below 8 have a bucket each; above, three bits follow the leading one. */
-static unsigned lateness_bucket(uint64_t value)
-{
-	unsigned exponent, bucket;
-
-	if (value < 8)
-		return (unsigned)value;
-	exponent = 63 - (unsigned)__builtin_clzll(value);
-	bucket = (exponent - 2) * 8 + (unsigned)(value >> (exponent - 3) & 7);
-	return bucket < LATENESS_BUCKETS ? bucket : LATENESS_BUCKETS - 1;
-}
-
-static uint64_t lateness_bucket_end(unsigned bucket)
-{
-	if (bucket < 8)
-		return bucket;
-	return ((uint64_t)(8 + bucket % 8 + 1) << (bucket / 8 - 1)) - 1;
-}
-
-void lateness_add(struct lateness *l, uint64_t late_ns)
-{
-	l->buckets[lateness_bucket(late_ns)]++;
-	l->n++;
-	if (late_ns > l->max_ns)
-		l->max_ns = late_ns;
-}
-
-uint64_t lateness_quantile(const struct lateness *l, double q)
-{
-	uint64_t wanted = (uint64_t)((double)l->n * q), sum = 0;
-
-	if (!l->n)
-		return 0;
-	for (unsigned i = 0; i < LATENESS_BUCKETS; i++) {
-		sum += l->buckets[i];
-		if (sum > wanted || sum == l->n)
-			return lateness_bucket_end(i) < l->max_ns ? lateness_bucket_end(i)
-								  : l->max_ns;
-	}
-	return l->max_ns;
 }
 
 static void fill_lateness(struct status_message *m, const struct lateness *l)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/daemon_private.h"
+#include "daemon/lateness.h"
 
 static void test_lateness_quantiles(void **state)
 {

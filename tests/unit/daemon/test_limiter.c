@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
-#include "daemon/daemon_private.h"
-#include "daemon/session/session_set.h"
+#include "daemon/limiter.h"
 
 #define MAX_SHARE 0.01
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/daemon_private.h"
+#include "daemon/pace.h"
 
 #define BURNT 0.05
 
@@ -49,24 +49,24 @@ static void finish(pid_t pid)
 
 static void test_living_and_dead(void **state)
 {
-	double before = status_cpu_children(NULL, 0), living, dead;
+	double before = pace_children_seconds(NULL, 0), living, dead;
 	pid_t pids[] = {burn(), 0, burn()};
 
 	(void)state;
-	living = status_cpu_children(pids, 3);
+	living = pace_children_seconds(pids, 3);
 	assert_true(living >= before + 2 * BURNT);
 	/* Nobody is counted who was not named, and has not ended. */
-	assert_true(status_cpu_children(pids, 1) < living);
-	assert_true(status_cpu_children(pids, 0) == before);
+	assert_true(pace_children_seconds(pids, 1) < living);
+	assert_true(pace_children_seconds(pids, 0) == before);
 	finish(pids[0]);
 	/* The first is counted among those that ended, and not once more. */
-	dead = status_cpu_children(pids, 3);
+	dead = pace_children_seconds(pids, 3);
 	assert_true(dead >= living - 0.001 && dead < living + BURNT);
 	finish(pids[2]);
-	dead = status_cpu_children(NULL, 0);
+	dead = pace_children_seconds(NULL, 0);
 	assert_true(dead >= before + 2 * BURNT);
 	/* Not our own time. */
-	assert_true(status_cpu_children((pid_t[]){0, -1}, 2) == dead);
+	assert_true(pace_children_seconds((pid_t[]){0, -1}, 2) == dead);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/daemon_private.h"
+#include "daemon/operations.h"
 
 static void test_every_request_has_a_row(void **state)
 {

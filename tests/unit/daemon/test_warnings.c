@@ -11,8 +11,8 @@
 
 #include "common/proc.h"
 #include "common/text_print.h"
-#include "daemon/daemon_private.h"
 #include "daemon/resolve/proc_door.h"
+#include "daemon/status.h"
 #include "tests/unit/resolve/keeper_fixture.h"
 #include "tests/unit/session/session_set_fixture.h"
 

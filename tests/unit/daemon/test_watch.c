@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/daemon_private.h"
+#include "daemon/notify.h"
 
 static void test_what_is_hung(void **state)
 {

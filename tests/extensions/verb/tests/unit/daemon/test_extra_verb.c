@@ -10,7 +10,7 @@
 
 #include "client/profctl/profctl.h"
 #include "daemon/control/buckets.h"
-#include "daemon/daemon_private.h"
+#include "daemon/operations.h"
 
 struct world {
 	char dir[32], socket[48];

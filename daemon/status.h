@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef PROFD_DAEMON_STATUS_H
+#define PROFD_DAEMON_STATUS_H
+
+/* What profd says of itself. */
+#include "daemon/control/control.h"
+
+struct proc_door;
+struct session_set;
+struct texts;
+
+/* Windows that ended early, for lack of memory: the remedy is another one for users' sessions. */
+void daemon_warn_of_early_closes(const struct session_set *sessions, struct texts *ret);
+/* Processes that cannot be read: how many, and some by name. */
+void daemon_warn_of_held_up(struct proc_door *door, struct texts *ret);
+/* A handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
+int daemon_verb_status(const struct control_call *call);
+
+#endif
