@@ -31,6 +31,21 @@ static inline bool span_is(struct span s, const char *text)
 	return s.length == strlen(text) && span_starts(s, text);
 }
 
+static inline bool span_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Without the blanks at both ends. */
+static inline struct span span_trim(struct span s)
+{
+	for (; s.length && span_is_blank(*s.at); s.length--)
+		s.at++;
+	while (s.length && span_is_blank(s.at[s.length - 1]))
+		s.length--;
+	return s;
+}
+
 /* Cuts the text before the next @delimiter off *rest. False: nothing was left; *ret is empty. */
 static inline bool span_cut(struct span *rest, char delimiter, struct span *ret)
 {

@@ -19,21 +19,18 @@
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/profile.h"
+#include "common/span.h"
 
 #define PATH_BYTES_MAX   16384             /* PATH_MAX, each byte escaped as the kernel does */
 #define EXPANDED_MAX     ((size_t)1 << 24) /* bytes, and as many as the text has */
 #define LEGACY_E_REFUSED 1
-
-struct legacy_text {
-	const char *at, *end;
-};
 
 struct legacy_maps_reader {
 	struct profile *p;
 	struct profile_message *message;
 	char *path;                    /* PATH_BYTES_MAX, for expansion */
 	size_t expanded, max_expanded; /* bytes that expansion has made so far */
-	struct legacy_text build;      /* of the last such line */
+	struct span build;             /* of the last such line; empty: none */
 };
 
 static void legacy_maps_reader_deinit(struct legacy_maps_reader *r)
@@ -52,87 +49,80 @@ void legacy_maps_deinit(struct legacy_maps *maps)
  * Replaces "$build", where no word character follows, by the path of the last build line. Output
  * is bounded per line and, so that a small file cannot grow without end, as a whole.
  */
-static int expand_build(struct legacy_maps_reader *r, struct legacy_text *path)
+static int expand_build(struct legacy_maps_reader *r, struct span *path)
 {
 	static const char variable[] = "$build";
-	const struct legacy_text *build = &r->build;
-	const size_t n_variable = sizeof(variable) - 1, n_build = (size_t)(build->end - build->at);
-	const char *at = path->at;
+	const size_t n_variable = sizeof(variable) - 1;
+	const char *at = path->at, *end = at + path->length;
 	size_t length = 0;
 
-	if (!build->at || !memmem(at, (size_t)(path->end - at), variable, n_variable))
+	if (!r->build.at || !memmem(at, path->length, variable, n_variable))
 		return 0;
 	if (!r->path && !(r->path = malloc(PATH_BYTES_MAX)))
 		return error_origin(-ENOMEM);
-	while (at < path->end) {
-		size_t left = (size_t)(path->end - at);
+	while (at < end) {
+		size_t left = (size_t)(end - at);
 		bool is_variable =
 			left >= n_variable && !memcmp(at, variable, n_variable) &&
 			(left == n_variable ||
 			 (at[n_variable] != '_' && !isalnum((unsigned char)at[n_variable])));
-		size_t n = is_variable ? n_build : 1;
+		size_t n = is_variable ? r->build.length : 1;
 
 		if (n > PATH_BYTES_MAX - length)
 			return REFUSE(r, "a path with $build is longer than %d bytes",
 				      PATH_BYTES_MAX);
-		memcpy(r->path + length, is_variable ? build->at : at, n);
+		memcpy(r->path + length, is_variable ? r->build.at : at, n);
 		length += n;
 		at += is_variable ? n_variable : 1;
 	}
 	r->expanded += length;
 	if (r->expanded > r->max_expanded)
 		return REFUSE(r, "the paths with $build are out of all proportion");
-	*path = (struct legacy_text){.at = r->path, .end = r->path + length};
+	*path = (struct span){r->path, length};
 	return 0;
 }
 
 /* Lines of mappings that can be executed; others are passed over. */
-static int legacy_maps_read_map(struct legacy_maps_reader *r, struct legacy_text line)
+static int legacy_maps_read_map(struct legacy_maps_reader *r, struct span line)
 {
-	struct legacy_text path;
+	struct span path;
 	struct profile_mapping m = {0};
 	struct maps_line map;
 	uint32_t index;
 
-	if (!maps_parse(line.at, line.end, &map) || !(map.prot & PROT_EXEC))
+	if (!maps_parse(line.at, line.at + line.length, &map) || !(map.prot & PROT_EXEC))
 		return 0;
 	m.start = map.start;
 	m.limit = map.end;
 	m.offset = map.offset;
-	path = (struct legacy_text){map.path, map.path + map.path_length};
+	path = (struct span){map.path, map.path_length};
 	return expand_build(r, &path) ?:
-	       profile_add_string(r->p, path.at, (size_t)(path.end - path.at), &m.path) ?:
+	       profile_add_string(r->p, path.at, path.length, &m.path) ?:
 	       profile_add_mapping(r->p, &m, &index);
 }
 
-static int legacy_maps_read_comment(struct legacy_maps_reader *r, struct legacy_text line)
+static int legacy_maps_read_comment(struct legacy_maps_reader *r, struct span line)
 {
 	uint32_t string = 0;
 
-	return profile_add_string(r->p, line.at, (size_t)(line.end - line.at), &string)
+	return profile_add_string(r->p, line.at, line.length, &string)
 		       ?: profile_add_comment(r->p, profile_string(r->p, string));
 }
 
-static bool legacy_maps_starts(struct legacy_text line, const char *prefix)
+static int legacy_maps_read_line(struct legacy_maps_reader *r, struct span line)
 {
-	size_t n = strlen(prefix);
+	static const char build[] = "build=";
+	struct span stripped = line;
 
-	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
-}
-
-static int legacy_maps_read_line(struct legacy_maps_reader *r, struct legacy_text line)
-{
-	struct legacy_text stripped = line;
-
-	while (stripped.at < line.end && (*stripped.at == ' ' || *stripped.at == '\t'))
+	for (; stripped.length && (*stripped.at == ' ' || *stripped.at == '\t'); stripped.length--)
 		stripped.at++;
-	if (memchr(line.at, '\0', (size_t)(line.end - line.at)))
+	if (memchr(line.at, '\0', line.length))
 		return 0;
-	if (legacy_maps_starts(line, "# profd"))
+	if (span_starts(line, "# profd"))
 		return legacy_maps_read_comment(r, line);
-	if (!legacy_maps_starts(stripped, "build="))
+	if (!span_starts(stripped, build))
 		return legacy_maps_read_map(r, line);
-	r->build = (struct legacy_text){stripped.at + strlen("build="), stripped.end};
+	r->build = (struct span){stripped.at + strlen(build), stripped.length - strlen(build)};
 	return 0;
 }
 
@@ -149,12 +139,11 @@ int legacy_maps_read(struct legacy_maps *maps, struct profile *p, const char *te
 {
 	cleanup(legacy_maps_reader_deinit) struct legacy_maps_reader r = {
 		.p = p, .message = message, .max_expanded = EXPANDED_MAX + (size_t)(end - text)};
+	struct span rest = {text, (size_t)(end - text)}, line;
 	int e = 0;
 
-	for (const char *newline; text < end && !e; text = newline ? newline + 1 : end) {
-		newline = memchr(text, '\n', (size_t)(end - text));
-		e = legacy_maps_read_line(&r, (struct legacy_text){text, newline ? newline : end});
-	}
+	while (!e && span_cut(&rest, '\n', &line))
+		e = legacy_maps_read_line(&r, line);
 	if (e)
 		return e;
 	maps->n_mappings = p->n_mappings;

@@ -17,13 +17,10 @@
 #include "common/partition_point.h"
 #include "common/profile/profile.h"
 #include "common/room.h"
+#include "common/span.h"
 
 #define INLINED_MAX    256 /* functions at one address */
 #define ADDRESS_DIGITS 8   /* at least */
-
-struct legacy_names_text {
-	const char *at, *end;
-};
 
 void legacy_names_deinit(struct legacy_names *names)
 {
@@ -33,50 +30,32 @@ void legacy_names_deinit(struct legacy_names *names)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-static bool legacy_names_is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct legacy_names_text legacy_names_trim(struct legacy_names_text t)
-{
-	while (t.at < t.end && legacy_names_is_blank(*t.at))
-		t.at++;
-	while (t.end > t.at && legacy_names_is_blank(t.end[-1]))
-		t.end--;
-	return t;
-}
-
 /* The line at *@text, trimmed; *@text is moved to the next one. False: there is none. */
-static bool legacy_names_line(const char **text, const char *end, struct legacy_names_text *ret)
+static bool legacy_names_line(const char **text, const char *end, struct span *ret)
 {
-	const char *newline;
+	struct span rest = {*text, (size_t)(end - *text)};
+	bool has_line = span_cut(&rest, '\n', ret);
 
-	if (*text >= end)
-		return false;
-	newline = memchr(*text, '\n', (size_t)(end - *text));
-	*ret = legacy_names_trim((struct legacy_names_text){*text, newline ? newline : end});
-	*text = newline ? newline + 1 : end;
-	return true;
+	*text = rest.at;
+	*ret = span_trim(*ret);
+	return has_line;
 }
 
-static bool legacy_names_begins(struct legacy_names_text line, const char *prefix)
+static struct span span_from(const char *at, const char *end)
 {
-	size_t n = strlen(prefix);
-
-	return (size_t)(line.end - line.at) >= n && !memcmp(line.at, prefix, n);
+	return (struct span){at, (size_t)(end - at)};
 }
 
 /* "0xADDRESS name": cuts the address off. */
-static bool cut_address(struct legacy_names_text *line, uint64_t *ret)
+static bool cut_address(struct span *line, uint64_t *ret)
 {
-	const char *at = line->at + 2;
+	const char *at = line->at + 2, *end = line->at + line->length;
 
-	if (!legacy_names_begins(*line, "0x") || !digits_read(&at, line->end, 16, ret) ||
-	    at == line->end || !legacy_names_is_blank(*at))
+	if (!span_starts(*line, "0x") || !digits_read(&at, end, 16, ret) || at == end ||
+	    !span_is_blank(*at))
 		return false;
-	*line = legacy_names_trim((struct legacy_names_text){at, line->end});
-	return line->at < line->end;
+	*line = span_trim(span_from(at, end));
+	return line->length;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -91,15 +70,13 @@ static int add_name(struct legacy_names *names, uint64_t address, size_t first_l
 	return room_append(&names->all, &names->max, &names->n, name);
 }
 
-static int legacy_names_add_line(struct legacy_names *names, struct profile *p,
-				 struct legacy_names_text name, struct legacy_names_text file,
-				 int64_t number)
+static int legacy_names_add_line(struct legacy_names *names, struct profile *p, struct span name,
+				 struct span file, int64_t number)
 {
 	struct profile_function function = {0};
 	struct profile_line line = {.line = number};
-	int r = profile_add_string(p, name.at, (size_t)(name.end - name.at), &function.name)
-			?: profile_add_string(p, file.at, (size_t)(file.end - file.at),
-					      &function.filename);
+	int r = profile_add_string(p, name.at, name.length, &function.name)
+			?: profile_add_string(p, file.at, file.length, &function.filename);
 
 	function.system_name = function.name;
 	r = r ?: profile_add_function(p, &function, &line.function);
@@ -129,49 +106,47 @@ const struct legacy_name *legacy_names_find(const struct legacy_names *names, ui
 /* --- Java's ----------------------------------------------------------------------------------- */
 
 /* "name (file:line)", "name (library)": cuts off what is in the brackets. */
-static bool cut_place(struct legacy_names_text *name, struct legacy_names_text *ret_file,
-		      int64_t *ret_number)
+static bool cut_place(struct span *name, struct span *ret_file, int64_t *ret_number)
 {
-	const char *bracket, *colon, *at;
+	const char *bracket, *colon, *at, *end = name->at + name->length - 1;
 	uint64_t number;
 
-	if (name->end[-1] != ')')
+	if (*end != ')')
 		return false;
-	bracket = memrchr(name->at, '(', (size_t)(name->end - name->at));
-	if (!bracket || bracket == name->at || !legacy_names_is_blank(bracket[-1]))
+	bracket = memrchr(name->at, '(', name->length);
+	if (!bracket || bracket == name->at || !span_is_blank(bracket[-1]))
 		return false;
-	*ret_file = (struct legacy_names_text){bracket + 1, name->end - 1};
-	*name = legacy_names_trim((struct legacy_names_text){name->at, bracket});
-	colon = memrchr(ret_file->at, ':', (size_t)(ret_file->end - ret_file->at));
+	*ret_file = span_from(bracket + 1, end);
+	*name = span_trim(span_from(name->at, bracket));
+	colon = memrchr(ret_file->at, ':', ret_file->length);
 	at = colon ? colon + 1 : NULL;
 	if (at && *at == '-') /* not known */
 		at++;
-	if (at && digits_read(&at, ret_file->end, 10, &number) && at == ret_file->end) {
+	if (at && digits_read(&at, end, 10, &number) && at == end) {
 		if (colon[1] != '-' && number <= INT64_MAX)
 			*ret_number = (int64_t)number;
-		ret_file->end = colon;
+		*ret_file = span_from(ret_file->at, colon);
 		return true;
 	}
-	at = memrchr(ret_file->at, '/', (size_t)(ret_file->end - ret_file->at));
+	at = memrchr(ret_file->at, '/', ret_file->length);
 	if (at)
-		ret_file->at = at + 1;
+		*ret_file = span_from(at + 1, end);
 	return true;
 }
 
-static int read_java_line(struct legacy_names *names, struct profile *p,
-			  struct legacy_names_text line)
+static int read_java_line(struct legacy_names *names, struct profile *p, struct span line)
 {
 	static const char stub[] = "STUB", generated[] = "generated stub/JIT";
-	struct legacy_names_text file = {line.end, line.end};
 	const size_t first = names->n_lines;
+	struct span file = {"", 0};
 	int64_t number = 0;
 	uint64_t address;
 
 	if (!cut_address(&line, &address))
 		return 0;
 	if (!cut_place(&line, &file, &number) &&
-	    memmem(line.at, (size_t)(line.end - line.at), generated, strlen(generated)))
-		line = (struct legacy_names_text){stub, stub + strlen(stub)};
+	    memmem(line.at, line.length, generated, strlen(generated)))
+		line = (struct span){stub, strlen(stub)};
 	return legacy_names_add_line(names, p, line, file, number)
 		       ?: add_name(names, address, first);
 }
@@ -179,7 +154,7 @@ static int read_java_line(struct legacy_names *names, struct profile *p,
 int legacy_names_read_java(struct legacy_names *names, struct profile *p, const char *text,
 			   const char *end)
 {
-	struct legacy_names_text line;
+	struct span line;
 	int r = 0;
 
 	while (!r && legacy_names_line(&text, end, &line))
@@ -191,28 +166,26 @@ int legacy_names_read_java(struct legacy_names *names, struct profile *p, const 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
 /* google-pprof's own names have the function's address behind them: "main<0000000000401106>". */
-static struct legacy_names_text without_address(struct legacy_names_text name)
+static struct span without_address(struct span name)
 {
-	const char *open = memrchr(name.at, '<', (size_t)(name.end - name.at)), *at;
+	const char *open = memrchr(name.at, '<', name.length), *end = name.at + name.length, *at;
 	uint64_t address;
 
-	if (!open || name.end[-1] != '>')
+	if (!open || end[-1] != '>')
 		return name;
 	at = open + 1;
-	if (name.end - at < ADDRESS_DIGITS || !digits_read(&at, name.end, 16, &address) ||
-	    at != name.end - 1)
+	if (end - at < ADDRESS_DIGITS || !digits_read(&at, end, 16, &address) || at != end - 1)
 		return name;
-	return (struct legacy_names_text){name.at, open};
+	return span_from(name.at, open);
 }
 
 /* Names are apart by "--", the innermost last. */
 static int read_symbol_line(struct legacy_names *names, struct profile *p, uint64_t address,
-			    struct legacy_names_text line)
+			    struct span line)
 {
-	const struct legacy_names_text no_file = {line.end, line.end};
-	struct legacy_names_text name;
+	const struct span no_file = {"", 0};
 	const size_t first = names->n_lines;
-	const char *at = line.end;
+	const char *at = line.at + line.length;
 	int r = 0;
 
 	while (!r && at > line.at && names->n_lines - first < INLINED_MAX) {
@@ -220,8 +193,9 @@ static int read_symbol_line(struct legacy_names *names, struct profile *p, uint6
 
 		while (at > line.at && !(end - at >= 2 && at[0] == '-' && at[1] == '-'))
 			at--;
-		name = (struct legacy_names_text){at > line.at ? at + 2 : at, end};
-		r = legacy_names_add_line(names, p, without_address(name), no_file, 0);
+		r = legacy_names_add_line(
+			names, p, without_address(span_from(at > line.at ? at + 2 : at, end)),
+			no_file, 0);
 	}
 	return r ?: add_name(names, address, first);
 }
@@ -230,16 +204,15 @@ int legacy_names_read_symbols(struct legacy_names *names, struct profile *p, con
 			      const char *end, const char **ret, uint32_t *ret_binary)
 {
 	static const char binary[] = "binary=";
-	struct legacy_names_text line;
+	struct span line;
 	uint64_t address;
 	int r = 0;
 
 	*ret_binary = 0;
-	while (!r && legacy_names_line(&text, end, &line) && !legacy_names_begins(line, "---")) {
-		if (legacy_names_begins(line, binary))
+	while (!r && legacy_names_line(&text, end, &line) && !span_starts(line, "---")) {
+		if (span_starts(line, binary))
 			r = profile_add_string(p, line.at + strlen(binary),
-					       (size_t)(line.end - line.at) - strlen(binary),
-					       ret_binary);
+					       line.length - strlen(binary), ret_binary);
 		else if (cut_address(&line, &address))
 			r = read_symbol_line(names, p, address, line);
 	}
