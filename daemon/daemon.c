@@ -145,9 +145,8 @@ static int daemon_drain_rings(struct daemon *d)
 	r = daemon_rank_rings(d, drained == SOURCE_E_MORE);
 	if (r)
 		return r;
-	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC));
-	if (!r)
-		r = unwinder_error(d->unwinder);
+	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC))
+		    ?: unwinder_error(d->unwinder);
 	if (r || drained != SOURCE_E_END)
 		return r;
 	/* It stays readable, and rings go before everything: nothing else would run any more. */
@@ -212,9 +211,7 @@ static int daemon_on_source(sd_event_source *source, int fd, uint32_t events, vo
 	int r;
 
 	(void)source, (void)fd, (void)events;
-	r = daemon_drain(d);
-	if (!r)
-		r = daemon_rest_rings(d, now);
+	r = daemon_drain(d) ?: daemon_rest_rings(d, now);
 	d->woken_ns = now;
 	return r;
 }
@@ -349,9 +346,7 @@ static int daemon_on_window_end(sd_event_source *source, uint64_t usec, void *us
 	int r;
 
 	(void)source, (void)usec;
-	r = session_set_close_windows(d->sessions);
-	if (!r)
-		r = daemon_pace(d, true);
+	r = session_set_close_windows(d->sessions) ?: daemon_pace(d, true);
 	return r ? r : arm_window_timer(d);
 }
 

@@ -104,10 +104,9 @@ static int check_config(const struct daemon_options *daemon, bool quiet)
 	int r;
 
 	user_environment_get(&environment);
-	r = user_paths_find(&paths, &environment);
-	if (!r)
-		r = config_load(&config, daemon->config_path, daemon->user ? &paths : NULL,
-				&message);
+	r = user_paths_find(&paths, &environment)
+		    ?: config_load(&config, daemon->config_path, daemon->user ? &paths : NULL,
+				   &message);
 	if (r < 0)
 		fprintf(stderr, "profd: %s\n", error_describe(r));
 	while (r == CONFIG_E_INVALID && (line = strsep(&rest, "\n")))
@@ -136,9 +135,7 @@ int main(int argc, char **argv)
 	}
 	if (arguments.check_config)
 		return check_config(&arguments.daemon, arguments.quiet);
-	r = daemon_new(&daemon, &arguments.daemon);
-	if (!r)
-		r = daemon_run(daemon);
+	r = daemon_new(&daemon, &arguments.daemon) ?: daemon_run(daemon);
 	if (r < 0) {
 		log_error("stopped by an error: %s", error_describe(r));
 		return failure_exit_status();

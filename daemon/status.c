@@ -416,9 +416,8 @@ int daemon_verb_status(const struct control_call *call)
 	struct daemon *d = call->userdata;
 	int r;
 
-	r = session_set_total(d->sessions, &stats.ledger, &stats.source);
-	if (!r)
-		r = fill_sessions(&m, d->sessions, call->peer);
+	r = session_set_total(d->sessions, &stats.ledger, &stats.source)
+		    ?: fill_sessions(&m, d->sessions, call->peer);
 	if (r)
 		return daemon_answer_fatal(d, call->reply, r);
 	process_table_get_stats(d->processes, &stats.processes);

@@ -251,14 +251,14 @@ static int call_for_file(const struct context *context, Profd__Control__Request_
 {
 	cleanup(response_freep) Profd__Control__Response *response = NULL;
 	cleanup(closep) int fd = -1;
-	int r = call_begin(context, verb, message, timeout_ms, &response, &fd);
+	int r = call_begin(context, verb, message, timeout_ms, &response, &fd)
+			?: receive_file(context, fd,
+					response->result_case ==
+							PROFD__CONTROL__RESPONSE__RESULT_PATHS
+						? response->paths->bytes
+						: response->collected->bytes,
+					timeout_ms, ret_data);
 
-	if (!r)
-		r = receive_file(context, fd,
-				 response->result_case == PROFD__CONTROL__RESPONSE__RESULT_PATHS
-					 ? response->paths->bytes
-					 : response->collected->bytes,
-				 timeout_ms, ret_data);
 	if (!r)
 		*ret = steal_ptr(&response);
 	return r;

@@ -158,10 +158,8 @@ int collect_run(struct context *context, int argc, char **argv)
 	if (r)
 		return r;
 	length = (size_t)response->collected->bytes;
-	r = collect_convert(context, output->format, response->collected->in_pieces, &data,
-			    &length);
-	if (!r)
-		r = output_write(context, STATUS_FAILED, output, data, length);
+	r = collect_convert(context, output->format, response->collected->in_pieces, &data, &length)
+		    ?: output_write(context, STATUS_FAILED, output, data, length);
 	if (r)
 		return r;
 	if (arguments.json)

@@ -130,10 +130,8 @@ static int images_cat_file(struct context *context, const char *path)
 {
 	cleanup(image_profile_freep) struct image_profile *p = NULL;
 	struct profile_message message;
-	int r = database_read_file(path, &p, &message);
+	int r = database_read_file(path, &p, &message) ?: images_cat(p, context->out);
 
-	if (!r)
-		r = images_cat(p, context->out);
 	return r ? images_complain(context, path, r, &message) : STATUS_DONE;
 }
 

@@ -320,10 +320,9 @@ int images_diff_procedures(struct images_job *job, const struct image *image,
 	const struct procedures *procedures[] = {&before, &now};
 	struct totals totals = {base ? base->total : 0, image->total};
 	cleanup(rows_deinit) struct rows rows = {0};
-	int r = base ? find_procedures(job, base, &before) : 0;
+	int r = (base ? find_procedures(job, base, &before) : 0)
+			?: find_procedures(job, image, &now);
 
-	if (!r)
-		r = find_procedures(job, image, &now);
 	for (unsigned k = 0; k < 2; k++)
 		for (size_t i = 0; !r && i < procedures[k]->n; i++) {
 			const struct procedure *p = &procedures[k]->all[i];

@@ -228,9 +228,8 @@ int run_run(struct context *context, int argc, char **argv)
 		return profctl_complain(context, STATUS_RUN_FAILED, "%s; see profctl help run",
 					message.text);
 	kind = program_find(arguments.command[0], getenv("PATH"));
-	r = output_begin(context, STATUS_RUN_FAILED, &arguments.output);
-	if (!r)
-		r = command_preload(context, kind, &preload);
+	r = output_begin(context, STATUS_RUN_FAILED, &arguments.output)
+		    ?: command_preload(context, kind, &preload);
 	if (r)
 		return r;
 	getrlimit(RLIMIT_NOFILE, &fds);

@@ -630,13 +630,10 @@ static int status_show_text(const struct context *context, const struct status_a
 			    const Profd__Control__Status *status)
 {
 	cleanup(memory_text_deinit) struct memory_text text = {0};
-	int r = memory_text_open(&text);
+	int r = memory_text_open(&text)
+		?: (arguments->verbose ? status_print : status_print_short)(status, context->color, text.out)
+		?: memory_text_close(&text);
 
-	if (!r)
-		r = (arguments->verbose ? status_print : status_print_short)(status, context->color,
-									     text.out);
-	if (!r)
-		r = memory_text_close(&text);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
 	if (arguments->watch && context->screen)

@@ -499,11 +499,9 @@ int top_run(struct context *context, int argc, char **argv)
 	r = top_functions_new(&t.functions, *arguments.service || arguments.pid);
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
-	r = *arguments.service ? services_check_running(context, arguments.service) : STATUS_DONE;
-	if (!r)
-		r = watch_signals(&t);
-	if (!r)
-		r = top_start_session(&t);
+	r = (*arguments.service ? services_check_running(context, arguments.service) : STATUS_DONE)
+		?: watch_signals(&t)
+		?: top_start_session(&t);
 	t.begin_ns = t.taken_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!r && t.on_screen)
 		r = run_on_screen(&t);

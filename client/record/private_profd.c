@@ -258,13 +258,10 @@ int private_profd_new(struct private_profd **ret, struct private_profd_message *
 	if (!p)
 		return error_origin(-ENOMEM);
 	p->life = -1;
-	r = find_program(&program);
-	if (!r)
-		r = make_directories(p);
-	if (!r)
-		r = start_keeper(p, program);
-	if (!r)
-		r = private_profd_wait_ready(p, message);
+	r = find_program(&program)
+		?: make_directories(p)
+		?: start_keeper(p, program)
+		?: private_profd_wait_ready(p, message);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);

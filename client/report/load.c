@@ -113,10 +113,10 @@ static int gather_open(struct gathering *g, struct source *source, struct input 
 static int gather_file(struct gathering *g, struct source *source)
 {
 	cleanup(input_freep) struct input *in = NULL;
-	int r = gather_open(g, source, &in);
+	int r = gather_open(g, source, &in)
+			?: merge_input(g->merge, in, source->is_whole ? NULL : &g->range,
+				       g->message);
 
-	if (!r)
-		r = merge_input(g->merge, in, source->is_whole ? NULL : &g->range, g->message);
 	reading_file_end(&g->l->reading);
 	if (r > 0) {
 		sources_name_file(source->path, r, g->message);
@@ -138,12 +138,10 @@ static int load_hold_single(struct gathering *g, struct source *source, struct p
 {
 	cleanup(input_freep) struct input *in = NULL;
 	cleanup(profile_freep) struct profile *p = NULL;
-	int r = gather_open(g, source, &in);
+	int r = gather_open(g, source, &in)
+		?: input_hold(in, &p, g->message)
+		?: merge_single_profile(p);
 
-	if (!r)
-		r = input_hold(in, &p, g->message);
-	if (!r)
-		r = merge_single_profile(p);
 	reading_file_end(&g->l->reading);
 	reading_end(&g->l->reading);
 	if (r)
@@ -157,10 +155,8 @@ static int load_hold_single(struct gathering *g, struct source *source, struct p
 /* What adds up to nothing is gone from several, as in pprof. */
 static int load_finish_merge(struct merge *m, struct profile **ret)
 {
-	int r = merge_finish(m);
+	int r = merge_finish(m) ?: profile_drop_zeroes(merge_profile(m));
 
-	if (!r)
-		r = profile_drop_zeroes(merge_profile(m));
 	if (!r)
 		*ret = merge_steal_profile(m);
 	return r;
@@ -412,9 +408,7 @@ int load_new(struct load **ret, const struct load_options *options, struct profi
 	if (!l)
 		return error_origin(-ENOMEM);
 	l->options = *options;
-	r = find_sources(l, message);
-	if (!r)
-		r = load_fetch(l, message);
+	r = find_sources(l, message) ?: load_fetch(l, message);
 	if (!r)
 		reading_begin(&l->reading, l->sources.n, &l->options.listener);
 	if (!r)

@@ -54,13 +54,10 @@ static int picture_start_program(char *const *argv, int in, int out, bool is_win
 		posix_spawn_file_actions_destroy(&actions);
 		return r;
 	}
-	r = posix_spawnattr_setflags(&attributes, is_window ? POSIX_SPAWN_SETSID : 0);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-	if (!r)
-		r = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	if (!r)
-		r = posix_spawnp(ret, argv[0], &actions, &attributes, argv, environ);
+	r = posix_spawnattr_setflags(&attributes, is_window ? POSIX_SPAWN_SETSID : 0)
+		?: posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO)
+		?: posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO)
+		?: posix_spawnp(ret, argv[0], &actions, &attributes, argv, environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	return r;

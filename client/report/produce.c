@@ -386,12 +386,8 @@ static int produce_find_roots(struct produce_work *w)
 static int produce_draw(struct produce_work *w, FILE *out)
 {
 	cleanup(memory_text_deinit) struct memory_text graph = {0};
-	int r = memory_text_open(&graph);
+	int r = memory_text_open(&graph) ?: run_view(w, graph.out) ?: memory_text_close(&graph);
 
-	if (!r)
-		r = run_view(w, graph.out);
-	if (!r)
-		r = memory_text_close(&graph);
 	return r ? r : picture_draw(w->maker->draws, graph.text, graph.length, out, w->message);
 }
 
@@ -405,15 +401,11 @@ static int produce_show_window(struct produce_work *w)
 {
 	cleanup(memory_text_deinit) struct memory_text file = {0};
 	cleanup(freep) char *path = NULL;
-	int r = memory_text_open(&file);
+	int r = memory_text_open(&file)
+		?: produce_render(w, file.out)
+		?: memory_text_close(&file)
+		?: picture_show(w->maker->window, w->maker->shows, file.text, file.length, &path, w->message);
 
-	if (!r)
-		r = produce_render(w, file.out);
-	if (!r)
-		r = memory_text_close(&file);
-	if (!r)
-		r = picture_show(w->maker->window, w->maker->shows, file.text, file.length, &path,
-				 w->message);
 	if (!r)
 		listener_note(w->listener, "%s", path);
 	return r;
@@ -469,11 +461,9 @@ static int run_conversion(struct produce_work *w, FILE *out)
 
 	if (!w->maker->one_type && produce_is_unfiltered(w, load_profile(w->load)))
 		return produce_write(w->maker, load_profile(w->load), out);
-	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
-	if (!r)
-		r = produce_process_samples(w);
-	if (!r)
-		r = shape_profile_finish(w->converted, &p);
+	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load))
+		?: produce_process_samples(w)
+		?: shape_profile_finish(w->converted, &p);
 	if (r)
 		return r;
 	if (w->o->print.divide_by != 1 && w->o->view != REPORT_RAW)

@@ -209,9 +209,8 @@ static int prompt_report(struct prompt *p, const struct report_options *o, const
 			      "that is nothing for a terminal: end the command with >FILE");
 		return 0;
 	}
-	r = memory_text_open(&report);
-	if (!r)
-		r = produce_report(p->load, o, &p->listener, report.out, &message);
+	r = memory_text_open(&report)
+		    ?: produce_report(p->load, o, &p->listener, report.out, &message);
 	if (r > 0)
 		listener_note(&p->listener, "%s", message.text);
 	if (!r)

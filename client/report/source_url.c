@@ -276,10 +276,9 @@ int source_url_parse(const char *text, const struct source_url_times *times,
 	cleanup(source_url_freep) struct source_url *url = NULL;
 	struct source_url_parts parts;
 	const char *rest;
-	int r = parse_scheme(text, &parts, &rest, message);
+	int r = parse_scheme(text, &parts, &rest, message)
+			?: source_url_split(rest, &parts, message);
 
-	if (!r)
-		r = source_url_split(rest, &parts, message);
 	if (r)
 		return r;
 	url = calloc(1, sizeof(*url));

@@ -600,10 +600,8 @@ int gather_find_names(const struct gather *g, uint32_t mapping)
 int gather_profile(struct gather *g, uint64_t end_ns, struct profile **ret)
 {
 	struct profile *p = g->profile;
-	int r = g->error;
+	int r = g->error ?: gather_add_comments(g);
 
-	if (!r)
-		r = gather_add_comments(g);
 	if (r)
 		return r;
 	p->period = 1000000000 / g->frequency;

@@ -186,9 +186,7 @@ static int kernel_add_entry(struct kernel *k, const char *name, struct kernel_en
 	snprintf(e->name, sizeof(e->name), "%s", name);
 	e->part.is_module = *name;
 	if (e->part.is_module) {
-		r = kernel_read_text(k, "/proc/modules", &k->modules);
-		if (!r)
-			r = find_module(k, e);
+		r = kernel_read_text(k, "/proc/modules", &k->modules) ?: find_module(k, e);
 	}
 	if (!r)
 		r = kernel_entry_read_id(k, e);

@@ -87,12 +87,10 @@ static int namer_add_line(struct namer *n, const struct worker_frame *frame,
 			  struct profile_line *ret)
 {
 	struct profile_function f = {.start_line = frame->start_line};
-	int r = namer_add_text(n, frame->name, &f.name);
+	int r = namer_add_text(n, frame->name, &f.name)
+		?: namer_add_text(n, frame->system_name, &f.system_name)
+		?: namer_add_text(n, frame->file, &f.filename);
 
-	if (!r)
-		r = namer_add_text(n, frame->system_name, &f.system_name);
-	if (!r)
-		r = namer_add_text(n, frame->file, &f.filename);
 	*ret = (struct profile_line){.line = frame->line};
 	return r ? r : profile_add_function(n->p, &f, &ret->function);
 }
@@ -137,12 +135,10 @@ int namer_set_function(struct namer *n, uint32_t location, const char *name,
 {
 	struct profile_function f = {0};
 	struct profile_line line = {0};
-	int r = profile_add_text(n->p, name, &f.name);
+	int r = profile_add_text(n->p, name, &f.name)
+		?: profile_add_text(n->p, system_name, &f.system_name)
+		?: profile_add_function(n->p, &f, &line.function);
 
-	if (!r)
-		r = profile_add_text(n->p, system_name, &f.system_name);
-	if (!r)
-		r = profile_add_function(n->p, &f, &line.function);
 	return r ? r : set_lines(n, location, &line, 1);
 }
 

@@ -267,11 +267,10 @@ static int symbolize_query_names(struct symbolize_work *w, struct object *o,
 				break;
 			addresses[n_addresses++] = run[end].address;
 		}
-		r = o ? object_query_names(o, w->options->want_lines, addresses, n_addresses,
-					   &answer)
-		      : symbolize_query_perf_map(w, request, addresses, n_addresses, &answer);
-		if (!r)
-			r = symbolize_set_names(w, run + i, end - i, addresses, &answer);
+		r = (o ? object_query_names(o, w->options->want_lines, addresses, n_addresses,
+					    &answer)
+		       : symbolize_query_perf_map(w, request, addresses, n_addresses, &answer))
+			    ?: symbolize_set_names(w, run + i, end - i, addresses, &answer);
 		if (r)
 			return r;
 	}

@@ -190,10 +190,8 @@ static int add_profile(struct top_functions *f, struct profile *p)
 	cleanup(freep) struct functions_entry **entries = NULL;
 	struct profile_message message;
 	size_t n_frames;
-	int r = shape_new(&shape, &options, &message);
+	int r = shape_new(&shape, &options, &message) ?: shape_bind(shape, p);
 
-	if (!r)
-		r = shape_bind(shape, p);
 	if (r)
 		return r < 0 ? r : error_origin(-EINVAL);
 	f->type = profile_default_type(p);

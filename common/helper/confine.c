@@ -124,9 +124,7 @@ int confine_compile(struct confine_filter **ret, const struct confine_table *tab
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return error_origin(-ENOMEM);
-	r = confine_fill(filter, tables, n);
-	if (!r)
-		r = confine_export(filter, &compiled);
+	r = confine_fill(filter, tables, n) ?: confine_export(filter, &compiled);
 	seccomp_release(filter);
 	if (r)
 		return error_origin(r);

@@ -39,9 +39,7 @@ int attach_ring_init(struct attach_ring *ret, uint32_t n_words)
 	int ends[2], r;
 
 	ring.length = RING_PAGE + (size_t)n_words * 8;
-	r = attach_ring_map(&ring);
-	if (!r)
-		r = ring_reader_new(&ring.reader, ring.memory, ring.length);
+	r = attach_ring_map(&ring) ?: ring_reader_new(&ring.reader, ring.memory, ring.length);
 	if (r)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0)

@@ -214,11 +214,9 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 	int r;
 
 	memcpy(name.text, key->thread_name, strnlen(key->thread_name, sizeof(name.text) - 1));
-	r = aggregate_intern(a, &a->names, &name, &wanted.thread_name);
-	if (!r)
-		r = aggregate_intern_stack(a, &key->stack, &wanted.stack);
-	if (!r)
-		r = aggregate_intern(a, &a->entries, &wanted, &id);
+	r = aggregate_intern(a, &a->names, &name, &wanted.thread_name)
+		?: aggregate_intern_stack(a, &key->stack, &wanted.stack)
+		?: aggregate_intern(a, &a->entries, &wanted, &id);
 	if (r)
 		return r;
 	entry = (struct aggregate_entry *)a->entries.all + id;

@@ -174,12 +174,10 @@ static int request_check_rate(const Profd__Control__Start *start, struct source_
 
 int request_check_start(Profd__Control__Start *start, struct source_message *why)
 {
-	int r = request_check_target(start, why);
+	int r = request_check_target(start, why)
+		?: request_check_formats(start, why)
+		?: request_check_rate(start, why);
 
-	if (!r)
-		r = request_check_formats(start, why);
-	if (!r)
-		r = request_check_rate(start, why);
 	if (!r && *start->event)
 		r = request_check_name("the event", start->event, "-_:", EVENT_MAX_SIZE, why);
 	if (!r && *start->name)

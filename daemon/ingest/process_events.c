@@ -108,15 +108,14 @@ static int process_events_append(struct process_events *p, const void *what, siz
 				 bool is_event, uint64_t time_ns)
 {
 	size_t at = p->n_bytes, end = at + pending_bytes(size);
-	int r = room_make(&p->bytes, &p->bytes_allocated, end, 1);
+	int r = room_make(&p->bytes, &p->bytes_allocated, end, 1)
+			?: room_append(&p->pending, &p->pending_allocated, &p->n_pending,
+				       (struct process_events_pending){.time_ns = time_ns,
+								       .number = p->n_read++,
+								       .at = at,
+								       .size = (uint32_t)size,
+								       .is_event = is_event});
 
-	if (!r)
-		r = room_append(&p->pending, &p->pending_allocated, &p->n_pending,
-				(struct process_events_pending){.time_ns = time_ns,
-								.number = p->n_read++,
-								.at = at,
-								.size = (uint32_t)size,
-								.is_event = is_event});
 	if (r)
 		return r;
 	memcpy(p->bytes + at, what, size);

@@ -131,11 +131,9 @@ static int perf_own_begin(struct perf_source *s)
 	struct cpus cpus;
 	int r;
 
-	r = own_tasks_new(&s->tasks_of_user, &options);
-	if (!r)
-		r = cpus_read_online(&cpus);
-	if (!r)
-		r = own_tasks_follow(s->tasks_of_user, &cpus);
+	r = own_tasks_new(&s->tasks_of_user, &options)
+		?: cpus_read_online(&cpus)
+		?: own_tasks_follow(s->tasks_of_user, &cpus);
 	if (r)
 		return r;
 	process_events_attr(&attr);

@@ -221,10 +221,9 @@ static int make_target(struct shim_source *s, const struct source_shim_process *
 	cleanup(shim_target_freep) struct shim_target *t = NULL;
 	int r;
 
-	r = shim_target_new(&t, process, pidfd, s->n_words);
-	if (!r)
-		r = room_make(&s->targets, &s->room, s->n_targets + 1,
-			      sizeof(struct shim_target *));
+	r = shim_target_new(&t, process, pidfd, s->n_words)
+		    ?: room_make(&s->targets, &s->room, s->n_targets + 1,
+				 sizeof(struct shim_target *));
 	if (r)
 		return r;
 	t->number = s->next_number;

@@ -207,10 +207,9 @@ static int collect_begin_spill(struct collect *c)
 static int collect_spill_some(struct collect *c)
 {
 	struct profile *profile = merge_profile(c->merge);
-	int r = pprof_writer_samples(c->writer, profile, c->n_spilled, STEP_SAMPLES);
+	int r = pprof_writer_samples(c->writer, profile, c->n_spilled, STEP_SAMPLES)
+			?: collect_put_result(c);
 
-	if (!r)
-		r = collect_put_result(c);
 	if (r)
 		return r;
 	c->n_spilled += STEP_SAMPLES;
@@ -336,10 +335,9 @@ static int collect_begin_finish(struct collect *c)
 static int collect_finish_some(struct collect *c)
 {
 	bool done;
-	int r = pprof_writer_step(c->writer, merge_profile(c->merge), STEP_THINGS, &done);
+	int r = pprof_writer_step(c->writer, merge_profile(c->merge), STEP_THINGS, &done)
+			?: collect_put_result(c);
 
-	if (!r)
-		r = collect_put_result(c);
 	return r ? r : done ? COLLECT_E_DONE : COLLECT_E_OK;
 }
 

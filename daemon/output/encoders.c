@@ -74,10 +74,9 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile);
+	int r = output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile)
+			?: pprof_write(profile, GZIP_LEVEL, &data, &length);
 
-	if (!r)
-		r = pprof_write(profile, GZIP_LEVEL, &data, &length);
 	if (r)
 		return r;
 	return encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile),
@@ -112,10 +111,9 @@ static int writing_add_image(struct writing *g, const struct image_part *part, c
 	cleanup(image_profile_freep) struct image_profile *old = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = read_old_image_profile(g->store, dir, part->name, &old);
+	int r = read_old_image_profile(g->store, dir, part->name, &old)
+			?: image_part_encode(part, g->epochs->name, ledger, old, &data, &length);
 
-	if (!r)
-		r = image_part_encode(part, g->epochs->name, ledger, old, &data, &length);
 	return r ? r : batch_add(g->batch, &file, data, length);
 }
 

@@ -291,9 +291,8 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		if (r)
 			return r;
 		id = image_parts_classify(&place, &offset);
-		r = image_parts_find_file(parts, &place, id, &part);
-		if (!r)
-			r = image_part_add_count(part, offset, e->entry->count);
+		r = image_parts_find_file(parts, &place, id, &part)
+			    ?: image_part_add_count(part, offset, e->entry->count);
 		if (r)
 			return r;
 	}

@@ -139,9 +139,8 @@ static int load_modules(struct kernel_images *k, const char *text, size_t length
 
 		if (!module_line_is_usable(&line))
 			continue;
-		r = room_make(&new.all, &new.capacity, new.n + 1, sizeof(*new.all));
-		if (!r)
-			r = module_init(k, &line, &new.all[new.n++]);
+		r = room_make(&new.all, &new.capacity, new.n + 1, sizeof(*new.all))
+			    ?: module_init(k, &line, &new.all[new.n++]);
 		if (r)
 			return r;
 	}

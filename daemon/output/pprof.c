@@ -76,9 +76,8 @@ static int pprof_build_frames(struct pprof_builder *b, const struct view_entry *
 	for (uint32_t i = first; i < e->stack.n_frames; i++) {
 		if (!spots_has_frame(e, i))
 			continue;
-		r = spots_add_frame(&b->spots, b->c, b->view, e, i, &spot);
-		if (!r)
-			r = pprof_build_frame(b, spot);
+		r = spots_add_frame(&b->spots, b->c, b->view, e, i, &spot)
+			    ?: pprof_build_frame(b, spot);
 		if (r)
 			return r;
 	}

@@ -305,9 +305,7 @@ static int locate_run(struct locator *l, uint32_t *locations, uint32_t *order, s
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !r && n; i++) {
 		if (!files[i])
 			continue;
-		r = locator_prepare(l, order, n, files[i]);
-		if (!r)
-			r = locate_named(l, locations, order, &n);
+		r = locator_prepare(l, order, n, files[i]) ?: locate_named(l, locations, order, &n);
 	}
 	if (process)
 		l->names = NULL;

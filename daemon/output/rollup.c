@@ -408,9 +408,7 @@ static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 	if (!index_dir_path(shelf, r->hour_s, dir, sizeof(dir)) ||
 	    !names_window(&window, name, sizeof(name)))
 		return error_origin(-ENAMETOOLONG);
-	e = pprof_writer_new(&r->writer, GZIP_LEVEL);
-	if (!e)
-		e = batch_new(&r->batch, r->store);
+	e = pprof_writer_new(&r->writer, GZIP_LEVEL) ?: batch_new(&r->batch, r->store);
 	return e ? e : batch_begin(r->batch, &file);
 }
 
@@ -426,10 +424,9 @@ static int rollup_order_samples(struct rollup *r)
 static int rollup_write_samples(struct rollup *r, struct index_shelf *shelf)
 {
 	struct profile *p = merge_profile(r->merge);
-	int e = r->writer ? 0 : rollup_begin_file(r, shelf);
+	int e = (r->writer ? 0 : rollup_begin_file(r, shelf))
+			?: pprof_writer_samples(r->writer, p, r->n_written, STEP_SAMPLES);
 
-	if (!e)
-		e = pprof_writer_samples(r->writer, p, r->n_written, STEP_SAMPLES);
 	r->n_written += STEP_SAMPLES;
 	if (!e && r->n_written >= p->n_samples) {
 		profile_clear_samples(p);

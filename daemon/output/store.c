@@ -338,9 +338,7 @@ int store_rescan(struct store *store)
 	index_deinit(&store->index);
 	store->n_scans++;
 	store->is_stale = false;
-	r = store_make_dirs(store);
-	if (!r)
-		r = store_scan(store);
+	r = store_make_dirs(store) ?: store_scan(store);
 	store->is_stale = r != 0;
 	return r;
 }

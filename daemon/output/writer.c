@@ -168,9 +168,8 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	w->sys_fd = writer_open_dir("/sys", world->sys_fd);
 	if (w->proc_fd < 0 || w->sys_fd < 0)
 		return error_origin(-errno);
-	r = context_read_host(&w->context, world->host, w->proc_fd);
-	if (!r)
-		r = kernel_images_new(&w->context.kernel, w->proc_fd, w->sys_fd);
+	r = context_read_host(&w->context, world->host, w->proc_fd)
+		    ?: kernel_images_new(&w->context.kernel, w->proc_fd, w->sys_fd);
 	symbols.kernel = w->context.kernel;
 	r = r ?: symbols_new(&w->context.symbols, &symbols)
 	      ?: store_new(&w->store, options->store_fd, options->store_path,
@@ -435,9 +434,8 @@ static int writer_collect_open(struct writer *w, struct collect *c, const struct
 	for (size_t i = 0; !r && i < view->n_groups; i++) {
 		cleanup(profile_freep) struct profile *profile = NULL;
 
-		r = output_pprof(&w->context, view, &view->groups[i], open->symbolize, &profile);
-		if (!r)
-			r = collect_add(c, profile);
+		r = output_pprof(&w->context, view, &view->groups[i], open->symbolize, &profile)
+			    ?: collect_add(c, profile);
 	}
 	kernel_images_release(w->context.kernel);
 	return r;

@@ -356,10 +356,9 @@ static int look_at_proc(struct jit_files *f, struct process *p)
 	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
 	struct jit_process *jit = p->jit;
 	struct proc_status status;
-	int r = mount_roots_get(f->roots, p->pid, &root);
+	int r = mount_roots_get(f->roots, p->pid, &root)
+			?: proc_read_status(f->proc_fd, p->pid, &status);
 
-	if (!r)
-		r = proc_read_status(f->proc_fd, p->pid, &status);
 	if (r)
 		return r < 0 ? r : 0;
 	if (!status.has_uids || status.inner_pid <= 0 ||

@@ -125,16 +125,16 @@ int memory_reader_new(struct memory_reader **ret, int epoll_fd)
 	if (!m)
 		return error_origin(-ENOMEM);
 	m->epoll_fd = epoll_fd;
-	r = keeper_init(&m->keeper, &(struct keeper_job){
-					    .keeper_name = "profd-memory",
-					    .servant_name = "profd-reader",
-					    .serve = memory_reader_serve,
-					    .memory = &m->answer,
-					    .calls = &reader_calls,
-					    .capabilities = UINT64_C(1) << CAP_SYS_PTRACE,
-				    });
-	if (!r)
-		r = listen_to_keeper(m);
+	r = keeper_init(&m->keeper,
+			&(struct keeper_job){
+				.keeper_name = "profd-memory",
+				.servant_name = "profd-reader",
+				.serve = memory_reader_serve,
+				.memory = &m->answer,
+				.calls = &reader_calls,
+				.capabilities = UINT64_C(1) << CAP_SYS_PTRACE,
+			})
+		    ?: listen_to_keeper(m);
 	if (r)
 		return error_origin(r);
 	*ret = steal_ptr(&m);

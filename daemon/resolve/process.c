@@ -33,9 +33,8 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->room.self = (uid_t)-1;
 	t->next_serial = 1;
 	t->only_uid = (uid_t)-1;
-	r = image_table_new(&t->images, proc_fd);
-	if (!r)
-		r = jit_files_new(&t->jit_files, proc_fd, image_table_roots(t->images));
+	r = image_table_new(&t->images, proc_fd)
+		    ?: jit_files_new(&t->jit_files, proc_fd, image_table_roots(t->images));
 	if (r)
 		return r;
 	*ret = steal_ptr(&t);

@@ -401,9 +401,7 @@ int table_loader_receive(struct table_loader *l, struct table_result **ret)
 	int r;
 
 	*ret = NULL;
-	r = receive_table_reply(l, &result);
-	if (!r)
-		r = send_next(l, &result);
+	r = receive_table_reply(l, &result) ?: send_next(l, &result);
 	if (!r)
 		*ret = steal_ptr(&result);
 	return r;

@@ -69,9 +69,8 @@ int table_pool_new(struct table_pool **ret, const struct table_memory *memory,
 			    sizeof(struct table_pool_entry *));
 	if (!p->by_slot)
 		return error_origin(-ENOMEM);
-	r = extents_new(&p->words, memory->n_words, TABLE_POOL_REST_NS);
-	if (!r)
-		r = extents_new(&p->slots, memory->n_slots, TABLE_POOL_REST_NS);
+	r = extents_new(&p->words, memory->n_words, TABLE_POOL_REST_NS)
+		    ?: extents_new(&p->slots, memory->n_slots, TABLE_POOL_REST_NS);
 	if (r)
 		return r;
 	*ret = steal_ptr(&p);

@@ -336,10 +336,8 @@ int unwinder_dispatch(struct unwinder *u, uint64_t now_ns)
 /* For what samples wait for, and for those that have waited too long. */
 static int unwinder_look(struct unwinder *u)
 {
-	int r = u->pool ? install_held(u) : 0;
+	int r = (u->pool ? install_held(u) : 0) ?: unwinder_receive_tables(u);
 
-	if (!r)
-		r = unwinder_receive_tables(u);
 	if (r)
 		return r;
 	if (u->reader)

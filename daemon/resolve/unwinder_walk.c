@@ -380,11 +380,9 @@ static int waiter_from_unwinding(struct unwinder *u, const struct unwinding *unw
 	w->outcome = outcome;
 	w->deadline_ns = UINT64_MAX;
 	w->n_bytes = sizeof(*w);
-	r = waiter_copy_frames(u, w);
-	if (!r)
-		r = waiter_copy_stack(w, rest, max_copy);
-	if (!r)
-		r = waiter_copy_runtime(w);
+	r = waiter_copy_frames(u, w)
+		?: waiter_copy_stack(w, rest, max_copy)
+		?: waiter_copy_runtime(w);
 	if (r)
 		return r;
 	*ret = steal_ptr(&w);

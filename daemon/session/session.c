@@ -299,9 +299,8 @@ int session_snapshot_window(struct session *s, const struct moment *end,
 		s->counts.lost += window_lost(closed, ledger);
 	if (!window || !window_count(window))
 		return SESSION_E_EMPTY;
-	r = session_make_snapshot(s, &snapshot);
-	if (!r)
-		r = window_fill_snapshot(window, end, ledger, copied, snapshot, ret_closing);
+	r = session_make_snapshot(s, &snapshot)
+		    ?: window_fill_snapshot(window, end, ledger, copied, snapshot, ret_closing);
 	if (r)
 		return r;
 	if (!aggregate_count(snapshot->aggregate))

@@ -155,9 +155,7 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 		is_users &= !s->privileged;
 		r = session_add(s, sample, p);
 		if (r == SESSION_E_FULL) {
-			r = session_windows_make_room(set, s);
-			if (!r)
-				r = session_add(s, sample, p);
+			r = session_windows_make_room(set, s) ?: session_add(s, sample, p);
 			if (r == SESSION_E_FULL) {
 				session_drop(s, DROPPED_MEMORY);
 				r = 0;
@@ -265,9 +263,7 @@ int session_set_tick(struct session_set *set, uint64_t now_ns)
 		    (s->state == SESSION_ENDED || (s->state == SESSION_STOPPING && s->is_live)))
 			reply_ok(steal_ptr(&s->hold.holder));
 	}
-	r = session_system_retry(set, now_ns);
-	if (!r)
-		r = let_ended_go(set, now_ns);
+	r = session_system_retry(set, now_ns) ?: let_ended_go(set, now_ns);
 	if (r)
 		return r;
 	session_samplers_follow(set);

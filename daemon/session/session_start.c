@@ -91,9 +91,7 @@ static int resolve_target(struct session_set *set, struct session *s, int pidfd,
 		return source_refuse(message, SESSION_START_E_REFUSED, "no process %d is running",
 				     pid);
 	s->target.process = p->serial;
-	r = process_table_confirm_again(set->processes, p);
-	if (!r)
-		r = session_process_born(s, p, NULL);
+	r = process_table_confirm_again(set->processes, p) ?: session_process_born(s, p, NULL);
 	if (!r && s->target.children)
 		r = adopt_descendants(set, s);
 	return r;
@@ -164,12 +162,10 @@ static int prepare_session(struct session **ret, struct session_set *set, const 
 			   struct source_message *message)
 {
 	cleanup(session_freep) struct session *s = NULL;
-	int r = session_new(&s, set->next_id, start);
+	int r = session_new(&s, set->next_id, start)
+		?: apply_start_request(s, &set->defaults, peer, start, message)
+		?: name_session(s, start->name);
 
-	if (!r)
-		r = apply_start_request(s, &set->defaults, peer, start, message);
-	if (!r)
-		r = name_session(s, start->name);
 	if (!r && target_is_task(start->target))
 		r = resolve_target(set, s, pidfd, message);
 	if (!r)

@@ -139,9 +139,8 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	*ret = NULL;
 	if (!s->window)
 		return 0;
-	r = window_complete(s->window, set->processes);
-	if (!r)
-		r = session_samplers_ledger(set, s->sampler, &ledger);
+	r = window_complete(s->window, set->processes)
+		    ?: session_samplers_ledger(set, s->sampler, &ledger);
 	if (r)
 		return r;
 	/* Without a filter it would be taken. */
@@ -238,9 +237,7 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	if (r)
 		return r;
 	s->attachment++;
-	r = session_samplers_ledger(set, s->sampler, &ledger);
-	if (!r)
-		r = open_window(set, s, &ledger);
+	r = session_samplers_ledger(set, s->sampler, &ledger) ?: open_window(set, s, &ledger);
 	return r ? r : session_samplers_refilter(set, s->sampler);
 }
 
@@ -248,12 +245,10 @@ int session_windows_detach(struct session_set *set, struct session *s, struct fl
 {
 	unsigned sampler = s->sampler;
 	struct ledger last;
-	int r = session_set_drain(set);
+	int r = session_set_drain(set)
+		?: session_samplers_release(set, sampler, &last)
+		?: close_window(set, s, &last, flush);
 
-	if (!r)
-		r = session_samplers_release(set, sampler, &last);
-	if (!r)
-		r = close_window(set, s, &last, flush);
 	if (r)
 		return r;
 	s->sampler = SESSION_NO_SAMPLER;

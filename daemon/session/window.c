@@ -218,9 +218,8 @@ static int copy_process(const struct snapshot_process *p, struct snapshot_proces
 	ret->perf_map = jit_file_ref(p->perf_map);
 	ret->jitdump = jit_file_ref(p->jitdump);
 	ret->service = ret->cgroup = ret->container = NULL;
-	r = window_copy_text(&ret->service, p->service);
-	if (!r)
-		r = window_copy_text(&ret->cgroup, p->cgroup);
+	r = window_copy_text(&ret->service, p->service)
+		    ?: window_copy_text(&ret->cgroup, p->cgroup);
 	return r ? r : window_copy_text(&ret->container, p->container);
 }
 

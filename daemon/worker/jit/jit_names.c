@@ -31,10 +31,9 @@ struct jit_names {
 static int jit_names_read(struct jit_names *j, int fd, const struct jit_question *q)
 {
 	size_t piece = q->piece ? q->piece : PIECE;
-	int r = jit_input_init(&j->in, fd, JIT_NAMES_BYTES_MAX, piece);
+	int r = jit_input_init(&j->in, fd, JIT_NAMES_BYTES_MAX, piece)
+			?: jit_places_init(&j->places, q->addresses, q->n);
 
-	if (!r)
-		r = jit_places_init(&j->places, q->addresses, q->n);
 	if (r)
 		return r;
 	r = q->is_jitdump ? jitdump_read(&j->in, &j->places, &j->lines)
