@@ -330,13 +330,11 @@ int http_send(struct fetcher *f, const struct http_request *request,
 				      HTTP_URL_MAX);
 	memcpy(packet.url, request->url, length);
 	packet.length = (uint32_t)length;
-	r = http_add_part(&parts, request->body, request->length) ?:
-	    http_add_file(&parts, request->certificate, message) ?:
-	    http_add_file(&parts, request->key, message) ?:
-	    http_add_file(&parts, request->authorities, message);
-	if (r)
-		return r;
-	r = fetcher_ask(f, &packet, sizeof(packet), parts.fds, parts.n, message);
+	r = http_add_part(&parts, request->body, request->length)
+		?: http_add_file(&parts, request->certificate, message)
+		?: http_add_file(&parts, request->key, message)
+		?: http_add_file(&parts, request->authorities, message)
+		?: fetcher_ask(f, &packet, sizeof(packet), parts.fds, parts.n, message);
 	if (r)
 		return r;
 	f->until_ns = clock_ns(CLOCK_MONOTONIC) + request->timeout_ms * NS_PER_MS + GRACE_NS;

@@ -151,10 +151,8 @@ int collect_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
-	r = output_begin(context, STATUS_FAILED, output);
-	if (r)
-		return r;
-	r = collect_call(context, &arguments.request, &response, &data);
+	r = output_begin(context, STATUS_FAILED, output)
+		    ?: collect_call(context, &arguments.request, &response, &data);
 	if (r)
 		return r;
 	length = (size_t)response->collected->bytes;

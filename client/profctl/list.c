@@ -289,11 +289,9 @@ static int list_report_empty(const struct context *context, const Profd__Control
 
 	if (!*service)
 		return profctl_complain(context, 0, "the store has no windows%s", range);
-	r = services_check_sampled(context, service);
-	if (r)
-		return r;
-	return profctl_complain(context, 0, "no windows for %s%s; see profctl list", service,
-				range);
+	return services_check_sampled(context, service)
+		       ?: profctl_complain(context, 0, "no windows for %s%s; see profctl list",
+					   service, range);
 }
 
 int list_run(struct context *context, int argc, char **argv)

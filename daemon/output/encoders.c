@@ -74,13 +74,10 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
 	size_t length;
-	int r = output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile)
-			?: pprof_write(profile, GZIP_LEVEL, &data, &length);
 
-	if (r)
-		return r;
-	return encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile),
-				   data, length);
+	return output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile)
+		?: pprof_write(profile, GZIP_LEVEL, &data, &length)
+		?: encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile), data, length);
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */

@@ -188,10 +188,8 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
 	struct ledger ledger;
 	int r;
 
-	r = session_samplers_ledger(set, s->sampler, &ledger);
-	if (r)
-		return r;
-	r = close_window(set, s, &ledger, flush);
+	r = session_samplers_ledger(set, s->sampler, &ledger)
+		    ?: close_window(set, s, &ledger, flush);
 	if (r)
 		return r;
 	/* With the same ledger: what is lost meanwhile belongs to the next window. */

@@ -92,10 +92,7 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	struct window_member *m;
 	int r;
 
-	r = aggregate_add(w->aggregate, key, 1, weight);
-	if (r)
-		return r;
-	r = window_get_member(w, key->process, &m);
+	r = aggregate_add(w->aggregate, key, 1, weight) ?: window_get_member(w, key->process, &m);
 	if (r)
 		return r;
 	if (!m->process) {
