@@ -8,4 +8,13 @@
  */
 #define order_of(a, b) (((a) > (b)) - ((a) < (b)))
 
+/* Defines a comparison for qsort(3) by @expression, which is of two of @type: *x and *y. */
+#define DEFINE_ORDER(name, type, expression)          \
+	static int name(const void *a, const void *b) \
+	{                                             \
+		const type *x = a, *y = b;            \
+                                                      \
+		return expression;                    \
+	}
+
 #endif

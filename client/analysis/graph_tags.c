@@ -166,14 +166,9 @@ int graph_tags_count(struct graph_tags *t, uint32_t node, const struct graph_sum
 }
 
 /* By node, what they are below, and then texts and numbers. */
-static int graph_tag_compare(const void *a, const void *b)
-{
-	const struct graph_tag *x = a, *y = b;
-
-	return order_of(x->node, y->node) ?:
-		order_of(x->is.below, y->is.below) ?:
-		(x->is.unit != NULL) - (y->is.unit != NULL);
-}
+DEFINE_ORDER(graph_tag_compare, struct graph_tag, order_of(x->node, y->node)
+		?: order_of(x->is.below, y->is.below)
+		?: (x->is.unit != NULL) - (y->is.unit != NULL))
 
 void graph_tags_trim(struct graph_tags *t, int64_t cutoff)
 {

@@ -63,12 +63,7 @@ static int tags_add(struct view *view, const struct view_input *input, const str
 	return 0;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-	const struct tags_line *x = a, *y = b;
-
-	return strcmp(x->key, y->key) ?: strcmp(x->value, y->value);
-}
+DEFINE_ORDER(compare_keys, struct tags_line, strcmp(x->key, y->key) ?: strcmp(x->value, y->value))
 
 static int compare_weights(const void *a, const void *b)
 {

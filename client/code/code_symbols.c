@@ -64,14 +64,9 @@ static int code_spot_compare_places(const void *a, const void *b)
 	return order_of(x->address, y->address);
 }
 
-static int code_spot_compare_memory(const void *a, const void *b)
-{
-	const struct code_spot *x = a, *y = b;
-
-	return code_spot_compare_places(a, b) ?:
-		order_of(x->lay, y->lay) ?:
-		order_of(x->mapping, y->mapping);
-}
+DEFINE_ORDER(code_spot_compare_memory, struct code_spot, code_spot_compare_places(x, y)
+		?: order_of(x->lay, y->lay)
+		?: order_of(x->mapping, y->mapping))
 
 /* What is inlined at an address are several nodes, which the same stacks go through. */
 static void code_spot_merge_inlined(struct graph_sum *to, const struct graph_sum *from)
@@ -224,12 +219,8 @@ static int find_symbols(struct code_symbols_work *w)
 	return r;
 }
 
-static int code_symbol_compare_names(const void *a, const void *b)
-{
-	const struct code_symbol *x = a, *y = b;
-
-	return strcmp(x->name, y->name) ?: order_of(x->start, y->start);
-}
+DEFINE_ORDER(code_symbol_compare_names, struct code_symbol,
+	     strcmp(x->name, y->name) ?: order_of(x->start, y->start))
 
 int code_symbols_init(struct code_symbols *ret, struct code_view *v, const struct view_input *input,
 		      bool by_nodes)

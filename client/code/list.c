@@ -29,12 +29,9 @@ struct spot {
 	int64_t line, start_line, flat, cum;
 };
 
-static int list_compare_spots(const void *a, const void *b)
-{
-	const struct spot *x = a, *y = b;
-
-	return strcmp(x->name, y->name) ?: strcmp(x->file, y->file) ?: order_of(x->line, y->line);
-}
+DEFINE_ORDER(list_compare_spots, struct spot, strcmp(x->name, y->name)
+		?: strcmp(x->file, y->file)
+		?: order_of(x->line, y->line))
 
 static int list_collect_spots(const struct code_view *v, const struct view_input *input,
 			      struct spot **ret, size_t *ret_n)

@@ -143,16 +143,11 @@ static void weblist_put_values(const struct weblist_page *page, int64_t flat, in
 	weblist_put_number(out, code_view_print_value(&page->values, text, cum));
 }
 
-static int weblist_compare_places(const void *a, const void *b)
-{
-	const struct weblist_place *x = a, *y = b;
-
-	return strcmp(x->function, y->function) ?:
-		strcmp(x->file, y->file) ?:
-		order_of(x->line, y->line) ?:
-		order_of(x->key, y->key) ?:
-		order_of(x->address, y->address);
-}
+DEFINE_ORDER(weblist_compare_places, struct weblist_place, strcmp(x->function, y->function)
+		?: strcmp(x->file, y->file)
+		?: order_of(x->line, y->line)
+		?: order_of(x->key, y->key)
+		?: order_of(x->address, y->address))
 
 /* What some places weigh. */
 struct sums {

@@ -17,6 +17,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/memory_text.h"
+#include "common/order.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
 #include "common/utf8.h"
@@ -99,12 +100,7 @@ static int intern_stack(const struct profile *p, const struct profile_sample *s,
 	return memory_text_close(&text) ?: profile_add_string(texts, text.text, text.length, ret);
 }
 
-static int collapsed_compare_text(const void *a, const void *b)
-{
-	const struct collapsed_line *x = a, *y = b;
-
-	return strcmp(x->text, y->text);
-}
+DEFINE_ORDER(collapsed_compare_text, struct collapsed_line, strcmp(x->text, y->text))
 
 /* A word: a reader that knows no such line looks for a blank, and a number behind it. */
 static void collapsed_put_type(FILE *out, const struct profile *p,

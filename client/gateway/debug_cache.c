@@ -142,12 +142,8 @@ static int debug_cache_scan(const struct debug_cache *c, struct debug_cache_entr
 	return r;
 }
 
-static int debug_cache_compare_use(const void *a, const void *b)
-{
-	const struct debug_cache_entry *x = a, *y = b;
-
-	return order_of(x->used_ns, y->used_ns) ?: strcmp(x->name, y->name);
-}
+DEFINE_ORDER(debug_cache_compare_use, struct debug_cache_entry,
+	     order_of(x->used_ns, y->used_ns) ?: strcmp(x->name, y->name))
 
 /* Removes files until @bytes more may be there. */
 static int debug_cache_make_room(struct debug_cache *c, uint64_t bytes)

@@ -113,14 +113,9 @@ static int procedures_add(struct procedures *p, size_t *n_allocated,
 	return r;
 }
 
-static int procedures_compare_counts(const void *a, const void *b)
-{
-	const struct procedure *x = a, *y = b;
-
-	return order_of(y->count, x->count) ?:
-		strcmp(x->name, y->name) ?:
-		order_of(x->start, y->start);
-}
+DEFINE_ORDER(procedures_compare_counts, struct procedure, order_of(y->count, x->count)
+		?: strcmp(x->name, y->name)
+		?: order_of(x->start, y->start))
 
 int procedures_init(struct procedures *ret, struct image_code *code, const struct image *image)
 {

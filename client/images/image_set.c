@@ -154,12 +154,7 @@ int image_set_add(struct image_set *set, const char *name, const struct image_pr
 	return 0;
 }
 
-static int image_compare_offsets(const void *a, const void *b)
-{
-	const struct image_count *x = a, *y = b;
-
-	return order_of(x->offset, y->offset);
-}
+DEFINE_ORDER(image_compare_offsets, struct image_count, order_of(x->offset, y->offset))
 
 static void fold_counts(struct image *image)
 {
@@ -177,12 +172,9 @@ static void fold_counts(struct image *image)
 	image->n_counts = kept + 1;
 }
 
-static int image_compare_totals(const void *a, const void *b)
-{
-	const struct image *x = a, *y = b;
-
-	return order_of(y->total, x->total) ?: strcmp(x->name, y->name) ?: strcmp(x->id, y->id);
-}
+DEFINE_ORDER(image_compare_totals, struct image, order_of(y->total, x->total)
+		?: strcmp(x->name, y->name)
+		?: strcmp(x->id, y->id))
 
 int image_set_finish(struct image_set *set, struct profile_message *message)
 {

@@ -83,19 +83,11 @@ static int count_rows(struct images_code_listing *l)
 	return 0;
 }
 
-static int line_compare_place(const void *a, const void *b)
-{
-	const struct line_count *x = a, *y = b;
+DEFINE_ORDER(line_compare_place, struct line_count,
+	     strcmp(x->file, y->file) ?: order_of(x->line, y->line))
 
-	return strcmp(x->file, y->file) ?: order_of(x->line, y->line);
-}
-
-static int line_compare_file_count(const void *a, const void *b)
-{
-	const struct line_count *x = a, *y = b;
-
-	return order_of(y->file_count, x->file_count) ?: line_compare_place(a, b);
-}
+DEFINE_ORDER(line_compare_file_count, struct line_count,
+	     order_of(y->file_count, x->file_count) ?: line_compare_place(x, y))
 
 static void fold_lines(struct images_code_listing *l)
 {

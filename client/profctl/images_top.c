@@ -25,19 +25,10 @@ struct hot {
 	uint32_t line;
 };
 
-static int hot_compare_place(const void *a, const void *b)
-{
-	const struct hot *x = a, *y = b;
+DEFINE_ORDER(hot_compare_place, struct hot,
+	     order_of(x->image, y->image) ?: order_of(x->address, y->address))
 
-	return order_of(x->image, y->image) ?: order_of(x->address, y->address);
-}
-
-static int hot_compare_count(const void *a, const void *b)
-{
-	const struct hot *x = a, *y = b;
-
-	return order_of(y->count, x->count) ?: hot_compare_place(a, b);
-}
+DEFINE_ORDER(hot_compare_count, struct hot, order_of(y->count, x->count) ?: hot_compare_place(x, y))
 
 /* Sorts them, the hottest first, and keeps @top. */
 static void hots_cut(struct hot *hots, size_t *n, size_t top)

@@ -285,7 +285,6 @@ static int list_report_empty(const struct context *context, const Profd__Control
 			     const char *service)
 {
 	const char *range = a->since_ns || a->until_ns ? " in this range" : "";
-	int r;
 
 	if (!*service)
 		return profctl_complain(context, 0, "the store has no windows%s", range);

@@ -116,12 +116,7 @@ static bool remote_names_is_wanted(const struct profile *p, const struct profile
 	       strncmp(basename(path), "linux-vdso", 10) != 0 && strncmp(path, "/dev/dri/", 9) != 0;
 }
 
-static int compare_questions(const void *a, const void *b)
-{
-	const struct remote_names_question *x = a, *y = b;
-
-	return order_of(x->address, y->address);
-}
+DEFINE_ORDER(compare_questions, struct remote_names_question, order_of(x->address, y->address))
 
 static int remote_names_collect(struct remote_names *n, bool is_forced)
 {

@@ -124,12 +124,8 @@ static int wanted_compare_file(const void *a, const void *b, void *context)
 	return wanted_compare_mapping(context, x, y) ?: order_of(x->location, y->location);
 }
 
-static int wanted_compare_address(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-
-	return order_of(x->address, y->address) ?: order_of(x->location, y->location);
-}
+DEFINE_ORDER(wanted_compare_address, struct wanted,
+	     order_of(x->address, y->address) ?: order_of(x->location, y->location))
 
 /* --- the kernel ------------------------------------------------------------------------------- */
 

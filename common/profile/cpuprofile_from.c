@@ -66,12 +66,8 @@ static void shrink_places(const struct profile *p, struct cpuprofile_from_place 
 }
 
 /* Those that overlap are equal: of such, a tree by this order holds one. */
-static int cpuprofile_compare_place(const void *a, const void *b)
-{
-	const struct cpuprofile_from_place *x = a, *y = b;
-
-	return x->limit <= y->start ? -1 : y->limit <= x->start;
-}
+DEFINE_ORDER(cpuprofile_compare_place, struct cpuprofile_from_place,
+	     x->limit <= y->start ? -1 : y->limit <= x->start)
 
 static void place_skip_free(void *place)
 {

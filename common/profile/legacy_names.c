@@ -83,12 +83,8 @@ static int legacy_names_add_line(struct legacy_names *names, struct profile *p, 
 	return r ?: room_append(&names->lines, &names->max_lines, &names->n_lines, line);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	const struct legacy_name *x = a, *y = b;
-
-	return order_of(x->address, y->address) ?: order_of(x->order, y->order);
-}
+DEFINE_ORDER(compare_names, struct legacy_name,
+	     order_of(x->address, y->address) ?: order_of(x->order, y->order))
 
 static void sort_names(struct legacy_names *names)
 {

@@ -148,12 +148,8 @@ struct listed {
 	size_t number;
 };
 
-static int profile_window_compare(const void *a, const void *b)
-{
-	const struct listed *x = a, *y = b;
-
-	return profile_window_order(&x->window, &y->window) ?: order_of(x->number, y->number);
-}
+DEFINE_ORDER(profile_window_compare, struct listed,
+	     profile_window_order(&x->window, &y->window) ?: order_of(x->number, y->number))
 
 static int add_listed(struct listed *listed, size_t n, struct profile_windows *ret)
 {

@@ -42,12 +42,8 @@ static bool flat_range_wins(const struct flat_range *a, const struct flat_range 
 }
 
 /* Of those with one start, the winner first. */
-static int flat_range_compare(const void *a, const void *b)
-{
-	const struct flat_range *x = a, *y = b;
-
-	return order_of(x->start, y->start) ?: flat_range_order(x, y);
-}
+DEFINE_ORDER(flat_range_compare, struct flat_range,
+	     order_of(x->start, y->start) ?: flat_range_order(x, y))
 
 /* Ranges that cover the place of the sweep, or have ended since; the winner first. */
 struct heap {

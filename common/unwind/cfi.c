@@ -233,12 +233,8 @@ static int cfi_collect_own_rules(struct compiler *c)
 }
 
 /* By place; the first described first. */
-static int cfi_item_compare(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-
-	return order_of(x->start, y->start) ?: order_of(x->program, y->program);
-}
+DEFINE_ORDER(cfi_item_compare, struct item,
+	     order_of(x->start, y->start) ?: order_of(x->program, y->program))
 
 static void cfi_sort_items(struct compiler *c)
 {
@@ -380,12 +376,7 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 	return CFI_E_OK;
 }
 
-static int cfi_item_compare_address(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-
-	return order_of(x->address, y->address);
-}
+DEFINE_ORDER(cfi_item_compare_address, struct item, order_of(x->address, y->address))
 
 int cfi_list_functions(struct cfi_function **ret, size_t *ret_n, const struct cfi_input *input)
 {

@@ -52,12 +52,8 @@ static int legacy_find_processes(struct cpuprofile_plan *plan, const struct view
 }
 
 /* The largest first. */
-static int legacy_compare_process(const void *a, const void *b)
-{
-	const struct cpuprofile_process *x = a, *y = b;
-
-	return order_of(y->samples, x->samples) ?: order_of(x->group.first, y->group.first);
-}
+DEFINE_ORDER(legacy_compare_process, struct cpuprofile_process,
+	     order_of(y->samples, x->samples) ?: order_of(x->group.first, y->group.first))
 
 /* Pointer size of the program; 8 where nothing tells. Returns 0 or negative errno. */
 static int legacy_slot_bytes(const struct context *c, const struct snapshot_process *p,

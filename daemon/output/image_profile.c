@@ -246,12 +246,7 @@ static int image_part_add_count(struct image_part *part, uint64_t offset, uint64
 							.count = (uint32_t)n});
 }
 
-static int count_compare_offset(const void *a, const void *b)
-{
-	const struct image_profile_count *x = a, *y = b;
-
-	return order_of(x->offset, y->offset);
-}
+DEFINE_ORDER(count_compare_offset, struct image_profile_count, order_of(x->offset, y->offset))
 
 static void image_profile_sort_counts(struct image_profile *p)
 {

@@ -274,12 +274,8 @@ int index_add(struct index *index, const char *dir, const char *name, uint64_t b
 	return 0;
 }
 
-static int index_file_compare(const void *a, const void *b)
-{
-	const struct index_file *x = a, *y = b;
-
-	return order_of(x->start_s, y->start_s) ?: order_of(x->seconds, y->seconds);
-}
+DEFINE_ORDER(index_file_compare, struct index_file,
+	     order_of(x->start_s, y->start_s) ?: order_of(x->seconds, y->seconds))
 
 void index_sort(struct index_shelf *shelf)
 {

@@ -113,12 +113,7 @@ static int module_init(struct kernel_images *k, const struct kernel_module_line 
 	return r;
 }
 
-static int kernel_image_compare(const void *a, const void *b)
-{
-	const struct kernel_image *x = a, *y = b;
-
-	return order_of(x->start, y->start);
-}
+DEFINE_ORDER(kernel_image_compare, struct kernel_image, order_of(x->start, y->start))
 
 static bool module_line_is_usable(const struct kernel_module_line *line)
 {

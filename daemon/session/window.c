@@ -11,6 +11,7 @@
 #include <uthash.h>
 
 #include "common/error.h"
+#include "common/order.h"
 #include "common/store/names.h"
 #include "daemon/resolve/jit_files.h"
 
@@ -220,12 +221,7 @@ static int copy_process(const struct snapshot_process *p, struct snapshot_proces
 	return r ? r : window_copy_text(&ret->container, p->container);
 }
 
-static int process_compare_serial(const void *a, const void *b)
-{
-	const struct snapshot_process *x = a, *y = b;
-
-	return x->serial < y->serial ? -1 : x->serial > y->serial;
-}
+DEFINE_ORDER(process_compare_serial, struct snapshot_process, order_of(x->serial, y->serial))
 
 static bool window_filter_passes(const struct window_filter *f, const struct snapshot_process *p)
 {

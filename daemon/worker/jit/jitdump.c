@@ -159,12 +159,8 @@ static struct jit_lines jitdump_claim_lines(struct jitdump *d, uint64_t start, u
 	return (struct jit_lines){0};
 }
 
-static int jitdump_wanted_compare(const void *a, const void *b)
-{
-	const struct wanted *x = a, *y = b;
-
-	return order_of(x->lines.bytes.at, y->lines.bytes.at) ?: order_of(x->offset, y->offset);
-}
+DEFINE_ORDER(jitdump_wanted_compare, struct wanted,
+	     order_of(x->lines.bytes.at, y->lines.bytes.at) ?: order_of(x->offset, y->offset))
 
 /*
  * The lines of one piece of code, for the @n offsets in it. Each line is noted for the first offset
