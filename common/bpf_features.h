@@ -20,7 +20,7 @@
 void bpf_features_list_missing(const char *btf, size_t size, char ret[BPF_FEATURES_TEXT_MAX]);
 /*
  * Reads the BTF of the kernel whose sysfs is @sys_fd, and lists what is missing as above. Returns
- * 0, or, unmarked because to some callers it is no error, negative errno: there is no BTF.
+ * 0, -ENOMEM, or a positive errno: there is no BTF.
  */
 int bpf_features_read_missing(int sys_fd, char ret[BPF_FEATURES_TEXT_MAX]);
 

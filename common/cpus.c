@@ -59,7 +59,7 @@ static int cpus_read_list(const char *path, struct cpus *ret)
 	int r = read_end_text(AT_FDCWD, path, 4096, &text, &length); /* sysfs: a page at most */
 
 	if (r)
-		return error_origin(r);
+		return r < 0 ? r : error_origin(-r);
 	return cpus_parse((const uint8_t *)text, length, ret) ? error_origin(-EPROTO) : 0;
 }
 

@@ -22,7 +22,10 @@ static inline void entries_deinit(struct entries *e)
 	free(e->all);
 }
 
-/* @is_wanted, @compare: as scandir(3) takes them. 0 or negative errno, and then there are none. */
+/*
+ * @is_wanted, @compare: as scandir(3) takes them. 0, -ENOMEM or a positive errno, and then there
+ * are none.
+ */
 static inline int entries_read(struct entries *ret, const char *path,
 			       int (*is_wanted)(const struct dirent *),
 			       int (*compare)(const struct dirent **, const struct dirent **))
@@ -30,7 +33,7 @@ static inline int entries_read(struct entries *ret, const char *path,
 	int n = scandir(path, &ret->all, is_wanted, compare);
 
 	ret->n = n < 0 ? 0 : n;
-	return n >= 0 ? 0 : errno == ENOMEM ? error_origin(-ENOMEM) : -errno;
+	return n < 0 ? error_outcome(errno) : 0;
 }
 
 /* For @is_wanted: what is hidden is being written. */

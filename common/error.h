@@ -10,6 +10,7 @@
  * a() ?: b() ?: c() takes one step after the other while they return 0, and is what the last one
  * that was taken returned (gcc's manual, "Conditionals with Omitted Operands").
  */
+#include <errno.h>
 
 /*
  * Returns @err (negative errno) after remembering where it arose (per thread, the newest origin).
@@ -17,6 +18,12 @@
 #define error_origin(err) error_origin_at((err), __FILE__, __LINE__)
 
 int error_origin_at(int err, const char *file, int line);
+
+/*
+ * What a system call says of something that is others' to make, to remove or to refuse: @error, an
+ * errno, as a named outcome; but that there is no memory is fatal.
+ */
+#define error_outcome(error) ((error) == ENOMEM ? error_origin(-ENOMEM) : (error))
 
 /*
  * Describes the newest fatal error of this thread as "file:line: message"; @err is the value that

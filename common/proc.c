@@ -29,9 +29,7 @@
 /* What a process that is gone, or may not be looked at, gives is no error of ours. */
 static int proc_read_error(int r)
 {
-	if (r == -ENOMEM)
-		return r;
-	return r == -EMFILE || r == -ENFILE ? error_origin(r) : PROC_E_GONE;
+	return r == EMFILE || r == ENFILE ? error_origin(-r) : r > 0 ? PROC_E_GONE : r;
 }
 
 static _Thread_local const struct proc_opener *thread_opener;
@@ -46,7 +44,7 @@ int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret)
 	if (thread_opener)
 		return thread_opener->open(thread_opener->userdata, dir_fd, id, path, false, ret);
 	*ret = openat(dir_fd, path, O_PATH | O_CLOEXEC);
-	return *ret < 0 ? proc_read_error(-errno) : PROC_E_OK;
+	return *ret < 0 ? proc_read_error(error_outcome(errno)) : PROC_E_OK;
 }
 
 /* Those that wait for nobody. */
@@ -74,7 +72,7 @@ int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *
 		if (!r)
 			*ret = (char *)text;
 	}
-	return r ? proc_read_error(r) : PROC_E_OK;
+	return proc_read_error(r);
 }
 
 int proc_each_number(int dir_fd, const char *path,
@@ -249,7 +247,7 @@ int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
 	snprintf(path, sizeof(path), "%d/status", id);
 	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return proc_read_error(-errno);
+		return proc_read_error(error_outcome(errno));
 	r = read_end(fd, FILE_BYTES_MAX, &text, &length);
 	if (r)
 		return proc_read_error(r);

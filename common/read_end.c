@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/error.h"
 #include "common/room.h"
 
 #define ROOM 4096 /* for each call of read(2), and for the NUL */
 
-/* -EFBIG: there are more than @max bytes, of which *ret has more than that. */
+/* EFBIG: there are more than @max bytes, of which *ret has more than that. */
 static int read_bounded(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
@@ -26,13 +27,13 @@ static int read_bounded(int fd, size_t max, uint8_t **ret, size_t *ret_length)
 			return r;
 		n = read(fd, data + length, size - length - 1);
 		if (n < 0 && errno != EINTR)
-			return -errno;
+			return error_outcome(errno);
 		length += n > 0 ? (size_t)n : 0;
 	} while (n && length <= max);
 	data[length] = '\0';
 	*ret = steal_ptr(&data);
 	*ret_length = length;
-	return length > max ? -EFBIG : 0;
+	return length > max ? EFBIG : 0;
 }
 
 int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length)
@@ -55,9 +56,9 @@ static int read_text(int dir_fd, const char *path, size_t max, bool cut, char **
 	int r;
 
 	if (fd < 0)
-		return -errno;
+		return error_outcome(errno);
 	r = read_bounded(fd, max, &data, ret_length);
-	if (r == -EFBIG && cut) {
+	if (r == EFBIG && cut) {
 		data[max] = '\0';
 		*ret_length = max;
 		r = 0;

@@ -9,8 +9,8 @@
 
 /*
  * Everything up to the end of @fd: malloc'ed, the caller's, and ended by a NUL that is not counted.
- * Blocks as read(2) does. Returns 0, -ENOMEM, or, unmarked because to some callers it is no error,
- * -EFBIG if that is more than @max bytes, or negative errno of read(2).
+ * Blocks as read(2) does. Returns 0, -ENOMEM, or a positive errno: EFBIG if that is more than @max
+ * bytes, or what read(2) or open(2) has.
  */
 int read_end(int fd, size_t max, uint8_t **ret, size_t *ret_length);
 /* The same for the file @path below @dir_fd, a text; does not wait for the writer of a pipe. */

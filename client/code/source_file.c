@@ -140,10 +140,10 @@ static int read_source(const struct source_files *s, struct source_file *file)
 		return 0;
 	file->why = NULL;
 	r = read_end(fd, BYTES_MAX, &data, &length);
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
 	if (r) {
-		file->why = r == -EFBIG ? "too large for a source file" : "cannot be read";
+		file->why = r == EFBIG ? "too large for a source file" : "cannot be read";
 		return 0;
 	}
 	file->data = (char *)data;

@@ -300,12 +300,12 @@ static int http_add_file(struct fetcher_parts *parts, const char *path,
 	if (!path || !*path)
 		return http_add_part(parts, NULL, 0);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	r = fd < 0 ? -errno : read_end(fd, PEM_MAX, &data, &length);
-	if (r == -ENOMEM)
+	r = fd < 0 ? error_outcome(errno) : read_end(fd, PEM_MAX, &data, &length);
+	if (r < 0)
 		return r;
 	if (r)
 		return fetcher_refuse(message, FETCH_FAILED, "%.100s: %s", path,
-				      strerrordesc_np(-r));
+				      strerrordesc_np(r));
 	if (!length)
 		return fetcher_refuse(message, FETCH_FAILED, "%.100s: the file is empty", path);
 	return http_add_part(parts, data, length);

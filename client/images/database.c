@@ -62,16 +62,16 @@ static int database_compare_epochs(const struct dirent **a, const struct dirent 
 
 static int database_refuse_errno(struct profile_message *message, const char *path, int error)
 {
-	if (error == -ENOMEM)
+	if (error < 0)
 		return error;
-	if (error == -EACCES || error == -EPERM)
+	if (error == EACCES || error == EPERM)
 		return profile_refuse(message, DATABASE_E_DENIED,
 				      "%s may not be read by you; root and the members of its "
 				      "group may, for profd's store that is the group profd",
 				      path);
-	if (error == -ENOENT)
+	if (error == ENOENT)
 		return FAIL("there is no %s; --db says where image profiles lie", path);
-	return FAIL("%s: %s", path, strerrordesc_np(-error));
+	return FAIL("%s: %s", path, strerrordesc_np(error));
 }
 
 int database_open(struct database **ret, const char *path, struct profile_message *message)
@@ -116,10 +116,10 @@ static int database_read_profile(int fd, struct image_profile **ret,
 	int r;
 
 	r = read_end(fd, BYTES_MAX, &data, &length);
-	if (r == -EFBIG)
+	if (r == EFBIG)
 		return FAIL("larger than %zu MiB", BYTES_MAX >> 20);
 	if (r)
-		return r == -ENOMEM ? r : FAIL("%s", strerrordesc_np(-r));
+		return r < 0 ? r : FAIL("%s", strerrordesc_np(r));
 	r = image_profile_read(data, length, ret, message);
 	return r > 0 ? DATABASE_E_FAILED : r;
 }
@@ -169,10 +169,10 @@ static int read_platform(const char *epoch, const char *name, struct image_set *
 	int r = text_print(&path, "%s/%s", epoch, name)
 			?: entries_read(&names, path, entries_is_visible, alphasort);
 
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
 	if (r)
-		notes_add(notes, "%s: left out: %s", path, strerrordesc_np(-r));
+		notes_add(notes, "%s: left out: %s", path, strerrordesc_np(r));
 	r = 0;
 	for (int i = 0; !r && i < names.n; i++)
 		r = database_read_entry(path, names.all[i]->d_name, set, notes);
@@ -187,7 +187,7 @@ static int database_read_epoch(const struct database *db, const char *epoch, str
 	int r = text_print(&path, "%s/%s", db->path, epoch)
 			?: entries_read(&platforms, path, entries_is_visible, alphasort);
 
-	if (r == -ENOENT)
+	if (r == ENOENT)
 		return profile_refuse(message, DATABASE_E_GONE, "%s has no epoch %s", db->path,
 				      epoch);
 	if (r)

@@ -122,8 +122,10 @@ static int report_parse_range(struct context *context, const struct report_input
 			      struct load_options *ret)
 {
 	struct usage_message message;
-	int r = report_parse_moment("--since", in->since, context->now_ns, &ret->stored.since_ns, &message)
-		?: report_parse_moment("--until", in->until, context->now_ns, &ret->stored.until_ns, &message)
+	int r = report_parse_moment("--since", in->since, context->now_ns, &ret->stored.since_ns,
+				    &message)
+		?: report_parse_moment("--until", in->until, context->now_ns, &ret->stored.until_ns,
+				       &message)
 		?: check_time_range(ret->stored.since_ns, ret->stored.until_ns, &message);
 
 	return r ? parse_ended(context, r, &message) : 0;

@@ -631,7 +631,8 @@ static int status_show_text(const struct context *context, const struct status_a
 {
 	cleanup(memory_text_deinit) struct memory_text text = {0};
 	int r = memory_text_open(&text)
-		?: (arguments->verbose ? status_print : status_print_short)(status, context->color, text.out)
+		?: (arguments->verbose ? status_print : status_print_short)(status, context->color,
+		    text.out)
 		?: memory_text_close(&text);
 
 	if (r)

@@ -106,13 +106,13 @@ static int read_whole(struct input *in, struct profile_message *message)
 	size_t length;
 	int r = read_end(in->fd, INPUT_BYTES_MAX, &data, &length);
 
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
-	if (r == -EFBIG)
+	if (r == EFBIG)
 		return profile_refuse(message, REPORT_E_BAD, "larger than %zu MiB",
 				      INPUT_BYTES_MAX >> 20);
 	if (r)
-		return input_refuse_errno(message, -r);
+		return input_refuse_errno(message, r);
 	r = any_read(data, length, INPUT_BYTES_MAX, &in->profile, &in->format, message);
 	if (!r && message->text[0] && in->reading->listener)
 		listener_note(in->reading->listener, "%s", message->text);

@@ -404,7 +404,8 @@ static int produce_show_window(struct produce_work *w)
 	int r = memory_text_open(&file)
 		?: produce_render(w, file.out)
 		?: memory_text_close(&file)
-		?: picture_show(w->maker->window, w->maker->shows, file.text, file.length, &path, w->message);
+		?: picture_show(w->maker->window, w->maker->shows, file.text, file.length, &path,
+				w->message);
 
 	if (!r)
 		listener_note(w->listener, "%s", path);

@@ -96,7 +96,7 @@ static int remote_names_query(const struct remote_names *n, struct http_request 
 	else
 		remote_describe(answer.status, answer.fd, why->text, sizeof(why->text));
 	close(answer.fd);
-	return r ? error_origin(r) : 0;
+	return r > 0 ? error_origin(-r) : r;
 }
 
 /* --- the questions ---------------------------------------------------------------------------- */

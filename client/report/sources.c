@@ -98,7 +98,7 @@ static int sources_list_directory(const char *dir, struct entries *ret,
 {
 	int r = entries_read(ret, dir, entries_is_visible, alphasort);
 
-	return r && r != -ENOMEM ? sources_refuse(message, dir, -r) : r;
+	return r > 0 ? sources_refuse(message, dir, r) : r;
 }
 
 static bool is_window(const char *name, bool legacy)

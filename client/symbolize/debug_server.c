@@ -51,7 +51,7 @@ const struct debug_server *debug_server_of_host(int root_fd)
 	cleanup(freep) char *text = NULL;
 	size_t length;
 
-	if (read_end_text(root_fd, "etc/os-release", RELEASE_MAX, &text, &length) < 0)
+	if (read_end_text(root_fd, "etc/os-release", RELEASE_MAX, &text, &length))
 		(void)read_end_text(root_fd, "usr/lib/os-release", RELEASE_MAX, &text, &length);
 	return debug_server_by_release(text ? text : "");
 }

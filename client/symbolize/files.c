@@ -97,7 +97,7 @@ int files_new(struct files **ret, int root_fd)
 		return error_origin(-ENOMEM);
 	f->root_fd = root_fd;
 	r = files_read_kernel(f, "/proc/self/mountinfo", &f->mounts, &f->n_mounts);
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
 	/* Unknown mounts: none is crossed. */
 	f->is_careful = r || !f->n_mounts || files_has_slow_mount(f->mounts, f->n_mounts);

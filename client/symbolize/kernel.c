@@ -135,7 +135,7 @@ static int kernel_read_text(const struct kernel *k, const char *path, struct ker
 {
 	int r = text->has_read ? 0 : files_read_kernel(k->files, path, &text->data, &text->length);
 
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
 	text->has_read = true;
 	return 0;
@@ -152,7 +152,7 @@ static int kernel_entry_read_id(const struct kernel *k, struct kernel_entry *e)
 		snprintf(path, sizeof(path), "/sys/module/%s/notes/.note.gnu.build-id", e->name);
 	r = files_read_kernel(k->files, path, &notes, &length);
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return r < 0 ? r : 0;
 	e->elf.build_id_length = elf_notes_build_id((const uint8_t *)notes, length, false,
 						    e->elf.build_id);
 	return 0;
@@ -185,9 +185,8 @@ static int kernel_add_entry(struct kernel *k, const char *name, struct kernel_en
 		return error_origin(-ENOMEM);
 	snprintf(e->name, sizeof(e->name), "%s", name);
 	e->part.is_module = *name;
-	if (e->part.is_module) {
+	if (e->part.is_module)
 		r = kernel_read_text(k, "/proc/modules", &k->modules) ?: find_module(k, e);
-	}
 	if (!r)
 		r = kernel_entry_read_id(k, e);
 	if (r)

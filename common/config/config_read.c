@@ -195,10 +195,8 @@ static int config_apply_file(struct config *c, int directory, const char *path, 
 	if (!S_ISREG(st.st_mode))
 		return config_cannot_read(name, "it is not a regular file", message);
 	r = read_end(fd, FILE_SIZE_MAX, &text, &size);
-	if (r == -ENOMEM)
-		return error_origin(r);
 	if (r)
-		return config_cannot_read(name, strerrordesc_np(-r), message);
+		return r < 0 ? r : config_cannot_read(name, strerrordesc_np(r), message);
 	if (memchr(text, '\0', size))
 		return config_cannot_read(name, "it contains NUL bytes", message);
 	return config_apply_text(c, (const char *)text, name, message);

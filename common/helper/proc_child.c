@@ -27,7 +27,8 @@
 #include "common/helper/memory_file.h"
 #include "common/proc.h"
 
-#define TEXT_MAX (32u << 20) /* proc_read_file() */
+#define CHILD_DIED (PROC_E_HELD_UP + 1) /* before it answered */
+#define TEXT_MAX   (32u << 20)          /* proc_read_file() */
 
 struct proc_request {
 	bool text;
@@ -122,7 +123,7 @@ static int proc_child_fork(struct proc_child *c)
 	return PROC_E_OK;
 }
 
-/* The answer to what was sent. -ECONNRESET, not marked: the child has ended. */
+/* The answer to what was sent: PROC_E_*, or CHILD_DIED. */
 static int proc_child_await(struct proc_child *c, int *ret)
 {
 	cleanup(fd_packet_deinit) struct fd_packet packet = {0};
@@ -131,7 +132,7 @@ static int proc_child_await(struct proc_child *c, int *ret)
 	if (!fd_packet_await(c->socket, clock_ns(CLOCK_MONOTONIC) + c->wait_ns))
 		return PROC_E_HELD_UP;
 	if (fd_packet_receive(c->socket, &answer, 1, MSG_DONTWAIT, &packet))
-		return -ECONNRESET;
+		return CHILD_DIED;
 	if (!packet.n_fds)
 		return PROC_E_GONE;
 	*ret = steal_fd(&packet.fds[0]);
@@ -145,9 +146,9 @@ static int proc_child_ask(struct proc_child *c, int dir_fd, size_t size, int *re
 	if (r)
 		return r;
 	r = fd_packet_send(c->socket, &c->request, size, &dir_fd, 1, MSG_DONTWAIT)
-		    ? -ECONNRESET
+		    ? CHILD_DIED
 		    : proc_child_await(c, ret);
-	if (r == PROC_E_HELD_UP || r == -ECONNRESET)
+	if (r == PROC_E_HELD_UP || r == CHILD_DIED)
 		proc_child_give_up(c);
 	return r;
 }
@@ -166,9 +167,9 @@ static int proc_child_open(void *userdata, int dir_fd, pid_t id, const char *pat
 	memcpy(c->request.path, path, length);
 	r = proc_child_ask(c, dir_fd, size, ret);
 	/* A child that somebody killed says nothing of the process: the next one is asked. */
-	if (r == -ECONNRESET)
+	if (r == CHILD_DIED)
 		r = proc_child_ask(c, dir_fd, size, ret);
-	return r == -ECONNRESET ? PROC_E_GONE : r;
+	return r == CHILD_DIED ? PROC_E_GONE : r;
 }
 
 int proc_child_new(struct proc_child **ret, uint64_t wait_ns)

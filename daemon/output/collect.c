@@ -258,9 +258,9 @@ static int collect_open_file(struct collect *c, const struct collect_file *file)
 	/* Unpacked it takes less than in memory: a file of ours fits. */
 	int r = stored_open(&c->stored, c->store, file->path, 4 * c->options.max_bytes);
 
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
-	if (r && r != -ENOENT) /* not there: too old by now */
+	if (r == STORED_E_DAMAGED) /* not there: too old by now */
 		c->result->n_unreadable++;
 	return COLLECT_E_OK;
 }

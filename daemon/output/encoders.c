@@ -77,7 +77,8 @@ static int writing_add_pprof(struct writing *g, const struct view_group *group, 
 
 	return output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile)
 		?: pprof_write(profile, GZIP_LEVEL, &data, &length)
-		?: encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile), data, length);
+		?: encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile), data,
+				       length);
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
@@ -92,11 +93,11 @@ static int read_old_image_profile(const struct store *store, const char *dir, co
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	r = store_read(store->fd, path, IMAGE_FILE_MAX, &data, &length);
-	if (r == -ENOENT)
+	if (r == ENOENT)
 		return 0;
 	/* What cannot be read now cannot be in the next window, and keeps nothing else waiting. */
 	if (r)
-		return r == -ENOMEM ? r : IMAGE_PROFILE_E_MALFORMED;
+		return r < 0 ? r : IMAGE_PROFILE_E_MALFORMED;
 	return image_profile_read(data, length, ret, &message);
 }
 
@@ -184,8 +185,11 @@ static const struct encoder {
 int encoders_count(struct store *store, const char *path, enum contents_format format,
 		   struct index_counts *ret)
 {
+	int r;
+
 	*ret = (struct index_counts){0};
-	return encoders[format].count(store, path, ret) == -ENOMEM ? -ENOMEM : 0;
+	r = encoders[format].count(store, path, ret);
+	return r < 0 ? r : 0;
 }
 
 static int encoders_add(struct writing *g, bool is_whole, const struct view_group *group,

@@ -56,7 +56,7 @@ static int epochs_read_last_file(struct epochs *epochs, int dir, const char *nam
 
 	r = store_read(dir, name, FILE_SIZE_MAX, &data, &length);
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return r < 0 ? r : 0;
 	r = image_profile_read(data, length, &p, &message);
 	if (r < 0)
 		return r;

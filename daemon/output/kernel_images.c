@@ -43,7 +43,7 @@ static int kernel_read_build_id(struct kernel_images *k, const char *path,
 	int r = read_end_text(k->sys_fd, path, FILE_SIZE_MAX, &notes, &length);
 
 	if (r)
-		return r == -ENOMEM ? r : 0;
+		return r < 0 ? r : 0;
 	image->build_id_length = elf_notes_build_id((const uint8_t *)notes, length, false,
 						    image->build_id);
 	return 0;
@@ -165,9 +165,9 @@ static int load_kernel(struct kernel_images *k)
 	int r;
 
 	r = kernel_images_symbols(k, &k->kernel, &symtab);
-	k->has_read = r != -ENOMEM;
+	k->has_read = r >= 0;
 	if (r)
-		return k->has_read ? 0 : r;
+		return r < 0 ? r : 0;
 	if (!symtab_kernel_text(symtab, &start, &end) || start >= end)
 		return 0;
 	k->kernel.start = start;
@@ -189,7 +189,7 @@ int kernel_images_refresh(struct kernel_images *k)
 			return r;
 	}
 	r = read_end_text(k->proc_fd, "modules", FILE_SIZE_MAX, &text, &length);
-	if (r == -ENOMEM)
+	if (r < 0)
 		return r;
 	if (r) /* a kernel without modules */
 		length = 0;
@@ -225,7 +225,7 @@ int kernel_images_symbols(struct kernel_images *k, const struct kernel_image *im
 	int r = load_kallsyms(k);
 
 	if (r)
-		return r == -ENOMEM ? r : SYMTAB_E_NONE;
+		return r < 0 ? r : SYMTAB_E_NONE;
 	if (image->is_module)
 		snprintf(module, sizeof(module), "%.*s", (int)strlen(image->name) - 2,
 			 image->name + 1);

@@ -328,11 +328,11 @@ static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 	r->at_hour = r->level ? (file->start_s - r->hour_s) / NAMES_ROLLED_HOUR_S : 0;
 	r->has_tables = false;
 	e = stored_open(&r->file, r->store, r->path, r->max_bytes);
-	if (e == -ENOMEM)
+	if (e < 0)
 		return e;
 	if (e) {
 		(void)rollup_skip_damaged(r, shelf);
-		return e == -ENOENT ? ROLLUP_E_OK : ROLLUP_E_DAMAGED;
+		return e == STORED_E_GONE ? ROLLUP_E_OK : ROLLUP_E_DAMAGED;
 	}
 	r->phase = PHASE_READ;
 	return ROLLUP_E_OK;
@@ -629,7 +629,7 @@ static int rollup_read_tables(const struct rollup *r, const char *path, struct s
 	while (e == STORED_E_OK)
 		e = stored_step(stored);
 	*ret = e == STORED_E_TABLES ? steal_ptr(&stored) : NULL;
-	return e == -ENOMEM ? e : 0;
+	return e < 0 ? e : 0;
 }
 
 static bool rollup_has_window(const struct profile_windows *windows,

@@ -211,18 +211,14 @@ int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret
 {
 	cleanup(closep) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
-	int r;
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		return error_origin(-errno);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_outcome(errno);
 	if (!S_ISREG(st.st_mode))
-		return error_origin(-EINVAL);
+		return EINVAL;
 	if ((uint64_t)st.st_size > max)
-		return -EFBIG;
-	r = read_end(fd, max, ret, ret_length);
-	return r == -EFBIG || r >= 0 ? r : error_origin(r);
+		return EFBIG;
+	return read_end(fd, max, ret, ret_length);
 }
 
 /* Removes a directory; what is a directory in it goes first while @depth lasts. */

@@ -91,7 +91,7 @@ int store_revive(struct store *store, bool *ret_revived);
 int store_open_dir(struct store *store, const char *path, uid_t owner, int *ret, bool *ret_given);
 /* Opens the directory @name in @parent to be read; NULL with errno. */
 DIR *store_open_to_read(int parent, const char *name);
-/* Reads the whole file @name below @dir. -ENOENT, -EFBIG past @max, else negative errno. */
+/* Reads the whole file @name below @dir. Returns as read_end() (read_end.h). */
 int store_read(int dir, const char *name, size_t max, uint8_t **ret, size_t *ret_length);
 
 /*

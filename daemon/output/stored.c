@@ -42,10 +42,10 @@ int stored_open(struct stored **ret, const struct store *store, const char *path
 		return error_origin(-ENOMEM);
 	s->fd = openat(store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (s->fd < 0)
-		return errno == ELOOP ? STORED_E_DAMAGED : -errno;
-	if (fstat(s->fd, &st) < 0)
-		return error_origin(-errno);
-	if (!S_ISREG(st.st_mode))
+		return errno == ENOENT   ? STORED_E_GONE
+		       : errno == ENOMEM ? error_origin(-ENOMEM)
+					 : STORED_E_DAMAGED;
+	if (fstat(s->fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return STORED_E_DAMAGED;
 	r = pprof_reader_new(&s->reader, max_bytes);
 	if (r)

@@ -17,14 +17,15 @@ enum {
 	STORED_E_OK,      /* a step was done; call again */
 	STORED_E_TABLES,  /* the profile is there, but for its samples; call again for these */
 	STORED_E_DONE,    /* it is whole */
-	STORED_E_DAMAGED, /* it cannot be read any further, or there is none (stored_open()) */
+	STORED_E_DAMAGED, /* it cannot be read (any further) */
+	STORED_E_GONE,    /* of stored_open(): there is none */
 };
 
 struct stored;
 
 /*
- * Opens @path below @store. @max_bytes: bound for what samples refer to. STORED_E_OK, _DAMAGED for
- * what is no file, -ENOENT, or another negative errno.
+ * Opens @path below @store. @max_bytes: bound for what samples refer to. STORED_E_OK, _DAMAGED,
+ * _GONE or negative errno.
  */
 int stored_open(struct stored **ret, const struct store *store, const char *path, size_t max_bytes);
 void stored_free(struct stored *s);
