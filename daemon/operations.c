@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/operations.h"
 /*
- * The verbs of the control socket: daemon_verbs has a row for each, and what it does is its
- * handler's (control.h). A handler checks what it was asked for, asks policy, acts, and answers.
+ * Handlers of verbs (control.h). A handler checks what it was asked for, asks policy, acts, and
+ * answers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,6 @@
 #include "daemon/daemon_private.h"
 #include "daemon/ingest/source_shim.h"
 #include "daemon/startup.h"
-#include "daemon/status.h"
 
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error)
 {
@@ -101,7 +100,7 @@ static int check_start(const struct daemon *d, const Profd__Control__Start *star
 	return 0;
 }
 
-static int verb_start(const struct control_call *call)
+int daemon_verb_start(const struct control_call *call)
 {
 	Profd__Control__Start *start = call->message;
 	struct daemon *d = call->userdata;
@@ -137,7 +136,7 @@ static int verb_start(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
-static int verb_hold(const struct control_call *call)
+int daemon_verb_hold(const struct control_call *call)
 {
 	const Profd__Control__Hold *hold = call->message;
 	struct session *s = daemon_find_session(call->userdata, call, hold->id);
@@ -173,7 +172,7 @@ static int answer_paused(const struct control_call *call, int r)
 	return CONTROL_DONE;
 }
 
-static int verb_pause(const struct control_call *call)
+int daemon_verb_pause(const struct control_call *call)
 {
 	const Profd__Control__Pause *pause = call->message;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), until_ns = now_ns + pause->duration_ns;
@@ -188,7 +187,7 @@ static int verb_pause(const struct control_call *call)
 	return answer_paused(call, r);
 }
 
-static int verb_resume(const struct control_call *call)
+int daemon_verb_resume(const struct control_call *call)
 {
 	struct daemon *d = call->userdata;
 	bool was_paused = session_set_paused_until(d->sessions);
@@ -199,7 +198,7 @@ static int verb_resume(const struct control_call *call)
 	return answer_paused(call, r);
 }
 
-static int verb_wanted(const struct control_call *call)
+int daemon_verb_wanted(const struct control_call *call)
 {
 	struct output_state output;
 	struct daemon *d = call->userdata;
@@ -209,7 +208,7 @@ static int verb_wanted(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
-static int verb_config(const struct control_call *call)
+int daemon_verb_config(const struct control_call *call)
 {
 	cleanup(memory_text_deinit) struct memory_text text = {0};
 	struct daemon *d = call->userdata;
@@ -224,7 +223,7 @@ static int verb_config(const struct control_call *call)
 }
 
 /* A program with libprofd.so asks for a ring. */
-static int verb_attach_shim(const struct control_call *call)
+int daemon_verb_attach_shim(const struct control_call *call)
 {
 	const struct source_shim_process process = {.pid = call->peer->pid,
 						    .uid = call->peer->uid,
@@ -250,26 +249,7 @@ static int verb_attach_shim(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
-#define ROW(name, type, access, cost_us, handle)                                      \
-	{                                                                             \
-#name, &profd__control__##type##__descriptor, access, cost_us, handle \
-	}
+#define DAEMON_VERB_ROW(name, type, access, cost_us) \
+	{#name, &profd__control__##type##__descriptor, access, cost_us, daemon_verb_##name},
 
-/* An `attach_shim` has its own pace: source_shim.h. */
-const struct control_verb daemon_verbs[] = {
-	ROW(start, start, CONTROL_FOR_ALL, 1000, verb_start),
-	ROW(stop, stop, CONTROL_FOR_ALL, 1000, daemon_verb_stop),
-	ROW(pause, pause, CONTROL_FOR_PRIVILEGED, 2000, verb_pause),
-	ROW(resume, empty, CONTROL_FOR_PRIVILEGED, 2000, verb_resume),
-	ROW(status, empty, CONTROL_FOR_ALL, 250, daemon_verb_status),
-	ROW(flush, flush, CONTROL_FOR_ALL, 3000, daemon_verb_flush),
-	ROW(epoch, empty, CONTROL_FOR_PRIVILEGED, 500, daemon_verb_epoch),
-	ROW(config, empty, CONTROL_FOR_PRIVILEGED, 500, verb_config),
-	ROW(list, list, CONTROL_FOR_PRIVILEGED, 2000, daemon_verb_list),
-	ROW(wanted, empty, CONTROL_FOR_PRIVILEGED, 500, verb_wanted),
-	ROW(collect, collect, CONTROL_FOR_ALL, 2000, daemon_verb_collect),
-	ROW(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, 5000, daemon_verb_vacuum),
-	ROW(attach_shim, empty, CONTROL_FOR_ALL, 100, verb_attach_shim),
-	ROW(hold, hold, CONTROL_FOR_ALL, 100, verb_hold),
-	{},
-};
+const struct control_verb daemon_verbs[] = {DAEMON_VERBS(DAEMON_VERB_ROW){}};

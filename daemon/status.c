@@ -407,6 +407,7 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* Sessions of others are left out for the unprivileged. */
 int daemon_verb_status(const struct control_call *call)
 {
 	cleanup(status_message_deinit) struct status_message m = {

@@ -2,9 +2,7 @@
 #ifndef PROFD_DAEMON_STATUS_H
 #define PROFD_DAEMON_STATUS_H
 
-/* What profd says of itself. */
-#include "daemon/control/control.h"
-
+/* What `status` warns of. */
 struct proc_door;
 struct session_set;
 struct texts;
@@ -13,7 +11,5 @@ struct texts;
 void daemon_warn_of_early_closes(const struct session_set *sessions, struct texts *ret);
 /* Processes that cannot be read: how many, and some by name. */
 void daemon_warn_of_held_up(struct proc_door *door, struct texts *ret);
-/* A handler of daemon_verbs. Sessions of others are left out for the unprivileged. */
-int daemon_verb_status(const struct control_call *call);
 
 #endif

@@ -63,41 +63,35 @@ static void print_verb_help(const struct verb *verb, FILE *out)
 	help_print(out, verb->help + before);
 }
 
-static void print_verb_row(const char *name, FILE *out)
+static void print_verb_row(const struct verb *verb, FILE *out)
 {
-	const struct verb *verb = find_verb(name);
 	char row[128];
 
 	snprintf(row, sizeof(row), "  %-9s  %s\n", verb->name, verb->summary);
 	help_print(out, row);
 }
 
-/* By task, as in profctl(1); each verb is in one. */
-static const struct verb_group {
-	const char *heading;
-	const char *verbs[8]; /* up to NULL */
-} groups[] = {
-	{"See where the time went", {"list", "top", "report", "diff", "images"}},
-	{"Record", {"record", "run", "start", "stop", "flush", "collect"}},
-	{"Work on files", {"convert", "symbolize"}},
-	{"Run profd", {"status", "doctor", "config", "pause", "resume", "epoch", "vacuum"}},
-};
-
-static void print_group_help(const struct verb_group *group, FILE *out)
+static void print_task_help(enum verb_task task, FILE *out)
 {
-	fprintf(out, "%s:\n", group->heading);
-	for (size_t i = 0; i < ARRAY_SIZE(group->verbs) && group->verbs[i]; i++)
-		print_verb_row(group->verbs[i], out);
-	if (group != &groups[ARRAY_SIZE(groups) - 1])
-		fputc('\n', out);
+	static const char *const headings[] = {
+		[TASK_SEE] = "See where the time went",
+		[TASK_RECORD] = "Record",
+		[TASK_FILES] = "Work on files",
+		[TASK_PROFD] = "Run profd",
+	};
+
+	fprintf(out, "%s%s:\n", task ? "\n" : "", headings[task]);
+	for (const struct verb *verb = verbs; verb->name; verb++)
+		if (verb->task == task)
+			print_verb_row(verb, out);
 }
 
 static void print_main_help(FILE *out)
 {
 	help_print(out, "usage: profctl [--socket PATH | --user] VERB ...\n\n"
 			"Controls profd, the always-on profiler, and analyses profiles.\n\n");
-	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
-		print_group_help(&groups[i], out);
+	for (enum verb_task task = 0; task < N_TASKS; task++)
+		print_task_help(task, out);
 	help_print(
 		out,
 		"  help       print the verbs, or the help of one verb\n\n"

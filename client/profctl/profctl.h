@@ -48,7 +48,11 @@ struct context {
 /* @argv from the verb on. Returns the exit status. */
 typedef int verb_run(struct context *context, int argc, char **argv);
 
+/* What somebody wants, as in profctl(1). */
+enum verb_task { TASK_SEE, TASK_RECORD, TASK_FILES, TASK_PROFD, N_TASKS };
+
 struct verb {
+	enum verb_task task;
 	const char *name;
 	const char *synopsis; /* behind "profctl VERB " */
 	const char *summary;  /* one line, for the list of verbs */
@@ -56,7 +60,7 @@ struct verb {
 	verb_run *run;
 };
 
-/* All of them, in the order of the help text; the last has no name. */
+/* All of them, of each task in the order of the help text; the last has no name. */
 extern const struct verb verbs[];
 
 verb_run start_run, stop_run, pause_run, plain_run, flush_run, vacuum_run, status_run, list_run,

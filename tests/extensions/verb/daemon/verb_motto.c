@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/verb_motto.h"
+#include "daemon/operations.h"
 
-int verb_motto(const struct control_call *call)
+int daemon_verb_motto(const struct control_call *call)
 {
 	reply_text(call->reply, call->peer->privileged ? "every tick" : "my ticks");
 	return CONTROL_DONE;
