@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads by number, each with an attachment for each kind: events that were opened on it, or on an
- * ancestor of which it inherited them. An attachment lives as long as one of its threads.
+ * Threads by number, each with an attachment for each kind (own_events.h): events that were opened
+ * on it, or on an ancestor of which it inherited them.
  *
  * A process that is found has its threads listed some times: one may be born of a thread that
  * has no events yet, right behind the first listing. After that all are told.
@@ -13,9 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <uthash.h>
 #include <utlist.h>
@@ -23,26 +21,11 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/proc.h"
-#include "daemon/ingest/perf_admin.h"
-#include "daemon/ingest/sources.h"
 
 /* A birth is told a while after the events were inherited (kernel/fork.c, copy_process()). */
 #define BIRTH_NS     (10 * NS_PER_MS)
 #define LISTINGS     3
 #define RESET_GAP_NS (10 * NS_PER_S)
-
-/* The events of one kind that were opened on one thread: one for each CPU. */
-struct attachment {
-	unsigned kind;
-	unsigned n_tasks;  /* the thread that it was opened on, if it lives, and heirs */
-	pid_t tid;         /* that thread */
-	uint64_t since_ns; /* CLOCK_MONOTONIC: who was born before may have inherited a part */
-	struct attachment *prev, *next;
-	struct {
-		int fd; /* -1: none */
-		uint64_t id;
-	} events[]; /* by CPU */
-};
 
 struct own_process {
 	pid_t pid;
@@ -64,20 +47,15 @@ struct own_task {
 
 struct own_kind {
 	bool active;
-	struct perf_event_attr attr;
 	unsigned n_tasks;
 };
 
 struct own_tasks {
 	struct own_tasks_options options;
+	struct own_events events;
 	struct own_kind kinds[OWN_TASKS_KINDS];
-	struct cpus online;
-	size_t n_cpus;                       /* one more than the highest that ever was online */
-	uint64_t (*closed)[OWN_TASKS_KINDS]; /* by CPU: counts of events that were closed */
 	struct own_process *processes;
 	struct own_task *tasks;
-	struct attachment *attachments;
-	unsigned n_events;
 	uint64_t generation, looked_ns, reset_ns;
 	bool is_first;              /* look after a reset */
 	struct own_process *listed; /* whose threads are being listed */
@@ -94,115 +72,9 @@ int own_tasks_new(struct own_tasks **ret, const struct own_tasks_options *option
 	if (!t)
 		return error_origin(-ENOMEM);
 	t->options = *options;
+	t->events.ring = options->ring;
+	t->events.userdata = options->userdata;
 	*ret = t;
-	return 0;
-}
-
-int own_tasks_try(bool *ret_kernel, struct source_message *message)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-	};
-	int fd = perf_admin_open(&attr, 0, 0);
-
-	*ret_kernel = fd >= 0;
-	if (fd == -EACCES || fd == -EPERM) {
-		attr.exclude_kernel = 1;
-		fd = perf_admin_open(&attr, 0, 0);
-	}
-	if (fd >= 0) {
-		close(fd);
-		if (!*ret_kernel)
-			snprintf(message->text, sizeof(message->text),
-				 "kernel.perf_event_paranoid = %d: kernel time of your processes "
-				 "is not sampled, and counts as skipped; set it to 1 to sample it",
-				 event_paranoid_level());
-		return SOURCE_E_OK;
-	}
-	if (fd != -EACCES && fd != -EPERM && fd != -ENOSYS)
-		return error_origin(fd);
-	return source_refuse(
-		message, SOURCE_E_DENIED,
-		"the kernel forbids sampling even your own processes (kernel.perf_event_paranoid "
-		"= %d): only programs with libprofd are sampled; sysctl "
-		"kernel.perf_event_paranoid=2, then restart profd",
-		event_paranoid_level());
-}
-
-/* Attachments. */
-
-static void attachment_close(struct own_tasks *t, struct attachment *a)
-{
-	uint64_t count;
-
-	for (size_t i = 0; i < t->n_cpus; i++) {
-		if (a->events[i].fd < 0)
-			continue;
-		/* Its own and its heirs': no tick comes that the count does not hold. */
-		ioctl(a->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-		if (read(a->events[i].fd, &count, sizeof(count)) == sizeof(count))
-			t->closed[i][a->kind] += count;
-		close(a->events[i].fd);
-		a->events[i].fd = -1;
-		t->n_events--;
-	}
-}
-
-static void attachment_unref(struct own_tasks *t, struct attachment *a)
-{
-	if (--a->n_tasks)
-		return;
-	attachment_close(t, a);
-	DL_DELETE(t->attachments, a);
-	free(a);
-}
-
-static int open_event(struct own_tasks *t, struct attachment *a, unsigned cpu)
-{
-	int ring = t->options.ring(t->options.userdata, a->kind, cpu), opened;
-	cleanup(closep) int fd = -1;
-
-	if (ring < 0)
-		return 0;
-	opened = perf_admin_open(&t->kinds[a->kind].attr, a->tid, (int)cpu);
-	if (opened < 0)
-		return opened == -ENODEV ? 0 : opened;
-	fd = opened;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring) < 0 ||
-	    ioctl(fd, PERF_EVENT_IOC_ID, &a->events[cpu].id) < 0 ||
-	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		return -errno;
-	a->events[cpu].fd = steal_fd(&fd);
-	t->n_events++;
-	return 0;
-}
-
-/* Returns 0, -ENOMEM, or what perf_event_open(2) said. */
-static int attachment_new(struct own_tasks *t, unsigned kind, pid_t tid, struct attachment **ret)
-{
-	struct attachment *a = calloc(1, sizeof(*a) + t->n_cpus * sizeof(a->events[0]));
-	int r = 0;
-
-	if (!a)
-		return -ENOMEM;
-	a->kind = kind;
-	a->tid = tid;
-	a->n_tasks = 1;
-	for (unsigned cpu = 0; cpu < t->n_cpus; cpu++)
-		a->events[cpu].fd = -1;
-	for (unsigned cpu = 0; !r && cpu < t->n_cpus; cpu++)
-		if (cpus_has(&t->online, cpu))
-			r = open_event(t, a, cpu);
-	if (r) {
-		attachment_close(t, a);
-		free(a);
-		return r;
-	}
-	a->since_ns = clock_ns(CLOCK_MONOTONIC);
-	DL_APPEND(t->attachments, a);
-	*ret = a;
 	return 0;
 }
 
@@ -267,7 +139,7 @@ static void detach_kind(struct own_tasks *t, struct own_task *task, unsigned kin
 		return;
 	task->attachments[kind] = NULL;
 	t->kinds[kind].n_tasks--;
-	attachment_unref(t, a);
+	attachment_unref(&t->events, a);
 }
 
 /* The process goes with its last thread. */
@@ -317,7 +189,7 @@ void own_tasks_free(struct own_tasks *t)
 	if (!t)
 		return;
 	own_tasks_reset(t);
-	free(t->closed);
+	own_events_deinit(&t->events);
 	free(t);
 }
 
@@ -333,7 +205,7 @@ static int attach_kind(struct own_tasks *t, struct own_task *task, unsigned kind
 	struct attachment *a;
 	int r;
 
-	r = attachment_new(t, kind, task->tid, &a);
+	r = attachment_new(&t->events, kind, task->tid, &a);
 	switch (r) {
 	case 0:
 		own_task_set_attachment(t, task, a);
@@ -368,8 +240,8 @@ static int own_task_attach(struct own_tasks *t, struct own_task *task)
 	int r = 0;
 
 	for (unsigned kind = 0; kind < OWN_TASKS_KINDS; kind++)
-		n += own_task_lacks_kind(t, task, kind) ? t->online.n : 0;
-	if (n && t->n_events + n > t->options.max_events) {
+		n += own_task_lacks_kind(t, task, kind) ? t->events.online.n : 0;
+	if (n && t->events.n_open + n > t->options.max_events) {
 		t->full = true;
 		own_task_mark_missed(t, task);
 		return 0;
@@ -386,9 +258,8 @@ int own_tasks_add_kind(struct own_tasks *t, unsigned kind, const struct perf_eve
 	struct own_task *task, *next;
 	int r = 0;
 
-	t->kinds[kind] = (struct own_kind){.active = true, .attr = *attr};
-	for (size_t i = 0; i < t->n_cpus; i++)
-		t->closed[i][kind] = 0;
+	own_events_set_kind(&t->events, kind, attr);
+	t->kinds[kind] = (struct own_kind){.active = true};
 	HASH_ITER (hh, t->tasks, task, next) {
 		task->refused &= ~(UINT32_C(1) << kind);
 		if (!r && !task->is_new)
@@ -408,27 +279,12 @@ void own_tasks_remove_kind(struct own_tasks *t, unsigned kind)
 
 int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus)
 {
-	size_t n = t->n_cpus;
-
-	if (!memcmp(cpus->bits, t->online.bits, sizeof(cpus->bits)))
+	if (!memcmp(cpus->bits, t->events.online.bits, sizeof(cpus->bits)))
 		return 0;
 	/* Attachments have places for the CPUs that there were. */
 	own_tasks_reset(t);
 	t->looked_ns = 0;
-	for (unsigned cpu = 0; cpu < CPUS_MAX; cpu++)
-		if (cpu >= n && cpus_has(cpus, cpu))
-			n = cpu + 1;
-	if (n > t->n_cpus) {
-		void *closed = reallocarray(t->closed, n, sizeof(*t->closed));
-
-		if (!closed)
-			return error_origin(-ENOMEM);
-		t->closed = closed;
-		memset(t->closed + t->n_cpus, 0, (n - t->n_cpus) * sizeof(*t->closed));
-		t->n_cpus = n;
-	}
-	t->online = *cpus;
-	return 0;
+	return own_events_set_cpus(&t->events, cpus);
 }
 
 /* Records. */
@@ -621,7 +477,7 @@ static bool is_mostly_orphans(const struct own_tasks *t)
 	const struct attachment *a;
 	unsigned n = 0, all = 0;
 
-	DL_FOREACH(t->attachments, a)
+	DL_FOREACH(t->events.attachments, a)
 	{
 		const struct own_task *task = own_task_find(t, a->tid);
 
@@ -660,19 +516,7 @@ int own_tasks_look(struct own_tasks *t, uint64_t now_ns)
 
 uint64_t own_tasks_read(const struct own_tasks *t, unsigned kind, unsigned cpu)
 {
-	const struct attachment *a;
-	uint64_t sum, count;
-
-	if (cpu >= t->n_cpus)
-		return 0;
-	sum = t->closed[cpu][kind];
-	DL_FOREACH(t->attachments, a)
-	{
-		if (a->kind == kind && a->events[cpu].fd >= 0 &&
-		    read(a->events[cpu].fd, &count, sizeof(count)) == sizeof(count))
-			sum += count;
-	}
-	return sum;
+	return own_events_read(&t->events, kind, cpu);
 }
 
 unsigned own_tasks_alive(const struct own_tasks *t, unsigned kind)
@@ -686,17 +530,12 @@ bool own_tasks_counts(const struct own_tasks *t, unsigned kind, pid_t tid, uint6
 	const struct attachment *a = task ? task->attachments[kind] : NULL;
 
 	/* Of a thread that has ended, or of which nothing was told, there is no other event. */
-	if (!a)
-		return true;
-	for (size_t i = 0; i < t->n_cpus; i++)
-		if (a->events[i].id == id)
-			return true;
-	return false;
+	return !a || attachment_has(&t->events, a, id);
 }
 
 unsigned own_tasks_events(const struct own_tasks *t)
 {
-	return t->n_events;
+	return t->events.n_open;
 }
 
 uint64_t own_tasks_unattached(const struct own_tasks *t)

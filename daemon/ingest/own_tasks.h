@@ -28,10 +28,8 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "daemon/ingest/members.h"
+#include "daemon/ingest/own_events.h"
 #include "daemon/ingest/source.h"
-
-#define OWN_TASKS_RECORDS SAMPLERS_MAX /* the kind that tells of processes; samplers are below */
-#define OWN_TASKS_KINDS   (SAMPLERS_MAX + 1)
 
 struct own_tasks;
 
@@ -54,13 +52,6 @@ struct own_tasks_options {
 int own_tasks_new(struct own_tasks **ret, const struct own_tasks_options *options);
 void own_tasks_free(struct own_tasks *t);
 DEFINE_CLEANUP(struct own_tasks *, own_tasks_free)
-
-/*
- * Whether this kernel lets us open events on our own threads, and with what the kernel does for
- * them (*ret_kernel). Returns SOURCE_E_OK, where @message says what is not to be had, or is empty;
- * SOURCE_E_DENIED with @message; or negative errno.
- */
-int own_tasks_try(bool *ret_kernel, struct source_message *message);
 
 /* The CPUs that are online. If there are others than before, all events are opened anew. */
 int own_tasks_follow(struct own_tasks *t, const struct cpus *cpus);

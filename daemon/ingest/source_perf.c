@@ -566,7 +566,7 @@ int source_perf_new(struct source **ret, const struct source_options *options,
 	s->source.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->source.fd < 0)
 		return error_origin(-errno);
-	r = options->own_only ? own_tasks_try(&s->sees_kernel, message) : 0;
+	r = options->own_only ? own_events_try(&s->sees_kernel, message) : 0;
 	if (r == 0 && options->exclude_children)
 		r = own_processes_add(&s->members, s->tasks.proc_fd, getpid());
 	if (r == 0)
