@@ -69,13 +69,54 @@ struct v8_text {
 	__u32 n_rest;
 	__u32 skip, left; /* characters, of a sliced one */
 	__u32 n, max;     /* bytes that were read, that there is room for */
+	__u32 at;         /* of a source: the character that is looked at */
 	__u32 width;      /* bytes of a character */
 	__u8 bytes[2 * V8_TEXT_MAX];
 };
 
+/* V8's, what is right below a frame pointer. */
+struct v8_frame {
+	__u64 offset, bytecodes; /* of one that is interpreted; else anything */
+	__u64 n_arguments;
+	__u64 function, context;
+};
+
+/* Of a SharedFunctionInfo, from V8_SHARED_SCRIPT on. */
+struct v8_identity {
+	__u64 script;
+	__u64 counts;  /* of parameters and so on, of 16 bits; the upper ones are flags */
+	__u64 literal; /* the upper half: its number in the script; -1: a builtin's */
+};
+
+/* Of a Script, from V8_SCRIPT_NAME on. */
+struct v8_script {
+	__u64 name;
+	__u64 others[5];
+	__u64 id;
+};
+
+/* What was read for a frame last. */
+struct v8_seen {
+	struct v8_frame frame;
+	struct v8_identity function;
+	struct v8_script script;
+};
+
+/* The lines of a long script, as far as they were counted: at each step of its characters. */
+#define V8_MARK_STEP 32768
+#define V8_MARKS     256 /* a power of two, as is the next */
+#define V8_SCRIPTS   4
+#define V8_SCRIPT_NS 2000000000ull /* after that, another one may have its place */
+struct v8_marks {
+	__u64 script, used_ns;
+	__u32 n, lines[V8_MARKS];
+};
+
 struct v8_function {
 	__u64 name, inferred;
-	__u32 position;
+	__u32 position, end; /* of its source, in the script's */
+	__u64 script;        /* the script's hash */
+	bool is_late;        /* something of it is for another tick */
 };
 
 /* What is known of the code object at `code` of a process, in walks that have the same `holds`. */
@@ -114,10 +155,15 @@ struct runtime {
 	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
 	struct abi_code code;
 	struct v8_text text;
+	struct v8_seen seen;
 	struct v8_function function;
+	struct v8_marks marks[V8_SCRIPTS];
 	__u32 n_strange, n_pieces; /* of this tick: see v8.bpf.h */
 	__u32 n_chunks;            /* of scripts, that were looked at in this tick */
+	__u32 n_functions;         /* V8's, that were found in this tick */
+	__u64 no_positions;        /* an object that V8 has where it has none; 0 */
 	__u8 is_v8;                /* its frames are added by the native walk */
+	__u8 is_broken;            /* some of them could not be */
 };
 
 struct runtime_context {
@@ -656,6 +702,7 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n_ends = 0;
 	r->next = 0;
 	r->is_v8 = 0;
+	r->is_broken = 0;
 	r->pid = of->pid;
 	if (!task->mm || !start_code || !runtime_find(r, task, start_code, root))
 		return;
@@ -665,6 +712,8 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n_chunks = 0;
 	r->n_strange = 0;
 	r->n_pieces = 0;
+	r->n_functions = 0;
+	r->no_positions = 0;
 	r->is_v8 = r->row.kind == RUNTIME_V8;
 	r->cframe = 0;
 	if (r->is_v8)

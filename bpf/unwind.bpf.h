@@ -567,6 +567,8 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 	unwind_walk(s);
 	if (u->unfinished && s->runtime.is_v8)
 		v8_follow(&s->runtime, u->r.fp);
+	if (s->runtime.is_broken)
+		__sync_fetch_and_add(&runtime_broken, 1);
 }
 
 #endif

@@ -17,10 +17,18 @@
  *
  * At the first sight of an id what leads to its name and script is followed and checked, strings in
  * pieces. V8 has a table of the script's lines if anybody asked for one; else those in the source
- * before the function are counted. All of it is bounded, as the memory may say anything.
+ * before the function are counted: of a long script in several ticks, each of which tells the
+ * function anew. All of it is bounded, as the memory may say anything.
  *
- * Source: src/objects/{scope-info,shared-function-info,script,string}.tq, src/execution/frame-
- * constants.h. The numbers that majors differ in are the row's (daemon/worker/runtime/v8.c).
+ * A frame that must be a function's, and of which that cannot be read, stays as one without a name.
+ *
+ * V8 makes bytecodes without their positions in the source, unless it is told to, and adds those
+ * when a stack trace needs them. A function that is interpreted and has them is another id: they
+ * are sent with it, and which characters of its source end lines (struct runtime_v8_lines).
+ *
+ * Source: src/objects/{bytecode-array,scope-info,shared-function-info,script,string}.tq,
+ * src/execution/frame-constants.h. The numbers that majors differ in are the row's
+ * (daemon/worker/runtime/v8.c).
  */
 #include "bpf/runtime.bpf.h"
 
@@ -31,26 +39,7 @@
 
 #define V8_FOLLOW_MAX 128
 
-/* What is right below the frame pointer. */
-struct v8_frame {
-	__u64 offset, bytecodes; /* of one that is interpreted; else anything */
-	__u64 n_arguments;
-	__u64 function, context;
-};
-
-/* Of a SharedFunctionInfo, from V8_SHARED_SCRIPT on. */
-struct v8_identity {
-	__u64 script;
-	__u64 counts;  /* of parameters and so on, of 16 bits; the upper ones are flags */
-	__u64 literal; /* the upper half: its number in the script; -1: a builtin's */
-};
-
-/* Of a Script, from V8_SCRIPT_NAME on. */
-struct v8_script {
-	__u64 name;
-	__u64 others[5];
-	__u64 id;
-};
+#define V8_ADDRESS_MIN 65536 /* no object is below */
 
 #define V8_MAP_TYPE      12
 #define V8_SHARED_NAME   16 /* a string, or the scope */
@@ -83,6 +72,12 @@ enum v8_string { V8_SEQUENTIAL = 0, V8_CONS = 1, V8_EXTERNAL = 2, V8_SLICED = 3,
 #define V8_CHUNK         (8 * V8_CHUNK_WORDS)
 #define V8_CHUNKS_MAX    512 /* of source, that are looked at in a tick */
 #define V8_POSITION_NONE 0xffffffffu
+
+/* A table of positions; what is no table has a number beyond that as its length. */
+#define V8_POSITIONS_LONG (1u << 20)
+#define V8_POSITIONS_MAX  2048 /* that are sent */
+#define V8_MAP_CHUNKS \
+	((ABI_CODE_TABLE - sizeof(struct runtime_v8_lines) - V8_POSITIONS_MAX) / V8_CHUNK_WORDS)
 
 static __always_inline __u64 v8_field(__u64 object, __u32 at)
 {
@@ -188,39 +183,106 @@ static __always_inline __u32 v8_search_lines(__u64 ends, __u32 position)
 	return low + 1;
 }
 
-/* Line feeds in the next chunk; 1: that was all. */
-static long v8_count_chunk(__u32 i, struct runtime_context *context)
+/* The next chunk of the source to code_words, with zeros behind it. False: that was all. */
+static __always_inline bool v8_read_chunk(struct runtime *r)
 {
-	struct runtime *r = context->runtime;
 	struct v8_text *t = &r->text;
-	__u64 low = t->width == 1 ? 0x7f7f7f7f7f7f7f7full : 0x7fff7fff7fff7fffull;
-	__u64 ones = t->width == 1 ? 0x0101010101010101ull : 0x0001000100010001ull;
 	__u64 n = t->left < V8_CHUNK ? t->left : V8_CHUNK;
-	__u32 bits = 8 * t->width;
 
-	(void)i;
 	if (n < V8_CHUNK)
 		__builtin_memset(r->code_words, 0, V8_CHUNK);
 	__asm__ volatile("" : "+r"(n));
-	if (!n || n > V8_CHUNK || bpf_probe_read_user(r->code_words, n, (const void *)t->string))
-		return 1;
-	for (__u32 k = 0; k < V8_CHUNK_WORDS; k++) {
-		__u64 word = r->code_words[k] ^ '\n' * ones;
-		__u64 zeros = ~(((word & low) + low) | word | low);
-
-		t->n += (zeros >> (bits - 1)) * ones >> (64 - bits);
-	}
+	if (!n || n > V8_CHUNK || r->n_chunks >= V8_CHUNKS_MAX ||
+	    bpf_probe_read_user(r->code_words, n, (const void *)t->string))
+		return false;
 	t->string += n;
 	t->left -= n;
+	t->at += n >> (t->width - 1);
 	r->n_chunks++;
+	return true;
+}
+
+/* The lowest bit of each character of @word that is a line feed. */
+static __always_inline __u64 v8_feeds(__u64 word, __u32 width)
+{
+	__u64 low = width == 1 ? 0x7f7f7f7f7f7f7f7full : 0x7fff7fff7fff7fffull;
+	__u64 ones = width == 1 ? 0x0101010101010101ull : 0x0001000100010001ull;
+
+	word ^= '\n' * ones;
+	return ~(((word & low) + low) | word | low) >> (8 * width - 1);
+}
+
+/* Where the script's marks are, or may be from now on. NULL: others have the place. */
+static __always_inline struct v8_marks *v8_find_marks(struct runtime *r)
+{
+	struct v8_marks *marks = &r->marks[r->function.script & (V8_SCRIPTS - 1)];
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (marks->script != r->function.script) {
+		if (now_ns - marks->used_ns < V8_SCRIPT_NS)
+			return NULL;
+		marks->script = r->function.script;
+		marks->n = 0;
+	}
+	marks->used_ns = now_ns;
+	return marks;
+}
+
+static __always_inline void v8_note_mark(struct runtime *r)
+{
+	struct v8_marks *marks = &r->marks[r->function.script & (V8_SCRIPTS - 1)];
+	__u64 i = r->text.at / V8_MARK_STEP;
+
+	__asm__ volatile("" : "+r"(i));
+	if (r->text.at % V8_MARK_STEP || marks->script != r->function.script || i != marks->n + 1 ||
+	    i >= V8_MARKS)
+		return;
+	marks->lines[i] = r->text.n;
+	marks->n = i;
+}
+
+static long v8_count_chunk(__u32 i, struct runtime_context *context)
+{
+	struct runtime *r = context->runtime;
+	__u32 width = r->text.width;
+	__u64 ones = width == 1 ? 0x0101010101010101ull : 0x0001000100010001ull;
+
+	(void)i;
+	if (!v8_read_chunk(r))
+		return 1;
+	for (__u32 k = 0; k < V8_CHUNK_WORDS; k++)
+		r->text.n += v8_feeds(r->code_words[k], width) * ones >> (64 - 8 * width);
+	v8_note_mark(r);
 	return 0;
 }
 
-/* The same, by the script's source. */
-static __always_inline __u32 v8_count_lines(struct runtime *r, __u64 source, __u32 position)
+/* A byte of the map for each word: the products have one bit for each character, in its place. */
+static long v8_map_chunk(__u32 i, struct runtime_context *context)
 {
-	struct runtime_context context = {.runtime = r};
-	__u32 type = v8_type(source);
+	struct runtime *r = context->runtime;
+	__u32 width = r->text.width;
+	__u64 spread = width == 1 ? 0x0102040810204080ull : 0x1000200040008000ull;
+	__u64 at = r->code.table_bytes;
+
+	(void)i;
+	__asm__ volatile("" : "+r"(at));
+	if (at > ABI_CODE_TABLE - V8_CHUNK_WORDS || !v8_read_chunk(r))
+		return 1;
+	for (__u32 k = 0; k < V8_CHUNK_WORDS; k++)
+		r->code.table[at + k] = v8_feeds(r->code_words[k], width) * spread >>
+					(width == 1 ? 56 : 60);
+	r->code.table_bytes = at + V8_CHUNK_WORDS;
+	return 0;
+}
+
+/*
+ * The source of @script from character @from on, up to @to, as what is to be looked at next. False:
+ * it is not in one piece.
+ */
+static __always_inline bool v8_open_source(struct runtime *r, __u64 script, __u32 from, __u32 to)
+{
+	__u64 source = v8_field(script, V8_SCRIPT_SOURCE);
+	__u32 type = v8_type(source), width;
 
 	/* A flat cons string has all in its first part. */
 	for (__u32 i = 0; i < 2; i++) {
@@ -233,15 +295,46 @@ static __always_inline __u32 v8_count_lines(struct runtime *r, __u64 source, __u
 	if ((type & V8_STRING_KIND) == V8_EXTERNAL)
 		r->text.string = v8_field(source, V8_EXTERNAL_TEXT);
 	else if (type & V8_STRING_KIND)
+		return false;
+	width = type & V8_STRING_BYTES ? 1 : 2;
+	r->text.width = width;
+	if (type >= V8_STRING_TYPES || from > to || to > (v8_field(source, 8) >> 32))
+		return false;
+	r->text.at = from;
+	r->text.string += (__u64)from * width;
+	r->text.left = (to - from) * width;
+	return true;
+}
+
+/* Whether the next tick may go on with what is left of the source. */
+static __always_inline void v8_end_source(struct runtime *r)
+{
+	if (r->text.left && r->n_chunks >= V8_CHUNKS_MAX)
+		r->function.is_late = true;
+}
+
+/* The same by counting, from the last mark on. */
+static __always_inline __u32 v8_count_lines(struct runtime *r, __u64 script, __u32 position)
+{
+	struct runtime_context context = {.runtime = r};
+	struct v8_marks *marks = v8_find_marks(r);
+	__u64 mark = position / V8_MARK_STEP, line = 1;
+
+	if (marks && mark < V8_MARKS) {
+		if (mark > marks->n)
+			mark = marks->n;
+		__asm__ volatile("" : "+r"(mark));
+		if (mark)
+			line = marks->lines[mark & (V8_MARKS - 1)];
+	} else {
+		mark = 0;
+	}
+	if (!v8_open_source(r, script, mark * V8_MARK_STEP, position))
 		return 0;
-	r->text.width = type & V8_STRING_BYTES ? 1 : 2;
-	if (type >= V8_STRING_TYPES || position > (v8_field(source, 8) >> 32) ||
-	    position > V8_CHUNK * V8_CHUNKS_MAX / 2 ||
-	    r->n_chunks + position * r->text.width / V8_CHUNK >= V8_CHUNKS_MAX)
-		return 0;
-	r->text.left = position * r->text.width;
-	r->text.n = 1;
+	r->text.n = line;
 	bpf_loop(V8_CHUNKS_MAX, v8_count_chunk, &context, 0);
+	if (marks && position / V8_MARK_STEP < V8_MARKS)
+		v8_end_source(r);
 	return r->text.left ? 0 : r->text.n;
 }
 
@@ -257,8 +350,45 @@ __attribute__((noinline)) int v8_line(struct runtime *r, __u64 script, __u32 pos
 	if (V8_IS_POINTER(ends))
 		line = v8_search_lines(ends, position);
 	if (!line)
-		line = v8_count_lines(r, v8_field(script, V8_SCRIPT_SOURCE), position);
+		line = v8_count_lines(r, script, position);
 	return line ? line + V8_SMI(v8_field(script, V8_SCRIPT_LINE)) : 0;
+}
+
+/*
+ * The table of r->function's lines: the positions of its bytecodes, which are at @positions, and
+ * the source's lines. Of what is longer, the beginning.
+ */
+__attribute__((noinline)) int v8_take_lines(struct runtime *r, __u64 script, __u64 positions)
+{
+	struct runtime_context context = {.runtime = r};
+	struct runtime_v8_lines *head;
+	__u64 n = V8_SMI(v8_field(positions, 8));
+	__u32 from, to;
+
+	if (!r)
+		return 0;
+	head = (struct runtime_v8_lines *)r->code.table;
+	from = r->function.position;
+	to = r->function.end;
+	head->start = from;
+	head->is_cut = n > V8_POSITIONS_MAX;
+	if (n > V8_POSITIONS_MAX)
+		n = V8_POSITIONS_MAX;
+	__asm__ volatile("" : "+r"(n));
+	if (n > V8_POSITIONS_MAX || to < from ||
+	    bpf_probe_read_user(r->code.table + sizeof(*head), n,
+				(const void *)(positions - 1 + 16)))
+		return 0;
+	if (to - from > V8_MAP_CHUNKS * V8_CHUNK)
+		to = from + V8_MAP_CHUNKS * V8_CHUNK;
+	if (!v8_open_source(r, script, from, to))
+		return 0;
+	head->n_positions = n;
+	head->width = r->text.width;
+	r->code.table_bytes = sizeof(*head) + n;
+	bpf_loop(V8_MAP_CHUNKS, v8_map_chunk, &context, 0);
+	v8_end_source(r);
+	return 0;
 }
 
 /*
@@ -283,10 +413,14 @@ static __always_inline void v8_read_scope(struct v8_function *f, __u64 scope)
 		at += 8;
 	}
 	f->position = V8_SMI(v8_field(scope, at));
+	f->end = V8_SMI(v8_field(scope, at + 8));
 }
 
-/* Sends the function, if it is one. Returns whether it could. */
-__attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
+/*
+ * Sends the function. @positions: those of its bytecodes, or 0. Returns whether it could, and all
+ * of it.
+ */
+__attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared, __u64 positions)
 {
 	struct v8_function *f;
 	struct abi_code *code;
@@ -296,13 +430,13 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
 	if (!r || r->n_told >= RUNTIME_TOLD_MAX)
 		return 0;
 	script = v8_field(shared, V8_SHARED_SCRIPT);
-	if (v8_type(shared) != r->row.v8.shared || v8_type(script) != r->row.v8.script)
-		return 0;
 	r->n_told++;
 	f = &r->function;
 	f->name = v8_field(shared, V8_SHARED_NAME);
 	f->inferred = 0;
+	f->is_late = false;
 	f->position = V8_POSITION_NONE;
+	f->end = 0;
 	type = v8_type(f->name);
 	if (type == r->row.v8.scope) {
 		__u64 scope = f->name;
@@ -326,20 +460,64 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared)
 	code->version = r->row.version;
 	code->first_line = v8_line(r, script, f->position);
 	code->table_bytes = 0;
+	if (positions && code->first_line)
+		v8_take_lines(r, script, positions);
+	n = code->table_bytes;
 	if (bpf_ringbuf_query(&codes, BPF_RB_AVAIL_DATA) > ABI_CODES_BYTES / 2)
 		flags = BPF_RB_FORCE_WAKEUP;
-	if (bpf_ringbuf_output(&codes, code, ABI_CODE_HEAD, flags)) {
+	__asm__ volatile("" : "+r"(n));
+	if (n > ABI_CODE_TABLE || bpf_ringbuf_output(&codes, code, ABI_CODE_HEAD + n, flags)) {
 		__sync_fetch_and_add(&codes_lost, 1);
 		return 0;
 	}
-	return 1;
+	return !f->is_late;
 }
 
-/* Faults cost ten times what reads do: see unwind.bpf.h. */
-static __always_inline int v8_is_strange(struct runtime *r)
+/* The positions of @bytecodes; 0: V8 has not made them. */
+static __always_inline __u64 v8_find_positions(struct runtime *r, __u64 bytecodes)
 {
-	r->n_strange++;
+	__u64 positions = v8_field(bytecodes, r->row.v8.positions);
+	__u32 n;
+
+	if (!V8_IS_POINTER(positions) || positions == r->no_positions)
+		return 0;
+	n = V8_SMI(v8_field(positions, 8));
+	if (n && n < V8_POSITIONS_LONG)
+		return positions;
+	r->no_positions = positions;
 	return 0;
+}
+
+/* Adds the function of the native frame @at, or of the frame pointer that is looked at. */
+static __always_inline void v8_push(struct runtime *r, __u64 id, __u32 at, __u32 kind, __u32 within)
+{
+	bool is_placed = at != ABI_UNPLACED;
+
+	if (is_placed)
+		kind |= within << ABI_RUNTIME_KIND_BITS;
+	if (r->n_functions++ >= ABI_CODES_MAX ||
+	    !runtime_push(r, id, is_placed ? at : within, is_placed ? kind : ABI_RUNTIME_CODE) ||
+	    !(is_placed || runtime_push(r, r->cframe, ABI_UNPLACED, ABI_RUNTIME_GROUP)))
+		r->is_broken = 1;
+}
+
+/*
+ * What looks like a function's frame, and has no function that could be read. Of C++ code, it is
+ * nothing. Faults cost ten times what reads do: see unwind.bpf.h.
+ */
+static __always_inline int v8_is_strange(struct runtime *r, __u32 at, bool is_certain)
+{
+	if (++r->n_strange >= V8_STRANGE_MAX || is_certain)
+		r->is_broken = 1;
+	if (is_certain)
+		v8_push(r, 0, at, ABI_RUNTIME_OWN, RUNTIME_AT_UNKNOWN);
+	return 0;
+}
+
+static __always_inline bool v8_is_function(const struct v8_frame *f)
+{
+	return V8_IS_POINTER(f->context) && V8_IS_POINTER(f->function) &&
+	       f->context >= V8_ADDRESS_MIN && f->function >= V8_ADDRESS_MIN;
 }
 
 /*
@@ -349,47 +527,52 @@ static __always_inline int v8_is_strange(struct runtime *r)
 __attribute__((noinline)) int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image)
 {
 	__u32 kind = ABI_RUNTIME_OWN, within = RUNTIME_AT_UNKNOWN;
-	struct v8_identity function;
-	struct v8_script script;
+	__u64 shared, id, positions = 0;
+	bool is_interpreted, is_certain;
 	struct abi_told *told;
-	__u64 shared, id;
-	struct v8_frame f;
+	struct v8_seen *s;
 
 	if (!r || r->n_strange >= V8_STRANGE_MAX)
 		return 0;
+	s = &r->seen;
 	r->cframe = fp;
-	if (bpf_probe_read_user(&f, sizeof(f), (const void *)(fp - sizeof(f))))
-		return v8_is_strange(r);
-	if (!V8_IS_POINTER(f.context) || !V8_IS_POINTER(f.function))
+	if (bpf_probe_read_user(&s->frame, sizeof(s->frame), (const void *)(fp - sizeof(s->frame))))
+		return v8_is_strange(r, at, false);
+	if (!v8_is_function(&s->frame))
 		return 0;
-	if (V8_IS_SMI(f.offset) && V8_IS_POINTER(f.bytecodes))
-		within = V8_SMI(f.offset);
+	is_interpreted = !(__u32)s->frame.offset && V8_IS_POINTER(s->frame.bytecodes);
+	is_certain = is_interpreted || (!in_image && at != ABI_UNPLACED);
+	if (is_interpreted)
+		positions = v8_find_positions(r, s->frame.bytecodes);
 	else if (in_image)
 		kind = ABI_RUNTIME_BEHIND;
-	shared = v8_field(f.function, r->row.v8.function_shared);
+	shared = v8_field(s->frame.function, r->row.v8.function_shared);
 	if (!V8_IS_POINTER(shared) ||
-	    bpf_probe_read_user(&function, sizeof(function),
+	    bpf_probe_read_user(&s->function, sizeof(s->function),
 				(const void *)(shared - 1 + V8_SHARED_SCRIPT)))
-		return v8_is_strange(r);
-	if ((__s32)(function.literal >> 32) < 0)
+		return v8_is_strange(r, at, is_certain);
+	if ((__s32)(s->function.literal >> 32) < 0)
 		return 0;
-	if (!V8_IS_POINTER(function.script) ||
-	    bpf_probe_read_user(&script, sizeof(script),
-				(const void *)(function.script - 1 + V8_SCRIPT_NAME)))
-		return v8_is_strange(r);
-	id = runtime_mix(r->seed, script.id);
-	id = runtime_mix(id, v8_field(script.name, 8));
-	id = runtime_mix(id, function.literal >> 32 ^ function.counts << 16);
+	if (!V8_IS_POINTER(s->function.script) ||
+	    bpf_probe_read_user(&s->script, sizeof(s->script),
+				(const void *)(s->function.script - 1 + V8_SCRIPT_NAME)))
+		return v8_is_strange(r, at, is_certain);
+	id = runtime_mix(r->seed, s->script.id);
+	id = runtime_mix(id, v8_field(s->script.name, 8));
+	r->function.script = id;
+	id = runtime_mix(id, s->function.literal >> 32 ^ s->function.counts << 16);
+	if (positions) {
+		id = runtime_mix(id, 1);
+		within = V8_SMI(s->frame.offset) - r->row.v8.bytecodes;
+		within = within < RUNTIME_AT_UNKNOWN ? within : RUNTIME_AT_UNKNOWN;
+	}
 	told = runtime_find_told(id);
-	if (told && !v8_tell(r, id, shared))
-		return v8_is_strange(r);
-	if (told)
+	if (told && (v8_type(shared) != r->row.v8.shared ||
+		     v8_type(s->function.script) != r->row.v8.script))
+		return v8_is_strange(r, at, is_certain);
+	if (told && v8_tell(r, id, shared, positions))
 		runtime_note_told(told, id);
-	if (at != ABI_UNPLACED)
-		runtime_push(r, id, kind == ABI_RUNTIME_BEHIND ? at + 1 : at,
-			     kind | within << ABI_RUNTIME_KIND_BITS);
-	else if (runtime_push(r, id, within, ABI_RUNTIME_CODE))
-		runtime_push(r, fp, ABI_UNPLACED, ABI_RUNTIME_GROUP);
+	v8_push(r, id, kind == ABI_RUNTIME_BEHIND ? at + 1 : at, kind, within);
 	return 0;
 }
 
@@ -417,7 +600,8 @@ __attribute__((noinline)) int v8_follow(struct runtime *r, __u64 fp)
 	if (!r)
 		return 0;
 	r->frame = fp;
-	bpf_loop(V8_FOLLOW_MAX, v8_follow_step, &context, 0);
+	if (bpf_loop(V8_FOLLOW_MAX, v8_follow_step, &context, 0) == V8_FOLLOW_MAX)
+		r->is_broken = 1;
 	return 0;
 }
 

@@ -279,8 +279,9 @@ static const char *counter_description(const char *name)
 		{"stale_roots",
 		 "ended processes that could not be removed from the kernel's table"},
 		{"chains_broken",
-		 "chains of Python frames that could not be followed to their end"},
-		{"codes_lost", "times that a Python function's name could not be taken over"},
+		 "chains of Python or JavaScript frames that could not be followed to their end"},
+		{"codes_lost",
+		 "times that a Python or JavaScript function's name could not be taken over"},
 		{"excess_ticks", "ticks that libprofd reported beyond a process's CPU time"},
 	};
 

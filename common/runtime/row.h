@@ -39,6 +39,20 @@ enum runtime_kind {
 struct runtime_v8 {
 	runtime_u16 shared, script, scope; /* Map::instance_type of SharedFunctionInfo and so on */
 	runtime_u16 function_shared;       /* JSFunction: its SharedFunctionInfo */
+	runtime_u16 positions;             /* BytecodeArray: of its bytecodes, in the source */
+	runtime_u16 bytecodes;             /* what the first one's offset is in a frame */
+};
+
+/*
+ * The table of lines of one of V8's functions begins like this. Then come V8's own table of source
+ * positions, and a map of the source from the function on: a bit a character, the lowest first,
+ * which says whether that ends a line.
+ */
+struct runtime_v8_lines {
+	unwind_u32 start;        /* which character of the script the map begins with */
+	runtime_u16 n_positions; /* bytes of V8's table */
+	unwind_u8 is_cut;        /* there were more of them */
+	unwind_u8 width;         /* bytes a character: 8 / width of them are in a byte of the map */
 };
 
 /* A version of V8, told from one of CPython: major and minor in the low bytes. */
@@ -94,6 +108,6 @@ struct runtime_row {
 #define RUNTIME_NO_CFRAME 0xff
 #define RUNTIME_NO_CODE   (8 * RUNTIME_CODE_WORDS) /* no part of it: 0 */
 
-_Static_assert(sizeof(struct runtime_row) == 88, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 96, "struct runtime_row");
 
 #endif

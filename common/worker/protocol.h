@@ -181,7 +181,6 @@ struct worker_runtime {
 	uint32_t version; /* 0x030b: CPython 3.11, RUNTIME_V8_VERSION | ..: V8; 0: it is none */
 	uint32_t refusal; /* enum worker_runtime_refusal; then it has no version */
 	uint32_t check_value;
-	uint32_t reserved;
 	struct runtime_v8 v8; /* of V8, which has nothing more but text */
 };
 

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/runtime/row.h"
 #include "common/utf8.h"
 #include "daemon/worker/runtime/python_lines.h"
 #include "daemon/worker/runtime/python_text.h"
 #include "daemon/worker/runtime/python_thread.h"
+#include "daemon/worker/runtime/v8_lines.h"
 #include "daemon/worker/runtime/v8_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,6 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (python_line(0x0300u | data[0], data + 4, size - 4, data[1], data[2] * 256u + data[3]) >
 	    INT32_MAX)
+		abort();
+	/* No more lines than the map has bits. */
+	if (v8_line(RUNTIME_V8_VERSION, data + 4, size - 4, 1, data[2] * 256u + data[3]) > 8 * size)
 		abort();
 	if (python_text(data + 4, size - 4, data[1], text, sizeof(text)) >= sizeof(text) ||
 	    !utf8_is_valid(text))

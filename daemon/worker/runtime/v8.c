@@ -16,6 +16,10 @@
 /* The majors whose ScopeInfo and Script were looked at: these say nothing of all their fields. */
 #define MAJOR_FIRST 10
 #define MAJOR_LAST  12
+/* Where BytecodeArray has the source positions: before this major, and since. */
+#define MAJOR_TRUSTED     12
+#define POSITIONS         32
+#define POSITIONS_TRUSTED 24
 
 enum v8_constant {
 	V8_MAJOR,
@@ -24,6 +28,7 @@ enum v8_constant {
 	V8_SCRIPT,
 	V8_SCOPE,
 	V8_FUNCTION_SHARED,
+	V8_BYTECODES,
 	V8_CHECKED, /* the first that is alike in all */
 };
 
@@ -43,6 +48,7 @@ static const struct {
 	[V8_SCRIPT] = V8_NAMED("v8dbg_type_Script__SCRIPT_TYPE", 0),
 	[V8_SCOPE] = V8_NAMED("v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE", 0),
 	[V8_FUNCTION_SHARED] = V8_NAMED("v8dbg_class_JSFunction__shared__SharedFunctionInfo", 0),
+	[V8_BYTECODES] = V8_NAMED("v8dbg_class_BytecodeArray__data__uintptr_t", 0),
 	V8_NAMED("v8dbg_off_fp_context", -8),
 	V8_NAMED("v8dbg_off_fp_function", -16),
 	V8_NAMED("v8dbg_off_fp_bytecode_array", -32),
@@ -120,7 +126,11 @@ bool v8_recognize(struct elf_image *image, struct worker_runtime *ret)
 		.v8 = {.shared = (uint16_t)values[V8_SHARED],
 		       .script = (uint16_t)values[V8_SCRIPT],
 		       .scope = (uint16_t)values[V8_SCOPE],
-		       .function_shared = (uint16_t)values[V8_FUNCTION_SHARED]},
+		       .function_shared = (uint16_t)values[V8_FUNCTION_SHARED],
+		       .positions = values[V8_MAJOR] < MAJOR_TRUSTED ? POSITIONS
+								     : POSITIONS_TRUSTED,
+		       /* Offsets count from the tagged pointer. */
+		       .bytecodes = (uint16_t)(values[V8_BYTECODES] - 1)},
 	};
 	return true;
 }

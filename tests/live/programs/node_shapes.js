@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // node_shapes.js SECONDS: spins below many shapes of calls, for so much CPU time.
 //
-// Prints, as JSON, each stack (name and file; innermost first, without spin()'s own) that spin() was
-// called with, by what V8 itself says. A function without a name has null. The last shape is a hot
+// Prints, as JSON, each stack (name, file and line; innermost first, without spin()'s own) that spin()
+// was called with, by what V8 itself says. A function without a name has null. The last shape is a hot
 // one, which V8 compiles, and may merge into its callers: hotLeaf() is below hotMiddle() and
 // hotOuter() there.
 'use strict';
@@ -17,7 +17,7 @@ function ownStack() {
 	const before = Error.prepareStackTrace;
 	Error.prepareStackTrace = (_, sites) => sites
 		.filter((site) => site.getFileName())
-		.map((site) => [site.getFunctionName(), site.getFileName()]);
+		.map((site) => [site.getFunctionName(), site.getFileName(), site.getLineNumber()]);
 	const stack = new Error().stack;
 	Error.prepareStackTrace = before;
 	return stack.slice(2);

@@ -59,7 +59,8 @@ int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image);
 int v8_follow(struct runtime *r, __u64 fp);
 int v8_line(struct runtime *r, __u64 script, __u32 position);
 int v8_read_text(struct runtime *r, __u64 string, __u32 max);
-int v8_tell(struct runtime *r, __u64 id, __u64 shared);
+int v8_take_lines(struct runtime *r, __u64 script, __u64 positions);
+int v8_tell(struct runtime *r, __u64 id, __u64 shared, __u64 positions);
 
 #include "bpf/pids.bpf.h"
 #include "bpf/rest.bpf.h"
@@ -80,6 +81,12 @@ static union {
 } stack;
 
 static __u8 code[CODE_BYTES];
+
+/* A long text: these bytes, again and again. */
+#define LONG_BASE 0x20000000ull
+#define LONG_END  0x30000000ull
+static const char *long_text;
+static __u32 long_bytes;
 
 /* What the maps hold. */
 #define WORDS    65536u
@@ -116,6 +123,15 @@ static bool copy_out(void *to, __u32 length, __u64 from, __u64 base, const __u8 
 	return true;
 }
 
+static bool copy_long(__u8 *to, __u32 length, __u64 from)
+{
+	if (!long_bytes || from < LONG_BASE || from + length > LONG_END)
+		return false;
+	for (__u32 i = 0; i < length; i++)
+		to[i] = (__u8)long_text[(from - LONG_BASE + i) % long_bytes];
+	return true;
+}
+
 /* A 32-bit program's stack is at 0x1000. */
 static long bpf_probe_read_user(void *to, __u32 length, const void *from)
 {
@@ -124,7 +140,7 @@ static long bpf_probe_read_user(void *to, __u32 length, const void *from)
 	n_reads++;
 	if (copy_out(to, length, at, STACK_BASE, stack.bytes, STACK_BYTES) ||
 	    copy_out(to, length, at, 0x1000, stack.bytes, STACK_BYTES) ||
-	    copy_out(to, length, at, CODE_BASE, code, CODE_BYTES))
+	    copy_out(to, length, at, CODE_BASE, code, CODE_BYTES) || copy_long(to, length, at))
 		return 0;
 	n_faults++;
 	return -14;
@@ -271,6 +287,7 @@ static inline void stubs_reset(void)
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	now_ns = 1000000000;
 	n_reads = n_faults = 0;
+	long_bytes = 0;
 	fork_misses = stale_roots = runtime_broken = codes_lost = 0;
 	n_told = 0;
 }

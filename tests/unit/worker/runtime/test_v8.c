@@ -21,6 +21,7 @@ static const struct {
 	{"v8dbg_type_Script__SCRIPT_TYPE", 167},
 	{"v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE", 261},
 	{"v8dbg_class_JSFunction__shared__SharedFunctionInfo", 24},
+	{"v8dbg_class_BytecodeArray__data__uintptr_t", 54},
 	{"v8dbg_off_fp_context", -8},
 	{"v8dbg_off_fp_function", -16},
 	{"v8dbg_off_fp_bytecode_array", -32},
@@ -91,11 +92,14 @@ static void test_recognize(void **state)
 	assert_int_equal(runtime.v8.script, 167);
 	assert_int_equal(runtime.v8.scope, 261);
 	assert_int_equal(runtime.v8.function_shared, 24);
+	assert_int_equal(runtime.v8.positions, 32);
+	assert_int_equal(runtime.v8.bytecodes, 53);
 	assert_true(recognize(0, 12, &runtime));
+	assert_int_equal(runtime.v8.positions, 24);
 	assert_false(recognize(0, 9, &runtime));
 	assert_false(recognize(0, 13, &runtime));
 	/* Whatever differs besides is another layout. */
-	for (unsigned k = 6; k < ARRAY_SIZE(constants); k++)
+	for (unsigned k = 7; k < ARRAY_SIZE(constants); k++)
 		assert_false(recognize(k, constants[k].value + 1, &runtime));
 }
 
