@@ -66,10 +66,7 @@ static uint64_t code_names_key(const struct code_names *n, uint64_t frame)
 
 /* --- the frames of a view --------------------------------------------------------------------- */
 
-static int frame_compare(const void *a, const void *b)
-{
-	return order_of(*(const uint64_t *)a, *(const uint64_t *)b);
-}
+DEFINE_ORDER(frame_compare, uint64_t, order_of(*x, *y))
 
 static void code_names_sort(struct code_names *n)
 {
