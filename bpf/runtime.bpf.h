@@ -375,7 +375,9 @@ static __always_inline const struct runtime_known *runtime_find_code(struct runt
 	known->holds = r->holds;
 	known->pid = r->pid;
 	known->id = id;
-	known->traceable = runtime_code_half(r, r->row.code_traceable);
+	known->traceable = r->row.code_traceable == RUNTIME_NO_CODE
+				   ? 0
+				   : runtime_code_half(r, r->row.code_traceable);
 	return known;
 }
 

@@ -106,7 +106,7 @@ struct runtime_row {
 };
 
 #define RUNTIME_NO_CFRAME 0xff
-#define RUNTIME_NO_CODE   (8 * RUNTIME_CODE_WORDS) /* no part of it: 0 */
+#define RUNTIME_NO_CODE   (8 * RUNTIME_CODE_WORDS) /* it has none: 0 */
 
 _Static_assert(sizeof(struct runtime_row) == 96, "struct runtime_row");
 
