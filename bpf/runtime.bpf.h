@@ -43,7 +43,6 @@ struct runtime_library {
 #define GLIBC_FIRST_BLOCK 0x310
 #define GLIBC_BLOCKS      0x510
 #define GLIBC_BLOCK_KEYS  32
-#define GLIBC_KEY_BYTES   16
 #define GLIBC_KEYS_MAX    1024
 
 /* What was read of a thread's frames last: each read costs as much as a good many bytes. */
@@ -128,8 +127,17 @@ struct runtime_known {
 
 #define RUNTIME_KNOWN_BITS 8
 
+/* What is read of a code object begins at a multiple of 8, and is no longer. */
+#define RUNTIME_CODE_FROM  0x78
+#define RUNTIME_CODE_BYTES 136
+
 /* `holds` of more than one walk; else it is the walk's number. */
 #define RUNTIME_HOLDS_LONGER (1ull << 63)
+
+/* glibc's struct pthread_key_data. The sequence is the key's: another one each time it is made. */
+struct runtime_slot {
+	__u64 sequence, data;
+};
 
 struct runtime {
 	struct runtime_row row;
@@ -151,6 +159,7 @@ struct runtime {
 	__u64 window_words[RUNTIME_WINDOW_WORDS];
 	__u64 thread_words[RUNTIME_THREAD_WORDS + 8]; /* a power of two, as below */
 	__u64 code_words[RUNTIME_CODE_WORDS + 5];
+	struct runtime_slot slot;
 	struct runtime_known known[1 << RUNTIME_KNOWN_BITS];
 	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
 	struct abi_code code;
@@ -267,9 +276,14 @@ static __always_inline __u32 runtime_read_table(struct runtime *r, __u64 table)
 	return n;
 }
 
+/* What is needed of it alone: it is as many lines of memory that no cache has. */
 static __always_inline bool runtime_read_code(struct runtime *r, __u64 code)
 {
-	return !bpf_probe_read_user(r->code_words, 8 * RUNTIME_CODE_WORDS, (const void *)code);
+	__u64 from = r->row.code_from & RUNTIME_CODE_FROM, n = r->row.code_bytes;
+
+	__asm__ volatile("" : "+r"(n));
+	return n <= RUNTIME_CODE_BYTES &&
+	       !bpf_probe_read_user((char *)r->code_words + from, n, (const void *)(code + from));
 }
 
 /* Sends the code object at @at. Returns whether it could. */
@@ -319,35 +333,67 @@ static __always_inline bool runtime_push(struct runtime *r, __u64 value, __u32 a
 	return true;
 }
 
+/* What glibc has for the interpreter's key, of the thread whose control block is at @thread. */
+__attribute__((noinline)) int runtime_read_slot(struct runtime *r, __u64 thread)
+{
+	__u64 key, block;
+
+	if (!r)
+		return 0;
+	key = (__u32)runtime_read_word(r->base + r->row.state + r->row.key);
+	if (!thread || key >= GLIBC_KEYS_MAX)
+		return 0;
+	block = thread + GLIBC_FIRST_BLOCK;
+	if (key >= GLIBC_BLOCK_KEYS)
+		block = runtime_read_word(thread + GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK_KEYS));
+	block += key % GLIBC_BLOCK_KEYS * sizeof(r->slot);
+	if (bpf_probe_read_user(&r->slot, sizeof(r->slot), (const void *)block))
+		return 0;
+	return r->slot.data != 0;
+}
+
 /*
  * How long what is read of code objects holds. A frame keeps its own alive. So where the
  * interpreter numbers those that it makes, and the next number is what it was, there was no other
- * at the address that a frame says since. Else it is for this walk.
+ * at the address that a frame says since; also where it counts those that are gone. Else it is for
+ * this walk. An interpreter may be where another one was, which began to count anew: it is so for
+ * the main one alone, and with the key that it was made with.
  */
-static __always_inline void runtime_begin_codes(struct runtime *r)
+static __always_inline void runtime_begin_codes(struct runtime *r, __u64 thread)
 {
+	__u64 state = r->base + r->row.state, hash = r->seed, at, count;
 	__u64 interpreter = r->thread_words[r->row.thread_interpreter >> 3];
-	__u32 next;
+	bool is_static = r->row.count_kind == RUNTIME_COUNT_STATIC;
 
 	r->is_checked = false;
 	r->holds = ++r->n_walks;
-	if (!r->row.code_next)
+	if (!r->row.count || interpreter - state >= r->row.state_bytes)
 		return;
-	next = runtime_read_word(interpreter + r->row.code_next);
-	if (next) /* 0: there are no more numbers */
-		r->holds = RUNTIME_HOLDS_LONGER |
-			   runtime_mix(runtime_mix(r->seed, interpreter), next);
+	/* Two interpreters may both write a number that is old. */
+	if (is_static && runtime_read_word(state + r->row.interpreters) != interpreter)
+		return;
+	if (!is_static && !r->slot.data && !runtime_read_slot(r, thread))
+		return;
+	at = (is_static ? state : interpreter) + r->row.count;
+	if (bpf_probe_read_user(&count, sizeof(count), (const void *)at))
+		return;
+	if (r->row.count_kind != RUNTIME_COUNT_ENDED)
+		count = (__u32)count;
+	if (!count && r->row.count_kind != RUNTIME_COUNT_ENDED)
+		return;
+	hash = runtime_mix(hash, is_static ? 0 : r->slot.sequence);
+	r->holds = RUNTIME_HOLDS_LONGER | runtime_mix(hash, count);
 }
 
 /* Before something is kept for longer: is the interpreter's state what the row says? */
 static __always_inline void runtime_check_holds(struct runtime *r)
 {
-	__u64 size_at = r->base + r->row.state + r->row.interpreter_size_at;
+	__u64 at = r->base + r->row.state + r->row.count_check_at;
 
-	if (r->is_checked || !(r->holds & RUNTIME_HOLDS_LONGER))
+	if (r->is_checked || !r->row.count_check_at || !(r->holds & RUNTIME_HOLDS_LONGER))
 		return;
 	r->is_checked = true;
-	if (runtime_read_word(size_at) != r->row.interpreter_size)
+	if (runtime_read_word(at) != r->row.count_check)
 		r->holds = r->n_walks;
 }
 
@@ -545,20 +591,11 @@ static __always_inline bool runtime_read_thread(struct runtime *r, __u64 found, 
 /* The same of the thread whose control block is at @thread. */
 static __always_inline bool runtime_find_thread(struct runtime *r, __u64 state, __u64 thread)
 {
-	__u64 key, block, found = runtime_find_current(r, state, thread);
+	__u64 found = runtime_find_current(r, state, thread);
 
-	if (runtime_read_thread(r, found, thread))
-		return true;
-	key = (__u32)runtime_read_word(state + r->row.key);
-	if (!thread || key >= GLIBC_KEYS_MAX)
-		return false;
-	block = thread + GLIBC_FIRST_BLOCK;
-	if (key >= GLIBC_BLOCK_KEYS)
-		block = runtime_read_word(thread + GLIBC_BLOCKS + 8 * (key / GLIBC_BLOCK_KEYS));
-	if (!block)
-		return false;
-	found = runtime_read_word(block + key % GLIBC_BLOCK_KEYS * GLIBC_KEY_BYTES + 8);
-	return runtime_read_thread(r, found, thread);
+	r->slot.data = 0;
+	return runtime_read_thread(r, found, thread) ||
+	       (runtime_read_slot(r, thread) && runtime_read_thread(r, r->slot.data, thread));
 }
 
 /* Is the library of found_row still at found_base? Then it is what the process runs. */
@@ -643,7 +680,7 @@ __attribute__((noinline)) int runtime_walk(struct runtime *r, __u64 thread)
 
 	if (!r || !runtime_find_thread(r, r->base + r->row.state, thread))
 		return 0;
-	runtime_begin_codes(r);
+	runtime_begin_codes(r, thread);
 	r->window = r->window_end = 0;
 	r->frame = r->thread_words[r->row.thread_at >> 3];
 	r->cframe = r->frame;

@@ -35,6 +35,16 @@ enum runtime_kind {
 #define RUNTIME_THREAD_WORDS 24
 #define RUNTIME_CODE_WORDS   27
 
+/* A number that is another one if a code object may be where another one was. */
+enum runtime_count {
+	/* That the next code object of an interpreter gets, 32 bits; 0: there are no more. */
+	RUNTIME_COUNT_NEXT,
+	/* The same for all interpreters of a process, which keep no order in its increments. */
+	RUNTIME_COUNT_STATIC,
+	/* Of those of an interpreter that are gone, 64 bits. */
+	RUNTIME_COUNT_ENDED,
+};
+
 /* Where the majors of V8 differ. Offsets, bytes, are from the beginning of an object. */
 struct runtime_v8 {
 	runtime_u16 shared, script, scope; /* Map::instance_type of SharedFunctionInfo and so on */
@@ -73,19 +83,23 @@ struct runtime_row {
 	unwind_u32 loop_bytes;
 	runtime_s32 tls_at; /* both 0: unknown */
 	/*
-	 * Interpreter state: the number (32 bits) that the next code object gets, or 0: there is
-	 * none. That holds if the state's size, which is at `interpreter_size_at` of _PyRuntime
-	 * (_Py_DebugOffsets), is `interpreter_size`.
+	 * Where the number is: from the state with COUNT_STATIC, else from the interpreter's
+	 * state; 0: there is none. If count_check_at is not 0, it holds where count_check is there
+	 * (_Py_DebugOffsets, from the state).
 	 */
-	unwind_u32 code_next, interpreter_size;
-	runtime_u16 interpreter_size_at;
-	runtime_u16 kind;       /* enum runtime_kind */
-	runtime_u16 key;        /* state: the pthread key of the thread state */
-	runtime_u16 current;    /* state: the thread state that runs; 0: see tls_at */
+	runtime_s32 count;
+	unwind_u32 count_check;
+	unwind_u32 state_bytes; /* of all of the state; the main interpreter's is in it */
+	runtime_u16 count_check_at;
+	runtime_u16 interpreters; /* state, COUNT_STATIC: the interpreter that was made last */
+	runtime_u16 kind;         /* enum runtime_kind */
+	runtime_u16 key;          /* state: the pthread key of the thread state */
+	runtime_u16 current;      /* state: the thread state that runs; 0: see tls_at */
 	unwind_u8 thread_at;    /* thread state: the _PyCFrame, or where there is none the frame */
 	unwind_u8 thread_frame; /* of one whose _PyCFrame does not have it: the frame; 0 */
 	unwind_u8 thread_id;    /* thread state: pthread_self() */
 	unwind_u8 thread_interpreter;
+	unwind_u8 count_kind; /* enum runtime_count */
 	/* _PyCFrame: the newest frame, and the caller's _PyCFrame; RUNTIME_NO_CFRAME: there is
 	 * none. */
 	unwind_u8 cframe_frame, cframe_previous;
@@ -95,19 +109,20 @@ struct runtime_row {
 	unwind_u8 frame_mark;       /* from end_mark on: an entry's last; with SHIM, without code */
 	unwind_u8 end_mark;
 	unwind_u8 frame_owner; /* whose a frame is */
-	/* Code object: */
+	/* Code object: what is read of it, and in that: */
+	unwind_u8 code_from, code_bytes;
 	unwind_u8 code_line, code_file, code_name, code_table;
 	unwind_u8 code_traceable; /* the first instruction that tracebacks show; RUNTIME_NO_CODE */
 	unwind_u8 code_instructions;
 	/* str: */
 	unwind_u8 text_ascii, text_compact; /* where characters begin */
-	unwind_u8 reserved[2];
+	unwind_u8 reserved[5];
 	struct runtime_v8 v8;
 };
 
 #define RUNTIME_NO_CFRAME 0xff
 #define RUNTIME_NO_CODE   (8 * RUNTIME_CODE_WORDS) /* it has none: 0 */
 
-_Static_assert(sizeof(struct runtime_row) == 96, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 104, "struct runtime_row");
 
 #endif

@@ -176,11 +176,14 @@ struct worker_runtime {
 	 * tls_at lead to its state of a thread; 0: that is at tls_at from the thread's own.
 	 */
 	uint64_t tls_index;
+	uint64_t count; /* the number that its next code object gets, if it is static; 0 */
 	uint32_t loop_bytes;
 	int32_t tls_at;   /* both 0: unknown */
 	uint32_t version; /* 0x030b: CPython 3.11, RUNTIME_V8_VERSION | ..: V8; 0: it is none */
 	uint32_t refusal; /* enum worker_runtime_refusal; then it has no version */
 	uint32_t check_value;
+	uint32_t state_bytes;
+	uint32_t reserved;
 	struct runtime_v8 v8; /* of V8, which has nothing more but text */
 };
 
@@ -309,7 +312,7 @@ struct worker_function {
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,
 	       "struct worker_request_header");
 _Static_assert(sizeof(struct worker_answer_header) == 32, "struct worker_answer_header");
-_Static_assert(sizeof(struct worker_runtime) == 88, "struct worker_runtime");
+_Static_assert(sizeof(struct worker_runtime) == 104, "struct worker_runtime");
 _Static_assert(sizeof(struct worker_names) == 16, "struct worker_names");
 _Static_assert(sizeof(struct worker_location) == 32, "struct worker_location");
 _Static_assert(sizeof(struct worker_frame) == 20, "struct worker_frame");

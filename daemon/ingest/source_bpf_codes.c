@@ -106,6 +106,9 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 	row.state = (int64_t)(runtime->state - runtime->text);
 	row.loop = (int32_t)(runtime->loop - runtime->state);
 	row.loop_bytes = runtime->loop_bytes;
+	row.state_bytes = runtime->state_bytes;
+	if (row.count_kind == RUNTIME_COUNT_STATIC && runtime->count)
+		row.count = (int32_t)(runtime->count - runtime->state);
 	row.tls_index = runtime->tls_index ? (int32_t)(runtime->tls_index - runtime->state) : 0;
 	row.tls_at = runtime->tls_at;
 	r = bpf_codes_put(s, &key, &row);

@@ -24,8 +24,8 @@ struct unwind_host_runtime {
 	uint64_t inode, size;
 	uint32_t image;       /* its number in struct unwind_mapping */
 	uint64_t text_offset; /* of `text` in the file */
-	uint64_t text, state, check, dynamic, debug, loop, tls_index;
-	uint32_t version, check_value, loop_bytes;
+	uint64_t text, state, check, dynamic, debug, loop, tls_index, count;
+	uint32_t version, check_value, loop_bytes, state_bytes;
 	int32_t tls_at;
 	struct runtime_v8 v8;
 };

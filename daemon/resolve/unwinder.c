@@ -267,9 +267,11 @@ static void unwinder_add_runtime(struct unwinder *u, const struct table_result *
 		.debug = result->runtime.debug,
 		.loop = result->runtime.loop,
 		.tls_index = result->runtime.tls_index,
+		.count = result->runtime.count,
 		.version = result->runtime.version,
 		.check_value = result->runtime.check_value,
 		.loop_bytes = result->runtime.loop_bytes,
+		.state_bytes = result->runtime.state_bytes,
 		.tls_at = result->runtime.tls_at,
 		.v8 = result->runtime.v8,
 	};

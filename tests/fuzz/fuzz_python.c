@@ -11,6 +11,7 @@
 
 #include "common/runtime/row.h"
 #include "common/utf8.h"
+#include "daemon/worker/runtime/python_count.h"
 #include "daemon/worker/runtime/python_lines.h"
 #include "daemon/worker/runtime/python_text.h"
 #include "daemon/worker/runtime/python_thread.h"
@@ -26,6 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int32_t at;
 
 	python_find_thread(data, size, 0, &index, &at);
+	python_find_count(data, size, 0);
 	if (size < 4)
 		return 0;
 	if (python_line(0x0300u | data[0], data + 4, size - 4, data[1], data[2] * 256u + data[3]) >

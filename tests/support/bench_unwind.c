@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench_unwind [-F HZ] [-d SECONDS] [-p PID] [-n]: what a tick costs under the load that runs at
- * the moment, after a second in which what is needed is read (-p: of one process; -n: without the
- * frames of interpreters), and beside it, at the same time and rate, what two programs cost that
- * only call bpf_get_stack(): one for user stacks (which follows frame pointers), one for the
- * kernel's.
+ * bench_unwind [-F HZ] [-d SECONDS] [-w SECONDS] [-p PID] [-n]: what a tick costs under the load
+ * that runs at the moment, after a second, or -w, in which what is needed is read (-p: of one
+ * process; -n: without the frames of interpreters), and beside it, at the same time and rate, what
+ * two programs cost that only call bpf_get_stack(): one for user stacks (which follows frame
+ * pointers), one for the kernel's.
  *
  * The machine should be busy: a tick that meets an idle CPU costs profd's program little and would
  * make its mean look better. Prints JSON, for tests/bench/unwind. Times are nanoseconds.
@@ -32,10 +32,10 @@ struct plain {
 struct bench {
 	struct pipeline pipeline;
 	struct plain user, kernel;
-	struct source_stats before; /* at the end of the first second */
+	struct source_stats before; /* when it is warm */
 	int stats_fd;               /* kernel.bpf_stats_enabled is on as long as it is open */
 	uint64_t n_quality[N_STACK_QUALITY];
-	double seconds;
+	double warm, seconds;
 };
 
 /* --- the plain programs ----------------------------------------------------------------------- */
@@ -197,7 +197,7 @@ static int run(struct bench *b)
 	if (!r)
 		r = plain_start(&b->kernel, 0, b->pipeline.hz);
 	if (!r)
-		r = pipeline_run(&b->pipeline, 1);
+		r = pipeline_run(&b->pipeline, b->warm);
 	if (!r)
 		r = source_get_stats(b->pipeline.source, b->pipeline.sampler, &b->before);
 	if (!r)
@@ -220,15 +220,18 @@ int main(int argc, char **argv)
 		.user = {.program_fd = -1},
 		.kernel = {.program_fd = -1},
 		.stats_fd = -1,
+		.warm = 1,
 		.seconds = 5,
 	};
 	int option, r;
 
-	while ((option = getopt(argc, argv, "F:d:p:n")) >= 0) {
+	while ((option = getopt(argc, argv, "F:d:w:p:n")) >= 0) {
 		if (option == 'F')
 			b.pipeline.hz = strtoull(optarg, NULL, 10);
 		else if (option == 'd')
 			b.seconds = strtod(optarg, NULL);
+		else if (option == 'w')
+			b.warm = strtod(optarg, NULL);
 		else if (option == 'p')
 			b.pipeline.parent = (pid_t)strtol(optarg, NULL, 10);
 		else if (option == 'n')

@@ -5,6 +5,7 @@
 
 #include "common/bytes.h"
 #include "daemon/worker/elf/elf_symbols.h"
+#include "daemon/worker/runtime/python_count.h"
 #include "daemon/worker/runtime/python_thread.h"
 
 #define VERSION_3_12 0x030c
@@ -13,6 +14,7 @@
 #define DYNAMIC_MAX  (1u << 16) /* bytes */
 #define LIBRARY      "libpython3."
 #define GETTER_BYTES 48
+#define MAKER_BYTES  4096
 
 /*
  * The beginning of _PyRuntime since 3.13, struct _Py_DebugOffsets: a mark, the version, and whether
@@ -32,6 +34,7 @@ enum {
 	PYTHON_LOOP,
 	PYTHON_GETTER, /* of the thread state, in machine code that has been looked at */
 	PYTHON_GETTER_3_13,
+	PYTHON_MAKER, /* of code objects, in 3.12 */
 	PYTHON_3_8,
 	PYTHON_3_9,
 	PYTHON_3_10,
@@ -45,6 +48,7 @@ static const char *const python_names[N_PYTHON_SYMBOLS] = {
 	[PYTHON_LOOP] = "_PyEval_EvalFrameDefault",
 	[PYTHON_GETTER] = "_PyThreadState_UncheckedGet",
 	[PYTHON_GETTER_3_13] = "PyThreadState_GetUnchecked",
+	[PYTHON_MAKER] = "_PyCode_New",
 	[PYTHON_3_8] = "PyCode_NewWithPosOnlyArgs",
 	[PYTHON_3_9] = "PyFrame_GetBack",
 	[PYTHON_3_10] = "PyIter_Send",
@@ -158,6 +162,24 @@ static uint32_t python_read_version(struct elf_image *image, const struct python
 	return found[PYTHON_3_8].st_value ? 0x0308 : 0;
 }
 
+/*
+ * The counter of 3.12 has no symbol. It is in the file with what it begins with, which is more than
+ * 0: code objects that are in the file have numbers, too.
+ */
+static uint64_t python_read_count(struct elf_image *image, const GElf_Sym *maker)
+{
+	uint8_t code[MAKER_BYTES];
+	uint64_t count;
+	size_t n;
+
+	if (!maker->st_value)
+		return 0;
+	n = elf_image_read(image, maker->st_value, code,
+			   maker->st_size < sizeof(code) ? maker->st_size : sizeof(code));
+	count = python_find_count(code, n, maker->st_value);
+	return count && python_read_half(image, count) ? count : 0;
+}
+
 static void python_read_build(struct elf_image *image, struct worker_runtime *ret)
 {
 	struct python_symbols symbols;
@@ -178,9 +200,13 @@ static void python_read_build(struct elf_image *image, struct worker_runtime *re
 	}
 	ret->version = version;
 	ret->state = found[PYTHON_STATE].st_value;
+	if (found[PYTHON_STATE].st_size <= UINT32_MAX)
+		ret->state_bytes = (uint32_t)found[PYTHON_STATE].st_size;
 	ret->loop = found[PYTHON_LOOP].st_value;
 	if (found[PYTHON_LOOP].st_size <= INT32_MAX)
 		ret->loop_bytes = (uint32_t)found[PYTHON_LOOP].st_size;
+	if (version == VERSION_3_12)
+		ret->count = python_read_count(image, &found[PYTHON_MAKER]);
 	if (found[PYTHON_GETTER_3_13].st_value)
 		getter = &found[PYTHON_GETTER_3_13];
 	if (version < VERSION_3_12 || !getter->st_value)

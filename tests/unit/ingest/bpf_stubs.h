@@ -55,6 +55,7 @@ int runtime_tell(struct runtime *r, __u64 at, __u64 id);
 int runtime_find_library(struct runtime *r, __u64 debug);
 int runtime_find_mapped(struct runtime *r, __u32 mapping);
 int runtime_walk(struct runtime *r, __u64 thread);
+int runtime_read_slot(struct runtime *r, __u64 thread);
 int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image);
 int v8_follow(struct runtime *r, __u64 fp);
 int v8_line(struct runtime *r, __u64 script, __u32 position);

@@ -381,28 +381,41 @@ static unsigned read_again(void)
 	return n_reads;
 }
 
+enum { INTERPRETER = 0x5c00, COUNT = 16, CHECK_AT = 8, NEWEST_AT = 0x18 };
+
+/* An interpreter that counts as @kind does, in the state. */
+static void put_count(enum runtime_count kind, __u64 count)
+{
+	maps.runtime.count = COUNT;
+	maps.runtime.count_kind = kind;
+	maps.runtime.state_bytes = 0x2000;
+	maps.runtime.thread_interpreter = 16;
+	maps.runtime.interpreters = NEWEST_AT;
+	poke_word(TSTATE + 16, STACK_BASE + INTERPRETER);
+	poke_word(kind == RUNTIME_COUNT_STATIC ? START_CODE + STATE + COUNT
+					       : STACK_BASE + INTERPRETER + COUNT,
+		  count);
+}
+
 /* Code that is known is read again if it may be another. */
 static void test_known(void **state)
 {
-	enum { INTERPRETER = 0x5c00, NEXT = 16, SIZE = 1234, SIZE_AT = 8 };
+	enum { CHECK = 1234 };
 	unsigned all, known;
 
 	(void)state;
-	maps.runtime.code_next = NEXT;
-	maps.runtime.interpreter_size = SIZE;
-	maps.runtime.interpreter_size_at = SIZE_AT;
-	maps.runtime.thread_interpreter = 16;
-	poke_word(TSTATE + 16, STACK_BASE + INTERPRETER);
-	poke_word(START_CODE + STATE + SIZE_AT, SIZE);
-	put_half(STACK_BASE + INTERPRETER + NEXT, 7);
+	put_count(RUNTIME_COUNT_NEXT, 7);
+	maps.runtime.count_check = CHECK;
+	maps.runtime.count_check_at = CHECK_AT;
+	poke_word(START_CODE + STATE + CHECK_AT, CHECK);
 	walk(true, 1024);
 	known = read_again();
 	assert_int_equal(n_told, 3);
 	put_half(code_at(2) + row.code_line, 500);
 	assert_int_equal(read_again(), known);
 	assert_int_equal(n_told, 3);
-	/* Another one was made: also the size is read again. */
-	put_half(STACK_BASE + INTERPRETER + NEXT, 8);
+	/* Another one was made: also the check is read again. */
+	put_count(RUNTIME_COUNT_NEXT, 8);
 	assert_int_equal(read_again(), known + 3 + 1 + 7);
 	assert_int_equal(told.first_line, 500);
 	assert_int_equal(read_again(), known);
@@ -416,16 +429,47 @@ static void test_known(void **state)
 	known = read_again(); /* its native walk is another */
 	/* Where numbers have run out, or are elsewhere, it is read each time; of a recursion, once.
 	 */
-	put_half(STACK_BASE + INTERPRETER + NEXT, 0);
+	put_count(RUNTIME_COUNT_NEXT, 0);
 	read_again();
 	all = read_again();
 	assert_int_equal(all, known + 3);
-	put_half(STACK_BASE + INTERPRETER + NEXT, 9);
-	poke_word(START_CODE + STATE + SIZE_AT, SIZE + 1);
+	put_count(RUNTIME_COUNT_NEXT, 9);
+	poke_word(START_CODE + STATE + CHECK_AT, CHECK + 1);
 	assert_int_equal(read_again(), all + 1);
 	assert_int_equal(read_again(), all + 1);
 	poke_word(frame_at(1) + row.frame_code, code_at(0));
 	assert_int_equal(read_again(), all);
+}
+
+/* An interpreter that began to count anew, or that does not count alone. */
+static void test_counts(void **state)
+{
+	unsigned known;
+
+	(void)state;
+	put_count(RUNTIME_COUNT_ENDED, 0);
+	read_again();
+	known = read_again();
+	put_count(RUNTIME_COUNT_ENDED, 1ull << 32);
+	assert_int_equal(read_again(), known + 3);
+	assert_int_equal(read_again(), known);
+	poke_word(THREAD + 0x310 + 16 * KEY, 3);
+	assert_int_equal(read_again(), known + 3);
+	assert_int_equal(read_again(), known);
+	/* One that is not the main one may be where another was. Its count is not read. */
+	maps.runtime.state_bytes = 0x100;
+	read_again();
+	assert_int_equal(read_again(), known + 3 - 1);
+	/* A counter of all of them, while there is but the main one. */
+	put_count(RUNTIME_COUNT_STATIC, 7);
+	poke_word(START_CODE + STATE + NEWEST_AT, STACK_BASE + INTERPRETER);
+	read_again();
+	assert_int_equal(read_again(), known + 1);
+	poke_word(START_CODE + STATE + NEWEST_AT, STACK_BASE + INTERPRETER + 8);
+	read_again();
+	assert_int_equal(read_again(), known + 3);
+	maps.runtime.count = 0;
+	assert_int_equal(read_again(), known + 3 - 1);
 }
 
 /* A library is looked for in what the process has loaded, once, if it stays what it is. */
@@ -515,6 +559,7 @@ int main(void)
 		cmocka_unit_test_setup(test_told, setup_python),
 		cmocka_unit_test_setup(test_windows, setup_python),
 		cmocka_unit_test_setup(test_known, setup_python),
+		cmocka_unit_test_setup(test_counts, setup_python),
 		cmocka_unit_test_setup(test_library, setup_python),
 		cmocka_unit_test_setup(test_hostile, setup_python),
 	};

@@ -24,7 +24,7 @@ static struct worker_runtime recognize(const struct interpreter *python)
 	cleanup(elf_image_deinit) struct elf_image image = {0};
 	uint64_t data[] = {python->version, 0, 0, python->free_threaded, 176};
 	struct builder_symbol symbols[] = {
-		{.name = "_PyRuntime"},
+		{.name = "_PyRuntime", .size = 32},
 		{.name = python->version ? "Py_Version" : "PyCode_Type"},
 		{.name = python->third ? python->third : "PyRun_Main"},
 		{.name = "_PyEval_EvalFrameDefault", .size = 48},
@@ -62,6 +62,7 @@ static struct worker_runtime recognize(const struct interpreter *python)
 		return runtime;
 	}
 	assert_true(runtime.state == symbols[0].value && runtime.loop == symbols[3].value);
+	assert_int_equal(runtime.state_bytes, 32);
 	assert_true(runtime.text == b.sections[1].sh_addr && runtime.loop_bytes == 48);
 	if (python->version)
 		assert_true(runtime.check == symbols[1].value &&
