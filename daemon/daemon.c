@@ -17,6 +17,7 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/proc_door.h"
 #include "daemon/startup.h"
@@ -602,6 +603,7 @@ void daemon_free(struct daemon *d)
 		log_warning("the recording %s is incomplete", d->options.record_replay);
 	output_free(d->output);
 	file_opener_free(d->opener);
+	file_copier_free(d->copier);
 	proc_door_free(d->door);
 	session_set_free(d->sessions);
 	process_table_free(d->processes);

@@ -61,6 +61,7 @@ struct daemon {
 	struct memory_budget memory; /* shared with the image workers */
 	struct process_table *processes;
 	struct file_opener *opener; /* the output's */
+	struct file_copier *copier; /* the same */
 	struct proc_door *door;     /* the main thread's */
 	struct output *output;
 	struct session_set *sessions;

@@ -25,6 +25,7 @@
 #include "common/own_file.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/operations.h"
+#include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/keeper.h"
 #include "daemon/resolve/proc_door.h"
@@ -111,6 +112,7 @@ static void fill_output_options(struct daemon *d, struct output_options *ret)
 		.legacy_max_processes = c->store_legacy_max_processes,
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
+		.copier = d->copier,
 		.budget = &d->memory,
 		.no_kernel = d->options.user && event_paranoid_level() > 1,
 		.fetched_path = c->debuginfod_enabled ? d->places.fetched_path : NULL,
@@ -431,7 +433,10 @@ int daemon_start(struct daemon *d)
 		    ?: daemon_open_store(d)
 		    ?: start_processes(d)
 		    ?: start_unwinder(d)
-		    ?: file_opener_new(&d->opener, 0);
+		    ?: file_opener_new(&d->opener, 0)
+		    ?: file_copier_new(&d->copier, 0)
+		    ?: perf_admin_give_up()
+		    ?: file_copier_forbid_others();
 	if (r)
 		return r;
 	fill_output_options(d, &output);

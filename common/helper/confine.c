@@ -28,7 +28,6 @@ struct confine_filter {
 	struct sock_filter code[BPF_MAXINSNS]; /* allocated as far as there is some */
 };
 
-#if IS_SANITIZED
 /* What a sanitizer calls, and what it calls before it says what it found. */
 static const struct confine_call sanitizers[] = {
 	CONFINE_IF(mprotect, CONFINE_BITS(2, PROT_EXEC, 0)),
@@ -48,7 +47,6 @@ static const struct confine_call sanitizers[] = {
 	CONFINE_REFUSE(ioctl, EACCES),
 	CONFINE_REFUSE(prlimit64, EACCES),
 };
-#endif
 
 static int confine_add_table(scmp_filter_ctx filter, const struct confine_table *table)
 {
@@ -63,17 +61,16 @@ static int confine_add_table(scmp_filter_ctx filter, const struct confine_table 
 	return r;
 }
 
-static int confine_fill(scmp_filter_ctx filter, const struct confine_table *tables, size_t n)
+static int confine_fill(scmp_filter_ctx filter, const struct confine_table *tables, size_t n,
+			uint32_t otherwise)
 {
 	int r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
 
 	for (size_t i = 0; i < n && !r; i++)
 		r = confine_add_table(filter, &tables[i]);
-#if IS_SANITIZED
-	if (!r)
+	if (IS_SANITIZED && !r && otherwise != SCMP_ACT_ALLOW)
 		r = confine_add_table(filter,
 				      &(struct confine_table){sanitizers, ARRAY_SIZE(sanitizers)});
-#endif
 	return r;
 }
 
@@ -124,7 +121,7 @@ int confine_compile(struct confine_filter **ret, const struct confine_table *tab
 	filter = seccomp_init(otherwise);
 	if (!filter)
 		return error_origin(-ENOMEM);
-	r = confine_fill(filter, tables, n) ?: confine_export(filter, &compiled);
+	r = confine_fill(filter, tables, n, otherwise) ?: confine_export(filter, &compiled);
 	seccomp_release(filter);
 	if (r)
 		return error_origin(r);

@@ -55,8 +55,8 @@ struct confine_filter; /* compiled */
 /*
  * @otherwise: what happens at a call that is in none of the @n tables (SCMP_ACT_*). Another
  * architecture's calls (x32, i386) end the process. In a build with sanitizers, what these call is
- * allowed as well. Of a kernel that has no filters, one that cannot be entered. Returns 0 or
- * negative errno.
+ * allowed as well. With SCMP_ACT_ALLOW the tables hold what is refused. Of a kernel that has no
+ * filters, one that cannot be entered. Returns 0 or negative errno.
  */
 int confine_compile(struct confine_filter **ret, const struct confine_table *tables, size_t n,
 		    uint32_t otherwise);

@@ -33,7 +33,7 @@ static bool perf_admin_set_caps(struct capabilities *c)
 }
 
 /* With what is inheritable goes what is ambient (capabilities(7)). */
-int perf_admin_set_aside(void)
+static int perf_admin_keep(uint32_t permitted)
 {
 	struct capabilities c;
 
@@ -43,11 +43,20 @@ int perf_admin_set_aside(void)
 		return error_origin(-errno);
 	if (!(c.data[0].permitted & admin))
 		return 0;
-	if (event_paranoid_level() <= PARANOID_WITHOUT)
-		c.data[0].permitted &= ~admin;
+	c.data[0].permitted &= permitted | ~admin;
 	c.data[0].effective &= ~admin;
 	c.data[0].inheritable &= ~admin;
 	return perf_admin_set_caps(&c) ? 0 : error_origin(-errno);
+}
+
+int perf_admin_set_aside(void)
+{
+	return perf_admin_keep(admin);
+}
+
+int perf_admin_give_up(void)
+{
+	return event_paranoid_level() > PARANOID_WITHOUT ? 0 : perf_admin_keep(0);
 }
 
 /* Whether it was set aside and is in effect now. */

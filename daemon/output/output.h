@@ -33,6 +33,7 @@ struct output_options {
 	bool no_kernel;               /* no frame is the kernel's: nobody needs names of that */
 	const char *fetched_path;     /* as in symbols.h */
 	struct file_opener *opener;   /* the same */
+	struct file_copier *copier;   /* the same */
 };
 
 enum output_task {

@@ -93,6 +93,7 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	s->finder.asker = &s->asker;
 	s->finder.fetched_path = options->fetched_path;
 	s->finder.opener = options->opener;
+	s->finder.copier = options->copier;
 	r = asker_init(&s->asker, &worker);
 	if (r)
 		return r;

@@ -25,6 +25,7 @@
 #include "daemon/resolve/image.h"
 #include "daemon/resolve/jit_files.h"
 
+struct file_copier;
 struct file_opener;
 struct memory_budget;
 struct symbols;
@@ -51,6 +52,7 @@ struct symbols_options {
 	 * long that takes.
 	 */
 	struct file_opener *opener;
+	struct file_copier *copier; /* for images on FUSE; borrowed. NULL: they have no names */
 };
 
 struct symbols_stats {

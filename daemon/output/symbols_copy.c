@@ -15,6 +15,7 @@
 
 #include "common/clock.h"
 #include "daemon/output/symbols_private.h"
+#include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/lent_fd.h"
 #include "daemon/resolve/mount_root.h"
@@ -149,7 +150,7 @@ int debug_finder_copy_image(struct debug_finder *f, const struct image *image)
 	int fd = -1, left = -1, r;
 	uid_t uid;
 
-	if (!image->is_avoided || !root || !f->opener || !asker_has_time(f->asker))
+	if (!image->is_avoided || !root || !f->copier || !asker_has_time(f->asker))
 		return -1;
 	root_fd = lent_fd_borrow(&root->fd);
 	if (root_fd < 0 || !copy_owner_of(root, &uid, &user_ns))
@@ -157,8 +158,8 @@ int debug_finder_copy_image(struct debug_finder *f, const struct image *image)
 	c = copy_connection_get(f, uid, image, begin_ns);
 	if (!c)
 		return -1;
-	r = file_opener_copy(f->opener,
-			     &(struct file_opener_image){.root_fd = root_fd,
+	r = file_copier_copy(f->copier,
+			     &(struct file_copier_image){.root_fd = root_fd,
 							 .user_ns_fd = user_ns,
 							 .pid = image->pid,
 							 .path = image->path,

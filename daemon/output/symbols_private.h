@@ -107,6 +107,7 @@ struct copy_connection {
 struct debug_finder {
 	struct asker *asker;
 	struct file_opener *opener; /* as in symbols.h */
+	struct file_copier *copier; /* the same */
 	const char *fetched_path;   /* the same; NULL: none */
 	int fetched_fd;             /* it, as a place; -1: not there yet */
 	uint64_t window;

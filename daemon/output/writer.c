@@ -157,6 +157,7 @@ int writer_new(struct writer **ret, const struct output_options *options,
 		.worker_path = world->worker_path,
 		.fetched_path = options->fetched_path,
 		.opener = options->opener,
+		.copier = options->copier,
 		.budget = options->budget,
 	};
 	int r;

@@ -8,7 +8,7 @@
  * is gone (NFS). So the walk happens in a child process (keeper.h), and what takes too long is as
  * good as not there.
  *
- * What is on FUSE is not opened at all, but for file_opener_copy(): even close(2) would ask there.
+ * What is on FUSE is not opened at all (file_copier.h has copies): even close(2) would ask there.
  * An overlay may lie over FUSE, and cannot be asked for that.
  *
  * A child that waits for FUSE cannot be killed before that answers or is gone, and is left behind:
@@ -48,33 +48,6 @@ enum {
 };
 
 #define FILE_OPENER_TEXT_MAX (32u << 20)
-
-/* An image, where it is only to be had by asking a file system that may not answer. */
-struct file_opener_image {
-	int root_fd;    /* as below */
-	int user_ns_fd; /* the user namespace to ask from, or -1: ours */
-	pid_t pid;      /* who maps it, or 0 */
-	const char *path;
-	uint64_t inode;
-	uint32_t device_major, device_minor;
-};
-
-#define FILE_OPENER_COPY_MAX FILE_OPENER_TEXT_MAX
-
-/*
- * A memfd with all of it, FUSE or not, of at most FILE_OPENER_COPY_MAX bytes; FILE_OPENER_E_NONE
- * also if it is another file. FUSE of a user namespace (rootless containers) answers in there
- * alone; entering it takes CAP_SYS_ADMIN, or to be the user who owns it. Where the file is not to
- * be had, the memfd has what @pid has mapped of it and cannot write, with holes; then an ELF file
- * says that it has no sections, and its entry point is where its first byte is mapped, as the
- * runtime linker may have changed its dynamic section.
- *
- * Blocks and returns as file_opener_open(). With FILE_OPENER_E_SLOW, *ret_left is a descriptor that
- * hangs up (POLLHUP) when the child that was given up has ended: FUSE decides when. Until then that
- * has nothing of ours but the other end, and its part of the copy is freed.
- */
-int file_opener_copy(struct file_opener *o, const struct file_opener_image *image, int *ret,
-		     int *ret_left);
 
 /*
  * The regular file at @path below @root_fd, read-only: symbolic links and ".." do not lead out of

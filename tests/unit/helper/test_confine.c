@@ -109,6 +109,24 @@ static void test_a_second_filter_only_takes_away(void **state)
 	assert_in_child(a, b, try_narrower);
 }
 
+static int try_refused(void)
+{
+	return !fails_with(EMFILE, syscall(SYS_umask, 077)) ? 1
+	       : fails_with(EMFILE, syscall(SYS_getppid))   ? 2
+							    : 0;
+}
+
+static void test_all_but_what_the_table_has(void **state)
+{
+	static const struct confine_call refused[] = {CONFINE_REFUSE(umask, EMFILE)};
+	const struct confine_table table = {refused, ARRAY_SIZE(refused)};
+	cleanup(confine_filter_freep) struct confine_filter *filter = NULL;
+
+	(void)state;
+	assert_int_equal(confine_compile(&filter, &table, 1, SCMP_ACT_ALLOW), 0);
+	assert_in_child(filter, NULL, try_refused);
+}
+
 /* As on a kernel where seccomp(2) fails with @error. What is compiled there cannot be entered. */
 static int try_without(int error)
 {
@@ -149,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_what_the_table_has),
 		cmocka_unit_test(test_a_second_filter_only_takes_away),
+		cmocka_unit_test(test_all_but_what_the_table_has),
 		cmocka_unit_test(test_not_available),
 	};
 

@@ -10,6 +10,7 @@
 #include "common/sanitized.h"
 #include "common/worker/memory.h"
 #include "daemon/output/symbols.h"
+#include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
 #include "daemon/resolve/mount_root.h"
 #include "tests/support/own_text.h"
@@ -462,15 +463,15 @@ static void test_copies_of_avoided_images(void **state)
 	struct fixture *f = *state;
 	struct mount_root root = {
 		.n_references = 20, .fd = f->dir.fd, .user_ns_fd = -1, .is_ours = true};
-	cleanup(file_opener_freep) struct file_opener *opener = NULL;
+	cleanup(file_copier_freep) struct file_copier *copier = NULL;
 	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
 	cleanup(symbols_freep) struct symbols *s = NULL;
 	uint64_t address = vaddr_of(first_target);
 	pid_t keeper, servant;
 
-	assert_int_equal(file_opener_new(&opener, NS), 0);
+	assert_int_equal(file_copier_new(&copier, NS), 0);
 	keeper = child_of(getpid(), 0);
-	options.opener = opener;
+	options.copier = copier;
 	assert_int_equal(symbols_new(&s, &options), 0);
 	for (uint64_t id = 10; id < 14; id++) {
 		cleanup(image_unrefp) struct image *image = make_avoided(f, id, &root);
@@ -512,17 +513,17 @@ static struct image *make_served(uint64_t id, const struct fuse_world *fuse,
 static void test_children_left_behind(void **state)
 {
 	struct fixture *f = *state;
-	cleanup(file_opener_freep) struct file_opener *opener = NULL;
+	cleanup(file_copier_freep) struct file_copier *copier = NULL;
 	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
 	cleanup(symbols_freep) struct symbols *s = NULL;
-	struct fuse_world worlds[3];
+	struct fuse_world worlds[3] = {0};
 	struct mount_root roots[3];
 	unsigned n_left = 0;
 
 	if (HAS_THREAD_SANITIZER)
 		return; /* no FUSE without a user namespace; other lanes run this */
-	assert_int_equal(file_opener_new(&opener, NS / 10), 0);
-	options.opener = opener;
+	assert_int_equal(file_copier_new(&copier, NS / 10), 0);
+	options.copier = copier;
 	assert_int_equal(symbols_new(&s, &options), 0);
 	for (unsigned i = 0; i < 6; i++) {
 		unsigned at = i / 2; /* each is asked twice */
@@ -557,7 +558,7 @@ static void test_names_of_what_is_mapped(void **state)
 	struct fixture *f = *state;
 	struct mount_root root = {
 		.n_references = 20, .fd = f->dir.fd, .user_ns_fd = -1, .is_ours = true};
-	cleanup(file_opener_freep) struct file_opener *opener = NULL;
+	cleanup(file_copier_freep) struct file_copier *copier = NULL;
 	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
 	cleanup(symbols_freep) struct symbols *s = NULL;
 	cleanup(image_unrefp) struct image *image = make_avoided(f, 10, &root);
@@ -567,8 +568,8 @@ static void test_names_of_what_is_mapped(void **state)
 	Dl_info info;
 
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* Yama may be there, or not */
-	assert_int_equal(file_opener_new(&opener, 60 * NS), 0);
-	options.opener = opener;
+	assert_int_equal(file_copier_new(&copier, 60 * NS), 0);
+	options.copier = copier;
 	assert_int_equal(symbols_new(&s, &options), 0);
 	assert_true(own_text_file((uintptr_t)first_target, &image->device_major,
 				  &image->device_minor, &image->inode));

@@ -23,6 +23,7 @@
 
 struct fuse_world {
 	pid_t server;
+	uid_t ns_root; /* and gid: root's there, which only root can choose; 0: ours */
 	int root_fd, user_ns_fd;
 	uint32_t device_major, device_minor;
 };
@@ -32,6 +33,49 @@ static inline bool fuse_write(const char *path, const char *text)
 	cleanup(closep) int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* Of @pid's namespace: its root alone, who is @id outside. */
+static inline void fuse_map_ids(pid_t pid, uid_t uid, gid_t gid)
+{
+	char path[64], map[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/setgroups", pid);
+	fuse_write(path, "deny");
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	fuse_write(path, map);
+	snprintf(path, sizeof(path), "/proc/%d/gid_map", pid);
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	fuse_write(path, map);
+}
+
+/* Enters one of its own; what maps its ids to others is a process that stays behind. */
+static inline bool fuse_unshare(uid_t ns_root)
+{
+	uid_t uid = getuid();
+	gid_t gid = getgid();
+	int ends[2], status = -1;
+	pid_t child;
+	char is_there;
+
+	if (!ns_root) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+			return false;
+		fuse_map_ids(getpid(), uid, gid);
+		return true;
+	}
+	if (pipe(ends) < 0 || (child = fork()) < 0)
+		return false;
+	if (child == 0) {
+		if (read(ends[0], &is_there, 1) == 1)
+			fuse_map_ids(getppid(), ns_root, ns_root);
+		_exit(0);
+	}
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 || write(ends[1], "", 1) != 1 ||
+	    waitpid(child, &status, 0) != child)
+		return false;
+	return status == 0;
 }
 
 static inline struct fuse_attr fuse_attr_of(uint64_t node, uint64_t size)
@@ -100,28 +144,23 @@ static inline void fuse_serve(int fd, uint32_t unanswered, uint64_t size)
 }
 
 /* Never returns; says on @ready whether there is a file system. */
-static inline void fuse_run(const char *folder, uint32_t unanswered, uint64_t size, int ready)
+static inline void fuse_run(const char *folder, uid_t ns_root, uint32_t unanswered, uint64_t size,
+			    int ready)
 {
-	uid_t uid = getuid();
-	gid_t gid = getgid();
-	char options[128], map[32];
-	char is_there = 0;
+	char options[128], is_there = 0;
 	int fd = -1;
 
-	/* A test that fails leaves nobody waiting. */
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) {
-		fuse_write("/proc/self/setgroups", "deny");
-		snprintf(map, sizeof(map), "0 %u 1", uid);
-		fuse_write("/proc/self/uid_map", map);
-		snprintf(map, sizeof(map), "0 %u 1", gid);
-		fuse_write("/proc/self/gid_map", map);
+	if (fuse_unshare(ns_root)) {
 		fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 		snprintf(options, sizeof(options),
 			 "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);
 		is_there = fd >= 0 &&
 			   mount("test", folder, "fuse", MS_NOSUID | MS_NODEV, options) == 0;
+		if (ns_root)
+			is_there &= setresgid(0, 0, 0) == 0 && setresuid(0, 0, 0) == 0;
 	}
+	/* A test that fails leaves nobody waiting. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)!write(ready, &is_there, 1);
 	if (is_there)
 		fuse_serve(fd, unanswered, size);
@@ -143,7 +182,7 @@ static inline bool fuse_start(struct fuse_world *w, const char *folder, uint32_t
 	w->server = fork();
 	assert_true(w->server >= 0);
 	if (w->server == 0)
-		fuse_run(folder, unanswered, size, ends[1]);
+		fuse_run(folder, w->ns_root, unanswered, size, ends[1]);
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &is_there, 1), 1);
 	close(ends[0]);
