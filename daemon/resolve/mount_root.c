@@ -309,8 +309,11 @@ int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, 
 /* FUSE would ask whoever serves it, but for AT_STATX_DONT_SYNC. */
 bool mount_root_stat(int fd, struct statx *ret)
 {
-	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT,
-		     STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0;
+	const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+
+	if (statx(fd, "", flags, STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0)
+		return true;
+	return errno == EACCES && statx(fd, "", flags, 0, ret) == 0;
 }
 
 /* By the mounts of @pid, which is one of those that share it. */

@@ -30,7 +30,7 @@ struct mount_root {
 	atomic_uint n_references;
 	uint64_t id;           /* never reused */
 	uint64_t ns_inode;     /* of the mount namespace; 0 unknown */
-	uint64_t mount, inode; /* of the directory */
+	uint64_t mount, inode; /* of the directory; inode 0: on FUSE that does not let us in */
 	uint32_t device_major, device_minor;
 	/*
 	 * The namespace is owned by our user namespace: a process that mounts there has its
@@ -78,7 +78,10 @@ void mount_roots_sweep(struct mount_roots *roots);
  */
 struct mounts_mount;
 bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mount *ret);
-/* What stat(2) would say, and the number of the mount, without asking the file system. */
+/*
+ * What stat(2) would say, and the number of the mount, without asking the file system. FUSE that
+ * does not let us in has device and mount alone (fuse_getattr()): no STATX_INO, and all else is 0.
+ */
 struct statx;
 bool mount_root_stat(int fd, struct statx *ret);
 

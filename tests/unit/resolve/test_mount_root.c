@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "daemon/resolve/lent_fd.h"
+#include "tests/unit/resolve/fuse_fixture.h"
 #include "tests/unit/resolve/image_fixture.h"
 
 struct fixture {
@@ -163,6 +164,67 @@ static void test_user_namespaces(void **state)
 		skip(); /* this host does not let everybody make them */
 }
 
+/* A process whose root is @folder there, and which has mapped its file; *ret_start: where. */
+static pid_t run_on_fuse(const struct fuse_world *fuse, const char *folder, uint64_t *ret_start)
+{
+	int ends[2], mnt, fd;
+	char path[64];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", fuse->server);
+	mnt = open(path, O_RDONLY | O_CLOEXEC);
+	pid = fork();
+	if (pid == 0) {
+		if (setns(fuse->user_ns_fd, CLONE_NEWUSER) < 0 || setns(mnt, CLONE_NEWNS) < 0 ||
+		    setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0 || chroot(folder) < 0)
+			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fd = open("/file", O_RDONLY | O_CLOEXEC);
+		*ret_start = (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		(void)!write(ends[1], ret_start, sizeof(*ret_start));
+		pause();
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], ret_start, sizeof(*ret_start)), sizeof(*ret_start));
+	close(ends[0]);
+	close(mnt);
+	return pid;
+}
+
+/* It does not even say what it is: containers are known all the same, and their files avoided. */
+static void test_root_on_fuse(void **state)
+{
+	cleanup(mount_root_unrefp) struct mount_root *root = NULL;
+	cleanup(mount_roots_freep) struct mount_roots *roots = NULL;
+	cleanup(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct image_key key = {.path = "/file", .inode = FUSE_FILE};
+	struct fuse_world fuse = {.ns_root = 12345};
+	struct image_file file;
+	struct temp_dir dir;
+
+	(void)state;
+	if (geteuid())
+		return; /* only root can make one */
+	temp_dir_make(&dir);
+	if (!fuse_start(&fuse, dir.path, 0, strlen(FUSE_TEXT)))
+		skip();
+	key.pid = run_on_fuse(&fuse, dir.path, &key.start);
+	key.end = key.start + 4096;
+	key.device_major = fuse.device_major;
+	key.device_minor = fuse.device_minor;
+	assert_int_equal(mount_roots_new(&roots, proc_fd), 0);
+	assert_int_equal(mount_roots_get(roots, key.pid, &root), 0);
+	assert_non_null(root);
+	assert_true(root->user_ns_fd >= 0 && root->may_have_fuse);
+	assert_int_equal(root->device_minor, fuse.device_minor);
+	assert_int_equal(image_open(proc_fd, roots, &key, &file), IMAGE_OPEN_E_AVOIDED);
+	kill(key.pid, SIGKILL);
+	waitpid(key.pid, NULL, 0);
+	fuse_stop(&fuse);
+	temp_dir_remove(&dir);
+}
+
 static void test_unused_ones_are_closed(void **state)
 {
 	struct fixture *f = *state;
@@ -278,6 +340,7 @@ int main(void)
 		TEST(test_fuse_in_sight),
 		TEST(test_whose_it_is),
 		cmocka_unit_test(test_user_namespaces),
+		cmocka_unit_test(test_root_on_fuse),
 		TEST(test_unused_ones_are_closed),
 		TEST(test_no_more_than_so_many),
 		cmocka_unit_test(test_given_up_under_way),
