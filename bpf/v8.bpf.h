@@ -313,27 +313,27 @@ static __always_inline void v8_end_source(struct runtime *r)
 		r->function.is_late = true;
 }
 
-/* The same by counting, from the last mark on. */
+/* The same by counting; where a tick may not count as much, from the last mark on. */
 static __always_inline __u32 v8_count_lines(struct runtime *r, __u64 script, __u32 position)
 {
 	struct runtime_context context = {.runtime = r};
-	struct v8_marks *marks = v8_find_marks(r);
-	__u64 mark = position / V8_MARK_STEP, line = 1;
+	bool is_long = position > V8_CHUNK * V8_CHUNKS_MAX / 2;
+	struct v8_marks *marks = is_long ? v8_find_marks(r) : NULL;
+	__u64 mark = 0, line = 1;
 
-	if (marks && mark < V8_MARKS) {
+	if (marks && position / V8_MARK_STEP < V8_MARKS) {
+		mark = position / V8_MARK_STEP;
 		if (mark > marks->n)
 			mark = marks->n;
 		__asm__ volatile("" : "+r"(mark));
 		if (mark)
 			line = marks->lines[mark & (V8_MARKS - 1)];
-	} else {
-		mark = 0;
 	}
 	if (!v8_open_source(r, script, mark * V8_MARK_STEP, position))
 		return 0;
 	r->text.n = line;
 	bpf_loop(V8_CHUNKS_MAX, v8_count_chunk, &context, 0);
-	if (marks && position / V8_MARK_STEP < V8_MARKS)
+	if (!is_long || (marks && position / V8_MARK_STEP < V8_MARKS))
 		v8_end_source(r);
 	return r->text.left ? 0 : r->text.n;
 }

@@ -426,6 +426,34 @@ static void test_long_script(void **state)
 	assert_int_equal(told.first_line, 0);
 }
 
+/* What others have left nothing for in a tick is told in the next one. */
+static void test_later(void **state)
+{
+	const __u64 function = STACK_BASE + 0x6100, shared = STACK_BASE + 0x6000;
+
+	(void)state;
+	put_object(SOURCE, TYPE_EXTERNAL - V8_STRING_BYTES);
+	put_smi(SOURCE + 8, 65000);
+	poke_word(SOURCE + 24, LONG_BASE);
+	put_smi(SCOPE_FUNCTION + 24, 65000);
+	long_text = "\n\0";
+	long_bytes = 2;
+	memcpy(stack.bytes + (shared - STACK_BASE), stack.bytes + (SHARED - STACK_BASE), 64);
+	put_smi(shared + 48, 6);
+	poke_word(function + 24, shared | TAGGED);
+	put_frame(2, function, false);
+	walk(true, 1024);
+	assert_int_equal(n_told, 2);
+	assert_int_equal(told.id, scratch.runtime.entries[1].value);
+	assert_int_equal(told.first_line, 0);
+	walk(true, 1024);
+	assert_int_equal(n_told, 3);
+	assert_int_equal(told.id, scratch.runtime.entries[1].value);
+	assert_int_equal(told.first_line, 65001);
+	walk(true, 1024);
+	assert_int_equal(n_told, 3);
+}
+
 /* Where another script has the place, and is in use, what is far behind has no line. */
 static void test_scripts(void **state)
 {
@@ -594,6 +622,7 @@ int main(void)
 		cmocka_unit_test_setup(test_names, setup_v8),
 		cmocka_unit_test_setup(test_lines, setup_v8),
 		cmocka_unit_test_setup(test_long_script, setup_v8),
+		cmocka_unit_test_setup(test_later, setup_v8),
 		cmocka_unit_test_setup(test_scripts, setup_v8),
 		cmocka_unit_test_setup(test_positions, setup_v8),
 		cmocka_unit_test_setup(test_positions_end, setup_v8),
