@@ -44,6 +44,7 @@
 #define ABI_REST    1 /* registers and a copy follow: the walk is to be finished */
 #define ABI_PUSHED  2 /* the frame of the registers is among the frames */
 #define ABI_WITNESS 4 /* with ABI_REST: the walk is complete, and this is for its repetition */
+#define ABI_CUT     8 /* an interpreter has more frames than these */
 
 /* Bits of abi_sample.owner and abi_life.owner. */
 #define ABI_OWNER_KNOWN 1

@@ -153,6 +153,7 @@ struct runtime {
 	__u32 n, n_ends, next; /* entries; ends among them; those that are placed */
 	__u32 n_told;
 	__u32 frame_open; /* frames since the last end */
+	bool is_cut;      /* there are frames that were skipped */
 	bool is_checked;  /* that the row's offsets in the interpreter's state are right */
 	__u16 ends[ABI_GROUPS_MAX];
 	__u32 frame_at; /* bytes from window_words to the frame */
@@ -534,13 +535,16 @@ static long runtime_step(__u32 i, struct runtime_context *context)
 {
 	struct runtime *r = context->runtime;
 	__u64 frame = r->frame, anchor = frame;
-	bool is_full = r->n - r->n_ends >= ABI_CODES_MAX, is_end, is_sound = true;
+	bool is_full = r->n - r->n_ends >= ABI_CODES_MAX, is_end, is_shim, is_sound = true;
 
 	(void)i;
 	if (!frame || !runtime_read_frame(r, frame))
 		return 1;
 	is_end = runtime_frame_byte(r, r->row.frame_mark) >= r->row.end_mark;
-	if ((!is_end || r->row.kind != RUNTIME_PYTHON_SHIM) && !is_full)
+	is_shim = is_end && r->row.kind == RUNTIME_PYTHON_SHIM;
+	if (is_full && (!is_shim || runtime_frame_word(r, r->row.frame_previous)))
+		r->is_cut = true;
+	if (!is_full && !is_shim)
 		is_sound = runtime_add_frame(r);
 	if (is_end && r->row.kind == RUNTIME_PYTHON_CFRAME) {
 		anchor = r->cframe;
@@ -740,6 +744,7 @@ static __always_inline void runtime_begin(struct runtime *r, struct task_struct 
 	r->n = 0;
 	r->n_ends = 0;
 	r->next = 0;
+	r->is_cut = false;
 	r->is_v8 = 0;
 	r->is_broken = 0;
 	r->pid = of->pid;

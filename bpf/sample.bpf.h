@@ -152,6 +152,8 @@ static __always_inline __u64 sample_append_runtime(struct scratch *s, __u64 leng
 	    bpf_probe_read_kernel((char *)s->body + length, n, s->runtime.entries))
 		return length;
 	s->record.n_runtime = s->runtime.n;
+	if (s->runtime.is_cut)
+		s->record.rest |= ABI_CUT;
 	return length + n;
 }
 

@@ -43,6 +43,7 @@ struct sample_rest {
  */
 struct sample_runtime {
 	uint32_t n_groups, n_frames;
+	bool is_cut; /* there are more of them */
 	struct walk_anchor anchors[SAMPLE_GROUPS_MAX];
 	uint16_t lengths[SAMPLE_GROUPS_MAX];        /* frames of each group */
 	uint64_t frames[SAMPLE_RUNTIME_FRAMES_MAX]; /* FRAME_RUNTIME, without _LOOP */

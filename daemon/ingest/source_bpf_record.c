@@ -143,6 +143,7 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 	if (n_entries) {
 		decode_runtime(data + length - n_entries * sizeof(struct abi_runtime_entry),
 			       n_entries, parts);
+		parts->runtime.is_cut = record.rest & ABI_CUT;
 		ret->runtime = &parts->runtime;
 	}
 	return true;

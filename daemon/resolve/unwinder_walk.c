@@ -174,13 +174,18 @@ static void merge_runtime(struct unwinder *u, const struct sample_runtime *runti
 static void pass_on(struct unwinder *u, const struct sample_runtime *runtime,
 		    const struct sample *sample)
 {
+	bool has_room = runtime && sample->n_frames + runtime->n_frames <= SAMPLE_FRAMES_MAX;
+	bool is_cut = runtime && (!has_room || runtime->is_cut);
 	struct sample plain = *sample;
 
 	plain.rest = NULL;
 	plain.runtime = NULL;
-	if (runtime && !u->options.raw_frames &&
-	    sample->n_frames + runtime->n_frames <= SAMPLE_FRAMES_MAX)
+	if (has_room && !u->options.raw_frames)
 		merge_runtime(u, runtime, &plain);
+	if (is_cut && !u->options.raw_frames && plain.quality == STACK_COMPLETE) {
+		plain.quality = STACK_TRUNCATED;
+		plain.reason = TRUNCATED_DEPTH;
+	}
 	u->options.next->sample(u->options.next->userdata, &plain);
 }
 

@@ -249,6 +249,11 @@ static void test_deep(void **state)
 	assert_entry(ABI_CODES_MAX - 1, ABI_RUNTIME_CODE, 20);
 	assert_entry(ABI_CODES_MAX, ABI_RUNTIME_LOOP, 1);
 	assert_true(runtime_broken > 0);
+	assert_true(scratch.runtime.is_cut);
+	again();
+	poke_word(CFRAME(1) + row.cframe_frame, frame_at(0));
+	walk(true, 1024);
+	assert_false(scratch.runtime.is_cut);
 }
 
 /* Where the native walk does not come to, profd places them. */

@@ -85,6 +85,10 @@ static void test_own(void **state)
 	assert_int_equal(runtime->frames[1], frame_in_runtime(102, FRAME_RUNTIME_OFFSET_MAX));
 	assert_true(runtime->anchors[0].is_loop && runtime->anchors[0].at == 0);
 	assert_true(!runtime->anchors[1].is_loop && runtime->anchors[1].at == 2);
+	assert_false(runtime->is_cut);
+	record.head.rest = ABI_CUT;
+	assert_true(source_bpf_decode((uint8_t *)&record, sizeof(record), &parts, &sample));
+	assert_true(runtime->is_cut);
 }
 
 /* What is known has its number; groups without frames, and frames without an end, are none. */
