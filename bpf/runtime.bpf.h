@@ -161,6 +161,7 @@ struct runtime {
 	__u64 thread_words[RUNTIME_THREAD_WORDS + 8]; /* a power of two, as below */
 	__u64 code_words[RUNTIME_CODE_WORDS + 5];
 	struct runtime_slot slot;
+	__u64 thread_state; /* of which thread_words are */
 	struct runtime_known known[1 << RUNTIME_KNOWN_BITS];
 	struct abi_runtime_entry entries[ABI_RUNTIME_MAX];
 	struct abi_code code;
@@ -375,6 +376,9 @@ static __always_inline void runtime_begin_codes(struct runtime *r, __u64 thread)
 		return;
 	if (!is_static && !r->slot.data && !runtime_read_slot(r, thread))
 		return;
+	/* It is glibc's, and what the interpreter itself put there. */
+	if (!is_static && r->slot.data != r->thread_state)
+		return;
 	at = (is_static ? state : interpreter) + r->row.count;
 	if (bpf_probe_read_user(&count, sizeof(count), (const void *)at))
 		return;
@@ -586,6 +590,7 @@ static __always_inline __u64 runtime_find_current(const struct runtime *r, __u64
 /* Reads the thread state at @found, if it says that it is that of @thread. */
 static __always_inline bool runtime_read_thread(struct runtime *r, __u64 found, __u64 thread)
 {
+	r->thread_state = found;
 	return found &&
 	       !bpf_probe_read_user(r->thread_words, 8 * RUNTIME_THREAD_WORDS,
 				    (const void *)found) &&

@@ -461,6 +461,16 @@ static void test_counts(void **state)
 	poke_word(THREAD + 0x310 + 16 * KEY, 3);
 	assert_int_equal(read_again(), known + 3);
 	assert_int_equal(read_again(), known);
+	/* The key has something else; the state is the current one. */
+	maps.runtime.current = 0x30;
+	poke_word(START_CODE + STATE + 0x30, TSTATE);
+	read_again();
+	assert_int_equal(read_again(), known);
+	poke_word(THREAD + 0x310 + 16 * KEY + 8, OTHER);
+	read_again();
+	assert_int_equal(read_again(), known + 3 - 1);
+	poke_word(THREAD + 0x310 + 16 * KEY + 8, TSTATE);
+	maps.runtime.current = row.current;
 	/* One that is not the main one may be where another was. Its count is not read. */
 	maps.runtime.state_bytes = 0x100;
 	read_again();
