@@ -18,7 +18,7 @@
 #include "daemon/daemon_private.h"
 
 /* A stop may take as long as this while the last windows are being written. */
-#define STOP_MAX_NS    UINT64_C(300000000000)
+#define STOP_MAX_NS    (300 * NS_PER_S)
 #define STOP_MORE_USEC UINT64_C(15000000)
 
 static const char *describe_store(const struct daemon *d, char *text, size_t size)

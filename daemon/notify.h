@@ -18,9 +18,11 @@
  */
 #include <stdint.h>
 
+#include "common/clock.h"
+
 struct daemon;
 
-#define WATCH_PATIENCE_NS UINT64_C(60000000000)
+#define WATCH_PATIENCE_NS (60 * NS_PER_S)
 #define WATCH_HUNG_TIMES  15
 
 enum watch {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/operations.h"
 /*
  * Handlers of verbs (control.h). A handler checks what it was asked for, asks policy, acts, and
  * answers.
  */
+#include "daemon/operations.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

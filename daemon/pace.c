@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 
-#define MEASURE_NS UINT64_C(20000000000)
+#define MEASURE_NS (20 * NS_PER_S)
 /* Of the samples: users' sessions that have less than this part are not what is dear. */
 #define USERS_PART 8
 

@@ -16,8 +16,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/clock.h"
+
 #define BUCKETS_UIDS     32
-#define BUCKETS_BURST_NS UINT64_C(10000000000) /* it takes so long to fill one */
+#define BUCKETS_BURST_NS (10 * NS_PER_S) /* it takes so long to fill one */
 
 struct bucket {
 	uid_t uid;

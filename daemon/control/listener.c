@@ -15,12 +15,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/unixsock.h"
 #include "daemon/control/connection.h"
 
 #define ACCEPTS_PER_TURN 4
-#define STALL_NS         UINT64_C(10000000000)
+#define STALL_NS         (10 * NS_PER_S)
 /* 2000 connections a second. Without fds or memory it is readable without an end. */
 #define TURNS_MAX    10u
 #define TURNS_PER_US 20000u

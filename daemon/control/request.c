@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/clock.h"
 #include "common/cpus.h"
 #include "common/error.h"
 #include "common/store/contents.h"
@@ -27,7 +28,7 @@
 #define EVENT_MAX_SIZE    31
 #define RATE_HZ_MAX       100000
 #define PERIOD_MIN        100 /* events; less would be nothing but interrupts */
-#define DURATION_MAX_NS   (UINT64_C(36500) * 86400 * 1000000000)
+#define DURATION_MAX_NS   (UINT64_C(36500) * 86400 * NS_PER_S)
 
 /* Texts come from strangers and go to logs and terminals: no control characters. */
 static int request_check_text(const char *what, const char *text, size_t max,

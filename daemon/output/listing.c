@@ -147,48 +147,20 @@ static int list_window(struct listing *l, const char *service, const char *path,
 	return 0;
 }
 
-static int list_windows(struct listing *l, const struct index_shelf *shelf, const char *service)
+/* One more file of the row of all, which the first one makes. */
+static int list_service_file(struct listing *l, const char *service, const char *path,
+			     unsigned format, struct index_file *file,
+			     Profd__Control__ListingRow **row)
 {
-	char path[STORE_PATH_SIZE];
-	int r = 0;
+	bool has_samples = format == CONTENTS_PPROF; /* others have the same ones once more */
+	int r = *row ? 0 : listing_add_row(l, service, row);
 
-	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
-		const struct index_queue *queue = &shelf->queues[format];
-
-		for (size_t i = queue->first; i < queue->end && !r; i++)
-			if (listing_wants(l, &queue->files[i]) &&
-			    index_path(shelf, &queue->files[i], path, sizeof(path)))
-				r = list_window(l, service, path, format, &queue->files[i]);
-	}
-	return r;
-}
-
-static int list_service(struct listing *l, const struct index_shelf *shelf, const char *service)
-{
-	Profd__Control__ListingRow *row = NULL;
-	char path[STORE_PATH_SIZE];
-
-	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
-		const struct index_queue *queue = &shelf->queues[format];
-
-		for (size_t i = queue->first; i < queue->end; i++) {
-			int r = 0;
-
-			if (!listing_wants(l, &queue->files[i]) ||
-			    !index_path(shelf, &queue->files[i], path, sizeof(path)))
-				continue;
-			if (!row)
-				r = listing_add_row(l, service, &row);
-			/* Other formats have the same samples once more. */
-			if (!r && format == CONTENTS_PPROF)
-				r = listing_know_counts(l, path, format, &queue->files[i]);
-			if (r)
-				return r;
-			listing_count_file(l, row, path, &queue->files[i],
-					   format == CONTENTS_PPROF);
-			row->n_files++;
-		}
-	}
+	if (!r && has_samples)
+		r = listing_know_counts(l, path, format, file);
+	if (r)
+		return r;
+	listing_count_file(l, *row, path, file, has_samples);
+	(*row)->n_files++;
 	return 0;
 }
 
@@ -205,12 +177,26 @@ static int listing_compare_rows(const void *a, const void *b)
 /* The windows of @shelf, or with @is_sum all of them as one row. */
 static int list_shelf(struct listing *l, const struct index_shelf *shelf, bool is_sum)
 {
-	char service[NAMES_ESCAPED_MAX + 1];
+	char service[NAMES_ESCAPED_MAX + 1], path[STORE_PATH_SIZE];
+	Profd__Control__ListingRow *row = NULL;
+	int r = 0;
 
 	if (shelf->is_session ||
 	    !names_unescape(strchr(shelf->dir, '/') + 1, service, sizeof(service)))
 		return 0;
-	return is_sum ? list_service(l, shelf, service) : list_windows(l, shelf, service);
+	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
+		const struct index_queue *queue = &shelf->queues[format];
+
+		for (size_t i = queue->first; i < queue->end && !r; i++) {
+			struct index_file *file = &queue->files[i];
+
+			if (!listing_wants(l, file) || !index_path(shelf, file, path, sizeof(path)))
+				continue;
+			r = is_sum ? list_service_file(l, service, path, format, file, &row)
+				   : list_window(l, service, path, format, file);
+		}
+	}
+	return r;
 }
 
 int listing_new(Profd__Control__Listing **ret, struct store *store, const char *service,

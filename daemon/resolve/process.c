@@ -19,7 +19,7 @@
 #include "daemon/resolve/process_private.h"
 
 /* Samples lie in a ring for at most the drain interval; ten times that is "for a while". */
-#define DEAD_KEEP_NS 2000000000u
+#define DEAD_KEEP_NS (2 * NS_PER_S)
 
 int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 {

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/text_print.h"
 #include "daemon/control/control.h"
 #include "daemon/ingest/source.h"
@@ -93,7 +94,7 @@ void session_set_free(struct session_set *set);
 DEFINE_CLEANUP(struct session_set *, session_set_free)
 
 /* How long a session that is to be held goes on with nobody who does. */
-#define SESSION_UNHELD_NS UINT64_C(10000000000)
+#define SESSION_UNHELD_NS (10 * NS_PER_S)
 
 enum {
 	SESSION_START_E_OK,

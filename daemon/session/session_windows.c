@@ -14,7 +14,7 @@
 
 #define WINDOW_BYTES_MIN (256u * 1024)
 /* After a window that could not be written. */
-#define PATIENCE_NS UINT64_C(10000000000)
+#define PATIENCE_NS (10 * NS_PER_S)
 /*
  * Windows of one session that may wait for the output thread: one that ended with its time, and
  * those of flushes and of changes of the rate, which come as often as somebody wants. The last
@@ -26,7 +26,7 @@
 /* Samplers that only the privileged may take. */
 #define SPARE_SAMPLERS 4
 /* Between two attempts to have a sampler for the system session. */
-#define RETRY_NS UINT64_C(60000000000)
+#define RETRY_NS (60 * NS_PER_S)
 
 /* Of a user without privileges, and running. */
 static bool is_of_user(const struct session *s)

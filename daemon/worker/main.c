@@ -132,7 +132,7 @@ static void leave_world(void)
 
 int main(int argc, char **argv)
 {
-	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * UINT64_C(1000000000)};
+	struct serve_limits limits = {.cpu_ns = SANDBOX_CPU_ENOUGH_S * NS_PER_S};
 	struct cache *cache;
 	uint64_t memory;
 	int r;

@@ -32,7 +32,7 @@ static int link_attach(struct link *link, int timeout_ms, struct attach_reason *
 
 static int64_t now_s(void)
 {
-	return (int64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000);
+	return (int64_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / NS_PER_S);
 }
 
 int link_init(struct link *link, const char *path, struct attach_reason *ret_reason)
