@@ -20,8 +20,7 @@
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/go/go_frames.h"
 #include "daemon/worker/go/pclntab.h"
-#include "daemon/worker/runtime/python.h"
-#include "daemon/worker/runtime/v8.h"
+#include "daemon/worker/runtime/interpreter.h"
 #include "daemon/worker/sources.h"
 
 static int serve_inspect(struct cache *cache, const struct request *request, struct answer *ret)
@@ -93,8 +92,7 @@ static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 	if (table->elf.pointer_bytes != 8)
 		return TABLE_NO_CFI;
 	go_build_read(image, &table->go);
-	if (!v8_recognize(image, &table->runtime))
-		python_recognize(image, &table->runtime);
+	interpreter_recognize(image, &table->runtime);
 	r = go_frames_read(image, &own, &n_own);
 	if (r)
 		return r;

@@ -2,7 +2,7 @@
 /* Code objects of interpreters, which come with the request: no file is read. */
 #include "common/worker/code_object.h"
 #include "daemon/worker/answer_builder.h"
-#include "daemon/worker/runtime/code_decoder.h"
+#include "daemon/worker/runtime/interpreter.h"
 #include "daemon/worker/serve.h"
 
 bool request_has_code_objects(const struct request *request)

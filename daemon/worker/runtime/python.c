@@ -216,16 +216,18 @@ static void python_read_build(struct elf_image *image, struct worker_runtime *re
 	python_find_thread(code, n, getter->st_value, &ret->tls_index, &ret->tls_at);
 }
 
-void python_recognize(struct elf_image *image, struct worker_runtime *ret)
+bool python_recognize(struct elf_image *image, struct worker_runtime *ret)
 {
 	uint64_t end;
 
 	*ret = (struct worker_runtime){0};
 	if (image->summary.machine != EM_X86_64 || image->summary.pointer_bytes != 8 ||
 	    !elf_summary_text(&image->summary, &ret->text, &end))
-		return;
+		return false;
 	python_read_build(image, ret);
 	python_read_dynamic(image, ret);
-	if (!ret->version && !ret->debug)
-		*ret = (struct worker_runtime){.refusal = ret->refusal};
+	if (ret->version || ret->debug)
+		return true;
+	*ret = (struct worker_runtime){.refusal = ret->refusal};
+	return false;
 }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "common/runtime/row.h"
-#include "daemon/worker/runtime/code_decoder.h"
+#include "daemon/worker/runtime/interpreter.h"
 
 /* Instructions 0 to 15 are line 11, the next two line 13. */
 static const uint8_t table_3_11[] = {0x80 | 11 << 3 | 7, 0, 1, 0x80 | 12 << 3 | 1, 0, 1};

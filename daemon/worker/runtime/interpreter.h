@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef PROFD_DAEMON_WORKER_RUNTIME_CODE_DECODER_H
-#define PROFD_DAEMON_WORKER_RUNTIME_CODE_DECODER_H
+#ifndef PROFD_DAEMON_WORKER_RUNTIME_INTERPRETER_H
+#define PROFD_DAEMON_WORKER_RUNTIME_INTERPRETER_H
 
 /*
- * What code objects say of themselves. Another interpreter is a row of code_decoder.c. Pure: every
- * byte is a stranger's.
+ * What is asked of any interpreter: whether a file is one, and what its code objects say of
+ * themselves. Another interpreter is a row of interpreter.c. Every byte is a stranger's.
  */
 #include "common/runtime/code.h"
 #include "common/worker/protocol.h"
+#include "daemon/worker/elf/elf_image.h"
+
+/* *ret: all zero, or with a refusal alone, if @image is none that is known, and loads none. */
+void interpreter_recognize(struct elf_image *image, struct worker_runtime *ret);
 
 /* UTF-8 without control characters, cut to what fits. */
 struct decoded_code {
