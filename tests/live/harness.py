@@ -222,6 +222,13 @@ class Workshop:
         self.children.append(child)
         return child
 
+    def start_as(self, uid, *command, **options):
+        """A program that is the user's once this returns: until it is executed, whose process it is
+        changes, and profd refuses sessions of his for it."""
+        child = self.start(*as_user(uid, *command), **options)
+        wait_for(lambda: child.poll() is not None or os.stat(f"/proc/{child.pid}/stat").st_uid == uid)
+        return child
+
     def end(self, child):
         try:
             os.killpg(child.pid, signal.SIGKILL)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import OTHER_USER, STRANGER, Results, as_user, of_format, wait_for
+from harness import OTHER_USER, STRANGER, Results, of_format, wait_for
 
 check = Results()
 
@@ -74,8 +74,8 @@ class Programs:
         self.kernel = shop.start("taskset", "-c", "1", "dd", "if=/dev/zero", "of=/dev/null",
                                  "bs=1M",
                                  stderr=subprocess.DEVNULL).pid
-        self.stranger = shop.start(*as_user(STRANGER, shop.path("of-stranger"))).pid
-        self.other = shop.start(*as_user(OTHER_USER, "sleep", "1000")).pid
+        self.stranger = shop.start_as(STRANGER, shop.path("of-stranger")).pid
+        self.other = shop.start_as(OTHER_USER, "sleep", "1000").pid
         threads = shop.start(shop.path("threads"), stdout=subprocess.PIPE, text=True)
         self.threads, self.tids = threads.pid, threads.stdout.readline().split()
         script = 'trap "\\"$0\\"/late &" USR1; "$0"/early & while :; do wait; done'
