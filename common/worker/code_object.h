@@ -18,7 +18,7 @@ struct code_object {
 
 /* How many bytes it takes, a multiple of 4. */
 size_t code_object_bytes(const struct code_object *object);
-/* Puts so many of them at @to. */
+/* Writes it there: code_object_bytes() bytes. */
 void code_object_put(const struct code_object *object, uint8_t *to);
 /*
  * The one at *@at, before @end, and *@at behind it; borrowed from there, which is aligned to 4

@@ -3,30 +3,9 @@
  * Frames of an interpreter in a pprof file: names, lines; and the loop's native frame, which keeps
  * its address.
  */
-#include "tests/unit/output/fixture.h"
+#include "tests/unit/output/code_fixture.h"
 
 #include "common/frame.h"
-
-/* Instructions 0 to 15 are line 11, the next two line 13. */
-static const uint8_t table[] = {0x80 | 11 << 3 | 7, 0, 1, 0x80 | 12 << 3 | 1, 0, 1};
-
-static uint32_t add_code(struct code_book *book, uint64_t id, const char *name)
-{
-	const struct runtime_code code = {
-		.version = 0x030b,
-		.first_line = 10,
-		.name = {(const uint8_t *)name, (uint16_t)strlen(name), 1},
-		.file = {(const uint8_t *)"/app/f.py", 9, 1},
-		.table = table,
-		.table_bytes = sizeof(table),
-	};
-	uint32_t number;
-	bool forgot;
-
-	assert_int_equal(code_book_add(book, &(struct code_origin){.id = id}, &code, &forgot), 0);
-	assert_true(code_book_find(book, id, &number));
-	return number;
-}
 
 static const struct profile_location *location_of(const struct profile *p, uint32_t sample,
 						  uint32_t i)

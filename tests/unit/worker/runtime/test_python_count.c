@@ -14,7 +14,7 @@
 #define ADDRESS 0x10000
 #define BEGIN   60 /* of the code, which is between other code */
 
-static uint64_t find(const char *text, size_t n, unsigned copies)
+static uint64_t find_count(const char *text, size_t n, unsigned copies)
 {
 	uint8_t code[512];
 	size_t at = BEGIN;
@@ -52,18 +52,18 @@ static void test_find(void **state)
 	for (unsigned i = 0; i < ARRAY_SIZE(codes); i++) {
 		char code[64];
 
-		assert_int_equal(find(codes[i].code, codes[i].n, 1), codes[i].found);
+		assert_int_equal(find_count(codes[i].code, codes[i].n, 1), codes[i].found);
 		/* Two places; less. */
-		assert_int_equal(find(codes[i].code, codes[i].n, 2), 0);
+		assert_int_equal(find_count(codes[i].code, codes[i].n, 2), 0);
 		for (size_t n = 0; n < codes[i].n; n++)
-			assert_int_equal(find(codes[i].code, n, 1), 0);
+			assert_int_equal(find_count(codes[i].code, n, 1), 0);
 		/* The number is not the version; it is not stored where it is from. */
 		memcpy(code, codes[i].code, codes[i].n);
 		*strchr(code + 8, 0x5c) = 0x58;
-		assert_int_equal(find(code, codes[i].n, 1), 0);
+		assert_int_equal(find_count(code, codes[i].n, 1), 0);
 		memcpy(code, codes[i].code, codes[i].n);
 		code[codes[i].n - (i == 2 ? 4 : 1)] ^= 1;
-		assert_int_equal(find(code, codes[i].n, 1), 0);
+		assert_int_equal(find_count(code, codes[i].n, 1), 0);
 	}
 	assert_int_equal(python_find_count(NULL, 0, 0), 0);
 }
