@@ -337,19 +337,11 @@ static int file_copier_ask(struct file_copier *c, const char *path, const int *f
 
 	if (length >= sizeof(c->request.path))
 		return FILE_OPENER_E_NONE;
-	if (c->keeper.data_fd < 0)
-		keeper_refork(&c->keeper, clock_ns(CLOCK_MONOTONIC));
-	if (c->keeper.data_fd < 0)
-		return FILE_OPENER_E_LOST;
 	c->request.id = c->next_id++;
 	memcpy(c->request.path, path, length);
-	/* One is under way at most: there is room. */
-	if (!fd_packet_send(c->keeper.data_fd, &c->request,
-			    offsetof(struct file_copier_request, path) + length, fds, n_fds,
-			    MSG_DONTWAIT))
-		return FILE_OPENER_E_OK;
-	keeper_lose(&c->keeper);
-	return FILE_OPENER_E_LOST;
+	length += offsetof(struct file_copier_request, path);
+	return keeper_send(&c->keeper, &c->request, length, fds, n_fds) ? FILE_OPENER_E_OK
+									: FILE_OPENER_E_LOST;
 }
 
 /* What comes through the pipe at @fd, our only end of it; the servant is replaced in any case. */

@@ -174,20 +174,12 @@ int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsig
 
 	if (length >= sizeof(o->request.path))
 		return FILE_OPENER_E_NONE;
-	if (o->keeper.data_fd < 0)
-		keeper_refork(&o->keeper, clock_ns(CLOCK_MONOTONIC));
-	if (o->keeper.data_fd < 0)
-		return FILE_OPENER_E_LOST;
 	o->request.id = o->next_id++;
 	o->request.flags = flags;
 	memcpy(o->request.path, path, length);
-	/* One is under way at most: there is room. */
-	if (fd_packet_send(o->keeper.data_fd, &o->request,
-			   offsetof(struct file_opener_request, path) + length, &root_fd, 1,
-			   MSG_DONTWAIT)) {
-		keeper_lose(&o->keeper);
+	if (!keeper_send(&o->keeper, &o->request,
+			 offsetof(struct file_opener_request, path) + length, &root_fd, 1))
 		return FILE_OPENER_E_LOST;
-	}
 	r = file_opener_await(o, o->request.id, &fd);
 	if (r == FILE_OPENER_E_SLOW)
 		keeper_replace(&o->keeper, o->next_id);

@@ -20,6 +20,7 @@
 #include "common/clock.h"
 #include "common/helper/child.h"
 #include "common/helper/confine.h"
+#include "common/helper/fd_packet.h"
 #include "common/privileges.h"
 
 #define FORK_FLAGS (CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | 0xff) /* and the signal */
@@ -222,6 +223,18 @@ void keeper_refork(struct keeper *k, uint64_t now_ns)
 		return;
 	k->lost_ns = now_ns;
 	fork_keeper(k);
+}
+
+bool keeper_send(struct keeper *k, const void *request, size_t length, const int *fds, size_t n_fds)
+{
+	if (k->data_fd < 0)
+		keeper_refork(k, clock_ns(CLOCK_MONOTONIC));
+	if (k->data_fd < 0)
+		return false;
+	if (!fd_packet_send(k->data_fd, request, length, fds, n_fds, MSG_DONTWAIT))
+		return true;
+	keeper_lose(k);
+	return false;
 }
 
 bool keeper_is_confined(void)

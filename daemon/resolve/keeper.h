@@ -70,6 +70,12 @@ bool keeper_replace(struct keeper *k, uint64_t first_id);
 void keeper_lose(struct keeper *k);
 /* Tries to have a lost one again, at most once a second. @now_ns: CLOCK_MONOTONIC. */
 void keeper_refork(struct keeper *k, uint64_t now_ns);
+/*
+ * Hands the servant a request; one that was lost is had again first, if it can be. For who has one
+ * request under way at most: there is room then. False: there is none at the moment.
+ */
+bool keeper_send(struct keeper *k, const void *request, size_t length, const int *fds,
+		 size_t n_fds);
 
 /* Whether the kernel can confine keepers, and image workers, which do not run without. */
 bool keeper_is_confined(void);
