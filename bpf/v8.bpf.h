@@ -17,14 +17,15 @@
  *
  * At the first sight of an id what leads to its name and script is followed and checked, strings in
  * pieces. V8 has a table of the script's lines if anybody asked for one; else those in the source
- * before the function are counted: of a long script in several ticks, each of which tells the
+ * before the function are counted: of a long script in several ticks, each of which sends the
  * function anew. All of it is bounded, as the memory may say anything.
  *
  * A frame that must be a function's, and of which that cannot be read, stays as one without a name.
  *
- * V8 makes bytecodes without their positions in the source, unless it is told to, and adds those
- * when a stack trace needs them. A function that is interpreted and has them is another id: they
- * are sent with it, and which characters of its source end lines (struct runtime_v8_lines).
+ * V8 makes bytecodes without their positions in the source, unless an option asks for them, and
+ * adds them when a stack trace needs them. A function that is interpreted and has them is another
+ * id: they are sent with it, and which characters of its source end lines (struct
+ * runtime_v8_lines).
  *
  * Source: src/objects/{bytecode-array,scope-info,shared-function-info,script,string}.tq,
  * src/execution/frame-constants.h. The numbers that majors differ in are the row's

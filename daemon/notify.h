@@ -3,9 +3,9 @@
 #define PROFD_DAEMON_NOTIFY_H
 
 /*
- * What the service manager is told, and what the main thread makes of the output thread, which
- * blocks on disks. systemd's watchdog is fed by the main thread's loop alone, so a hung main thread
- * ends the service by itself. The output thread is watched here:
+ * What is reported to the service manager, and what the main thread makes of the output thread,
+ * which blocks on disks. systemd's watchdog is fed by the main thread's loop alone, so a hung main
+ * thread ends the service by itself. The output thread is watched here:
  *
  *   slow    one request for longer than the patience. Said, and nothing done: the disk is slow or
  *           stuck, windows wait in memory, and a restart would only lose them.

@@ -15,7 +15,7 @@
 #include "common/cpus.h"
 #include "daemon/ingest/source.h"
 
-#define OWN_TASKS_RECORDS SAMPLERS_MAX /* the kind that tells of processes; samplers are below */
+#define OWN_TASKS_RECORDS SAMPLERS_MAX /* the kind that reports processes; samplers are below */
 #define OWN_TASKS_KINDS   (SAMPLERS_MAX + 1)
 
 /* The events of one kind that were opened on one thread: one for each CPU. */

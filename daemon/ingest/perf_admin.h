@@ -4,9 +4,9 @@
 
 /*
  * Debian's kernels know a kernel.perf_event_paranoid above 2, and have it as their default:
- * perf_event_open(2) then takes CAP_SYS_ADMIN, whatever else is held. Who was given that keeps it
- * set aside and takes it up for the call alone; at 2 and below it is given up, so that a level that
- * is raised later takes a restart.
+ * perf_event_open(2) then takes CAP_SYS_ADMIN, whatever else is held. A process that has it keeps
+ * it set aside and takes it up for the call alone; at 2 and below it is given up, so that a level
+ * that is raised later takes a restart.
  */
 #include <linux/perf_event.h>
 #include <sys/types.h>

@@ -23,7 +23,7 @@
 #define PIECES_MAX  (PAYLOAD_MAX / sizeof(struct worker_code_object))
 #define OFFSETS_MAX 4096u /* of a piece */
 #define FRAMES_MIN  1024u /* below which repeated frames are let be */
-/* What messages call it: what its process calls it is what the worker did not tell. */
+/* What messages call it: its process's name for it is what the worker did not return. */
 #define BAD_CODE "an interpreter's code"
 
 struct named_code {

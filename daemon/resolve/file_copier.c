@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A servant serves one request: it has given up what it was given for that, and there is no way
- * back from another user namespace. All it has to say is that there is a copy, a byte through the
- * pipe whose end tells that it has ended.
+ * back from another user namespace. All that it reports is that there is a copy: a byte through the
+ * pipe, whose end means that it has ended.
  */
 #include "daemon/resolve/file_copier.h"
 
@@ -225,7 +225,7 @@ static bool enter_user_namespace(int user_ns_fd)
 	return true;
 }
 
-/* It is closed before anybody knows of the copy: who waits for that is late, too. */
+/* It is closed before the copy is reported: a wait for that counts, too. */
 static bool copy_image_file(int to, int root_fd, const struct file_copier_request *request)
 {
 	cleanup(closep) int named = debug_files_open_path(root_fd, true, request->path);

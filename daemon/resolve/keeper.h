@@ -71,8 +71,8 @@ void keeper_lose(struct keeper *k);
 /* Tries to have a lost one again, at most once a second. @now_ns: CLOCK_MONOTONIC. */
 void keeper_refork(struct keeper *k, uint64_t now_ns);
 /*
- * Hands the servant a request; one that was lost is had again first, if it can be. For who has one
- * request under way at most: there is room then. False: there is none at the moment.
+ * Hands the servant a request; one that was lost is had again first, if it can be. For a caller
+ * that has one request under way at most: there is room then. False: there is none at the moment.
  */
 bool keeper_send(struct keeper *k, const void *request, size_t length, const int *fds,
 		 size_t n_fds);

@@ -213,7 +213,7 @@ static void test_fuse_of_another_user(void **state)
 	struct file_copier_image image;
 
 	if (geteuid())
-		return; /* only root can make one */
+		skip(); /* only root can make one */
 	if (!fuse_start(&fuse, w->folder, 0, strlen(FUSE_TEXT)))
 		skip();
 	image = fuse_image(w, &fuse);
@@ -297,7 +297,7 @@ static void test_child_inside(void **state)
 	struct world *w = *state;
 
 	if (geteuid())
-		return; /* it would be the user's own */
+		skip(); /* it would be the user's own */
 	file_copier_free(w->copier);
 	try_child_inside(w, 0);
 	try_child_inside(w, SOMEBODY);

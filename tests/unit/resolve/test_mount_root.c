@@ -205,7 +205,7 @@ static void test_root_on_fuse(void **state)
 
 	(void)state;
 	if (geteuid())
-		return; /* only root can make one */
+		skip(); /* only root can make one */
 	temp_dir_make(&dir);
 	if (!fuse_start(&fuse, dir.path, 0, strlen(FUSE_TEXT)))
 		skip();
