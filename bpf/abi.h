@@ -77,8 +77,8 @@ struct abi_sample {
 	__u8 rest;
 	__u8 owner;
 	__u16 n_runtime;
-	__u32 uid; /* with ABI_OWNER_KNOWN: real, of the first thread */
-	char comm[ABI_COMM_SIZE];
+	__u32 uid;                /* with ABI_OWNER_KNOWN: real, of the first thread */
+	char comm[ABI_COMM_SIZE]; /* of the thread, in the system or as its interpreter has it */
 };
 
 /*
@@ -116,7 +116,7 @@ struct abi_told {
 /* The first sight of a code object, cut to the length that table_bytes leaves. */
 #define ABI_CODE_NAME  128
 #define ABI_CODE_FILE  256
-#define ABI_CODE_TABLE 4096
+#define ABI_CODE_TABLE RUNTIME_TABLE_MAX
 
 struct abi_code {
 	__u64 id;

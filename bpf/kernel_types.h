@@ -193,6 +193,7 @@ struct task_struct {
 	struct pid *thread_pid; /* NULL when the thread was waited for */
 	struct signal_struct *signal;
 	struct css_set *cgroups; /* one for each set of groups, of all hierarchies */
+	char comm[16];
 	unsigned in_execve : 1;
 #if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;

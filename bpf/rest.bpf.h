@@ -15,7 +15,7 @@
 #include "bpf/unwind.bpf.h"
 
 #define REST_PAGE 4096u
-/* Beyond start_stack: the count of arguments, and enough for whoever looks at a word too much. */
+/* Beyond start_stack: the count of arguments, and enough for code that looks at a word too much. */
 #define REST_BEYOND    64u
 #define REST_MAIN_SIZE (8u << 20) /* RLIMIT_STACK as it comes */
 #define REST_PAGES     (ABI_COPY_MAX / REST_PAGE + 1)

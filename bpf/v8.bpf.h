@@ -77,8 +77,9 @@ enum v8_string { V8_SEQUENTIAL = 0, V8_CONS = 1, V8_EXTERNAL = 2, V8_SLICED = 3,
 /* A table of positions; what is no table has a number beyond that as its length. */
 #define V8_POSITIONS_LONG (1u << 20)
 #define V8_POSITIONS_MAX  2048 /* that are sent */
+#define V8_TABLE_MAX      4096 /* the same, and the map */
 #define V8_MAP_CHUNKS \
-	((ABI_CODE_TABLE - sizeof(struct runtime_v8_lines) - V8_POSITIONS_MAX) / V8_CHUNK_WORDS)
+	((V8_TABLE_MAX - sizeof(struct runtime_v8_lines) - V8_POSITIONS_MAX) / V8_CHUNK_WORDS)
 
 static __always_inline __u64 v8_field(__u64 object, __u32 at)
 {
@@ -267,7 +268,7 @@ static long v8_map_chunk(__u32 i, struct runtime_context *context)
 
 	(void)i;
 	__asm__ volatile("" : "+r"(at));
-	if (at > ABI_CODE_TABLE - V8_CHUNK_WORDS || !v8_read_chunk(r))
+	if (at > V8_TABLE_MAX - V8_CHUNK_WORDS || !v8_read_chunk(r))
 		return 1;
 	for (__u32 k = 0; k < V8_CHUNK_WORDS; k++)
 		r->code.table[at + k] = v8_feeds(r->code_words[k], width) * spread >>
@@ -425,7 +426,7 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared,
 {
 	struct v8_function *f;
 	struct abi_code *code;
-	__u64 flags = BPF_RB_NO_WAKEUP, script, n;
+	__u64 script, n;
 	__u32 type;
 
 	if (!r || r->n_told >= RUNTIME_TOLD_MAX)
@@ -463,15 +464,7 @@ __attribute__((noinline)) int v8_tell(struct runtime *r, __u64 id, __u64 shared,
 	code->table_bytes = 0;
 	if (positions && code->first_line)
 		v8_take_lines(r, script, positions);
-	n = code->table_bytes;
-	if (bpf_ringbuf_query(&codes, BPF_RB_AVAIL_DATA) > ABI_CODES_BYTES / 2)
-		flags = BPF_RB_FORCE_WAKEUP;
-	__asm__ volatile("" : "+r"(n));
-	if (n > ABI_CODE_TABLE || bpf_ringbuf_output(&codes, code, ABI_CODE_HEAD + n, flags)) {
-		__sync_fetch_and_add(&codes_lost, 1);
-		return 0;
-	}
-	return !f->is_late;
+	return runtime_send_code(r) && !f->is_late;
 }
 
 /* The positions of @bytecodes; 0: V8 has not made them. */

@@ -31,8 +31,9 @@ void log_line(int priority, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(line, sizeof(line), format, args);
 	va_end(args);
+	/* What a file or a server says may be in it. */
 	for (char *c = line; *c; c++)
-		if (*c == '\n' || *c == '\r')
+		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = ' ';
 	/*
 	 * Through the stream that the service manager made, not by a message of our own: the

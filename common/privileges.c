@@ -76,6 +76,15 @@ int privileges_keep(uint64_t kept)
 	return syscall(SYS_capset, &header, have) < 0 ? -errno : 0;
 }
 
+bool privileges_have(unsigned capability)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct have[_LINUX_CAPABILITY_U32S_3];
+
+	return syscall(SYS_capget, &header, have) == 0 &&
+	       have[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability);
+}
+
 /* capabilities(7): what is ambient is permitted and inheritable, too. */
 bool privileges_are_dropped(void)
 {

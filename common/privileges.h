@@ -44,6 +44,8 @@ int privileges_drop(const struct privileges_user *user);
  * Returns 0 or negative errno, not marked.
  */
 int privileges_keep(uint64_t kept);
+/* Whether this one, CAP_*, is in effect. */
+bool privileges_have(unsigned capability);
 /* Whether the kernel says so: no capability that is permitted, effective, inheritable, ambient. */
 bool privileges_are_dropped(void);
 

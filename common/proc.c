@@ -47,36 +47,33 @@ int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret)
 	return *ret < 0 ? proc_read_error(error_outcome(errno)) : PROC_E_OK;
 }
 
-/* Those that wait for nobody. */
-static bool proc_is_harmless(const char *name)
+int proc_read_text(int dir_fd, pid_t id, const char *path, char **ret, size_t *ret_length)
 {
-	return strcmp(name, "status") == 0 || strcmp(name, "comm") == 0 ||
-	       strcmp(name, "cgroup") == 0;
+	cleanup(closep) int fd = -1;
+	uint8_t *text;
+	int r;
+
+	if (!thread_opener)
+		return proc_read_error(
+			read_start_text(dir_fd, path, FILE_BYTES_MAX, ret, ret_length));
+	r = thread_opener->open(thread_opener->userdata, dir_fd, id, path, true, &fd);
+	if (r)
+		return r;
+	r = read_end(fd, FILE_BYTES_MAX, &text, ret_length);
+	if (!r)
+		*ret = (char *)text;
+	return proc_read_error(r);
 }
 
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length)
 {
-	cleanup(closep) int fd = -1;
-	uint8_t *text;
 	char path[64];
-	int r;
 
 	snprintf(path, sizeof(path), "%d/%s", id, name);
-	if (!thread_opener || proc_is_harmless(name)) {
-		r = read_start_text(proc_fd, path, FILE_BYTES_MAX, ret, ret_length);
-	} else {
-		r = thread_opener->open(thread_opener->userdata, proc_fd, id, path, true, &fd);
-		if (r)
-			return r;
-		r = read_end(fd, FILE_BYTES_MAX, &text, ret_length);
-		if (!r)
-			*ret = (char *)text;
-	}
-	return proc_read_error(r);
+	return proc_read_text(proc_fd, id, path, ret, ret_length);
 }
 
-int proc_each_number(int dir_fd, const char *path,
-		     int (*fn)(void *userdata, int numbered_fd, pid_t number), void *userdata)
+static int proc_each_number(int dir_fd, const char *path, proc_each_fn fn, void *userdata)
 {
 	/* A stream of its own: the caller's descriptor may be in use elsewhere. */
 	int fd = openat(dir_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -94,6 +91,30 @@ int proc_each_number(int dir_fd, const char *path,
 		if (isdigit((unsigned char)entry->d_name[0]))
 			r = fn(userdata, fd, atoi(entry->d_name));
 	closedir(dir);
+	return r;
+}
+
+int proc_each_process(int proc_fd, proc_each_fn fn, void *userdata)
+{
+	return proc_each_number(proc_fd, ".", fn, userdata);
+}
+
+int proc_each_thread(int proc_fd, pid_t pid, proc_each_fn fn, void *userdata)
+{
+	cleanup(closep) int fd = -1;
+	cleanup(freep) char *text = NULL;
+	char path[32], *at, *line;
+	size_t length;
+	int r;
+
+	snprintf(path, sizeof(path), "%d/task", pid);
+	if (!thread_opener)
+		return proc_each_number(proc_fd, path, fn, userdata);
+	r = proc_open_name(proc_fd, pid, path, &fd);
+	if (!r)
+		r = proc_read_text(proc_fd, pid, path, &text, &length);
+	for (at = text; !r && (line = strsep(&at, "\n")) && *line;)
+		r = fn(userdata, fd, atoi(line));
 	return r;
 }
 
@@ -154,11 +175,8 @@ static int proc_note_owner(void *userdata, int task_fd, pid_t tid)
  */
 static uid_t proc_owner(int proc_fd, pid_t pid, uid_t owner)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "%d/task", pid);
 	if (!owner && proc_life(proc_fd, pid) == PROC_LIFE_LEADER_GONE)
-		proc_each_number(proc_fd, path, proc_note_owner, &owner);
+		proc_each_thread(proc_fd, pid, proc_note_owner, &owner);
 	return owner;
 }
 
@@ -223,40 +241,43 @@ enum proc_pids proc_pids(int proc_fd)
 	return PROC_PIDS_INNER;
 }
 
-/* ioctl_ns(2); -1: unknown. Opening it waits for no lock (fs/proc/namespaces.c). */
-static uid_t proc_namespace_owner(int proc_fd, pid_t id)
+/* ioctl_ns(2); -1: unknown. The namespace itself is named, which is opened by our own /proc. */
+static uid_t proc_namespace_owner(int dir_fd, pid_t id)
 {
-	cleanup(closep) int fd = -1;
+	cleanup(closep) int named = -1, fd = -1;
 	char path[32];
 	uid_t owner;
 
-	snprintf(path, sizeof(path), "%d/ns/user", id);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (proc_open_name(dir_fd, id, "ns/user", &named))
+		return (uid_t)-1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && ioctl(fd, NS_GET_OWNER_UID, &owner) == 0 ? owner : (uid_t)-1;
 }
 
+/* The process's directory holds on to it: all that is read is of the same one. */
 int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
 {
-	cleanup(closep) int fd = -1;
-	cleanup(freep) uint8_t *text = NULL;
+	cleanup(closep) int dir_fd = -1;
+	cleanup(freep) char *text = NULL;
 	struct stat st;
 	size_t length;
 	char path[32];
 	int r;
 
-	snprintf(path, sizeof(path), "%d/status", id);
-	fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	snprintf(path, sizeof(path), "%d", id);
+	dir_fd = openat(proc_fd, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
 		return proc_read_error(error_outcome(errno));
-	r = read_end(fd, FILE_BYTES_MAX, &text, &length);
+	r = proc_read_text(dir_fd, id, "status", &text, &length);
 	if (r)
-		return proc_read_error(r);
-	if (fstat(fd, &st) < 0)
+		return r;
+	if (fstatat(dir_fd, "status", &st, 0) < 0)
 		return PROC_E_GONE;
-	proc_parse_status((const char *)text, ret);
+	proc_parse_status(text, ret);
 	ret->owner = proc_owner(proc_fd, id, st.st_uid);
 	if (ret->capabilities)
-		ret->namespace_owner = proc_namespace_owner(proc_fd, id);
+		ret->namespace_owner = proc_namespace_owner(dir_fd, id);
 	return PROC_E_OK;
 }
 

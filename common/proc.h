@@ -23,17 +23,20 @@ enum {
  * or -ENOMEM, -EMFILE or -ENFILE, as all that read do.
  */
 int proc_read_file(int proc_fd, pid_t id, const char *name, char **ret, size_t *ret_length);
-/* A name (O_PATH) of what is at @path below @dir_fd, a directory about @id or /proc. */
+/* The same of what is at @path below @dir_fd, a directory about @id or /proc. */
+int proc_read_text(int dir_fd, pid_t id, const char *path, char **ret, size_t *ret_length);
+/* A name (O_PATH) of that. */
 int proc_open_name(int dir_fd, pid_t id, const char *path, int *ret);
 
 /*
  * Who opens for a thread. Most files about a process wait for locks that its owner can hold for as
  * long as he likes, the process's own (exec_update_lock, in Linux's fs/proc/base.c) or its memory's
- * (mmap_lock); only status, comm, cgroup and mountinfo do not.
+ * (mmap_lock).
  */
 struct proc_opener {
 	/*
-	 * As proc_open_name(); with @text, a file with what is to be read there, at its beginning.
+	 * As proc_open_name(); with @text, a file with what is to be read there, at its beginning:
+	 * of a directory, its names, a line each.
 	 */
 	int (*open)(void *userdata, int dir_fd, pid_t id, const char *path, bool text, int *ret);
 	void *userdata;
@@ -41,13 +44,15 @@ struct proc_opener {
 /* From now on @opener (borrowed) opens for this thread; NULL: the thread itself. */
 void proc_open_by(const struct proc_opener *opener);
 
+typedef int (*proc_each_fn)(void *userdata, int dir_fd, pid_t id);
+
 /*
- * Calls @fn for each number in the directory @path below @dir_fd, with a descriptor of that
- * directory, until it returns nonzero, which is returned. PROC_E_GONE and errno: it cannot be
- * opened.
+ * Calls @fn for each process, or each thread of a process, with a descriptor of the directory that
+ * has it, until it returns nonzero, which is returned. PROC_E_GONE and
+ * errno: the directory cannot be opened.
  */
-int proc_each_number(int dir_fd, const char *path,
-		     int (*fn)(void *userdata, int numbered_fd, pid_t number), void *userdata);
+int proc_each_process(int proc_fd, proc_each_fn fn, void *userdata);
+int proc_each_thread(int proc_fd, pid_t pid, proc_each_fn fn, void *userdata);
 
 /* /proc/PID/stat (proc(5)). */
 struct proc_stat {

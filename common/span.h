@@ -49,13 +49,16 @@ static inline struct span span_trim(struct span s)
 /* Cuts the text before the next @delimiter off *rest. False: nothing was left; *ret is empty. */
 static inline bool span_cut(struct span *rest, char delimiter, struct span *ret)
 {
-	const char *end = rest->length ? memchr(rest->at, delimiter, rest->length) : NULL;
-	bool was_left = rest->length;
+	const char *end;
 
-	*ret = (struct span){rest->at, end ? (size_t)(end - rest->at) : rest->length};
+	*ret = *rest;
+	if (!rest->length)
+		return false;
+	end = memchr(rest->at, delimiter, rest->length);
+	ret->length = end ? (size_t)(end - rest->at) : rest->length;
 	rest->at += ret->length + (end != NULL);
 	rest->length -= ret->length + (end != NULL);
-	return was_left;
+	return true;
 }
 
 #endif

@@ -201,8 +201,10 @@ static bool units_consume_char(const char **text, const char *of)
 }
 
 /* HH:MM[:SS[.digits]]; leap seconds are taken, and 24:00, the end of a day. */
-static bool units_consume_clock(const char **text, struct tm *tm)
+static bool units_consume_clock(const char **text, struct tm *tm, uint64_t *ret_fraction_ns)
 {
+	uint64_t digit_ns = NS_PER_S;
+
 	if (!units_consume_digits(text, 2, 24, &tm->tm_hour) || !units_consume_char(text, ":") ||
 	    !units_consume_digits(text, 2, tm->tm_hour == 24 ? 0 : 59, &tm->tm_min))
 		return false;
@@ -215,8 +217,10 @@ static bool units_consume_clock(const char **text, struct tm *tm)
 		return true;
 	if (!units_is_digit(**text))
 		return false;
-	while (units_is_digit(**text))
-		++*text;
+	for (; units_is_digit(**text); ++*text) {
+		digit_ns /= 10;
+		*ret_fraction_ns += digit_ns * (uint64_t)(**text - '0');
+	}
 	return true;
 }
 
@@ -277,10 +281,13 @@ static int units_parse_day_time(const char *text, uint64_t now_ns, uint64_t *ret
 {
 	time_t now = (time_t)(now_ns / NS_PER_S);
 	struct tm clock = {0}, tm = {0};
+	uint64_t fraction_ns = 0;
 	int days = units_consume_word(&text, "yesterday");
 	bool is_day = days || units_consume_word(&text, "today"), utc;
+	int r;
 
-	if ((!is_day || units_consume_char(&text, "Tt ")) && !units_consume_clock(&text, &clock))
+	if ((!is_day || units_consume_char(&text, "Tt ")) &&
+	    !units_consume_clock(&text, &clock, &fraction_ns))
 		return UNITS_E_INVALID;
 	utc = units_consume_char(&text, "Zz");
 	if (*text)
@@ -291,15 +298,18 @@ static int units_parse_day_time(const char *text, uint64_t now_ns, uint64_t *ret
 	clock.tm_mon = tm.tm_mon;
 	clock.tm_mday = tm.tm_mday - days;
 	/* The first of a month less a day is day 0, which the C library brings into range. */
-	return units_tm_to_ns(&clock, !utc, 0, ret_ns);
+	r = units_tm_to_ns(&clock, !utc, 0, ret_ns);
+	*ret_ns += r ? 0 : fraction_ns;
+	return r;
 }
 
 static int units_parse_date(const char *text, uint64_t *ret_ns)
 {
+	uint64_t fraction_ns = 0;
 	struct tm tm = {0};
 	long offset_s;
 	bool local;
-	int year;
+	int year, r;
 
 	if (!units_consume_digits(&text, 4, 9999, &year) || !units_consume_char(&text, "-") ||
 	    !units_consume_digits(&text, 2, 12, &tm.tm_mon) || !units_consume_char(&text, "-") ||
@@ -309,11 +319,13 @@ static int units_parse_date(const char *text, uint64_t *ret_ns)
 		return UNITS_E_RANGE;
 	tm.tm_year = year - 1900;
 	tm.tm_mon--;
-	if (units_consume_char(&text, "Tt ") && !units_consume_clock(&text, &tm))
+	if (units_consume_char(&text, "Tt ") && !units_consume_clock(&text, &tm, &fraction_ns))
 		return UNITS_E_INVALID;
 	if (!units_consume_zone(&text, &local, &offset_s) || *text)
 		return UNITS_E_INVALID;
-	return units_tm_to_ns(&tm, local, offset_s, ret_ns);
+	r = units_tm_to_ns(&tm, local, offset_s, ret_ns);
+	*ret_ns += r ? 0 : fraction_ns;
+	return r;
 }
 
 bool units_moment_continues(const char *day, const char *clock)

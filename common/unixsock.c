@@ -35,12 +35,15 @@ static int address_init(struct sockaddr_un *address, const char *path)
 	return UNIXSOCK_E_OK;
 }
 
-/* Removes the socket at @path if no process listens on it. */
-static int unixsock_remove_stale(const char *path, const struct sockaddr_un *address)
+int unixsock_remove_stale(const char *path)
 {
 	cleanup(closep) int fd = -1;
+	struct sockaddr_un address;
 	struct stat st;
+	int r = address_init(&address, path);
 
+	if (r)
+		return r;
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? UNIXSOCK_E_OK : error_origin(-errno);
 	if (!S_ISSOCK(st.st_mode))
@@ -48,7 +51,7 @@ static int unixsock_remove_stale(const char *path, const struct sockaddr_un *add
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return error_origin(-errno);
-	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 ||
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
 	    errno != ECONNREFUSED)
 		return UNIXSOCK_E_IN_USE;
 	if (unlink(path) < 0 && errno != ENOENT)
@@ -68,7 +71,7 @@ static int unixsock_bind(int fd, const char *path)
 			return UNIXSOCK_E_DENIED;
 		if (errno != EADDRINUSE)
 			return error_origin(-errno);
-		r = unixsock_remove_stale(path, &address);
+		r = unixsock_remove_stale(path);
 	}
 	return r == UNIXSOCK_E_OK ? UNIXSOCK_E_IN_USE : r;
 }
@@ -97,7 +100,7 @@ int unixsock_listen(const char *path, mode_t mode, gid_t group, int *ret_fd)
 	return UNIXSOCK_E_OK;
 }
 
-int unixsock_connect(const char *path, int *ret_fd)
+static int unixsock_connect_with(int flags, const char *path, int *ret_fd)
 {
 	cleanup(closep) int fd = -1;
 	struct sockaddr_un address;
@@ -105,7 +108,7 @@ int unixsock_connect(const char *path, int *ret_fd)
 
 	if (r)
 		return r;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0);
 	if (fd < 0)
 		return error_origin(-errno);
 	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
@@ -116,10 +119,22 @@ int unixsock_connect(const char *path, int *ret_fd)
 			return UNIXSOCK_E_NOBODY;
 		if (errno == EACCES || errno == EPERM)
 			return UNIXSOCK_E_DENIED;
+		if (errno == EAGAIN)
+			return UNIXSOCK_E_TIMEOUT;
 		return error_origin(-errno);
 	}
 	*ret_fd = steal_fd(&fd);
 	return UNIXSOCK_E_OK;
+}
+
+int unixsock_connect(const char *path, int *ret_fd)
+{
+	return unixsock_connect_with(0, path, ret_fd);
+}
+
+int unixsock_connect_at_once(const char *path, int *ret_fd)
+{
+	return unixsock_connect_with(SOCK_NONBLOCK, path, ret_fd);
 }
 
 static int64_t unixsock_now_ms(void)

@@ -29,8 +29,13 @@ enum {
  */
 int unixsock_listen(const char *path, mode_t mode, gid_t group, int *ret_fd);
 
+/* Removes the socket at @path if no process listens on it. Returns as unixsock_listen(). */
+int unixsock_remove_stale(const char *path);
+
 /* Connects; the fd is blocking. Returns _OK, _NOBODY, _DENIED, _BAD_PATH or negative errno. */
 int unixsock_connect(const char *path, int *ret_fd);
+/* The same without waiting, and non-blocking: where it would wait for a full backlog, _TIMEOUT. */
+int unixsock_connect_at_once(const char *path, int *ret_fd);
 
 /*
  * Sends one packet (common/packet.h), at most @timeout_ms in all. Returns UNIXSOCK_E_OK, _TIMEOUT,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A field is a varint, its number and type, and a value: another varint, or a length and as many
- * bytes. Numbers of fields are written with one byte: profile.proto has none above 15.
+ * bytes. Of fields that are numbers, number and type are written as one byte: profile.proto has
+ * none above 15.
  */
 #include "common/wire.h"
 
@@ -112,7 +113,7 @@ uint8_t *wire_close(uint8_t *begin, uint32_t number, const uint8_t *end)
 	const uint8_t *bytes = begin + WIRE_FIELD_MAX;
 	size_t n = (size_t)(end - bytes);
 
-	*begin++ = (uint8_t)(number << 3 | WIRE_BYTES);
+	begin = wire_put_varint(begin, number << 3 | WIRE_BYTES);
 	begin = wire_put_varint(begin, n);
 	memmove(begin, bytes, n);
 	return begin + n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop. Priorities: rings, then process events (drained with them), control, timers. Every
- * handler does bounded work; what is slow happens in the output thread.
+ * The loop. Rings go first (drains.c), then all else in turn. Every handler does bounded work; what
+ * is slow happens in the output thread.
  */
 #include "daemon/daemon.h"
 
@@ -17,21 +17,16 @@
 #include "common/error.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
+#include "daemon/drains.h"
+#include "daemon/resolve/container_files.h"
 #include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/resolve/group_paths.h"
 #include "daemon/resolve/proc_door.h"
 #include "daemon/startup.h"
 
-#define DRAIN_NS 100000000u
-/* Samples a wakeup handles before others get their turn. */
-#define DRAIN_BUDGET 8192
 /* What a restart may miss while the last windows are being written. */
-#define LONG_FLUSH_S  0.2
-#define RESCAN_GAP_NS (2u * NS_PER_S)
-
-#define PRIORITY_RINGS (SD_EVENT_PRIORITY_IMPORTANT - 10)
-/* All else, as the listener's: one after the other, in the order in which they wait. */
-#define PRIORITY_OTHERS SD_EVENT_PRIORITY_NORMAL
+#define LONG_FLUSH_S 0.2
 
 static const int handled_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
 
@@ -94,8 +89,7 @@ static void daemon_on_flushed(void *userdata, struct flush *flush)
 		daemon_fail(d, r);
 }
 
-/* Closes all windows and ends the loop when they are durable. The second time: at once. */
-static int daemon_stop(struct daemon *d)
+int daemon_stop(struct daemon *d)
 {
 	int r;
 
@@ -113,61 +107,11 @@ static int daemon_stop(struct daemon *d)
 	return daemon_write_windows(d, d->last_flush.seconds <= LONG_FLUSH_S || d->replay);
 }
 
-static int rearm_timer(sd_event_source *timer, uint64_t usec)
+int daemon_rearm(sd_event_source *timer, uint64_t usec)
 {
 	int r = sd_event_source_set_time(timer, usec);
 
 	return r < 0 ? r : sd_event_source_set_enabled(timer, SD_EVENT_ONESHOT);
-}
-
-/*
- * Rings go before everything that waits. One that has more in it than a drain may take lets all
- * others have a turn first: requests, timers and the watchdog run however much there is to sample.
- */
-static int daemon_rank_rings(struct daemon *d, bool has_more)
-{
-	int r = 0;
-
-	if (has_more != d->rings_wait)
-		r = sd_event_source_set_priority(d->source_io,
-						 has_more ? PRIORITY_OTHERS : PRIORITY_RINGS);
-	d->rings_wait = has_more;
-	return r < 0 ? error_origin(r) : 0;
-}
-
-static int daemon_drain_rings(struct daemon *d)
-{
-	const char *complaint;
-	int drained, r;
-
-	drained = source_drain(d->source, DRAIN_BUDGET);
-	if (drained < 0)
-		return drained;
-	r = daemon_rank_rings(d, drained == SOURCE_E_MORE);
-	if (r)
-		return r;
-	r = unwinder_after_drain(d->unwinder, clock_ns(CLOCK_MONOTONIC))
-		    ?: unwinder_error(d->unwinder);
-	if (r || drained != SOURCE_E_END)
-		return r;
-	/* It stays readable, and rings go before everything: nothing else would run any more. */
-	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
-	if (r < 0)
-		return error_origin(r);
-	complaint = source_replay_warning(d->source);
-	if (complaint)
-		log_warning("%s", complaint);
-	return d->stopping ? 0 : daemon_stop(d);
-}
-
-/* It is events' time until there is a sample: once for all that a drain does. */
-static int daemon_drain(struct daemon *d)
-{
-	enum cpu_cause before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
-	int r = daemon_drain_rings(d);
-
-	cpu_causes_switch(&d->cpu_causes, before);
-	return r;
 }
 
 static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -182,90 +126,13 @@ static int daemon_on_unwinder(sd_event_source *source, int fd, uint32_t events, 
 	return r ? r : unwinder_error(d->unwinder);
 }
 
-/*
- * Whoever makes records without end would wake profd for each few of them, and each time costs as
- * much as a hundred: rings that woke it twice within RINGS_REST_NS rest for as long, and others
- * run.
- */
-int daemon_rest_rings(struct daemon *d, uint64_t now)
-{
-	int r;
-
-	if (d->replay || d->rings_wait || now > d->woken_ns + RINGS_REST_NS)
-		return 0;
-	r = sd_event_source_set_enabled(d->source_io, SD_EVENT_OFF);
-	return r < 0 ? error_origin(r) : rearm_timer(d->rest_timer, (now + RINGS_REST_NS) / 1000);
-}
-
-int daemon_on_rest_timer(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct daemon *d = userdata;
-
-	(void)source, (void)usec;
-	return sd_event_source_set_enabled(d->source_io, SD_EVENT_ON);
-}
-
-static int daemon_on_source(sd_event_source *source, int fd, uint32_t events, void *userdata)
-{
-	struct daemon *d = userdata;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
-	int r;
-
-	(void)source, (void)fd, (void)events;
-	r = daemon_drain(d) ?: daemon_rest_rings(d, now);
-	d->woken_ns = now;
-	return r;
-}
-
-/* Programs that another source samples: they come and go. */
-static int daemon_on_shim(sd_event_source *source, int fd, uint32_t events, void *userdata)
-{
-	struct daemon *d = userdata;
-
-	(void)source, (void)fd, (void)events;
-	return source_drain(d->shim, DRAIN_BUDGET);
-}
-
-/*
- * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
- * runs is how late samples are drained at worst.
- */
-static int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata)
-{
-	struct daemon *d = userdata;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC), due = usec * 1000;
-	int r;
-
-	lateness_add(&d->lateness, now > due ? now - due : 0);
-	r = daemon_drain(d);
-	if (r)
-		return r;
-	due += DRAIN_NS;
-	if (due < now)
-		due = now + DRAIN_NS;
-	return rearm_timer(source, due / 1000);
-}
-
-static int daemon_rescan(struct daemon *d, uint64_t now)
-{
-	enum cpu_cause before;
-	int r;
-
-	if (!process_table_wants_scan(d->processes) || now < d->scanned_ns + RESCAN_GAP_NS)
-		return 0;
-	d->scanned_ns = now;
-	before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
-	r = process_table_scan(d->processes, unwinder_sink(d->unwinder));
-	cpu_causes_switch(&d->cpu_causes, before);
-	return r;
-}
-
 /* Forgets the dead. */
 static int daemon_sweep(struct daemon *d, uint64_t now)
 {
 	enum cpu_cause before = cpu_causes_switch(&d->cpu_causes, CPU_EVENTS);
 	int r;
 
+	process_table_look_at_containers(d->processes);
 	process_table_sweep(d->processes, now);
 	/* What this gave back counts from now on, however long it took. */
 	r = unwinder_sweep(d->unwinder, clock_ns(CLOCK_MONOTONIC));
@@ -275,7 +142,7 @@ static int daemon_sweep(struct daemon *d, uint64_t now)
 
 static int arm_window_timer(struct daemon *d)
 {
-	return rearm_timer(d->window_timer, session_set_next_boundary(d->sessions) / 1000);
+	return daemon_rearm(d->window_timer, session_set_next_boundary(d->sessions) / 1000);
 }
 
 /* A wall clock that was set back would leave the windows open until it comes around again. */
@@ -338,7 +205,7 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 	daemon_notify_tick(d, now);
 	if (usec / 1000000 % 10 == 0)
 		daemon_notify_state(d);
-	return rearm_timer(source, now / 1000 + 1000000);
+	return daemon_rearm(source, now / 1000 + 1000000);
 }
 
 static int daemon_on_window_end(sd_event_source *source, uint64_t usec, void *userdata)
@@ -517,21 +384,37 @@ static int daemon_add_signals(struct daemon *d)
 	return r;
 }
 
+static int daemon_on_containers(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct daemon *d = userdata;
+	int r = container_files_receive(d->containers);
+
+	(void)source, (void)fd, (void)events;
+	process_table_look_at_containers(d->processes);
+	return r;
+}
+
 /* What is switched on and off, or set to another time or priority, later on. */
 static int daemon_add_changing_sources(struct daemon *d, uint64_t now)
 {
 	int r = daemon_add_io(d, d->source->fd, daemon_on_source, PRIORITY_RINGS)
 			?: daemon_add_timer(d, CLOCK_MONOTONIC, now, daemon_on_rest_timer,
 					    PRIORITY_RINGS)
+			?: daemon_add_timer(d, CLOCK_MONOTONIC, now + DRAIN_NS, daemon_on_drain_timer,
+ PRIORITY_RINGS)
 			?: daemon_add_timer(d, CLOCK_REALTIME,
 					    session_set_next_boundary(d->sessions),
-					    daemon_on_window_end, PRIORITY_OTHERS);
+					    daemon_on_window_end, PRIORITY_OTHERS)
+			?: daemon_add_timer(d, CLOCK_MONOTONIC, UINT64_MAX, daemon_on_rescan_timer,
+					    PRIORITY_OTHERS);
 
 	if (r)
 		return r;
 	d->source_io = d->sources[0];
 	d->rest_timer = d->sources[1];
-	d->window_timer = d->sources[2];
+	d->drain_timer = d->sources[2];
+	d->window_timer = d->sources[3];
+	d->rescan_timer = d->sources[4];
 	return 0;
 }
 
@@ -542,12 +425,13 @@ static int daemon_add_sources(struct daemon *d)
 
 	if (!r && d->shim && d->shim != d->source)
 		r = daemon_add_io(d, d->shim->fd, daemon_on_shim, PRIORITY_OTHERS);
+	if (!r && d->containers)
+		r = daemon_add_io(d, container_files_fd(d->containers), daemon_on_containers,
+				  PRIORITY_OTHERS);
 	if (!r && d->options.duration_ns)
 		r = daemon_add_timer(d, CLOCK_MONOTONIC, now + d->options.duration_ns,
 				     daemon_on_duration, PRIORITY_OTHERS);
 	return r ?: daemon_add_io(d, unwinder_fd(d->unwinder), daemon_on_unwinder, PRIORITY_RINGS)
-		 ?: daemon_add_timer(d, CLOCK_MONOTONIC, now + DRAIN_NS, daemon_on_drain_timer,
-				     PRIORITY_RINGS)
 		 ?: daemon_add_io(d, output_fd(d->output), daemon_on_output, PRIORITY_OTHERS)
 		 ?: daemon_add_timer(d, CLOCK_MONOTONIC, now + NS_PER_S, daemon_on_tick,
 				     PRIORITY_OTHERS)
@@ -604,12 +488,15 @@ void daemon_free(struct daemon *d)
 	output_free(d->output);
 	file_opener_free(d->opener);
 	file_copier_free(d->copier);
+	container_files_free(d->containers);
+	group_paths_free(d->groups);
 	proc_door_free(d->door);
 	session_set_free(d->sessions);
 	process_table_free(d->processes);
 	sd_event_unref(d->loop);
 	config_free(d->config);
 	texts_deinit(&d->warnings);
+	exports_report_deinit(&d->exports);
 	user_paths_deinit(&d->places.user);
 	free(d->places.store_path);
 	free(d->places.fetched_path);

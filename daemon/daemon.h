@@ -16,10 +16,12 @@ struct daemon_options {
 	const char *state_directory;   /* NULL: as configured */
 	const char *runtime_directory; /* NULL: as configured */
 	const char *cache_directory;   /* NULL: the default one */
+	const char *host_name;         /* of this machine; NULL: as the kernel has it */
 	const char *source;            /* "bpf", "perf", "replay:FILE"; NULL: the best there is */
 	const char *record_replay;     /* file, or NULL */
 	uint64_t duration_ns;          /* 0: until stopped */
-	bool user;                     /* for the processes of its own user, without privileges */
+	bool read_only; /* only answers from the store: samples, writes and changes nothing */
+	bool user;      /* for the processes of its own user, without privileges */
 };
 
 enum {

@@ -15,12 +15,14 @@
 #include "daemon/control/buckets.h"
 #include "daemon/control/control.h"
 #include "daemon/daemon.h"
+#include "daemon/exports_report.h"
 #include "daemon/ingest/cpu_causes.h"
 #include "daemon/ingest/sources.h"
 #include "daemon/lateness.h"
 #include "daemon/notify.h"
 #include "daemon/output/output.h"
 #include "daemon/pace.h"
+#include "daemon/rescan.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unwinder.h"
 #include "daemon/session/session_set.h"
@@ -60,9 +62,11 @@ struct daemon {
 	struct event event;  /* the configured one, resolved */
 	struct memory_budget memory; /* shared with the image workers */
 	struct process_table *processes;
-	struct file_opener *opener; /* the output's */
-	struct file_copier *copier; /* the same */
-	struct proc_door *door;     /* the main thread's */
+	struct file_opener *opener;         /* the output's */
+	struct file_copier *copier;         /* the same */
+	struct proc_door *door;             /* the main thread's */
+	struct group_paths *groups;         /* by the same */
+	struct container_files *containers; /* the same */
 	struct output *output;
 	struct session_set *sessions;
 	struct listener *listener;
@@ -70,14 +74,17 @@ struct daemon {
 
 	sd_event *loop;
 	sd_event_source *sources[DAEMON_SOURCES_MAX];
-	sd_event_source *source_io, *rest_timer, *window_timer; /* three of them */
+	/* five of them */
+	sd_event_source *source_io, *rest_timer, *drain_timer, *window_timer, *rescan_timer;
 	size_t n_sources;
-	uint64_t scanned_ns, started_ns, woken_ns; /* CLOCK_MONOTONIC */
-	struct lateness lateness;                  /* of drains */
+	struct daemon_rescan rescan;
+	uint64_t started_ns, drained_ns; /* CLOCK_MONOTONIC, as all moments here */
+	struct lateness lateness;        /* of drains */
 	struct daemon_last_flush last_flush;
 	struct texts warnings;          /* of the start */
+	struct exports_report exports;  /* the gateway's last one */
 	LIST_HEAD(, waiter) collecting; /* operations_output.c */
-	bool rings_wait;                /* they have more than one drain takes */
+	bool rings_wait;                /* others have a turn before the next drain */
 	bool stopping;
 	bool in_trouble; /* the system session is off, and that is logged */
 	int error;       /* of a callback that cannot return one */
@@ -88,11 +95,14 @@ struct daemon {
 /* Adds a line to `status`, and logs it. */
 #define daemon_warn(d, ...) (log_warning(__VA_ARGS__), texts_printf(&(d)->warnings, __VA_ARGS__))
 
-#define RINGS_REST_NS 2000000u
-/* Rings woke profd at d->woken_ns, and again at @now, and are empty: they rest if that was soon. */
-int daemon_rest_rings(struct daemon *d, uint64_t now);
-/* An sd_event_time_handler_t: they have rested. */
-int daemon_on_rest_timer(sd_event_source *source, uint64_t usec, void *userdata);
+#define PRIORITY_RINGS (SD_EVENT_PRIORITY_IMPORTANT - 10)
+/* All else, as the listener's: one after the other, in the order in which they wait. */
+#define PRIORITY_OTHERS SD_EVENT_PRIORITY_NORMAL
+
+/* Has @timer fire once, at @usec of its clock. Returns 0 or negative errno. */
+int daemon_rearm(sd_event_source *timer, uint64_t usec);
+/* Closes all windows and ends the loop when they are durable; the second time at once. The same. */
+int daemon_stop(struct daemon *d);
 /* Logs what a client has had done, and which client. */
 #define daemon_log_asked(peer, format, ...) \
 	log_info(format " (uid %u, pid %d)", ##__VA_ARGS__, (peer)->uid, (peer)->pid)

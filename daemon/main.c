@@ -13,6 +13,10 @@
 #include "daemon/daemon.h"
 #include "daemon/ingest/sources.h"
 
+/* hostname(7) */
+#define HOST_NAME_LENGTH_MAX 253
+#define HOST_NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-."
+
 enum { EXIT_USAGE = 2 };
 
 /*
@@ -35,10 +39,13 @@ static const char usage[] =
 	"      --runtime-directory DIR  for the control socket (default /run/profd)\n"
 	"      --cache-directory DIR  for debug files from profd-gateway (default "
 	"/var/cache/profd)\n"
+	"      --host-name NAME       this machine's name, where that of the container is another\n"
 	"      --source SOURCE        bpf, perf, shim (only programs with libprofd.so) or "
 	"replay:FILE (default: the best available)\n"
 	"      --user                 without privileges, for your own processes: state in "
 	"$XDG_STATE_HOME/profd, socket in $XDG_RUNTIME_DIR/profd\n"
+	"      --read-only            answer from the store only: sample, write and change "
+	"nothing\n"
 	"      --duration TIME        stop after TIME, e.g. 10s or 5m\n"
 	"      --record-replay FILE   record all samples, for --source replay:FILE\n"
 	"      --check-config         check the configuration and print it\n"
@@ -65,6 +72,19 @@ static int option_source(const char *name, const char *argument, void *to,
 			   argument);
 }
 
+/* As other hosts know it: it becomes a directory's name, and a label for servers. */
+static int option_host_name(const char *name, const char *argument, void *to,
+			    struct usage_message *message)
+{
+	size_t length = strlen(argument);
+
+	*(const char **)to = argument;
+	if (length && length <= HOST_NAME_LENGTH_MAX && argument[0] != '.' && argument[0] != '-' &&
+	    strspn(argument, HOST_NAME_CHARACTERS) == length)
+		return 0;
+	return usage_error(message, "%s takes a host name, not '%s'", name, argument);
+}
+
 static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments *a,
 				 struct usage_message *message)
 {
@@ -74,8 +94,10 @@ static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments 
 		{0, "state-directory", option_text, &d->state_directory, NULL},
 		{0, "runtime-directory", option_text, &d->runtime_directory, NULL},
 		{0, "cache-directory", option_text, &d->cache_directory, NULL},
+		{0, "host-name", option_host_name, &d->host_name, NULL},
 		{0, "source", option_source, &d->source, NULL},
 		{0, "user", option_flag, &d->user, NULL},
+		{0, "read-only", option_flag, &d->read_only, NULL},
 		{0, "duration", option_seconds, &d->duration_ns, NULL},
 		{0, "record-replay", option_text, &d->record_replay, NULL},
 		{0, "check-config", option_flag, &a->check_config, NULL},
@@ -87,6 +109,8 @@ static int profd_parse_arguments(int argc, char **argv, struct daemon_arguments 
 
 	if (!r && d->user && d->source && strcmp(d->source, "bpf") == 0)
 		r = usage_error(message, "--source bpf is not available with --user");
+	if (!r && d->read_only && (d->source || d->record_replay))
+		r = usage_error(message, "with --read-only, nothing is sampled");
 	if (!r && a->quiet && !a->check_config && !a->version)
 		r = usage_error(message, "--quiet goes with --check-config");
 	return r;

@@ -37,7 +37,8 @@ struct session *daemon_find_session(struct daemon *d, const struct control_call 
 		reply_error(call->reply, CONTROL_ERROR_DENIED, "session s%" PRIu64 " is not yours",
 			    id);
 	else
-		reply_error(call->reply, CONTROL_ERROR_FAILED, "there is no session s%" PRIu64, id);
+		reply_error(call->reply, CONTROL_ERROR_NOT_FOUND, "there is no session s%" PRIu64,
+			    id);
 	return NULL;
 }
 
@@ -206,6 +207,20 @@ int daemon_verb_wanted(const struct control_call *call)
 
 	output_get_state(d->output, &output);
 	reply_build_ids(call->reply, &output.wanted);
+	return CONTROL_DONE;
+}
+
+int daemon_verb_exports(const struct control_call *call)
+{
+	struct daemon *d = call->userdata;
+	int r = exports_report_set(&d->exports, call->message, clock_ns(CLOCK_MONOTONIC));
+
+	if (r < 0)
+		return daemon_answer_fatal(d, call->reply, r);
+	if (r)
+		reply_error(call->reply, CONTROL_ERROR_USAGE, "these are no exports of a gateway");
+	else
+		reply_ok(call->reply);
 	return CONTROL_DONE;
 }
 

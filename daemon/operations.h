@@ -14,20 +14,22 @@ struct session;
  */
 /* clang-format off */
 #define DAEMON_VERBS(X) \
-	X(start, start, CONTROL_FOR_ALL, 1000) \
-	X(stop, stop, CONTROL_FOR_ALL, 1000) \
-	X(pause, pause, CONTROL_FOR_PRIVILEGED, 2000) \
-	X(resume, empty, CONTROL_FOR_PRIVILEGED, 2000) \
+	X(start, start, CONTROL_FOR_ALL | CONTROL_CHANGES, 1000) \
+	X(stop, stop, CONTROL_FOR_ALL | CONTROL_CHANGES, 1000) \
+	X(pause, pause, CONTROL_FOR_PRIVILEGED | CONTROL_CHANGES, 2000) \
+	X(resume, empty, CONTROL_FOR_PRIVILEGED | CONTROL_CHANGES, 2000) \
 	X(status, empty, CONTROL_FOR_ALL, 250) \
-	X(flush, flush, CONTROL_FOR_ALL, 3000) \
-	X(epoch, empty, CONTROL_FOR_PRIVILEGED, 500) \
+	X(flush, flush, CONTROL_FOR_ALL | CONTROL_CHANGES, 3000) \
+	X(epoch, empty, CONTROL_FOR_PRIVILEGED | CONTROL_CHANGES, 500) \
 	X(config, empty, CONTROL_FOR_PRIVILEGED, 500) \
 	X(list, list, CONTROL_FOR_PRIVILEGED, 2000) \
+	X(usage, usage, CONTROL_FOR_PRIVILEGED, 5000) \
 	X(wanted, empty, CONTROL_FOR_PRIVILEGED, 500) \
 	X(collect, collect, CONTROL_FOR_ALL, 2000) \
-	X(vacuum, vacuum, CONTROL_FOR_PRIVILEGED, 5000) \
-	X(attach_shim, empty, CONTROL_FOR_ALL, 100) \
-	X(hold, hold, CONTROL_FOR_ALL, 100)
+	X(vacuum, vacuum, CONTROL_FOR_PRIVILEGED | CONTROL_CHANGES, 5000) \
+	X(attach_shim, empty, CONTROL_FOR_ALL | CONTROL_CHANGES, 100) \
+	X(hold, hold, CONTROL_FOR_ALL, 100) \
+	X(exports, exports, CONTROL_FOR_PRIVILEGED, 100)
 /* clang-format on */
 
 extern const struct control_verb daemon_verbs[];

@@ -17,6 +17,7 @@
 #include "daemon/control/request.h"
 #include "daemon/daemon_private.h"
 #include "daemon/operations.h"
+#include "daemon/status.h"
 
 #define COLLECTING_MAX 4 /* profiles at the same time */
 
@@ -37,6 +38,7 @@ struct waiter {
 	struct peer peer;           /* the client */
 	LIST_ENTRY(waiter) others;  /* that collect */
 	uint64_t since_ns, session; /* what */
+	bool is_file;               /* one file of the store */
 	bool more;                  /* see session_set_take_window() */
 	bool is_dry_run;            /* a vacuum that deletes nothing */
 };
@@ -75,7 +77,18 @@ static void answer_stored_files(struct waiter *w, struct flush *flush)
 
 static void answer_listing(struct waiter *w, struct flush *flush)
 {
+	if (flush->listing->n_rows > LISTING_ROWS_MAX) {
+		reply_error(w->reply, CONTROL_ERROR_FAILED,
+			    "the reply is too long; use a smaller range");
+		return;
+	}
 	reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_LISTING, flush->listing);
+}
+
+static void answer_usage(struct waiter *w, struct flush *flush)
+{
+	flush->usage->n_cpus = daemon_n_cpus(w->daemon);
+	reply_send(w->reply, PROFD__CONTROL__RESPONSE__RESULT_USAGE, flush->usage);
 }
 
 static void answer_collected(struct waiter *w, struct flush *flush)
@@ -84,15 +97,20 @@ static void answer_collected(struct waiter *w, struct flush *flush)
 
 	if (c->fd >= 0)
 		reply_collected(w->reply, c);
+	else if (w->is_file && c->n_unreadable)
+		reply_error(w->reply, CONTROL_ERROR_FAILED, "the file of the window is damaged");
+	else if (w->is_file)
+		reply_error(w->reply, CONTROL_ERROR_NOT_FOUND,
+			    "the store has no such window; see profctl list -s SERVICE");
 	else if (w->since_ns / NS_PER_S > clock_ns(CLOCK_REALTIME) / NS_PER_S)
-		reply_error(w->reply, CONTROL_ERROR_FAILED,
+		reply_error(w->reply, CONTROL_ERROR_NOT_FOUND,
 			    "no samples: the range begins in the future; a time without a day is "
 			    "today's");
 	else if (w->session)
-		reply_error(w->reply, CONTROL_ERROR_FAILED,
+		reply_error(w->reply, CONTROL_ERROR_NOT_FOUND,
 			    "no samples of session s%" PRIu64 " in this range", w->session);
 	else
-		reply_error(w->reply, CONTROL_ERROR_FAILED,
+		reply_error(w->reply, CONTROL_ERROR_NOT_FOUND,
 			    "no samples match in this range (%" PRIu64
 			    " windows searched); see profctl list",
 			    c->n_windows);
@@ -147,7 +165,7 @@ static void waiter_on_done(void *userdata, struct flush *flush)
 	free(w);
 }
 
-/* @wanted becomes a waiter, for *ret_flush: released by whoever has asked for all of it. */
+/* @wanted becomes a waiter, for *ret_flush: released by the caller when all of it was asked for. */
 static int waiter_new(struct flush **ret_flush, const struct control_call *call,
 		      struct waiter wanted)
 {
@@ -281,8 +299,8 @@ int daemon_verb_stop(const struct control_call *call)
 	if (!pid || n == 1)
 		return stop_selected_sessions(call, steal_ptr(&ids), n);
 	return n ? refuse_several(call->reply, pid, ids, n)
-		 : reply_error(call->reply, CONTROL_ERROR_FAILED, "you have no session for pid %d",
-			       pid);
+		 : reply_error(call->reply, CONTROL_ERROR_NOT_FOUND,
+			       "you have no session for pid %d", pid);
 }
 
 int daemon_verb_flush(const struct control_call *call)
@@ -321,26 +339,55 @@ int daemon_verb_epoch(const struct control_call *call)
 			     &epoch);
 }
 
+/* What the store's index answers, with the open window of the system session if need be. */
+static int read_index(const struct control_call *call, struct output_request *request,
+		      bool wants_open, void (*answer)(struct waiter *w, struct flush *flush))
+{
+	struct daemon *d = call->userdata;
+	struct session *s = session_set_find(d->sessions, 0);
+	int r = 0;
+
+	if (s && wants_open)
+		r = session_set_copy_window(d->sessions, s, NULL, &request->snapshot);
+	r = r ? daemon_answer_fatal(d, call->reply, r)
+	      : waiter_submit(call, (struct waiter){.answer = answer}, NULL, request);
+	snapshot_free(request->snapshot);
+	return r;
+}
+
 int daemon_verb_list(const struct control_call *call)
 {
 	Profd__Control__List *list = call->message;
 	struct output_request request = {.task = OUTPUT_LIST};
-	struct daemon *d = call->userdata;
-	struct session *s = session_set_find(d->sessions, 0);
 	struct source_message why;
 	int r = request_check_list(list, &why);
 
 	if (r)
 		return request_refuse(call, r, &why);
-	request.what.service = *list->service ? list->service : NULL;
-	request.what.select.since_ns = list->since_ns;
-	request.what.select.until_ns = list->until_ns;
-	if (s && !request.what.service)
-		r = session_set_copy_window(d->sessions, s, NULL, &request.snapshot);
-	r = r ? daemon_answer_fatal(d, call->reply, r)
-	      : waiter_submit(call, (struct waiter){.answer = answer_listing}, NULL, &request);
-	snapshot_free(request.snapshot);
-	return r;
+	request.list = (struct listing_options){
+		.service = *list->service ? list->service : NULL,
+		.since_ns = list->since_ns,
+		.until_ns = list->until_ns,
+		.windows = list->windows,
+	};
+	return read_index(call, &request, !request.list.service && !list->windows, answer_listing);
+}
+
+int daemon_verb_usage(const struct control_call *call)
+{
+	const Profd__Control__Usage *usage = call->message;
+	struct output_request request = {.task = OUTPUT_USAGE,
+					 .steps = usage->steps,
+					 .limit = usage->limit};
+	struct source_message why;
+	int r = request_check_usage(usage, &why);
+
+	if (r)
+		return request_refuse(call, r, &why);
+	request.what.service = *usage->text ? usage->text : NULL;
+	request.what.select.since_ns = usage->since_ns;
+	request.what.select.until_ns = usage->until_ns;
+	return read_index(call, &request, true, answer_usage);
 }
 
 /*
@@ -368,7 +415,7 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 		return r;
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
 	filter->serial = p->serial;
-	options->service = p->unit->service;
+	options->service = process_unit_service(p->unit);
 	options->select.no_kernel = true;
 	/* A second more: windows are told apart by whole ones. */
 	options->select.not_before_s = (clock_ns(CLOCK_REALTIME) - (now_ns - born_ns)) / NS_PER_S +
@@ -389,10 +436,11 @@ static bool is_busy(const struct daemon *d, const struct peer *peer)
 
 /*
  * One window of a live session. It is no more work than to write one, and waits for none of those
- * who collect from the store: whoever takes would lose what comes meanwhile.
+ * that collect from the store: a client that takes windows would lose what comes meanwhile.
  */
 static int collect_live_window(const struct control_call *call, struct session *s, uint64_t id)
 {
+	const Profd__Control__Collect *collect = call->message;
 	struct daemon *d = call->userdata;
 	struct output_request request = {
 		.task = OUTPUT_COLLECT,
@@ -400,6 +448,7 @@ static int collect_live_window(const struct control_call *call, struct session *
 			 .max_bytes = d->config->memory_budget / MERGED_PART,
 			 .max_result = d->config->memory_budget / RESULT_PART,
 			 .open_only = true,
+			 .times = collect->times,
 			 .at_once = true},
 	};
 	struct waiter wanted = {
@@ -407,7 +456,7 @@ static int collect_live_window(const struct control_call *call, struct session *
 	int r;
 
 	if (!s || !s->is_live || s->n_in_flight)
-		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+		return reply_error(call->reply, s ? CONTROL_ERROR_FAILED : CONTROL_ERROR_NOT_FOUND,
 				   !s ? "there is no session s%" PRIu64 " now"
 				   : s->is_live
 					   ? "another client takes the samples of session s%" PRIu64
@@ -425,6 +474,28 @@ static int collect_live_window(const struct control_call *call, struct session *
 	if (request.snapshot)
 		session_set_give_back(s, request.snapshot);
 	return r;
+}
+
+/* One file of the store: its windows count by their beginnings, which its neighbours do not share.
+ */
+static int collect_file(const struct control_call *call)
+{
+	const Profd__Control__Collect *collect = call->message;
+	struct daemon *d = call->userdata;
+	struct output_request output = {
+		.task = OUTPUT_COLLECT,
+		.what = {.file = collect->file,
+			 .select = {.not_before_s = collect->since_ns / NS_PER_S,
+				    .until_ns = collect->until_ns},
+			 .max_bytes = d->config->memory_budget / MERGED_PART,
+			 .max_result = d->config->memory_budget / RESULT_PART,
+			 .times = collect->times},
+	};
+	const struct waiter wanted = {.answer = answer_collected,
+				      .collects = true,
+				      .is_file = true};
+
+	return waiter_submit(call, wanted, NULL, &output);
 }
 
 static int collect_stored(const struct control_call *call, struct session *s, uint64_t id)
@@ -445,7 +516,8 @@ static int collect_stored(const struct control_call *call, struct session *s, ui
 				    .pid = filter.pid},
 			 .max_bytes = d->config->memory_budget / MERGED_PART,
 			 .max_result = d->config->memory_budget / RESULT_PART,
-			 .open_only = collect->open},
+			 .open_only = collect->open,
+			 .times = collect->times},
 	};
 	bool is_known = true;
 	int r = 0;
@@ -454,7 +526,7 @@ static int collect_stored(const struct control_call *call, struct session *s, ui
 		r = restrict_to_program(d, call->peer, filter.pid, &output.what, &filter,
 					&is_known);
 	if (!r && !is_known)
-		return reply_error(call->reply, CONTROL_ERROR_FAILED,
+		return reply_error(call->reply, CONTROL_ERROR_NOT_FOUND,
 				   "profd does not know process %d", filter.pid);
 	if (!r && s && !collect->stored)
 		r = session_set_copy_window(d->sessions, s, &filter, &output.snapshot);
@@ -484,6 +556,8 @@ int daemon_verb_collect(const struct control_call *call)
 		r = policy_check_collect(call->peer, call->proc_fd, collect, &why);
 	if (r)
 		return request_refuse(call, r, &why);
+	if (collect->which_case == PROFD__CONTROL__COLLECT__WHICH_FILE)
+		return collect_file(call);
 	if (collect->which_case == PROFD__CONTROL__COLLECT__WHICH_SESSION)
 		id = collect->session;
 	/* The privileged have those of the store, too. */

@@ -2,13 +2,14 @@
 /*
  * The order of a start: configuration, lock, what forks (the unwinder, for reading memory), what
  * starts threads, store, source (process events begin to gather, an image worker comes up),
- * processes from /proc, sessions, and last the control socket: whoever gets an answer talks to a
+ * processes from /proc, sessions, and last the control socket: an answer is always that of a
  * daemon that samples.
  */
 #include "daemon/startup.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <malloc.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,12 +22,16 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/helper/enclose.h"
 #include "common/log.h"
 #include "common/own_file.h"
+#include "common/privileges.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/operations.h"
+#include "daemon/resolve/container_files.h"
 #include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
+#include "daemon/resolve/group_paths.h"
 #include "daemon/resolve/keeper.h"
 #include "daemon/resolve/proc_door.h"
 
@@ -106,6 +111,7 @@ static void fill_output_options(struct daemon *d, struct output_options *ret)
 	*ret = (struct output_options){
 		.store_fd = d->places.store_fd,
 		.store_path = d->places.store_path,
+		.host_name = d->options.host_name,
 		.limits = {LIMITS(LIMIT_COPY).payer_bytes = (uint64_t)(c->per_user_store *
 								       (double)c->max_size)},
 		.background_bytes = budget_share(d, BACKGROUND_SHARE),
@@ -114,6 +120,7 @@ static void fill_output_options(struct daemon *d, struct output_options *ret)
 		.opener = d->opener,
 		.copier = d->copier,
 		.budget = &d->memory,
+		.read_only = d->options.read_only,
 		.no_kernel = d->options.user && event_paranoid_level() > 1,
 		.fetched_path = c->debuginfod_enabled ? d->places.fetched_path : NULL,
 	};
@@ -211,21 +218,31 @@ static int start_source(struct daemon *d)
 	return r;
 }
 
-/* The processes of a recording are none of this machine's, whatever their numbers. */
+/*
+ * The processes of a recording are none of this machine's, whatever their numbers; nor are those of
+ * a store that is only read.
+ */
 static int start_processes(struct daemon *d)
 {
 	int r;
 
-	d->replay = daemon_replay_path(d) != NULL;
+	d->replay = daemon_replay_path(d) || d->options.read_only;
 	if (!d->replay) {
 		d->places.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (d->places.proc_fd < 0)
 			return error_origin(-errno);
-		r = proc_door_new(&d->door, d->places.proc_fd);
+		r = proc_door_new(&d->door, d->places.proc_fd)
+			    ?: group_paths_new(&d->groups, d->door)
+			    ?: container_files_new(&d->containers, d->door, d->places.proc_fd,
+						   d->options.host_name, &d->memory);
 		if (r)
 			return r;
 	}
 	r = process_table_new(&d->processes, d->places.proc_fd, budget_share(d, MAPPINGS_SHARE));
+	if (!r && d->groups)
+		process_table_name_groups(d->processes, group_paths_find, d->groups);
+	if (!r && d->containers)
+		process_table_name_containers(d->processes, container_files_ask, d->containers);
 	if (!r && d->options.user)
 		process_table_scan_only(d->processes, geteuid());
 	return r;
@@ -295,7 +312,7 @@ int daemon_apply_config(struct daemon *d)
 		.exclude_services = c->exclude_services,
 		.exclude_comms = c->exclude_comms,
 	};
-	if (!c->system_enabled)
+	if (!c->system_enabled || d->options.read_only)
 		return session_set_stop_system(d->sessions);
 	r = session_set_start_system(d->sessions, &message);
 	if (r > 0)
@@ -377,6 +394,7 @@ static int start_listener(struct daemon *d)
 		.verbs = daemon_verbs,
 		.userdata = d,
 		.buckets = d->buckets,
+		.read_only = d->options.read_only,
 	};
 	int r;
 
@@ -415,6 +433,32 @@ static void give_priority_to_group(void)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
+/* All that needs no privilege but to read what belongs to others, which root's keeps. */
+static int start_reader(struct daemon *d)
+{
+	struct output_options output;
+	int r = privileges_keep(UINT64_C(1) << CAP_DAC_READ_SEARCH);
+
+	if (r)
+		return error_origin(r);
+	r = daemon_find_user_paths(d)
+		    ?: load_config(d)
+		    ?: daemon_choose_paths(d)
+		    ?: daemon_open_store(d)
+		    ?: start_processes(d)
+		    ?: start_unwinder(d)
+		    ?: start_listener(d)
+		    ?: enclose_deny_changes(); /* before there are threads */
+	if (r)
+		return r;
+	fill_output_options(d, &output);
+	r = output_new(&d->output, &output) ?: start_source(d) ?: start_sessions(d);
+	if (r)
+		return r;
+	log_info("reading %s; socket %s", d->places.store_path, d->places.socket_path);
+	return DAEMON_E_OK;
+}
+
 int daemon_start(struct daemon *d)
 {
 	struct output_options output;
@@ -426,6 +470,8 @@ int daemon_start(struct daemon *d)
 	if (!keeper_is_confined())
 		daemon_warn(d, "the kernel has no seccomp filters: there are no image workers, so "
 			       "no names and few unwind rules, and other helpers are not confined");
+	if (d->options.read_only)
+		return start_reader(d);
 	r = perf_admin_set_aside()
 		    ?: daemon_find_user_paths(d)
 		    ?: load_config(d)
@@ -444,6 +490,7 @@ int daemon_start(struct daemon *d)
 	    ?: start_listener(d);
 	if (r)
 		return r;
+	daemon_warn_of_privileges(d);
 	log_info("sampling %s at %lu Hz with %s into %s; socket %s; ready after %lu ms",
 		 d->event.name, (unsigned long)d->config->frequency, d->source->ops->name,
 		 d->places.store_path, d->places.socket_path,

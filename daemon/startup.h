@@ -19,7 +19,10 @@ int daemon_find_user_paths(struct daemon *d);
 int daemon_check_directory(int fd, const char *what, const char *path);
 /* Of the store, the control socket and fetched files; the configuration then has the same. */
 int daemon_choose_paths(struct daemon *d);
-/* Makes the store's directory if need be, locks it, and gives it to its group. */
+/*
+ * Makes the store's directory if need be, locks it, and gives it to its group. Of one that is only
+ * read: whether it is a store.
+ */
 int daemon_open_store(struct daemon *d);
 /*
  * Session ids never repeat within a state directory: the highest one given out is kept as an
@@ -29,6 +32,10 @@ int daemon_open_store(struct daemon *d);
 uint64_t daemon_next_session_id(int store_fd);
 /* @id has been given out. Best effort. */
 void daemon_use_session_id(int store_fd, uint64_t id);
+
+/* startup_privileges.c. Warns of each capability that is not held, of those that sampling can do
+ * without. */
+void daemon_warn_of_privileges(struct daemon *d);
 
 /* startup_source.c. The recording that is to be played back; NULL: none. */
 const char *daemon_replay_path(const struct daemon *d);

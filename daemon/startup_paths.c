@@ -96,7 +96,7 @@ int daemon_choose_paths(struct daemon *d)
 		return error_origin(-ENOMEM);
 
 	if (given) {
-		r = make_state_directory(d, given);
+		r = d->options.read_only ? 0 : make_state_directory(d, given);
 		if (r)
 			return r;
 		d->places.store_path = realpath(given, NULL);
@@ -127,16 +127,43 @@ static void give_to_group(struct daemon *d)
 		fchmod(d->places.store_fd, 02751);
 }
 
-int daemon_open_store(struct daemon *d)
+static int open_state_directory(struct daemon *d)
 {
-	int r = make_state_directory(d, d->places.store_path);
-
-	if (r)
-		return r;
 	d->places.store_fd = open(d->places.store_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (d->places.store_fd < 0)
 		return daemon_refuse("cannot open the state directory %s: %s", d->places.store_path,
 				     strerror(errno));
+	return DAEMON_E_OK;
+}
+
+/* Whoever it belongs to, and whoever may be writing to it: what is read is strangers'. */
+static int open_foreign_store(struct daemon *d)
+{
+	cleanup(closep) int fd = -1;
+	int r = open_state_directory(d);
+
+	if (r)
+		return r;
+	fd = openat(d->places.store_fd, "services",
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		return DAEMON_E_OK;
+	if (errno == EACCES)
+		return daemon_refuse("cannot read the store %s: %s", d->places.store_path,
+				     strerror(errno));
+	return daemon_refuse("%s is not a store of profd: it has no directory services",
+			     d->places.store_path);
+}
+
+int daemon_open_store(struct daemon *d)
+{
+	int r;
+
+	if (d->options.read_only)
+		return open_foreign_store(d);
+	r = make_state_directory(d, d->places.store_path) ?: open_state_directory(d);
+	if (r)
+		return r;
 	r = daemon_check_directory(d->places.store_fd, "state", d->places.store_path);
 	if (r)
 		return r;

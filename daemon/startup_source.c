@@ -116,6 +116,8 @@ int daemon_choose_source(struct daemon *d, const struct source_options *options,
 	struct source_options made = *options;
 	enum proc_pids pids;
 
+	if (d->options.read_only)
+		return source_none_new(&d->source, options);
 	if (d->replay)
 		return open_replay(d, options, daemon_replay_path(d), message);
 	pids = proc_pids(d->places.proc_fd);
@@ -133,7 +135,9 @@ int daemon_choose_source(struct daemon *d, const struct source_options *options,
 int daemon_parse_event(const struct daemon *d, const char *name, struct event *ret,
 		       struct source_message *message)
 {
-	bool is_clock = d->shim && d->source == d->shim && strcmp(name, "auto") == 0;
+	const bool has_counters = !d->options.read_only && !(d->shim && d->source == d->shim);
 
-	return event_parse(is_clock ? "cpu-clock" : name, ret, message);
+	if (!has_counters && strcmp(name, "auto") == 0)
+		name = "cpu-clock";
+	return event_parse(name, ret, message);
 }

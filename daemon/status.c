@@ -223,6 +223,7 @@ static void fill_store(struct status_message *m, const struct daemon *d,
 	m->store.bytes = store->bytes;
 	m->store.files = store->n_files;
 	m->store.oldest_ns = store->oldest_ns;
+	m->store.newest_ns = store->newest_ns;
 	m->store.full = store->full;
 	fill_store_shares(m, store, peer);
 	m->status.store = &m->store;
@@ -383,6 +384,16 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 		texts_printf(ret, "writing a window takes long: the disk is slow or stuck");
 }
 
+uint32_t daemon_n_cpus(const struct daemon *d)
+{
+	struct output_state output;
+
+	if (!d->options.read_only)
+		return (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	output_get_state(d->output, &output);
+	return output.origin.n_cpus;
+}
+
 /* What is copied as it stands. */
 static void fill_status_head(struct status_message *m, const struct daemon *d,
 			     const struct status_stats *stats)
@@ -390,7 +401,7 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	Profd__Control__Status *status = &m->status;
 
 	uname(&m->host);
-	status->host = m->host.nodename;
+	status->host = d->options.host_name ? (char *)d->options.host_name : m->host.nodename;
 	status->kernel = m->host.release;
 	status->version = (char *)PROFD_VERSION;
 	status->pid = getpid();
@@ -404,7 +415,23 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	status->images = stats->processes.n_images;
 	status->avoided_files = stats->processes.avoided_files;
 	status->refused_jit_files = stats->processes.refused_jit_files;
-	status->n_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	status->window_seconds = (double)d->config->interval_ns / NS_PER_S;
+	status->n_cpus = daemon_n_cpus(d);
+}
+
+/* It is about another machine, or may be. */
+static void fill_origin(struct status_message *m, const struct origin *origin)
+{
+	Profd__Control__Status *status = &m->status;
+
+	status->read_only = true;
+	status->host = (char *)origin->host;
+	status->kernel = (char *)origin->kernel;
+}
+
+static void exports_freep(Profd__Control__Exports **exports)
+{
+	profd__control__exports__free_unpacked(*exports, NULL);
 }
 
 /* Sessions of others are left out for the unprivileged. */
@@ -412,13 +439,15 @@ int daemon_verb_status(const struct control_call *call)
 {
 	cleanup(status_message_deinit) struct status_message m = {
 		.status = PROFD__CONTROL__STATUS__INIT};
+	cleanup(exports_freep) Profd__Control__Exports *exports = NULL;
 	cleanup(texts_deinit) struct texts warnings = {};
 	struct status_stats stats = {};
 	struct daemon *d = call->userdata;
 	int r;
 
 	r = session_set_total(d->sessions, &stats.ledger, &stats.source)
-		    ?: fill_sessions(&m, d->sessions, call->peer);
+		    ?: fill_sessions(&m, d->sessions, call->peer)
+		    ?: exports_report_get(&d->exports, clock_ns(CLOCK_MONOTONIC), &exports);
 	if (r)
 		return daemon_answer_fatal(d, call->reply, r);
 	process_table_get_stats(d->processes, &stats.processes);
@@ -428,6 +457,8 @@ int daemon_verb_status(const struct control_call *call)
 	m.status.warnings = warnings.all;
 	m.status.n_warnings = warnings.n;
 	fill_status_head(&m, d, &stats);
+	if (d->options.read_only)
+		fill_origin(&m, &stats.output.origin);
 	fill_ledger(&m, &stats.ledger, &stats.source);
 	fill_costs(&m, d, &stats);
 	fill_lateness(&m, &d->lateness);
@@ -435,6 +466,10 @@ int daemon_verb_status(const struct control_call *call)
 	fill_unwinding(&m, &stats.unwinder, &stats.source);
 	fill_names(&m, &stats.unwinder.loader, &stats.output.symbols, call->peer);
 	fill_control(&m, d->listener);
+	if (exports && call->peer->privileged) {
+		m.status.n_exports = exports->n_exports;
+		m.status.exports = exports->exports;
+	}
 	reply_send(call->reply, PROFD__CONTROL__RESPONSE__RESULT_STATUS, &m.status);
 	return CONTROL_DONE;
 }

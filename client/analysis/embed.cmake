@@ -1,6 +1,10 @@
-# Makes one HTML page of its parts, and C of that: cmake -DDIR=... -DOUT=... -P embed.cmake
+# Makes one HTML page of flame/, and C of that:
+# cmake -DOUT=... -DESBUILD=... -DNODE_MODULES=... -P embed.cmake
 # The page lets only this very script and this style run, which it names by their hashes; therefore
 # they must stand in it byte for byte.
+
+include(${CMAKE_CURRENT_LIST_DIR}/bundle.cmake)
+set(DIR ${CMAKE_CURRENT_LIST_DIR}/flame)
 
 # The base64 of a SHA-256 in hex, as Content-Security-Policy has it: 42 digits of the first 252 bits,
 # one of the last four, and one '='.
@@ -27,15 +31,9 @@ function(base64_of_hash hex ret)
   set(${ret} "${text}=" PARENT_SCOPE)
 endfunction()
 
-set(script "(() => {\n\"use strict\";\n")
-foreach(part model colour units shorten draw data view theme tell search table paper input
-             page)
-  file(READ ${DIR}/${part}.js text)
-  string(APPEND script "${text}\n")
-endforeach()
-string(APPEND script "})();\n")
-file(READ ${DIR}/style.css style)
-file(READ ${DIR}/page.html page)
+bundle(${DIR}/page.js ${OUT}.script.js script)
+bundle(${DIR}/style.css ${OUT}.style.css style)
+read_page(${DIR}/page.html page)
 foreach(part script style)
   string(SHA256 hash "${${part}}")
   base64_of_hash(${hash} hash)
@@ -48,12 +46,11 @@ string(FIND "${page}" "@DATA@" at)
 string(SUBSTRING "${page}" 0 ${at} head)
 math(EXPR at "${at} + 6")
 string(SUBSTRING "${page}" ${at} -1 tail)
-set(c "/* Made of client/report/flame/ by embed.cmake. */\n#include \"client/analysis/flame.h\"\n\n")
+set(c "/* Made of client/analysis/flame/ by embed.cmake. */\n#include \"client/analysis/flame.h\"\n\n")
 foreach(part head tail)
   file(WRITE ${OUT}.${part} "${${part}}")
-  file(READ ${OUT}.${part} bytes HEX)
+  bytes_of(${OUT}.${part} bytes)
   file(REMOVE ${OUT}.${part})
-  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
   string(APPEND c "const unsigned char flame_page_${part}[] = {${bytes}};\n"
     "const size_t flame_page_${part}_length = sizeof(flame_page_${part});\n")
 endforeach()

@@ -70,6 +70,17 @@ static int node_name_join(const struct profile *p, const struct frame *f, const 
 	return r < 0 ? error_origin(-ENOMEM) : 0;
 }
 
+struct frame node_name_bare(const struct frame *frame)
+{
+	struct frame bare = *frame;
+
+	if (bare.name)
+		bare.filename = 0;
+	if (bare.name || bare.filename)
+		bare.line = 0;
+	return bare;
+}
+
 int node_name(const struct profile *p, const struct frame *f, char **ret)
 {
 	cleanup(freep) char *function = node_name_plain(profile_string(p, f->name));

@@ -11,9 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct frame;
+#include "client/analysis/frame.h"
+
 struct profile;
 
+/* A frame without its file and line, unless they are its name: for formats that tell them apart. */
+struct frame node_name_bare(const struct frame *frame);
 /* On one line; *ret malloc'ed, the caller's. 0 or negative errno. */
 int node_name(const struct profile *p, const struct frame *frame, char **ret);
 /*

@@ -503,11 +503,7 @@ static int frame_names_add(struct frame_names *names, const struct view_input *i
 
 	if (frame >= names->n)
 		return 0;
-	bare = input->frames[frame];
-	if (bare.name)
-		bare.filename = 0;
-	if (bare.name || bare.filename)
-		bare.line = 0;
+	bare = node_name_bare(&input->frames[frame]);
 	return node_names_make(&names->texts, input->profile, &bare, frame);
 }
 

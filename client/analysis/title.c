@@ -43,15 +43,24 @@ static const char *title_next_host(const struct profile *p, size_t *i)
 	return NULL;
 }
 
+const char *report_title_host(const struct profile *p, size_t *ret_n)
+{
+	size_t i = 0;
+	const char *host = title_next_host(p, &i);
+
+	*ret_n = host != NULL;
+	while (title_next_host(p, &i))
+		++*ret_n;
+	return host;
+}
+
 static int title_print_host(const struct profile *p, char **ret)
 {
-	size_t i = 0, n = 0;
-	const char *host = title_next_host(p, &i);
+	size_t n;
+	const char *host = report_title_host(p, &n);
 
 	if (!host)
 		return 0;
-	for (size_t at = 0; title_next_host(p, &at);)
-		n++;
 	return n > 1 ? text_print(ret, "%zu hosts", n) : text_copy(ret, host);
 }
 

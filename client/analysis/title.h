@@ -23,6 +23,8 @@ struct report_title {
 	char *host;     /* or "3 hosts"; NULL: not known */
 };
 
+/* The first host that the profile names, which it owns, or NULL; *ret_n: how many it names. */
+const char *report_title_host(const struct profile *p, size_t *ret_n);
 void report_title_deinit(struct report_title *title);
 /* To be deinitialized in any case. 0 or negative errno. */
 int report_title_init(struct report_title *ret, const struct view_input *input);

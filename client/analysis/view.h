@@ -42,7 +42,10 @@ enum {
 	VIEW_E_BAD_OPTION, /* the message says which */
 	VIEW_E_NO_MATCH,   /* nothing that options.pattern matches was seen: the message says so */
 	VIEW_E_AGAIN,      /* of report_view_end(): all stacks must be added once more */
+	VIEW_E_TOO_LONG,   /* its names alone are longer than options.max_bytes */
 };
+
+struct source_file;
 
 /* Borrowed, as all texts in it, for as long as the view lives. */
 struct view_options {
@@ -59,8 +62,12 @@ struct view_options {
 	bool compact_labels; /* no header */
 	bool intel_syntax;   /* disasm, weblist */
 	bool one_type;       /* flame: of the sample types, the user asked for this one */
+	size_t max_bytes;    /* of a flame graph's data: its lightest parts are left out; 0: any */
 	/* Where sources are looked for, see client/code/source_file.h; NULL or "": not said. */
 	const char *source_path, *trim_path;
+	/* Or the source itself, of a view that opens no file; NULL: not to be had. */
+	const struct source_file *source;
+	int64_t source_changed_s;   /* Unix time; 0: not known */
 	const char *const *filters; /* active ones, "focus=RE", as the header is to tell them */
 	size_t n_filters;
 };
@@ -78,6 +85,8 @@ struct view_input {
 	/* Of what the filters left, by the first value: all samples, and those whose stacks do not
 	 * reach a root (their label `stack`). Matter as `total` does. */
 	int64_t n_shown, n_rootless;
+	/* How many of them are of what the others are compared with. */
+	int64_t n_base_shown, n_base_rootless;
 	/* And which services they are of, by their label `service`: strings, each once. */
 	const uint32_t *services;
 	size_t n_services;

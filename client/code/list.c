@@ -21,8 +21,6 @@
 #include "common/order.h"
 #include "common/profile/profile.h"
 
-#define MARGIN 5 /* lines before and behind those with samples */
-
 /* A line of a function. */
 struct spot {
 	const char *name, *file;
@@ -83,13 +81,11 @@ static void find_range(const struct spot *spots, size_t n, int64_t *ret_start, i
 {
 	*ret_start = INT64_MAX;
 	for (size_t i = 0; i < n; i++) {
-		int64_t line = spots[i].line > MARGIN ? spots[i].line - MARGIN : 1;
-		int64_t start = spots[i].start_line ? spots[i].start_line : line;
+		int64_t start = source_lines_from(spots[i].line, spots[i].start_line);
 
 		*ret_start = start < *ret_start ? start : *ret_start;
 	}
-	*ret_start = *ret_start < 1 ? 1 : *ret_start;
-	*ret_end = spots[n - 1].line > INT64_MAX - MARGIN ? INT64_MAX : spots[n - 1].line + MARGIN;
+	*ret_end = source_lines_until(spots[n - 1].line);
 }
 
 static void print_lines(FILE *out, const struct values *values, const struct source_file *file,

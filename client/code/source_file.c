@@ -16,6 +16,7 @@
 #include "common/text_print.h"
 
 #define BYTES_MAX ((size_t)64 << 20)
+#define MARGIN    5 /* lines before and behind those with samples */
 
 struct source_files {
 	const struct files *files;
@@ -43,7 +44,7 @@ int source_files_new(struct source_files **ret, const struct files *files, const
 	return 0;
 }
 
-static void source_file_clear(struct source_file *file)
+void source_file_deinit(struct source_file *file)
 {
 	free(file->name);
 	free(file->lines);
@@ -55,7 +56,7 @@ void source_files_free(struct source_files *s)
 {
 	if (!s)
 		return;
-	source_file_clear(&s->last);
+	source_file_deinit(&s->last);
 	free(s->source_path);
 	free(s);
 }
@@ -88,8 +89,7 @@ static int source_files_open_upward(const struct source_files *s, const char *di
 	}
 }
 
-static int source_files_open_file(const struct source_files *s, const char *name,
-				  const char **ret_why)
+int source_files_open(const struct source_files *s, const char *name, const char **ret_why)
 {
 	const char *path = source_path_trim(name, s->trim_path, s->source_path);
 
@@ -129,25 +129,28 @@ static int source_file_split_lines(struct source_file *file, size_t length)
 	return 0;
 }
 
-static int read_source(const struct source_files *s, struct source_file *file)
+int source_file_read(struct source_file *file, int fd, size_t max)
 {
-	cleanup(closep) int fd = source_files_open_file(s, file->name, &file->why);
 	uint8_t *data;
 	size_t length;
-	int r;
+	int r = read_end(fd, max, &data, &length);
 
-	if (fd < 0)
-		return 0;
-	file->why = NULL;
-	r = read_end(fd, BYTES_MAX, &data, &length);
 	if (r < 0)
 		return r;
 	if (r) {
 		file->why = r == EFBIG ? "too large for a source file" : "cannot be read";
 		return 0;
 	}
+	file->why = NULL;
 	file->data = (char *)data;
 	return source_file_split_lines(file, length);
+}
+
+static int source_files_read(const struct source_files *s, struct source_file *file)
+{
+	cleanup(closep) int fd = source_files_open(s, file->name, &file->why);
+
+	return fd < 0 ? 0 : source_file_read(file, fd, BYTES_MAX);
 }
 
 int source_files_get(struct source_files *s, const char *name, const struct source_file **ret)
@@ -157,11 +160,23 @@ int source_files_get(struct source_files *s, const char *name, const struct sour
 	*ret = file;
 	if (file->name && strcmp(file->name, name) == 0)
 		return 0;
-	source_file_clear(file);
-	return text_copy(&file->name, name) ?: read_source(s, file);
+	source_file_deinit(file);
+	return text_copy(&file->name, name) ?: source_files_read(s, file);
 }
 
 const char *source_file_line(const struct source_file *file, uint64_t line)
 {
 	return line && line <= file->n_lines ? file->data + file->lines[line - 1] : NULL;
+}
+
+int64_t source_lines_from(int64_t line, int64_t function_line)
+{
+	int64_t from = function_line ? function_line : line > MARGIN ? line - MARGIN : 1;
+
+	return from < 1 ? 1 : from;
+}
+
+int64_t source_lines_until(int64_t line)
+{
+	return line > INT64_MAX - MARGIN ? INT64_MAX : line + MARGIN;
 }

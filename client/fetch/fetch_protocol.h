@@ -10,6 +10,8 @@
  */
 #include <stdint.h>
 
+#include "client/fetch/http_headers.h"
+
 #define FETCH_SOCKET_FD 3
 #define FETCH_MAGIC     0x66647031u
 #define FETCH_ID_MAX    63u /* bytes; what libdebuginfod can ask for */
@@ -35,6 +37,8 @@ struct fetch_answer {
 	uint32_t magic;
 	uint32_t outcome;          /* enum fetch_outcome */
 	uint32_t status;           /* of HTTP, whatever it says */
+	uint32_t retry_after_s;    /* of an HTTP answer, from now on; 0: it does not say */
+	uint32_t is_unsent;        /* the server cannot have got all of an HTTP request */
 	char text[FETCH_TEXT_MAX]; /* REFUSED and FAILED: why, with its NUL */
 };
 
@@ -52,12 +56,14 @@ enum http_part {
 	HTTP_PART_CERTIFICATE, /* of the client, PEM */
 	HTTP_PART_KEY,
 	HTTP_PART_AUTHORITIES, /* that vouch for servers, PEM; else those of the system */
+	HTTP_PART_HEADERS,     /* see http_headers.h */
 	N_HTTP_PARTS,
 };
 
 enum http_flag {
 	HTTP_FLAG_INSECURE = 1, /* the server's certificate is not verified */
 	HTTP_FLAG_POST = 2,     /* else it is a GET */
+	HTTP_FLAG_DELIVERY = 4, /* see fetcher.h */
 };
 
 struct http_request_packet {
@@ -67,6 +73,8 @@ struct http_request_packet {
 	uint64_t timeout_ms;
 	uint64_t max_bytes; /* of the body of a success */
 	char url[HTTP_URL_MAX + 1];
+	/* Of the body; "": none is named. */
+	char content_type[HTTP_CONTENT_TYPE_MAX + 1], content_encoding[HTTP_CONTENT_TYPE_MAX + 1];
 };
 
 #endif

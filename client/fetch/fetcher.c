@@ -311,6 +311,39 @@ static int http_add_file(struct fetcher_parts *parts, const char *path,
 	return http_add_part(parts, data, length);
 }
 
+/* FETCH_DONE or _FAILED. */
+static int http_set_value(char ret[HTTP_CONTENT_TYPE_MAX + 1], const char *text,
+			  struct fetcher_message *message)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	if (length > HTTP_CONTENT_TYPE_MAX || (length && !http_header_is_value(text, length)))
+		return fetcher_refuse(message, FETCH_FAILED,
+				      "the body has no such type or encoding");
+	memcpy(ret, text ? text : "", length + 1);
+	return FETCH_DONE;
+}
+
+static int http_add_headers(struct fetcher_parts *parts, const struct http_request *request,
+			    struct fetcher_message *message)
+{
+	const char *text = request->headers ? request->headers : "", *header;
+	struct http_headers headers = {.rest = text};
+	size_t length;
+
+	if (*text && !request->is_delivery)
+		return fetcher_refuse(message, FETCH_FAILED, "headers are for deliveries");
+	if (strlen(text) > HTTP_HEADERS_MAX)
+		return fetcher_refuse(message, FETCH_FAILED, "the headers are larger than %zu KiB",
+				      HTTP_HEADERS_MAX >> 10);
+	while (http_headers_next(&headers, &header, &length))
+		;
+	if (headers.trouble)
+		return fetcher_refuse(message, FETCH_FAILED, "line %u of the headers %s",
+				      headers.line, headers.trouble);
+	return http_add_part(parts, (const uint8_t *)text, strlen(text));
+}
+
 int http_send(struct fetcher *f, const struct http_request *request,
 	      struct fetcher_message *message)
 {
@@ -318,7 +351,8 @@ int http_send(struct fetcher *f, const struct http_request *request,
 	struct http_request_packet packet = {
 		.magic = FETCH_MAGIC,
 		.flags = (request->is_insecure ? HTTP_FLAG_INSECURE : 0) |
-			 (request->body ? HTTP_FLAG_POST : 0),
+			 (request->body ? HTTP_FLAG_POST : 0) |
+			 (request->is_delivery ? HTTP_FLAG_DELIVERY : 0),
 		.timeout_ms = request->timeout_ms,
 		.max_bytes = request->max_bytes,
 	};
@@ -330,10 +364,13 @@ int http_send(struct fetcher *f, const struct http_request *request,
 				      HTTP_URL_MAX);
 	memcpy(packet.url, request->url, length);
 	packet.length = (uint32_t)length;
-	r = http_add_part(&parts, request->body, request->length)
+	r = http_set_value(packet.content_type, request->content_type, message)
+		?: http_set_value(packet.content_encoding, request->content_encoding, message)
+		?: http_add_part(&parts, request->body, request->length)
 		?: http_add_file(&parts, request->certificate, message)
 		?: http_add_file(&parts, request->key, message)
 		?: http_add_file(&parts, request->authorities, message)
+		?: http_add_headers(&parts, request, message)
 		?: fetcher_ask(f, &packet, sizeof(packet), parts.fds, parts.n, message);
 	if (r)
 		return r;
@@ -345,10 +382,13 @@ int http_send(struct fetcher *f, const struct http_request *request,
 int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_message *message)
 {
 	cleanup(fd_packet_deinit) struct fd_packet files;
-	struct fetch_answer answer;
+	struct fetch_answer answer = {0};
 	uint64_t max_bytes, length;
+	bool was_asked = f->is_asked;
 	int r = fetcher_await(f, f->until_ns, &answer, &files, message);
 
+	/* One that ended before it answered may have sent it. */
+	*ret = (struct http_answer){.fd = -1, .may_be_done = was_asked && !answer.is_unsent};
 	if (r)
 		return FETCH_FAILED; /* _NONE and _REFUSED are of files by build id */
 	max_bytes = answer.status == 200 || f->max_bytes > HTTP_COMPLAINT_MAX ? f->max_bytes
@@ -356,6 +396,8 @@ int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_mess
 	if (files.n_fds != 1 || files.is_cut || !memory_file_is_sealed(files.fds[0], &length) ||
 	    length > max_bytes || lseek(files.fds[0], 0, SEEK_SET) < 0)
 		return fetcher_fail(f, "sends no body where it should", message);
-	*ret = (struct http_answer){.status = answer.status, .fd = steal_fd(&files.fds[0])};
+	ret->status = answer.status;
+	ret->retry_after_s = answer.retry_after_s;
+	ret->fd = steal_fd(&files.fds[0]);
 	return FETCH_DONE;
 }

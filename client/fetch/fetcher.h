@@ -72,6 +72,17 @@ struct http_request {
 	const char *url;
 	const uint8_t *body; /* what is posted; NULL: nothing, it is a GET */
 	size_t length;
+	const char *content_type; /* of the body; NULL: application/octet-stream */
+	/* Of the body; NULL: none. The answer may have it as well, and is decoded then. */
+	const char *content_encoding;
+	/* "Name: value" lines (http_headers.h), or NULL. For a delivery alone. */
+	const char *headers;
+	/*
+	 * The status is what counts. Redirections are not followed: they would take the headers to
+	 * another server. Of a body of more than max_bytes the rest is left out. The connection is
+	 * kept for the next delivery to this server.
+	 */
+	bool is_delivery;
 	uint64_t timeout_ms; /* for all of it */
 	uint64_t max_bytes;  /* of the answer's body */
 	/* For https, paths of PEM files, read with this process's privileges; "" or NULL: none. */
@@ -80,16 +91,19 @@ struct http_request {
 };
 
 struct http_answer {
-	unsigned status; /* 200 ... */
-	int fd;          /* the body: read-only memory, at its beginning; the caller's */
+	unsigned status;        /* 200 ... */
+	uint32_t retry_after_s; /* Retry-After, a date too; 0: there was none, or it is over */
+	int fd;                 /* the body: read-only memory, at its beginning; the caller's */
+	/* False: the server cannot have got all of the request. Also after FETCH_FAILED. */
+	bool may_be_done;
 };
 
-/* Blocks only for starting the program. The message says nothing of the URL. */
+/* Blocks only for starting the program. The message says nothing of the URL and of headers. */
 int http_send(struct fetcher *f, const struct http_request *request,
 	      struct fetcher_message *message);
 /*
  * Blocks until the answer is there, a little longer than the request's timeout at most. One of
- * whatever status is FETCH_DONE.
+ * whatever status is FETCH_DONE; *ret is set in any case, its fd is -1 without an answer.
  */
 int http_receive(struct fetcher *f, struct http_answer *ret, struct fetcher_message *message);
 

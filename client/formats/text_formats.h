@@ -23,8 +23,8 @@
 int collapsed_write(const struct profile *p, char **ret, size_t *ret_length);
 
 /*
- * Whoever wrote them: names go up to the last blank. Empty lines are passed over, and those that
- * begin with # and end in no count. The samples' value is what the first line says, else
+ * Whichever tool wrote them: names go up to the last blank. Empty lines are passed over, and those
+ * that begin with # and end in no count. The samples' value is what the first line says, else
  * samples/count, rounded; where each line has two, as FlameGraph's difffolded.pl writes them, there
  * is before/count as well. Functions are all that is known of a frame. Pure. ANY_E_OK (the message
  * is a remark, or what it was), ANY_E_MALFORMED (it names the line) or negative errno.

@@ -118,7 +118,7 @@ int wanted_query(const char *socket, Profd__Control__Response **ret,
 	uint8_t packed[64]; /* much more than it takes */
 	cleanup(closep) int fd = -1;
 	size_t size;
-	int r = unixsock_connect(socket, &fd);
+	int r = unixsock_connect_at_once(socket, &fd);
 
 	if (r == UNIXSOCK_E_DENIED) {
 		snprintf(message->text, sizeof(message->text), "its socket is not open to us");

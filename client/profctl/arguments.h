@@ -49,11 +49,19 @@ enum list_order { LIST_BY_CPU, LIST_BY_NAME, LIST_BY_SIZE, LIST_BY_TIME, N_LIST_
 struct list_arguments {
 	Profd__Control__List request;
 	int order; /* of services: enum list_order */
-	bool json;
+	bool json, url;
 };
 
 int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
 	       struct usage_message *message);
+
+struct export_arguments {
+	const char *target, *services, *config_path; /* NULL: not given */
+	uint64_t since_ns, until_ns;
+};
+
+int export_parse(int argc, char *const *argv, uint64_t now_ns, struct export_arguments *ret,
+		 struct usage_message *message);
 
 struct collect_arguments {
 	Profd__Control__Collect request;
@@ -96,7 +104,7 @@ struct top_arguments {
 	const char *service; /* or "" */
 	uint64_t interval_ns;
 	uint64_t rows; /* 0: not given */
-	bool once, json;
+	bool once, json, url;
 };
 
 int top_parse(int argc, char *const *argv, struct top_arguments *ret,
@@ -121,6 +129,17 @@ struct status_arguments {
 
 int status_parse(int argc, char *const *argv, struct status_arguments *ret,
 		 struct usage_message *message);
+
+struct web_arguments {
+	const char *store, *listen, *source_path, *trim_path; /* NULL: not given */
+	bool no_browser;
+	const char **files; /* room for as many as there are words; borrowed */
+	size_t n_files;
+};
+
+/* ret->files is there already. */
+int web_parse(int argc, char *const *argv, struct web_arguments *ret,
+	      struct usage_message *message);
 
 int pause_parse(int argc, char *const *argv, Profd__Control__Pause *ret,
 		struct usage_message *message);

@@ -34,7 +34,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 	char *service = NULL;
 	uint64_t session = 0;
 	int64_t pid = 0;
-	bool stored = false;
+	bool stored = false, times = false;
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
 		{'s', "service", option_text, &service, only},
@@ -47,6 +47,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		{0, "format", option_format, &ret->output.format, NULL},
 		{'o', "output", option_text, &ret->output.path, NULL},
 		{0, "stored", option_flag, &stored, NULL},
+		{0, "times", option_flag, &times, NULL},
 		{0, NULL, option_no_operand, ret, NULL},
 		{0},
 	};
@@ -68,6 +69,7 @@ int collect_parse(int argc, char *const *argv, uint64_t now_ns, struct collect_a
 		ret->request.pid = pid;
 	}
 	ret->request.stored = stored;
+	ret->request.times = times;
 	if (ret->output.format == ANY_CPUPROFILE && !pid)
 		return usage_error(message, "a legacy profile has one process: use -p PID");
 	if (ret->json && strcmp(ret->output.path, "-") == 0)

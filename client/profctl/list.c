@@ -12,6 +12,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
+#include "client/profctl/page_address.h"
 #include "client/profctl/services.h"
 #include "client/profctl/table.h"
 #include "client/top/terminal.h"
@@ -67,6 +68,7 @@ int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_argumen
 	Profd__Control__List *request = &ret->request;
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
+		{0, "url", option_flag, &ret->url, NULL},
 		{'s', "service", option_text, &request->service, NULL},
 		{0, "since", option_moment, &(struct option_moment){now_ns, &request->since_ns},
 		 NULL},
@@ -305,6 +307,12 @@ int list_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
+	if (a.url)
+		return page_address_print_scope(context, &(struct page_scope){
+								 .service = a.request.service,
+								 .since_ns = a.request.since_ns,
+								 .until_ns = a.request.until_ns,
+							 });
 	several = names_is_pattern(a.request.service) ? a.request.service : NULL;
 	r = several ? services_check_sampled(context, several) : 0;
 	if (r)

@@ -63,10 +63,10 @@ struct verb {
 /* All of them, of each task in the order of the help text; the last has no name. */
 extern const struct verb verbs[];
 
-verb_run start_run, stop_run, pause_run, plain_run, flush_run, vacuum_run, status_run, list_run,
-	collect_run;
+verb_run start_run, stop_run, pause_run, plain_run, flush_run, vacuum_run, export_run, status_run,
+	list_run, collect_run;
 verb_run doctor_run, symbolize_run, images_run;
-verb_run report_run, diff_run, convert_run, run_run, record_run, top_run;
+verb_run report_run, diff_run, convert_run, run_run, record_run, top_run, web_run;
 
 /* What the program is told by its environment: injected for tests. */
 struct environment {

@@ -188,7 +188,7 @@ static int open_session_at_socket(struct recording *r)
 static int open_private_session(struct recording *r)
 {
 	struct private_profd_message message;
-	int error = private_profd_new(&r->profd, &message);
+	int error = private_profd_new(&r->profd, NULL, &message);
 
 	if (error)
 		return profctl_complain(&r->context, STATUS_FAILED,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profctl report, and diff and convert, which are short forms of it: the command line (options.h),
- * the inputs (load.h), the report (produce.h), and where it goes.
+ * profctl report, and diff, which is a short form of it: the command line (options.h), the inputs
+ * (load.h), the report (produce.h), and where it goes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,11 @@
 #include "client/profctl/call.h"
 #include "client/profctl/memory.h"
 #include "client/profctl/output.h"
+#include "client/profctl/page_address.h"
 #include "client/profctl/progress.h"
+#include "client/profctl/report.h"
 #include "client/profctl/services.h"
+#include "client/profctl/telling.h"
 #include "client/report/load.h"
 #include "client/report/produce.h"
 #include "client/report/prompt.h"
@@ -25,52 +28,7 @@
 
 #define OPEN_WINDOW_MAX ((size_t)1 << 30) /* of an open window, unpacked */
 
-/* What a load and a report of it tell while they go on. */
-struct telling {
-	const struct context *context;
-	struct progress progress;
-};
-
-static void report_note(void *context, const char *text)
-{
-	struct telling *t = context;
-
-	progress_clear(&t->progress);
-	(void)profctl_complain(t->context, STATUS_DONE, "%s", text);
-}
-
-static void report_update_progress(void *context, double done, const char *text)
-{
-	struct telling *t = context;
-
-	if (text)
-		progress_update(&t->progress, done, text);
-	else
-		progress_clear(&t->progress);
-}
-
-static struct listener telling_init(struct telling *ret, const struct context *context)
-{
-	ret->context = context;
-	progress_init(&ret->progress, context);
-	return (struct listener){report_note, report_update_progress, ret};
-}
-
 /* --- where it goes ---------------------------------------------------------------------------- */
-
-static int report_exit_status(const struct context *context, int r,
-			      const struct profile_message *message)
-{
-	if (r < 0)
-		return memory_complain(context, r);
-	if (!r)
-		return STATUS_DONE;
-	return profctl_complain(context,
-				r == REPORT_E_BAD_OPTION ? STATUS_USAGE
-				: r == REPORT_E_DENIED   ? STATUS_DENIED
-							 : STATUS_FAILED,
-				"%s", message->text);
-}
 
 /* Before anything is read, or fetched. */
 static int check_output(const struct context *context, const struct report_options *o)
@@ -85,9 +43,8 @@ static int check_output(const struct context *context, const struct report_optio
 	return STATUS_DONE;
 }
 
-/* To a file, that appears whole, or not at all. */
-static int report_once(struct context *context, const struct listener *listener, struct load *l,
-		       const struct report_options *o)
+int report_once(struct context *context, const struct listener *listener, struct load *l,
+		const struct report_options *o)
 {
 	bool to_file = *o->output && strcmp(o->output, "-") != 0;
 	struct profile_message message, of_file;
@@ -227,6 +184,13 @@ static int report_on(struct context *context, const struct report_arguments *a)
 		o.view = REPORT_TEXT;
 	if (o.view == REPORT_COMMENTS)
 		inputs.mode = (struct symbolize_mode){0}; /* there is nothing to name */
+	if (!status && inputs.url)
+		return page_address_print(context, &(struct page_question){
+							   .options = &o,
+							   .inputs = &inputs,
+							   .since_ns = options.stored.since_ns,
+							   .until_ns = options.stored.until_ns,
+						   });
 	if (!status && o.view)
 		status = report_exit_status(context, produce_check(&o, &message), &message);
 	if (!status && !asks)
@@ -275,109 +239,4 @@ int report_run(struct context *context, int argc, char **argv)
 int diff_run(struct context *context, int argc, char **argv)
 {
 	return report_run_line(context, argc, argv, true);
-}
-
-/* --- convert ---------------------------------------------------------------------------------- */
-
-/* Profiles of any format, merged, in another one: without filters, without looking for names. */
-struct convert_arguments {
-	enum any_format format; /* if not: */
-	bool speedscope, has_format;
-	const char *output;
-	const char **profiles; /* room for as many as there are words */
-	size_t n_profiles;
-};
-
-static int option_convert_to(const char *name, const char *text, void *to,
-			     struct usage_message *message)
-{
-	struct convert_arguments *a = to;
-
-	(void)name;
-	a->has_format = true;
-	a->speedscope = strcmp(text, "speedscope") == 0;
-	if (a->speedscope || output_find_format(text, &a->format))
-		return 0;
-	return usage_error(message, "--to takes pprof, legacy, collapsed or speedscope, not '%s'",
-			   text);
-}
-
-static int option_convert_input(const char *name, const char *path, void *to,
-				struct usage_message *message)
-{
-	struct convert_arguments *a = to;
-
-	(void)name, (void)message;
-	a->profiles[a->n_profiles++] = path;
-	return 0;
-}
-
-static int convert_parse(int argc, char *const *argv, struct convert_arguments *ret,
-			 struct usage_message *message)
-{
-	const struct option_row rows[] = {
-		{'t', "to", option_convert_to, ret, NULL},
-		{'o', "output", option_text, &ret->output, NULL},
-		{0, NULL, option_convert_input, ret, NULL},
-		{0},
-	};
-	int r;
-
-	if (!ret->profiles)
-		return usage_error(message, "out of memory");
-	r = options_parse(rows, argc, argv, message);
-	if (!r && !ret->has_format)
-		return usage_error(message, "no format: use --to FORMAT");
-	if (!r && !ret->n_profiles)
-		return usage_error(message, "no PROFILE given; - is standard input");
-	return r;
-}
-
-static int convert_profiles(struct context *context, const struct convert_arguments *a)
-{
-	cleanup(memory_unboundp) struct rlimit bound;
-	cleanup(load_freep) struct load *l = NULL;
-	struct report_options o;
-	struct report_inputs inputs;
-	struct profile_message message;
-	struct output_file output;
-	struct telling telling;
-	struct load_options options = {
-		.inputs = &inputs,
-		.stored.open_fd = -1,
-		.hold = true, /* so that nothing is told later */
-	};
-	int r;
-
-	options.listener = telling_init(&telling, context);
-	report_inputs_init(&inputs);
-	inputs.profiles = a->profiles;
-	inputs.n_profiles = a->n_profiles;
-	inputs.mode = (struct symbolize_mode){0};
-	memory_bound(&bound);
-	r = load_new(&l, &options, &message);
-	if (r)
-		return report_exit_status(context, r, &message);
-	if (a->speedscope) {
-		report_options_init(&o);
-		o.view = REPORT_SPEEDSCOPE;
-		o.output = a->output;
-		return report_once(context, &options.listener, l, &o);
-	}
-	output = (struct output_file){.path = a->output, .format = a->format};
-	return output_save(context, STATUS_FAILED, &output, load_profile(l));
-}
-
-int convert_run(struct context *context, int argc, char **argv)
-{
-	cleanup(freep) const char **profiles = calloc((size_t)argc + 1, sizeof(*profiles));
-	struct convert_arguments a = {.output = "-", .profiles = profiles};
-	struct usage_message message;
-	int r = convert_parse(argc, argv, &a, &message);
-
-	if (r)
-		return parse_ended(context, r, &message);
-	r = output_check(context, STATUS_FAILED, a.output,
-			 a.speedscope || output_kinds[a.format].is_text);
-	return r ? r : convert_profiles(context, &a);
 }

@@ -11,6 +11,7 @@
 
 #include "client/profctl/call.h"
 #include "common/cleanup.h"
+#include "common/helper/proc_child.h"
 #include "common/proc.h"
 #include "common/store/names.h"
 
@@ -18,13 +19,8 @@
 
 void services_add(struct services_search *search, const char *service)
 {
-	const char *asked = search->nearest.asked;
-	size_t length = strlen(asked);
-
 	search->has_any = true;
-	search->is_found |= names_select_service(asked, service) ||
-			    (names_lacks_suffix(asked) && strncmp(service, asked, length) == 0 &&
-			     strcmp(service + length, ".service") == 0);
+	search->is_found |= names_select_service(search->nearest.asked, service);
 	nearest_add(&search->nearest, service);
 }
 
@@ -60,6 +56,16 @@ static int services_read_process(void *userdata, int fd, pid_t pid)
 	return r < 0 ? r : search->is_found;
 }
 
+/* A process that cannot be read, as its owner may arrange, is passed over. */
+static void services_list_running(struct services_search *search)
+{
+	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(proc_child_freep) struct proc_child *looker = NULL;
+
+	if (proc_fd >= 0 && proc_child_new(&looker, 0) == 0)
+		proc_each_process(proc_fd, services_read_process, search);
+}
+
 /* Those that profd has windows of; nothing, if it does not answer us. */
 static void services_list(struct services_search *search, const struct context *context)
 {
@@ -93,7 +99,7 @@ int services_check_running(const struct context *context, const char *service)
 	/* No group shows what profd names itself. */
 	search.is_found = !strchr(service, '.') && !names_lacks_suffix(service);
 	if (!search.is_found)
-		proc_each_number(AT_FDCWD, "/proc", services_read_process, &search);
+		services_list_running(&search);
 	if (!search.is_found)
 		services_list(&search, context);
 	return services_complain(context, &search, "no process runs in a service");

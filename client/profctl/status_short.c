@@ -19,11 +19,16 @@
 
 #define WARNINGS_MAX 3
 #define SESSIONS_MAX 3
+#define EXPORTS_MAX  3
 
 static void short_print_head(const Profd__Control__Status *s, FILE *out)
 {
 	fprintf(out, "profd %s on %.40s, up %s\n", s->version, s->host,
 		TEXT_OF_SPAN(s->uptime_seconds));
+	if (s->read_only) {
+		fputs("  rate     nothing is sampled: it only reads its store\n", out);
+		return;
+	}
 	fprintf(out, "  rate     %s", s->event);
 	if (s->frequency)
 		fprintf(out, " at %" PRIu64 " Hz", s->frequency);
@@ -137,6 +142,27 @@ static void short_print_sessions(const Profd__Control__Status *s, FILE *out)
 		fprintf(out, "           and %zu more\n", n - SESSIONS_MAX);
 }
 
+static void short_print_exports(const Profd__Control__Status *s, FILE *out)
+{
+	for (size_t i = 0; i < s->n_exports && i < EXPORTS_MAX; i++) {
+		const Profd__Control__Export *x = s->exports[i];
+
+		fprintf(out, "%s %s: %" PRIu64 " window%s sent", i ? "          " : "  exports ",
+			x->name, x->sent_windows, UNITS_PLURAL(x->sent_windows));
+		if (x->waiting_windows)
+			fprintf(out, ", %" PRIu64 " wait%s, %s behind", x->waiting_windows,
+				x->waiting_windows == 1 ? "s" : "",
+				TEXT_OF_SPAN((double)x->lag_seconds));
+		if (x->refused_windows)
+			fprintf(out, ", %" PRIu64 " refused", x->refused_windows);
+		if (x->dropped_windows)
+			fprintf(out, ", %" PRIu64 " dropped", x->dropped_windows);
+		fputs(x->failing ? ", failing\n" : "\n", out);
+	}
+	if (s->n_exports > EXPORTS_MAX)
+		fprintf(out, "           and %zu more\n", s->n_exports - EXPORTS_MAX);
+}
+
 /* Returns 0 or negative errno. */
 static int short_print_warnings(const Profd__Control__Status *s, bool color, FILE *out)
 {
@@ -171,6 +197,7 @@ int status_print_short(const Profd__Control__Status *s, bool color, FILE *out)
 		short_print_ledger(s->ledger, out);
 	short_print_cost(s, out);
 	short_print_store(s, out);
+	short_print_exports(s, out);
 	short_print_sessions(s, out);
 	return short_print_warnings(s, color, out);
 }

@@ -16,6 +16,7 @@
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
+#include "client/profctl/page_address.h"
 #include "client/profctl/services.h"
 #include "client/top/characters.h"
 #include "client/top/keys.h"
@@ -63,6 +64,7 @@ int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usa
 		{'d', "delay", option_top_delay, &ret->interval_ns, NULL},
 		{0, "rows", option_number, &ret->rows, NULL},
 		{0, "once", option_flag, &ret->once, NULL},
+		{0, "url", option_flag, &ret->url, NULL},
 		{0, NULL, option_no_operand, ret, NULL},
 		{0},
 	};
@@ -492,6 +494,12 @@ int top_run(struct context *context, int argc, char **argv)
 
 	if (r)
 		return parse_ended(context, r, &message);
+	if (arguments.url)
+		return page_address_print_scope(context, &(struct page_scope){
+								 .service = arguments.service,
+								 .pid = arguments.pid,
+								 .is_table = true,
+							 });
 	characters_begin();
 	t.on_screen = context->screen && isatty(STDIN_FILENO) && !arguments.once && !arguments.json;
 	t.view.interval_ns = arguments.interval_ns;

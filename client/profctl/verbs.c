@@ -5,7 +5,9 @@
 #include "client/profctl/profctl.h"
 
 const struct verb verbs[] = {
-	{TASK_SEE, "list", "[-s SERVICE] [--since T] [--until T] [--sort ORDER] [--json]",
+	{TASK_SEE, "list",
+	 "[-s SERVICE] [--since T] [--until T] [--sort ORDER]\n"
+	 "                    [--json | --url]",
 	 "list services with their CPU time, or the windows of one",
 	 "The CPU seconds of each service in the range, its share, and what the store has of it.\n"
 	 "  -s, --service S   the windows of S; nginx is nginx.service. Several services\n"
@@ -13,10 +15,13 @@ const struct verb verbs[] = {
 	 "      --sort ORDER  services by cpu (the default), name, size or time\n"
 	 "      --since T     windows after this: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T     windows before this\n"
+	 "      --url         print the address of profd's page for the same question\n"
 	 "Times are local unless they end in Z.\n"
 	 "\nExample: profctl list --since -1h; profctl list -s cron.service\n",
 	 list_run},
-	{TASK_SEE, "top", "[-s SERVICE | -p PID] [-d TIME] [--rows N] [--once] [--json]",
+	{TASK_SEE, "top",
+	 "[-s SERVICE | -p PID] [-d TIME] [--rows N] [--once]\n"
+	 "                   [--json | --url]",
 	 "show the hottest functions live",
 	 "Shares of the last interval and since the start: flat is the cost of a function itself,\n"
 	 "cum includes everything it called. On a terminal it uses the full screen, h lists the\n"
@@ -27,9 +32,27 @@ const struct verb verbs[] = {
 	 "      --rows N      maximum number of functions when there is no screen (20)\n"
 	 "      --once        one table, of one interval\n"
 	 "      --json        one object per interval\n"
+	 "      --url         print the address of profd's page for the last hour\n"
 	 "Without privileges: -p with a process of your own, or profctl --user top.\n"
 	 "\nExample: profctl top -s nginx.service --once -d 10\n",
 	 top_run},
+	{TASK_SEE, "web",
+	 "[--store DIR | PROFILE...] [--listen ADDR] [--no-browser]\n"
+	 "                   [--source_path P] [--trim_path P]",
+	 "show the page with all services and profiles in a browser",
+	 "Serves the page for you alone until Ctrl-C, on a port of this machine; opens it in\n"
+	 "a browser, or prints its address, which works once. From another machine, forward\n"
+	 "the port with ssh.\n"
+	 "PROFILEs are files of any format that report reads; each is shown as a service.\n"
+	 "      --store DIR     a store, of whatever machine, without its profd; only read\n"
+	 "      --listen ADDR   127.0.0.1:PORT, [::1]:PORT or the path of a Unix socket\n"
+	 "      --no-browser    print the address only\n"
+	 "      --source_path P directories to search for sources, separated by : (here)\n"
+	 "      --trim_path P   prefixes to remove from their names\n"
+	 "Without privileges: profctl --user web, --store, or PROFILEs.\n"
+	 "\nExample: profctl web\n"
+	 "         scp -r web-3:/var/lib/profd copy; profctl web --store copy\n",
+	 web_run},
 	{TASK_SEE, "report",
 	 "[OPTIONS] [PROGRAM] PROFILE...\n"
 	 "       profctl report [OPTIONS] [-s SERVICE,...] [--since T] [--until T]",
@@ -150,7 +173,7 @@ const struct verb verbs[] = {
 	 flush_run},
 	{TASK_RECORD, "collect",
 	 "[-s SERVICE | --session ID | -p PID]\n"
-	 "                       [--since T] [--until T] [--stored] [--json]\n"
+	 "                       [--since T] [--until T] [--stored] [--times] [--json]\n"
 	 "                       [--format pprof|legacy|collapsed] [-o FILE]",
 	 "merge stored windows and the open one into one profile",
 	 "Windows that overlap the range are merged; without -s, --session and -p those of the "
@@ -164,12 +187,13 @@ const struct verb verbs[] = {
 	 "  -o, --output FILE   instead of ./profd.pb.gz (.prof, .collapsed), or profd-2 ... if "
 	 "there is one; - is standard output\n"
 	 "      --stored        without the open window\n"
+	 "      --times         with the 100 ms in which stacks were sampled\n"
 	 "Without privileges: your own sessions, and your own running processes.\n"
 	 "\nExample: profctl report --top $(profctl collect -s nginx.service --since -1h)\n",
 	 collect_run},
 	{TASK_FILES, "convert", "--to FORMAT [-o FILE] PROFILE...",
 	 "convert profiles to another format, merged",
-	 "  -t, --to FORMAT     pprof, legacy, collapsed or speedscope\n"
+	 "  -t, --to FORMAT     pprof, legacy, collapsed, speedscope, firefox or otlp\n"
 	 "  -o, --output FILE   instead of standard output\n"
 	 "Legacy profiles have user frames only; collapsed stacks have names only.\n"
 	 "\nExample: perf script | profctl convert --to pprof -o perf.pb.gz -\n",
@@ -209,6 +233,17 @@ const struct verb verbs[] = {
 	 plain_run},
 	{TASK_PROFD, "epoch", "[--json]", "begin a new epoch of image profiles and print its name",
 	 "\nExample: profctl epoch && systemctl restart myservice\n", plain_run},
+	{TASK_PROFD, "export", "--to NAME --since T [--until T] [-s SERVICE]",
+	 "send stored windows to a server",
+	 "To a target of profd.conf ([export NAME]), which has new windows from profd-gateway as\n"
+	 "they are written: this sends older ones, each once more if it has them already.\n"
+	 "      --to NAME         the target\n"
+	 "      --since T         from then on: a moment, or an age, e.g. -2h\n"
+	 "      --until T         up to then; default: now\n"
+	 "  -s, --service S       a service, or several and patterns; default: the target's\n"
+	 "      --config FILE     default: /etc/profd/profd.conf\n"
+	 "\nExample: profctl export --to pyroscope --since -2h --until -1h\n",
+	 export_run},
 	{TASK_PROFD, "vacuum", "[--max-age T] [--max-size S] [-n] [--json]",
 	 "delete old profiles now",
 	 "Limits that are not given are the configured ones; the newest windows of each service\n"

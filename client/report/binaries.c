@@ -362,7 +362,8 @@ int binaries_name(struct profile *p, const struct load_options *o)
 
 	if (r || (!mode.is_local && !o->want_code))
 		return r;
-	/* Whoever names the program knows that it is the one, also where no build id tells. */
+	/* A user who names the program knows that it is the one, also where no build id shows it.
+	 */
 	if (mode.is_local && o->program && o->want_lines && !mode.is_forced)
 		r = binaries_drop_names(p);
 	if (r)

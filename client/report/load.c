@@ -17,9 +17,9 @@
 #include "client/report/remote_names.h"
 #include "client/report/sources.h"
 #include "common/error.h"
+#include "common/profile/compare.h"
 #include "common/profile/merge.h"
 #include "common/profile/pprof.h"
-#include "common/profile/value_types.h"
 
 #define PASSED_SHOWN 3 /* files in directories that are no profiles */
 
@@ -170,6 +170,8 @@ static int merge_all(struct gathering *g, struct sources *sources, enum merge_wi
 
 	if (!r)
 		merge_use_common_types(m);
+	if (!r && g->l->options.times)
+		merge_keep_times(m);
 	g->merge = m;
 	for (size_t i = 0; i < sources->n && !r; i++)
 		r = gather_file(g, &sources->all[i]);
@@ -196,30 +198,12 @@ static int load_gather(struct gathering *g, struct sources *sources, struct prof
 
 /* --- held ------------------------------------------------------------------------------------- */
 
-/* Scales both so that they can be merged. REPORT_E_* or negative errno. */
-static int load_scale_for_diff(struct profile *p, struct profile *base,
-			       const struct report_inputs *in, struct profile_message *message)
-{
-	double ratios[PROFILE_TYPES_MAX], negated[PROFILE_TYPES_MAX];
-	int r = value_types_share(p, base, message);
-
-	if (r)
-		return r < 0 ? r : REPORT_E_BAD;
-	if (in->normalize) {
-		compare_normalize(p, base, ratios);
-		compare_scale(p, ratios);
-	}
-	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
-		negated[i] = -1;
-	compare_scale(base, negated);
-	return in->is_diff ? compare_label_base(base) : 0;
-}
-
 /* What becomes of l->profile. */
 static int subtract_bases(struct load *l, struct profile_message *message)
 {
 	cleanup(profile_freep) struct profile *base = NULL;
-	cleanup(merge_freep) struct merge *m = NULL;
+	const struct compare_options options = {l->options.inputs->normalize,
+						l->options.inputs->is_diff};
 	struct gathering g = {.l = l, .message = message};
 	int r;
 
@@ -227,19 +211,10 @@ static int subtract_bases(struct load *l, struct profile_message *message)
 	r = load_gather(&g, &l->bases, &base);
 	l->is_legacy &= g.n_legacy == g.n;
 	l->n_files += g.n;
-	if (!r)
-		r = load_scale_for_diff(l->profile, base, l->options.inputs, message);
-	if (!r)
-		r = merge_new(&m, MERGE_WINDOWS_KEPT);
-	if (!r)
-		r = merge_add(m, l->profile, NULL, NULL, message);
-	if (!r)
-		r = merge_add(m, base, NULL, NULL, message);
 	if (r)
-		return r < 0 ? r : REPORT_E_BAD;
-	profile_free(l->profile);
-	l->profile = NULL;
-	return load_finish_merge(m, &l->profile);
+		return r;
+	r = compare_subtract(&l->profile, base, &options, message);
+	return r > 0 ? REPORT_E_BAD : r;
 }
 
 /* Whether any source is a URL, or is none. */

@@ -32,6 +32,7 @@ struct load_options {
 	const struct report_inputs *inputs; /* borrowed by load_new() */
 	struct load_stored stored;
 	bool hold;                /* all samples at once */
+	bool times;               /* what is merged keeps when samples were counted */
 	bool want_lines;          /* of what has no names, lines as well */
 	bool want_code;           /* programs will be read, also with all names */
 	const char *program;      /* of the inputs; load_new() looks for it itself */

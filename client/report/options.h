@@ -5,7 +5,7 @@
 /*
  * What can be set about a report, in one table: the command line reads it (`--focus=RE`, `-focus
  * RE`), and so do the prompt (`focus=RE`, `o`, `help focus`) and the help text. The names are
- * pprof's. Pure; texts are borrowed from whoever gave them.
+ * pprof's. Pure; texts are borrowed from the caller.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,6 +40,7 @@ struct report_inputs {
 	size_t n_bases;
 	bool is_diff; /* the bases are those of --diff_base */
 	bool normalize, interactive, all_frames;
+	bool url; /* of the page, instead of the report */
 	const char *symbolize, *buildid, *comment;
 	struct symbolize_mode mode; /* what `symbolize` says */
 	int seconds, timeout;       /* of what is fetched; 0: as usual */

@@ -121,6 +121,8 @@ const struct report_option report_options_all[] = {
 	INPUT(FLAG, "all_frames", SOURCES, all_frames, NULL,
 	      "ignore the profile's drop_frames and keep_frames"),
 	INPUT(TEXT, "add_comment", SOURCES, comment, "TEXT", "add this comment to the profile"),
+	INPUT(FLAG, "url", SOURCES, url, NULL,
+	      "print the address at which profd's page shows the same, with --since"),
 	INPUT(FLAG, "interactive", SOURCES, interactive, NULL,
 	      "start the prompt even without a terminal"),
 	SETTING(TEXT, "source_path", SOURCES, print.source_path, "DIRS",

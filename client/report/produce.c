@@ -12,16 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/analysis/labels.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
+#include "client/analysis/view_feed.h"
 #include "client/report/picture.h"
-#include "common/clamped.h"
 #include "common/error.h"
 #include "common/memory_text.h"
-#include "common/profile/intern.h"
 #include "common/profile/pprof.h"
-#include "common/profile/value_types.h"
 
 #define FILTERS_MAX 16
 
@@ -116,16 +113,9 @@ struct produce_work {
 	struct view *view; /* what takes the stacks: it, or this */
 	struct shape_profile *converted;
 	struct view_options view_options;
-	struct view_input input;
-	struct compare_total all, taken; /* before and after the filters */
-	struct compare_total *of_types;  /* as either of them, per sample type; NULL: no matter */
-	int64_t *totals;
-	struct label_units label_units;
-	uint32_t stack_key, service_key; /* strings: labels that the header is of */
-	uint32_t *services;
-	struct intern services_in;
+	struct view_feed feed;
 	size_t n_functions, n_locations; /* of the profile, without those of labels */
-	bool has_totals, is_rooted;
+	bool is_rooted;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
 	char note_text[128];
@@ -140,11 +130,7 @@ static void produce_work_deinit(struct produce_work *w)
 	report_view_free(w->view);
 	shape_profile_free(w->converted);
 	shape_free(w->shape);
-	free(w->of_types);
-	free(w->totals);
-	label_units_deinit(&w->label_units);
-	intern_deinit(&w->services_in);
-	free(w->services);
+	view_feed_deinit(&w->feed);
 }
 
 static void add_filter(struct produce_work *w, const char *name, const char *value)
@@ -176,8 +162,8 @@ static void set_view_options(struct produce_work *w)
 	w->view_options.filters = w->filters;
 	snprintf(w->note_text, sizeof(w->note_text), "Files: %zu", load_n_files(w->load));
 	w->note = w->note_text;
-	w->input.notes = &w->note;
-	w->input.n_notes = load_n_files(w->load) > 1;
+	w->feed.input.notes = &w->note;
+	w->feed.input.n_notes = load_n_files(w->load) > 1;
 }
 
 static bool wants_addresses(const struct maker *maker)
@@ -220,83 +206,6 @@ static int check_options(struct produce_work *w)
 	return r > 0 ? REPORT_E_BAD_OPTION : r;
 }
 
-static void produce_count_sample(struct produce_work *w, struct compare_total *t,
-				 const struct profile *p, size_t sample)
-{
-	if (w->has_totals)
-		return;
-	compare_total_add(t, p, sample, w->input.type, w->input.mean);
-	for (uint32_t i = 0; w->of_types && i < p->n_sample_types; i++)
-		if ((t == &w->taken) == w->o->relative_percentages)
-			compare_total_add(&w->of_types[i], p, sample, i, w->input.mean);
-}
-
-/* What labels of profd show of a sample for the header: whether its stack has a root, and whose it
- * is. */
-static int produce_learn_labels(struct produce_work *w, const struct profile *p,
-				const struct profile_sample *s, int64_t n)
-{
-	for (uint32_t i = 0; i < s->n_labels; i++) {
-		const struct profile_label *l = &p->sample_labels[s->first_label + i];
-		uint32_t index;
-		int r = 0;
-
-		if (l->str && l->key == w->stack_key)
-			w->input.n_rootless = clamped_add(w->input.n_rootless, n);
-		else if (l->str && l->key == w->service_key)
-			r = intern_add(&w->services_in, &w->services, &l->str, sizeof(l->str),
-				       sizeof(l->str), &index);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-static int produce_count_shown(struct produce_work *w, const struct profile *p, size_t sample)
-{
-	int64_t n = p->sample_values[sample * p->n_sample_types];
-
-	/* What is less than before is a sample, too. */
-	n = n < -INT64_MAX ? INT64_MAX : llabs(n);
-	produce_count_sample(w, &w->taken, p, sample);
-	if (w->has_totals)
-		return 0;
-	w->input.n_shown = clamped_add(w->input.n_shown, n);
-	return produce_learn_labels(w, p, &p->samples[sample], n);
-}
-
-static int produce_process_batch(struct produce_work *w, struct profile *p)
-{
-	int r = shape_bind(w->shape, p) ?:
-		profile_add_text(p, "stack", &w->stack_key) ?:
-		profile_add_text(p, "service", &w->service_key);
-
-	/* Before any filter: what a number means does not depend on which of them are shown. */
-	if (!r && w->maker->units && !w->has_totals)
-		r = label_units_learn(&w->label_units, p->sample_labels, p->n_sample_labels);
-	w->input.profile = p;
-	for (size_t i = 0; i < p->n_samples && !r; i++) {
-		struct stack stack;
-
-		produce_count_sample(w, &w->all, p, i);
-		r = shape_stack(w->shape, p, i, &stack);
-		if (r == SHAPE_E_DROPPED) {
-			r = 0;
-			continue;
-		}
-		if (r)
-			break;
-		r = produce_count_shown(w, p, i);
-		if (r)
-			break;
-		w->input.frames = shape_frames(w->shape, &w->input.n_frames);
-		if (stack.n_frames || w->maker->frameless)
-			r = w->view ? report_view_add(w->view, &w->input, &stack)
-				    : shape_profile_add(w->converted, &stack);
-	}
-	return r;
-}
-
 /* All samples, once. */
 static int produce_process_samples(struct produce_work *w)
 {
@@ -306,19 +215,9 @@ static int produce_process_samples(struct produce_work *w)
 	while (!r && any) {
 		r = load_next(w->load, &any, w->message);
 		if (!r && any)
-			r = produce_process_batch(w, load_profile(w->load));
+			r = view_feed_samples(&w->feed, load_profile(w->load));
 	}
-	if (r)
-		return r;
-	w->has_totals = true;
-	w->input.total = compare_total(w->o->relative_percentages ? &w->taken : &w->all);
-	for (uint32_t i = 0; w->of_types && i < load_profile(w->load)->n_sample_types; i++)
-		w->totals[i] = compare_total(&w->of_types[i]);
-	w->input.profile = load_profile(w->load);
-	w->input.services = w->services;
-	w->input.n_services = w->services_in.n;
-	w->input.frames = shape_frames(w->shape, &w->input.n_frames);
-	return 0;
+	return r ?: view_feed_end(&w->feed, load_profile(w->load));
 }
 
 static int view_outcome(int r)
@@ -326,33 +225,18 @@ static int view_outcome(int r)
 	return r == VIEW_E_NO_MATCH ? REPORT_E_NOTHING : r > 0 ? REPORT_E_BAD_OPTION : r;
 }
 
-/* Of each type, where the view tells of all of them. */
-static int make_totals(struct produce_work *w)
-{
-	size_t n = load_profile(w->load)->n_sample_types;
-
-	if (!w->maker->class->tells_all_types || w->view_options.one_type)
-		return 0;
-	w->of_types = calloc(n, sizeof(*w->of_types));
-	w->totals = calloc(n, sizeof(*w->totals));
-	w->input.totals = w->totals;
-	return w->of_types && w->totals ? 0 : error_origin(-ENOMEM);
-}
-
 static int run_view(struct produce_work *w, FILE *out)
 {
-	int r = make_totals(w);
+	int r = report_view_new(&w->view, w->maker->class, &w->view_options, w->message);
 
 	if (r)
-		return r;
-	r = report_view_new(&w->view, w->maker->class, &w->view_options, w->message);
-	if (r)
 		return view_outcome(r);
+	w->feed.view = w->view;
 	do {
 		r = produce_process_samples(w);
 		if (r)
 			return r;
-		r = report_view_end(w->view, &w->input, out);
+		r = report_view_end(w->view, &w->feed.input, out);
 	} while (r == VIEW_E_AGAIN);
 	return view_outcome(r);
 }
@@ -462,15 +346,15 @@ static int run_conversion(struct produce_work *w, FILE *out)
 
 	if (!w->maker->one_type && produce_is_unfiltered(w, load_profile(w->load)))
 		return produce_write(w->maker, load_profile(w->load), out);
-	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load))
-		?: produce_process_samples(w)
-		?: shape_profile_finish(w->converted, &p);
+	r = shape_profile_new(&w->converted, w->shape, load_profile(w->load));
+	w->feed.converted = w->converted;
+	r = r ?: produce_process_samples(w) ?: shape_profile_finish(w->converted, &p);
 	if (r)
 		return r;
 	if (w->o->print.divide_by != 1 && w->o->view != REPORT_RAW)
 		produce_divide_values(p, w->o->print.divide_by);
 	if (w->maker->one_type)
-		profile_keep_types(p, &w->input.type, 1);
+		profile_keep_types(p, &w->feed.input.type, 1);
 	return produce_write(w->maker, p, out);
 }
 
@@ -513,8 +397,8 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	};
 	int r;
 
-	r = produce_sample_type(l, o->sample_index, &w.input.type, message);
-	w.input.mean = o->mean;
+	r = produce_sample_type(l, o->sample_index, &w.feed.input.type, message);
+	w.feed.input.mean = o->mean;
 	if (!r)
 		r = produce_find_roots(&w);
 	if (!r)
@@ -522,7 +406,10 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	if (r)
 		return r;
 	set_view_options(&w);
-	w.input.label_units = &w.label_units;
+	w.feed.shape = w.shape;
+	w.feed.is_relative = o->relative_percentages;
+	w.feed.takes_frameless = w.maker->frameless;
+	w.feed.learns_units = w.maker->units;
 	r = w.maker->converts ? run_conversion(&w, out)
 	    : w.maker->shows  ? produce_show_window(&w)
 			      : produce_render(&w, out);

@@ -413,7 +413,7 @@ static int family_on_timer(sd_event_source *source, uint64_t now_us, void *userd
 
 	(void)now_us;
 	family_age_connections(f);
-	/* A little later, so that whoever writes all the time is not all that is read. */
+	/* A little later, so that a process that writes all the time is not all that is read. */
 	sd_event_source_set_time_relative(source, more ? DRAIN_NS / 20000 : DRAIN_NS / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "client/shim/core/tick.h"
@@ -332,6 +333,14 @@ static void send_missed_ticks(const struct thread *thread, uint32_t n)
 	}
 }
 
+/* Of a thread that no tick has met: what it has run is below there. 0: unknown. */
+static uint64_t thread_begin(const struct thread *thread)
+{
+	if (thread->start)
+		return (uint64_t)(uintptr_t)thread->start;
+	return atomic_load(&thread->tid) == shim.pid ? getauxval(AT_ENTRY) : 0;
+}
+
 void shim_count_missed_ticks(struct thread *thread, bool own, bool link)
 {
 	uint64_t n = shim.itimer.is_on ? itimer_take(&shim.itimer) : threads_missed_ticks(thread);
@@ -341,9 +350,9 @@ void shim_count_missed_ticks(struct thread *thread, bool own, bool link)
 	if (!n || n > INT32_MAX || (own && atomic_load(&shim.filter)))
 		return;
 	if (!was_seen) {
-		if (!thread->start)
+		thread->frames[0] = thread_begin(thread);
+		if (!thread->frames[0])
 			return;
-		thread->frames[0] = (uint64_t)(uintptr_t)thread->start;
 		thread->n_frames = 1;
 		thread->quality = STACK_BROKEN;
 		thread->reason = BROKEN_UNKNOWN;

@@ -275,21 +275,30 @@ bool shim_start(const char *name, const struct ProfilerOptions *options)
 	return good;
 }
 
+/* Of each thread that is sampled: of this one alone where the process has the timer. */
+static void shim_count_missed(void (*count)(struct thread *thread))
+{
+	struct thread *thread = shim.itimer.is_on ? threads_find(shim.threads, gettid()) : NULL;
+
+	if (thread)
+		count(thread);
+	for (int i = 0; (thread = threads_at(shim.threads, i)) != NULL; i++)
+		if (thread->has_timer)
+			count(thread);
+}
+
+static void shim_count_own(struct thread *thread)
+{
+	shim_count_missed_ticks(thread, true, false);
+}
+
 void shim_stop_locked(void)
 {
-	struct thread *thread = NULL;
-
 	if (!atomic_load(&shim.is_on) || shim.pid != getpid())
 		return;
 	atomic_store(&shim.is_on, false);
 	images_wait(shim.images);
-	if (shim.itimer.is_on)
-		thread = threads_find(shim.threads, gettid());
-	if (thread)
-		shim_count_missed_ticks(thread, true, false);
-	for (int i = 0; (thread = threads_at(shim.threads, i)) != NULL; i++)
-		if (thread->has_timer)
-			shim_count_missed_ticks(thread, true, false);
+	shim_count_missed(shim_count_own);
 	threads_disarm_all(shim.threads);
 	itimer_stop(&shim.itimer);
 	fatal_end();
@@ -591,7 +600,10 @@ void shim_end(void)
 	lock_release(&shim.lock, &mask);
 }
 
-/* The process's timer, and signals of it that wait, would go on and end the next program. */
+/*
+ * All threads end. The process's timer, and signals of it that wait, would go on and end the next
+ * program.
+ */
 void shim_exec_begin(void)
 {
 	sigset_t mask;
@@ -599,6 +611,7 @@ void shim_exec_begin(void)
 	if (!shim_wants_ticks() || shim.pid != getpid())
 		return;
 	lock_take(&shim.lock, &mask);
+	shim_count_missed(shim_count_end);
 	itimer_stop(&shim.itimer);
 	lock_release(&shim.lock, &mask);
 	/* Most forked processes become other programs before they are sampled once. */
@@ -606,6 +619,7 @@ void shim_exec_begin(void)
 		shim_flush();
 }
 
+/* Timers begin anew: their signals would count again what was counted before. */
 void shim_exec_failed(void)
 {
 	int kept = errno;
@@ -614,8 +628,8 @@ void shim_exec_failed(void)
 	if (!shim_wants_ticks() || shim.pid != getpid())
 		return;
 	lock_take(&shim.lock, &mask);
-	if (shim.uses_itimer)
-		itimer_start(&shim.itimer, shim_timing().frequency);
+	threads_disarm_all(shim.threads);
+	shim_start_threads();
 	lock_release(&shim.lock, &mask);
 	errno = kept;
 }

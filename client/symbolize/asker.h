@@ -3,9 +3,9 @@
 #define PROFD_SYMBOLIZE_ASKER_H
 
 /*
- * An image worker for whoever has time to wait for its answers. Each new one is asked something
- * harmless first: one that cannot answer that is no good for any file, so no file is blamed for
- * it; and one that could and dies later died of the file that it was asked about.
+ * An image worker for callers that have time to wait for its answers. Each new one is asked
+ * something harmless first: one that cannot answer that is no good for any file, so no file is
+ * blamed for it; and one that could and dies later died of the file that it was asked about.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One table, config_keys[], says for every key where it is written, what values it takes and what
- * it is by default. Reading (config_read.c), printing and the defaults go by it.
+ * it is by default; another one does so for those of [export NAME] (config_export.c). Reading
+ * (config_read.c), printing and the defaults go by them.
  */
 #include "common/config/config.h"
 
@@ -59,24 +60,38 @@ const struct config_key config_keys[] = {
 	{"limits", "per_user_store", KIND_SHARE, AT(per_user_store), 0, 0, "10%"},
 	{"debuginfod", "enabled", KIND_BOOL, AT(debuginfod_enabled), 0, 0, "no"},
 	{"debuginfod", "urls", KIND_LIST, AT(debuginfod_urls), 0, 0, ""},
+	{"http", "listen", KIND_TEXT, AT(http_listen), 0, 107, ""},
+	{"http", "tls_certificate", KIND_TEXT, AT(http_tls_certificate), 0, 4095, ""},
+	{"http", "tls_key", KIND_TEXT, AT(http_tls_key), 0, 4095, ""},
+	{"http", "credentials_file", KIND_TEXT, AT(http_credentials_file), 0, 4095, ""},
+	{"http", "allowed_hosts", KIND_LIST, AT(http_allowed_hosts), 0, 0, ""},
+	{"metrics", "functions", KIND_U32, AT(metrics_functions), 0, 1000, "0"},
 	{0},
 };
 
-int config_new(struct config **ret)
+int config_set_defaults(void *fields, const struct config_key *keys)
 {
-	cleanup(config_freep) struct config *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return error_origin(-ENOMEM);
-	for (size_t i = 0; config_keys[i].name; i++) {
-		struct config_value v = {.key = &config_keys[i], .text = config_keys[i].standard};
-		int r = config_value_set(c, &v);
+	for (const struct config_key *key = keys; key->name; key++) {
+		struct config_value v = {.key = key, .text = key->standard};
+		int r = config_value_set(fields, &v);
 
 		if (r)
 			return r < 0 ? r : error_origin(-EINVAL);
 	}
-	*ret = steal_ptr(&c);
 	return 0;
+}
+
+int config_new(struct config **ret)
+{
+	cleanup(config_freep) struct config *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return error_origin(-ENOMEM);
+	r = config_set_defaults(c, config_keys);
+	if (!r)
+		*ret = steal_ptr(&c);
+	return r;
 }
 
 /* NULL: it stays. */
@@ -140,7 +155,16 @@ void config_free(struct config *c)
 		return;
 	for (size_t i = 0; config_keys[i].name; i++)
 		config_value_clear(c, &config_keys[i]);
+	for (size_t i = 0; i < c->n_exports; i++)
+		config_export_deinit(&c->exports[i]);
 	free(c);
+}
+
+static void config_print_key(const struct config_key *key, const void *fields, FILE *out)
+{
+	fprintf(out, "%s = ", key->name);
+	config_value_print(key, (const char *)fields + key->offset, out);
+	fputc('\n', out);
 }
 
 int config_print(const struct config *c, FILE *out)
@@ -151,9 +175,12 @@ int config_print(const struct config *c, FILE *out)
 		if (strcmp(section, config_keys[i].section) != 0)
 			fprintf(out, "%s[%s]\n", *section ? "\n" : "", config_keys[i].section);
 		section = config_keys[i].section;
-		fprintf(out, "%s = ", config_keys[i].name);
-		config_value_print(&config_keys[i], (const char *)c + config_keys[i].offset, out);
-		fputc('\n', out);
+		config_print_key(&config_keys[i], c, out);
+	}
+	for (size_t i = 0; i < c->n_exports; i++) {
+		fprintf(out, "\n[export %s]\n", c->exports[i].name);
+		for (const struct config_key *key = config_export_keys; key->name; key++)
+			config_print_key(key, &c->exports[i], out);
 	}
 	return fflush(out) == 0 && !ferror(out) ? 0 : error_origin(-EIO);
 }

@@ -4,10 +4,12 @@
 
 /*
  * /etc/profd/profd.conf, then profd.conf.d/ *.conf in order: every key with its default in one
- * table (config.c). Unknown keys and bad values are refused, all of them, with file, line and
- * reason; nothing of a refused configuration is used. Knows nothing of what the values do.
+ * table (config.c), those of [export NAME] in another (config_export.c). Unknown keys and bad
+ * values are refused, all of them, with file, line and reason; nothing of a refused configuration
+ * is used. Knows nothing of what the values do.
  */
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -28,6 +30,24 @@ struct config_message {
 	/* "file:line: what is wrong", for each error; a newline between two; how many more. */
 	char text[(CONFIG_ERRORS_MAX + 1) * CONFIG_ERROR_SIZE];
 	unsigned n;
+};
+
+#define CONFIG_EXPORTS_MAX       8
+#define CONFIG_EXPORT_NAME_MAX   32
+#define CONFIG_EXPORT_NAME_BYTES "abcdefghijklmnopqrstuvwxyz0123456789_-"
+
+/* [export NAME]: a server that windows are sent to. Texts are never NULL; owned. */
+struct config_export {
+	char name[CONFIG_EXPORT_NAME_MAX + 1];
+	char *type; /* "pyroscope", "parca" or "otlp" */
+	char *url;  /* http:// or https://, without query, user name and password */
+	char *header_file, *ca_file; /* absolute paths, or "" */
+	char *services;              /* names and patterns as names_select_service() takes them */
+	char *labels;                /* "a=b,c=d", or "" */
+	char *keep;                  /* labels of samples, "thread,pid", or "" */
+	uint64_t spool_size;         /* bytes of windows that may wait */
+	uint64_t max_age_ns;         /* older windows are not sent; 0: however old they are */
+	char *place;                 /* "file:line" of its section, for messages */
 };
 
 /* Lists are NULL-terminated arrays of texts; texts are never NULL. All owned. */
@@ -65,6 +85,15 @@ struct config {
 	/* [debuginfod] */
 	bool debuginfod_enabled;
 	char **debuginfod_urls; /* comma-separated in the file */
+	/* [http] */
+	char *http_listen; /* "": nothing is served */
+	char *http_tls_certificate, *http_tls_key, *http_credentials_file; /* paths, or "" */
+	char **http_allowed_hosts; /* comma-separated in the file */
+
+	uint32_t metrics_functions; /* series; 0: none */
+
+	struct config_export exports[CONFIG_EXPORTS_MAX]; /* in the order of the files */
+	size_t n_exports;
 };
 
 /*

@@ -29,7 +29,8 @@ struct config_reading {
 	struct config *config;
 	struct config_message *message;
 	const char *name;
-	const char *section; /* NULL: its keys mean nothing, and that was said */
+	const char *section;          /* NULL: its keys mean nothing, and that was said */
+	struct config_export *export; /* whose keys these are; NULL: the configuration's */
 	unsigned line;
 	int result; /* 0, CONFIG_E_INVALID or negative errno */
 };
@@ -72,6 +73,23 @@ static int config_worse(int a, int b)
 	return a < 0 || (a && b >= 0) ? a : b;
 }
 
+/* Once all values are accepted. */
+static int config_finish(struct config *c, struct config_message *message)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_exports && r >= 0; i++) {
+		struct config_export *e = &c->exports[i];
+		const char *lacks = NULL;
+
+		r = config_worse(r, config_export_finish(e, &lacks));
+		if (lacks)
+			config_add_error(message, "%s: [export %s] lacks %s", e->place, e->name,
+					 lacks);
+	}
+	return r;
+}
+
 /* Cuts off the blanks at both ends of @text. */
 static char *config_trim(char *text)
 {
@@ -86,21 +104,23 @@ static char *config_trim(char *text)
 
 static void config_set_key(struct config_reading *reading, const char *name, const char *text)
 {
+	const struct config_key *key = reading->export ? config_export_keys : config_keys;
+	void *fields = reading->export ? (void *)reading->export : reading->config;
 	const char *section = reading->section;
 	bool section_known = false;
 
 	if (!section)
 		return;
-	for (size_t i = 0; config_keys[i].name; i++) {
-		struct config_value v = {.key = &config_keys[i], .text = text};
+	for (; key->name; key++) {
+		struct config_value v = {.key = key, .text = text};
 		int r;
 
-		if (strcmp(config_keys[i].section, section) != 0)
+		if (strcmp(key->section, section) != 0)
 			continue;
 		section_known = true;
-		if (strcmp(config_keys[i].name, name) != 0)
+		if (strcmp(key->name, name) != 0)
 			continue;
-		r = config_value_set(reading->config, &v);
+		r = config_value_set(fields, &v);
 		if (r > 0)
 			config_reject(reading, "%s %s", name, v.why);
 		else if (r)
@@ -116,6 +136,29 @@ static void config_set_key(struct config_reading *reading, const char *name, con
 	else
 		config_reject(reading, "'%s' is before any [section]", name);
 	reading->section = NULL;
+}
+
+static void config_begin_section(struct config_reading *reading, const char *section)
+{
+	size_t length = strcspn(section, BLANKS);
+	struct config_export *export = NULL;
+	char why[200] = "";
+	int r = 0;
+
+	reading->section = section;
+	if (strncmp(section, "export", length) == 0 && length == strlen("export")) {
+		reading->section = "export";
+		r = config_export_begin(reading->config, section + length, reading->name,
+					reading->line, &export, why);
+	}
+	reading->export = export;
+	if (!r)
+		return;
+	reading->section = NULL;
+	if (r < 0)
+		reading->result = r;
+	else
+		config_reject(reading, "[%s] %s", section, why);
 }
 
 static void config_read_line(struct config_reading *reading, char *line)
@@ -138,7 +181,7 @@ static void config_read_line(struct config_reading *reading, char *line)
 	} else {
 		*end = '\0';
 		if (*line == '[')
-			reading->section = line + 1;
+			config_begin_section(reading, line + 1);
 		else
 			config_set_key(reading, config_trim(line), config_trim(end + 1));
 	}
@@ -171,6 +214,8 @@ int config_parse(struct config **ret, const char *text, const char *name,
 
 	*message = (struct config_message){.text = ""};
 	r = config_new(&c) ?: config_apply_text(c, text, name, message);
+	if (!r)
+		r = config_finish(c, message);
 	if (!r)
 		*ret = steal_ptr(&c);
 	return config_end_errors(message, r);
@@ -267,6 +312,8 @@ int config_load(struct config **ret, const char *path, const struct user_paths *
 		r = config_apply_user(c, user);
 	if (!r)
 		r = config_apply_all(c, path, user ? user->config : DEFAULT_PATH, message);
+	if (!r)
+		r = config_finish(c, message);
 	if (!r)
 		*ret = steal_ptr(&c);
 	return config_end_errors(message, r);

@@ -25,24 +25,26 @@ static const char *const symbolizes[] = {
 	[SYMBOLIZE_LINES] = "lines",
 };
 
-#define value_invalid(v, ...) (snprintf((v)->why, sizeof((v)->why), __VA_ARGS__), CONFIG_E_INVALID)
-
-static int value_set_text(struct config_value *v)
+int value_replace_text(struct config_value *v)
 {
-	char *copy;
+	char *copy = strdup(v->text);
 
-	if (strlen(v->text) < v->key->min)
-		return value_invalid(v, "must not be empty");
-	if (strlen(v->text) > v->key->max)
-		return value_invalid(v, "is longer than %" PRIu64 " bytes", v->key->max);
-	if (v->key->kind == KIND_PATH && v->text[0] != '/')
-		return value_invalid(v, "must be an absolute path, not '%s'", v->text);
-	copy = strdup(v->text);
 	if (!copy)
 		return error_origin(-ENOMEM);
 	free(*(char **)v->field);
 	*(char **)v->field = copy;
 	return 0;
+}
+
+static int value_set_text(struct config_value *v)
+{
+	if (strlen(v->text) < v->key->min)
+		return value_invalid(v, "must not be empty");
+	if (strlen(v->text) > v->key->max)
+		return value_invalid(v, "is longer than %" PRIu64 " bytes", v->key->max);
+	if (v->key->kind == KIND_PATH && *v->text && v->text[0] != '/')
+		return value_invalid(v, "must be an absolute path, not '%s'", v->text);
+	return value_replace_text(v);
 }
 
 static void list_free(char **list)
@@ -70,8 +72,7 @@ static int list_append(char ***list, const char *text, size_t length)
 	return grown[n] ? 0 : error_origin(-ENOMEM);
 }
 
-/* The next item of a comma-separated text, without blanks around it; false at the end. */
-static bool list_next_item(const char **text, const char **ret_item, size_t *ret_length)
+bool config_next_item(const char **text, const char **ret_item, size_t *ret_length)
 {
 	const char *start = *text, *end;
 
@@ -103,7 +104,7 @@ static int value_set_list(struct config_value *v)
 		if (!*list)
 			return error_origin(-ENOMEM);
 	}
-	while (*v->text && list_next_item(&text, &item, &length)) {
+	while (*v->text && config_next_item(&text, &item, &length)) {
 		if (length == 0)
 			return value_invalid(v, "has an empty item in '%s'", v->text);
 		r = list_append(list, item, length);
@@ -130,7 +131,8 @@ static int value_parse_bool(struct config_value *v, bool *ret)
 static int value_check_range(struct config_value *v, uint64_t number)
 {
 	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
-	bool is_duration = v->key->kind == KIND_DURATION || v->key->kind == KIND_SECONDS;
+	bool is_duration = v->key->kind == KIND_DURATION || v->key->kind == KIND_SECONDS ||
+			   v->key->kind == KIND_AGE;
 	const char *(*print)(char *, size_t, uint64_t) = is_duration ? units_print_duration
 								     : units_print_size;
 
@@ -158,6 +160,7 @@ static int value_set_number(struct config_value *v)
 		[KIND_U64] = {units_parse_number, "a number"},
 		[KIND_DURATION] = {units_parse_duration, "a duration such as 500ms, 10s or 7d"},
 		[KIND_SECONDS] = {units_parse_duration, "a duration such as 90s or 7d"},
+		[KIND_AGE] = {units_parse_duration, "a duration such as 90s or 7d"},
 		[KIND_SIZE] = {units_parse_size, "a size such as 64K, 512M or 2G"},
 	};
 	uint64_t number;
@@ -174,6 +177,14 @@ static int value_set_number(struct config_value *v)
 		*(uint32_t *)v->field = (uint32_t)number;
 	else
 		*(uint64_t *)v->field = v->key->kind == KIND_SECONDS ? number / NS_PER_S : number;
+	return 0;
+}
+
+static int value_set_age(struct config_value *v)
+{
+	if (*v->text)
+		return value_set_number(v);
+	*(uint64_t *)v->field = 0;
 	return 0;
 }
 
@@ -205,7 +216,7 @@ static int value_set_formats(struct config_value *v)
 	unsigned mask = 0;
 	size_t length;
 
-	while (list_next_item(&text, &item, &length)) {
+	while (config_next_item(&text, &item, &length)) {
 		unsigned format = contents_find(item, length);
 
 		if (format == N_CONTENTS_FORMATS)
@@ -245,30 +256,55 @@ static int value_set_bool(struct config_value *v)
 	return value_parse_bool(v, v->field);
 }
 
-int config_value_set(struct config *c, struct config_value *v)
+int config_value_set(void *fields, struct config_value *v)
 {
 	static int (*const set[])(struct config_value * v) = {
-		[KIND_TEXT] = value_set_text,           [KIND_PATH] = value_set_text,
-		[KIND_LIST] = value_set_list,           [KIND_BOOL] = value_set_bool,
-		[KIND_U32] = value_set_number,          [KIND_U64] = value_set_number,
-		[KIND_MODE] = value_set_mode,           [KIND_DURATION] = value_set_number,
-		[KIND_SECONDS] = value_set_number,      [KIND_SIZE] = value_set_number,
-		[KIND_SHARE] = value_set_share,         [KIND_FORMATS] = value_set_formats,
-		[KIND_SYMBOLIZE] = value_set_symbolize, [KIND_LABEL] = value_set_label,
+		[KIND_TEXT] = value_set_text,
+		[KIND_PATH] = value_set_text,
+		[KIND_LIST] = value_set_list,
+		[KIND_BOOL] = value_set_bool,
+		[KIND_U32] = value_set_number,
+		[KIND_U64] = value_set_number,
+		[KIND_MODE] = value_set_mode,
+		[KIND_DURATION] = value_set_number,
+		[KIND_SECONDS] = value_set_number,
+		[KIND_SIZE] = value_set_number,
+		[KIND_SHARE] = value_set_share,
+		[KIND_FORMATS] = value_set_formats,
+		[KIND_SYMBOLIZE] = value_set_symbolize,
+		[KIND_LABEL] = value_set_label,
+		[KIND_AGE] = value_set_age,
+		[KIND_URL] = value_set_url,
+		[KIND_EXPORT_TYPE] = value_set_export_type,
+		[KIND_SERVICES] = value_set_joined,
+		[KIND_TAGS] = value_set_joined,
+		[KIND_TAG_NAMES] = value_set_joined,
 	};
 
-	v->field = (char *)c + v->key->offset;
+	v->field = (char *)fields + v->key->offset;
 	return set[v->key->kind](v);
 }
 
-void config_value_clear(struct config *c, const struct config_key *key)
+void config_value_clear(void *fields, const struct config_key *key)
 {
-	void *field = (char *)c + key->offset;
+	void *field = (char *)fields + key->offset;
 
-	if (key->kind == KIND_TEXT || key->kind == KIND_PATH)
+	switch (key->kind) {
+	case KIND_TEXT:
+	case KIND_PATH:
+	case KIND_URL:
+	case KIND_EXPORT_TYPE:
+	case KIND_SERVICES:
+	case KIND_TAGS:
+	case KIND_TAG_NAMES:
 		free(*(char **)field);
-	else if (key->kind == KIND_LIST)
+		break;
+	case KIND_LIST:
 		list_free(*(char ***)field);
+		break;
+	default:
+		break;
+	}
 }
 
 static void value_print_formats(unsigned mask, FILE *out)
@@ -291,7 +327,22 @@ void config_value_print(const struct config_key *key, const void *field, FILE *o
 	switch (key->kind) {
 	case KIND_TEXT:
 	case KIND_PATH:
+	case KIND_URL:
+	case KIND_EXPORT_TYPE:
+	case KIND_SERVICES:
+	case KIND_TAGS:
+	case KIND_TAG_NAMES:
 		fputs(*(char *const *)field, out);
+		break;
+	case KIND_AGE:
+		if (!*(const uint64_t *)field)
+			break;
+		/* fall through */
+	case KIND_DURATION:
+	case KIND_SECONDS:
+		unit = key->kind == KIND_SECONDS ? NS_PER_S : 1;
+		units_print_duration(buffer, sizeof(buffer), unit * *(const uint64_t *)field);
+		fputs(buffer, out);
 		break;
 	case KIND_BOOL:
 		fputs(*(const bool *)field ? "yes" : "no", out);
@@ -304,12 +355,6 @@ void config_value_print(const struct config_key *key, const void *field, FILE *o
 		break;
 	case KIND_MODE:
 		fprintf(out, "%04" PRIo32, *(const uint32_t *)field);
-		break;
-	case KIND_DURATION:
-	case KIND_SECONDS:
-		unit = key->kind == KIND_SECONDS ? NS_PER_S : 1;
-		units_print_duration(buffer, sizeof(buffer), unit * *(const uint64_t *)field);
-		fputs(buffer, out);
 		break;
 	case KIND_SIZE:
 		fputs(units_print_size(buffer, sizeof(buffer), *(const uint64_t *)field), out);

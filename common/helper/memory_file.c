@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "common/helper/memory_file.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -47,7 +50,36 @@ int memory_file_of(const char *name, const void *data, size_t length)
 	return fcntl(fd, F_ADD_SEALS, MEMORY_FILE_SEALS) < 0 ? -errno : steal_fd(&fd);
 }
 
-static int memory_file_append(int to, int from, size_t max)
+/* getdents64(2), which the C library gives this type. */
+static int memory_file_append_names(int to, const char *entries, size_t length)
+{
+	const struct dirent64 *entry;
+	int r = 0;
+
+	for (size_t at = 0; !r && at < length; at += entry->d_reclen) {
+		entry = (const struct dirent64 *)(entries + at);
+		if (entry->d_name[0] == '.' || strchr(entry->d_name, '\n'))
+			continue;
+		r = memory_file_write(to, entry->d_name, strlen(entry->d_name))
+			    ?: memory_file_write(to, "\n", 1);
+	}
+	return r;
+}
+
+static int memory_file_list(int to, int from, size_t max)
+{
+	_Alignas(struct dirent64) char entries[4096];
+	long n = 1;
+	int r = 0;
+
+	for (size_t at = 0; !r && n && at < max; at += (size_t)n) {
+		n = syscall(SYS_getdents64, from, entries, sizeof(entries));
+		r = n < 0 ? -errno : memory_file_append_names(to, entries, (size_t)n);
+	}
+	return r;
+}
+
+static int memory_file_append_text(int to, int from, size_t max)
 {
 	char part[4096];
 	ssize_t n = 1;
@@ -57,9 +89,16 @@ static int memory_file_append(int to, int from, size_t max)
 		n = read(from, part, sizeof(part));
 		r = n < 0 ? -errno : memory_file_write(to, part, (size_t)n);
 	}
-	if (!r && lseek(to, 0, SEEK_SET) < 0)
-		r = -errno;
 	return r;
+}
+
+static int memory_file_append(int to, int from, size_t max)
+{
+	int r = memory_file_append_text(to, from, max);
+
+	if (r == -EISDIR)
+		r = memory_file_list(to, from, max);
+	return r ?: lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
 int memory_file_fill(int fd, int dir_fd, const char *path, size_t max)

@@ -22,12 +22,13 @@ int memory_file_of(const char *name, const void *data, size_t length);
 int memory_file_write(int fd, const void *data, size_t length);
 /*
  * Appends what can be read of the file @path below @dir_fd, @max bytes at most, and goes back to
- * its beginning. Blocks as open(2) and read(2) do. Returns 0 or -errno.
+ * its beginning; of a directory, the names that neither begin with a dot nor have a newline, a line
+ * each. Blocks as open(2) and read(2) do. Returns 0 or -errno.
  */
 int memory_file_fill(int fd, int dir_fd, const char *path, size_t max);
 /*
- * One with what can be read of the file @path below @dir_fd, @max bytes at most, open at its
- * beginning. Blocks as open(2) and read(2) do. Returns its descriptor or -errno.
+ * One with that of the file or directory @path below @dir_fd, open at its beginning. Blocks as that
+ * does. Returns its descriptor or -errno.
  */
 int memory_file_read(const char *name, int dir_fd, const char *path, size_t max);
 /* Whether @fd is one that is all MEMORY_FILE_SEALS; *ret_length in bytes. */

@@ -16,7 +16,9 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/partition_point.h"
+#include "common/profile/coverage.h"
 #include "common/profile/intern.h"
+#include "common/profile/sample_times.h"
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
@@ -182,10 +184,13 @@ struct merge {
 	struct profile *p;
 	enum merge_windows mode;
 	bool takes_common; /* types that not all profiles have are left out */
+	bool keeps_times, notes_overlap;
 	struct translation translation;
 	struct profile_windows windows;
 	char *ledger;                  /* of all windows */
 	int64_t duration_ns, until_ns; /* of all windows; when the last one ended, 0: not known */
+	int64_t last_ns;               /* the same, of those that others wrote as well */
+	bool has_undated;              /* one of these does not show when it began */
 	uint32_t window_key, window_unit;
 
 	/* The profile that is being added. */
@@ -245,6 +250,16 @@ void merge_use_common_types(struct merge *m)
 	m->takes_common = true;
 }
 
+void merge_keep_times(struct merge *m)
+{
+	m->keeps_times = true;
+}
+
+void merge_note_overlap(struct merge *m)
+{
+	m->notes_overlap = true;
+}
+
 /* --- windows ---------------------------------------------------------------------------------- */
 
 static int64_t merge_second_of(const struct profile_windows *windows, size_t i)
@@ -255,10 +270,10 @@ static int64_t merge_second_of(const struct profile_windows *windows, size_t i)
 static bool merge_selects_window(const struct merge *m, const struct profile_window *w)
 {
 	uint64_t start_s = (uint64_t)(w->time_ns / (int64_t)NS_PER_S);
+	uint64_t seconds = profile_window_seconds((uint64_t)w->time_ns, (uint64_t)w->duration_ns);
 
 	return start_s >= m->select->not_before_s &&
-	       profile_window_overlaps(start_s, profile_window_seconds((uint64_t)w->duration_ns),
-				       m->select->since_ns, m->select->until_ns);
+	       profile_window_overlaps(start_s, seconds, m->select->since_ns, m->select->until_ns);
 }
 
 /*
@@ -308,6 +323,9 @@ static int merge_add_windows(struct merge *m)
 			continue;
 		if (w->ledger && until_ns > m->until_ns)
 			m->until_ns = until_ns;
+		if (until_ns > m->last_ns)
+			m->last_ns = until_ns;
+		m->has_undated |= !w->time_ns;
 		r = ledger_line_add(&m->ledger, w->ledger);
 		m->duration_ns = clamped_add(m->duration_ns, w->duration_ns);
 		if (w->time_ns && (!m->p->time_ns || w->time_ns < m->p->time_ns))
@@ -468,6 +486,8 @@ int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 		r = merge_copy_chain(m, s, &n_chain) ?:
 		    merge_copy_labels(m, s, &n_labels) ?:
 		    profile_add_sample(m->p, m->chain, n_chain, values, m->labels, n_labels);
+		if (!r && m->keeps_times)
+			r = profile_copy_times(m->p, profile_last_sample(m->p), from, (uint32_t)i);
 		if (r)
 			return r;
 		samples = clamped_add(samples, values[0]);
@@ -497,7 +517,8 @@ static int merge_add_metadata(struct merge *m)
 	for (size_t i = 0; i < from->n_comments && !r; i++) {
 		const char *comment = profile_string(from, from->comments[i]);
 
-		if (!profile_windows_is_line(comment))
+		if (!profile_windows_is_line(comment) &&
+		    !(m->keeps_times && profile_coverage_is_line(comment)))
 			r = profile_add_comment(m->p, comment);
 	}
 	return r;
@@ -570,17 +591,6 @@ static int merge_agree_types(struct merge *m, struct profile_message *message)
 	return r == VALUE_TYPES_E_MISMATCH ? MERGE_E_MISMATCH : r;
 }
 
-/* Samples may come later: all that is known of keys is that they are strings. */
-static uint32_t merge_find_key(const struct profile *p, const char *key)
-{
-	size_t n = profile_n_strings(p);
-
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(profile_string(p, (uint32_t)i), key) == 0)
-			return (uint32_t)i;
-	return PROFILE_NONE;
-}
-
 static int merge_begin_source(struct merge *m, struct profile_message *message)
 {
 	uint32_t main_mapping;
@@ -593,8 +603,9 @@ static int merge_begin_source(struct merge *m, struct profile_message *message)
 			    ?: translation_begin(&m->translation, m->p, m->from);
 	if (r)
 		return r;
-	m->from_window = merge_find_key(m->from, WINDOWS_LABEL);
-	m->from_pid = m->select->has_pid ? merge_find_key(m->from, "pid") : PROFILE_NONE;
+	/* Samples may come later: all that is known of keys is that they are strings. */
+	m->from_window = profile_find_text(m->from, WINDOWS_LABEL);
+	m->from_pid = m->select->has_pid ? profile_find_text(m->from, "pid") : PROFILE_NONE;
 	m->label_now = m->from->time_ns / (int64_t)NS_PER_S;
 	/* The first mapping is the program, by convention. */
 	if (!m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
@@ -663,6 +674,16 @@ size_t merge_n_windows(const struct merge *m)
 	return m->windows.n;
 }
 
+/* Durations of windows that overlap, as those of other tools may, add up to more than they span. */
+static int64_t merge_find_until(const struct merge *m)
+{
+	int64_t end_ns = clamped_add(m->p->time_ns, m->p->duration_ns);
+
+	if (m->notes_overlap && !m->has_undated && m->last_ns < end_ns)
+		return m->last_ns;
+	return m->until_ns > end_ns ? m->until_ns : end_ns;
+}
+
 int merge_finish(struct merge *m)
 {
 	cleanup(freep) char *line = NULL;
@@ -674,7 +695,9 @@ int merge_finish(struct merge *m)
 			    ?: profile_add_comment(m->p, line);
 	if (!r && m->mode == MERGE_WINDOWS_SET)
 		r = profile_windows_list(&m->windows, m->p);
-	return r ?: profile_set_until(m->p, m->until_ns);
+	else if (!r && m->keeps_times)
+		r = profile_coverage_list(&m->windows, m->p);
+	return r ?: profile_set_until(m->p, merge_find_until(m));
 }
 
 struct profile *merge_steal_profile(struct merge *m)

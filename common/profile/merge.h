@@ -57,6 +57,13 @@ DEFINE_CLEANUP(struct merge *, merge_free)
  * left out, as in pprof. MERGE_E_MISMATCH is that there are no others.
  */
 void merge_use_common_types(struct merge *m);
+/* Samples keep their times from now on (sample_times.h), which are forgotten otherwise. */
+void merge_keep_times(struct merge *m);
+/*
+ * Windows that overlap, as those of other tools may, have a line for when the last one ended
+ * (windows.h), which pprof's merge does not add. Before the first merge_add().
+ */
+void merge_note_overlap(struct merge *m);
 
 /*
  * Adds what @select (NULL: everything) takes of @from; what is there already changes its units if

@@ -80,6 +80,11 @@ void pprof_reader_free(struct pprof_reader *r)
 	free(r);
 }
 
+void pprof_reader_set_times(struct pprof_reader *r, bool wanted)
+{
+	r->reading.ignores_times = !wanted;
+}
+
 /* --- the file, in pieces ---------------------------------------------------------------------- */
 
 /* The field @f, which is the @n bytes at @from, of what samples refer to. */
@@ -123,7 +128,7 @@ static int pprof_reader_read_fields(struct pprof_reader *r)
 	while (!e && wire_next(&w, &f)) {
 		if (r->has_tables)
 			e = pprof_reading_sample(&r->reading, &f);
-		else if (f.number != PPROF_SAMPLE)
+		else if (!pprof_is_of_samples(f.number))
 			e = pprof_reader_add_table(r, &f, r->buffer + done,
 						   (size_t)(w.at - r->buffer) - done);
 		if (e == PPROF_E_MALFORMED)

@@ -29,6 +29,11 @@ int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes);
 void pprof_reader_free(struct pprof_reader *r);
 DEFINE_CLEANUP(struct pprof_reader *, pprof_reader_free)
 
+/*
+ * Before anything is fed: whether samples get their times, which they do unless this is called. To
+ * read these may take as long as all else.
+ */
+void pprof_reader_set_times(struct pprof_reader *r, bool wanted);
 /* PPROF_E_*, then @message says why, or negative errno; the reader is of no use then. */
 int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length,
 		      struct profile_message *message);

@@ -73,6 +73,7 @@ void pprof_reading_deinit(struct pprof_reading *r)
 	free(r->sample_locations);
 	free(r->labels);
 	free(r->lines);
+	times_reading_deinit(&r->times);
 }
 
 int pprof_reading_place(struct pprof_reading *r, uint64_t offset)
@@ -390,6 +391,8 @@ int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 	struct wire_field field;
 	int e = 0;
 
+	if (f->number == PPROF_TIMES)
+		return r->ignores_times ? 0 : times_reading_begin(&r->times, r->p, f);
 	if (f->number != PPROF_SAMPLE)
 		return 0;
 	if (f->type != WIRE_BYTES)
@@ -422,7 +425,7 @@ int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f)
 	r->n_samples++;
 	if (r->n_sample_locations >= PROFILE_NONE || r->n_labels >= PROFILE_NONE)
 		return pprof_added(r, -E2BIG);
-	return pprof_added(r, profile_append_sample(r->p, r->sample_locations,
-						    (uint32_t)r->n_sample_locations, r->values,
-						    r->labels, (uint32_t)r->n_labels));
+	e = profile_append_sample(r->p, r->sample_locations, (uint32_t)r->n_sample_locations,
+				  r->values, r->labels, (uint32_t)r->n_labels);
+	return pprof_added(r, e ? e : times_reading_sample(&r->times, r->p));
 }

@@ -15,6 +15,7 @@
 #include "common/profile/intern.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "common/profile/times_block.h"
 #include "common/wire.h"
 
 /* Numbers of fields of Profile. */
@@ -64,9 +65,16 @@ struct pprof_reading {
 	size_t n_labels, max_labels;
 	int64_t values[PROFILE_TYPES_MAX];
 	size_t n_values;
+	struct times_reading times; /* of the samples that come next */
+	bool ignores_times;
 	struct profile_line *lines; /* of the location being read */
 	size_t max_lines;
 };
+
+static inline bool pprof_is_of_samples(uint32_t field)
+{
+	return field == PPROF_SAMPLE || field == PPROF_TIMES;
+}
 
 /* What cannot be represented is the file's fault, not ours. */
 #define PPROF_REFUSE(r, ...) profile_refuse((r)->message, PPROF_E_MALFORMED, __VA_ARGS__)
@@ -81,6 +89,7 @@ int pprof_reading_place(struct pprof_reading *r, uint64_t offset);
 int pprof_reading_string(struct pprof_reading *r, const struct wire_field *f);
 int pprof_reading_table(struct pprof_reading *r, const struct wire_field *f);
 int pprof_reading_location(struct pprof_reading *r, const struct wire_field *f);
+/* A sample, or the times of those that follow. */
 int pprof_reading_sample(struct pprof_reading *r, const struct wire_field *f);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * The message is written field by field into a batch, which is compressed as it fills: the unpacked
  * encoding of a whole profile is never in memory. Samples come first, what they refer to behind
- * them. What comes out depends on the profile alone: gzip's time stamp stays 0.
+ * them. What comes out depends on the profile alone: gzip's time stamp stays 0. Before samples
+ * whose times are known there is a field for these: times_block.h.
  *
  * ids are indices + 1; strings keep their numbers. Numbers of fields: profile.proto's.
  */
@@ -15,11 +16,13 @@
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/profile/profile.h"
+#include "common/profile/times_block.h"
 #include "common/room.h"
 #include "common/utf8.h"
 #include "common/wire.h"
 
 #define BATCH_BYTES     ((size_t)64 << 10) /* handed to zlib at once */
+#define CODES_BYTES     256u               /* that are worth codes of their own */
 #define LABEL_BYTES_MAX ((size_t)5 * WIRE_FIELD_MAX)
 #define LINE_BYTES_MAX  ((size_t)4 * WIRE_FIELD_MAX)
 
@@ -62,7 +65,7 @@ void pprof_writer_free(struct pprof_writer *w)
 	free(w);
 }
 
-/* Compresses the batch; with Z_FINISH ends the file. */
+/* Compresses the batch; Z_BLOCK: what follows has codes of its own; Z_FINISH ends the file. */
 static int pprof_compress_batch(struct pprof_writer *w, int flush)
 {
 	size_t room;
@@ -82,7 +85,7 @@ static int pprof_compress_batch(struct pprof_writer *w, int flush)
 		w->out_length += room - w->z.avail_out;
 		if (r != Z_OK && r != Z_STREAM_END && r != Z_BUF_ERROR)
 			return error_origin(-EIO);
-	} while (flush == Z_FINISH ? r != Z_STREAM_END : w->z.avail_in > 0);
+	} while (flush == Z_FINISH ? r != Z_STREAM_END : w->z.avail_in > 0 || !w->z.avail_out);
 	w->batch_length = 0;
 	return 0;
 }
@@ -160,6 +163,37 @@ static int pprof_put_sample(struct pprof_writer *w, const struct profile *p, siz
 	}
 	pprof_put_end(w, wire_close(to, 2, end));
 	return 0;
+}
+
+/*
+ * The times of the next samples from @first on, in front of them: *ret_n. They cannot be
+ * compressed, and would have the codes for all else take more.
+ */
+static int pprof_put_times(struct pprof_writer *w, const struct profile *p, size_t first,
+			   size_t end, size_t *ret_n)
+{
+	struct times_block block;
+	int flush = Z_NO_FLUSH;
+	uint8_t *to;
+	int r = times_block_make(p, first, end, &block);
+
+	if (r)
+		return r;
+	*ret_n = block.n_samples;
+	if (block.length >= CODES_BYTES) {
+		flush = Z_BLOCK;
+		r = pprof_compress_batch(w, flush);
+	}
+	if (!r && block.length)
+		r = pprof_put_begin(w, block.length, &to);
+	if (!r && block.length) {
+		memcpy(to, block.field, block.length);
+		pprof_put_end(w, to + block.length);
+		if (flush)
+			r = pprof_compress_batch(w, flush);
+	}
+	free(block.field);
+	return r;
 }
 
 static int pprof_put_mapping(struct pprof_writer *w, const struct profile *p, size_t index)
@@ -272,8 +306,12 @@ int pprof_writer_samples(struct pprof_writer *w, const struct profile *p, size_t
 	for (uint32_t i = 0; !w->has_types && i < p->n_sample_types && !r; i++)
 		r = pprof_put_value_type(w, 1, &p->sample_types[i]);
 	w->has_types = true;
-	for (size_t i = first; i < end && !r; i++)
-		r = pprof_put_sample(w, p, i);
+	for (size_t i = first, n_timed = 0; i < end && !r; i++, n_timed--) {
+		if (!n_timed)
+			r = pprof_put_times(w, p, i, end, &n_timed);
+		if (!r)
+			r = pprof_put_sample(w, p, i);
+	}
 	return r;
 }
 

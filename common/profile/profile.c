@@ -177,6 +177,14 @@ size_t profile_n_strings(const struct profile *p)
 	return p->tables->n_strings;
 }
 
+uint32_t profile_find_text(const struct profile *p, const char *text)
+{
+	for (size_t i = 0; i < p->tables->n_strings; i++)
+		if (strcmp(p->tables->strings[i].text, text) == 0)
+			return (uint32_t)i;
+	return PROFILE_NONE;
+}
+
 int profile_add_sample_type(struct profile *p, const char *type, const char *unit)
 {
 	struct profile_value_type *t = &p->sample_types[p->n_sample_types];

@@ -69,6 +69,15 @@ struct profile_sample {
 	size_t first_label;    /* into sample_labels[] */
 	uint32_t n_locations;
 	uint32_t n_labels;
+	uint32_t times; /* into times[]: index + 1 of its first; 0: none */
+};
+
+/* See sample_times.h. */
+struct profile_time {
+	uint64_t bucket : 60; /* where it begins: units of 100 ms since 1970 */
+	uint64_t scale : 4;   /* it is 2^scale of them long */
+	uint32_t count;
+	uint32_t next; /* of the same sample: index + 1; 0: this is the last */
 };
 
 struct profile_tables; /* the look-up side: hash tables over the arrays below */
@@ -99,6 +108,8 @@ struct profile {
 	int64_t *sample_values; /* n_samples * n_sample_types */
 	struct profile_label *sample_labels;
 	size_t n_sample_labels;
+	struct profile_time *times;
+	size_t n_times;
 
 	struct profile_tables *tables; /* see profile_private.h */
 };
@@ -117,6 +128,8 @@ int profile_add_text(struct profile *p, const char *text, uint32_t *ret);
 /* The text of a string: NUL-terminated, owned by @p, valid as long as @p. */
 const char *profile_string(const struct profile *p, uint32_t string);
 size_t profile_n_strings(const struct profile *p);
+/* The string with this text, or PROFILE_NONE; looks at all of them. */
+uint32_t profile_find_text(const struct profile *p, const char *text);
 
 /* Sample types must all be added before the first sample. */
 int profile_add_sample_type(struct profile *p, const char *type, const char *unit);

@@ -21,7 +21,8 @@ struct profile_text {
 	X(comments)       \
 	X(mappings)       \
 	X(functions)      \
-	X(locations) X(lines) X(samples) X(sample_locations) X(sample_values) X(sample_labels)
+	X(locations)      \
+	X(lines) X(samples) X(sample_locations) X(sample_values) X(sample_labels) X(times)
 #define PROFILE_TABLES(X) X(string) X(comment) X(mapping) X(function) X(location) X(sample)
 
 #define PROFILE_TABLE_FIELD(name) struct profile_table name##_table;
@@ -32,8 +33,12 @@ struct profile_tables {
 	struct profile_arena arena;
 	struct profile_text *strings;
 	size_t n_strings, max_strings;
+	uint32_t last_sample; /* see profile_last_sample() */
 	PROFILE_TABLES(PROFILE_TABLE_FIELD)
 	PROFILE_ARRAYS(PROFILE_MAX_FIELD)
 };
+
+/* The times of sample @from become ones of @to; of sample_times.c. */
+void profile_join_times(struct profile *p, uint32_t to, uint32_t from);
 
 #endif

@@ -75,6 +75,8 @@ static int sample_intern(struct profile *p, uint32_t index, bool *ret_is_new)
 		*value = clamped_add(*value,
 				     p->sample_values[(size_t)index * p->n_sample_types + i]);
 	}
+	profile_join_times(p, equal, index);
+	p->tables->last_sample = equal;
 	return 0;
 }
 
@@ -111,7 +113,7 @@ int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t
 		       n_types * sizeof(*values));
 	p->n_sample_locations += n_locations;
 	p->n_sample_labels += n_labels;
-	p->n_samples++;
+	t->last_sample = (uint32_t)p->n_samples++;
 	return 0;
 }
 
@@ -197,12 +199,15 @@ void profile_clear_samples(struct profile *p)
 	free(p->sample_locations);
 	free(p->sample_values);
 	free(p->sample_labels);
+	free(p->times);
+	p->times = NULL;
 	p->samples = NULL;
 	p->sample_locations = NULL;
 	p->sample_values = NULL;
 	p->sample_labels = NULL;
-	p->n_samples = p->n_sample_locations = p->n_sample_labels = 0;
+	p->n_samples = p->n_sample_locations = p->n_sample_labels = p->n_times = 0;
 	t->max_samples = t->max_sample_locations = t->max_sample_values = t->max_sample_labels = 0;
+	t->max_times = 0;
 }
 
 int64_t profile_total(const struct profile *p, uint32_t type)

@@ -45,8 +45,7 @@ bool profile_windows_is_line(const char *comment)
 	       strncmp(comment, UNTIL, strlen(UNTIL)) == 0;
 }
 
-/* The ledger in the rest of a window line; NULL if it is none of ours. */
-static const char *parse_window(const char *text, struct profile_window *ret)
+const char *profile_window_parse(const char *text, struct profile_window *ret)
 {
 	struct profile_window window = {0};
 	char *end;
@@ -180,7 +179,8 @@ int profile_windows_of(const struct profile *p, struct profile_windows *ret)
 		if (strncmp(comment, LEDGER, strlen(LEDGER)) == 0) {
 			r = ledger_line_add(&ledger, comment + strlen(LEDGER));
 		} else if (strncmp(comment, WINDOW, strlen(WINDOW)) == 0 &&
-			   (text = parse_window(comment + strlen(WINDOW), &window)) != NULL) {
+			   (text = profile_window_parse(comment + strlen(WINDOW), &window)) !=
+				   NULL) {
 			window.ledger = (char *)(uintptr_t)text;
 			r = room_append(&listed, &max, &n,
 					(struct listed){.window = window, .number = i});
@@ -210,7 +210,7 @@ int profile_set_until(struct profile *p, int64_t until_ns)
 {
 	cleanup(freep) char *line = NULL;
 
-	if (until_ns <= clamped_add(p->time_ns, p->duration_ns))
+	if (until_ns == clamped_add(p->time_ns, p->duration_ns))
 		return 0;
 	return text_print(&line, UNTIL "%" PRId64, until_ns) ?: profile_add_comment(p, line);
 }
@@ -238,9 +238,10 @@ bool profile_window_overlaps(uint64_t start_s, uint64_t seconds, uint64_t since_
 	       (!until_ns || start_s * NS_PER_S < until_ns);
 }
 
-uint64_t profile_window_seconds(uint64_t duration_ns)
+uint64_t profile_window_seconds(uint64_t time_ns, uint64_t duration_ns)
 {
-	uint64_t seconds = duration_ns / NS_PER_S + (duration_ns % NS_PER_S >= NS_PER_S / 2);
+	uint64_t seconds = duration_ns / NS_PER_S +
+			   (time_ns % NS_PER_S + duration_ns % NS_PER_S + NS_PER_S / 2) / NS_PER_S;
 
 	return seconds ? seconds : 1;
 }

@@ -8,7 +8,8 @@
  *
  *   # profd ledger: expected=5940 seen=5940 ...      of all samples of the file
  *   # profd window: <time_ns>+<duration_ns> <ledger> one for each window in a file of several
- *   # profd until: <time_ns>   when the last one ended, of several that leave some time out
+ *   # profd until: <time_ns>   when the last one ended, of several that leave some time out, or
+ *                              overlap
  *
  * A file without window lines is one window, from time_ns on. The files of all services of one
  * window say the same of it: it is one window, which counts once. Legacy profiles do not show when
@@ -46,6 +47,11 @@ int profile_windows_merge(struct profile_windows *windows, const struct profile_
 			  bool *which);
 /* Adds a line for each window to the comments of @p. 0 or negative errno. */
 int profile_windows_list(const struct profile_windows *windows, struct profile *p);
+/*
+ * The window in the rest of a line, without its ledger: "<time_ns>+<duration_ns>". Returns the rest
+ * behind it, NULL if it is none of ours.
+ */
+const char *profile_window_parse(const char *text, struct profile_window *ret);
 /* When the last window of @p ended: Unix time, as far as it is known when it began. */
 int64_t profile_until_ns(const struct profile *p);
 /* Adds the line that says so, where it is not duration_ns after time_ns. 0 or negative errno. */
@@ -60,8 +66,11 @@ bool profile_windows_is_line(const char *comment);
  */
 bool profile_window_overlaps(uint64_t start_s, uint64_t seconds, uint64_t since_ns,
 			     uint64_t until_ns);
-/* Whole seconds of a duration: rounded, at least 1. */
-uint64_t profile_window_seconds(uint64_t duration_ns);
+/*
+ * How many seconds a window has, from the one in which it begins to its end, which is rounded: so
+ * windows of a minute have 60, and less than half a second of any is in none. At least 1.
+ */
+uint64_t profile_window_seconds(uint64_t time_ns, uint64_t duration_ns);
 
 /*
  * A window's ledger as one line of words; a word "name=number" is a count. Lines of several

@@ -4,7 +4,7 @@
 
 /*
  * Where the versions of CPython keep what a walk reads: 64-bit builds with the GIL and without
- * Py_DEBUG. Constant within a minor version, whoever built it. Source: the structs in
+ * Py_DEBUG. Constant within a minor version, in all builds. Source: the structs in
  * Include/internal/pycore_frame.h, pycore_runtime.h and Include/cpython/{code,pystate}.h of each.
  */
 #include <stdbool.h>

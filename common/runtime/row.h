@@ -31,9 +31,8 @@ enum runtime_kind {
 	N_RUNTIME_KINDS,
 };
 
-/* So much is read of a struct; all its offsets are below, in words of 8 bytes. */
+/* So much is read of a thread state; all its offsets are below, in words of 8 bytes. */
 #define RUNTIME_THREAD_WORDS 24
-#define RUNTIME_CODE_WORDS   27
 
 /* A number that is another one if a code object may be where another one was. */
 enum runtime_count {
@@ -43,6 +42,21 @@ enum runtime_count {
 	RUNTIME_COUNT_STATIC,
 	/* Of those of an interpreter that are gone, 64 bits. */
 	RUNTIME_COUNT_ENDED,
+};
+
+/* The C library has what pthread_getspecific(3) returns, and the vector of thread-local memory. */
+enum runtime_libc {
+	RUNTIME_GLIBC,
+	RUNTIME_MUSL, /* 1.2 */
+};
+
+/* Where an object of Python's has its attributes: a dict at 16, else at -24, if not the values. */
+enum runtime_attributes {
+	RUNTIME_ATTRIBUTES_UNKNOWN,
+	RUNTIME_ATTRIBUTES_DICT,
+	RUNTIME_ATTRIBUTES_BEFORE, /* values at -32 */
+	RUNTIME_ATTRIBUTES_TAGGED, /* values at -24, by a tag of their address */
+	RUNTIME_ATTRIBUTES_INLINE, /* values in the object */
 };
 
 /* Where the majors of V8 differ. Offsets, bytes, are from the beginning of an object. */
@@ -68,7 +82,9 @@ struct runtime_v8_lines {
 /* A version of V8, told from one of CPython: major and minor in the low bytes. */
 #define RUNTIME_V8_VERSION     0x80000000u
 #define RUNTIME_IS_V8(version) ((version) >> 31)
-/* Instead of how far in its code a frame is: not known. */
+/* Bytes of a table of lines that are kept; a longer one is cut off there. */
+#define RUNTIME_TABLE_MAX 16384
+/* Instead of how far in its code a frame is: not known, or it has not begun. */
 #define RUNTIME_AT_UNKNOWN 0xffffffu
 
 struct runtime_row {
@@ -99,30 +115,35 @@ struct runtime_row {
 	unwind_u8 thread_frame; /* of one whose _PyCFrame does not have it: the frame; 0 */
 	unwind_u8 thread_id;    /* thread state: pthread_self() */
 	unwind_u8 thread_interpreter;
-	unwind_u8 count_kind; /* enum runtime_count */
-	/* _PyCFrame: the newest frame, and the caller's _PyCFrame; RUNTIME_NO_CFRAME: there is
-	 * none. */
-	unwind_u8 cframe_frame, cframe_previous;
-	unwind_u8 frame_bytes; /* that all frames have, a multiple of 8 */
+	unwind_u8 count_kind;      /* enum runtime_count */
+	unwind_u8 cframe_frame;    /* _PyCFrame: the newest frame; RUNTIME_NO_CFRAME */
+	unwind_u8 cframe_previous; /* with CFRAME: the caller's; next to that */
+	unwind_u8 frame_bytes;     /* that all frames have, a multiple of 8 */
 	unwind_u8 frame_code, frame_previous, frame_instruction;
 	unwind_u8 instruction_unit; /* bytes, of a number of 32 bits; 0: it is an address */
 	unwind_u8 frame_mark;       /* from end_mark on: an entry's last; with SHIM, without code */
 	unwind_u8 end_mark;
 	unwind_u8 frame_owner; /* whose a frame is */
+	/* 3.10: how deep its stack is, negative in the loop; its generator; 0 while it runs. */
+	unwind_u8 frame_depth, frame_generator, frame_state;
 	/* Code object: what is read of it, and in that: */
 	unwind_u8 code_from, code_bytes;
 	unwind_u8 code_line, code_file, code_name, code_table;
-	unwind_u8 code_traceable; /* the first instruction that tracebacks show; RUNTIME_NO_CODE */
+	unwind_u8 code_version;   /* no two have the same number, but 0; 0: they have none */
+	unwind_u8 code_traceable; /* beyond: the first instruction that tracebacks show; 0: all */
 	unwind_u8 code_instructions;
 	/* str: */
 	unwind_u8 text_ascii, text_compact; /* where characters begin */
-	unwind_u8 reserved[5];
+	unwind_u8 libc;                     /* enum runtime_libc */
+	/* For names of threads: */
+	unwind_u8 attributes;     /* enum runtime_attributes */
+	runtime_u16 frame_locals; /* frame: its local variables */
+	runtime_u16 type_keys;    /* type: what its objects' attributes are called */
 	struct runtime_v8 v8;
 };
 
 #define RUNTIME_NO_CFRAME 0xff
-#define RUNTIME_NO_CODE   (8 * RUNTIME_CODE_WORDS) /* it has none: 0 */
 
-_Static_assert(sizeof(struct runtime_row) == 104, "struct runtime_row");
+_Static_assert(sizeof(struct runtime_row) == 112, "struct runtime_row");
 
 #endif

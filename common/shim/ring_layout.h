@@ -3,8 +3,8 @@
 #define PROFD_COMMON_SHIM_RING_LAYOUT_H
 
 /*
- * The memory through which libprofd.so hands its samples to whoever gathers them: profd, or
- * `profctl run`, here the server. The server makes it (attach.h), both map it; neither believes
+ * The memory through which libprofd.so hands its samples to the program that gathers them: profd,
+ * or `profctl run`, here the server. The server makes it (attach.h), both map it; neither believes
  * what the other can write.
  *
  * One page, struct ring_page, then words (8 bytes, native order), a power of two of them. A

@@ -53,14 +53,18 @@ unsigned contents_find(const char *name, size_t length);
  * and one of what it is taken from in daemon/output/pprof.c.
  */
 /* clang-format off */
-#define LABELS(X)                   \
-	X(PID, pid, "yes"),         \
-	X(COMM, comm, "yes"),       \
-	X(THREAD, thread, "yes"),   \
-	X(TID, tid, "no"),          \
-	X(SERVICE, service, "yes"), \
-	X(CGROUP, cgroup, "no"),    \
-	X(CONTAINER, container, "yes")
+#define LABELS(X)                      \
+	X(PID, pid, "yes"),            \
+	X(COMM, comm, "yes"),          \
+	X(THREAD, thread, "yes"),      \
+	X(TID, tid, "no"),             \
+	X(SERVICE, service, "yes"),    \
+	X(CGROUP, cgroup, "no"),       \
+	X(CONTAINER, container, "yes"),\
+	X(POD, pod, "yes"),            \
+	X(NAMESPACE, namespace, "yes"),\
+	X(IMAGE, image, "yes"),        \
+	X(VERSION, version, "yes")
 /* clang-format on */
 
 #define LABEL_NUMBER(label, key, is_on) LABEL_NUMBER_##label

@@ -106,19 +106,6 @@ static struct tm names_utc_time(uint64_t seconds)
 	return tm;
 }
 
-bool names_match_service(const char *asked, const char *service)
-{
-	char escaped[NAMES_ESCAPED_MAX + 1], dir[NAMES_ESCAPED_MAX + 1];
-
-	if (strcmp(asked, service) == 0)
-		return true;
-	if (strlen(service) <= NAMES_ESCAPED_MAX / 3)
-		return false;
-	names_escape(asked, NAMES_ESCAPED_MAX, escaped);
-	names_escape(service, NAMES_ESCAPED_MAX, dir);
-	return strcmp(escaped, dir) == 0;
-}
-
 bool names_lacks_suffix(const char *asked)
 {
 	static const char *const own[] = {"", "kernel", "other", "transient"};
@@ -130,6 +117,23 @@ bool names_lacks_suffix(const char *asked)
 	if (*uid && strspn(uid, "0123456789") == strlen(uid))
 		return false;
 	return !strchr(asked, '.') && strlen(asked) < NAMES_ESCAPED_MAX;
+}
+
+bool names_match_service(const char *asked, const char *service)
+{
+	char escaped[NAMES_ESCAPED_MAX + 1], dir[NAMES_ESCAPED_MAX + 1];
+	const size_t length = strlen(asked);
+
+	if (strcmp(asked, service) == 0)
+		return true;
+	if (strncmp(asked, service, length) == 0 && strcmp(service + length, ".service") == 0 &&
+	    names_lacks_suffix(asked))
+		return true;
+	if (strlen(service) <= NAMES_ESCAPED_MAX / 3)
+		return false;
+	names_escape(asked, NAMES_ESCAPED_MAX, escaped);
+	names_escape(service, NAMES_ESCAPED_MAX, dir);
+	return strcmp(escaped, dir) == 0;
 }
 
 bool names_is_pattern(const char *asked)

@@ -41,16 +41,16 @@ void names_escape(const char *text, size_t max, char *ret);
 /* The reverse; false when @name is no escaped text or does not fit into @size bytes. */
 bool names_unescape(const char *name, char *ret, size_t size);
 /*
- * Whether @asked means @service: its name, or what its directory's name says, which is less where
- * that was cut. Cheap unless the name is long.
- */
-bool names_match_service(const char *asked, const char *service);
-/*
  * Whether @asked leaves out ".service", as one may with systemctl: units have a suffix, and of what
- * profd names itself only kernel, other, transient and user-UID have none. A name as long as the
- * longest directory's may be one, whose end was cut.
+ * profd names itself only kernel, other, transient, user-UID and containers have none. A name as
+ * long as the longest directory's may be one, whose end was cut.
  */
 bool names_lacks_suffix(const char *asked);
+/*
+ * Whether @asked means @service: its name, perhaps without ".service", or what its directory's name
+ * says, which is less where that was cut. Cheap unless the name is long.
+ */
+bool names_match_service(const char *asked, const char *service);
 
 /*
  * Several services: names as they are asked for, and patterns of them with * and ?, separated by

@@ -20,35 +20,53 @@ static size_t elf_note_pad(uint32_t n)
 	return ((size_t)n + 3) & ~(size_t)3;
 }
 
+/* Go's linker counts the padding as well. */
+static struct span elf_note_name(const uint8_t *at, uint32_t length)
+{
+	return (struct span){(const char *)at, strnlen((const char *)at, length)};
+}
+
+bool elf_notes_next(struct elf_notes *notes, struct elf_note *ret)
+{
+	size_t name_length, text_length, left;
+	const uint8_t *at;
+	Elf64_Nhdr note;
+
+	if (notes->left < sizeof(note))
+		return false;
+	memcpy(&note, notes->at, sizeof(note));
+	note.n_namesz = elf_note_u32(notes->swap, note.n_namesz);
+	note.n_descsz = elf_note_u32(notes->swap, note.n_descsz);
+	name_length = elf_note_pad(note.n_namesz);
+	text_length = elf_note_pad(note.n_descsz);
+	at = notes->at + sizeof(note);
+	left = notes->left - sizeof(note);
+	if (name_length > left || note.n_descsz > left - name_length)
+		return false;
+	ret->type = elf_note_u32(notes->swap, note.n_type);
+	ret->name = elf_note_name(at, note.n_namesz);
+	ret->text = (struct span){(const char *)at + name_length, note.n_descsz};
+	/* The last note's padding may be missing. */
+	left -= name_length;
+	notes->left = text_length < left ? left - text_length : 0;
+	notes->at = at + name_length + (text_length < left ? text_length : left);
+	return true;
+}
+
 uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 			    uint8_t ret[ELF_BUILD_ID_MAX])
 {
-	size_t at = 0;
+	struct elf_notes notes = {data, length, swap};
+	struct elf_note note;
 
-	while (length - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		size_t name_length, text_length;
+	while (elf_notes_next(&notes, &note)) {
+		uint32_t n = (uint32_t)note.text.length;
 
-		memcpy(&note, data + at, sizeof(note));
-		at += sizeof(note);
-		note.n_namesz = elf_note_u32(swap, note.n_namesz);
-		note.n_descsz = elf_note_u32(swap, note.n_descsz);
-		name_length = elf_note_pad(note.n_namesz);
-		text_length = elf_note_pad(note.n_descsz);
-		/* The last note's padding may be missing. */
-		if (name_length > length - at || note.n_descsz > length - at - name_length)
-			return 0;
-		if (elf_note_u32(swap, note.n_type) == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(data + at, ELF_NOTE_GNU, 4) == 0 && note.n_descsz > 0) {
-			uint32_t n = note.n_descsz < ELF_BUILD_ID_MAX ? note.n_descsz
-								      : ELF_BUILD_ID_MAX;
-
-			memcpy(ret, data + at + name_length, n);
-			return n;
-		}
-		if (text_length > length - at - name_length)
-			return 0;
-		at += name_length + text_length;
+		if (note.type != NT_GNU_BUILD_ID || !span_is(note.name, "GNU") || !n)
+			continue;
+		n = n < ELF_BUILD_ID_MAX ? n : ELF_BUILD_ID_MAX;
+		memcpy(ret, note.text.at, n);
+		return n;
 	}
 	return 0;
 }

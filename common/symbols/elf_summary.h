@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/span.h"
+
 #define ELF_SUMMARY_SEGMENTS_MAX 32
 #define ELF_BUILD_ID_MAX         20
 
@@ -33,6 +35,23 @@ struct elf_summary {
 
 #define ELF_BUILD_ID_TEXT (2 * ELF_BUILD_ID_MAX + 1) /* of one as text */
 
+/* One note, within the bytes that it is read of. */
+struct elf_note {
+	uint32_t type;
+	struct span name; /* without its NUL */
+	struct span text;
+};
+
+/* Notes that are still to be read. */
+struct elf_notes {
+	const uint8_t *at;
+	size_t left;
+	bool swap; /* the file's byte order is not ours */
+};
+
+/* The next one. False: there are no more, or the rest is damaged. */
+bool elf_notes_next(struct elf_notes *notes, struct elf_note *ret);
+
 /* Lower-case hexadecimal digits; "" for length 0, and no more than ELF_BUILD_ID_MAX bytes. */
 void elf_build_id_print(const uint8_t *id, size_t length, char ret[ELF_BUILD_ID_TEXT]);
 /*
@@ -42,8 +61,8 @@ void elf_build_id_print(const uint8_t *id, size_t length, char ret[ELF_BUILD_ID_
 uint32_t elf_notes_build_id(const uint8_t *data, size_t length, bool swap,
 			    uint8_t ret[ELF_BUILD_ID_MAX]);
 /*
- * Adds the PT_LOAD @p, in our byte order. False: there are too many, or its sums wrap, so that who
- * uses what is kept need not care.
+ * Adds the PT_LOAD @p, in our byte order. False: there are too many, or its sums wrap, so that
+ * callers that use what is kept need not care.
  */
 bool elf_summary_add(struct elf_summary *elf, const Elf64_Phdr *p);
 /*
@@ -67,6 +86,15 @@ struct go_build {
 	char version[128];   /* of that module: "v1.2.3", "(devel)" */
 	char revision[72];   /* of its repository, vcs.revision */
 	uint8_t is_modified; /* 0 or 1: files were changed since that revision, vcs.modified */
+};
+
+#define ELF_HTLHASH_BYTES 16
+
+/* What tells a program's releases apart, besides its build id. Texts as above. */
+struct elf_release {
+	char version[64]; /* of the package that it was built for, in .note.package */
+	char go_id[96];   /* Go's own build id: four hashes, slashes between them */
+	uint8_t htlhash[ELF_HTLHASH_BYTES]; /* of the file (htlhash.h); all 0: not known */
 };
 
 #endif

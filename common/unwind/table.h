@@ -31,7 +31,7 @@ int table_pack(const struct cfi_rows *rows, size_t max_words, struct table_slot 
 uint64_t table_search(const uint64_t *words, size_t n_words, const struct table_slot *slot,
 		      uint32_t offset);
 /*
- * Whether @words (@n_words) can be the table at @slot (state TABLE_LOADED, first 0), whoever made
+ * Whether @words (@n_words) can be the table at @slot (state TABLE_LOADED, first 0), whatever made
  * it: each run as long as the slot says, chunks and rows in order, each row's rule in the
  * dictionary, each rule of a known kind, base and place. Linear in @n_words.
  *

@@ -45,6 +45,12 @@ static bool is_valid_go_build(const struct go_build *go)
 	       is_clean_field(go->revision, sizeof(go->revision)) && go->is_modified <= 1;
 }
 
+static bool is_valid_release(const struct elf_release *release)
+{
+	return is_clean_field(release->version, sizeof(release->version)) &&
+	       is_clean_field(release->go_id, sizeof(release->go_id));
+}
+
 bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 {
 	struct worker_image image;
@@ -53,7 +59,7 @@ bool answer_image(const uint8_t *data, size_t length, struct worker_image *ret)
 		return false;
 	memcpy(&image, data, sizeof(image));
 	if (!is_valid_summary(&image.elf) || !is_valid_go_build(&image.go) ||
-	    image.has_symtab > 1 || image.has_dynsym > 1 || image.has_debugdata > 1 ||
+	    !is_valid_release(&image.release) || image.has_symtab > 1 || image.has_debugdata > 1 ||
 	    image.has_lines > 1 || image.alternate_id_length > sizeof(image.alternate_id) ||
 	    !memchr(image.debuglink, '\0', sizeof(image.debuglink)) ||
 	    !memchr(image.alternate, '\0', sizeof(image.alternate)))
@@ -76,7 +82,8 @@ bool answer_table(const uint8_t *data, size_t length, uint64_t max_words, struct
 	memcpy(&table, data, sizeof(table));
 	has_elf = table.elf.pointer_bytes || table.elf.n_segments || table.elf.build_id_length;
 	if (table.over_4g > 1 || (has_elf && !is_valid_summary(&table.elf)) ||
-	    !is_valid_go_build(&table.go) || table.n_words > max_words ||
+	    !is_valid_go_build(&table.go) || !is_valid_release(&table.release) ||
+	    table.n_words > max_words ||
 	    table.n_words != (length - sizeof(table)) / sizeof(*words) ||
 	    (length - sizeof(table)) % sizeof(*words))
 		return false;
@@ -250,6 +257,20 @@ bool answer_functions(const uint8_t *data, size_t length, size_t n, size_t n_lin
 		if (functions.lines[i] > INT32_MAX)
 			return false;
 	*ret = functions;
+	return true;
+}
+
+bool answer_container(const uint8_t *data, size_t length, struct worker_container *ret)
+{
+	struct worker_container container;
+
+	if (length != sizeof(container))
+		return false;
+	memcpy(&container, data, sizeof(container));
+	if (!is_clean_field(container.name, sizeof(container.name)) ||
+	    !is_clean_field(container.image, sizeof(container.image)))
+		return false;
+	*ret = container;
 	return true;
 }
 

@@ -72,6 +72,9 @@ struct answer_functions {
 bool answer_functions(const uint8_t *data, size_t length, size_t n, size_t n_lines,
 		      struct answer_functions *ret);
 
+/* *ret is a copy. */
+bool answer_container(const uint8_t *data, size_t length, struct worker_container *ret);
+
 /*
  * What a text in an answer may hold: UTF-8 (RFC 3629: shortest forms, no surrogates, up to
  * U+10FFFF) without control characters (U+0000 to U+001F, U+007F to U+009F), so that it can be

@@ -121,7 +121,7 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
 		       : -1;
 }
 
-static int debug_files_openat2(int root_fd, bool cross_mounts, const char *path)
+int debug_files_find(int root_fd, bool cross_mounts, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -140,7 +140,7 @@ static int debug_files_openat2(int root_fd, bool cross_mounts, const char *path)
 
 int debug_files_open_path(int root_fd, bool cross_mounts, const char *path)
 {
-	cleanup(closep) int named = debug_files_openat2(root_fd, cross_mounts, path);
+	cleanup(closep) int named = debug_files_find(root_fd, cross_mounts, path);
 	struct statx stx;
 
 	if (named < 0 ||

@@ -28,9 +28,9 @@
  */
 bool debug_files_id_path(const char *dir, const uint8_t *id, size_t length, char ret[PATH_MAX]);
 /*
- * The path number @n, in order, for the file at @path in the root of whoever maps it. Pure. Returns
- * 1, 0 if there is none of that number, or -1 if there is no such path for this image, but more may
- * follow.
+ * The path number @n, in order, for the file at @path in the root of the process that maps it.
+ * Pure. Returns 1, 0 if there is none of that number, or -1 if there is no such path for this
+ * image, but more may follow.
  */
 int debug_files_path(const char *path, const struct worker_image *image, unsigned n,
 		     char ret[PATH_MAX]);
@@ -43,6 +43,8 @@ int debug_files_alternate_path(const char *path, const struct worker_image *imag
  * May block as long as the file systems on the way like.
  */
 int debug_files_open(int root_fd, bool cross_mounts, const char *path);
+/* A name (O_PATH) for whatever is there, in the same way. Async-signal-safe. */
+int debug_files_find(int root_fd, bool cross_mounts, const char *path);
 /*
  * Its two parts: a name for the regular file (O_PATH), which asks its file system nothing, or -1;
  * and the same file, open, whatever is at the path by then. Async-signal-safe.

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 /* Its workers. */
-enum { MEMORY_TABLES, MEMORY_SYMBOLS, N_MEMORY_WORKERS };
+enum { MEMORY_TABLES, MEMORY_SYMBOLS, MEMORY_CONTAINERS, N_MEMORY_WORKERS };
 
 struct memory_budget {
 	uint64_t bytes;

@@ -64,16 +64,30 @@ enum worker_kind {
 	 * struct worker_functions ...
 	 */
 	WORKER_FUNCTIONS,
+	/*
+	 * CONTAINERS: what its container manager calls a container; payload: its id,
+	 * WORKER_CONTAINER_ID lower-case hex digits; answers struct worker_container.
+	 * WORKER_NOT_ELF: the file has nothing of it.
+	 */
+	WORKER_CONTAINER,
+	/*
+	 * PACKAGES: versions of packages; payload: names as dpkg's lists of files have them
+	 * ("bash", "libc6:amd64"), each with its NUL, one behind the other, WORKER_PACKAGES_MAX at
+	 * most; the versions come back in the same order, each with its NUL, "": not installed.
+	 */
+	WORKER_PACKAGE,
 	N_WORKER_KINDS,
 };
 
 /* Files of a request: read-only, regular. */
 enum worker_file {
-	WORKER_FILE_IMAGE,     /* the ELF file that is mapped */
-	WORKER_FILE_DEBUG,     /* its separate debug file */
-	WORKER_FILE_ALTERNATE, /* what dwz took out of either */
-	WORKER_FILE_PERF_MAP,  /* /tmp/perf-PID.map */
-	WORKER_FILE_JITDUMP,   /* jit-PID.dump */
+	WORKER_FILE_IMAGE,      /* the ELF file that is mapped */
+	WORKER_FILE_DEBUG,      /* its separate debug file */
+	WORKER_FILE_ALTERNATE,  /* what dwz took out of either */
+	WORKER_FILE_PERF_MAP,   /* /tmp/perf-PID.map */
+	WORKER_FILE_JITDUMP,    /* jit-PID.dump */
+	WORKER_FILE_CONTAINERS, /* a container manager's, of one container or all */
+	WORKER_FILE_PACKAGES,   /* dpkg's status */
 	N_WORKER_FILES,
 };
 
@@ -111,11 +125,11 @@ struct worker_request_header {
 };
 
 /* Differs between builds that do not understand each other; change it with any struct here. */
-#define WORKER_MAGIC 0x7064773au
+#define WORKER_MAGIC 0x7064773du
 
 enum worker_outcome {
 	WORKER_DONE,
-	WORKER_NOT_ELF,     /* no ELF file, no perf map ... */
+	WORKER_NOT_ELF,     /* no ELF file, no perf map, not of that container ... */
 	WORKER_MALFORMED,   /* one, but damaged */
 	WORKER_UNREADABLE,  /* reading failed */
 	WORKER_NO_MEMORY,   /* within what the worker may have */
@@ -145,7 +159,8 @@ enum {
 struct worker_image {
 	struct elf_summary elf;
 	struct go_build go;
-	uint8_t has_symtab, has_dynsym, has_debugdata, has_lines;
+	struct elf_release release;
+	uint8_t has_symtab, has_debugdata, has_lines;
 	uint32_t debuglink_crc;
 	char debuglink[WORKER_LINK_MAX]; /* a file name; "" none (elfutils: .gnu_debuglink) */
 	char alternate[WORKER_LINK_MAX]; /* a path, .gnu_debugaltlink; "" none */
@@ -183,7 +198,7 @@ struct worker_runtime {
 	uint32_t refusal; /* enum worker_runtime_refusal; then it has no version */
 	uint32_t check_value;
 	uint32_t state_bytes;
-	uint32_t reserved;
+	uint32_t libc;        /* enum runtime_libc */
 	struct runtime_v8 v8; /* of V8, which has nothing more but text */
 };
 
@@ -196,6 +211,7 @@ struct worker_table {
 	struct elf_summary
 		elf; /* as INSPECT's; pointer_bytes 0: there is none (the vdso has one) */
 	struct go_build go;
+	struct elf_release release;
 	struct worker_runtime runtime;
 	uint64_t n_words;
 };
@@ -307,6 +323,19 @@ struct worker_functions {
 
 struct worker_function {
 	uint32_t name, file; /* file: 0 unknown */
+};
+
+#define WORKER_PACKAGES_MAX    256u
+#define WORKER_PACKAGE_VERSION 64u /* bytes of one, with its NUL */
+
+/* The payload of WORKER_CONTAINER. Texts end with a NUL within their array; "" none. */
+#define WORKER_CONTAINER_ID    64u
+#define WORKER_CONTAINER_NAME  256u
+#define WORKER_CONTAINER_IMAGE 512u
+
+struct worker_container {
+	char name[WORKER_CONTAINER_NAME];
+	char image[WORKER_CONTAINER_IMAGE];
 };
 
 _Static_assert(sizeof(struct worker_request_header) == 56 + WORKER_FILE_NAME,

@@ -112,7 +112,7 @@ struct worker_stats {
 };
 
 void worker_get_stats(const struct worker *w, struct worker_stats *ret);
-/* Its process, or 0: for tests and for whoever wants to measure it. */
+/* Its process, or 0: for tests and measurements. */
 int worker_pid(const struct worker *w);
 
 #endif

@@ -7,6 +7,9 @@
  * Hash tables are those of common/profile: open addressing, 8 bytes a slot, no pointer chase on the
  * way of every sample, and keyed, as profiled programs choose the stacks. All of a thing is
  * compared, so that a hash collision never merges two.
+ *
+ * The times of an entry are a list through one array (times.h), the newest first: samples come in
+ * the order of time, nearly.
  */
 #include "daemon/aggregate/aggregate.h"
 
@@ -18,11 +21,14 @@
 #include "common/error.h"
 #include "common/profile/profile.h"
 #include "common/profile/profile_table.h"
+#include "common/profile/sample_times.h"
+#include "daemon/aggregate/times.h"
 
 /* Of an entry; what comes behind is counted. No padding in between. */
 #define AGGREGATE_KEY_BYTES offsetof(struct aggregate_entry, count)
 
 #define TABLE_MIN    64u         /* things */
+#define TIMES_SHARE  8           /* this part of the memory is for times */
 #define FRAMES_BYTES (64 * 1024) /* more of them at a time, if that is enough for a stack */
 
 struct thread_name {
@@ -52,6 +58,7 @@ struct aggregate {
 	size_t n_frames, max_frames;
 	struct profile_hash_key hash_key;
 	uint64_t count;
+	struct times times;
 };
 
 int aggregate_new(struct aggregate **ret, size_t max_bytes)
@@ -84,6 +91,7 @@ void aggregate_free(struct aggregate *a)
 	aggregate_table_deinit(&a->names);
 	aggregate_table_deinit(&a->entries);
 	free(a->frames);
+	times_deinit(&a->times);
 	free(a);
 }
 
@@ -167,7 +175,8 @@ static int aggregate_add_frames(struct aggregate *a, const uint64_t *frames, siz
 		a->frames = moved;
 		a->max_frames += growth / sizeof(*moved);
 	}
-	memcpy(a->frames + a->n_frames, frames, bytes);
+	if (bytes)
+		memcpy(a->frames + a->n_frames, frames, bytes);
 	a->n_frames += bytes / sizeof(uint64_t);
 	return 0;
 }
@@ -202,8 +211,9 @@ static int aggregate_intern_stack(struct aggregate *a, const struct stack *stack
 	return r ? r : aggregate_table_add(&a->stacks, hash, &added, ret);
 }
 
-int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
-		  uint64_t weight)
+/* All but the time; *ret: the entry. */
+static int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key,
+				uint64_t count, uint64_t weight, uint32_t *ret)
 {
 	struct aggregate_entry wanted = {.process = key->process,
 					 .generation = key->generation,
@@ -223,7 +233,74 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 	entry->count += count;
 	entry->weight += weight;
 	a->count += count;
+	*ret = id;
 	return AGGREGATE_E_OK;
+}
+
+/* Makes room for one time more; the times have become coarser then, or are given up. */
+static int aggregate_make_room_for_time(struct aggregate *a)
+{
+	size_t growth;
+	int r = 0;
+
+	while (!r && !a->times.is_off && (growth = times_growth(&a->times)) != 0 &&
+	       (times_bytes(&a->times) + growth > a->max_bytes / TIMES_SHARE ||
+		!aggregate_has_room(a, growth)))
+		r = times_coarsen(&a->times, a->entries.all, a->entries.n);
+	return r;
+}
+
+static int aggregate_add_time(struct aggregate *a, uint32_t id, uint64_t bucket, uint64_t count)
+{
+	struct aggregate_entry *entry = (struct aggregate_entry *)a->entries.all + id;
+	int r;
+
+	if (!bucket || a->times.is_off || times_count(&a->times, entry, bucket, count))
+		return AGGREGATE_E_OK;
+	r = aggregate_make_room_for_time(a);
+	return r || a->times.is_off ? r : times_add(&a->times, entry, bucket, count);
+}
+
+int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
+		  uint64_t weight)
+{
+	uint32_t id;
+	int r = aggregate_add_counts(a, key, count, weight, &id);
+
+	return r ? r : aggregate_add_time(a, id, key->time_ns / PROFILE_BUCKET_NS, count);
+}
+
+int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
+			const struct aggregate_entry *e)
+{
+	const struct aggregate_key key = {
+		.process = e->process,
+		.generation = e->generation,
+		.tid = e->tid,
+		.thread_name = aggregate_thread_name(from, e->thread_name),
+		.stack = aggregate_stack(from, e->stack),
+	};
+	uint32_t id;
+	int r = aggregate_add_counts(a, &key, e->count, e->weight, &id);
+
+	while (!r && a->times.scale < from->times.scale)
+		r = times_coarsen(&a->times, a->entries.all, a->entries.n);
+	for (uint32_t i = e->times; i && !r; i = aggregate_time(from, i).next) {
+		struct aggregate_time t = aggregate_time(from, i);
+
+		r = aggregate_add_time(a, id, t.bucket, t.count);
+	}
+	return r;
+}
+
+struct aggregate_time aggregate_time(const struct aggregate *a, uint32_t time)
+{
+	return a->times.all[time - 1];
+}
+
+unsigned aggregate_time_scale(const struct aggregate *a)
+{
+	return a->times.scale;
 }
 
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n)
@@ -261,5 +338,6 @@ static size_t aggregate_table_bytes(const struct aggregate_table *t)
 size_t aggregate_bytes(const struct aggregate *a)
 {
 	return sizeof(*a) + a->max_frames * sizeof(*a->frames) + aggregate_table_bytes(&a->stacks) +
-	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->entries);
+	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->entries) +
+	       times_bytes(&a->times);
 }

@@ -4,7 +4,9 @@
 
 /*
  * The counts of one window of one session: samples and weights per (process, mapping generation,
- * thread, stack). Bounded: past max_bytes it refuses, and the owner closes the window early.
+ * thread, stack), and in which bucket of time each was. Bounded: past max_bytes it refuses, and the
+ * owner closes the window early. Times have an eighth of it at most: buckets become coarser then,
+ * and if that does not help, no times are known of the window.
  *
  * A process is the resolver's serial number here: never reused, and meaning nothing else to this
  * module.
@@ -27,11 +29,19 @@ struct aggregate_entry {
 	uint64_t process;     /* serial of the process */
 	uint32_t generation;  /* of the process's mappings */
 	uint32_t thread_name; /* id, see aggregate_thread_name() */
-	uint32_t tid;         /* 0 unless threads are told apart by id */
+	uint32_t tid;         /* 0 unless threads are distinguished by id */
 	uint32_t stack;       /* id, see aggregate_stack() */
 	uint64_t count;       /* samples */
 	uint64_t weight;      /* sum of the samples' weights */
+	uint32_t times;       /* see aggregate_time() */
 };
+
+/* How many of an entry's samples are of one bucket of time. */
+struct aggregate_time {
+	uint64_t bucket : 36; /* where it begins: units of 100 ms since 1970 */
+	uint64_t count : 28;
+	uint32_t next; /* of the same entry */
+} __attribute__((packed, aligned(4)));
 
 struct aggregate;
 
@@ -39,9 +49,11 @@ int aggregate_new(struct aggregate **ret, size_t max_bytes);
 void aggregate_free(struct aggregate *a);
 DEFINE_CLEANUP(struct aggregate *, aggregate_free)
 
-/* What one sample adds: the key. @thread_name is NUL-terminated, at most 15 characters. */
+/* What one sample adds: the key, and when. @thread_name is NUL-terminated, at most 15 characters.
+ */
 struct aggregate_key {
 	uint64_t process;
+	uint64_t time_ns; /* Unix time; 0: not known */
 	uint32_t generation;
 	uint32_t tid;
 	const char *thread_name;
@@ -57,12 +69,23 @@ enum {
 int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
 		  uint64_t weight);
 
+/* Counts what @e of another aggregate counts, with its times. The same outcomes. */
+int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
+			const struct aggregate_entry *e);
+
 /*
  * Entries are 0 .. n - 1, in order of first appearance; they live, as a stack's frames do, until
  * the next add.
  */
 const struct aggregate_entry *aggregate_entries(const struct aggregate *a, size_t *ret_n);
 struct stack aggregate_stack(const struct aggregate *a, uint32_t stack);
+/*
+ * A list: begin with an entry's `times`, go on with `next`; 0 is the end. What they count is what
+ * the entry counts, or less where not all of its times are known.
+ */
+struct aggregate_time aggregate_time(const struct aggregate *a, uint32_t time);
+/* Buckets are 2^that units long. */
+unsigned aggregate_time_scale(const struct aggregate *a);
 const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_name);
 /* Samples, all entries together. */
 uint64_t aggregate_count(const struct aggregate *a);

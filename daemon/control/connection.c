@@ -20,8 +20,8 @@
  * An answer is a message of common/control.proto, packed behind the header of its packet. struct
  * reply is the way to the client for as long as that is there; answering frees it.
  *
- * Only the two event handlers end a connection, so whoever answers a reply, perhaps from within
- * a handler, need not care whether it still exists afterwards.
+ * Only the two event handlers end a connection, so code that answers a reply, perhaps from
+ * within a handler, need not care whether it still exists afterwards.
  */
 #include "daemon/control/connection.h"
 
@@ -58,7 +58,7 @@ struct connection {
 	struct peer peer;
 	int fd;
 	sd_event_source *io, *timer;
-	struct reply *reply; /* of the request in hand; owned by whoever answers it */
+	struct reply *reply; /* of the request in hand; owned by the operation that answers it */
 	bool closing;        /* nothing more is read; ends when `out` is sent */
 	uint64_t wait_ns;    /* how long it is to wait; 0: not at all */
 	uint8_t header[PACKET_HEADER_SIZE];
@@ -494,7 +494,11 @@ static bool connection_dispatch(struct connection *c, const struct packet *packe
 		r = reply_error(reply, CONTROL_ERROR_USAGE,
 				"this profd (" PROFD_VERSION
 				") does not support this request; is profctl newer?");
-	} else if (verb->access == CONTROL_FOR_PRIVILEGED && !c->peer.privileged) {
+	} else if (verb->access & CONTROL_CHANGES && c->owner->read_only) {
+		r = reply_error(reply, CONTROL_ERROR_FAILED,
+				"%s: this profd only reads a store, and changes nothing",
+				verb->name);
+	} else if (verb->access & CONTROL_FOR_PRIVILEGED && !c->peer.privileged) {
 		r = reply_error(reply, CONTROL_ERROR_DENIED,
 				"%s needs root, or membership in the group that owns the store",
 				verb->name);

@@ -24,6 +24,7 @@ struct connection_owner {
 	sd_event *loop;
 	const struct control_verb *verbs; /* up to one without a name */
 	void *userdata;                   /* of the verbs */
+	bool read_only;                   /* control.h */
 	int proc_fd;                      /* /proc */
 	struct buckets *buckets;          /* control.h */
 	uint64_t stall_ns;

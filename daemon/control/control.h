@@ -87,6 +87,7 @@ enum control_error {
 	CONTROL_ERROR_FAILED,
 	CONTROL_ERROR_USAGE,
 	CONTROL_ERROR_DENIED = 4,
+	CONTROL_ERROR_NOT_FOUND, /* of profctl: CONTROL_ERROR_FAILED */
 };
 
 /* One request on its way to its handler. All but @reply ends with the call. */
@@ -101,13 +102,14 @@ struct control_call {
 enum control_access {
 	CONTROL_FOR_ALL, /* the handler looks at what it is for, see policy.h */
 	CONTROL_FOR_PRIVILEGED,
+	CONTROL_CHANGES, /* with one of these: not for who only reads a store */
 };
 
 /* A verb: all that the control plane knows of it. */
 struct control_verb {
 	const char *name; /* of its field in Request (common/control.proto) */
 	const ProtobufCMessageDescriptor *message;
-	enum control_access access;
+	unsigned access; /* CONTROL_* */
 	/*
 	 * What a request costs profd, about, in microseconds of CPU time: drawn from the bucket of
 	 * the peer's uid (buckets.h).
@@ -162,6 +164,7 @@ struct listener_options {
 	const char *group; /* members are privileged; it owns the socket; NULL or unknown: none */
 	const struct control_verb *verbs; /* up to one without a name; borrowed */
 	void *userdata;                   /* of the handlers */
+	bool read_only;                   /* what changes anything is refused */
 	/* Of uids without privileges, and, the second, of those with; borrowed. */
 	struct buckets *buckets;
 	/*
@@ -189,9 +192,9 @@ struct listener_stats {
  */
 int listener_new(struct listener **ret, sd_event *loop, const struct listener_options *options);
 /*
- * Before an end: where the socket is systemd's, whoever connects from now on waits for the next one
- * who takes it over, rather than to be dropped by this one. Clients that are there are served as
- * before.
+ * Before an end: where the socket is systemd's, clients that connect from now on wait for the next
+ * daemon that takes it over, rather than to be dropped by this one. Clients that are there are
+ * served as before.
  */
 int listener_hand_over(struct listener *l);
 /* Closes the socket and drops all clients; pending replies stay valid and answer nobody. */

@@ -200,6 +200,7 @@ int listener_new(struct listener **ret, sd_event *loop, const struct listener_op
 	l->owner = (struct connection_owner){
 		.loop = sd_event_ref(loop),
 		.verbs = options->verbs,
+		.read_only = options->read_only,
 		.userdata = options->userdata,
 		.buckets = options->buckets,
 		.stall_ns = options->stall_ns ? options->stall_ns : STALL_NS,

@@ -62,7 +62,8 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 	if (r < 0)
 		return r;
 	if (r || ids.tgid != tgid || pidfd_has_ended(pidfd))
-		return source_refuse(message, CONTROL_ERROR_FAILED, "there is no %s %d", what, id);
+		return source_refuse(message, CONTROL_ERROR_NOT_FOUND, "there is no %s %d", what,
+				     id);
 	if (!peer->privileged && !proc_may_look(&ids, peer->uid))
 		return source_refuse(
 			message, CONTROL_ERROR_DENIED,

@@ -34,8 +34,8 @@ int policy_check_collect(const struct peer *peer, int proc_fd,
 			 const Profd__Control__Collect *collect, struct source_message *message);
 
 /*
- * Whether @peer itself may have a ring: it must run as its uid alone, whoever that is, so that what
- * it writes is about nobody else. *ret_pidfd is the caller's. (A process that inherited the
+ * Whether @peer itself may have a ring: it must run as its uid alone, whatever that is, so that
+ * what it writes is about nobody else. *ret_pidfd is the caller's. (A process that inherited the
  * connection of one that is gone could pass for another of the same user; nobody is betrayed.)
  */
 int policy_check_attach(const struct peer *peer, int proc_fd, int *ret_pidfd,

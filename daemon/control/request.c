@@ -18,6 +18,8 @@
 #include "common/error.h"
 #include "common/store/contents.h"
 #include "common/store/names.h"
+#include "daemon/output/index.h"
+#include "daemon/output/usage.h"
 
 #define NAME_MAX_SIZE     64  /* becomes part of a directory's name */
 #define SERVICE_MAX_SIZE  255 /* systemd's UNIT_NAME_MAX */
@@ -108,20 +110,6 @@ static int request_check_range(uint64_t since_ns, uint64_t until_ns, struct sour
 	return 0;
 }
 
-/* nginx is nginx.service. */
-static int request_check_service(char **name, struct source_message *message)
-{
-	char *unit;
-
-	if (names_lacks_suffix(*name)) {
-		if (asprintf(&unit, "%s.service", *name) < 0)
-			return error_origin(-ENOMEM);
-		free(*name); /* one that is not empty is protobuf-c's, of malloc() */
-		*name = unit;
-	}
-	return request_check_text("the service", *name, SERVICE_MAX_SIZE, message);
-}
-
 static int request_check_target(Profd__Control__Start *start, struct source_message *message)
 {
 	switch (start->target) {
@@ -137,7 +125,7 @@ static int request_check_target(Profd__Control__Start *start, struct source_mess
 					     "%" PRId64 " is not a user id", start->number);
 		return 0;
 	case TARGET_SERVICE:
-		return request_check_service(&start->text, message);
+		return request_check_text("the service", start->text, SERVICE_MAX_SIZE, message);
 	case TARGET_CGROUP:
 		return request_check_cgroup(start->text, message);
 	case TARGET_COMM:
@@ -209,11 +197,38 @@ int request_check_stop(const Profd__Control__Stop *stop, struct source_message *
 	}
 }
 
+/* One, or several and patterns. */
+static int request_check_services(const char *names, struct source_message *message)
+{
+	return request_check_text("the service", names,
+				  names_is_pattern(names) ? SERVICES_MAX_SIZE : SERVICE_MAX_SIZE,
+				  message);
+}
+
 int request_check_list(Profd__Control__List *list, struct source_message *why)
 {
 	int r = request_check_range(list->since_ns, list->until_ns, why);
 
-	return r || !*list->service ? r : request_check_service(&list->service, why);
+	if (r || !*list->service)
+		return r;
+	return list->windows
+		       ? request_check_services(list->service, why)
+		       : request_check_text("the service", list->service, SERVICE_MAX_SIZE, why);
+}
+
+int request_check_usage(const Profd__Control__Usage *usage, struct source_message *why)
+{
+	int r = request_check_range(usage->since_ns, usage->until_ns, why);
+
+	if (!r && *usage->text)
+		r = request_check_text("the text", usage->text, SERVICE_MAX_SIZE, why);
+	if (!r && (!usage->steps || usage->steps > USAGE_STEPS_MAX))
+		r = source_refuse(why, CONTROL_ERROR_USAGE, "the number of steps is 1 to %u",
+				  USAGE_STEPS_MAX);
+	if (!r && (!usage->limit || usage->limit > USAGE_LIMIT_MAX))
+		r = source_refuse(why, CONTROL_ERROR_USAGE, "the number of services is 1 to %u",
+				  USAGE_LIMIT_MAX);
+	return r;
 }
 
 int request_check_collect(Profd__Control__Collect *collect, struct source_message *why)
@@ -224,18 +239,20 @@ int request_check_collect(Profd__Control__Collect *collect, struct source_messag
 	    (collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || collect->stored))
 		r = source_refuse(why, CONTROL_ERROR_USAGE,
 				  "only a session's open window can be taken");
+	if (!r && collect->open && collect->which_case == PROFD__CONTROL__COLLECT__WHICH_FILE)
+		r = source_refuse(why, CONTROL_ERROR_USAGE, "the open window is in no file yet");
 	if (r)
 		return r;
 	switch (collect->which_case) {
 	case PROFD__CONTROL__COLLECT__WHICH_SERVICE:
-		return names_is_pattern(collect->service)
-			       ? request_check_text("the services", collect->service,
-						    SERVICES_MAX_SIZE, why)
-			       : request_check_service(&collect->service, why);
+		return request_check_services(collect->service, why);
 	case PROFD__CONTROL__COLLECT__WHICH_SESSION:
 		return request_check_id(collect->session, why);
 	case PROFD__CONTROL__COLLECT__WHICH_PID:
 		return request_check_pid(collect->pid, why);
+	case PROFD__CONTROL__COLLECT__WHICH_FILE:
+		return request_check_text("the window's path", collect->file, INDEX_PATH_SIZE - 1,
+					  why);
 	default:
 		return 0;
 	}

@@ -15,6 +15,7 @@
 int request_check_start(Profd__Control__Start *start, struct source_message *why);
 int request_check_stop(const Profd__Control__Stop *stop, struct source_message *why);
 int request_check_list(Profd__Control__List *list, struct source_message *why);
+int request_check_usage(const Profd__Control__Usage *usage, struct source_message *why);
 int request_check_collect(Profd__Control__Collect *collect, struct source_message *why);
 
 /* Answers @call with a refusal, its @error and @why; returns CONTROL_DONE. Passes on an errno. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A volume is an array of entries that never move, each one allocation. The hash of ids, and that
- * of contents, are of the present volume and the book's alone.
+ * A volume is an array of entries that never move, each one allocation. The hash of contents is of
+ * the present volume, and the book's alone; so are the hashes of ids, of each of the two.
  */
 #include "daemon/ingest/code_book.h"
 
@@ -60,6 +60,7 @@ struct code_book {
 	uint32_t n_volumes;
 	struct code_entry *contents; /* hash: those of the present volume */
 	struct code_id *ids;         /* hash */
+	struct code_id *ids_before;  /* the same of the volume before, for samples on their way */
 	struct code_share *shares;   /* hash: of the present volume */
 	uint64_t turned_ns;
 	size_t n_ids;
@@ -85,20 +86,29 @@ int code_book_new(struct code_book **ret, size_t volume_bytes)
 	return 0;
 }
 
+static void code_ids_clear(struct code_id **ids)
+{
+	struct code_id *id, *next;
+
+	HASH_ITER (hh, *ids, id, next) {
+		HASH_DEL(*ids, id);
+		free(id);
+	}
+}
+
+/* Those of the present volume become those before. */
 static void code_book_forget(struct code_book *book)
 {
 	struct code_share *share, *next_share;
-	struct code_id *id, *next;
 
 	HASH_ITER (hh, book->shares, share, next_share) {
 		HASH_DEL(book->shares, share);
 		free(share);
 	}
 	HASH_CLEAR(hh, book->contents);
-	HASH_ITER (hh, book->ids, id, next) {
-		HASH_DEL(book->ids, id);
-		free(id);
-	}
+	code_ids_clear(&book->ids_before);
+	book->ids_before = book->ids;
+	book->ids = NULL;
 	book->n_ids = 0;
 }
 
@@ -107,6 +117,7 @@ void code_book_free(struct code_book *book)
 	if (!book)
 		return;
 	code_book_forget(book);
+	code_ids_clear(&book->ids_before);
 	code_volume_unref(book->before);
 	code_volume_unref(book->present);
 	free(book);
@@ -235,7 +246,7 @@ static int code_share_get(struct code_book *book, uint32_t uid, struct code_shar
 	return 0;
 }
 
-/* Whoever has code that is always new would have everybody's forgotten. */
+/* A user whose code is always new would have everybody's forgotten. */
 static int code_book_charge(struct code_book *book, uint32_t uid, uint64_t bytes)
 {
 	struct code_share *own, *all;
@@ -337,6 +348,8 @@ bool code_book_find(const struct code_book *book, uint64_t id, uint32_t *ret)
 	const struct code_id *known;
 
 	HASH_FIND(hh, book->ids, &id, sizeof(id), known);
+	if (!known)
+		HASH_FIND(hh, book->ids_before, &id, sizeof(id), known);
 	if (!known)
 		return false;
 	*ret = known->number;

@@ -9,8 +9,9 @@
  * at here (common/runtime/code.h).
  *
  * Numbers are the pages of volumes. A volume is bounded in entries and bytes; when the present one
- * is full, the one before it goes and every id is forgotten. Windows hold references to the two, so
- * that a frame has its name as long as a window is open, unless two volumes were filled meanwhile.
+ * is full, the one before it goes, and every id is wanted again; until the next turn it is known
+ * from the volume that was full. Windows hold references to the two, so that a frame has its name
+ * as long as a window is open, unless two volumes were filled meanwhile.
  *
  * The main thread writes; who has a reference reads what was there when it was taken, in any
  * thread.
@@ -56,7 +57,7 @@ struct code_origin {
 enum { CODE_BOOK_E_SHARE = 1 };
 
 /*
- * @code, copied, is what the id means from now on. *ret_forgot: all ids before it were forgotten.
+ * @code, copied, is what the id means from now on. *ret_forgot: all ids before it are wanted again.
  * Returns 0, CODE_BOOK_E_SHARE, after which the id is unknown, as its user has used up his share,
  * or negative errno.
  */

@@ -6,11 +6,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/privileges.h"
 #include "daemon/ingest/perf_admin.h"
 #include "daemon/ingest/sources.h"
 
@@ -170,6 +172,17 @@ int event_paranoid_level(void)
 	return f && fscanf(f, "%d", &level) == 1 ? level : 0;
 }
 
+static const char *event_denial(void)
+{
+	if (event_paranoid_level() > 2)
+		return "it needs CAP_PERFMON, and CAP_SYS_ADMIN while kernel.perf_event_paranoid "
+		       "is above 2";
+	if (privileges_have(CAP_PERFMON))
+		return "it has CAP_PERFMON, but a seccomp profile or security module denies "
+		       "perf_event_open(2)";
+	return "it needs CAP_PERFMON";
+}
+
 int event_explain(int err, const struct sampler_spec *spec, struct source_message *message)
 {
 	const char *name = spec->event.name;
@@ -177,12 +190,9 @@ int event_explain(int err, const struct sampler_spec *spec, struct source_messag
 	switch (-err) {
 	case EACCES:
 	case EPERM:
-		return source_refuse(
-			message, SOURCE_E_DENIED,
-			"the kernel does not let profd sample %s: it needs CAP_PERFMON%s", name,
-			event_paranoid_level() > 2 ? ", and CAP_SYS_ADMIN while "
-						     "kernel.perf_event_paranoid is above 2"
-						   : "");
+		return source_refuse(message, SOURCE_E_DENIED,
+				     "the kernel does not let profd sample %s: %s", name,
+				     event_denial());
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:

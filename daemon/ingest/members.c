@@ -140,11 +140,6 @@ void members_sweep(struct members *m, bool (*is_alive)(pid_t pid))
 			member_delete(m, member);
 }
 
-size_t members_count(const struct members *m)
-{
-	return HASH_COUNT(m->by_pid);
-}
-
 #define GENERATIONS 3
 
 static int own_processes_add_tree(struct members *m, int proc_fd, pid_t pid, unsigned generations)

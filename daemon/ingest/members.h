@@ -30,7 +30,6 @@ bool members_has(const struct members *m, unsigned sampler, pid_t pid);
 int members_follow(struct members *m, const struct process_event *event);
 /* Removes what @is_alive says is gone, of those whose end was seen. */
 void members_sweep(struct members *m, bool (*is_alive)(pid_t pid));
-size_t members_count(const struct members *m);
 
 /*
  * profd and its children (image workers, and what reads memory for it) are members of this, if they

@@ -246,7 +246,7 @@ static int own_task_attach(struct own_tasks *t, struct own_task *task)
 		own_task_mark_missed(t, task);
 		return 0;
 	}
-	/* Records last: whoever they tell of has inherited the rest. */
+	/* Records last: a child that they announce has inherited the rest. */
 	for (unsigned kind = 0; !r && kind < OWN_TASKS_KINDS; kind++)
 		if (own_task_lacks_kind(t, task, kind))
 			r = attach_kind(t, task, kind);
@@ -428,8 +428,7 @@ static int see_process(void *userdata, int dir, pid_t pid)
 		return 0;
 	p->n_looks++;
 	t->listed = p;
-	snprintf(path, sizeof(path), "%d/task", pid);
-	r = proc_each_number(dir, path, see_thread, t);
+	r = proc_each_thread(dir, pid, see_thread, t);
 	return r < 0 ? r : 0;
 }
 
@@ -502,7 +501,7 @@ int own_tasks_look(struct own_tasks *t, uint64_t now_ns)
 	t->generation++;
 	t->looked_ns = now_ns;
 	t->found = false;
-	r = proc_each_number(t->options.proc_fd, ".", see_process, t);
+	r = proc_each_process(t->options.proc_fd, see_process, t);
 	if (r < 0)
 		return r;
 	forget_gone(t);

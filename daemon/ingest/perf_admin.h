@@ -12,9 +12,9 @@
 #include <sys/types.h>
 
 /*
- * For other users than root: from here on CAP_SYS_ADMIN is not in effect, and programs that are
- * started do not get it; children that are forked can have it. To be called before there are
- * threads. Returns 0 or negative errno.
+ * For others than a root that may do everything: from here on CAP_SYS_ADMIN is not in effect, and
+ * programs that are started do not get it; children that are forked can have it. To be called
+ * before there are threads. Returns 0 or negative errno.
  */
 int perf_admin_set_aside(void);
 /* Then, when those children are there: nor is it permitted if it is not needed. */

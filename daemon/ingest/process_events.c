@@ -45,7 +45,7 @@ struct process_events {
 	uint8_t *bytes; /* of what is pending */
 	size_t n_bytes, bytes_allocated;
 	uint64_t n_read;
-	int (*also)(void *userdata);
+	process_events_read_fn also;
 	void *also_userdata;
 	uint8_t record[PERF_RING_RECORD_MAX];
 };
@@ -128,23 +128,24 @@ int process_events_add(struct process_events *p, const struct process_event *eve
 	return process_events_append(p, event, sizeof(*event), true, event->time_ns);
 }
 
-void process_events_also(struct process_events *p, int (*read)(void *userdata), void *userdata)
+void process_events_also(struct process_events *p, process_events_read_fn read, void *userdata)
 {
 	p->also = read;
 	p->also_userdata = userdata;
 }
 
-/* Takes all that @ring holds. */
-static int process_events_read_ring(struct process_events *p, struct perf_ring *ring, uint64_t now)
+/* Takes what @ring holds up to @until. */
+static int process_events_read_ring(struct process_events *p, struct perf_ring *ring,
+				    uint64_t until)
 {
 	uint64_t n_malformed = ring->n_malformed;
-	uint64_t time_ns;
+	uint64_t time_ns = 0;
 	size_t length;
 	int r;
 
-	while ((length = perf_ring_read(ring, p->record)) > 0) {
+	while (time_ns <= until && (length = perf_ring_read(ring, p->record)) > 0) {
 		if (perf_record_time(p->record, length, &time_ns) != PERF_RECORD_E_OK) {
-			deliver_lost(p, now);
+			deliver_lost(p, until);
 			continue;
 		}
 		r = process_events_append(p, p->record, length, false, time_ns);
@@ -152,7 +153,7 @@ static int process_events_read_ring(struct process_events *p, struct perf_ring *
 			return r;
 	}
 	if (ring->n_malformed != n_malformed)
-		deliver_lost(p, now);
+		deliver_lost(p, until);
 	return 0;
 }
 
@@ -290,7 +291,7 @@ static int process_events_read(struct process_events *p, uint64_t *ret_until)
 {
 	uint64_t until = clock_ns(CLOCK_MONOTONIC);
 	size_t i;
-	int r = p->also ? p->also(p->also_userdata) : 0;
+	int r = p->also ? p->also(p->also_userdata, until) : 0;
 
 	if (r < 0)
 		return r;

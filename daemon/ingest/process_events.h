@@ -6,6 +6,8 @@
  * The stream of process events of the whole machine: fork, exec, names, executable mappings, exit.
  * Each CPU has a "dummy" software event with a ring of its own; this module merges them by time.
  *
+ * A drain ends with what happened before it began, however fast more of it comes.
+ *
  * Order: everything that is delivered is older than what is delivered later. An event that a CPU
  * was about to write while the rings were read can still be late, but never one that a sample
  * depends on: a task is not sampled in a mapping before the mapping's record is complete.
@@ -26,10 +28,12 @@ int process_events_new(struct process_events **ret, const struct source *source,
 		       const struct source_sink *sink, bool elsewhere,
 		       struct source_message *message);
 /*
- * From now on @read, which returns 0 or negative errno, adds what the source learned elsewhere
- * whenever the rings are read; it replaces their EXIT.
+ * From now on @read adds what the source learned elsewhere, up to @until at least, whenever the
+ * rings are read; it replaces their EXIT. Like the rings' reader it stops at the first event that
+ * is younger. Returns 0 or negative errno.
  */
-void process_events_also(struct process_events *p, int (*read)(void *userdata), void *userdata);
+typedef int (*process_events_read_fn)(void *userdata, uint64_t until);
+void process_events_also(struct process_events *p, process_events_read_fn read, void *userdata);
 int process_events_add(struct process_events *p, const struct process_event *event);
 void process_events_free(struct process_events *p);
 DEFINE_CLEANUP(struct process_events *, process_events_free)

@@ -48,7 +48,7 @@ bool shim_pace_allows(struct shim_pace *pace, uid_t uid, uint64_t now_ns)
 {
 	size_t place = 0;
 
-	/* Its own place, else that of whoever has been quiet for longest. */
+	/* Its own place, else that of the user who has been quiet for longest. */
 	for (size_t i = 0; i < SHIM_PACE_USERS; i++) {
 		if (pace->users[i].until_ns && pace->users[i].uid == uid) {
 			place = i;

@@ -5,7 +5,8 @@
 /*
  * A source delivers samples and process events. Implementations: source_bpf.c (the ordinary one),
  * source_perf.c (plain perf rings, where BPF cannot be had), source_shim.c (programs that sample
- * themselves), source_replay.c (a recorded file), tests/support/source_scripted.h.
+ * themselves), source_replay.c (a recorded file), source_none.c (none),
+ * tests/support/source_scripted.h.
  *
  * Order: before a sample is delivered, every process event with an earlier time stamp has been.
  *
@@ -176,10 +177,13 @@ struct source *source_new(size_t size, const struct source_ops *ops,
 void source_free(struct source *source);
 DEFINE_CLEANUP(struct source *, source_free)
 
+/* Of what comes during a drain, it delivers what comes within so long. */
+#define SOURCE_DRAIN_NS 10000000u
+
 /*
- * Delivers what is there to the sink, at most about @budget samples. Returns SOURCE_E_OK when
- * drained, SOURCE_E_MORE, SOURCE_E_END, or negative errno. Call it also every drain_ms: wakeups
- * are batched.
+ * Delivers what is there to the sink, at most about @budget samples. What comes meanwhile may wait
+ * for the next call. Returns SOURCE_E_OK when drained, SOURCE_E_MORE, SOURCE_E_END, or negative
+ * errno. Call it also every drain_ms: wakeups are batched.
  */
 int source_drain(struct source *source, unsigned budget);
 /*

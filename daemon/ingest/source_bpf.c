@@ -6,9 +6,10 @@
  * mapped), counters per CPU, and a ring buffer of its own, put into the array of rings when it
  * starts. The programs learn the index from what called them.
  *
- * A drain delivers process events first, then samples; each sample that is younger than the events
- * read so far has them read again before it. Ring buffers wake up profd when half full, perf rings
- * at 4 KiB; the caller's timer does the rest.
+ * A drain delivers process events first, then samples. Each sample that is younger than the events
+ * read so far has them read again before it; where that goes on for SOURCE_DRAIN_NS, as events come
+ * as fast as they are read, it is the last of its ring for now: what is older is always delivered.
+ * Ring buffers wake up profd when half full, perf rings at 4 KiB; the caller's timer does the rest.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -128,18 +129,20 @@ static int bpf_sampler_on_record(void *userdata, void *data, size_t length)
 	struct bpf_sampler *sampler = userdata;
 	struct bpf_source *s = sampler->owner;
 	struct sample sample;
+	bool is_younger;
 
 	if (!source_bpf_decode(data, length, &s->parts, &sample)) {
 		sampler->malformed++;
 		return 0;
 	}
-	if (sample.time_ns > s->events_until) {
+	is_younger = sample.time_ns > s->events_until;
+	if (is_younger) {
 		s->error = process_events_drain(s->events, &s->events_until);
 		if (s->error < 0)
 			return s->error;
 	}
 	s->source.options.sink->sample(s->source.options.sink->userdata, &sample);
-	return --s->budget ? 0 : -EAGAIN;
+	return --s->budget && !(is_younger && s->events_until >= s->ends_ns) ? 0 : -EAGAIN;
 }
 
 static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
@@ -172,6 +175,7 @@ static int bpf_drain(struct source *source, unsigned budget)
 	r = process_events_drain(s->events, &s->events_until);
 	if (r < 0)
 		return r;
+	s->ends_ns = s->events_until + SOURCE_DRAIN_NS;
 	return budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
 }
 
@@ -559,7 +563,8 @@ static int bpf_source_load(struct bpf_source *s, struct source_message *message)
 		return source_refuse(
 			message, SOURCE_E_DENIED,
 			"the kernel does not let profd load BPF programs: it needs CAP_BPF and "
-			"CAP_PERFMON; or use the perf source");
+			"CAP_PERFMON, and in a container a seccomp profile that allows bpf(2); or "
+			"use the perf source");
 	return source_refuse(message, SOURCE_E_UNSUPPORTED,
 			     "the BPF programs cannot be loaded (%.150s): use the perf source",
 			     said.text);

@@ -15,7 +15,6 @@
 #include "bpf/abi.h"
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/runtime/python_row.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "profile.skel.h"
@@ -32,13 +31,11 @@ static void bpf_codes_untell(struct bpf_source *s, uint64_t id)
 			told->ids[i] = 0;
 }
 
-/* Negative ends the reading. */
-static int bpf_codes_on_record(void *userdata, void *data, size_t length)
+static int bpf_codes_take(struct bpf_source *s, void *data, size_t length)
 {
-	struct bpf_source *s = userdata;
 	struct source_bpf_code record;
 	struct code_origin origin;
-	bool has_forgotten;
+	bool has_forgotten, is_refused;
 
 	if (!source_bpf_decode_code(data, length, &record))
 		return 0;
@@ -46,19 +43,35 @@ static int bpf_codes_on_record(void *userdata, void *data, size_t length)
 				      .uid = record.uid,
 				      .now_ns = clock_ns(CLOCK_MONOTONIC)};
 	s->error = code_book_add(s->source.codes, &origin, &record.code, &has_forgotten);
+	is_refused = s->error == CODE_BOOK_E_SHARE;
 	if (has_forgotten)
 		memset(s->told, 0, TOLD_BYTES);
-	if (s->error != CODE_BOOK_E_SHARE)
-		return s->error;
-	bpf_codes_untell(s, record.id);
-	return s->error = 0;
+	if (is_refused)
+		bpf_codes_untell(s, record.id);
+	/* What a CPU keeps of them holds until this is another number: it is the last to change. */
+	if (has_forgotten || is_refused)
+		__atomic_fetch_add(&s->skeleton->bss->codes_forgotten, 1, __ATOMIC_RELEASE);
+	return is_refused ? s->error = 0 : s->error;
 }
 
+/* Negative ends the reading: -EAGAIN, as a ring's worth was read, or an error. */
+static int bpf_codes_on_record(void *userdata, void *data, size_t length)
+{
+	struct bpf_source *s = userdata;
+	int r = bpf_codes_take(s, data, length);
+
+	s->codes_read += length;
+	return r ?: s->codes_read < ABI_CODES_BYTES ? 0 : -EAGAIN;
+}
+
+/* All that was there when it began, however fast more comes. */
 int bpf_codes_read(struct bpf_source *s)
 {
-	int r = ring_buffer__consume(s->codes);
+	int r;
 
-	return r < 0 ? s->error ?: error_origin(r) : 0;
+	s->codes_read = 0;
+	r = ring_buffer__consume(s->codes);
+	return r < 0 && r != -EAGAIN ? s->error ?: error_origin(r) : 0;
 }
 
 /* One that is not known may have been told meanwhile. */
@@ -91,26 +104,13 @@ static int bpf_codes_add_runtime(void *userdata, const struct unwind_host_runtim
 	};
 	const struct abi_runtime_key library = {.size = runtime->dynamic};
 	const struct abi_runtime_key image = {.size = runtime->image, .device = ABI_RUNTIME_IMAGE};
-	struct runtime_row row = {.kind = RUNTIME_LIBRARY,
-				  .state = (int64_t)(runtime->debug - runtime->text)};
+	struct runtime_row row;
 	int r;
 
-	if (RUNTIME_IS_V8(runtime->version))
-		row = (struct runtime_row){.kind = RUNTIME_V8,
-					   .version = runtime->version,
-					   .v8 = runtime->v8};
-	if (runtime->debug || row.kind == RUNTIME_V8)
-		return bpf_codes_put(s, &key, &row);
-	if (!python_row(runtime->version, &row))
+	if (!source_bpf_row(runtime, &row))
 		return UNWIND_HOST_E_UNKNOWN;
-	row.state = (int64_t)(runtime->state - runtime->text);
-	row.loop = (int32_t)(runtime->loop - runtime->state);
-	row.loop_bytes = runtime->loop_bytes;
-	row.state_bytes = runtime->state_bytes;
-	if (row.count_kind == RUNTIME_COUNT_STATIC && runtime->count)
-		row.count = (int32_t)(runtime->count - runtime->state);
-	row.tls_index = runtime->tls_index ? (int32_t)(runtime->tls_index - runtime->state) : 0;
-	row.tls_at = runtime->tls_at;
+	if (row.kind == RUNTIME_LIBRARY || row.kind == RUNTIME_V8)
+		return bpf_codes_put(s, &key, &row);
 	r = bpf_codes_put(s, &key, &row);
 	if (r || !runtime->dynamic)
 		return r;

@@ -12,6 +12,7 @@
 #include "daemon/ingest/source_bpf_private.h"
 #include "profile.skel.h"
 
+/* A negative return ends ring_buffer__consume() after this record. */
 static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_source *s = userdata;
@@ -22,6 +23,7 @@ static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 		[ABI_LIFE_BEGUN] = PROCESS_EVENT_BEGUN,
 	};
 	struct process_event event;
+	int r;
 
 	/* One that cannot be read is as one for which there was no room. */
 	if (length < sizeof(*life) || life->kind >= ARRAY_SIZE(kinds)) {
@@ -33,17 +35,20 @@ static int bpf_lives_on_record(void *userdata, void *data, size_t length)
 	event.owner_known = life->owner & ABI_OWNER_KNOWN;
 	event.only_uid = life->owner & ABI_OWNER_ONLY;
 	event.uid = (uid_t)life->id; /* with owner_known */
-	return process_events_add(s->events, &event);
+	r = process_events_add(s->events, &event);
+	return r ?: life->time_ns > s->lives_until ? -EAGAIN : 0;
 }
 
-static int bpf_lives_read(void *userdata)
+static int bpf_lives_read(void *userdata, uint64_t until)
 {
 	struct bpf_source *s = userdata;
 	struct process_event event = process_event_of(PROCESS_EVENT_LOST, 0,
 						      clock_ns(CLOCK_MONOTONIC));
-	int r = ring_buffer__consume(s->lives);
+	int r;
 
-	if (r < 0)
+	s->lives_until = until;
+	r = ring_buffer__consume(s->lives);
+	if (r < 0 && r != -EAGAIN)
 		return error_origin(r);
 	event.lost = s->skeleton->bss->lives_lost - s->lives_lost;
 	s->lives_lost += event.lost;

@@ -58,7 +58,9 @@ struct bpf_source {
 	bool follows_children;     /* the tracepoints' programs could be attached */
 	struct ring_buffer *lives; /* source_bpf_lives.c; NULL: they could not */
 	uint64_t lives_lost;       /* that were reported */
+	uint64_t lives_until;      /* those that are younger may wait */
 	struct ring_buffer *codes; /* source_bpf_codes.c */
+	uint64_t codes_read;       /* bytes, in this turn */
 	struct abi_told *told;     /* the map of ids, mapped */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
 	unsigned n_possible_cpus;
@@ -66,6 +68,7 @@ struct bpf_source {
 
 	/* Of the drain that is going on. */
 	uint64_t events_until; /* process events up to here have been delivered */
+	uint64_t ends_ns;      /* what comes later may wait */
 	unsigned budget;
 	int error;
 	uint64_t frames[SAMPLE_FRAMES_MAX];

@@ -11,6 +11,7 @@
 
 #include "bpf/abi.h"
 #include "common/cleanup.h"
+#include "common/runtime/python_row.h"
 #include "common/runtime/row.h"
 
 _Static_assert(SAMPLERS_MAX == ABI_SAMPLERS_MAX, "samplers");
@@ -169,5 +170,29 @@ bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bp
 		.table = data + ABI_CODE_HEAD,
 		.table_bytes = head.table_bytes,
 	};
+	return true;
+}
+
+bool source_bpf_row(const struct unwind_host_runtime *runtime, struct runtime_row *ret)
+{
+	*ret = (struct runtime_row){.kind = RUNTIME_LIBRARY,
+				    .state = (int64_t)(runtime->debug - runtime->text)};
+	if (RUNTIME_IS_V8(runtime->version))
+		*ret = (struct runtime_row){.kind = RUNTIME_V8,
+					    .version = runtime->version,
+					    .v8 = runtime->v8};
+	if (runtime->debug || ret->kind == RUNTIME_V8)
+		return true;
+	if (!python_row(runtime->version, ret))
+		return false;
+	ret->state = (int64_t)(runtime->state - runtime->text);
+	ret->loop = (int32_t)(runtime->loop - runtime->state);
+	ret->loop_bytes = runtime->loop_bytes;
+	ret->state_bytes = runtime->state_bytes;
+	ret->libc = runtime->libc == RUNTIME_MUSL ? RUNTIME_MUSL : RUNTIME_GLIBC;
+	if (ret->count_kind == RUNTIME_COUNT_STATIC && runtime->count)
+		ret->count = (int32_t)(runtime->count - runtime->state);
+	ret->tls_index = runtime->tls_index ? (int32_t)(runtime->tls_index - runtime->state) : 0;
+	ret->tls_at = runtime->tls_at;
 	return true;
 }

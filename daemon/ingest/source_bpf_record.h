@@ -2,13 +2,15 @@
 #ifndef PROFD_INGEST_SOURCE_BPF_RECORD_H
 #define PROFD_INGEST_SOURCE_BPF_RECORD_H
 
-/* The records of the BPF programs (bpf/abi.h). Pure. */
+/* The records of the BPF programs (bpf/abi.h), and the rows that they get. Pure. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/runtime/code.h"
+#include "common/runtime/row.h"
 #include "daemon/ingest/sample.h"
+#include "daemon/ingest/unwind_host.h"
 
 /* Where the parts of a sample go that are not in it. */
 struct source_bpf_parts {
@@ -36,5 +38,8 @@ struct source_bpf_code {
 
 /* False: it is no record of a code object. */
 bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bpf_code *ret);
+
+/* The row of @runtime's file, as a program. False: nothing is known of that version. */
+bool source_bpf_row(const struct unwind_host_runtime *runtime, struct runtime_row *ret);
 
 #endif

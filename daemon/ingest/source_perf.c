@@ -5,7 +5,7 @@
  * send samples too, as only that tells what a tick met.
  *
  * The kernel walks its own stack; of the user's it copies the registers and the topmost part, and
- * every walk is left to whoever takes the samples: all with a user stack carry a rest. See
+ * every walk is left to the sink of the samples: all with a user stack carry a rest. See
  * source_perf_stack.h for how much that is, and for those without.
  *
  * What a perf sample does not say:
@@ -193,7 +193,7 @@ static bool accept_sample(struct perf_source *s, struct perf_sampler *sampler, s
 	const struct event *event = &sampler->spec->event;
 	unsigned index = sampler->index;
 
-	/* Whoever is not in our pid namespace has no pid; what has no user side may be idle. */
+	/* What is not in our pid namespace has no pid; what has no user side may be idle. */
 	if (!p->pid && !p->tid && (p->user_mode || p->has_user)) {
 		sampler->stats->excluded++;
 		sampler->stats->outside++;
@@ -299,19 +299,25 @@ static int handle_perf_record(struct perf_source *s, struct perf_sampler *sample
 	return r < 0 ? r : 1;
 }
 
+/* Each ring; of what comes meanwhile, as much as SOURCE_DRAIN_NS allows. */
 static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, unsigned *budget)
 {
+	uint64_t ends_ns = s->events_until + SOURCE_DRAIN_NS, until_ns;
 	size_t length;
 	int r;
 
 	for (size_t i = 0; i < sampler->ticker.n_ticks; i++) {
 		struct tick *tick = &sampler->ticker.ticks[i];
+		bool is_late = false;
 
-		while (*budget && (length = perf_ring_read(&tick->ring, s->record)) > 0) {
+		while (*budget && !is_late &&
+		       (length = perf_ring_read(&tick->ring, s->record)) > 0) {
+			until_ns = s->events_until;
 			r = handle_perf_record(s, sampler, tick, length);
 			if (r < 0)
 				return r;
 			*budget -= (unsigned)r;
+			is_late = s->events_until != until_ns && s->events_until >= ends_ns;
 		}
 	}
 	return 0;
@@ -319,7 +325,8 @@ static int drain_sampler(struct perf_source *s, struct perf_sampler *sampler, un
 
 /*
  * The counts must be older than the ticks that are compared with them: read before the rings are
- * drained, judged when they are empty. About once a second, as it interrupts each CPU.
+ * drained, judged when the rings have nothing as old. About once a second, as it interrupts each
+ * CPU.
  */
 static int perf_drain(struct source *source, unsigned budget)
 {

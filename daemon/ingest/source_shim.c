@@ -5,7 +5,7 @@
  * that they changed, and here its end.
  *
  * A process that executes another program closes its bell and is attached again, by the same
- * number: it is the same process for whoever follows it. One that is not attached again may live
+ * number: it is the same process for all that follow it. One that is not attached again may live
  * on: its pidfd tells when it ends.
  */
 #include "daemon/ingest/source_shim.h"

@@ -18,6 +18,8 @@ int source_perf_new(struct source **ret, const struct source_options *options,
  */
 int source_replay_new(struct source **ret, const struct source_options *options, int fd,
 		      struct source_message *message);
+/* Samples nothing. Returns SOURCE_E_OK or negative errno. */
+int source_none_new(struct source **ret, const struct source_options *options);
 /*
  * After SOURCE_E_END: what kept a replay from delivering all that was recorded (the file was cut
  * off or damaged, there was no sampler), one line, or NULL. Lives as long as the source.

@@ -25,7 +25,7 @@ struct unwind_host_runtime {
 	uint32_t image;       /* its number in struct unwind_mapping */
 	uint64_t text_offset; /* of `text` in the file */
 	uint64_t text, state, check, dynamic, debug, loop, tls_index, count;
-	uint32_t version, check_value, loop_bytes, state_bytes;
+	uint32_t version, check_value, loop_bytes, state_bytes, libc;
 	int32_t tls_at;
 	struct runtime_v8 v8;
 };

@@ -191,6 +191,24 @@ int asker_ask_functions(struct asker *a, const struct asker_objects *objects,
 			   file);
 }
 
+int asker_ask_packages(struct asker *a, int fd, const char *names, size_t length, size_t n,
+		       const char **ret)
+{
+	struct worker_request request = worker_request_of(WORKER_PACKAGE, -1);
+	struct worker_reply reply = {0};
+	int r;
+
+	request.files[WORKER_FILE_PACKAGES] = fd;
+	request.payload = names;
+	request.payload_length = length;
+	r = asker_ask(a, &request, &reply);
+	if (r || reply.outcome != WORKER_DONE)
+		return r ?: ASK_DIED;
+	r = asker_judge(a, r, answer_texts(reply.data, reply.length, n), NULL);
+	*ret = (const char *)reply.data;
+	return r;
+}
+
 const struct elf_summary *asker_vdso(struct asker *a)
 {
 	if (!a->has_vdso)

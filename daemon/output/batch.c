@@ -174,10 +174,8 @@ static int batch_end_file(struct batch *batch, int error, bool sync)
 	struct batch_entry *e = &batch->entries[batch->n_entries - 1];
 	struct stat st;
 
-	if (!error && !e->replace) {
-		store_set_number(batch->file_fd, STORE_SAMPLES_ATTRIBUTE, e->counts.samples);
-		store_set_number(batch->file_fd, STORE_CPU_ATTRIBUTE, e->counts.cpu_ns);
-	}
+	if (!error && !e->replace)
+		store_set_counts(batch->file_fd, STORE_COUNTS_ATTRIBUTE, &e->counts, 1);
 	if (!error && sync && batch->store->ops->sync_file(batch->file_fd) < 0)
 		error = error_origin(-errno);
 	if (!error && fstat(batch->file_fd, &st) < 0)
@@ -195,6 +193,8 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 	if (r)
 		return r;
 	batch->is_unsynced = true;
+	if (file->events)
+		batch_note_events(batch, file->events);
 	return batch_end_file(batch, batch_write_all(batch, data, length), false);
 }
 
@@ -217,9 +217,14 @@ int batch_end(struct batch *batch, struct index_counts counts)
 	return batch_end_file(batch, 0, true);
 }
 
+void batch_note_events(struct batch *batch, const char *events)
+{
+	store_set_events(batch->file_fd, events);
+}
+
 void batch_note_hours(struct batch *batch, const struct index_counts hours[STORE_HOURS])
 {
-	store_set_hours(batch->file_fd, hours);
+	store_set_counts(batch->file_fd, STORE_HOURS_ATTRIBUTE, hours, STORE_HOURS);
 }
 
 size_t batch_mark(const struct batch *batch)

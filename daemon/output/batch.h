@@ -33,9 +33,10 @@ struct batch_file {
 	const char *dir; /* below the store, names escaped */
 	const char *name;
 	struct index_counts counts;
-	uid_t owner;    /* of a session, else STORE_NOBODY */
-	bool has_share; /* it takes the owner's share of the store */
-	bool replace;   /* an image profile: replaces what is there */
+	const char *events; /* window_events.h; NULL: none */
+	uid_t owner;        /* of a session, else STORE_NOBODY */
+	bool has_share;     /* it takes the owner's share of the store */
+	bool replace;       /* an image profile: replaces what is there */
 };
 
 struct batch_outcome {
@@ -62,6 +63,8 @@ int batch_add(struct batch *batch, const struct batch_file *file, const uint8_t 
 int batch_begin(struct batch *batch, const struct batch_file *file);
 int batch_write(struct batch *batch, const uint8_t *data, size_t length);
 int batch_end(struct batch *batch, struct index_counts counts);
+/* Before batch_end(), with counts that say so: what happened. */
+void batch_note_events(struct batch *batch, const char *events);
 /* Before batch_end(), of a file that holds a day. */
 void batch_note_hours(struct batch *batch, const struct index_counts hours[STORE_HOURS]);
 /* The number of files so far; batch_rewind() takes back all files after that many. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/profile/pprof.h"
 #include "common/profile/windows.h"
@@ -25,6 +26,8 @@
 struct collect_file {
 	char *path; /* below the store */
 	bool whole; /* in range; else its windows are looked at */
+	/* Of these, those that begin from then to then; 0: all. */
+	uint64_t start_s, end_s;
 };
 
 struct collect {
@@ -67,9 +70,8 @@ void collect_free(struct collect *c)
 /* --- which files ------------------------------------------------------------------------------ */
 
 static int collect_add_file(struct collect *c, const struct index_shelf *shelf,
-			    const struct index_file *named, bool whole)
+			    const struct index_file *named, struct collect_file file)
 {
-	struct collect_file file = {.whole = whole};
 	char path[INDEX_PATH_SIZE];
 	int r;
 
@@ -113,7 +115,8 @@ static int collect_add_shelf(struct collect *c, const struct index_shelf *shelf)
 
 			if (whole ? any && start_s >= not_before_s
 				  : collect_in_range(c, start_s, names_rolled_up_span(seconds)))
-				r = collect_add_file(c, shelf, &queue->files[j], whole);
+				r = collect_add_file(c, shelf, &queue->files[j],
+						     (struct collect_file){.whole = whole});
 		}
 	}
 	return r;
@@ -129,13 +132,37 @@ static bool collect_wants_shelf(const struct collect *c, const struct index_shel
 	}
 	if (!c->options.service)
 		return !shelf->is_session;
-	if (names_is_pattern(c->options.service))
-		return !shelf->is_session &&
-		       names_unescape(strchr(shelf->dir, '/') + 1, dir, sizeof(dir)) &&
-		       names_select_service(c->options.service, dir);
-	snprintf(dir, sizeof(dir), "services/");
-	names_escape(c->options.service, NAMES_ESCAPED_MAX, dir + strlen(dir));
-	return strcmp(shelf->dir, dir) == 0;
+	return !shelf->is_session &&
+	       names_unescape(strchr(shelf->dir, '/') + 1, dir, sizeof(dir)) &&
+	       names_select_service(c->options.service, dir);
+}
+
+/* The one that was asked for; it may have become part of another, or have gone. */
+static int collect_add_named(struct collect *c, const char *path)
+{
+	const struct index *index = &c->store->index;
+	struct collect_file part = {0};
+	struct index_shelf *shelf;
+	const struct index_file *file = index_find_file(index, CONTENTS_PPROF, path, &shelf)
+						?: index_find_rolled_up(index, path, &shelf,
+									&part.start_s, &part.end_s);
+
+	return file ? collect_add_file(c, shelf, file, part) : 0;
+}
+
+/* The stored files of what was asked for. */
+static int collect_find_files(struct collect *c)
+{
+	int r = 0;
+
+	if (c->options.open_only)
+		return 0;
+	if (c->options.file)
+		return collect_add_named(c, c->options.file);
+	for (const struct index_shelf *s = c->store->index.shelves; s && !r; s = s->hh.next)
+		if (collect_wants_shelf(c, s))
+			r = collect_add_shelf(c, s);
+	return r;
 }
 
 int collect_new(struct collect **ret, struct store *store, const struct collect_options *options)
@@ -152,10 +179,12 @@ int collect_new(struct collect **ret, struct store *store, const struct collect_
 		return error_origin(-ENOMEM);
 	c->result->fd = -1;
 	r = merge_new(&c->merge, MERGE_WINDOWS_DROPPED);
-	for (const struct index_shelf *s = store->index.shelves; s && !r; s = s->hh.next)
-		if (!options->open_only && collect_wants_shelf(c, s))
-			r = collect_add_shelf(c, s);
-	c->options.service = NULL; /* the caller's */
+	if (!r)
+		merge_note_overlap(c->merge);
+	if (!r && options->times)
+		merge_keep_times(c->merge);
+	r = r ?: collect_find_files(c);
+	c->options.service = c->options.file = NULL; /* the caller's */
 	if (r)
 		return r;
 	*ret = steal_ptr(&c);
@@ -262,18 +291,33 @@ static int collect_open_file(struct collect *c, const struct collect_file *file)
 		return r;
 	if (r == STORED_E_DAMAGED) /* not there: too old by now */
 		c->result->n_unreadable++;
+	else if (r == STORED_E_OK && c->options.times)
+		stored_want_times(c->stored);
 	return COLLECT_E_OK;
 }
 
+/* What is wanted of one file. */
+static struct merge_select collect_select(const struct collect *c, const struct collect_file *file)
+{
+	const uint64_t end_ns = file->end_s * NS_PER_S;
+	struct merge_select select = c->options.select;
+
+	if (file->whole)
+		select.since_ns = select.until_ns = 0;
+	if (file->start_s > select.not_before_s)
+		select.not_before_s = file->start_s;
+	if (end_ns && (!select.until_ns || end_ns < select.until_ns))
+		select.until_ns = end_ns;
+	return select;
+}
+
 /* What the samples refer to is there. */
-static int collect_begin_file(struct collect *c, bool whole)
+static int collect_begin_file(struct collect *c, const struct collect_file *file)
 {
 	struct profile_message message;
 	int r;
 
-	c->file_select = c->options.select;
-	if (whole)
-		c->file_select.since_ns = c->file_select.until_ns = 0;
+	c->file_select = collect_select(c, file);
 	r = merge_begin(c->merge, stored_profile(c->stored), &c->file_select, &message);
 	if (r == MERGE_E_MISMATCH)
 		return collect_refuse(c, message.text);
@@ -296,7 +340,7 @@ static int collect_merge_some(struct collect *c)
 	return collect_spill_if_big(c);
 }
 
-static int collect_read_file(struct collect *c, bool whole)
+static int collect_read_file(struct collect *c, const struct collect_file *file)
 {
 	int read = stored_step(c->stored), r = 0;
 
@@ -309,7 +353,7 @@ static int collect_read_file(struct collect *c, bool whole)
 	}
 	if (read == STORED_E_TABLES) {
 		c->has_tables = true;
-		return collect_begin_file(c, whole);
+		return collect_begin_file(c, file);
 	}
 	if (c->has_tables)
 		r = collect_merge_some(c);
@@ -348,7 +392,7 @@ int collect_step(struct collect *c)
 	if (c->is_finishing)
 		return collect_finish_some(c);
 	if (c->stored)
-		return collect_read_file(c, c->files[c->next - 1].whole);
+		return collect_read_file(c, &c->files[c->next - 1]);
 	if (c->next == c->n_files)
 		return collect_begin_finish(c);
 	c->has_tables = false;

@@ -7,6 +7,8 @@
  * range of time. Which files those are is decided at the beginning; then each step reads a piece of
  * one, and the last ones end the result. A window is in range if it overlaps it, whether it is
  * still a file of its own or part of an hour's: the answer is the same before and after a roll-up.
+ * Or one file alone, of which select.not_before_s and until_ns choose windows by their beginning;
+ * the path of a window that has been rolled up since is that window still.
  *
  * Memory: samples that have grown past max_bytes are written away, compressed, and forgotten; equal
  * ones may then stand in the result several times, and add up when it is read. What samples refer
@@ -24,9 +26,11 @@
 struct collect_options {
 	const char *service; /* unescaped, or a pattern; NULL: all services, or the session */
 	uint64_t session;    /* 0: services */
+	const char *file;    /* a path, perhaps of no file of the store; NULL: all of the above */
 	struct merge_select select;
 	size_t max_bytes, max_result;
 	bool open_only; /* nothing of the store */
+	bool times;     /* samples keep them: sample_times.h */
 	bool at_once;   /* in one step; it is no more work than to write a window */
 };
 

@@ -95,7 +95,8 @@ static int legacy_add_process(struct writing *g, const struct cpuprofile_process
 	names_escape(p->comm, sizeof(comm) - 1, comm);
 	snprintf(stem, sizeof(stem), "%s-%d", comm, (int)p->pid);
 	return encoders_add_window(g, dir, CONTENTS_LEGACY, stem,
-				   (struct index_counts){process->samples, 0}, data, length);
+				   (struct index_counts){.samples = process->samples}, data,
+				   length);
 }
 
 int legacy_add(struct writing *g, const struct view_group *group, const char *dir)

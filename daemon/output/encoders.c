@@ -14,6 +14,7 @@
 #include "common/profile/windows.h"
 #include "daemon/output/cpuprofile.h"
 #include "daemon/output/image_profile.h"
+#include "daemon/output/peak.h"
 #include "daemon/output/pprof.h"
 #include "daemon/output/stored.h"
 
@@ -51,13 +52,15 @@ int encoders_add_window(struct writing *g, const char *dir, enum contents_format
 	char name[NAMES_ESCAPED_MAX], tail[128];
 	const struct names_window window = {
 		.start_s = snapshot_start_s(g->snapshot),
-		.seconds = (uint32_t)profile_window_seconds(g->snapshot->duration_ns),
+		.seconds = (uint32_t)profile_window_seconds(g->snapshot->start_ns,
+							    g->snapshot->duration_ns),
 		.tail = tail,
 	};
 	const struct batch_file file = {
 		.dir = dir,
 		.name = name,
 		.counts = counts,
+		.events = counts.has_events ? g->events[g->group - g->view->groups] : NULL,
 		.owner = g->snapshot->session ? g->snapshot->owner : STORE_NOBODY,
 		.has_share = g->snapshot->has_share,
 	};
@@ -69,16 +72,29 @@ int encoders_add_window(struct writing *g, const char *dir, enum contents_format
 	return batch_add(g->batch, &file, data, length);
 }
 
+/* With the times as they were counted: they may be coarser in the file. */
+static int writing_count(const struct writing *g, const struct view_group *group,
+			 const struct profile *profile, struct index_counts *ret)
+{
+	*ret = stored_count_profile(profile);
+	ret->has_events = g->events && g->events[group - g->view->groups];
+	return peak_find(&ret->peak, profile, snapshot_start_s(g->snapshot),
+			 (uint32_t)profile_window_seconds(g->snapshot->start_ns,
+							  g->snapshot->duration_ns));
+}
+
 static int writing_add_pprof(struct writing *g, const struct view_group *group, const char *dir)
 {
 	cleanup(profile_freep) struct profile *profile = NULL;
 	cleanup(freep) uint8_t *data = NULL;
+	struct index_counts counts;
 	size_t length;
 
 	return output_pprof(g->context, g->view, group, g->snapshot->symbolize, &profile)
+		?: writing_count(g, group, profile, &counts)
+		?: times_budget_apply(&g->times, profile)
 		?: pprof_write(profile, GZIP_LEVEL, &data, &length)
-		?: encoders_add_window(g, dir, CONTENTS_PPROF, NULL, stored_count_profile(profile), data,
-				       length);
+		?: encoders_add_window(g, dir, CONTENTS_PPROF, NULL, counts, data, length);
 }
 
 /* The older version of an image's file, *ret NULL if there is none. IMAGE_PROFILE_E_* or errno. */
@@ -209,11 +225,13 @@ static int encoders_add(struct writing *g, bool is_whole, const struct view_grou
 int encoders_add_files(struct writing *g)
 {
 	g->has_images = false;
+	times_budget_init(&g->times, g->snapshot, g->context->cpucount, g->view->n_groups);
 	for (size_t i = 0; i < g->view->n_groups; i++) {
 		const struct view_group *group = &g->view->groups[i];
 		char dir[STORE_PATH_SIZE];
 		int r;
 
+		g->group = group;
 		writing_window_dir(g, group, dir, sizeof(dir));
 		r = encoders_add(g, false, group, dir);
 		if (r)

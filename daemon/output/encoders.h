@@ -10,6 +10,7 @@
 #include "daemon/output/batch.h"
 #include "daemon/output/context.h"
 #include "daemon/output/epochs.h"
+#include "daemon/output/times_budget.h"
 #include "daemon/output/view.h"
 
 /* One snapshot on its way into files; all borrowed. */
@@ -20,6 +21,9 @@ struct writing {
 	struct store *store;
 	struct epochs *epochs;
 	struct batch *batch;
+	struct times_budget times;
+	const struct view_group *group; /* in work */
+	char **events;                  /* of each group, window_events.h; NULL: none of any */
 	/* What came of it. */
 	bool has_images;
 	bool has_new_epoch; /* the images did not go into the one in use */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/error.h"
+#include "common/frame.h"
 #include "common/order.h"
 #include "common/profile/image_profile.h"
 #include "common/room.h"
@@ -267,6 +268,17 @@ static int image_part_compare_name(const struct image_part *a, const struct imag
 	return strcmp(a->name, b->name);
 }
 
+/* An interpreter's frames are in no file: the leaf is the native frame of its loop. */
+static uint32_t image_leaf(const struct stack *stack)
+{
+	uint32_t i = 0;
+
+	while (!stack->n_kernel && i < stack->n_frames &&
+	       frame_kind(stack->frames[i]) == FRAME_RUNTIME)
+		i++;
+	return i;
+}
+
 int image_parts_new(struct image_parts **ret, const struct context *c, const struct view *view)
 {
 	cleanup(image_parts_freep) struct image_parts *parts = calloc(1, sizeof(*parts));
@@ -282,7 +294,8 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		struct place place;
 		struct image_part *part;
 
-		r = places_frame(view->places, e, 0, c->kernel, c->symbols, &place);
+		r = places_frame(view->places, e, image_leaf(&e->stack), c->kernel, c->symbols,
+				 &place);
 		if (r)
 			return r;
 		id = image_parts_classify(&place, &offset);

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "common/order.h"
+#include "common/partition_point.h"
 #include "common/room.h"
 
 static void queue_deinit(struct index_queue *queue)
@@ -355,6 +357,79 @@ bool index_path(const struct index_shelf *shelf, const struct index_file *file, 
 		return false;
 	ret[length++] = '/';
 	return names_window(&window, ret + length, size - length);
+}
+
+const struct index_file *index_find_file(const struct index *index, enum contents_format format,
+					 const char *path, struct index_shelf **ret_shelf)
+{
+	const char *name = strrchr(path, '/');
+	const struct index_queue *queue;
+	struct names_window window;
+	struct index_shelf *shelf;
+	char found[INDEX_PATH_SIZE];
+	size_t i;
+
+	if (!name || !names_parse_window(name + 1, &window) || window.format != format)
+		return NULL;
+	HASH_FIND(hh, index->shelves, path, index_shelf_name_length(path), shelf);
+	if (!shelf)
+		return NULL;
+	queue = &shelf->queues[format];
+	i = queue->first + partition_point(index_queue_length(queue), k,
+					   queue->files[queue->first + k].start_s < window.start_s);
+	for (; i < queue->end && queue->files[i].start_s == window.start_s; i++) {
+		if (!index_path(shelf, &queue->files[i], found, sizeof(found)) ||
+		    strcmp(found, path) != 0)
+			continue;
+		*ret_shelf = shelf;
+		return &queue->files[i];
+	}
+	return NULL;
+}
+
+/* The file of @queue with this start and length. */
+static const struct index_file *index_find_span(const struct index_queue *queue, uint64_t start_s,
+						uint32_t seconds)
+{
+	size_t i = queue->first + partition_point(index_queue_length(queue), k,
+						  queue->files[queue->first + k].start_s < start_s);
+
+	for (; i < queue->end && queue->files[i].start_s == start_s; i++)
+		if (queue->files[i].seconds == seconds)
+			return &queue->files[i];
+	return NULL;
+}
+
+const struct index_file *index_find_rolled_up(const struct index *index, const char *path,
+					      struct index_shelf **ret_shelf, uint64_t *ret_start_s,
+					      uint64_t *ret_end_s)
+{
+	static const uint32_t spans[] = {NAMES_ROLLED_HOUR_S, NAMES_ROLLED_DAY_S};
+	const char *name = strrchr(path, '/');
+	const struct index_file *found = NULL;
+	char first[INDEX_PATH_SIZE];
+	struct names_window window;
+	struct index_shelf *shelf;
+
+	if (!name || !names_parse_window(name + 1, &window))
+		return NULL;
+	HASH_FIND(hh, index->shelves, path, index_shelf_name_length(path), shelf);
+	if (!shelf ||
+	    !index_path(shelf,
+			&(struct index_file){.start_s = window.start_s, .seconds = window.seconds},
+			first, sizeof(first)) ||
+	    strcmp(first, path) != 0)
+		return NULL;
+	for (size_t i = 0; !found && i < ARRAY_SIZE(spans); i++)
+		found = index_find_span(index_pprof(shelf),
+					window.start_s - window.start_s % spans[i], spans[i]);
+	if (!found)
+		return NULL;
+	*ret_shelf = shelf;
+	*ret_start_s = window.start_s;
+	*ret_end_s = window.start_s +
+		     (names_is_rolled_up(window.start_s, window.seconds) ? window.seconds : 1);
+	return found;
 }
 
 void index_span(const struct index *index, uint64_t *ret_oldest, uint64_t *ret_newest)

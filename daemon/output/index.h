@@ -5,7 +5,7 @@
 /*
  * What the store holds, in memory: built once at start, kept up to date by every write and
  * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
- * session; its files lie in queues by format, oldest first. About 50 bytes a file.
+ * session; its files lie in queues by format, oldest first. About 60 bytes a file.
  *
  * Memory only: knows no system call.
  */
@@ -22,10 +22,19 @@
 #define INDEX_BLOCKS_MAX      0x07ffffffu
 #define INDEX_PATH_SIZE       1024 /* of any path below the store */
 
+/* The busiest second of a window, of the CPU time that is known to that exactness. */
+struct index_peak {
+	uint32_t cpu_ms; /* 0: not known */
+	uint32_t at;     /* its begin, 100 ms after the window's */
+};
+#define INDEX_PEAK_AT_MAX 864000u /* a day */
+
 /* What a window holds. */
 struct index_counts {
 	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN: then neither is known */
 	uint64_t cpu_ns;  /* CPU time; 0 if it counts other events */
+	struct index_peak peak;
+	bool has_events; /* STORE_EVENTS_ATTRIBUTE */
 };
 
 struct index_file {
@@ -100,6 +109,20 @@ int index_add(struct index *index, const char *dir, const char *name, uint64_t b
 int index_append(struct index *index, const char *dir, const char *name, uint64_t blocks,
 		 struct index_counts counts, struct index_queue **ret);
 void index_sort(struct index_shelf *shelf);
+/*
+ * The file of this format that index_path() gives @path for, whatever that is, and its shelf; NULL:
+ * there is none.
+ */
+const struct index_file *index_find_file(const struct index *index, enum contents_format format,
+					 const char *path, struct index_shelf **ret_shelf);
+/*
+ * The file that the window at @path, which index_find_file() does not find, has become a part of;
+ * NULL: none. *ret_start_s, *ret_end_s: its windows that begin from then to then are that one. Of
+ * several of one start, the first has all of them.
+ */
+const struct index_file *index_find_rolled_up(const struct index *index, const char *path,
+					      struct index_shelf **ret_shelf, uint64_t *ret_start_s,
+					      uint64_t *ret_end_s);
 /* From now on the shelf of @dir, if there is one, takes @uid's share. Returns 0 or -ENOMEM. */
 int index_pay(struct index *index, const char *dir, uid_t uid);
 /* Of users that have files, the @max with the most bytes, most first; returns how many. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Rows are made from the index alone. Only the number of samples of a window may be unknown there:
- * it is read from the file's attribute, or from the file, when it is first listed.
- */
+/* Rows are made from the index, and what it does not know yet of files (file_counts.h). */
 #include "daemon/output/listing.h"
 
 #include <errno.h>
@@ -16,19 +13,19 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/profile/windows.h"
+#include "common/room.h"
 #include "common/text_print.h"
 #include "daemon/output/collect.h"
-#include "daemon/output/encoders.h"
+#include "daemon/output/file_counts.h"
 #include "daemon/output/store.h"
 #include "daemon/output/view.h"
 
-#define READ_MAX 500 /* files whose samples are counted by reading them, in one listing */
-
 struct listing {
-	Profd__Control__Listing *rows; /* there is room for all that there can be */
-	struct store *store;
+	Profd__Control__Listing *rows;
+	size_t max_rows;
+	struct file_counts counts;
+	bool only_pprof;
 	uint64_t since_ns, until_ns; /* Unix time; 0: no bound */
-	unsigned n_read;             /* files */
 };
 
 void listing_free(Profd__Control__Listing *rows)
@@ -53,13 +50,9 @@ static bool listing_find_hours(const struct listing *l, const char *path,
 {
 	uint64_t start_ns = file->start_s * NS_PER_S, end_ns = start_ns + file->seconds * NS_PER_S;
 	struct index_counts hours[STORE_HOURS];
-	cleanup(closep) int fd = -1;
 
-	if (file->seconds != NAMES_ROLLED_DAY_S ||
-	    (l->since_ns <= start_ns && (!l->until_ns || l->until_ns >= end_ns)))
-		return false;
-	fd = openat(l->store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || !store_get_hours(fd, hours))
+	if ((l->since_ns <= start_ns && (!l->until_ns || l->until_ns >= end_ns)) ||
+	    !file_counts_find_hours(&l->counts, path, file, hours))
 		return false;
 	*ret = (struct listing_part){0};
 	for (size_t i = 0; i < STORE_HOURS; i++) {
@@ -101,43 +94,19 @@ static int listing_add_row(struct listing *l, const char *service, Profd__Contro
 	if (!row)
 		return error_origin(-ENOMEM);
 	profd__control__listing_row__init(row);
-	l->rows->rows[l->rows->n_rows++] = row;
+	if (room_append(&l->rows->rows, &l->max_rows, &l->rows->n_rows, row)) {
+		free(row);
+		return error_origin(-ENOMEM);
+	}
 	*ret = row;
 	return text_copy(&row->service, service);
-}
-
-/* Fills file->counts: from the attributes, else by reading the file, unless many were read. */
-static int listing_know_counts(struct listing *l, const char *path, unsigned format,
-			       struct index_file *file)
-{
-	cleanup(closep) int fd = -1;
-	struct index_counts counts;
-	int r = 0;
-
-	if (file->counts.samples != INDEX_SAMPLES_UNKNOWN)
-		return 0;
-	fd = openat(l->store->fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) /* it was removed */
-		return 0;
-	counts.samples = store_get_number(fd, STORE_SAMPLES_ATTRIBUTE);
-	counts.cpu_ns = store_get_number(fd, STORE_CPU_ATTRIBUTE);
-	if (counts.samples == INDEX_SAMPLES_UNKNOWN || counts.cpu_ns == UINT64_MAX) {
-		if (l->n_read++ >= READ_MAX) {
-			l->rows->unread_files++;
-			return 0;
-		}
-		r = encoders_count(l->store, path, format, &counts);
-	}
-	if (!r)
-		file->counts = counts;
-	return r;
 }
 
 static int list_window(struct listing *l, const char *service, const char *path, unsigned format,
 		       struct index_file *file)
 {
 	Profd__Control__ListingRow *row;
-	int r = listing_know_counts(l, path, format, file)
+	int r = file_counts_know(&l->counts, path, format, file)
 		?: listing_add_row(l, service, &row)
 	      ?: text_copy(&row->file, path)
 	      ?: text_copy(&row->format, contents_formats[format].name);
@@ -156,7 +125,7 @@ static int list_service_file(struct listing *l, const char *service, const char 
 	int r = *row ? 0 : listing_add_row(l, service, row);
 
 	if (!r && has_samples)
-		r = listing_know_counts(l, path, format, file);
+		r = file_counts_know(&l->counts, path, format, file);
 	if (r)
 		return r;
 	listing_count_file(l, *row, path, file, has_samples);
@@ -174,20 +143,30 @@ static int listing_compare_rows(const void *a, const void *b)
 			: strcmp(x->service, y->service);
 }
 
-/* The windows of @shelf, or with @is_sum all of them as one row. */
-static int list_shelf(struct listing *l, const struct index_shelf *shelf, bool is_sum)
+static void listing_sort(Profd__Control__Listing *rows)
 {
-	char service[NAMES_ESCAPED_MAX + 1], path[STORE_PATH_SIZE];
+	if (rows->n_rows)
+		qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
+}
+
+static bool listing_is_full(const struct listing *l)
+{
+	return l->rows->n_rows > LISTING_ROWS_MAX;
+}
+
+/* The windows of @shelf, which @service is the name of, or with @is_sum all of them as one row. */
+static int list_shelf(struct listing *l, const struct index_shelf *shelf, const char *service,
+		      bool is_sum)
+{
+	unsigned n_formats = l->only_pprof ? CONTENTS_PPROF + 1 : N_CONTENTS_WINDOWS;
 	Profd__Control__ListingRow *row = NULL;
+	char path[STORE_PATH_SIZE];
 	int r = 0;
 
-	if (shelf->is_session ||
-	    !names_unescape(strchr(shelf->dir, '/') + 1, service, sizeof(service)))
-		return 0;
-	for (unsigned format = 0; format < N_CONTENTS_WINDOWS; format++) {
+	for (unsigned format = 0; format < n_formats; format++) {
 		const struct index_queue *queue = &shelf->queues[format];
 
-		for (size_t i = queue->first; i < queue->end && !r; i++) {
+		for (size_t i = queue->first; i < queue->end && !r && !listing_is_full(l); i++) {
 			struct index_file *file = &queue->files[i];
 
 			if (!listing_wants(l, file) || !index_path(shelf, file, path, sizeof(path)))
@@ -199,33 +178,47 @@ static int list_shelf(struct listing *l, const struct index_shelf *shelf, bool i
 	return r;
 }
 
-int listing_new(Profd__Control__Listing **ret, struct store *store, const char *service,
-		uint64_t since_ns, uint64_t until_ns)
+/* The name of the service that @shelf is of; false: it is of none, or none that @asked selects. */
+static bool listing_wants_shelf(const struct index_shelf *shelf, const char *asked,
+				char ret_service[NAMES_ESCAPED_MAX + 1])
+{
+	return !shelf->is_session &&
+	       names_unescape(strchr(shelf->dir, '/') + 1, ret_service, NAMES_ESCAPED_MAX + 1) &&
+	       (!asked || names_select_service(asked, ret_service));
+}
+
+static int list_shelves(struct listing *l, const struct index *index,
+			const struct listing_options *options)
+{
+	bool is_sum = !options->service && !options->windows;
+	char service[NAMES_ESCAPED_MAX + 1];
+	int r = 0;
+
+	for (const struct index_shelf *s = index->shelves; s && !r; s = s->hh.next)
+		if (listing_wants_shelf(s, options->service, service))
+			r = list_shelf(l, s, service, is_sum);
+	return r;
+}
+
+int listing_new(Profd__Control__Listing **ret, struct store *store,
+		const struct listing_options *options)
 {
 	cleanup(listing_freep) Profd__Control__Listing *rows = malloc(sizeof(*rows));
-	struct listing l = {
-		.rows = rows, .store = store, .since_ns = since_ns, .until_ns = until_ns};
-	char dir[NAMES_ESCAPED_MAX + 16] = "services/";
-	const struct index_shelf *shelf = store->index.shelves;
-	size_t max = HASH_COUNT(shelf);
-	int r = 0;
+	struct listing l = {.rows = rows,
+			    .counts = {.store = store},
+			    .only_pprof = options->windows,
+			    .since_ns = options->since_ns,
+			    .until_ns = options->until_ns};
+	int r;
 
 	if (!rows)
 		return error_origin(-ENOMEM);
 	profd__control__listing__init(rows);
-	if (service) {
-		names_escape(service, NAMES_ESCAPED_MAX, dir + strlen(dir));
-		HASH_FIND_STR(store->index.shelves, dir, shelf);
-		max = shelf ? index_shelf_length(shelf) : 0;
-	}
-	rows->rows = calloc(max + 1, sizeof(*rows->rows));
-	if (!rows->rows)
-		return error_origin(-ENOMEM);
-	for (; shelf && !r; shelf = service ? NULL : shelf->hh.next)
-		r = list_shelf(&l, shelf, !service);
+	r = list_shelves(&l, &store->index, options);
 	if (r)
 		return r;
-	qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
+	rows->unread_files = l.counts.n_unread;
+	listing_sort(rows);
 	*ret = steal_ptr(&rows);
 	return 0;
 }
@@ -246,9 +239,8 @@ int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open,
 		     uint64_t until_ns)
 {
 	cleanup(view_freep) struct view *view = NULL;
-	struct listing l = {.rows = rows};
+	struct listing l = {.rows = rows, .max_rows = rows->n_rows};
 	uint64_t start_s = open->start_ns / NS_PER_S;
-	Profd__Control__ListingRow **grown;
 	int r;
 
 	if (!profile_window_overlaps(start_s, open->duration_ns / NS_PER_S + 1, since_ns, until_ns))
@@ -256,10 +248,6 @@ int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open,
 	r = view_new(&view, open);
 	if (r)
 		return r;
-	grown = reallocarray(rows->rows, rows->n_rows + view->n_groups + 1, sizeof(*grown));
-	if (!grown)
-		return error_origin(-ENOMEM);
-	rows->rows = grown;
 	for (size_t i = 0; i < view->n_groups && !r; i++) {
 		const struct view_group *group = &view->groups[i];
 		Profd__Control__ListingRow *row;
@@ -275,7 +263,7 @@ int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open,
 			row->cpu_ns += open->is_clock ? view->entries[k].entry->weight : 0;
 		}
 	}
-	qsort(rows->rows, rows->n_rows, sizeof(*rows->rows), listing_compare_rows);
+	listing_sort(rows);
 	return r;
 }
 

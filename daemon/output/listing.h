@@ -3,9 +3,11 @@
 #define PROFD_OUTPUT_LISTING_H
 
 /*
- * What `profctl list` shows: the services of the store, or the windows of one service; and what
- * `profctl stop` shows: the files of sessions.
+ * What `profctl list` shows: the services of the store, or the windows of one service; the windows
+ * of many, for those who read them as they are written; and what `profctl stop` shows: the files of
+ * sessions.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
@@ -15,16 +17,25 @@ struct snapshot;
 struct store;
 struct collected;
 
+#define LISTING_ROWS_MAX 100000u /* nearly what an answer has room for */
+
+struct listing_options {
+	const char *service; /* unescaped; NULL: the services instead of their windows */
+	uint64_t since_ns, until_ns;
+	bool windows; /* the pprof windows of all that @service, perhaps a pattern, or NULL, means
+		       */
+};
+
 /*
- * @service NULL: the services that have a window between @since_ns and @until_ns; else the
- * windows of one that overlap this range (0: no bound). Sessions are not listed. May read files
- * whose samples are not counted yet, one at a time, some hundred and no large ones: those of a file
- * system without extended attributes. Of a file of an hour all counts that overlaps the range, of
- * one of a day the hours that do. Services are sorted by name, windows by time. Returns 0 or
- * negative errno.
+ * The services that have a window between @since_ns and @until_ns, or the windows that overlap this
+ * range (0: no bound). Sessions are not listed. Ends early, with one row more than
+ * LISTING_ROWS_MAX, where there are too many. May read files whose samples are not counted yet, one
+ * at a time, some hundred and no large ones: those of a file system without extended attributes. Of
+ * a file of an hour all counts that overlaps the range, of one of a day the hours that do. Services
+ * are sorted by name, windows by time. Returns 0 or negative errno.
  */
-int listing_new(Profd__Control__Listing **ret, struct store *store, const char *service,
-		uint64_t since_ns, uint64_t until_ns);
+int listing_new(Profd__Control__Listing **ret, struct store *store,
+		const struct listing_options *options);
 /*
  * Adds the open window of the system session to the services, if it is in the range. Returns 0 or
  * negative errno.

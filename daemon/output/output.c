@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
@@ -31,7 +32,7 @@
 struct job {
 	struct job *next;
 	struct output_request request; /* its snapshot is owned */
-	char *service;                 /* that of the request; owned */
+	char *texts[3];                /* those of the request; owned */
 	struct collect *collect;       /* begun */
 	struct output_result *result;
 };
@@ -82,6 +83,7 @@ void output_result_free(struct output_result *r)
 		return;
 	texts_deinit(&r->paths);
 	listing_free(r->listing);
+	usage_free(r->usage);
 	collected_free(r->collected);
 	snapshot_free(r->unwritten);
 	free(r);
@@ -94,7 +96,8 @@ static void job_free(struct job *job)
 	snapshot_free(job->request.snapshot);
 	output_result_free(job->result);
 	collect_free(job->collect);
-	free(job->service);
+	for (unsigned i = 0; i < ARRAY_SIZE(job->texts); i++)
+		free(job->texts[i]);
 	free(job);
 }
 DEFINE_CLEANUP(struct job *, job_free)
@@ -159,13 +162,14 @@ static bool job_run(struct writer *w, struct job *job, uint64_t now_ns)
 		writer_epoch(w, now_ns, job->result);
 		return true;
 	case OUTPUT_LIST:
-		writer_list(w, request->what.service, request->what.select.since_ns,
-			    request->what.select.until_ns, job->result);
+		writer_list(w, &request->list, job->result);
 		if (request->snapshot && !job->result->error)
-			job->result->error = -listing_add_open(job->result->listing,
-							       request->snapshot,
-							       request->what.select.since_ns,
-							       request->what.select.until_ns);
+			job->result->error =
+				-listing_add_open(job->result->listing, request->snapshot,
+						  request->list.since_ns, request->list.until_ns);
+		return true;
+	case OUTPUT_USAGE:
+		writer_usage(w, request, now_ns, job->result);
 		return true;
 	case OUTPUT_COLLECT:
 		return job->collect ? job_end_collect(job, collect_step(job->collect))
@@ -337,6 +341,7 @@ static int output_start_thread(struct output *o)
 int output_new(struct output **ret, const struct output_options *options)
 {
 	const struct writer_world world = {
+		.host = options->host_name,
 		.proc_fd = -1,
 		.sys_fd = -1,
 		.boot_ns = clock_ns(CLOCK_BOOTTIME),
@@ -391,24 +396,43 @@ void output_free(struct output *o)
 	free(o);
 }
 
+/* The texts of the request become the job's own. */
+static int job_copy_texts(struct job *job)
+{
+	const char **const texts[] = {
+		&job->request.what.service,
+		&job->request.what.file,
+		&job->request.list.service,
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!*texts[i])
+			continue;
+		job->texts[i] = strdup(*texts[i]);
+		if (!job->texts[i])
+			return error_origin(-ENOMEM);
+		*texts[i] = job->texts[i];
+	}
+	return 0;
+}
+
 /* The result is allocated with the request, so that a request is always answered. */
 int output_submit(struct output *o, const struct output_request *request)
 {
-	const char *service = request->what.service;
 	cleanup(job_freep) struct job *job = calloc(1, sizeof(*job));
 	int r = OUTPUT_E_BUSY;
 
 	if (!job)
 		return error_origin(-ENOMEM);
-	job->service = service ? strdup(service) : NULL;
+	job->request = *request;
+	job->request.snapshot = NULL; /* the caller's, until it is queued */
 	job->result = calloc(1, sizeof(*job->result));
-	if (!job->result || (service && !job->service))
+	if (!job->result || job_copy_texts(job))
 		return error_origin(-ENOMEM);
 	job->result->request = request->cookie;
 	pthread_mutex_lock(&o->lock);
 	if (o->n_jobs < REQUESTS_MAX || request->task <= OUTPUT_FILES) {
-		job->request = *request;
-		job->request.what.service = job->service;
+		job->request.snapshot = request->snapshot;
 		job_queue_push(&o->requests, steal_ptr(&job));
 		o->n_jobs++;
 		pthread_cond_signal(&o->wake);

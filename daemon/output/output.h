@@ -13,9 +13,11 @@
 #include "common/text_print.h"
 #include "daemon/output/collect.h"
 #include "daemon/output/listing.h"
+#include "daemon/output/origin.h"
 #include "daemon/output/retention.h"
 #include "daemon/output/snapshot.h"
 #include "daemon/output/symbols.h"
+#include "daemon/output/usage.h"
 
 enum {
 	OUTPUT_E_OK,
@@ -25,11 +27,13 @@ enum {
 struct output_options {
 	int store_fd;                   /* directory fd of the state directory; borrowed */
 	const char *store_path;         /* for messages and for the paths that are reported */
+	const char *host_name;          /* of this machine; NULL: as the kernel has it */
 	struct retention_limits limits; /* but for what is said of the clock */
 	uint64_t background_bytes;      /* bound for profiles that are merged */
 	uint32_t legacy_max_processes;
 	uint64_t symbol_cache_bytes;  /* bound for names and symbol tables held */
 	struct memory_budget *budget; /* as in symbols.h; not to be changed later */
+	bool read_only;               /* nothing in the store changes */
 	bool no_kernel;               /* no frame is the kernel's: nobody needs names of that */
 	const char *fetched_path;     /* as in symbols.h */
 	struct file_opener *opener;   /* the same */
@@ -40,7 +44,8 @@ enum output_task {
 	OUTPUT_WRITE,   /* the snapshot */
 	OUTPUT_FILES,   /* of the sessions @ids: see listing.h */
 	OUTPUT_EPOCH,   /* begin an image epoch; its name comes in the result's only path */
-	OUTPUT_LIST,    /* see listing.h; @what: the service and the range */
+	OUTPUT_LIST,    /* @list: see listing.h */
+	OUTPUT_USAGE,   /* see usage.h; @what: the text and the range */
 	OUTPUT_COLLECT, /* @what is stored when its turn comes, and the snapshot */
 	OUTPUT_VACUUM,  /* delete what is over the limits */
 };
@@ -55,10 +60,12 @@ struct output_request {
 	 */
 	struct snapshot *snapshot;
 	struct collect_options what;
+	struct listing_options list;  /* OUTPUT_LIST */
 	uint64_t max_age_s, max_size; /* OUTPUT_VACUUM; 0: the configured one */
 	bool is_dry_run;              /* OUTPUT_VACUUM: count what it would delete */
 	const uint64_t *ids;          /* OUTPUT_FILES; borrowed until the result is there */
 	size_t n_ids;
+	uint32_t steps, limit; /* OUTPUT_USAGE */
 };
 
 /* What became of one request, in the order of requests. */
@@ -68,7 +75,8 @@ struct output_result {
 	struct texts paths;  /* absolute; files that now exist durably */
 	uint64_t started_ns; /* Unix time */
 	double seconds;
-	Profd__Control__Listing *listing; /* answer to OUTPUT_LIST */
+	Profd__Control__Listing *listing;  /* answer to OUTPUT_LIST */
+	Profd__Control__UsageTable *usage; /* answer to OUTPUT_USAGE */
 	/* Answer to OUTPUT_FILES and to OUTPUT_COLLECT; its message, if there is one, says why not.
 	 */
 	struct collected *collected;
@@ -88,12 +96,14 @@ struct output_store_status {
 	size_t n_shares;
 	struct index_share share_max; /* of each user; 0: no bound */
 	uint64_t oldest_ns;           /* Unix time, 0 for none */
+	uint64_t newest_ns;           /* the end of the last window; the same */
 	bool full;
 	char epoch[16]; /* the image epoch in use, "" before the first */
 };
 
 /* What the thread was like after the last request. */
 struct output_state {
+	struct origin origin; /* of a store that is only read */
 	struct output_store_status store;
 	struct symbols_stats symbols; /* of the image worker for symbols */
 	struct symbols_wanted wanted;

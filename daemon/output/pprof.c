@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/profile/sample_times.h"
 #include "common/profile/value_types.h"
 #include "common/reasons.h"
 #include "common/room.h"
@@ -137,6 +138,10 @@ static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *
 		[LABEL_NUMBER_SERVICE].text = p->service,
 		[LABEL_NUMBER_CGROUP].text = p->cgroup,
 		[LABEL_NUMBER_CONTAINER].text = p->container,
+		[LABEL_NUMBER_POD].text = p->pod,
+		[LABEL_NUMBER_NAMESPACE].text = p->namespace,
+		[LABEL_NUMBER_IMAGE].text = p->image,
+		[LABEL_NUMBER_VERSION].text = p->program ? image_version(p->program) : NULL,
 		[ROW_STACK].text = stack_fault(e),
 		[ROW_REASON].text = stack_fault_reason(e),
 	};
@@ -200,6 +205,24 @@ static uint32_t pprof_count_frames(const struct pprof_builder *b, const struct v
 	return n;
 }
 
+/* Of the sample that was added last. A wall clock is set by more than a bucket, or not at all. */
+static int pprof_build_times(struct pprof_builder *b, const struct aggregate_entry *entry)
+{
+	const struct snapshot *s = b->view->snapshot;
+	const int64_t half = s->times_moved_ns < 0 ? -PROFILE_BUCKET_NS / 2 : PROFILE_BUCKET_NS / 2;
+	const int64_t moved = (s->times_moved_ns + half) / PROFILE_BUCKET_NS;
+	struct aggregate_time time;
+	int r = 0;
+
+	for (uint32_t i = entry->times; i && !r; i = time.next) {
+		time = aggregate_time(s->aggregate, i);
+		r = profile_add_time(b->profile, profile_last_sample(b->profile),
+				     (uint64_t)((int64_t)time.bucket + moved) % PROFILE_BUCKET_MAX,
+				     aggregate_time_scale(s->aggregate), (uint32_t)time.count);
+	}
+	return r;
+}
+
 static int pprof_build_samples(struct pprof_builder *b)
 {
 	size_t at = 0;
@@ -217,7 +240,8 @@ static int pprof_build_samples(struct pprof_builder *b)
 			n = 1;
 		for (uint32_t j = 0; j < n; j++)
 			b->frames[at + j] = b->locations[b->frames[at + j]];
-		r = profile_add_sample(b->profile, b->frames + at, n, values, labels.all, labels.n);
+		r = profile_add_sample(b->profile, b->frames + at, n, values, labels.all, labels.n)
+			    ?: pprof_build_times(b, e->entry);
 		if (r)
 			return r;
 		at += n;

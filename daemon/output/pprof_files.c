@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/profile/file_ids.h"
 #include "common/text_print.h"
 #include "common/worker/answer.h"
 #include "daemon/output/pprof_spots.h"
@@ -13,7 +14,7 @@
 #define BAD   "# profd bad image: "
 #define BUILD "# profd go build:"
 
-#define PATH_BYTES 256
+#define PATH_BYTES FILE_IDS_PATH_MAX
 /* With the longest texts, a path and the words between them. */
 #define LINE_BYTES (sizeof(struct go_build) + PATH_BYTES + 128)
 
@@ -52,6 +53,29 @@ static int pprof_lines_add_file(struct texts *l, const char *path, const struct 
 	return r;
 }
 
+/* What its mapping has no room for (common/profile/file_ids.h). */
+static int pprof_lines_add_ids(struct texts *l, const struct image *image)
+{
+	static const uint8_t none[ELF_HTLHASH_BYTES];
+	const struct elf_release *release = image_release(image);
+	char gnu[ELF_BUILD_ID_TEXT], htlhash[ELF_BUILD_ID_TEXT] = "", path[PATH_BYTES + 1];
+
+	if (!release)
+		return 0;
+	if (memcmp(release->htlhash, none, sizeof(none)) != 0)
+		elf_build_id_print(release->htlhash, sizeof(release->htlhash), htlhash);
+	if (!*htlhash && !*release->go_id)
+		return 0;
+	elf_build_id_print(image_elf(image)->build_id, image_elf(image)->build_id_length, gnu);
+	text_clean(image->path, strlen(image->path), path, PATH_BYTES);
+	return texts_add(l, file_ids_print(&(struct file_ids){
+				    .htlhash = htlhash,
+				    .go = release->go_id,
+				    .gnu = gnu,
+				    .path = path,
+			    }));
+}
+
 static int pprof_lines_add_jit(struct texts *l, const struct jit_file *file)
 {
 	return file ? pprof_lines_add_file(l, file->path, NULL, atomic_load(&file->is_bad)) : 0;
@@ -62,6 +86,7 @@ static int pprof_lines_add_place(struct texts *l, const struct place *place)
 	const struct image *image = place->kind == PLACE_IMAGE ? place->mapping->image : NULL;
 	int r = image ? pprof_lines_add_file(l, image->path, image_go(image),
 					     atomic_load(&image->is_bad))
+				?: pprof_lines_add_ids(l, image)
 		      : 0;
 
 	if (r || !place->generated)
@@ -91,7 +116,7 @@ int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t
 			struct profile *p)
 {
 	cleanup(texts_deinit) struct texts lines = {0};
-	size_t n_builds, n_bad;
+	size_t n_builds, n_ids, n_bad;
 	char ledger[64];
 	int r = 0;
 
@@ -101,6 +126,7 @@ int pprof_comment_files(const struct spots *spots, const uint32_t *order, size_t
 		return r;
 	texts_sort(&lines, 0);
 	r = pprof_lines_write(&lines, BUILD, PPROF_BUILDS_MAX, p, &n_builds)
+		    ?: pprof_lines_write(&lines, FILE_IDS_LINE, PPROF_IDS_MAX, p, &n_ids)
 		    ?: pprof_lines_write(&lines, BAD, PPROF_BAD_MAX, p, &n_bad);
 	if (r || !n_bad)
 		return r;

@@ -84,9 +84,10 @@ int pprof_mappings_place(struct pprof_mappings *m, struct profile *p, const stru
 int pprof_locate(const struct context *c, enum symbolize symbolize, const struct spots *spots,
 		 struct pprof_mappings *mappings, struct profile *p, uint32_t **ret);
 
-/* How many bad images a profile names, all are counted; and how many builds it tells of. */
+/* How many bad images a profile names, all are counted; how many builds, and files' build ids. */
 #define PPROF_BAD_MAX    8
 #define PPROF_BUILDS_MAX 32
+#define PPROF_IDS_MAX    512
 
 /*
  * Comments about the images and files of names that the spots touch, sorted; paths are cleaned and
@@ -94,6 +95,8 @@ int pprof_locate(const struct context *c, enum symbolize symbolize, const struct
  *
  *   # profd go build: module=M version=V revision=R modified=true go=G file=PATH
  *       a Go program, with what it says of itself (common/symbols/elf_summary.h)
+ *   # profd build id: htlhash=H go=ID gnu=ID file=PATH
+ *       what identifies a file besides its build id (common/profile/file_ids.h)
  *   # profd ledger: bad_images=N
  *   # profd bad image: PATH
  *       an image worker died of it, so that it has no names

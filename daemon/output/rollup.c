@@ -21,7 +21,11 @@
 #include "common/profile/windows.h"
 #include "common/text_print.h"
 #include "daemon/output/batch.h"
+#include "daemon/output/file_counts.h"
+#include "daemon/output/peak.h"
+#include "daemon/output/rollup_hours.h"
 #include "daemon/output/stored.h"
+#include "daemon/output/window_events.h"
 
 #define GZIP_LEVEL   6
 #define STEP_SAMPLES 1000 /* compressed by a step; microseconds each */
@@ -41,9 +45,6 @@ enum phase {
 	PHASE_RENAME, /* the hour appears; for the index, its minutes are gone */
 	PHASE_REMOVE, /* the minutes go */
 };
-
-/* What the files of a level become, seconds; the next one goes by what the one before it left. */
-static const uint32_t rollup_levels[] = {NAMES_ROLLED_HOUR_S, NAMES_ROLLED_DAY_S};
 
 /* What became of a small file of the hour in work; the index keeps it. */
 enum { MINUTE_WAITS, MINUTE_BEGUN, MINUTE_MERGED, MINUTE_SKIPPED };
@@ -69,6 +70,7 @@ struct rollup {
 	struct pprof_writer *writer;
 	struct batch *batch;
 	bool is_finished;                       /* its times and comments are written */
+	char *events;                           /* window_events.h; NULL: none */
 	struct index_counts hours[STORE_HOURS]; /* of each hour of a day; of an hour, the first */
 	/* Hours that failed are marked in the index. */
 	uint64_t pause_s; /* 0: none has */
@@ -102,6 +104,7 @@ static void rollup_forget_hour(struct rollup *r)
 	rollup_end_merge(r);
 	texts_deinit(&r->merged);
 	free(steal_ptr(&r->dir));
+	free(steal_ptr(&r->events));
 	r->n_merged = r->next = 0;
 	r->n_written = 0;
 	memset(r->hours, 0, sizeof(r->hours));
@@ -136,18 +139,6 @@ size_t rollup_bytes(const struct rollup *r)
 	return bytes;
 }
 
-/* Whether @level takes @file. */
-static bool rollup_is_minute(const struct index_file *file, unsigned level)
-{
-	return file->stays <= level && file->seconds < rollup_levels[level];
-}
-
-/* The start of the hour that it begins in. */
-static uint64_t rollup_hour_of(const struct index_file *file, unsigned level)
-{
-	return file->start_s - file->start_s % rollup_levels[level];
-}
-
 static bool rollup_is_in_work(const struct rollup *r, const struct index_file *file)
 {
 	return rollup_hour_of(file, r->level) == r->hour_s && rollup_is_minute(file, r->level);
@@ -170,17 +161,11 @@ static struct index_file *rollup_find(const struct rollup *r, struct index_shelf
 
 /* --- which hour ------------------------------------------------------------------------------- */
 
-/* An hour of a shelf: its files [first, end), of which @n are small. */
-struct rollup_hour {
-	unsigned level;
-	uint64_t start_s;
-	size_t first, end, n;
-	bool has_failed;
-};
-
 static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf,
 			     const struct rollup_hour *h)
 {
+	int e;
+
 	r->phase = PHASE_NEXT;
 	r->n_scans = r->store->n_scans;
 	r->dir = strdup(shelf->dir);
@@ -190,26 +175,10 @@ static int rollup_start_hour(struct rollup *r, struct index_shelf *shelf,
 	r->hour_s = h->start_s;
 	for (size_t i = h->first; i < h->end; i++)
 		index_pprof(shelf)->files[i].state = MINUTE_WAITS;
-	return merge_new(&r->merge, MERGE_WINDOWS_SET);
-}
-
-/* The hour that begins where @h ends; false: there is none. */
-static bool rollup_next_hour(const struct index_queue *queue, struct rollup_hour *h)
-{
-	const struct index_file *files = queue->files;
-	size_t i = h->end;
-
-	if (i >= queue->end)
-		return false;
-	*h = (struct rollup_hour){.level = h->level,
-				  .start_s = rollup_hour_of(&files[i], h->level),
-				  .first = i};
-	for (; i < queue->end && rollup_hour_of(&files[i], h->level) == h->start_s; i++) {
-		h->has_failed |= files[i].failed;
-		h->n += rollup_is_minute(&files[i], h->level);
-	}
-	h->end = i;
-	return true;
+	e = merge_new(&r->merge, MERGE_WINDOWS_SET);
+	if (!e)
+		merge_keep_times(r->merge);
+	return e;
 }
 
 /*
@@ -218,7 +187,7 @@ static bool rollup_next_hour(const struct index_queue *queue, struct rollup_hour
  */
 static int rollup_start_first(struct rollup *r, struct index_shelf *shelf, uint64_t until_s)
 {
-	for (unsigned level = 0; level < ARRAY_SIZE(rollup_levels); level++) {
+	for (unsigned level = 0; level < ROLLUP_LEVELS; level++) {
 		struct rollup_hour h = {.level = level, .end = index_pprof(shelf)->first};
 
 		while (rollup_next_hour(index_pprof(shelf), &h) &&
@@ -289,7 +258,7 @@ static int rollup_skip_damaged(struct rollup *r, struct index_shelf *shelf)
 
 	rollup_end_minute(r, shelf, MINUTE_SKIPPED);
 	if (file)
-		file->stays = ARRAY_SIZE(rollup_levels);
+		file->stays = ROLLUP_LEVELS;
 	if (r->has_tables)
 		rollup_forget_hour(r);
 	return ROLLUP_E_DAMAGED;
@@ -334,6 +303,7 @@ static int rollup_open_next(struct rollup *r, struct index_shelf *shelf)
 		(void)rollup_skip_damaged(r, shelf);
 		return e == STORED_E_GONE ? ROLLUP_E_OK : ROLLUP_E_DAMAGED;
 	}
+	stored_want_times(r->file);
 	r->phase = PHASE_READ;
 	return ROLLUP_E_OK;
 }
@@ -351,6 +321,37 @@ static int rollup_begin_minute(struct rollup *r, struct index_shelf *shelf)
 	/* Of another event than the first one: waits for its own kind. */
 	rollup_end_minute(r, shelf, MINUTE_SKIPPED);
 	return ROLLUP_E_OK;
+}
+
+/* Of the minute in r->path, which begins @after_s later than the hour. */
+static int rollup_join_events(struct rollup *r, uint64_t after_s)
+{
+	cleanup(freep) char *events = file_counts_events(r->store, r->path);
+	const char *at = events;
+	struct window_event event;
+	int e = 0;
+
+	while (at && !e && window_events_next(&at, &event)) {
+		event.at_s += (uint32_t)after_s;
+		e = window_events_add(&r->events, &event);
+	}
+	return e;
+}
+
+/* As it was when the minute was written; NULL: it was collected. */
+static int rollup_join_minute(struct rollup *r, const struct index_file *minute)
+{
+	struct index_counts counts;
+	uint64_t hour_s = r->hour_s + r->at_hour * NAMES_ROLLED_HOUR_S;
+
+	if (!minute)
+		return 0;
+	counts = minute->counts;
+	if (counts.samples == INDEX_SAMPLES_UNKNOWN &&
+	    !file_counts_read(r->store, r->path, &counts))
+		return 0;
+	peak_join(&r->hours[r->at_hour].peak, counts.peak, minute->start_s - hour_s);
+	return counts.has_events ? rollup_join_events(r, minute->start_s - r->hour_s) : 0;
 }
 
 static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
@@ -376,7 +377,8 @@ static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 	r->hours[r->at_hour].cpu_ns += counts.cpu_ns;
 	profile_clear_samples(stored_profile(r->file));
 	if (read == STORED_E_DONE) {
-		e = merge_end(r->merge);
+		e = merge_end(r->merge)
+			    ?: rollup_join_minute(r, rollup_find(r, shelf, MINUTE_BEGUN));
 		rollup_end_minute(r, shelf, MINUTE_MERGED);
 		r->n_merged++;
 	} else if (rollup_bytes(r) > r->max_bytes) {
@@ -490,8 +492,12 @@ static int rollup_sync_file(struct rollup *r)
 	for (size_t i = 0; i < STORE_HOURS; i++) {
 		counts.samples += r->hours[i].samples;
 		counts.cpu_ns += r->hours[i].cpu_ns;
+		peak_join(&counts.peak, r->hours[i].peak, i * NAMES_ROLLED_HOUR_S);
 	}
+	counts.has_events = r->events;
 	r->phase = PHASE_RENAME;
+	if (r->events)
+		batch_note_events(r->batch, r->events);
 	if (r->level)
 		batch_note_hours(r->batch, r->hours);
 	return batch_end(r->batch, counts);
@@ -616,117 +622,4 @@ int rollup_step(struct rollup *r, uint64_t until_s, uint64_t now_s)
 	if (e < 0)
 		rollup_reset(r);
 	return e;
-}
-
-/* --- what one that was killed left: an hour's file, and minutes that it holds ----------------- */
-
-/* Opens and reads @path but for its samples; what cannot be read is none of ours (*ret NULL). */
-static int rollup_read_tables(const struct rollup *r, const char *path, struct stored **ret)
-{
-	cleanup(stored_freep) struct stored *stored = NULL;
-	int e = stored_open(&stored, r->store, path, 2 * r->max_bytes);
-
-	while (e == STORED_E_OK)
-		e = stored_step(stored);
-	*ret = e == STORED_E_TABLES ? steal_ptr(&stored) : NULL;
-	return e < 0 ? e : 0;
-}
-
-static bool rollup_has_window(const struct profile_windows *windows,
-			      const struct profile_window *window)
-{
-	for (size_t i = 0; i < windows->n; i++)
-		if (windows->all[i].time_ns == window->time_ns &&
-		    windows->all[i].duration_ns == window->duration_ns)
-			return true;
-	return false;
-}
-
-/* Whether @windows list all those of the small file at @path. */
-static int rollup_is_listed(const struct rollup *r, const struct profile_windows *windows,
-			    const char *path, bool *ret)
-{
-	cleanup(profile_windows_deinit) struct profile_windows of_minute = {0};
-	cleanup(stored_freep) struct stored *minute = NULL;
-	int e = rollup_read_tables(r, path, &minute);
-
-	if (!e && minute)
-		e = profile_windows_of(stored_profile(minute), &of_minute);
-	*ret = of_minute.n > 0;
-	for (size_t i = 0; i < of_minute.n; i++)
-		*ret &= rollup_has_window(windows, &of_minute.all[i]);
-	return e;
-}
-
-/* Removes the small files that @hour, one of @level and @shelf, lists. */
-static int rollup_recover_hour(const struct rollup *r, struct index_shelf *shelf,
-			       const struct index_file *hour, unsigned level)
-{
-	cleanup(profile_windows_deinit) struct profile_windows windows = {0};
-	cleanup(stored_freep) struct stored *stored = NULL;
-	struct index_queue *queue = index_pprof(shelf);
-	const uint64_t hour_s = hour->start_s;
-	char path[INDEX_PATH_SIZE];
-	bool is_listed;
-	int e = index_path(shelf, hour, path, sizeof(path)) ? rollup_read_tables(r, path, &stored)
-							    : 0;
-
-	if (!e && stored)
-		e = profile_windows_of(stored_profile(stored), &windows);
-	if (e || !windows.is_listed)
-		return e; /* not rolled up, or not to be read: all stay */
-	for (size_t i = queue->first; i < queue->end; i++) {
-		const struct index_file *file = &queue->files[i];
-
-		if (!rollup_is_minute(file, level) || rollup_hour_of(file, level) != hour_s ||
-		    !index_path(shelf, file, path, sizeof(path)))
-			continue;
-		e = rollup_is_listed(r, &windows, path, &is_listed);
-		if (e)
-			return e;
-		if (!is_listed)
-			continue;
-		if (store_unlink(r->store, path, 0) < 0 && errno != ENOENT)
-			return error_origin(-errno);
-		index_remove(&r->store->index, shelf, queue, i);
-	}
-	return 0;
-}
-
-/*
- * Removing moves what is in front towards the end: files of the hours before, which are passed
- * over, and an hour's file, which may be met twice, but is not missed.
- */
-static int rollup_recover_shelf(const struct rollup *r, struct index_shelf *shelf, unsigned level)
-{
-	struct index_queue *queue = index_pprof(shelf);
-	struct rollup_hour h = {.level = level, .end = queue->first};
-
-	while (rollup_next_hour(queue, &h)) {
-		for (size_t i = h.first; h.n && i < h.end && i < queue->end; i++) {
-			const struct index_file *file = &queue->files[i];
-			int e = file->seconds == rollup_levels[level] && file->start_s == h.start_s
-					? rollup_recover_hour(r, shelf, file, level)
-					: 0;
-
-			if (e)
-				return e;
-		}
-	}
-	return 0;
-}
-
-int rollup_recover(struct rollup *r)
-{
-	struct index_shelf *shelf, *next;
-
-	HASH_ITER (hh, r->store->index.shelves, shelf, next) {
-		for (unsigned level = 0; level < ARRAY_SIZE(rollup_levels); level++) {
-			int e = shelf->is_session ? 0 : rollup_recover_shelf(r, shelf, level);
-
-			if (e)
-				return e;
-		}
-	}
-	return 0;
 }

@@ -7,7 +7,7 @@
  * of 3600 seconds from the hour's beginning, in which every sample has the label `window`, and
  * comments list the windows (common/profile/windows.h). First the hour's file is there, durably,
  * then its minutes go. A profd that dies in between leaves both: at the next start the minutes that
- * the hour's file lists are removed, before anybody counts.
+ * the hour's file lists are removed, before anybody counts (rollup_recover.h).
  *
  * In the same way the hours of a day (UTC) that is old enough, and windows that were alone in
  * theirs, become one file of 86400 seconds. It says the same of each window, but what the samples
@@ -52,11 +52,6 @@ void rollup_reset(struct rollup *r);
 /* Heap memory held, bytes, nearly. */
 size_t rollup_bytes(const struct rollup *r);
 
-/*
- * Removes what is in an hour's or a day's file, after the index was built; no roll-up is in work.
- * Takes as long as it takes. Returns 0 or negative errno.
- */
-int rollup_recover(struct rollup *r);
 /*
  * Hours and days that ended by @until_s are due; it is @now_s (both Unix time). Returns ROLLUP_E_*
  * or negative errno: an hour could not be written, or its minutes not be removed. Why may be the

@@ -49,7 +49,8 @@ static int scan_file(struct store *store, int dir_fd, const char *dir, const cha
 	return strncmp(dir, "images/", strlen("images/")) == 0
 		       ? index_add_image(&store->index, dir, (uint64_t)st.st_blocks, 1)
 		       : index_append(&store->index, dir, name, (uint64_t)st.st_blocks,
-				      (struct index_counts){INDEX_SAMPLES_UNKNOWN, 0}, NULL);
+				      (struct index_counts){.samples = INDEX_SAMPLES_UNKNOWN},
+				      NULL);
 }
 
 /* A directory that was given to its owner could say anything. */

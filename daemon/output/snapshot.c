@@ -5,9 +5,8 @@
 
 void snapshot_process_deinit(struct snapshot_process *p)
 {
-	free(p->service);
-	free(p->cgroup);
-	free(p->container);
+#define FREE_TEXT(text) free(p->text);
+	SNAPSHOT_TEXTS(FREE_TEXT)
 	image_unref(p->program);
 	mappings_unref(p->mappings);
 	jit_file_unref(p->perf_map);

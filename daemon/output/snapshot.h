@@ -17,6 +17,20 @@
 #include "daemon/resolve/mappings.h"
 
 /*
+ * What a process is counted under, each NULL where there is none; service: unescaped; cgroup: a
+ * path; container: its name, or where that is not known its id. Another one is a row here.
+ */
+/* clang-format off */
+#define SNAPSHOT_TEXTS(X) \
+	X(service)        \
+	X(cgroup)         \
+	X(container)      \
+	X(pod)            \
+	X(namespace)      \
+	X(image)
+/* clang-format on */
+
+/*
  * One program that ran in one process (an exec begins another), as long as it was in one unit;
  * texts are owned.
  */
@@ -26,9 +40,8 @@ struct snapshot_process {
 	pid_t pid;
 	bool kernel_thread;
 	char comm[16];
-	char *service;             /* unescaped */
-	char *cgroup;              /* path, or NULL */
-	char *container;           /* id, or NULL */
+#define SNAPSHOT_TEXT(text) char *text;
+	SNAPSHOT_TEXTS(SNAPSHOT_TEXT)
 	struct image *program;     /* the main program's image, or NULL; owned reference */
 	struct mappings *mappings; /* or NULL; owned reference */
 	/* Where the code that it generates has names; or NULL; owned references. */
@@ -45,8 +58,9 @@ struct snapshot {
 	bool has_share;     /* its files take the owner's share of the store */
 	uint64_t start_ns;  /* Unix time; window start */
 	uint64_t duration_ns;
-	unsigned formats; /* FORMAT_* */
-	unsigned labels;  /* LABEL_* */
+	int64_t times_moved_ns; /* to be added to times in the aggregate: the wall clock was set */
+	unsigned formats;       /* FORMAT_* */
+	unsigned labels;        /* LABEL_* */
 	enum symbolize symbolize;
 	bool hide_kernel; /* kernel frames are not to be written */
 

@@ -28,12 +28,14 @@
 #include "common/error.h"
 #include "common/read_end.h"
 #include "common/units.h"
+#include "daemon/output/counts_text.h"
+#include "daemon/output/window_events.h"
 
 #define MODE_DIR      0750
 #define MODE_SESSIONS 0711 /* owners pass through to their own session and see no other */
 #define MODE_SESSION  0700
 
-#define HOURS_SIZE (STORE_HOURS * 42) /* two numbers of 64 bits each, and what is between */
+#define HOURS_SIZE (STORE_HOURS * COUNTS_TEXT_MAX)
 
 static int system_open(int dir, const char *name, int flags, mode_t mode)
 {
@@ -281,35 +283,36 @@ uint64_t store_get_number(int fd, const char *attribute)
 	return units_parse_number(text, &number) == UNITS_E_OK ? number : UINT64_MAX;
 }
 
-void store_set_hours(int fd, const struct index_counts hours[STORE_HOURS])
+void store_set_counts(int fd, const char *attribute, const struct index_counts *counts, size_t n)
 {
 	char text[HOURS_SIZE];
-	size_t n = 0;
+	size_t length = counts_text_print(counts, n, text);
 
-	for (size_t i = 0; i < STORE_HOURS; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%" PRIu64 ":%" PRIu64 " ",
-				      hours[i].samples, hours[i].cpu_ns);
-	(void)fsetxattr(fd, STORE_HOURS_ATTRIBUTE, text, n, 0);
+	(void)fsetxattr(fd, attribute, text, length, 0);
 }
 
-bool store_get_hours(int fd, struct index_counts ret[STORE_HOURS])
+bool store_get_counts(int fd, const char *attribute, struct index_counts *ret, size_t n)
 {
 	char text[HOURS_SIZE + 1];
-	ssize_t n = fgetxattr(fd, STORE_HOURS_ATTRIBUTE, text, HOURS_SIZE);
-	const char *at = text;
+	ssize_t length = fgetxattr(fd, attribute, text, HOURS_SIZE);
 
-	if (n <= 0)
+	if (length <= 0)
 		return false;
-	text[n] = '\0';
-	for (size_t i = 0; i < STORE_HOURS; i++) {
-		int length = 0;
+	text[length] = '\0';
+	return counts_text_parse(text, ret, n);
+}
 
-		if (sscanf(at, "%" SCNu64 ":%" SCNu64 " %n", &ret[i].samples, &ret[i].cpu_ns,
-			   &length) != 2)
-			return false;
-		at += length;
-	}
-	return !*at;
+void store_set_events(int fd, const char *events)
+{
+	(void)fsetxattr(fd, STORE_EVENTS_ATTRIBUTE, events, strlen(events), 0);
+}
+
+char *store_get_events(int fd)
+{
+	char text[WINDOW_EVENTS_MAX + 1];
+	ssize_t length = fgetxattr(fd, STORE_EVENTS_ATTRIBUTE, text, WINDOW_EVENTS_MAX);
+
+	return length > 0 ? strndup(text, (size_t)length) : NULL;
 }
 
 static int store_make_dirs(struct store *store)
@@ -317,6 +320,8 @@ static int store_make_dirs(struct store *store)
 	static const char *const dirs[] = {"services", "sessions", "images"};
 	bool given;
 
+	if (store->ops == &file_ops_read_only)
+		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		cleanup(closep) int dir = -1;
 		int r = store_open_dir(store, dirs[i], STORE_NOBODY, &dir, &given);

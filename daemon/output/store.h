@@ -45,6 +45,8 @@ struct file_ops {
 
 /* The real ones. */
 extern const struct file_ops file_ops_system;
+/* None that changes anything. What is to be removed is said to be gone: it is not counted then. */
+extern const struct file_ops file_ops_read_only;
 
 struct store {
 	int fd;     /* the state directory; borrowed */
@@ -60,8 +62,8 @@ struct store {
 };
 
 /*
- * Makes the three directories. What is there is not looked at: store_rescan() is to follow before
- * anything else. @ops must outlive the store. Returns 0 or negative errno.
+ * Makes the three directories, if @ops can. What is there is not looked at: store_rescan() is to
+ * follow before anything else. @ops must outlive the store. Returns 0 or negative errno.
  */
 int store_new(struct store **ret, int fd, const char *path, const struct file_ops *ops);
 void store_free(struct store *store);
@@ -113,15 +115,22 @@ void store_set_number(int fd, const char *attribute, uint64_t number);
 uint64_t store_get_number(int fd, const char *attribute);
 /* Of a session's directory: whose share its files take. */
 #define STORE_PAYER_ATTRIBUTE "user.profd.payer"
-/* The number of samples of a window's file. */
-#define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
-/* Their CPU time, ns. */
-#define STORE_CPU_ATTRIBUTE "user.profd.cpu_ns"
-/* Both of each hour of a day's file: "samples:cpu_ns " 24 times. */
+/* What a window's file holds (counts_text.h): with more of them, ext4 needs a block for each file.
+ */
+#define STORE_COUNTS_ATTRIBUTE "user.profd.counts"
+/* The same of each hour of a day's file. */
 #define STORE_HOURS_ATTRIBUTE "user.profd.hours"
 #define STORE_HOURS           24
-/* Best effort; false: there are none, or no such. */
-void store_set_hours(int fd, const struct index_counts hours[STORE_HOURS]);
-bool store_get_hours(int fd, struct index_counts ret[STORE_HOURS]);
+/* What happened while its window was open (window_events.h); few files have it. */
+#define STORE_EVENTS_ATTRIBUTE "user.profd.events"
+void store_set_events(int fd, const char *events);
+/* malloc'ed; NULL: there are none. */
+char *store_get_events(int fd);
+/* Of what an earlier profd wrote: samples, and their CPU time, ns. */
+#define STORE_SAMPLES_ATTRIBUTE "user.profd.samples"
+#define STORE_CPU_ATTRIBUTE     "user.profd.cpu_ns"
+/* Of at most STORE_HOURS. Best effort; false: there are none, or no such. */
+void store_set_counts(int fd, const char *attribute, const struct index_counts *counts, size_t n);
+bool store_get_counts(int fd, const char *attribute, struct index_counts *ret, size_t n);
 
 #endif

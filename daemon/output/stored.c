@@ -50,8 +50,14 @@ int stored_open(struct stored **ret, const struct store *store, const char *path
 	r = pprof_reader_new(&s->reader, max_bytes);
 	if (r)
 		return r;
+	pprof_reader_set_times(s->reader, false);
 	*ret = steal_ptr(&s);
 	return STORED_E_OK;
+}
+
+void stored_want_times(struct stored *s)
+{
+	pprof_reader_set_times(s->reader, true);
 }
 
 /* What the reader refuses is the file's fault, as is a disk that cannot read it. */
@@ -94,16 +100,23 @@ int stored_step(struct stored *s)
 	return s->at_end ? stored_end_pass(s) : stored_read_piece(s);
 }
 
+bool stored_find_cpu(const struct profile *profile, uint32_t *ret)
+{
+	for (*ret = 0; *ret < profile->n_sample_types; ++*ret)
+		if (strcmp(profile_string(profile, profile->sample_types[*ret].type), "cpu") == 0)
+			return true;
+	return false;
+}
+
 struct index_counts stored_count_profile(const struct profile *profile)
 {
-	int64_t sums[2] = {0};
+	int64_t samples = profile->n_sample_types ? profile_total(profile, 0) : 0, cpu_ns = 0;
+	uint32_t cpu;
 
-	for (uint32_t i = 0; i < profile->n_sample_types && i < ARRAY_SIZE(sums); i++)
-		if (!i ||
-		    strcmp(profile_string(profile, profile->sample_types[i].type), "cpu") == 0)
-			sums[i] = profile_total(profile, i);
-	return (struct index_counts){sums[0] > 0 ? (uint64_t)sums[0] : 0,
-				     sums[1] > 0 ? (uint64_t)sums[1] : 0};
+	if (stored_find_cpu(profile, &cpu))
+		cpu_ns = profile_total(profile, cpu);
+	return (struct index_counts){.samples = samples > 0 ? (uint64_t)samples : 0,
+				     .cpu_ns = cpu_ns > 0 ? (uint64_t)cpu_ns : 0};
 }
 
 int stored_count_samples(struct stored *s, struct index_counts *ret)

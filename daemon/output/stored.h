@@ -30,13 +30,17 @@ struct stored;
 int stored_open(struct stored **ret, const struct store *store, const char *path, size_t max_bytes);
 void stored_free(struct stored *s);
 DEFINE_CLEANUP(struct stored *, stored_free)
+/* Before the first step: samples have their times, which they have not otherwise. */
+void stored_want_times(struct stored *s);
 
 /* STORED_E_* or negative errno. */
 int stored_step(struct stored *s);
 /* Goes on to the end, holds no samples: what they add up to. STORED_E_DONE or the like. */
 int stored_count_samples(struct stored *s, struct index_counts *ret);
-/* What a profile as profd writes it adds up to. */
+/* What a profile adds up to: its first value, which is samples in those of profd; CPU time. */
 struct index_counts stored_count_profile(const struct profile *profile);
+/* Which value of a sample is its CPU time; false: none is. */
+bool stored_find_cpu(const struct profile *profile, uint32_t *ret);
 /* From STORED_E_TABLES on; goes with @s. */
 struct profile *stored_profile(struct stored *s);
 

@@ -181,6 +181,11 @@ struct asker *symbols_asker(struct symbols *s)
 	return &s->asker;
 }
 
+int symbols_find_packages(struct symbols *s, struct symbols_package *all, size_t n)
+{
+	return debug_finder_find_packages(&s->finder, all, n);
+}
+
 const struct elf_summary *symbols_vdso(struct symbols *s)
 {
 	return asker_vdso(&s->asker);
@@ -304,11 +309,11 @@ static int symbols_read_headers(struct symbols *s, struct symbols_entry *e, stru
 		return r < 0 ? r : 0;
 	if (outcome == WORKER_NOT_ELF || outcome == WORKER_MALFORMED) {
 		e->is_nameless = true;
-		return image_set_headers(image, NULL, NULL);
+		return image_set_headers(image, NULL, NULL, NULL);
 	}
 	if (outcome != WORKER_DONE)
 		return 0;
-	r = image_set_headers(image, &facts->elf, &facts->go);
+	r = image_set_headers(image, &facts->elf, &facts->go, &facts->release);
 	if (!r && !e->debug.facts)
 		e->debug.facts = steal_ptr(&facts);
 	return r;

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/worker/protocol.h"
 #include "daemon/output/kernel_images.h"
 #include "daemon/output/symbols_names.h"
 #include "daemon/resolve/image.h"
@@ -113,6 +114,21 @@ int symbols_prepare_kernel(struct symbols *s, const struct kernel_image *image,
  */
 int symbols_prepare_jit(struct symbols *s, struct jit_file *file, const uint64_t *addresses,
 			size_t n, const struct symbols_names **ret);
+
+/* A program, and the version of the package that it is of. */
+struct symbols_package {
+	struct image *program;                /* borrowed */
+	char version[WORKER_PACKAGE_VERSION]; /* clean; "": of none */
+	bool is_known;                        /* false: it cannot be found out now */
+};
+
+/* Whether packages have files at such paths at all. Pure. */
+bool symbols_may_be_packaged(const char *path);
+/*
+ * Finds the versions of @all (@n) by dpkg's databases, and sorts them. Blocks for the opener and
+ * the worker. 0 or negative errno.
+ */
+int symbols_find_packages(struct symbols *s, struct symbols_package *all, size_t n);
 
 /* The headers of the [vdso] of 64-bit processes, or NULL if they cannot be had (now). */
 const struct elf_summary *symbols_vdso(struct symbols *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whoever serves FUSE decides how long a question takes, and a child that was given up over one
- * sleeps on, killed or not, until he lets it go. So of these there are LEFT_MAX at most, and
+ * A server of FUSE decides how long a question takes, and a child that was given up over one sleeps
+ * on, killed or not, until the server lets it go. So of these there are LEFT_MAX at most, and
  * LEFT_OF_UID of a user, whose file systems also cost a window no more than SPENT_MAX_NS. A file
  * system that kept a child waiting is not asked as long as that is there, then after AGAIN_NS, and
  * each time later.

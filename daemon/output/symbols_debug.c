@@ -17,6 +17,8 @@
 #define DEBUG_DIR "/usr/lib/debug/"
 /* A root in which something did not open in time is left alone for so long. */
 #define SLOW_NS (600 * NS_PER_S)
+/* Lists of packages are read once, from a disk that may be busy with others. */
+#define SLOW_PACKAGES_NS (30 * NS_PER_S)
 
 bool image_debug_is_open(const struct image_debug *d)
 {
@@ -52,42 +54,59 @@ struct opening {
 	bool is_given_up; /* there may be more than was found */
 };
 
+bool root_question_begin(struct root_question *q)
+{
+	const bool may_have_fuse = atomic_load(&q->root->may_have_fuse);
+
+	q->begin_ns = clock_ns(CLOCK_MONOTONIC);
+	q->flags = (may_have_fuse ? 0 : FILE_OPENER_CROSS_MOUNTS) |
+		   (q->root->is_ours ? FILE_OPENER_TRUST_OVERLAYS : 0);
+	/* Where anybody may mount, FUSE may be the root itself. */
+	if (may_have_fuse && !q->root->is_ours)
+		return false;
+	if (q->root->slow_until_ns[q->where] <= q->begin_ns && asker_has_time(q->finder->asker))
+		return true;
+	q->is_given_up = true;
+	return false;
+}
+
+void root_question_end(struct root_question *q, int r)
+{
+	struct asker *asker = q->finder->asker;
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (r == FILE_OPENER_E_OK || r == FILE_OPENER_E_NONE)
+		return;
+	q->is_given_up = true;
+	if (r == FILE_OPENER_E_LOST) {
+		asker->stats.openers_lost++;
+		return;
+	}
+	asker->lost_ns += now_ns - q->begin_ns;
+	asker->stats.slow_directories++;
+	q->root->slow_until_ns[q->where] =
+		now_ns + (q->where == MOUNT_ROOT_PACKAGES ? SLOW_PACKAGES_NS : SLOW_NS);
+}
+
 /* By a process that may wait in our place. Returns the fd or -1. */
 static int symbols_debug_open_below(struct opening *opening, const char *path)
 {
 	struct debug_finder *f = opening->finder;
-	struct asker *asker = f->asker;
-	struct mount_root *root = opening->image->root;
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	enum mount_root_place where = strncmp(path, DEBUG_DIR, strlen(DEBUG_DIR)) == 0
-					      ? MOUNT_ROOT_DEBUG_DIR
-					      : MOUNT_ROOT_ELSEWHERE;
-	bool may_have_fuse = atomic_load(&root->may_have_fuse);
-	unsigned flags = (may_have_fuse ? 0 : FILE_OPENER_CROSS_MOUNTS) |
-			 (root->is_ours ? FILE_OPENER_TRUST_OVERLAYS : 0);
-	int fd = -1, r;
+	struct root_question q = {
+		.finder = f,
+		.root = opening->image->root,
+		.where = strncmp(path, DEBUG_DIR, strlen(DEBUG_DIR)) == 0 ? MOUNT_ROOT_DEBUG_DIR
+									  : MOUNT_ROOT_ELSEWHERE,
+	};
+	int fd = -1;
 
 	if (!f->opener)
 		return debug_files_open(opening->root_fd, true, path);
-	/* Where anybody may mount, FUSE may be the root itself. */
-	if (may_have_fuse && !root->is_ours)
-		return -1;
-	if (root->slow_until_ns[where] > begin_ns || !asker_has_time(asker)) {
-		opening->is_given_up = true;
-		return -1;
-	}
-	r = file_opener_open(f->opener, opening->root_fd, path, flags, &fd);
-	if (r == FILE_OPENER_E_OK || r == FILE_OPENER_E_NONE)
-		return fd;
-	opening->is_given_up = true;
-	if (r == FILE_OPENER_E_LOST) {
-		asker->stats.openers_lost++;
-		return -1;
-	}
-	asker->lost_ns += clock_ns(CLOCK_MONOTONIC) - begin_ns;
-	asker->stats.slow_directories++;
-	root->slow_until_ns[where] = clock_ns(CLOCK_MONOTONIC) + SLOW_NS;
-	return -1;
+	if (root_question_begin(&q))
+		root_question_end(&q, file_opener_open(f->opener, opening->root_fd, path, q.flags,
+						       &fd));
+	opening->is_given_up |= q.is_given_up;
+	return fd;
 }
 
 static int symbols_debug_open(void *context, const char *path)

@@ -13,6 +13,7 @@
 #include "common/worker/debug_files.h"
 #include "common/worker/worker.h"
 #include "daemon/output/symbols.h"
+#include "daemon/resolve/mount_root.h"
 
 /* --- asker.c ---------------------------------------------------------------------------------- */
 
@@ -73,6 +74,12 @@ struct asker_objects {
 int asker_ask_functions(struct asker *a, const struct asker_objects *objects,
 			const struct asker_file *file, enum worker_outcome *ret_outcome,
 			struct answer_functions *ret);
+/*
+ * WORKER_PACKAGE of @fd, for @names of packages (@n of them, @length bytes with their NULs). *ret:
+ * as many texts, borrowed like a reply, if that is ASK_OK. A database that cannot be read has none.
+ */
+int asker_ask_packages(struct asker *a, int fd, const char *names, size_t length, size_t n,
+		       const char **ret);
 /* The headers of the [vdso], or NULL if they cannot be had (now). */
 const struct elf_summary *asker_vdso(struct asker *a);
 
@@ -141,6 +148,26 @@ void debug_finder_close(struct debug_finder *f, struct image_debug *d);
  */
 bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
 				const struct image *image);
+
+/* A question to the opener about the files below an image's root. */
+struct root_question {
+	struct debug_finder *finder;
+	struct mount_root *root;
+	enum mount_root_place where;
+	unsigned flags;   /* for it, FILE_OPENER_* */
+	bool is_given_up; /* there may be more than was found */
+	uint64_t begin_ns;
+};
+
+/* Whether it may be asked: not of roots that may be of FUSE, or while something does not answer. */
+bool root_question_begin(struct root_question *q);
+/* What came of it, FILE_OPENER_E_*. */
+void root_question_end(struct root_question *q, int r);
+
+/* --- symbols_packages.c ----------------------------------------------------------------------- */
+
+/* symbols_find_packages() */
+int debug_finder_find_packages(struct debug_finder *f, struct symbols_package *all, size_t n);
 
 /* --- symbols_copy.c --------------------------------------------------------------------------- */
 

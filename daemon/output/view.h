@@ -18,7 +18,7 @@ struct view_entry {
 	const struct aggregate_entry *entry;
 	const struct snapshot_process *process;
 	struct stack stack;
-	const char *thread_name; /* "": not told apart */
+	const char *thread_name; /* "": not distinguished */
 };
 
 /* One service; of another session than the system's: all of it, service NULL. */

@@ -13,20 +13,21 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "common/clock.h"
 #include "common/error.h"
-#include "common/read_end.h"
 #include "daemon/output/code_names.h"
 #include "daemon/output/encoders.h"
 #include "daemon/output/pprof.h"
 #include "daemon/output/rollup.h"
+#include "daemon/output/rollup_recover.h"
+#include "daemon/output/sightings.h"
 #include "daemon/output/steady.h"
+#include "daemon/output/vacuum.h"
+#include "daemon/output/versions.h"
 
 #define TEXT_BYTES_MIN ((size_t)1 << 20) /* of names in a profile, however small the budget */
-#define PROC_TEXT_MAX  ((size_t)16 << 20)
-#define NEED_AT_LEAST  65536u /* bytes to free after a write found no room */
+#define NEED_AT_LEAST  65536u            /* bytes to free after a write found no room */
 /* Files by one call, some tens of microseconds each: the next request need not wait for all. */
 #define DELETED_AT_ONCE 1000u
 #define RETRY_NS        (600 * NS_PER_S) /* after an hour that could not be written: for another one */
@@ -37,10 +38,11 @@ struct writer {
 	struct epochs epochs;
 	struct output_options options;
 	struct steady clock;
+	struct origin origin; /* of a store that is only read */
+	struct sightings sightings;
 	bool more_to_delete;
 	bool is_read;     /* the store's index holds what is there */
 	uint64_t boot_ns; /* CLOCK_BOOTTIME of the opening */
-	uint64_t boot_s;  /* the host's start, Unix time */
 	struct rollup *rollup;
 	uint64_t rollup_retry_ns; /* Unix time: not before */
 	int rollup_error;         /* behind WRITER_NOT_ROLLED_UP */
@@ -57,23 +59,6 @@ static struct retention_limits writer_limits(const struct writer *w)
 	limits.clock_is_doubtful = !steady_is_reliable(&w->clock);
 	limits.steady_s = steady_seconds(&w->clock);
 	return limits;
-}
-
-/* The first number behind @key in a text file of /proc; 0 if there is none. */
-static double read_proc_number(int proc_fd, const char *file, const char *key)
-{
-	cleanup(freep) char *text = NULL;
-	size_t length;
-
-	if (read_end_text(proc_fd, file, PROC_TEXT_MAX, &text, &length))
-		return 0;
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, strlen(key)) == 0)
-			return strtod(line + strlen(key) + strspn(line + strlen(key), " \t:"),
-				      NULL);
-	}
-	return 0;
 }
 
 static void writer_set_options(struct writer *w, const struct output_options *options)
@@ -93,24 +78,6 @@ static int writer_open_dir(const char *path, int given)
 			  : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-static int context_read_host(struct context *c, const char *host, int proc_fd)
-{
-	struct utsname names;
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
-	double mhz = read_proc_number(proc_fd, "cpuinfo", "cpu MHz");
-
-	if (uname(&names) < 0)
-		return error_origin(-errno);
-	c->host = strdup(host ? host : names.nodename[0] ? names.nodename : "localhost");
-	if (!c->host)
-		return error_origin(-ENOMEM);
-	names_escape(c->host, NAMES_ESCAPED_MAX, c->host_dir);
-	snprintf(c->release, sizeof(c->release), "%s", names.release);
-	c->cpucount = n > 0 ? (uint32_t)n : 0;
-	c->cpuspeed_mhz = mhz > 0 && mhz < 1e6 ? (uint32_t)mhz : 0;
-	return 0;
-}
-
 /*
  * Deletes what the limits tell, as far as it is done at once; with @need (bytes, after a write
  * found no room) all of it, and as much as that. What is left is for the time between snapshots.
@@ -120,6 +87,8 @@ static void writer_apply_retention(struct writer *w, uint64_t now_ns, uint64_t n
 	struct retention_limits limits = writer_limits(w);
 	uint64_t n = 0;
 
+	if (w->options.read_only)
+		return;
 	limits.max_deleted = need ? 0 : DELETED_AT_ONCE;
 	if (retention_run(w->store, &limits, now_ns / NS_PER_S, need, &n) < 0) {
 		w->conditions |= WRITER_NOT_COLLECTED;
@@ -136,9 +105,11 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 	if (w->is_read)
 		return 0;
 	r = store_rescan(w->store)
-		    ?: rollup_recover(w->rollup)
-		    ?: epochs_init(&w->epochs, w->store, w->context.host_dir, w->boot_s,
+		    ?: rollup_recover(w->store, w->options.background_bytes)
+		    ?: epochs_init(&w->epochs, w->store, w->context.host_dir, w->context.boot_s,
 				   now_ns / NS_PER_S);
+	if (!r && w->options.read_only)
+		r = origin_find(&w->origin, w->store, w->context.text_bytes);
 	if (r)
 		return r;
 	index_span(&w->store->index, &oldest, &newest);
@@ -146,6 +117,14 @@ int writer_read_store(struct writer *w, uint64_t now_ns)
 	w->is_read = true;
 	writer_apply_retention(w, now_ns, 0);
 	return 0;
+}
+
+static const struct file_ops *writer_file_ops(const struct output_options *options,
+					      const struct writer_world *world)
+{
+	if (world->ops)
+		return world->ops;
+	return options->read_only ? &file_ops_read_only : &file_ops_system;
 }
 
 int writer_new(struct writer **ret, const struct output_options *options,
@@ -174,11 +153,10 @@ int writer_new(struct writer **ret, const struct output_options *options,
 	symbols.kernel = w->context.kernel;
 	r = r ?: symbols_new(&w->context.symbols, &symbols)
 	      ?: store_new(&w->store, options->store_fd, options->store_path,
-			   world->ops ? world->ops : &file_ops_system)
+			   writer_file_ops(options, world))
 	      ?: rollup_new(&w->rollup, w->store, options->background_bytes);
 	if (r)
 		return r;
-	w->boot_s = (uint64_t)read_proc_number(w->proc_fd, "stat", "btime");
 	w->boot_ns = world->boot_ns;
 	r = world->read_later ? 0 : writer_read_store(w, now_ns);
 	if (r)
@@ -193,6 +171,7 @@ void writer_free(struct writer *w)
 		return;
 	rollup_free(w->rollup);
 	epochs_deinit(&w->epochs);
+	sightings_deinit(&w->sightings);
 	store_free(w->store);
 	symbols_free(w->context.symbols);
 	kernel_images_free(w->context.kernel);
@@ -261,7 +240,7 @@ static int writer_check_store(struct writer *w)
 		w->conditions |= WRITER_GONE;
 	if (revived)
 		w->conditions |= WRITER_REVIVED;
-	return r || !revived ? r : rollup_recover(w->rollup);
+	return r || !revived ? r : rollup_recover(w->store, w->options.background_bytes);
 }
 
 /*
@@ -278,7 +257,33 @@ static int writer_begin_window(struct writer *w, const struct snapshot *snapshot
 	symbols_begin_window(w->context.symbols);
 	r = view_new(ret, snapshot);
 	if (!r && pprof)
-		r = code_names_new(&(*ret)->places->codes, *ret, &w->context);
+		r = code_names_new(&(*ret)->places->codes, *ret, &w->context)
+			    ?: versions_find(w->context.symbols, snapshot);
+	return r;
+}
+
+/* Of the system session: what happened in this window, of each group of it. */
+static int writer_find_events(struct writer *w, const struct view *view, struct texts *ret)
+{
+	uint64_t oldest_s, newest_s;
+	int r = 0;
+
+	if (view->snapshot->session || !(view->snapshot->formats & FORMAT_PPROF))
+		return 0;
+	index_span(&w->store->index, &oldest_s, &newest_s);
+	ret->all = calloc(view->n_groups + 1, sizeof(*ret->all));
+	if (!ret->all)
+		return error_origin(-ENOMEM);
+	for (ret->n = 0; ret->n < view->n_groups && !r; ret->n++) {
+		char **events = &ret->all[ret->n];
+
+		if (!ret->n)
+			r = sightings_look_at_machine(&w->sightings, view->snapshot,
+						      w->context.boot_s, newest_s, events);
+		r = r
+			    ?: sightings_look(&w->sightings, w->sys_fd, view, &view->groups[ret->n],
+					      events);
+	}
 	return r;
 }
 
@@ -286,6 +291,7 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 			      struct output_result *result, bool *ret_final)
 {
 	cleanup(view_freep) struct view *view = NULL;
+	cleanup(texts_deinit) struct texts events = {0};
 	struct writing g = {.context = &w->context,
 			    .store = w->store,
 			    .epochs = &w->epochs,
@@ -295,11 +301,13 @@ static int writer_write_files(struct writer *w, struct snapshot *snapshot, uint6
 	int r = writer_read_store(w, now_ns)
 			?: writer_check_store(w)
 			?: writer_begin_window(w, snapshot, snapshot->formats & FORMAT_PPROF,
-					       &view);
+					       &view)
+			?: writer_find_events(w, view, &events);
 
 	if (r)
 		return r;
 	g.view = view;
+	g.events = events.all;
 	outcome = writer_try_files(w, &g, result, &bytes);
 	if (!outcome.is_final && is_disk_full(outcome.error)) {
 		rollup_reset(w->rollup); /* what it has written by now */
@@ -332,7 +340,7 @@ static void writer_rescan(struct writer *w)
 {
 	rollup_reset(w->rollup); /* what it was going to remove must not be found again */
 	if (!store_rescan(w->store))
-		(void)rollup_recover(w->rollup);
+		(void)rollup_recover(w->store, w->options.background_bytes);
 }
 
 void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
@@ -373,11 +381,28 @@ void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *resul
 	result->error = -texts_add(&result->paths, strdup(w->epochs.name));
 }
 
-void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
+void writer_list(struct writer *w, const struct listing_options *options,
 		 struct output_result *result)
 {
-	int r = w->is_read ? listing_new(&result->listing, w->store, service, since_ns, until_ns)
+	int r = w->is_read ? listing_new(&result->listing, w->store, options)
 			   : error_origin(-ENOMEM);
+
+	if (r)
+		result->error = -r;
+}
+
+void writer_usage(struct writer *w, const struct output_request *request, uint64_t now_ns,
+		  struct output_result *result)
+{
+	const struct usage_options options = {
+		.since_ns = request->what.select.since_ns,
+		.until_ns = request->what.select.until_ns ?: now_ns,
+		.steps = request->steps,
+		.limit = request->limit,
+		.text = request->what.service,
+		.open = request->snapshot,
+	};
+	int r = w->is_read ? usage_new(&result->usage, w->store, &options) : error_origin(-ENOMEM);
 
 	if (r)
 		result->error = -r;
@@ -400,7 +425,7 @@ static bool writer_roll_up(struct writer *w, uint64_t now_ns)
 	int r;
 
 	w->conditions &= ~(unsigned)WRITER_DAMAGED;
-	if (!w->is_read || !after_s || now_s < after_s ||
+	if (!w->is_read || !after_s || w->options.read_only || now_s < after_s ||
 	    (now_ns < w->rollup_retry_ns && w->rollup_retry_ns <= now_ns + RETRY_NS)) /* no jump */
 		return false;
 	r = rollup_step(w->rollup, now_s - after_s, now_s);
@@ -442,6 +467,18 @@ static int writer_collect_open(struct writer *w, struct collect *c, const struct
 	return r;
 }
 
+/* Whether it may take about as much memory as it is allowed to. */
+static bool writer_collects_much(const struct collect_options *options)
+{
+	const char *name = options->file ? strrchr(options->file, '/') : NULL;
+	struct names_window window;
+
+	if (options->open_only)
+		return false;
+	return !name || !names_parse_window(name + 1, &window) ||
+	       names_is_rolled_up(window.start_s, window.seconds);
+}
+
 int writer_collect(struct writer *w, const struct collect_options *options,
 		   const struct snapshot *open, struct collect **ret)
 {
@@ -450,9 +487,9 @@ int writer_collect(struct writer *w, const struct collect_options *options,
 
 	/*
 	 * They share the memory. A client that collects every minute does not keep an hour from
-	 * getting ready, nor does one that takes windows, which are small, every second.
+	 * getting ready, nor does one that takes or reads windows, which are small, every second.
 	 */
-	if (!options->open_only && rollup_bytes(w->rollup) > options->max_bytes / 4)
+	if (writer_collects_much(options) && rollup_bytes(w->rollup) > options->max_bytes / 4)
 		rollup_reset(w->rollup);
 	r = collect_new(&c, w->store, options);
 	if (!r && open)
@@ -463,47 +500,14 @@ int writer_collect(struct writer *w, const struct collect_options *options,
 	return r;
 }
 
-static int unlink_nothing(int dir, const char *name, int flags)
-{
-	(void)dir, (void)name, (void)flags;
-	return 0;
-}
-
-/* The same store with an index of its own, for which @ops is filled: of it nothing is deleted. */
-static int open_dry_store(const struct writer *w, struct file_ops *ops, struct store **ret)
-{
-	cleanup(store_freep) struct store *store = NULL;
-	int r;
-
-	*ops = *w->store->ops;
-	ops->unlink = unlink_nothing;
-	r = store_new(&store, w->store->fd, w->store->path, ops) ?: store_scan(store);
-	if (!r)
-		*ret = steal_ptr(&store);
-	return r;
-}
-
-static int vacuum_store(struct store *store, const struct retention_limits *limits, uint64_t now_ns,
-			struct output_result *result)
-{
-	const struct index *index = &store->index;
-	uint64_t blocks = index->blocks, n_files = index->n_files;
-	int r = retention_run(store, limits, now_ns / NS_PER_S, 0, NULL);
-
-	result->freed_bytes = (blocks - index->blocks) * INDEX_BLOCK;
-	result->freed_files = n_files - index->n_files;
-	return r;
-}
-
 void writer_vacuum(struct writer *w, const struct output_request *request, uint64_t now_ns,
 		   struct output_result *result)
 {
-	cleanup(store_freep) struct store *dry = NULL;
 	struct retention_limits limits = writer_limits(w);
-	struct file_ops ops;
-	int r = request->is_dry_run ? open_dry_store(w, &ops, &dry) : 0;
+	struct vacuum vacuum = {0};
+	int r;
 
-	/* What is asked for goes by the wall clock, whatever that did. */
+	/* What is asked for is by the wall clock, whatever that did. */
 	limits.clock_is_doubtful = false;
 	limits.steady_s = 0;
 	limits.is_dry_run = request->is_dry_run;
@@ -511,8 +515,9 @@ void writer_vacuum(struct writer *w, const struct output_request *request, uint6
 		limits.max_age_s = request->max_age_s;
 	if (request->max_size)
 		limits.max_size = request->max_size;
-	if (!r)
-		r = vacuum_store(dry ? dry : w->store, &limits, now_ns, result);
+	r = store_vacuum(w->store, &limits, now_ns / NS_PER_S, &vacuum);
+	result->freed_bytes = vacuum.bytes;
+	result->freed_files = vacuum.files;
 	if (r < 0)
 		result->error = -r;
 }
@@ -524,76 +529,19 @@ unsigned writer_conditions(const struct writer *w)
 	return w->conditions;
 }
 
-static const char *describe_error(const struct writer *w)
-{
-	return error_describe(w->error);
-}
-
-static const char *describe_rollup_error(const struct writer *w)
-{
-	return error_describe(w->rollup_error);
-}
-
-static const char *describe_worker(const struct writer *w)
-{
-	return symbols_trouble(w->context.symbols);
-}
-
-static const char *describe_epoch(const struct writer *w)
-{
-	return w->epochs.name;
-}
-
-enum { OF_NOTHING, OF_STORE, OF_ROLLUP };
-
-/* What is said of a condition: what it is of, text, detail (or NULL) and more text. */
-static const struct condition {
-	unsigned bit, of;
-	const char *text;
-	const char *(*detail)(const struct writer *w);
-	const char *more;
-} conditions[] = {
-	{WRITER_FULL, OF_STORE, .text = ": ", .detail = describe_error,
-	 .more = "; the window stays open: make room or lower max_size"},
-	{WRITER_FAILED, OF_STORE,
-	 .text = ": cannot write profiles, the window stays open: ", .detail = describe_error},
-	{WRITER_INCOMPLETE, OF_STORE,
-	 .text = ": some image profiles lack a window: ", .detail = describe_error},
-	{WRITER_NEW_EPOCH, OF_STORE,
-	 .text = ": an image profile could not be updated (damaged, or a count at its limit): "
-		 "began image "
-		 "epoch ",
-	 .detail = describe_epoch},
-	{WRITER_NO_ACL, OF_STORE,
-	 .text = ": no ACLs on this file system: only root and profd can read the files of "
-		 "sessions"},
-	{WRITER_NOT_COLLECTED, OF_STORE,
-	 .text = ": cannot delete old profiles: check its permissions"},
-	{WRITER_NO_KALLSYMS, OF_NOTHING,
-	 .text = "kernel addresses have no names: /proc/kallsyms has no addresses; grant profd "
-		 "CAP_SYSLOG "
-		 "or "
-		 "lower kernel.kptr_restrict"},
-	{WRITER_NO_WORKER, OF_NOTHING,
-	 .text = "new addresses have no names: the image worker for symbols cannot be run: ",
-	 .detail = describe_worker, .more = "; check that profd-image-worker is installed"},
-	{WRITER_GONE, OF_STORE, .text = " was removed and cannot be created again: ",
-	 .detail = describe_error, .more = "; the window stays open until it is there"},
-	{WRITER_REVIVED, OF_STORE, .text = " was removed; profiles are written to a new directory"},
-	{WRITER_DAMAGED, OF_ROLLUP, .text = ": cannot be read; it is kept, but not rolled up"},
-	{WRITER_NOT_ROLLED_UP, OF_ROLLUP, .text = ": windows cannot be rolled up, retrying later: ",
-	 .detail = describe_rollup_error},
-};
-
 const char *writer_describe(struct writer *w, unsigned condition)
 {
-	const struct condition *c = conditions;
+	const struct condition_facts facts = {
+		.store = w->store->path,
+		.rollup = rollup_path(w->rollup),
+		/* One at a time: the next call may put its text in the same place. */
+		.error = error_describe(condition == WRITER_NOT_ROLLED_UP ? w->rollup_error
+									  : w->error),
+		.worker = symbols_trouble(w->context.symbols),
+		.epoch = w->epochs.name,
+	};
 
-	while (c->bit != condition)
-		c++;
-	snprintf(w->text, sizeof(w->text), "%s%s%s%s%s%s", c->of ? w->store->path : "",
-		 c->of == OF_ROLLUP ? "/" : "", c->of == OF_ROLLUP ? rollup_path(w->rollup) : "",
-		 c->text, c->detail ? c->detail(w) : "", c->more ? c->more : "");
+	condition_describe(condition, &facts, w->text, sizeof(w->text));
 	return w->text;
 }
 
@@ -603,12 +551,14 @@ void writer_get_state(const struct writer *w, struct output_state *ret)
 	uint64_t oldest, newest;
 
 	index_span(index, &oldest, &newest);
-	*ret = (struct output_state){
-		.store = {.bytes = index->blocks * INDEX_BLOCK,
-			  .n_files = index->n_files,
-			  .oldest_ns = oldest * NS_PER_S,
-			  .full = w->store->full,
-			  .share_max = retention_share_max(&w->options.limits)}};
+	*ret = (struct output_state){.origin = w->origin,
+				     .store = {.bytes = index->blocks * INDEX_BLOCK,
+					       .n_files = index->n_files,
+					       .oldest_ns = oldest * NS_PER_S,
+					       .newest_ns = newest * NS_PER_S,
+					       .full = w->store->full,
+					       .share_max = retention_share_max(
+						       &w->options.limits)}};
 	ret->store.n_shares = index_shares(index, ret->store.shares, OUTPUT_SHARES_MAX);
 	memcpy(ret->store.epoch, w->epochs.name, sizeof(w->epochs.name));
 	symbols_get_stats(w->context.symbols, &ret->symbols);

@@ -11,27 +11,9 @@
 
 #include "common/cleanup.h"
 #include "daemon/output/collect.h"
+#include "daemon/output/conditions.h"
 #include "daemon/output/output.h"
 #include "daemon/output/store.h"
-
-/* Conditions to be reported, as bits; they hold for the last call. */
-enum {
-	WRITER_FULL = 1 << 0,           /* no room even after collecting */
-	WRITER_FAILED = 1 << 1,         /* another error kept files from being written */
-	WRITER_INCOMPLETE = 1 << 2,     /* some image profiles lack a window */
-	WRITER_NEW_EPOCH = 1 << 3,      /* an image profile was damaged or had no room for counts */
-	WRITER_NO_ACL = 1 << 4,         /* a session's files cannot be opened to their owner */
-	WRITER_NOT_COLLECTED = 1 << 5,  /* something could not be deleted */
-	WRITER_NO_KALLSYMS = 1 << 6,    /* kernel addresses have no names */
-	WRITER_NO_WORKER = 1 << 7,      /* new addresses have no names */
-	WRITER_GONE = 1 << 8,           /* the state directory was removed, and cannot be made */
-	WRITER_REVIVED = 1 << 9,        /* it was removed, and was made again */
-	WRITER_DAMAGED = 1 << 10,       /* a file cannot be read and is not rolled up */
-	WRITER_NOT_ROLLED_UP = 1 << 11, /* an hour could not be written, and waits */
-};
-#define WRITER_N_CONDITIONS 12
-/* No file can be written while one of these holds. */
-#define WRITER_CANNOT_WRITE (WRITER_FULL | WRITER_FAILED | WRITER_GONE)
 
 /* The world around it; tests put their own in its place. Copied, what is pointed to borrowed. */
 struct writer_world {
@@ -71,9 +53,12 @@ void writer_write(struct writer *w, struct snapshot *snapshot, uint64_t now_ns,
 /* Begins an image epoch; its name becomes the result's path. */
 void writer_epoch(struct writer *w, uint64_t now_ns, struct output_result *result);
 /* @service NULL: all services. Unix time; 0 for no bound. */
-void writer_list(struct writer *w, const char *service, uint64_t since_ns, uint64_t until_ns,
+void writer_list(struct writer *w, const struct listing_options *options,
 		 struct output_result *result);
 
+/* @request: OUTPUT_USAGE; without an upper bound, until now. */
+void writer_usage(struct writer *w, const struct output_request *request, uint64_t now_ns,
+		  struct output_result *result);
 /* All files of these sessions (listing.h), as the result's `collected`. */
 void writer_list_sessions(struct writer *w, const uint64_t *ids, size_t n_ids,
 			  struct output_result *result);

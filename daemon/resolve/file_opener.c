@@ -23,9 +23,14 @@
 #include "common/helper/memory_file.h"
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/keeper.h"
+#include "daemon/resolve/package_lists.h"
+
+/* Flags of our own: not a path, a group; a directory of lists, and behind its NUL paths. */
+#define OPEN_GROUP (1u << 31)
+#define OPEN_LISTS (1u << 30)
 
 struct file_opener_request {
-	uint64_t id;
+	uint64_t id, group;
 	uint32_t flags;
 	char path[PATH_MAX]; /* sent as far as it is long */
 };
@@ -41,16 +46,20 @@ struct file_opener {
 /* /proc/PID/map_files, since Linux 5.9 (proc(5)). */
 #define OPEN_MAP_FILES (UINT64_C(1) << CAP_CHECKPOINT_RESTORE)
 
+#define NO_WRITING (O_ACCMODE | O_CREAT | O_TRUNC)
+
 /* Nothing is opened to be written; what openat2(2) is told the filter cannot see. */
 static const struct confine_call calls[] = {
 	CONFINE_ANY(recvmsg),
 	CONFINE_ANY(sendmsg),
-	CONFINE_IF(openat, CONFINE_BITS(2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY)),
+	CONFINE_IF(openat, CONFINE_BITS(2, NO_WRITING, O_RDONLY)),
+	CONFINE_IF(open_by_handle_at, CONFINE_BITS(2, NO_WRITING, O_RDONLY)),
 	CONFINE_ANY(openat2),
 	CONFINE_ANY(statx),
 	CONFINE_ANY(fstatfs),
 	CONFINE_ANY(memfd_create),
 	CONFINE_ANY(read),
+	CONFINE_ANY(getdents64),
 	CONFINE_ANY(write),
 	CONFINE_ANY(lseek),
 	CONFINE_ANY(close),
@@ -79,8 +88,42 @@ static int open_regular_file(int root_fd, const struct file_opener_request *requ
 	return debug_files_reopen(named);
 }
 
+/* FILEID_KERNFS of include/linux/exportfs.h, since Linux 5.5: the number of what is meant. */
+static int open_group(int groups_fd, uint64_t id)
+{
+	struct {
+		struct file_handle head;
+		uint64_t id;
+	} handle = {{.handle_bytes = sizeof(id), .handle_type = 0xfe}, id};
+
+	return open_by_handle_at(groups_fd, &handle.head, O_PATH | O_CLOEXEC);
+}
+
+static int search_lists(int root_fd, const struct file_opener_request *request)
+{
+	const bool cross_mounts = request->flags & FILE_OPENER_CROSS_MOUNTS;
+	cleanup(closep) int named = debug_files_find(root_fd, cross_mounts, request->path);
+	cleanup(closep) int dir = -1;
+	cleanup(closep) int to = -1;
+
+	if (named < 0 || is_refused_filesystem(named, request->flags))
+		return -1;
+	dir = openat(named, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	to = dir < 0 ? -1 : memory_file_new("profd-packages");
+	if (to < 0 ||
+	    package_lists_search(dir, cross_mounts, request->path + strlen(request->path) + 1,
+				 to) ||
+	    lseek(to, 0, SEEK_SET) < 0)
+		return -1;
+	return steal_fd(&to);
+}
+
 static int open_requested_file(int root_fd, const struct file_opener_request *request)
 {
+	if (request->flags & OPEN_GROUP)
+		return open_group(root_fd, request->group);
+	if (request->flags & OPEN_LISTS)
+		return search_lists(root_fd, request);
 	if (request->flags & FILE_OPENER_NAME)
 		return openat(root_fd, request->path, O_PATH | O_CLOEXEC);
 	if (request->flags & FILE_OPENER_TEXT)
@@ -167,18 +210,14 @@ static int file_opener_await(struct file_opener *o, uint64_t id, int *ret_fd)
 	return FILE_OPENER_E_SLOW;
 }
 
-int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags, int *ret)
+/* The request's other fields are the caller's. */
+static int file_opener_ask(struct file_opener *o, int root_fd, size_t path_length, int *ret)
 {
-	size_t length = strlen(path);
 	int fd = -1, r;
 
-	if (length >= sizeof(o->request.path))
-		return FILE_OPENER_E_NONE;
 	o->request.id = o->next_id++;
-	o->request.flags = flags;
-	memcpy(o->request.path, path, length);
 	if (!keeper_send(&o->keeper, &o->request,
-			 offsetof(struct file_opener_request, path) + length, &root_fd, 1))
+			 offsetof(struct file_opener_request, path) + path_length, &root_fd, 1))
 		return FILE_OPENER_E_LOST;
 	r = file_opener_await(o, o->request.id, &fd);
 	if (r == FILE_OPENER_E_SLOW)
@@ -191,4 +230,35 @@ int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsig
 		return FILE_OPENER_E_NONE;
 	*ret = fd;
 	return FILE_OPENER_E_OK;
+}
+
+int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags, int *ret)
+{
+	size_t length = strlen(path);
+
+	if (length >= sizeof(o->request.path))
+		return FILE_OPENER_E_NONE;
+	o->request.flags = flags;
+	memcpy(o->request.path, path, length);
+	return file_opener_ask(o, root_fd, length, ret);
+}
+
+int file_opener_search_lists(struct file_opener *o, int root_fd, const char *path,
+			     const char *paths, unsigned flags, int *ret)
+{
+	const size_t length = strlen(path) + 1, n_paths = strlen(paths);
+
+	if (length >= sizeof(o->request.path) || n_paths >= sizeof(o->request.path) - length)
+		return FILE_OPENER_E_NONE;
+	o->request.flags = flags | OPEN_LISTS;
+	memcpy(o->request.path, path, length);
+	memcpy(o->request.path + length, paths, n_paths);
+	return file_opener_ask(o, root_fd, length + n_paths, ret);
+}
+
+int file_opener_open_group(struct file_opener *o, int groups_fd, uint64_t id, int *ret)
+{
+	o->request.flags = OPEN_GROUP;
+	o->request.group = id;
+	return file_opener_ask(o, groups_fd, 0, ret);
 }

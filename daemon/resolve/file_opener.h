@@ -44,7 +44,8 @@ enum {
 	FILE_OPENER_CROSS_MOUNTS = 1,   /* not only on the root's own file system */
 	FILE_OPENER_TRUST_OVERLAYS = 2, /* whoever made them would not hide FUSE below */
 	FILE_OPENER_NAME = 4, /* instead of all this: whatever is at the path, unopened (O_PATH) */
-	FILE_OPENER_TEXT = 8, /* or a memfd with the first FILE_OPENER_TEXT_MAX bytes of that */
+	/* Or a memfd with the first FILE_OPENER_TEXT_MAX bytes of that, or a directory's names. */
+	FILE_OPENER_TEXT = 8,
 };
 
 #define FILE_OPENER_TEXT_MAX (32u << 20)
@@ -55,5 +56,17 @@ enum {
  */
 int file_opener_open(struct file_opener *o, int root_fd, const char *path, unsigned flags,
 		     int *ret);
+/*
+ * A memfd with what package_lists_search() finds of @paths, a line each, in the directory at @path;
+ * its bounds, and that of a request, hold. As above.
+ */
+int file_opener_search_lists(struct file_opener *o, int root_fd, const char *path,
+			     const char *paths, unsigned flags, int *ret);
+/*
+ * The name (O_PATH) of the control group of version 2 whose id is @id: what
+ * bpf_get_current_cgroup_id() says, and the number of its directory. @groups_fd: any directory of
+ * that file system, open for reading. As above.
+ */
+int file_opener_open_group(struct file_opener *o, int groups_fd, uint64_t id, int *ret);
 
 #endif

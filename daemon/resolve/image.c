@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/error.h"
@@ -12,6 +13,7 @@
 struct image_headers {
 	bool has_elf;
 	struct elf_summary elf;
+	struct elf_release release;
 	bool has_go;
 	struct go_build go[]; /* one, if there is any */
 };
@@ -26,6 +28,7 @@ void image_unref(struct image *image)
 		close(image->fd);
 	mount_root_unref(image->root);
 	free(atomic_load(&image->headers));
+	free(atomic_load(&image->version));
 	free((char *)image->path);
 	free(image);
 }
@@ -37,7 +40,8 @@ int image_borrow_file(const struct image *image)
 	return lent_fd_borrow(&image->fd);
 }
 
-int image_set_headers(struct image *image, const struct elf_summary *elf, const struct go_build *go)
+int image_set_headers(struct image *image, const struct elf_summary *elf, const struct go_build *go,
+		      const struct elf_release *release)
 {
 	bool has_go = elf && go && go->go[0];
 	struct image_headers *headers, *none = NULL;
@@ -50,6 +54,8 @@ int image_set_headers(struct image *image, const struct elf_summary *elf, const 
 	headers->has_elf = elf;
 	if (elf)
 		headers->elf = *elf;
+	if (elf && release)
+		headers->release = *release;
 	headers->has_go = has_go;
 	if (has_go)
 		headers->go[0] = *go;
@@ -75,4 +81,27 @@ const struct go_build *image_go(const struct image *image)
 	const struct image_headers *headers = atomic_load(&image->headers);
 
 	return headers && headers->has_go ? &headers->go[0] : NULL;
+}
+
+const struct elf_release *image_release(const struct image *image)
+{
+	const struct image_headers *headers = atomic_load(&image->headers);
+
+	return headers && headers->has_elf ? &headers->release : NULL;
+}
+
+int image_set_version(struct image *image, const char *version)
+{
+	char *copy = strdup(version), *none = NULL;
+
+	if (!copy)
+		return error_origin(-ENOMEM);
+	if (!atomic_compare_exchange_strong(&image->version, &none, copy))
+		free(copy);
+	return 0;
+}
+
+const char *image_version(const struct image *image)
+{
+	return atomic_load(&image->version);
 }

@@ -44,6 +44,8 @@ struct image {
 	atomic_bool is_used;     /* was borrowed since the table last looked for files to close */
 	struct mount_root *root; /* where it was first seen: a reference; NULL unknown */
 	_Atomic(struct image_headers *) headers; /* set once, see image_set_headers() */
+	_Atomic(char *) version;                 /* the same, see image_set_version() */
+	unsigned version_tries;                  /* the output thread's */
 	bool is_interpreter;                     /* its code; for the main thread */
 	bool is_avoided;    /* there is no file because it is, or may be, on FUSE */
 	atomic_int pid;     /* of those that are avoided: who mapped it last; may be gone */
@@ -61,16 +63,26 @@ DEFINE_CLEANUP(struct image *, image_unref)
 int image_borrow_file(const struct image *image);
 
 /*
- * What the file's headers say; @elf and @go are copied, NULL: it is no ELF file, or one that cannot
- * be read. Whoever finds out first is right. Any thread. Returns 0 or -ENOMEM.
+ * What the file's headers say; all are copied. @elf NULL, and so the others: it is no ELF file, or
+ * one that cannot be read. The first call decides. Any thread. Returns 0 or -ENOMEM.
  */
-int image_set_headers(struct image *image, const struct elf_summary *elf,
-		      const struct go_build *go);
+int image_set_headers(struct image *image, const struct elf_summary *elf, const struct go_build *go,
+		      const struct elf_release *release);
 /* Whether that has been found out. */
 bool image_has_headers(const struct image *image);
 /* The headers, or NULL: no ELF file, or not known (yet). Lives as long as the image. */
 const struct elf_summary *image_elf(const struct image *image);
 /* The same of a Go program's build, or NULL: it is none, or says nothing. */
 const struct go_build *image_go(const struct image *image);
+/* The same of its release; NULL where there are no headers. */
+const struct elf_release *image_release(const struct image *image);
+
+/*
+ * The version of the program that the file is (daemon/output/versions.h), which is copied; "": it
+ * has none. Once. The output thread. Returns 0 or -ENOMEM.
+ */
+int image_set_version(struct image *image, const char *version);
+/* The same; NULL: not known yet. Lives as long as the image. */
+const char *image_version(const struct image *image);
 
 #endif

@@ -47,7 +47,7 @@ struct image_key {
  * A process can exchange what it maps, and what lies at a path, between the kernel's record and our
  * look at it. So the file is first only named (O_PATH), then judged by what the kernel says of it,
  * and only then opened, through the name's descriptor: it must be a regular file, with the inode
- * that was mapped, and not on FUSE. Whoever serves FUSE could stop profd for good, so nothing is
+ * that was mapped, and not on FUSE. A server of FUSE could stop profd for good, so nothing is
  * asked of such a file system here (names come from copies: symbols_private.h), nor of an overlay
  * that may be over one (mount_root_find_mount()); files of mounts that are nowhere in sight might
  * be on one and are left alone as well. Paths are walked in the kernel's cache only, where mapped

@@ -74,7 +74,7 @@ int jit_files_new(struct jit_files **ret, int proc_fd, struct mount_roots *roots
 	return 0;
 }
 
-/* Whoever refers to it still finds it closed. */
+/* Processes that refer to it still find it closed. */
 static void jit_files_remove(struct jit_files *f, size_t i)
 {
 	struct jit_file *file = f->held[i];

@@ -6,7 +6,7 @@
  * A file descriptor that the main thread may give up at any time, and of which other threads take
  * copies. Given up is given up: no other descriptor ever takes its place, and *@fd is -1.
  *
- * Whoever borrows holds a reference on what the descriptor belongs to.
+ * A borrower holds a reference on what the descriptor belongs to.
  */
 #include <stdatomic.h>
 

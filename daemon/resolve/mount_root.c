@@ -64,7 +64,7 @@ int mount_roots_new(struct mount_roots **ret, int proc_fd)
 	return 0;
 }
 
-/* Whoever refers to it still sees it closed. */
+/* Images that refer to it still see it closed. */
 static void mount_roots_remove(struct mount_roots *roots, size_t i)
 {
 	struct mount_root *root = roots->held[i];
@@ -104,15 +104,22 @@ static int mount_root_open_proc(int proc_fd, pid_t pid)
 	return openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* At most as much as is reasonable. malloc'ed; NULL if it cannot be read. */
-static char *mount_root_read_mounts(int dir_fd, size_t *ret_length)
+/* Ours (0) nobody else reads. At most as much as is reasonable; malloc'ed, NULL if unreadable. */
+static char *mount_root_read_mounts(int dir_fd, pid_t pid, size_t *ret_length)
 {
+	static const char name[] = "mountinfo";
+	const size_t max = MOUNTS_BYTES;
 	char *text;
 
-	return read_start_text(dir_fd, "mountinfo", MOUNTS_BYTES, &text, ret_length) ? NULL : text;
+	if (dir_fd < 0 || (pid ? proc_read_text(dir_fd, pid, name, &text, ret_length)
+			       : read_start_text(dir_fd, name, max, &text, ret_length)))
+		return NULL;
+	*ret_length = *ret_length < max ? *ret_length : max;
+	text[*ret_length] = '\0';
+	return text;
 }
 
-/* A name for @path below the directory of @pid, or -1. Ours (0) are held by nobody else. */
+/* A name for @path below the directory of @pid, or -1. */
 static int mount_root_open_name(int dir_fd, pid_t pid, const char *path)
 {
 	int fd = -1;
@@ -199,7 +206,7 @@ static struct mount_root_view mount_root_view_of(int proc_fd, pid_t pid)
 	struct mount_root_view v = {.proc_fd = proc_fd, .pid = pid};
 
 	v.dir_fd = mount_root_open_proc(proc_fd, pid);
-	v.text = mount_root_read_mounts(v.dir_fd, &v.length);
+	v.text = mount_root_read_mounts(v.dir_fd, pid, &v.length);
 	return v;
 }
 
@@ -207,7 +214,7 @@ static bool mount_root_view_add_ours(struct mount_root_view *v)
 {
 	cleanup(closep) int self = mount_root_open_proc(v->proc_fd, 0);
 
-	v->ours = mount_root_read_mounts(self, &v->n_ours);
+	v->ours = mount_root_read_mounts(self, 0, &v->n_ours);
 	return v->ours;
 }
 
@@ -306,7 +313,7 @@ int mount_root_open_path(int proc_fd, pid_t pid, int root_fd, const char *path, 
 	return v.text && !*ret_refused ? mount_root_open_below(root_fd, path, flags, resolve) : -1;
 }
 
-/* FUSE would ask whoever serves it, but for AT_STATX_DONT_SYNC. */
+/* FUSE would ask its server, but for AT_STATX_DONT_SYNC. */
 bool mount_root_stat(int fd, struct statx *ret)
 {
 	const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;

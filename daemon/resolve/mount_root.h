@@ -23,8 +23,13 @@
 
 #define MOUNT_ROOTS_MAX 128
 
-/* Where debug files are looked for. On the host, only root can bring the first one to a halt. */
-enum mount_root_place { MOUNT_ROOT_DEBUG_DIR, MOUNT_ROOT_ELSEWHERE, N_MOUNT_ROOT_PLACES };
+/* What is looked for. On the host, only root can bring the first and the last one to a halt. */
+enum mount_root_place {
+	MOUNT_ROOT_DEBUG_DIR, /* debug files */
+	MOUNT_ROOT_ELSEWHERE, /* the same */
+	MOUNT_ROOT_PACKAGES,
+	N_MOUNT_ROOT_PLACES
+};
 
 struct mount_root {
 	atomic_uint n_references;
@@ -40,7 +45,7 @@ struct mount_root {
 	atomic_int user_ns_fd; /* the owner, where it is not ours, or -1; as fd */
 	/* FUSE is somewhere in sight, or may be below an overlay. Looked at every few seconds. */
 	atomic_bool may_have_fuse;
-	/* CLOCK_MONOTONIC until when debug files are not looked for: something did not answer. */
+	/* CLOCK_MONOTONIC until when nothing is looked for there: something did not answer. */
 	atomic_uint_least64_t slow_until_ns[N_MOUNT_ROOT_PLACES];
 	atomic_int fd; /* O_PATH, or -1: it had to make room; see lent_fd.h */
 	/* The main thread's: the number of the newest call that asked for it; when FUSE was looked

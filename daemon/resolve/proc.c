@@ -47,18 +47,21 @@ static int proc_visit(void *userdata, int proc_fd, pid_t pid)
 int proc_each(int proc_fd, int (*fn)(void *userdata, const struct proc_stat *stat), void *userdata)
 {
 	struct visitor visitor = {.fn = fn, .userdata = userdata};
-	int r = proc_each_number(proc_fd, ".", proc_visit, &visitor);
+	int r = proc_each_process(proc_fd, proc_visit, &visitor);
 
 	return r == PROC_E_GONE ? error_origin(-errno) : r;
+}
+
+bool proc_stat_is_of(const struct proc_stat *stat, uint64_t start_ns)
+{
+	return !start_ns || stat->start_ticks == start_ns / tick_ns();
 }
 
 bool proc_is_process(int proc_fd, pid_t pid, uint64_t start_ns)
 {
 	struct proc_stat stat;
 
-	if (proc_read_stat(proc_fd, pid, &stat) != PROC_E_OK)
-		return false;
-	return !start_ns || stat.start_ticks == start_ns / tick_ns();
+	return proc_read_stat(proc_fd, pid, &stat) == PROC_E_OK && proc_stat_is_of(&stat, start_ns);
 }
 
 /* A path is taken as the kernel writes it, with a newline as \012; one that is too long is cut. */

@@ -18,6 +18,8 @@
 uint64_t proc_start_ns(const struct proc_stat *stat);
 /* Calls @fn for each process; a nonzero return ends the walk and is returned. */
 int proc_each(int proc_fd, int (*fn)(void *userdata, const struct proc_stat *stat), void *userdata);
+/* Whether the process of @stat started at @start_ns, as below; 0: who knows, true. */
+bool proc_stat_is_of(const struct proc_stat *stat, uint64_t start_ns);
 /* Whether @pid is alive and started at @start_ns (CLOCK_BOOTTIME; /proc knows 10 ms steps). */
 bool proc_is_process(int proc_fd, pid_t pid, uint64_t start_ns);
 /* Hands the executable mappings of @pid to @sink as MMAP events of @time_ns. */

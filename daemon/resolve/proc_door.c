@@ -25,7 +25,7 @@
 #define AGAIN_NS     (2 * NS_PER_S) /* the first time; then eight times as long each time */
 
 /* What is waited for: the process's lock; for what it has mapped also its memory's. */
-enum proc_locks { PROC_LOCKS_OWN, PROC_LOCKS_ALL };
+enum proc_locks { PROC_LOCKS_NONE, PROC_LOCKS_OWN, PROC_LOCKS_ALL };
 
 struct proc_wait {
 	pid_t pid;
@@ -43,6 +43,22 @@ struct proc_door {
 	struct proc_wait waits[WAITS_MAX];
 	size_t n_waits;
 };
+
+/* fs/proc/base.c and namespaces.c of Linux. */
+static enum proc_locks proc_door_locks(const char *path)
+{
+	static const char *const names[] = {"status", "comm",    "cgroup", "mountinfo",
+					    "task",   "ns/user", "ns/mnt"};
+	size_t length = strlen(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		size_t n = strlen(names[i]);
+
+		if (length >= n && strcmp(path + length - n, names[i]) == 0)
+			return PROC_LOCKS_NONE;
+	}
+	return strstr(path, "map") ? PROC_LOCKS_ALL : PROC_LOCKS_OWN;
+}
 
 /* The real user, by a file that waits for nobody. */
 static uid_t proc_door_user(const struct proc_door *d, pid_t pid)
@@ -108,22 +124,25 @@ static int proc_door_open(void *userdata, int dir_fd, pid_t id, const char *path
 			  int *ret)
 {
 	struct proc_door *d = userdata;
-	enum proc_locks locks = strstr(path, "map") ? PROC_LOCKS_ALL : PROC_LOCKS_OWN;
+	enum proc_locks locks = proc_door_locks(path);
 	int kind = text ? FILE_OPENER_TEXT : FILE_OPENER_NAME, r;
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
-	if (d->n_waits) {
+	if (d->n_waits && locks) {
 		proc_door_forget(d, now_ns);
 		if (!proc_door_may_ask(d, id, locks, proc_door_user(d, id), now_ns))
 			return PROC_E_GONE;
 	}
 	r = file_opener_open(d->files, dir_fd, path, kind, ret);
-	/* A child that somebody killed says nothing of the process: the next one is asked. */
-	if (r == FILE_OPENER_E_LOST)
+	/*
+	 * A child that somebody killed says nothing of the process: the next one is asked. So is it
+	 * when one waited that had nothing to wait for but a CPU.
+	 */
+	if (r == FILE_OPENER_E_LOST || (r == FILE_OPENER_E_SLOW && !locks))
 		r = file_opener_open(d->files, dir_fd, path, kind, ret);
-	if (r == FILE_OPENER_E_SLOW)
+	if (r == FILE_OPENER_E_SLOW && locks)
 		proc_door_remember(d, id, locks);
-	else if (r != FILE_OPENER_E_LOST)
+	else if (r != FILE_OPENER_E_SLOW && r != FILE_OPENER_E_LOST)
 		proc_door_note_answer(d, id, locks);
 	return r ? PROC_E_GONE : PROC_E_OK;
 }
@@ -152,6 +171,17 @@ void proc_door_free(struct proc_door *d)
 	proc_open_by(NULL);
 	file_opener_free(d->files);
 	free(d);
+}
+
+int proc_door_open_group(struct proc_door *d, int groups_fd, uint64_t id, int *ret)
+{
+	return file_opener_open_group(d->files, groups_fd, id, ret);
+}
+
+int proc_door_open_file(struct proc_door *d, int root_fd, const char *path, unsigned flags,
+			int *ret)
+{
+	return file_opener_open(d->files, root_fd, path, flags, ret);
 }
 
 size_t proc_door_held_up(struct proc_door *d, pid_t ret[PROC_DOOR_NAMED_MAX])

@@ -33,7 +33,8 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	t->room.self = (uid_t)-1;
 	t->next_serial = 1;
 	t->only_uid = (uid_t)-1;
-	r = image_table_new(&t->images, proc_fd)
+	r = containers_new(&t->containers)
+		    ?: image_table_new(&t->images, proc_fd)
 		    ?: jit_files_new(&t->jit_files, proc_fd, image_table_roots(t->images));
 	if (r)
 		return r;
@@ -75,7 +76,9 @@ void process_table_free(struct process_table *t)
 		}
 		free(slot);
 	}
+	process_scan_free(t->scan);
 	process_forget_groups(t);
+	containers_free(t->containers);
 	mapping_room_reset(&t->room);
 	image_table_free(t->images);
 	jit_files_free(t->jit_files);
@@ -369,9 +372,7 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 		return 0;
 	case PROCESS_EVENT_MOVED:
 		p = process_table_living(t, event->pid);
-		if (p)
-			process_change_cgroup(t, p, event->cgroup_id);
-		return 0;
+		return p ? process_change_cgroup(t, p, event->cgroup_id) : 0;
 	case PROCESS_EVENT_BEGUN:
 		p = process_table_living(t, event->pid);
 		if (!p || event->time_ns < p->born_ns)
@@ -388,7 +389,7 @@ int process_table_apply(struct process_table *t, const struct process_event *eve
 
 bool process_table_wants_scan(const struct process_table *t)
 {
-	return t->wants_scan;
+	return t->wants_scan || t->scan;
 }
 
 static void apply_to_table(void *userdata, const struct process_event *event)
@@ -516,6 +517,25 @@ void process_table_each(struct process_table *t, void (*fn)(void *userdata, stru
 			fn(userdata, slot->newest);
 }
 
+void process_table_name_containers(struct process_table *t, containers_ask_fn ask, void *userdata)
+{
+	containers_ask_by(t->containers, ask, userdata);
+}
+
+static void notify_in_container(void *userdata, struct process *p)
+{
+	struct process_table *t = userdata;
+
+	if (p->unit->in && t->observer.changed)
+		t->observer.changed(t->observer.userdata, p);
+}
+
+void process_table_look_at_containers(struct process_table *t)
+{
+	if (containers_look(t->containers, clock_ns(CLOCK_MONOTONIC)))
+		process_table_each(t, notify_in_container, t);
+}
+
 /* Whose mappings were refused is asked for them with its next sample, now that there is room. */
 static void process_table_read_refused(struct process_table *t)
 {
@@ -534,7 +554,7 @@ static void process_table_read_refused(struct process_table *t)
 
 void process_table_sweep(struct process_table *t, uint64_t now_ns)
 {
-	size_t n = 0, bytes = 0;
+	size_t n = 0, n_refused = 0, bytes = 0;
 	struct slot *slot, *next;
 
 	mapping_room_reset(&t->room);
@@ -554,6 +574,7 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 			    proc_life(t->proc_fd, p->pid) == PROC_LIFE_ENDED)
 				process_die(t, p, now_ns);
 			n += !p->died_ns;
+			n_refused += p->mappings_refused;
 			bytes += sizeof(*p) + 64;
 			mapping_room_add(&t->room, p->uid, mappings_share_bytes(p->mappings),
 					 p->died_ns);
@@ -564,7 +585,8 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 			free(slot);
 		}
 	}
-	process_table_read_refused(t);
+	if (n_refused)
+		process_table_read_refused(t);
 	image_table_sweep(t->images);
 	jit_files_sweep(t->jit_files);
 	t->stats.n_processes = n;

@@ -23,6 +23,7 @@
 #include "common/cleanup.h"
 #include "daemon/ingest/sample.h"
 #include "daemon/ingest/source.h"
+#include "daemon/resolve/containers.h"
 #include "daemon/resolve/mappings.h"
 
 /*
@@ -31,16 +32,20 @@
  */
 struct process_unit {
 	unsigned n_references;
+	struct container *in;  /* owned reference, or NULL: its names may come later */
 	uint64_t asked_ns;     /* CLOCK_MONOTONIC, when /proc put one of its processes here last */
-	const char *service;   /* INTERFACE.md, <service>, unescaped; never NULL */
+	const char *service;   /* the unit's name, unescaped; never NULL */
 	const char *cgroup;    /* or NULL */
-	const char *container; /* or NULL */
+	const char *container; /* id, or NULL */
 	char texts[];
 };
 
 /* Texts are copied; "" stands for none, which @service is not. Returns 0 or -ENOMEM. */
 int process_unit_new(struct process_unit **ret, const char *service, const char *cgroup,
 		     const char *container);
+/* The service that it is counted as: the container's, if that has a name. Until then, the unit's.
+ */
+const char *process_unit_service(const struct process_unit *unit);
 struct process_unit *process_unit_ref(struct process_unit *unit);
 /* Takes NULL. */
 void process_unit_unref(struct process_unit *unit);
@@ -90,6 +95,7 @@ struct process *process_ref(struct process *process);
 enum {
 	PROCESS_E_OK,
 	PROCESS_E_GONE, /* there is no such process any more */
+	PROCESS_E_MORE, /* there is more to do */
 };
 
 struct process_table;
@@ -113,12 +119,32 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 void process_table_free(struct process_table *t);
 DEFINE_CLEANUP(struct process_table *, process_table_free)
 
+/* As group_paths_find(): the path of a group of version 2. Returns GROUP_PATHS_E_*. */
+typedef int (*process_group_path_fn)(void *userdata, uint64_t id, char *ret, size_t size);
+/* From now on groups are asked for by @path: processes are, as far as those do not tell. */
+void process_table_name_groups(struct process_table *t, process_group_path_fn path, void *userdata);
+
+/* As container_files_ask(). From now on containers are asked for by @ask. */
+void process_table_name_containers(struct process_table *t, containers_ask_fn ask, void *userdata);
+/*
+ * Asks for the names of containers that are due, and tells the observer of all that are in one that
+ * has got another name of a service. Blocks for about 100 us a container.
+ */
+void process_table_look_at_containers(struct process_table *t);
+
 /*
  * Reads all processes from /proc and hands them to @sink as process events, which come back
  * through process_table_apply(): so a recording holds them too. Processes that are known already
  * are only completed. Blocks for about 50 us a process. Returns 0 or negative errno.
  */
 int process_table_scan(struct process_table *t, const struct source_sink *sink);
+/*
+ * The same in parts, as the machine may be busy: begins it, or goes on, until it is done or
+ * @until_ns (CLOCK_MONOTONIC) is past. What happens between two parts may be told as it happens.
+ * Returns 0, PROCESS_E_MORE, or negative errno: then it is over, too.
+ */
+int process_table_scan_part(struct process_table *t, const struct source_sink *sink,
+			    uint64_t until_ns);
 /*
  * For processes that no record announces: tells @sink in the same way that @pid runs another
  * program, as the child of its parent if it is new and that one is known, and what it has mapped.
@@ -133,7 +159,7 @@ int process_table_look(struct process_table *t, pid_t pid, uint64_t time_ns,
 void process_table_trust_lives(struct process_table *t);
 /* From now on only processes of this user are read. */
 void process_table_scan_only(struct process_table *t, uid_t uid);
-/* Whether records were lost and a scan is due. */
+/* Whether records were lost and a scan is due, or one is not done yet. */
 bool process_table_wants_scan(const struct process_table *t);
 
 /* Returns 0 or negative errno. */

@@ -7,9 +7,9 @@
  * counted before a move stays with the unit before.
  *
  * Who is gone when it would be asked may have moved since it was forked, as what a container
- * manager runs in a container does. Its samples tell the id of its group of version 2, and others
- * that were asked tell that group's unit. Such ids are never used again (kernfs has 64 bits for
- * them). Where there is no other hierarchy, who moves into a group that is known is not asked.
+ * manager runs in a container does. Its samples tell the id of its group of version 2, whose unit
+ * that group's path tells, or others that were asked (process_groups.c). Where there is no other
+ * hierarchy, a path tells all there is to know, and nobody is asked who is in a group that has one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +20,10 @@
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/process_private.h"
-#include "daemon/resolve/unit.h"
 
 /* Asking takes about 40 us. */
 #define ASK_MOVED_NS (100 * NS_PER_MS)
 #define ASK_AGAIN_NS (10 * NS_PER_S)
-#define GROUPS_MAX   4096
 
 /* The bytes of @text at *@at, which moves behind them; NULL if it is empty. */
 static char *process_unit_put_text(char **at, const char *text)
@@ -64,8 +62,28 @@ struct process_unit *process_unit_ref(struct process_unit *unit)
 
 void process_unit_unref(struct process_unit *unit)
 {
-	if (unit && !--unit->n_references)
-		free(unit);
+	if (!unit || --unit->n_references)
+		return;
+	container_unref(unit->in);
+	free(unit);
+}
+
+const char *process_unit_service(const struct process_unit *unit)
+{
+	const struct container_names *names = unit->in ? container_names(unit->in) : NULL;
+
+	return names && names->service[0] ? names->service : unit->service;
+}
+
+int process_make_unit(struct process_table *t, const struct unit *unit, struct process_unit **ret)
+{
+	cleanup(process_unit_unrefp) struct process_unit *made = NULL;
+	int r = process_unit_new(&made, unit->service, unit->cgroup, unit->container)
+			?: containers_find(t->containers, unit->cgroup, &made->in);
+
+	if (!r)
+		*ret = steal_ptr(&made);
+	return r;
 }
 
 static bool same_text(const char *kept, const char *text)
@@ -108,13 +126,13 @@ static void begin_stay(struct process_table *t, struct process *p, struct proces
 static int set_unit(struct process_table *t, struct process *p, const struct unit *unit,
 		    bool *ret_changed)
 {
-	struct process_unit *made = NULL;
+	struct process_unit *made;
 	int r;
 
 	p->unit_is_of_group = unit->is_of_group;
 	if (process_unit_is(p->unit, unit->service, unit->cgroup, unit->container))
 		return 0;
-	r = process_unit_new(&made, unit->service, unit->cgroup, unit->container);
+	r = process_make_unit(t, unit, &made);
 	if (r)
 		return r;
 	begin_stay(t, p, made);
@@ -198,89 +216,95 @@ void process_place_by_owner(struct process_table *t, struct process *p, uid_t ui
 	notify_changed(t, p);
 }
 
-static void forget_group(struct process_table *t, struct group *group)
+static bool is_same_unit(const struct process_unit *a, const struct process_unit *b)
 {
-	HASH_DEL(t->groups, group);
-	process_unit_unref(group->unit);
-	free(group);
-}
-
-void process_forget_groups(struct process_table *t)
-{
-	struct group *group, *next;
-
-	HASH_ITER (hh, t->groups, group, next)
-		forget_group(t, group);
-}
-
-static struct group *find_group(const struct process_table *t, uint64_t id)
-{
-	struct group *group;
-
-	HASH_FIND(hh, t->groups, &id, sizeof(id), group);
-	return group;
+	return a == b || process_unit_is(a, b->service, b->cgroup ? b->cgroup : "",
+					 b->container ? b->container : "");
 }
 
 /*
- * Remembers the unit of the group that @p is in. It was there before /proc told its unit, and has a
- * sample there since.
+ * Moves @p into the group, if that tells a unit; *ret_placed says. A group's path decides alone
+ * only where there are no other hierarchies, unless it names the unit. Its unit is the same for
+ * all.
  */
-static int remember_group(struct process_table *t, struct process *p)
+static int place_in_group(struct process_table *t, struct process *p, uint64_t id, bool *ret_placed)
 {
-	struct group *group = find_group(t, p->cgroup_id);
+	const struct group *group;
+	struct unit unit;
+	bool changed = false;
+	int r = process_find_group(t, id, &group);
 
-	p->group_known = true;
-	if (group)
-		return 0;
-	group = calloc(1, sizeof(*group));
-	if (!group)
-		return error_origin(-ENOMEM);
-	group->id = p->cgroup_id;
-	group->unit = process_unit_ref(p->unit);
-	HASH_ADD(hh, t->groups, id, sizeof(group->id), group);
-	if (HASH_COUNT(t->groups) > GROUPS_MAX)
-		forget_group(t, t->groups); /* the one that came first */
+	*ret_placed = !r && group && (group->unit || (group->path && t->groups_decide));
+	if (!*ret_placed)
+		return r;
+	if (!group->unit) {
+		unit_parse_group(group->path, p->uid, &unit);
+		r = set_unit(t, p, &unit, &changed);
+	} else if (!is_same_unit(p->unit, group->unit)) {
+		begin_stay(t, p, process_unit_ref(group->unit));
+		changed = true;
+	}
+	if (r)
+		return r;
+	p->unit_is_of_group = group->unit;
+	p->unit_told = true;
+	p->cgroup_id = id;
+	if (changed)
+		notify_changed(t, p);
 	return 0;
 }
 
-/* Returns whether that is another unit. */
-static bool place_in_group(struct process_table *t, struct process *p, const struct group *group)
+/* Where groups decide, that is all there is to ask. */
+static int place_where_groups_decide(struct process_table *t, struct process *p, uint64_t id,
+				     bool *ret_placed)
 {
-	bool changed = group->unit != p->unit;
+	int r;
 
-	p->unit_told = true;
-	p->cgroup_id = group->id;
-	if (changed)
-		begin_stay(t, p, process_unit_ref(group->unit));
-	return changed;
+	*ret_placed = false;
+	if (!id || !t->groups_decide || p->kernel_thread)
+		return 0;
+	r = place_in_group(t, p, id, ret_placed);
+	if (!r && *ret_placed)
+		p->asked_ns = p->unit->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	return r;
 }
 
-/* /proc told nothing of @p: perhaps its group is known. */
-static void place_by_group(struct process_table *t, struct process *p, uint64_t id)
+int process_change_cgroup(struct process_table *t, struct process *p, uint64_t cgroup_id)
 {
-	const struct group *group = find_group(t, id);
-
-	if (group)
-		place_in_group(t, p, group);
-}
-
-void process_change_cgroup(struct process_table *t, struct process *p, uint64_t cgroup_id)
-{
-	const struct group *group = cgroup_id ? find_group(t, cgroup_id) : NULL;
+	bool placed;
 
 	p->asked_ns = 0;
+	p->unit_told = p->kernel_thread;
 	p->root_id = 0; /* what starts containers changes that, too */
-	if (!group || !t->groups_decide)
-		return;
-	p->asked_ns = clock_ns(CLOCK_MONOTONIC);
-	p->unit_is_of_group = true;
-	if (place_in_group(t, p, group))
-		notify_changed(t, p);
+	return place_where_groups_decide(t, p, cgroup_id, &placed);
+}
+
+/* Asks for what @sample says nothing of. */
+static int ask_sampled(struct process_table *t, struct process *p, const struct sample *sample)
+{
+	bool placed = false;
+	int r = 0;
+
+	if (sample->owner_known)
+		r = place_where_groups_decide(t, p, sample->cgroup_id, &placed);
+	if (!r && !placed)
+		r = process_ask(t, p, sample->owner_known);
+	if (!r && p->unit_told)
+		p->cgroup_id = sample->cgroup_id;
+	return r;
+}
+
+/* /proc told its unit before, and it has a sample in the group since. */
+static int remember_group_of(struct process_table *t, struct process *p)
+{
+	p->group_known = true;
+	return process_remember_group(t, p->cgroup_id, p->unit);
 }
 
 int process_place(struct process_table *t, struct process *p, const struct sample *sample)
 {
 	uint64_t id = sample->cgroup_id;
+	bool placed;
 	int r;
 
 	if (sample->kernel_thread && !p->kernel_thread) {
@@ -291,19 +315,16 @@ int process_place(struct process_table *t, struct process *p, const struct sampl
 		process_place_by_owner(t, p, sample->uid, sample->only_uid);
 	/* /proc tells of the newest program of a pid; the others keep what they were known as. */
 	if (is_due(t, p, sample) && process_newest(t, p->pid) == p) {
-		r = process_ask(t, p, sample->owner_known);
+		r = ask_sampled(t, p, sample);
 		if (r)
 			return r;
-		if (p->unit_told)
-			p->cgroup_id = id;
 		/* They could not be read before. */
 		if (!p->mappings_known && !p->kernel_thread && t->proc_fd >= 0)
 			return process_read_mappings(t, p);
 	} else if (p->unit_is_of_group && !p->group_known && id && id == p->cgroup_id &&
 		   sample->time_ns > p->asked_ns) {
-		return remember_group(t, p);
+		return remember_group_of(t, p);
 	}
-	if (!p->unit_told && id && id != p->cgroup_id)
-		place_by_group(t, p, id);
-	return 0;
+	/* /proc told nothing of it: perhaps its group is known. */
+	return !p->unit_told && id && id != p->cgroup_id ? place_in_group(t, p, id, &placed) : 0;
 }

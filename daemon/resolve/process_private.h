@@ -8,6 +8,7 @@
 #include "daemon/resolve/image_table.h"
 #include "daemon/resolve/mapping_room.h"
 #include "daemon/resolve/process.h"
+#include "daemon/resolve/unit.h"
 
 struct slot {
 	pid_t pid;
@@ -16,10 +17,11 @@ struct slot {
 	UT_hash_handle hh;
 };
 
-/* A group of version 2 whose unit is known. */
+/* A group of version 2: process_groups.c. */
 struct group {
 	uint64_t id;
-	struct process_unit *unit; /* owned reference */
+	char *path;                /* owned; NULL: not known */
+	struct process_unit *unit; /* owned reference, of all that are in it; NULL: not known */
 	UT_hash_handle hh;
 };
 
@@ -28,17 +30,23 @@ struct process_table {
 	uint64_t next_serial;
 	struct slot *slots;
 	struct group *groups;
+	struct containers *containers;
+	process_group_path_fn group_path; /* or NULL */
+	void *group_path_userdata;
 	struct image_table *images;
 	struct jit_files *jit_files;
 	struct process_observer observer;
 	struct process_table_stats stats;
-	struct mapping_room room; /* counted at the last sweep, and what came since */
+	struct mapping_room room;  /* counted at the last sweep, and what came since */
+	struct process_scan *scan; /* that is not done; or NULL */
 	bool wants_scan;
 	bool lives_told;    /* EXIT means the end of a process, MOVED and BEGUN come */
 	bool groups_decide; /* groups of version 2, as there is no other hierarchy */
 	uid_t only_uid;     /* whose processes are scanned; (uid_t)-1: everybody's */
 	int error;          /* of an event that came from /proc */
 };
+
+void process_scan_free(struct process_scan *scan);
 
 /* The last program that is known of @pid, even if it has ended; or NULL. */
 struct process *process_newest(struct process_table *t, pid_t pid);
@@ -49,10 +57,18 @@ void process_die(struct process_table *t, struct process *p, uint64_t time_ns);
 int process_place(struct process_table *t, struct process *p, const struct sample *sample);
 /* The kernel says whose @p is. His name may be its unit's. */
 void process_place_by_owner(struct process_table *t, struct process *p, uid_t uid, bool only_uid);
-/* @p came into another group, @cgroup_id in version 2 (0: unknown). */
-void process_change_cgroup(struct process_table *t, struct process *p, uint64_t cgroup_id);
+/* @p came into another group, @cgroup_id in version 2 (0: unknown). Returns 0 or -ENOMEM. */
+int process_change_cgroup(struct process_table *t, struct process *p, uint64_t cgroup_id);
 /* Asks /proc what @p has mapped, if it says. Returns 0 or negative errno. */
 int process_read_mappings(struct process_table *t, struct process *p);
+
+/* The unit that @unit describes, with the container that its group is of. Returns 0 or -ENOMEM. */
+int process_make_unit(struct process_table *t, const struct unit *unit, struct process_unit **ret);
+
+/* What is known of the group @id; asks for it once. *ret: NULL if it is nothing. 0 or -ENOMEM. */
+int process_find_group(struct process_table *t, uint64_t id, const struct group **ret);
+/* All that are in the group @id are of @unit. Returns 0 or -ENOMEM. */
+int process_remember_group(struct process_table *t, uint64_t id, struct process_unit *unit);
 void process_forget_groups(struct process_table *t);
 
 #endif

@@ -157,8 +157,8 @@ static int publish_headers(struct image *image, const struct worker_table *table
 	if (image->kind != IMAGE_FILE)
 		return 0;
 	if (!table || !table->elf.pointer_bytes)
-		return image_set_headers(image, NULL, NULL);
-	return image_set_headers(image, &table->elf, &table->go);
+		return image_set_headers(image, NULL, NULL, NULL);
+	return image_set_headers(image, &table->elf, &table->go, &table->release);
 }
 
 static int use_table(struct table_loader *l, const struct worker_reply *reply,

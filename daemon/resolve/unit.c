@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "common/span.h"
+#include "daemon/resolve/container_path.h"
 
-#define CONTAINER_DIGITS 64
 #define UID_FIRST_PERSON 1000 /* Debian policy 9.2.2: below are the system's own accounts */
 
 struct unit_path {
@@ -67,30 +67,6 @@ static bool parse_user_slice(struct span s, uid_t *ret)
 	return true;
 }
 
-/*
- * Docker, podman, CRI-O and containerd name the control group of a container by its id of 64
- * lower-case hex digits: alone, after a prefix and a mark, and before ".scope". The monitor
- * (conmon) that podman and CRI-O put beside it is no part of the container.
- */
-static bool parse_container(struct span s, struct span *ret)
-{
-	size_t n;
-
-	if (span_ends(s, ".scope"))
-		s.length -= strlen(".scope");
-	if (s.length < CONTAINER_DIGITS || memmem(s.at, s.length, "conmon", 6))
-		return false;
-	n = s.length - CONTAINER_DIGITS;
-	for (size_t i = n; i < s.length; i++)
-		if (!memchr("0123456789abcdef", s.at[i], 16))
-			return false;
-	if (n > 0 && isalnum((unsigned char)s.at[n - 1]))
-		return false;
-	ret->at = s.at + n;
-	ret->length = CONTAINER_DIGITS;
-	return true;
-}
-
 static struct unit_path parse_path(struct span path)
 {
 	struct unit_path p = {0};
@@ -98,7 +74,7 @@ static struct unit_path parse_path(struct span path)
 
 	while (span_cut(&path, '/', &s)) {
 		/* Innermost wins: it is the one that the process was started in. */
-		parse_container(s, &p.container);
+		container_path_find_id(s, &p.container);
 		if (p.unit.length > 0)
 			continue;
 		/* systemd writes a leading '_' where a name could be taken for the kernel's. */
@@ -216,4 +192,12 @@ void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret)
 			   memcmp(in_v2.at, best_path.at, in_v2.length) == 0;
 	copy_span(best_path, ret->cgroup, sizeof(ret->cgroup));
 	copy_span(container, ret->container, sizeof(ret->container));
+}
+
+void unit_parse_group(const char *path, uid_t uid, struct unit *ret)
+{
+	char line[UNIT_CGROUP_SIZE + 8];
+	int n = snprintf(line, sizeof(line), "0::%s", path);
+
+	unit_parse(line, n < (int)sizeof(line) ? (size_t)n : 0, uid, ret);
 }

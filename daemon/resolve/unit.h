@@ -36,5 +36,7 @@ struct unit {
  * the process's user. Kernel threads are the caller's to tell apart.
  */
 void unit_parse(const char *text, size_t length, uid_t uid, struct unit *ret);
+/* The same by the path of a group of version 2; has_others is false. */
+void unit_parse_group(const char *path, uid_t uid, struct unit *ret);
 
 #endif

@@ -272,6 +272,7 @@ static void unwinder_add_runtime(struct unwinder *u, const struct table_result *
 		.check_value = result->runtime.check_value,
 		.loop_bytes = result->runtime.loop_bytes,
 		.state_bytes = result->runtime.state_bytes,
+		.libc = result->runtime.libc,
 		.tls_at = result->runtime.tls_at,
 		.v8 = result->runtime.v8,
 	};

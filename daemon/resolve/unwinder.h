@@ -3,7 +3,7 @@
 #define PROFD_RESOLVE_UNWINDER_H
 
 /*
- * Makes stacks complete. Stands between a source and whoever takes its samples:
+ * Makes stacks complete, between a source and the sink of its samples:
  *
  *   - tells the BPF programs what walks need: each sampled image's table of unwind rules, compiled
  *     by an image worker (table_loader.h) when it is first needed, kept in a pool and evicted when

@@ -139,7 +139,7 @@ void spaces_see_event(struct unwinder *u, const struct process_event *event);
 void spaces_see_sample(struct unwinder *u, struct process *p, const struct sample *sample);
 /* How a mapping of a process is told to walks: SLOT_NONE and no image for what is no file. */
 void spaces_describe(struct unwinder *u, const struct mapping *mapping, struct unwind_mapping *ret);
-/* Code of an interpreter is in the image of that number: whoever maps it has its frames. */
+/* Code of an interpreter is in the image of that number: processes that map it have its frames. */
 void spaces_see_interpreter(struct unwinder *u, uint32_t image);
 void spaces_publish(struct unwinder *u);
 void spaces_sweep(struct unwinder *u);

@@ -549,8 +549,8 @@ static void space_publish_root(struct unwinder *u, struct space *s, uint64_t unt
 }
 
 /*
- * Whoever was born in between has the root that its parent had then, unknown to us, and does not
- * count among the users of that run: it is to be replaced or taken away.
+ * A process that was born in between has the root that its parent had then, unknown to us, and does
+ * not count among the users of that run: it is to be replaced or taken away.
  */
 static void spaces_mark_all_dirty(struct unwinder *u)
 {

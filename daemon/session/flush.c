@@ -31,6 +31,7 @@ void flush_release(struct flush *flush)
 	flush->done(flush->userdata, flush);
 	texts_deinit(&flush->paths);
 	listing_free(flush->listing);
+	usage_free(flush->usage);
 	collected_free(flush->collected);
 	free(flush);
 }
@@ -63,6 +64,8 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 			r = texts_add(&item->flush->paths, strdup(result->paths.all[i]));
 		if (result->listing)
 			item->flush->listing = steal_ptr(&result->listing);
+		if (result->usage)
+			item->flush->usage = steal_ptr(&result->usage);
 		if (result->collected)
 			item->flush->collected = steal_ptr(&result->collected);
 		item->flush->freed_files += result->freed_files;

@@ -20,6 +20,7 @@ struct flush {
 	int error;          /* errno of the first write that failed */
 	/* What was asked for, if it was that; owned. */
 	Profd__Control__Listing *listing;
+	Profd__Control__UsageTable *usage;
 	struct collected *collected;
 	uint64_t freed_files, freed_bytes;
 	void (*done)(void *userdata, struct flush *flush);

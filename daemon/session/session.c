@@ -138,7 +138,7 @@ bool session_wants_process(const struct session *s, const struct process *p)
 	case TARGET_UID:
 		return p->uid_known && (int64_t)p->uid == s->target.number;
 	case TARGET_SERVICE:
-		return names_match_service(s->target.text, p->unit->service);
+		return names_match_service(s->target.text, process_unit_service(p->unit));
 	case TARGET_CGROUP:
 		return in_cgroup(p->unit->cgroup, s->target.text);
 	default:
@@ -193,7 +193,7 @@ static bool session_wants_sample(const struct session *s, const struct sample *s
 		return strcmp(sample->comm, s->target.text) == 0 ||
 		       strcmp(p->comm, s->target.text) == 0;
 	default:
-		return !in_list(s->exclude_services, p->unit->service) &&
+		return !in_list(s->exclude_services, process_unit_service(p->unit)) &&
 		       !in_list(s->exclude_comms, p->comm);
 	}
 }
@@ -218,7 +218,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		s->counts.filtered++;
 		return SESSION_E_OK;
 	}
-	r = window_add(s->window, p, &key, sample->weight);
+	r = window_add(s->window, p, &key, sample->time_ns, sample->weight);
 	if (r < 0)
 		return r;
 	if (r == AGGREGATE_E_FULL)

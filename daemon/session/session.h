@@ -89,7 +89,7 @@ struct session {
 	unsigned attachment;  /* times it got a sampler: snapshots of an earlier one differ */
 	struct session_writing writing;
 	bool hide_kernel;
-	bool is_live; /* its windows are for whoever takes them: none becomes a file */
+	bool is_live; /* its windows are for clients that take them: none becomes a file */
 
 	enum session_state state;
 	uint64_t paused_until_ns; /* CLOCK_MONOTONIC; 0: it is not paused */
@@ -153,7 +153,7 @@ int session_snapshot_window(struct session *s, const struct moment *end,
 			    const struct ledger *ledger, const struct window_filter *copied,
 			    struct snapshot **ret, struct window_closing *ret_closing);
 /*
- * Keeps @snapshot, a closed window, for whoever takes it. The oldest is dropped if there are too
+ * Keeps @snapshot, a closed window, for a client to take. The oldest is dropped if there are too
  * many of them.
  */
 void session_push_snapshot(struct session *s, struct snapshot *snapshot);

@@ -189,7 +189,7 @@ int session_set_take_result(struct output_result *result)
 	}
 	for (size_t i = 0; i < n_waiting; i++)
 		flush_fail(s->waiters[i], result->error);
-	/* Whoever is answered last may have the session removed. */
+	/* The last answer may have the session removed. */
 	if (!r)
 		r = flush_item_finish(item, result);
 	while (n_waiting--)

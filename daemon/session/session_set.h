@@ -60,7 +60,7 @@ struct session_set {
 	int proc_fd;
 	struct buckets *buckets; /* of uids without privileges; or NULL */
 	/*
-	 * Whoever stands between source and set, and may hold samples back; or NULL. Has those of
+	 * What lies between source and set, and may hold samples back; or NULL. Has those of
 	 * @sampler delivered before it returns, all of them if @is_last. Asked for when a session
 	 * stops, not at the end of a window: what comes late then counts in the next one.
 	 */

@@ -67,7 +67,7 @@ int session_samplers_refilter(struct session_set *set, unsigned sampler);
 /* Its ledger, as it stands now. */
 int session_samplers_ledger(struct session_set *set, unsigned sampler, struct ledger *ret);
 /*
- * Has the process table tell @set of births, changes and deaths; whoever frees the set ends that.
+ * Has the process table tell @set of births, changes and deaths, until the set is freed.
  * An error of these calls is the result of the next session_set_tick().
  */
 void session_samplers_observe(struct session_set *set);

@@ -89,7 +89,9 @@ static size_t window_share(const struct session_set *set, const struct session *
 static int open_window(const struct session_set *set, struct session *s,
 		       const struct ledger *ledger)
 {
-	return window_new(&s->window, clock_ns(CLOCK_MONOTONIC), window_share(set, s), ledger);
+	struct moment start = moment_now();
+
+	return window_new(&s->window, &start, window_share(set, s), ledger);
 }
 
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */

@@ -32,11 +32,13 @@ struct window {
 	struct window_member *members;
 	size_t n_members;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	/* From CLOCK_MONOTONIC to Unix time, when it was opened; what passes 2^64 wraps. */
+	uint64_t to_wall_ns;
 	struct ledger ledger_then;
 	struct ledger carried; /* of windows that were taken back */
 };
 
-int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
+int window_new(struct window **ret, const struct moment *start, size_t max_bytes,
 	       const struct ledger *ledger)
 {
 	cleanup(window_freep) struct window *w = calloc(1, sizeof(*w));
@@ -44,7 +46,8 @@ int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
 
 	if (!w)
 		return error_origin(-ENOMEM);
-	w->start_ns = start_ns;
+	w->start_ns = start->monotonic_ns;
+	w->to_wall_ns = start->wall_ns - start->monotonic_ns;
 	w->ledger_then = *ledger;
 	r = aggregate_new(&w->aggregate, max_bytes);
 	if (r)
@@ -88,12 +91,15 @@ static int window_get_member(struct window *w, uint64_t serial, struct window_me
 }
 
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
-	       uint64_t weight)
+	       uint64_t time_ns, uint64_t weight)
 {
+	struct aggregate_key timed = *key;
 	struct window_member *m;
 	int r;
 
-	r = aggregate_add(w->aggregate, key, 1, weight) ?: window_get_member(w, key->process, &m);
+	timed.time_ns = time_ns + w->to_wall_ns;
+	r = aggregate_add(w->aggregate, &timed, 1, weight)
+		    ?: window_get_member(w, key->process, &m);
 	if (r)
 		return r;
 	if (!m->process) {
@@ -117,18 +123,6 @@ void window_stack_counts(const struct aggregate *aggregate, struct stack_counts 
 	}
 }
 
-static struct aggregate_key key_of_entry(const struct aggregate *aggregate,
-					 const struct aggregate_entry *e)
-{
-	return (struct aggregate_key){
-		.process = e->process,
-		.generation = e->generation,
-		.tid = e->tid,
-		.thread_name = aggregate_thread_name(aggregate, e->thread_name),
-		.stack = aggregate_stack(aggregate, e->stack),
-	};
-}
-
 int window_restore(struct window *w, struct snapshot *snapshot,
 		   const struct window_closing *closing, struct stack_counts *ret_dropped)
 {
@@ -149,13 +143,13 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 	entries = aggregate_entries(snapshot->aggregate, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct aggregate_entry *e = &entries[i];
-		struct aggregate_key key = key_of_entry(snapshot->aggregate, e);
+		struct stack stack = aggregate_stack(snapshot->aggregate, e->stack);
 
-		r = aggregate_add(w->aggregate, &key, e->count, e->weight);
+		r = aggregate_add_entry(w->aggregate, snapshot->aggregate, e);
 		if (r < 0)
 			return r;
 		if (r == AGGREGATE_E_FULL)
-			stack_counts_add(&dropped, key.stack.quality, key.stack.reason, e->count);
+			stack_counts_add(&dropped, stack.quality, stack.reason, e->count);
 	}
 	if (closing->start_ns < w->start_ns)
 		w->start_ns = closing->start_ns;
@@ -169,6 +163,7 @@ int window_complete(struct window *w, struct process_table *processes)
 	struct window_member *m, *next;
 	int r = 0;
 
+	process_table_look_at_containers(processes);
 	HASH_ITER (hh, w->members, m, next)
 		if (m->process && !r)
 			r = process_table_complete(processes, m->process);
@@ -178,19 +173,25 @@ int window_complete(struct window *w, struct process_table *processes)
 /* What is known of @m, which keeps it. */
 static struct snapshot_process describe_member(const struct window_member *m)
 {
+	static const struct container_names none;
 	const struct process *p = m->process;
+	const struct container_names *names;
 	struct snapshot_process described;
 
 	if (!p)
 		return m->taken_back;
+	names = m->unit->in ? container_names(m->unit->in) : &none;
 	described = (struct snapshot_process){
 		.serial = m->serial,
 		.program_serial = p->serial,
 		.pid = p->pid,
 		.kernel_thread = p->kernel_thread,
-		.service = (char *)m->unit->service,
+		.service = (char *)process_unit_service(m->unit),
 		.cgroup = (char *)m->unit->cgroup,
-		.container = (char *)m->unit->container,
+		.container = (char *)(names->container[0] ? names->container : m->unit->container),
+		.pod = (char *)names->pod,
+		.namespace = (char *)names->namespace,
+		.image = (char *)names->image,
 		.program = p->program,
 		.mappings = p->mappings,
 		.perf_map = p->jit ? p->jit->perf_map : NULL,
@@ -202,23 +203,26 @@ static struct snapshot_process describe_member(const struct window_member *m)
 
 static int window_copy_text(char **ret, const char *text)
 {
-	*ret = text ? strdup(text) : NULL;
-	return text && !*ret ? error_origin(-ENOMEM) : 0;
+	const bool has_text = text && *text;
+
+	*ret = has_text ? strdup(text) : NULL;
+	return has_text && !*ret ? error_origin(-ENOMEM) : 0;
 }
 
 static int copy_process(const struct snapshot_process *p, struct snapshot_process *ret)
 {
-	int r;
+	int r = 0;
 
 	*ret = *p;
 	ret->program = image_ref(p->program);
 	ret->mappings = mappings_ref(p->mappings);
 	ret->perf_map = jit_file_ref(p->perf_map);
 	ret->jitdump = jit_file_ref(p->jitdump);
-	ret->service = ret->cgroup = ret->container = NULL;
-	r = window_copy_text(&ret->service, p->service)
-		    ?: window_copy_text(&ret->cgroup, p->cgroup);
-	return r ? r : window_copy_text(&ret->container, p->container);
+#define CLEAR_TEXT(text) ret->text = NULL;
+	SNAPSHOT_TEXTS(CLEAR_TEXT)
+#define COPY_TEXT(text) r = r ?: window_copy_text(&ret->text, p->text);
+	SNAPSHOT_TEXTS(COPY_TEXT)
+	return r;
 }
 
 DEFINE_ORDER(process_compare_serial, struct snapshot_process, order_of(x->serial, y->serial))
@@ -262,21 +266,20 @@ static int copy_entries(const struct window *w, struct aggregate **ret)
 {
 	const struct aggregate_entry *entries;
 	size_t n;
-	/* As much again is enough for a part of it. */
-	int r = aggregate_new(ret, 2 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
+	/* Enough for a part of it, also where most of it are times, which have a share. */
+	int r = aggregate_new(ret, 16 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
 
 	if (r)
 		return r;
 	entries = aggregate_entries(w->aggregate, &n);
 	for (size_t i = 0; i < n; i++) {
 		const struct aggregate_entry *e = &entries[i];
-		const struct aggregate_key key = key_of_entry(w->aggregate, e);
 		struct window_member *m;
 
 		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
 		if (!m || !m->is_copied)
 			continue;
-		r = aggregate_add(*ret, &key, e->count, e->weight);
+		r = aggregate_add_entry(*ret, w->aggregate, e);
 		if (r)
 			return r < 0 ? r : error_origin(-ENOMEM);
 	}
@@ -301,6 +304,7 @@ int window_fill_snapshot(struct window *w, const struct moment *end, const struc
 	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
 				     ? end->wall_ns - snapshot->duration_ns
 				     : 0;
+	snapshot->times_moved_ns = (int64_t)(end->wall_ns - end->monotonic_ns - w->to_wall_ns);
 	snapshot->ledger = ledger_text(&ret_closing->since);
 	if (!snapshot->ledger)
 		return error_origin(-ENOMEM);
@@ -323,10 +327,4 @@ uint64_t window_lost(const struct window *w, const struct ledger *ledger)
 	for (unsigned i = 0; i < N_LOST; i++)
 		lost += since.lost[i];
 	return lost;
-}
-
-size_t window_bytes(const struct window *w)
-{
-	return sizeof(*w) + w->n_members * sizeof(struct window_member) +
-	       aggregate_bytes(w->aggregate);
 }

@@ -36,16 +36,19 @@ struct window_closing {
 	struct ledger since; /* its own ledger, with all that was carried into it */
 };
 
-/* @start_ns: CLOCK_MONOTONIC; @ledger as it stands then. */
-int window_new(struct window **ret, uint64_t start_ns, size_t max_bytes,
+/* Begins at @start, with @ledger as it stands then. */
+int window_new(struct window **ret, const struct moment *start, size_t max_bytes,
 	       const struct ledger *ledger);
 void window_free(struct window *w);
 DEFINE_CLEANUP(struct window *, window_free)
 
-/* Counts one sample of @p, with @key->process = p->stay, as one of its unit now. Returns
- * AGGREGATE_E_* or negative errno. */
+/*
+ * Counts one sample of @p, taken at @time_ns (CLOCK_MONOTONIC; it may be before the window), with
+ * @key->process = p->stay, as one of its unit now. When that was is known by the wall clock as it
+ * was when the window began. Returns AGGREGATE_E_* or negative errno.
+ */
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
-	       uint64_t weight);
+	       uint64_t time_ns, uint64_t weight);
 /* How the stacks of all samples of @aggregate ended. */
 void window_stack_counts(const struct aggregate *aggregate, struct stack_counts *ret);
 /*
@@ -67,6 +70,5 @@ int window_fill_snapshot(struct window *w, const struct moment *end, const struc
 uint64_t window_count(const struct window *w);
 /* What was lost since it was opened, with @ledger as it stands now. */
 uint64_t window_lost(const struct window *w, const struct ledger *ledger);
-size_t window_bytes(const struct window *w);
 
 #endif

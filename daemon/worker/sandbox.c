@@ -14,18 +14,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/helper/confine.h"
+#include "common/helper/enclose.h"
 #include "common/privileges.h"
 #include "common/sanitized.h"
 #include "common/worker/protocol.h"
@@ -34,20 +31,6 @@
 /* Besides what it may use: the program and its libraries, most of which is never touched. */
 #define PROGRAM_BYTES (UINT64_C(8) << 20)
 
-/* Never up: what was set for us, by systemd or a shell, stays where it is lower. */
-static int sandbox_set_rlimit(int resource, uint64_t value)
-{
-	struct rlimit now, wanted;
-
-	if (getrlimit((__rlimit_resource_t)resource, &now) < 0)
-		return error_origin(-errno);
-	wanted.rlim_max = value < now.rlim_max ? value : now.rlim_max;
-	wanted.rlim_cur = wanted.rlim_max < now.rlim_cur ? wanted.rlim_max : now.rlim_cur;
-	if (setrlimit((__rlimit_resource_t)resource, &wanted) < 0)
-		return error_origin(-errno);
-	return 0;
-}
-
 static uint64_t sandbox_address_space(uint64_t memory_bytes)
 {
 	return IS_SANITIZED ? RLIM_INFINITY : PROGRAM_BYTES + memory_bytes;
@@ -55,10 +38,7 @@ static uint64_t sandbox_address_space(uint64_t memory_bytes)
 
 static int sandbox_limit_resources(uint64_t memory_bytes)
 {
-	const struct {
-		int resource;
-		uint64_t value;
-	} limits[] = {
+	const struct enclose_limit limits[] = {
 		{RLIMIT_AS, sandbox_address_space(memory_bytes)},
 		{RLIMIT_STACK, STACK_BYTES},
 		{RLIMIT_CPU, SANDBOX_CPU_MAX_S},
@@ -69,21 +49,8 @@ static int sandbox_limit_resources(uint64_t memory_bytes)
 		{RLIMIT_MEMLOCK, 0},
 		{RLIMIT_MSGQUEUE, 0},
 	};
-	int r = 0;
 
-	for (size_t i = 0; !r && i < ARRAY_SIZE(limits); i++)
-		r = sandbox_set_rlimit(limits[i].resource, limits[i].value);
-	return r;
-}
-
-/* Short of memory, the kernel is to end this process before all others (proc(5)), not profd. */
-static void sandbox_offer_to_end(void)
-{
-	static const char most[] = "1000";
-	cleanup(closep) int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)!write(fd, most, strlen(most));
+	return enclose_limit_resources(limits, ARRAY_SIZE(limits));
 }
 
 /*
@@ -96,64 +63,6 @@ static int sandbox_arm_leash(void)
 	if (fcntl(WORKER_LEASH_FD, F_SETOWN, getpid()) < 0 ||
 	    fcntl(WORKER_LEASH_FD, F_SETSIG, SIGKILL) < 0 ||
 	    fcntl(WORKER_LEASH_FD, F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
-		return error_origin(-errno);
-	return 0;
-}
-
-/* linux/landlock.h of Debian 12 ends with the second version of this. */
-struct landlock_rights {
-	uint64_t fs, net, scoped;
-};
-
-#ifndef LANDLOCK_CREATE_RULESET_VERSION
-#define LANDLOCK_CREATE_RULESET_VERSION 1u
-#endif
-
-/* By version of the interface (landlock(7)): how many rights of each sort there are to handle. */
-static struct landlock_rights landlock_all_rights(long version)
-{
-	static const struct {
-		unsigned fs, net, scoped;
-	} n_rights[] = {
-		{13, 0, 0}, /* Linux 5.13 */
-		{14, 0, 0}, /* 5.19: refer */
-		{15, 0, 0}, /* 6.2: truncate */
-		{15, 2, 0}, /* 6.7: bind and connect, TCP */
-		{16, 2, 0}, /* 6.10: ioctl of devices */
-		{16, 2, 2}, /* 6.12: abstract sockets, signals */
-	};
-	size_t i = (size_t)(version < (long)ARRAY_SIZE(n_rights) ? version
-								 : (long)ARRAY_SIZE(n_rights)) -
-		   1;
-
-	return (struct landlock_rights){
-		.fs = (UINT64_C(1) << n_rights[i].fs) - 1,
-		.net = (UINT64_C(1) << n_rights[i].net) - 1,
-		.scoped = (UINT64_C(1) << n_rights[i].scoped) - 1,
-	};
-}
-
-/* A ruleset that handles everything and has no rule. */
-static int sandbox_deny_files(void)
-{
-	cleanup(closep) int ruleset = -1;
-	struct landlock_rights rights;
-	size_t size;
-	long version;
-
-	version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	if (version < 1) {
-		/* EPERM: a filter around us that does not know it, never landlock itself. */
-		if (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)
-			return 0;
-		return error_origin(-errno);
-	}
-	rights = landlock_all_rights(version);
-	size = version >= 6   ? sizeof(rights)
-	       : version >= 4 ? offsetof(struct landlock_rights, scoped)
-			      : offsetof(struct landlock_rights, net);
-	ruleset = (int)syscall(SYS_landlock_create_ruleset, &rights, size, 0);
-	if (ruleset < 0 || syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		return error_origin(-errno);
 	return 0;
 }
@@ -213,7 +122,7 @@ int sandbox_restrict(uint64_t memory_bytes)
 
 	if (r)
 		return r;
-	sandbox_offer_to_end();
+	enclose_offer_to_end();
 	/* Who stays uid 0 can open nothing that it owns in here. */
 	r = privileges_drop(&privileges_nobody);
 	if (r >= 0)
@@ -222,7 +131,7 @@ int sandbox_restrict(uint64_t memory_bytes)
 		return r;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return error_origin(-errno);
-	return sandbox_deny_files();
+	return enclose_deny_files();
 }
 
 int sandbox_enter(uint64_t memory_bytes)

@@ -20,6 +20,8 @@
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/go/go_frames.h"
 #include "daemon/worker/go/pclntab.h"
+#include "daemon/worker/package/htlhash.h"
+#include "daemon/worker/package/package_note.h"
 #include "daemon/worker/runtime/interpreter.h"
 #include "daemon/worker/sources.h"
 
@@ -89,9 +91,13 @@ static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 	size_t n_own;
 	int r;
 
-	if (table->elf.pointer_bytes != 8)
+	if (!table->elf.pointer_bytes)
 		return TABLE_NO_CFI;
 	go_build_read(image, &table->go);
+	package_notes_read(image, &table->release);
+	(void)htlhash_read(fd, table->release.htlhash);
+	if (table->elf.pointer_bytes != 8)
+		return TABLE_NO_CFI;
 	interpreter_recognize(image, &table->runtime);
 	r = go_frames_read(image, &own, &n_own);
 	if (r)
@@ -183,6 +189,10 @@ static const struct serve_shape {
 				 .has_payload = true,
 				 .serve = serve_instructions},
 	[WORKER_FUNCTIONS] = {.has_payload = true, .serve = serve_functions},
+	[WORKER_CONTAINER] = {.needs = BIT(CONTAINERS),
+			      .has_payload = true,
+			      .serve = serve_container},
+	[WORKER_PACKAGE] = {.needs = BIT(PACKAGES), .has_payload = true, .serve = serve_package},
 };
 
 _Static_assert(ARRAY_SIZE(shapes) == N_WORKER_KINDS, "a shape for each kind");
@@ -245,6 +255,10 @@ static bool is_payload(const struct request *r)
 		return is_range(r);
 	case WORKER_FUNCTIONS:
 		return request_has_code_objects(r);
+	case WORKER_CONTAINER:
+		return request_has_container_id(r);
+	case WORKER_PACKAGE:
+		return request_has_package_names(r);
 	default:
 		return are_addresses(r);
 	}

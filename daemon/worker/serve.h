@@ -46,6 +46,16 @@ int serve_functions(struct cache *cache, const struct request *request,
 /* Whether its payload is that of WORKER_FUNCTIONS. */
 bool request_has_code_objects(const struct request *request);
 
+int serve_container(struct cache *cache, const struct request *request,
+		    struct answer *ret); /* _container.c */
+/* Whether its payload is that of WORKER_CONTAINER. */
+bool request_has_container_id(const struct request *request);
+
+int serve_package(struct cache *cache, const struct request *request,
+		  struct answer *ret); /* _package.c */
+/* Whether its payload is that of WORKER_PACKAGE. */
+bool request_has_package_names(const struct request *request);
+
 /*
  * Pure. @data: one message, aligned to 8 bytes; @fds: those that came with it. False for anything
  * that protocol.h does not describe: kind, flags, files that the kind needs and has no use for,

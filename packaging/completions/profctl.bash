@@ -86,7 +86,7 @@ _profctl_value()
 	--session) _profctl_choose < <(_profctl_sessions) ;;
 	--format) _profctl_choose <<<$'pprof\nlegacy\ncollapsed' ;;
 	--formats) _profctl_choose <<<$'pprof\nlegacy\npprof,legacy' ;;
-	--to) _profctl_choose <<<$'pprof\nlegacy\ncollapsed\nspeedscope' ;;
+	--to) _profctl_choose <<<$'pprof\nlegacy\ncollapsed\nspeedscope\nfirefox\notlp' ;;
 	--symbolize) _profctl_choose <<<$'none\nlocal\nfastlocal\nremote\nforce' ;;
 	--sample_index)
 		_profctl_choose < <(printf '%s\n' samples cpu alloc_objects alloc_space \

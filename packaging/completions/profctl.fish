@@ -53,7 +53,7 @@ function __profctl_value
         case --formats
             printf '%s\n' pprof legacy pprof,legacy
         case --to
-            printf '%s\n' pprof legacy collapsed speedscope
+            printf '%s\n' pprof legacy collapsed speedscope firefox otlp
         case --symbolize
             printf '%s\n' none local fastlocal remote force
         case --sample_index

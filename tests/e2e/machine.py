@@ -36,12 +36,14 @@ def release(key):
 SUITE = release("VERSION_CODENAME")
 
 
-def enter_namespace():
-    """Starts this script again where mounts are its own."""
-    if os.environ.get("E2E_NAMESPACE") != str(os.getppid()):
-        os.environ["E2E_NAMESPACE"] = str(os.getpid())
-        os.execvp("unshare", ["unshare", "--mount", "--fork", "--kill-child", "--propagation",
-                              "private", sys.executable, *sys.argv])
+def enter_namespace(*more):
+    """Starts this script again where mounts are its own, and what unshare(1) makes of @more."""
+    before, here = os.environ.pop("E2E_NAMESPACE", None), os.readlink("/proc/self/ns/mnt")
+    if before and before != here:
+        return
+    os.environ["E2E_NAMESPACE"] = here
+    os.execvp("unshare", ["unshare", "--mount", "--fork", "--kill-child", "--propagation",
+                          "private", *more, sys.executable, *sys.argv])
 
 
 def call(*command, timeout=120, **options):
@@ -89,11 +91,19 @@ def base_system(packages, suite=SUITE):
     """The folder of one with these packages and what BASE says, made if it is not there."""
     packages = BASE + packages
     number = hashlib.sha256(" ".join(packages).encode()).hexdigest()[:12]
-    root = os.path.join(CACHE, f"{suite}-{number}")
+    return bootstrap(os.path.join(CACHE, f"{suite}-{number}"), packages, suite)
+
+
+def slim_system():
+    """The folder of one as Debian's images have it, made if it is not there: it does not boot."""
+    return bootstrap(os.path.join(CACHE, f"{SUITE}-slim"), [], SUITE)
+
+
+def bootstrap(root, packages, suite):
+    include = [f"--include={','.join(packages)}"] if packages else []
     with making(root) as half:
         if half:
-            must("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite,
-                 half, mirror(), timeout=500)
+            must("debootstrap", "--variant=minbase", *include, suite, half, mirror(), timeout=500)
     return root
 
 

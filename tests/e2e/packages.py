@@ -98,9 +98,10 @@ def later(deb, folder):
     return path
 
 
-def dependencies(deb, base):
-    """A folder with the packages that apt would install with @deb in @base; kept between runs."""
-    key = hashlib.sha256(field(deb, "Depends").encode()).hexdigest()[:12]
+def dependencies(deb, base, *more):
+    """A folder with the packages that apt would install with @deb, and @more, in @base; kept between
+    runs."""
+    key = hashlib.sha256(" ".join([field(deb, "Depends"), *more]).encode()).hexdigest()[:12]
     folder = f"{base}.debs-{key}"
     with machine.making(folder) as half:
         if half:
@@ -108,7 +109,7 @@ def dependencies(deb, base):
             must("apt-get", "--quiet", "--yes", "--download-only", "--no-install-recommends",
                  "-o", f"Dir::State::status={base}/var/lib/dpkg/status",
                  "-o", f"Dir::Cache::archives={half}", "-o", "APT::Sandbox::User=",
-                 "-o", "Acquire::Retries=3", "install", deb, timeout=300)
+                 "-o", "Acquire::Retries=3", "install", deb, *more, timeout=300)
     return folder
 
 

@@ -127,7 +127,7 @@ def judge_gateway(m, check):
           "systemctl enable --now profd-gateway", done.stderr)
     file = f"/var/cache/profd/debuginfo/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
     came = wait_for(lambda: os.path.exists(m.path(file)))
-    check(came and m.out("stat", "-c", "%U:%G %a", file) == "profd-gateway:profd-gateway 644",
+    check(came and m.out("stat", "-c", "%U:%G %a", file) == "profd-gateway:profd 644",
           "gateway: the debug file comes", journal(m, "profd-gateway"))
     before = glob.glob(m.path(windows))
     check(wait_for(lambda: BARE_FUNCTIONS <= newest_functions(m, BARE, before)),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "daemon/control/request.h"
+#include "daemon/output/index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,6 +26,16 @@ static void check_start(const Profd__Control__Start *s)
 		abort();
 }
 
+static void check_collect(const Profd__Control__Collect *c)
+{
+	if (c->take &&
+	    (c->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION || !c->session || c->stored))
+		abort();
+	if (c->which_case == PROFD__CONTROL__COLLECT__WHICH_FILE &&
+	    (!*c->file || strlen(c->file) >= INDEX_PATH_SIZE || strchr(c->file, '\n') || c->open))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct source_message why;
@@ -37,14 +48,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    !request_check_start(request->start, &why))
 		check_start(request->start);
 	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_COLLECT &&
-	    !request_check_collect(request->collect, &why) && request->collect->take &&
-	    (request->collect->which_case != PROFD__CONTROL__COLLECT__WHICH_SESSION ||
-	     !request->collect->session))
-		abort();
+	    !request_check_collect(request->collect, &why))
+		check_collect(request->collect);
 	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_STOP)
 		request_check_stop(request->stop, &why);
 	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_LIST)
 		request_check_list(request->list, &why);
+	if (request->verb_case == PROFD__CONTROL__REQUEST__VERB_USAGE)
+		request_check_usage(request->usage, &why);
 	profd__control__request__free_unpacked(request, NULL);
 	return 0;
 }

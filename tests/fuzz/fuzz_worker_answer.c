@@ -130,6 +130,16 @@ static void use_functions(const uint8_t *data, size_t size, size_t n)
 	}
 }
 
+static void use_container(const uint8_t *data, size_t size)
+{
+	struct worker_container container;
+
+	if (!answer_container(data, size, &container))
+		return;
+	use_text(container.name);
+	use_text(container.image);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *aligned;
@@ -142,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!aligned)
 		return 0;
 	memcpy(aligned, data + 2, size - 2);
-	switch (data[0] % 6) {
+	switch (data[0] % 7) {
 	case 0:
 		use_image(aligned, size - 2);
 		break;
@@ -160,6 +170,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 5:
 		use_functions(aligned, size - 2, n);
+		break;
+	case 6:
+		use_container(aligned, size - 2);
 		break;
 	}
 	free(aligned);

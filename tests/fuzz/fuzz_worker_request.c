@@ -40,12 +40,22 @@ static bool check_functions(const struct request *request, const struct answer *
 	return answer_functions(answer->data, answer->length, n, n_offsets, &functions);
 }
 
+static size_t count_texts(const struct request *request)
+{
+	size_t n = 0;
+
+	for (uint64_t i = 0; i < request->header.payload_length; i++)
+		n += !request->payload[i];
+	return n;
+}
+
 /* What the client's side makes of it: a worker that is none's must pass its own checks. */
 static void check(const struct request *request, const struct answer *answer)
 {
 	const struct worker_request_header *h = &request->header;
 	struct answer_names names;
 	struct worker_range range;
+	struct worker_container container;
 	struct worker_image image;
 	struct worker_table table;
 	struct answer_code code;
@@ -75,6 +85,12 @@ static void check(const struct request *request, const struct answer *answer)
 		break;
 	case WORKER_FUNCTIONS:
 		ok = check_functions(request, answer);
+		break;
+	case WORKER_PACKAGE:
+		ok = answer_texts(answer->data, answer->length, count_texts(request));
+		break;
+	case WORKER_CONTAINER:
+		ok = answer_container(answer->data, answer->length, &container);
 		break;
 	}
 	if (!ok)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-PROGRAM = "chromium"
+PROGRAM = "chromium-headless-shell"
 KEYS = {"Escape": 27, "Enter": 13, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 
 
@@ -28,7 +28,7 @@ class Browser:
         # In the browser they are 3 and 4: moved out of the way first, then where they belong.
         high = [os.dup2(fd, 100 + i) for i, fd in enumerate((to_browser, from_browser))]
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-            ["bash", "-c", 'exec "$@" 3<&100 4>&101', "bash", PROGRAM, "--headless=new",
+            ["bash", "-c", 'exec "$@" 3<&100 4>&101', "bash", PROGRAM,
              "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
              "--no-first-run", "--disable-background-networking", "--disable-component-update",
              "--disable-extensions", "--remote-debugging-pipe", f"--user-data-dir={self.home}",

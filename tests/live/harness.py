@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What the live tests share: a profd of their own, programs to profile, and what files say."""
+import contextlib
 import ctypes
 import glob
 import gzip
@@ -46,6 +47,22 @@ class Results:
         """The exit status."""
         print(f"{self.n} checks, {self.failed} failed")
         return 1 if self.failed else 0
+
+
+# What support/musl-python has built.
+MUSL_PYTHONS = os.path.join(os.path.dirname(pinned.CACHE), "musl-python")
+
+
+def pythons():
+    """Debian's; those that pyenv has installed, for no package has each version; and those with musl
+    that support/musl-python has built. Or others, for a look by hand."""
+    if "PYTHON" in os.environ:
+        return os.environ["PYTHON"].split(":")
+    others = glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    return ["/usr/bin/python3",
+            *sorted(path for path in others if os.path.realpath(path).rpartition(".")[2]
+                    in ("8", "9", "10", "12", "13", "14")),
+            *sorted(glob.glob(os.path.join(MUSL_PYTHONS, "*", "bin", "python3")))]
 
 
 def as_user(uid, *command):
@@ -229,6 +246,17 @@ class Workshop:
         wait_for(lambda: child.poll() is not None or os.stat(f"/proc/{child.pid}/stat").st_uid == uid)
         return child
 
+    @contextlib.contextmanager
+    def at_rest(self, *children):
+        """They stand still meanwhile, so that nobody waits for a CPU because of them."""
+        for child in children:
+            os.killpg(child.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for child in children:
+                os.killpg(child.pid, signal.SIGCONT)
+
     def end(self, child):
         try:
             os.killpg(child.pid, signal.SIGKILL)
@@ -246,6 +274,12 @@ class Workshop:
     def clean(self):
         for child in list(self.children):
             self.end(child)
+        # Of a test that was ended from outside: what stays mounted would change the answers of others.
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as f:
+            points = [line.split(" ")[4] for line in f]
+        for point in points:
+            if point.startswith(self.folder + "/"):
+                subprocess.call(["umount", "-l", point])
         subprocess.call(["rm", "-rf", self.folder])
 
 
@@ -279,7 +313,11 @@ class Profd:
         return run(*(as_user(uid, *command) if uid else command))
 
     def json(self, *arguments):
-        return json.loads(self.call(*arguments, "--json").stdout)
+        done = self.call(*arguments, "--json")
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            raise ValueError(f"{arguments}: {done.returncode} {done.stderr}") from None
 
     def status(self):
         return self.json("status")

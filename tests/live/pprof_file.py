@@ -40,13 +40,13 @@ def varint(data, at):
 
 def fields(data):
     """(number, value) of a message: integers, and bytes of what has a length."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
+    at, end = 0, len(data)
+    while at < end:
+        key, at = (data[at], at + 1) if data[at] < 128 else varint(data, at)  # nearly all are a byte
         if key & 7 == 0:
-            value, at = varint(data, at)
+            value, at = (data[at], at + 1) if data[at] < 128 else varint(data, at)
         elif key & 7 == 2:
-            length, at = varint(data, at)
+            length, at = (data[at], at + 1) if data[at] < 128 else varint(data, at)
             value, at = data[at:at + length], at + length
             if len(value) != length:
                 raise ValueError("a field ends behind the file")
@@ -165,3 +165,18 @@ class Pprof:
     def total(self, **labels):
         return sum(s.count for s in self.samples
                    if all(s.labels.get(k) == v for k, v in labels.items()))
+
+
+KNOWN = {}  # {file: {pid: samples}}
+
+
+def samples_of(files, pids):
+    """Samples of the processes. Each file is read once, however often windows are looked through: what
+    is written is complete, and stays as it is."""
+    for path in files:
+        if path not in KNOWN:
+            KNOWN[path] = collections.defaultdict(list)
+            for sample in Pprof(path).samples:
+                KNOWN[path][sample.labels.get("pid")].append(sample)
+        for pid in pids:
+            yield from KNOWN[path].get(pid, ())

@@ -34,8 +34,8 @@ static int inspect(int fd)
 		fprintf(stderr, "names_tool: outcome %d\n", r);
 		return 1;
 	}
-	printf("symtab %d\ndynsym %d\ndebugdata %d\nlines %d\n", image.has_symtab, image.has_dynsym,
-	       image.has_debugdata, image.has_lines);
+	printf("symtab %d\ndebugdata %d\nlines %d\n", image.has_symtab, image.has_debugdata,
+	       image.has_lines);
 	printf("debuglink %s %08" PRIx32 "\n", image.debuglink, image.debuglink_crc);
 	printf("alternate %s ", image.alternate);
 	for (uint32_t i = 0; i < image.alternate_id_length; i++)

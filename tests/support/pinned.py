@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: MIT
 """pinned.py: installs the tools that tests compare with, each in a fixed version, and prints them.
 
-Go releases and google/pprof come as Go modules; everything else is the Debian package that
-packaging/dependencies-test names. Tests that import this module run with a PATH of these tools
-alone: `go` is GO, `pprof` is google/pprof's head, and what else is installed on a machine does not
-matter. Debian's own Go, and the pprof in it, is DEBIAN_GO.
+Go releases and google/pprof come as Go modules, what runs in Node from npm's registry (node/), what
+Python imports from PyPI (python/); everything else is the Debian package that packaging/dependencies-test names. Tests that import this
+module run with a PATH of these tools alone: `go` is GO, `pprof` is google/pprof's head, and what
+else is installed on a machine does not matter. Debian's own Go, and the pprof in it, is DEBIAN_GO.
 
 Kept in CACHE between runs; a folder there appears whole or not at all.
 """
 import contextlib
 import fcntl
 import functools
+import hashlib
 import os
 import shutil
 import subprocess
@@ -30,6 +31,10 @@ CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or
 BIN = os.path.join(CACHE, "bin2-" + PPROF)
 PATH = ":".join((BIN, "/usr/sbin", "/usr/bin", "/sbin", "/bin"))
 DEBIAN_GO = "/usr/bin/go"
+# Each package by its version and the hash of what it has.
+NODE_LOCK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node", "package-lock.json")
+PYTHON_LISTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "python")
+PYTHON_PROGRAMS = "programs.txt"
 # The Debian packages whose programs tests compare with, and what prints their versions.
 VERSIONS = (("gcc", "-dumpfullversion"), ("clang", "-dumpversion"), ("python3", "-V"),
             ("node", "--version"), ("java", "-version"), ("rustc", "--version"),
@@ -56,9 +61,10 @@ def go_build(release, *arguments, cwd=None, **environment):
 
 
 @contextlib.contextmanager
-def lock():
+def lock(name="lock"):
+    """One for all that takes seconds; what takes minutes has one of its own."""
     os.makedirs(CACHE, exist_ok=True)
-    with open(os.path.join(CACHE, "lock"), "w", encoding="ascii") as f:
+    with open(os.path.join(CACHE, name), "w", encoding="ascii") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         yield
 
@@ -125,6 +131,39 @@ def install():
             os.rename(made, BIN)
 
 
+def packages_of(kind, listing, install_into):
+    """The directory of the packages that a file lists; made if there is none for such a file."""
+    with open(listing, "rb") as f:
+        root = os.path.join(CACHE, f"{kind}-" + hashlib.sha256(f.read()).hexdigest()[:16])
+    with lock(), tempfile.TemporaryDirectory(dir=CACHE) as work:
+        if not os.path.exists(root):
+            made = os.path.join(work, "new")
+            shutil.copytree(os.path.dirname(listing), made)
+            install_into(made, work)
+            os.rename(made, root)
+    return root
+
+
+@functools.cache
+def node_packages():
+    """The directory of packages for Node, which npm fetches where it is missing."""
+    root = packages_of("node", NODE_LOCK, lambda made, work: must(
+        "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier",
+        "--cache", os.path.join(work, "cache"), cwd=made))
+    return os.path.join(root, "node_modules")
+
+
+@functools.cache
+def python_packages(name="requirements.txt"):
+    """The same of packages for Python, which pip fetches, of a list: a directory for sys.path."""
+    listing = os.path.join(PYTHON_LISTS, name)
+    root = packages_of("python", listing, lambda made, _: must(
+        "/usr/bin/python3", "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile",
+        "--no-cache-dir", "--disable-pip-version-check", "--root-user-action=ignore",
+        "--require-hashes", "--target", os.path.join(made, "packages"), "-r", listing))
+    return os.path.join(root, "packages")
+
+
 def use():
     """From here on programs are found among the pinned ones."""
     install()
@@ -137,6 +176,11 @@ def main():
     use()
     for release in GO_RELEASES:
         go(release)
+    for fetch, *lists in (node_packages,), (python_packages,), (python_packages, PYTHON_PROGRAMS):
+        try:
+            fetch(*lists)
+        except (OSError, RuntimeError) as e:
+            print(f"{fetch.__name__}: {e}")  # the tests that need them fail
     for command in VERSIONS:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         print(f"{command[0]}: {(done.stdout or done.stderr).splitlines()[0]}")

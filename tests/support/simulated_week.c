@@ -124,7 +124,7 @@ static double time_list(struct store *store, const char *service, size_t *ret_ro
 	cleanup(listing_freep) Profd__Control__Listing *listing = NULL;
 	double begin = seconds();
 
-	must(listing_new(&listing, store, service, 0, 0), "list");
+	must(listing_new(&listing, store, &(struct listing_options){.service = service}), "list");
 	*ret_rows = listing->n_rows;
 	return seconds() - begin;
 }

@@ -10,47 +10,21 @@
  * line: "at own|other COUNT FUNCTION+OFFSET(MODULE) what". The exit status says only whether the
  * program could be run.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/wait.h>
 #include <uthash.h>
 
-#include "common/maps.h"
 #include "common/reasons.h"
-#include "common/symbols/symtab.h"
 #include "common/unwind/walk.h"
-#include "daemon/resolve/image_table.h"
-#include "daemon/resolve/table_loader.h"
-#include "tests/support/symtab_from_elf.h"
+#include "tests/support/stepped_process.h"
 
-#define DEPTH_MAX    2048
-#define MAPPINGS_MAX 64
-#define WORDS_MAX    (8u << 20)
-#define MAPS_MAX     65536
-#define STACK_MAX    (256u << 10)
-#define RED_ZONE     256
-#define CALL_MAX     8 /* bytes of the longest call instruction, and one */
-
-struct module {
-	struct image *image;
-	struct symtab *symtab;
-	struct table_slot slot;
-};
+#define DEPTH_MAX 2048
+#define STACK_MAX (256u << 10)
+#define RED_ZONE  256
+#define CALL_MAX  8 /* bytes of the longest call instruction, and one */
 
 /* A return address, and where it lies. */
 struct call {
@@ -67,20 +41,10 @@ struct wrong {
 };
 
 struct stepper {
+	struct stepped of;
 	const char *own; /* ",name,name," */
 	unsigned every;
-	pid_t pid;
-	int proc_fd;
-	struct image_table *images;
-	struct module modules[MAPPINGS_MAX];
-	struct table_slot slots[MAPPINGS_MAX]; /* one a module */
-	unsigned n_modules;
 	uint64_t program_inode;
-	struct unwind_mapping mappings[MAPPINGS_MAX];
-	unsigned n_mappings;
-	uint64_t *words;
-	size_t n_words;
-	uint64_t stack_end, start_stack;
 	struct call calls[DEPTH_MAX]; /* the truth, root first */
 	unsigned n_calls;
 	uint8_t stack[STACK_MAX];
@@ -88,167 +52,15 @@ struct stepper {
 	struct wrong *wrong;
 };
 
-static _Noreturn void die(const char *what)
-{
-	fprintf(stderr, "step_check: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-/* --- the program's mappings --------------------------------------------------------------------
- */
-
-static struct table_result *make_table(struct image *image)
-{
-	struct table_result *result = NULL;
-	struct table_loader *loader;
-	struct pollfd fd = {.events = POLLIN};
-
-	if (table_loader_new(&loader, WORDS_MAX, NULL) || table_loader_request(loader, image))
-		die("table loader");
-	fd.fd = table_loader_fd(loader);
-	while (!result) {
-		if (table_loader_receive(loader, &result))
-			die("table loader");
-		if (!result)
-			(void)!poll(&fd, 1, 20);
-	}
-	table_loader_free(loader);
-	return result;
-}
-
-static unsigned find_module(struct stepper *s, struct image *image)
-{
-	struct table_result *result;
-	struct module *m;
-
-	for (unsigned i = 0; i < s->n_modules; i++) {
-		if (s->modules[i].image == image) {
-			image_unref(image);
-			return i;
-		}
-	}
-	if (s->n_modules == MAPPINGS_MAX)
-		die("too many modules");
-	m = &s->modules[s->n_modules];
-	m->image = image;
-	if (image->fd >= 0 && symtab_from_elf(&m->symtab, image->fd) != SYMTAB_E_OK)
-		m->symtab = NULL;
-	if (image->kind != IMAGE_FILE && image->kind != IMAGE_VDSO) {
-		s->slots[s->n_modules].state = TABLE_NO_CFI;
-		return s->n_modules++;
-	}
-	result = make_table(image);
-	s->slots[s->n_modules] = result->slot;
-	s->slots[s->n_modules].first = (uint32_t)s->n_words;
-	if (result->n_words) {
-		s->words = reallocarray(s->words, s->n_words + result->n_words, sizeof(*s->words));
-		if (!s->words)
-			die("memory");
-		memcpy(s->words + s->n_words, result->words,
-		       result->n_words * sizeof(*result->words));
-		s->n_words += result->n_words;
-	}
-	table_result_free(result);
-	return s->n_modules++;
-}
-
-static void add_mapping(struct stepper *s, const struct maps_line *line)
-{
-	char path[PATH_MAX];
-	struct image_key key = {
-		.path = path,
-		.device_major = (uint32_t)(line->device >> 32),
-		.device_minor = (uint32_t)line->device,
-		.inode = line->inode,
-		.pid = s->pid,
-		.start = line->start,
-		.end = line->end,
-	};
-	struct image *image;
-
-	snprintf(path, sizeof(path), "%.*s", (int)line->path_length, line->path);
-	if (s->n_mappings == MAPPINGS_MAX || image_table_get(s->images, &key, &image))
-		die("mapping");
-	s->mappings[s->n_mappings++] = (struct unwind_mapping){
-		.start = line->start,
-		.end = line->end,
-		.offset = line->offset,
-		.slot = find_module(s, image),
-	};
-}
-
-static void read_maps(struct stepper *s)
-{
-	static char text[MAPS_MAX];
-	struct maps_line line;
-	size_t n = 0;
-	char path[64];
-	const char *stack;
-	ssize_t r;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)s->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		die(path);
-	while ((r = read(fd, text + n, sizeof(text) - 1 - n)) > 0)
-		n += (size_t)r;
-	close(fd);
-	text[n] = '\0';
-	s->n_mappings = 0;
-	for (const char *at = text; at < text + n; at += line.length + 1)
-		if (maps_parse(at, text + n, &line) && line.prot & PROT_EXEC)
-			add_mapping(s, &line);
-	stack = strstr(text, "[stack]");
-	while (stack && stack > text && stack[-1] != '\n')
-		stack--;
-	if (stack)
-		s->stack_end = strtoull(strchr(stack, '-') + 1, NULL, 16);
-}
-
-static void read_start_stack(struct stepper *s)
-{
-	char path[64], text[1024], *at;
-	FILE *f;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)s->pid);
-	f = fopen(path, "re");
-	if (!f)
-		die(path);
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	/* proc(5): the name is field 2, startstack field 28. */
-	for (unsigned field = 2; at && field < 28; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		s->start_stack = strtoull(at + 1, NULL, 10);
-}
-
-static const struct unwind_mapping *find_mapping(void *userdata, uint64_t address)
-{
-	struct stepper *s = userdata;
-
-	for (unsigned i = 0; i < s->n_mappings; i++) {
-		if (address >= s->mappings[i].start && address < s->mappings[i].end)
-			return &s->mappings[i];
-	}
-	return NULL;
-}
-
 /* --- names -------------------------------------------------------------------------------------
  */
 
 /* "name+0xoff(module)"; *ret_is_own tells whether the name is one of those that must be right. */
 static void name_place(struct stepper *s, uint64_t pc, char *ret, size_t size, bool *ret_is_own)
 {
-	const struct unwind_mapping *m = find_mapping(s, pc);
-	const struct module *module = m ? &s->modules[m->slot] : NULL;
-	struct symtab_symbol symbol;
-	const char *slash;
-	uint64_t address, offset;
+	const struct unwind_mapping *m = stepped_find_mapping(&s->of, pc);
+	const struct stepped_module *module = m ? &s->of.modules[m->slot] : NULL;
+	const char *symbol;
 	char key[128];
 
 	*ret_is_own = false;
@@ -256,19 +68,9 @@ static void name_place(struct stepper *s, uint64_t pc, char *ret, size_t size, b
 		snprintf(ret, size, "0x%" PRIx64, pc);
 		return;
 	}
-	slash = strrchr(module->image->path, '/');
-	offset = pc - m->start + m->offset;
-	if (!module->symtab || !image_elf(module->image) ||
-	    !elf_summary_vaddr(image_elf(module->image), offset, &address) ||
-	    !symtab_find(module->symtab, address, &symbol)) {
-		snprintf(ret, size, "%s+0x%" PRIx64, slash ? slash + 1 : module->image->path,
-			 offset);
-		return;
-	}
-	snprintf(ret, size, "%s+0x%" PRIx64 "(%s)", symbol.name, address - symbol.start,
-		 slash ? slash + 1 : module->image->path);
-	snprintf(key, sizeof(key), ",%s,", symbol.name);
-	*ret_is_own = module->image->inode == s->program_inode && strstr(s->own, key) != NULL;
+	stepped_name(module, pc - m->start + m->offset, ret, size, &symbol);
+	snprintf(key, sizeof(key), ",%s,", symbol);
+	*ret_is_own = *symbol && module->image->inode == s->program_inode && strstr(s->own, key);
 }
 
 /* --- the comparison ----------------------------------------------------------------------------
@@ -295,7 +97,7 @@ static void set_registers(struct unwind_registers *ret, const struct user_regs_s
 
 static size_t read_stack(struct stepper *s, uint64_t from)
 {
-	size_t length = s->stack_end > from ? s->stack_end - from : 0;
+	size_t length = s->of.stack_end > from ? s->of.stack_end - from : 0;
 	struct iovec local, remote;
 	ssize_t r;
 
@@ -303,7 +105,7 @@ static size_t read_stack(struct stepper *s, uint64_t from)
 		length = sizeof(s->stack);
 	local = (struct iovec){s->stack, length};
 	remote = (struct iovec){(void *)(uintptr_t)from, length};
-	r = process_vm_readv(s->pid, &local, 1, &remote, 1, 0);
+	r = process_vm_readv(s->of.pid, &local, 1, &remote, 1, 0);
 	return r > 0 ? (size_t)r : 0;
 }
 
@@ -343,7 +145,7 @@ static void remember(struct stepper *s, const char *place, bool is_own, const ch
 	if (!wrong) {
 		wrong = calloc(1, sizeof(*wrong));
 		if (!wrong)
-			die("memory");
+			stepped_die("memory");
 		snprintf(wrong->place, sizeof(wrong->place), "%s", place);
 		snprintf(wrong->what, sizeof(wrong->what), "%s", what);
 		wrong->is_own = is_own;
@@ -357,15 +159,15 @@ static void check(struct stepper *s, const struct user_regs_struct *regs, const 
 {
 	uint64_t frames[DEPTH_MAX], from = regs->rsp - RED_ZONE;
 	struct walk_maps maps = {
-		.find = find_mapping,
-		.userdata = s,
-		.words = s->words,
-		.n_words = s->n_words,
-		.slots = s->slots,
-		.n_slots = s->n_modules,
+		.find = stepped_find_mapping,
+		.userdata = &s->of,
+		.words = s->of.words,
+		.n_words = s->of.n_words,
+		.slots = s->of.slots,
+		.n_slots = s->of.n_modules,
 	};
 	struct walk walk = {
-		.start_stack = s->start_stack,
+		.start_stack = s->of.start_stack,
 		.frames = frames,
 		.max_frames = DEPTH_MAX,
 	};
@@ -399,11 +201,11 @@ static void follow(struct stepper *s, const struct user_regs_struct *before,
 	if (after->rsp != before->rsp - 8 || after->rip - before->rip < CALL_MAX)
 		return;
 	errno = 0;
-	word = (uint64_t)ptrace(PTRACE_PEEKDATA, s->pid, (void *)(uintptr_t)after->rsp, NULL);
+	word = (uint64_t)ptrace(PTRACE_PEEKDATA, s->of.pid, (void *)(uintptr_t)after->rsp, NULL);
 	if (errno || word - before->rip < 2 || word - before->rip >= CALL_MAX)
 		return;
 	if (s->n_calls == DEPTH_MAX - 1)
-		die("too deep");
+		stepped_die("too deep");
 	s->calls[s->n_calls++] = (struct call){word, after->rsp};
 }
 
@@ -419,26 +221,12 @@ static bool changes_maps(const struct user_regs_struct *before,
 static void start(struct stepper *s, char **arguments)
 {
 	struct stat st;
-	int status;
 
 	if (stat(arguments[0], &st))
-		die(arguments[0]);
+		stepped_die(arguments[0]);
 	s->program_inode = st.st_ino;
 
-	s->pid = fork();
-	if (s->pid < 0)
-		die("fork");
-	if (s->pid == 0) {
-		personality(ADDR_NO_RANDOMIZE);
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		execv(arguments[0], arguments);
-		_exit(127);
-	}
-	if (waitpid(s->pid, &status, 0) != s->pid || !WIFSTOPPED(status))
-		die(arguments[0]);
-	ptrace(PTRACE_SETOPTIONS, s->pid, NULL, (void *)(uintptr_t)PTRACE_O_EXITKILL);
-	read_maps(s);
-	read_start_stack(s);
+	stepped_start(&s->of, arguments);
 }
 
 static void run(struct stepper *s)
@@ -449,23 +237,23 @@ static void run(struct stepper *s)
 	bool is_own;
 	int status;
 
-	if (ptrace(PTRACE_GETREGS, s->pid, NULL, &after))
-		die("registers");
+	if (ptrace(PTRACE_GETREGS, s->of.pid, NULL, &after))
+		stepped_die("registers");
 	for (;;) {
 		before = after;
 		name_place(s, before.rip, place, sizeof(place), &is_own);
 		if (is_own || n++ % s->every == 0)
 			check(s, &before, place, is_own);
-		if (ptrace(PTRACE_SINGLESTEP, s->pid, NULL, NULL) ||
-		    waitpid(s->pid, &status, 0) != s->pid)
-			die("step");
+		if (ptrace(PTRACE_SINGLESTEP, s->of.pid, NULL, NULL) ||
+		    waitpid(s->of.pid, &status, 0) != s->of.pid)
+			stepped_die("step");
 		if (!WIFSTOPPED(status))
 			return;
-		if (WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, s->pid, NULL, &after))
-			die("the program was stopped by a signal");
+		if (WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, s->of.pid, NULL, &after))
+			stepped_die("the program was stopped by a signal");
 		follow(s, &before, &after);
 		if (changes_maps(&before, &after))
-			read_maps(s);
+			stepped_read_maps(&s->of);
 	}
 }
 
@@ -488,13 +276,7 @@ static void stepper_free(struct stepper *s)
 		HASH_DEL(s->wrong, wrong);
 		free(wrong);
 	}
-	for (unsigned i = 0; i < s->n_modules; i++) {
-		image_unref(s->modules[i].image);
-		symtab_free(s->modules[i].symtab);
-	}
-	image_table_free(s->images);
-	closep(&s->proc_fd);
-	free(s->words);
+	stepped_deinit(&s->of);
 	free(s);
 }
 
@@ -508,7 +290,7 @@ int main(int argc, char **argv)
 	int option;
 
 	if (!s)
-		die("memory");
+		stepped_die("memory");
 	s->own = own;
 	s->every = 1;
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
@@ -524,9 +306,7 @@ int main(int argc, char **argv)
 				"[ARGUMENT]...\n");
 		return 2;
 	}
-	s->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->proc_fd < 0 || image_table_new(&s->images, s->proc_fd))
-		die("/proc");
+	stepped_init(&s->of);
 	start(s, argv + optind);
 	run(s);
 	print(s);

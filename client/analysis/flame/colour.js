@@ -3,9 +3,9 @@
  * Colours. All boxes of a theme have nearly the same lightness (OKLCH, so that it is one to the
  * eye), which is what keeps their text readable whatever the hue. The hue is a hash of a name and
  * of nothing else: a library has the same colour on every page. The kernel has the warm hues for
- * itself.
+ * itself, scripts have the yellow ones and the light green; functions that were inlined are pale.
  */
-function hash(text) {
+export function hash(text) {
 	let h = 0x811c9dc5;
 
 	for (let i = 0; i < text.length; i++)
@@ -15,7 +15,7 @@ function hash(text) {
 }
 
 /* Lightness 0 to 1, chroma, hue in degrees, to sRGB: Björn Ottosson's matrices. */
-function oklch(lightness, chroma, hue) {
+export function oklch(lightness, chroma, hue) {
 	const a = chroma * Math.cos((hue * Math.PI) / 180);
 	const b = chroma * Math.sin((hue * Math.PI) / 180);
 	const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
@@ -40,27 +40,29 @@ const THEMES = {
 	dark: { lightness: 0.44, spread: 0.06, chroma: 0.08, grey: 0.36, change: [0.36, 0.5, 0.15] },
 };
 
-const KERNEL = /^\[(kernel\.|guest\.kernel|[a-z0-9_-]+\]$)/;
-const NO_KERNEL = /^\[(anon|vdso|vsyscall|heap|stack|unknown)\b/;
+/* Of frames in a language of scripts, kind is its name (frame_kind.h). */
+export const isScript = (kind) => kind !== "" && kind !== "kernel";
 
-function isKernel(module) {
-	return KERNEL.test(module) && !NO_KERNEL.test(module);
-}
-
-function basename(path) {
+export function basename(path) {
 	return path.slice(path.lastIndexOf("/") + 1) || path;
 }
 
 /* libc.so.6, libc-2.36.so: what is left tells a library from others on any machine. */
-function moduleKey(module) {
+export function moduleKey(module) {
 	return basename(module).replace(/(-[0-9.]+)?\.so(\.[0-9.]+)*$/, "");
 }
 
 /*
  * What a function belongs to, by its name alone: a Go package, a C++ or Rust namespace, a Java
- * class, or the part of a C function's name before its first underscore.
+ * class, or the part of a C function's name before its first underscore. Functions without a symbol,
+ * gzip+0x4290, belong to their file.
  */
-function namespaceOf(name) {
+export function namespaceOf(name) {
+	const nameless = /^(.+)\+0x[0-9a-f]+$/.exec(name);
+
+	if (nameless)
+		return moduleKey(nameless[1]);
+
 	const plain = name.replace(/<[^<>]*>|\([^()]*\)/g, "");
 	const slash = plain.lastIndexOf("/") + 1;
 	const dot = plain.indexOf(".", slash);
@@ -73,24 +75,42 @@ function namespaceOf(name) {
 	return plain.replace(/^_+/, "").split("_")[0] || plain;
 }
 
-function hueOf(key, kernel) {
-	return kernel ? 28 + (hash(key) % 40) : 90 + (hash(key) % 262);
+const HUES = { kernel: [28, 40], script: [76, 46], native: [138, 214] }; /* from, how many */
+const PALE = { light: [0.07, 0.5], dark: [-0.07, 0.7] }; /* more light, and a part of the chroma */
+
+const huesOf = (kind) => HUES[isScript(kind) ? "script" : kind || "native"];
+
+/* Of lightness and chroma, as THEMES has them. */
+function tonesOf(theme, inlined) {
+	const { lightness, chroma } = THEMES[theme];
+	const [more, part] = inlined ? PALE[theme] : [0, 1];
+
+	return [lightness + more, chroma * part];
 }
 
 /* A box's colour by what it belongs to; @shade tells its function from the next one. */
-function colourOf(theme, key, kernel, shade) {
-	const t = THEMES[theme];
-	const lightness = t.lightness + t.spread * ((hash(shade) % 5) / 4 - 0.5);
+export function colourOf(theme, key, { kind, shade, inlined }) {
+	const [lightness, chroma] = tonesOf(theme, inlined);
+	const [from, n] = huesOf(kind);
+	const step = THEMES[theme].spread * ((hash(shade) % 5) / 4 - 0.5);
 
-	return oklch(lightness, t.chroma * (0.8 + (hash(key + " ") % 5) / 10), hueOf(key, kernel));
+	return oklch(lightness + step, chroma * (0.8 + (hash(`${key} `) % 5) / 10), from + (hash(key) % n));
 }
 
-function greyOf(theme) {
+/* Some of the colours that frames of a kind have, for a legend. */
+export function coloursOf(theme, kind, inlined = false) {
+	const tones = tonesOf(theme, inlined);
+	const [from, n] = huesOf(kind);
+
+	return [0, 0.33, 0.67, 1].map((at) => oklch(...tones, from + at * n));
+}
+
+export function greyOf(theme) {
 	return oklch(THEMES[theme].grey, 0.004, 260);
 }
 
 /* Red for what became more, blue for less, the stronger the larger the part that changed. */
-function changeColour(theme, after, before) {
+export function changeColour(theme, after, before) {
 	const [pale, strong, chroma] = THEMES[theme].change;
 	const most = Math.max(Math.abs(after), Math.abs(before));
 	const part = most ? Math.max(-1, Math.min(1, (after - before) / most)) : 0;

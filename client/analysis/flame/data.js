@@ -1,32 +1,57 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the page was made with: frames with their names, and values of one or several types. It gives
- * all others `frames` and `labels`, which go by the numbers of frames, and of the type that is shown,
- * which useType() says, `trees` and `sums`, and `value` and `share`, which make texts of values.
+ * What is drawn: frames with their names, and values of one or several types. It gives all others
+ * `frames` and `labels`, which are indexed by the numbers of frames, and of the type that is shown,
+ * which useType() sets, `trees` and `sums`, and `value` and `share`, which make texts of values.
  */
-const $ = (id) => document.getElementById(id);
-const data = JSON.parse($("data").textContent);
-const text = (string) => data.strings[string];
-/* Columns are there when lines are told apart by them. */
-const columnOf = (i) => data.frames.column?.[i] ? `:${data.frames.column[i]}` : "";
-const frames = data.frames.name.map((name, i) => ({
-	name: text(name),
-	file: text(data.frames.file[i]),
-	line: data.frames.line[i] && data.frames.line[i] + columnOf(i),
-	module: text(data.frames.module[i]),
-}));
-const isDiff = !!data.nodes.base;
-/* As the profile has them; the nodes' own values are of data.chosen. */
-const types = [data.chosen, ...(data.others ? data.others.types : [])]
-	.sort((a, b) => a.index - b.index);
+import { basename, isScript } from "./colour.js";
+import { treeFromPage, heaviestFirst, sumFrames, withoutRoot } from "./model.js";
+import { isTime, formatter, percent } from "./units.js";
 
-function placeOf(frame) {
-	return frame.file && frame.line ? `${frame.file}:${frame.line}` : frame.file;
+export let data, frames, labels, isDiff;
+/* As the profile has them; the nodes' own values are of data.chosen. */
+export let types;
+/* The tree of the callers, where data is of one function's callees alone; or null. */
+export let callers;
+
+function framesOf({ frames: given, strings }) {
+	/* Columns are there when lines are told apart by them. */
+	const columnOf = (i) => given.column?.[i] ? `:${given.column[i]}` : "";
+
+	return given.name.map((name, i) => {
+		const kind = strings[given.kind[i]], file = strings[given.file[i]];
+
+		return {
+			name: strings[name],
+			file,
+			line: given.line[i] && given.line[i] + columnOf(i),
+			/* A script is a module, whatever the interpreter lies in. */
+			module: isScript(kind) ? file : strings[given.module[i]],
+			kind,
+		};
+	});
 }
 
-/* Where lines tell frames apart, a box has to say which one it is. */
-const labels = frames.map((f) => data.by_line && f.file
-	? `${f.name} ${basename(f.file)}:${f.line}` : f.name);
+/* @upper: of a sandwich, the data of the callers, whose frames get the numbers behind the others. */
+export function loadData(given, upper = null) {
+	const own = framesOf(given);
+	const shift = (frame) => frame < 0 ? frame : frame + 2 * own.length;
+
+	data = given;
+	frames = upper ? own.concat(framesOf(upper)) : own;
+	callers = upper && withoutRoot(treeFromPage({ ...upper.nodes, frame: upper.nodes.frame.map(shift) }));
+	/* Where lines tell frames apart, a box has to say which one it is. */
+	labels = frames.map((f) => data.by_line && f.file
+		? `${f.name} ${basename(f.file)}:${f.line}` : f.name);
+	isDiff = !!data.nodes.base;
+	types = [data.chosen, ...(data.others ? data.others.types : [])]
+		.sort((a, b) => a.index - b.index);
+	useType(data.chosen);
+}
+
+export function placeOf(frame) {
+	return frame.file && frame.line ? `${frame.file}:${frame.line}` : frame.file;
+}
 
 function treeOf(type) {
 	const n = data.nodes.depth.length;
@@ -34,7 +59,7 @@ function treeOf(type) {
 	let at = 0;
 
 	if (type === data.chosen)
-		return treeFromPage(data.nodes);
+		return callers ? withoutRoot(treeFromPage(data.nodes)) : treeFromPage(data.nodes);
 	data.others.at.forEach((step, i) => {
 		at += step;
 		self[at] = type.self[i];
@@ -43,18 +68,18 @@ function treeOf(type) {
 	return heaviestFirst(treeFromPage({ ...data.nodes, root: type.root, self, base }));
 }
 
-let type, trees, sums, value;
+export let type, trees, sums, value;
 let noise; /* times below it are what rounding has left */
-const share = (v) => percent(v, type.total);
+export const share = (v) => percent(v, type.total);
 
 /* What changed, or 0 if that is no more than rounding, or too little for any digit to tell. */
-function settled(after, before) {
+export function settled(after, before) {
 	const change = after - before;
 
 	return Math.abs(change) <= Math.max(noise, 5e-7 * Math.abs(before)) ? 0 : change;
 }
 
-function useType(which) {
+export function useType(which) {
 	type = which;
 	type.trees ||= { down: treeOf(type), up: null };
 	trees = type.trees;
@@ -66,5 +91,3 @@ function useType(which) {
 
 	value = (v) => show(Math.abs(v) <= noise ? 0 : v);
 }
-
-useType(data.chosen);

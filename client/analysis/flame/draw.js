@@ -3,14 +3,20 @@
  * The picture. What is seen is an interval [from, to) of the tree's values, as wide as the canvas:
  * zooming changes the interval and nothing else, and those who lie around it, the callers, fill it
  * by themselves. Boxes below one pixel are not drawn, nor is what lies below them: those that
- * stand side by side are one grey box, or one of a match's colour if there is one among them. The
- * canvas is as large as the window's part of it,
+ * stand side by side are one grey box, or one of a match's colour if there is one among them. Calls
+ * that nearly all stacks begin with are folded into the root's box, if they are many. The canvas is as large as the window's part of it,
  * however deep the stacks are, and scrolls over the rest. On paper it is what could be seen when it
  * was laid there, whatever becomes of the window.
  */
+import { CUT } from "./model.js";
+import { shortForms } from "./shorten.js";
+import { digits } from "./units.js";
+
 const ROW = 20;
 const LEAST = 0.5;      /* pixels: the narrowest box that is drawn of several */
 const LEAST_BOX = 1;    /* pixels: the narrowest one that is drawn for itself */
+const NEARLY_ALL = 0.99;
+const FOLDED_LEAST = 6; /* calls that nearly all stacks begin with: fewer are drawn */
 const LEAST_TEXT = 24;  /* pixels: the narrowest one with a name */
 const PADDING = 5;
 
@@ -80,7 +86,17 @@ class TextMeter {
 	}
 }
 
-class Flame {
+/* How many nodes behind the root have nearly all of it, but for the last of these. The heaviest child
+ * is the first one. */
+function foldedCalls(t) {
+	let node = 0;
+
+	while (node + 1 < t.ends[node] && t.w[node + 1] >= NEARLY_ALL * t.w[0] && t.frames[node + 1] !== CUT)
+		node++;
+	return node > FOLDED_LEAST ? node - 1 : 0;
+}
+
+export class Flame {
 	/* @canvas and @overlay lie on each other in @scroller, whose contents @spacer makes as high
 	 * as the picture is. */
 	constructor(canvas, overlay, scroller, spacer) {
@@ -95,6 +111,8 @@ class Flame {
 		this.to = 1;
 		this.zoomed = 0;
 		this.icicle = true;
+		this.folds = false; /* whether trees that are set are folded */
+		this.folded = 0;
 		this.matched = null;
 		this.hovered = -1;
 		this.selected = -1;
@@ -107,6 +125,7 @@ class Flame {
 
 	setTree(tree, labels, colours) {
 		this.tree = tree;
+		this.folded = this.folds ? foldedCalls(tree) : 0;
 		this.before = null;
 		this.labels = labels;
 		this.colours = colours;
@@ -161,7 +180,30 @@ class Flame {
 	}
 
 	levels() {
-		return this.tree.depths[this.zoomed] + this.tree.heights[this.zoomed] + 1;
+		const { depths, heights } = this.tree;
+
+		return Math.max(depths[this.zoomed] + heights[this.zoomed] + 1 - this.folded, 1);
+	}
+
+	/* Where @node is drawn; folded ones are where the root is. */
+	levelOf(node) {
+		return Math.max(this.tree.depths[node] - this.folded, 0);
+	}
+
+	isFolded(node) {
+		return node > 0 && this.tree.depths[node] <= this.folded;
+	}
+
+	unfold() {
+		this.folded = 0;
+	}
+
+	/* What is in the box of @node. */
+	textOf(node, room) {
+		if (node || !this.folded)
+			return this.meter.fit(this.labels(node), room);
+		return this.meter.cut(`${this.labels(0)} › ${this.labels(1)} › … › ${this.labels(this.folded)}` +
+			` (${digits(this.folded)} calls that nearly all stacks begin with)`, room);
 	}
 
 	resize() {
@@ -224,16 +266,17 @@ class Flame {
 		for (let i = 0; i < t.n;) {
 			const left = (t.x[i] - this.from) * scale;
 			const width = t.w[i] * scale;
-			const y = this.top(t.depths[i]);
+			const y = this.top(this.levelOf(i));
 
 			if (left + width <= 0 || left >= this.width || width <= 0 ||
 			    (this.icicle ? y > this.height : y + ROW < 0)) {
 				i = t.ends[i];
 			} else if (width < LEAST_BOX) {
-				this.merge(i, left, width);
+				if (!this.isFolded(i))
+					this.merge(i, left, width);
 				i = t.ends[i];
 			} else {
-				if (y > -ROW && y < this.height)
+				if (y > -ROW && y < this.height && !this.isFolded(i))
 					this.drawBox(i, Math.max(left, 0),
 						Math.min(left + width, this.width), y);
 				i++;
@@ -246,7 +289,7 @@ class Flame {
 	/* Puts @node to the one before it, if there is no gap between the two. */
 	merge(node, left, width) {
 		const t = this.tree;
-		const level = (this.merged[t.depths[node]] ||= []);
+		const level = (this.merged[this.levelOf(node)] ||= []);
 		let one = level.at(-1);
 
 		if (!one || left - one.right >= 1) {
@@ -279,13 +322,22 @@ class Flame {
 	fillOf(node) {
 		const f = this.tree.frames[node];
 
+		if (this.isMatch(node))
+			return this.theme.match;
 		if (this.matched && f !== CUT)
-			return this.matched[f] ? this.theme.match : this.theme.faint;
+			return this.theme.faint;
 		if (node === 0)
 			return this.theme.root;
 		if (f === CUT)
 			return this.theme.faint;
 		return this.colours(node);
+	}
+
+	/* A root is one by what is folded into it, too. */
+	isMatch(node) {
+		const all = node ? [this.tree.frames[node]] : this.tree.frames.subarray(0, this.folded + 1);
+
+		return !!this.matched && all.some((f) => f !== CUT && this.matched[f]);
 	}
 
 	drawBox(node, left, right, y) {
@@ -295,17 +347,16 @@ class Flame {
 		const around = t.depths[node] < t.depths[this.zoomed];
 		let text;
 
-		(this.rows[t.depths[node]] ||= []).push(node);
+		(this.rows[this.levelOf(node)] ||= []).push(node);
 		c.fillStyle = this.fillOf(node);
 		c.globalAlpha = around ? 0.55 : 1;
 		/* A gap between neighbours, as long as there is something left of them. */
 		c.fillRect(left, y, width > 3 ? width - 1 : width, ROW - 1);
 		if (width >= LEAST_TEXT) {
-			text = this.meter.fit(this.labels(node), width - 2 * PADDING);
+			text = this.textOf(node, width - 2 * PADDING);
 			c.globalAlpha = 1;
-			c.fillStyle = this.matched && t.frames[node] !== CUT && !this.matched[t.frames[node]]
-				? this.theme.dim
-				: node && this.matched && t.frames[node] !== CUT ? this.theme.matchText : this.theme.text;
+			c.fillStyle = this.isMatch(node) ? this.theme.matchText
+				: this.matched && t.frames[node] !== CUT ? this.theme.dim : this.theme.text;
 			if (text)
 				c.fillText(text, left + PADDING, y + ROW / 2);
 		}
@@ -329,7 +380,7 @@ class Flame {
 			return;
 		this.over.strokeStyle = style;
 		this.over.lineWidth = line;
-		this.over.strokeRect(left + line / 2, this.top(this.tree.depths[node]) + line / 2,
+		this.over.strokeRect(left + line / 2, this.top(this.levelOf(node)) + line / 2,
 			Math.max(right - left - 1 - line, 1), ROW - 1 - line);
 	}
 
@@ -365,8 +416,7 @@ class Flame {
 	}
 
 	scrollTo(node) {
-		const level = this.tree.depths[node];
-		const y = this.top(level);
+		const y = this.top(this.levelOf(node));
 
 		if (y < ROW || y + 2 * ROW > this.height)
 			this.scroller.scrollTop += y - this.height / 2;

@@ -3,6 +3,20 @@
  * What users do: keys, which go from box to box or do what a button does, the pointer, the wheel,
  * and what is chosen. All that listens is here, and hands on to the others.
  */
+import { isDiff, types, callers } from "./data.js";
+import { $ } from "./dom.js";
+import {
+	flame, above, tree, animation, panes, redraw, zoomTo, zoomAbove, zoomToMerged, sandwich,
+	resetZoom, refresh, changeType, showKept, chooseNext, resetAll, unfold,
+} from "./graph.js";
+import { CUT } from "./model.js";
+import { setPaper } from "./paper.js";
+import { matched, search, goToMatch } from "./search.js";
+import { showRows } from "./table.js";
+import { describe, hover, select } from "./tell.js";
+import { readTheme } from "./theme.js";
+import { view } from "./view.js";
+
 const ARROWS = {
 	ArrowLeft: "before", ArrowRight: "after", ArrowUp: "up", ArrowDown: "down",
 };
@@ -27,7 +41,10 @@ function neighbour(node, where) {
 }
 
 function goTo(where) {
-	const next = flame.selected < 0 ? view.zoom : neighbour(flame.selected, where);
+	let next = flame.selected < 0 ? view.zoom : neighbour(flame.selected, where);
+
+	if (flame.isFolded(next))
+		next = (where === "up") === flame.icicle ? 0 : flame.folded + 1;
 
 	if (next >= 0)
 		select(next);
@@ -62,6 +79,16 @@ function escape() {
 	}
 }
 
+/* What a click on a box does. */
+function open(pane, node) {
+	if (pane !== flame)
+		zoomAbove(node);
+	else if (!node && pane.folded && !view.zoom)
+		unfold();
+	else
+		zoomTo(node);
+}
+
 const KEYS = {
 	"/": () => $("search").select() || $("search").focus(),
 	n: () => goToMatch(1),
@@ -77,7 +104,7 @@ const KEYS = {
 	y: copyName,
 	"?": () => $("keys").showModal(),
 	Escape: escape,
-	Enter: () => flame.selected >= 0 && zoomTo(flame.selected),
+	Enter: () => flame.selected >= 0 && open(flame, flame.selected),
 };
 
 function onKey(e) {
@@ -141,7 +168,8 @@ function frameMeant() {
 	return found >= 0 && matched.indexOf(1, found + 1) < 0 ? found : frame ?? -1;
 }
 
-function listen() {
+/* @keys: where keys are for the flame graph. */
+export function listen(keys) {
 	const on = (id, event, handler) => $(id).addEventListener(event, handler);
 
 	for (const [id, pane] of [["flame", flame], ["up-flame", above]]) {
@@ -158,7 +186,7 @@ function listen() {
 			if (e.detail > 1)
 				return;
 			if (node >= 0)
-				pane === flame ? zoomTo(node) : zoomAbove(node);
+				open(pane, node);
 			else if (merged)
 				zoomToMerged(pane, merged);
 		});
@@ -181,7 +209,7 @@ function listen() {
 		});
 	on("callers", "click", () => {
 		view.callers = !view.callers;
-		view.sandwich = -1;
+		view.sandwich = callers ? view.sandwich : -1;
 		refresh({ rebuild: true });
 	});
 	on("sandwich", "click", () => {
@@ -211,7 +239,7 @@ function listen() {
 			view.tab = tab;
 			showRows();
 		});
-	document.addEventListener("keydown", onKey);
+	keys.addEventListener("keydown", onKey);
 	addEventListener("popstate", showKept);
 	addEventListener("beforeprint", () => setPaper(true));
 	addEventListener("afterprint", () => setPaper(false));
@@ -221,7 +249,7 @@ function listen() {
 		refresh();
 	});
 	new ResizeObserver(() => {
-		for (const pane of panes()) {
+		for (const pane of tree ? panes() : []) {
 			pane.resize();
 			pane.draw();
 		}

@@ -6,7 +6,7 @@
  * What the page holds is depths, frames (twice the frame's number, and 1 if it was inlined; -1: what
  * was too light to be kept) and values; the rest follows from them here.
  */
-const CUT = -1;
+export const CUT = -1;
 
 function makeTree(n) {
 	return {
@@ -48,7 +48,7 @@ function finishTree(t) {
 	return t;
 }
 
-function treeFromPage(nodes) {
+export function treeFromPage(nodes) {
 	const n = nodes.depth.length;
 	const t = makeTree(n + 1);
 
@@ -67,15 +67,28 @@ function treeFromPage(nodes) {
 	return finishTree(t);
 }
 
+/* The tree below the root's only child, if all of it is there. */
+export function withoutRoot(t) {
+	if (t.n < 2 || t.ends[1] !== t.n || t.selfs[0] || t.bases[0])
+		return t;
+
+	const below = makeTree(t.n - 1);
+
+	for (const of of ["frames", "inlined", "selfs", "bases"])
+		below[of].set(t[of].subarray(1));
+	below.depths.set(t.depths.subarray(1).map((depth) => depth - 1));
+	return finishTree(below);
+}
+
 /* Which widths boxes have, where there is something to compare with. Values may be negative. */
-const WIDTHS = {
+export const WIDTHS = {
 	after: (self, base) => Math.max(self, 0),
 	before: (self, base) => Math.max(base, 0),
 	both: (self, base) => Math.max(self, base, 0),
 };
 
 /* Children stand side by side from their parent's left edge on; the rest of it is its own. */
-function layOut(t, widthOf) {
+export function layOut(t, widthOf) {
 	const next = new Float64Array(t.n);
 
 	for (let i = 0; i < t.n; i++)
@@ -185,12 +198,12 @@ function treeInOrder(table, order) {
 }
 
 /* The same tree, whose children may have been in the order of other values. */
-function heaviestFirst(t) {
+export function heaviestFirst(t) {
 	return treeInOrder(t, depthFirst(t));
 }
 
 /* A tree whose first level is the functions that ran, and below each its callers. */
-function reverseTree(t) {
+export function reverseTree(t) {
 	const table = new ChildTable();
 
 	for (let i = 0; i < t.n; i++) {
@@ -221,7 +234,7 @@ function eachOutermost(t, frame, see) {
 }
 
 /* A tree with @frame as its root, and below it all that it called, wherever it was called. */
-function treeOfCallees(t, frame) {
+export function treeOfCallees(t, frame) {
 	const table = new ChildTable();
 
 	table.frames[0] = frame;
@@ -242,7 +255,7 @@ function treeOfCallees(t, frame) {
 }
 
 /* The same of what called it: the way to the root is the way up from the leaves. */
-function treeOfCallers(t, frame) {
+export function treeOfCallers(t, frame) {
 	const table = new ChildTable();
 
 	table.frames[0] = frame;
@@ -260,7 +273,7 @@ function treeOfCallers(t, frame) {
 /* --- what is asked of a tree ------------------------------------------------------------------- */
 
 /* Per frame, or group of frames: its own values, and those of all stacks that it is in, each once. */
-function sumFrames(t, nGroups, groupOf = (frame) => frame) {
+export function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 	const rows = {
 		flats: new Float64Array(nGroups),
 		cums: new Float64Array(nGroups),
@@ -269,7 +282,7 @@ function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 	};
 	const within = new Uint32Array(nGroups); /* where the subtree ends that counted for it */
 
-	for (let i = 1; i < t.n; i++) {
+	for (let i = 0; i < t.n; i++) {
 		if (t.frames[i] === CUT)
 			continue;
 
@@ -287,7 +300,7 @@ function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 }
 
 /* The values of all stacks below @node with one of the frames of @matched (a byte a frame). */
-function sumMatches(t, matched, node = 0) {
+export function sumMatches(t, matched, node = 0) {
 	let sum = 0, base = 0;
 
 	for (let i = node; i < t.ends[node];) {
@@ -302,7 +315,7 @@ function sumMatches(t, matched, node = 0) {
 	return { sum, base };
 }
 
-function pathTo(t, node) {
+export function pathTo(t, node) {
 	const path = [];
 
 	for (; node >= 0; node = t.parents[node])
@@ -311,7 +324,7 @@ function pathTo(t, node) {
 }
 
 /* The node that a path of frames leads to from the root, as far as there are boxes on it. */
-function follow(t, path) {
+export function follow(t, path) {
 	let node = 0;
 
 	for (const frame of path) {

@@ -4,6 +4,14 @@
  * than a screen; nothing to press, and in words what there is nobody to ask of. `flame.paper` tells
  * the others, the class `paper` tells the style.
  */
+import { labels, isDiff, types, type } from "./data.js";
+import { $, element } from "./dom.js";
+import { flame, tree, showChoices } from "./graph.js";
+import { pathTo } from "./model.js";
+import { labelOf, hover } from "./tell.js";
+import { readTheme } from "./theme.js";
+import { view } from "./view.js";
+
 const PAPER_SCALE = 3; /* pixels of the picture for one of CSS */
 
 /* [what, how] for each choice that makes the picture another one. */
@@ -21,7 +29,7 @@ function choicesInWords() {
 	].filter(([, how]) => how);
 }
 
-function definitions(pairs) {
+export function definitions(pairs) {
 	return pairs.map(([term, told]) => {
 		const div = element("div", "", "");
 
@@ -30,7 +38,7 @@ function definitions(pairs) {
 	});
 }
 
-function setPaper(on) {
+export function setPaper(on) {
 	if (on === !!flame.paper)
 		return;
 	hover(-1);

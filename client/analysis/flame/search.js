@@ -3,7 +3,16 @@
  * Searching: an expression, and which frames it matches. `matched` has a byte for each of them, or
  * is null where nothing is searched for; the picture and the table go by it.
  */
-let matched = null; /* per frame, or null: nothing is searched for */
+import { frames, labels, trees, share } from "./data.js";
+import { $ } from "./dom.js";
+import { flame, above, tree, redraw } from "./graph.js";
+import { CUT, sumMatches, pathTo } from "./model.js";
+import { showRows } from "./table.js";
+import { hover, select } from "./tell.js";
+import { digits } from "./units.js";
+import { view, keepView } from "./view.js";
+
+export let matched = null; /* per frame, or null: nothing is searched for */
 
 /* What a search looks at, and for what: `module:RE`, `file:RE`, or names. */
 function parseSearch(search) {
@@ -36,12 +45,12 @@ function matchesInWords() {
 	return here ? `${share(here)} of ${all}` : `not here: ${all}`;
 }
 
-function showMatches() {
+export function showMatches() {
 	if (matched)
 		$("matches").textContent = matchesInWords();
 }
 
-function search(what) {
+export function search(what) {
 	const out = $("matches");
 
 	view.search = what;
@@ -72,7 +81,7 @@ function search(what) {
 	redraw();
 }
 
-function goToMatch(direction) {
+export function goToMatch(direction) {
 	if (!matched)
 		return;
 	const start = flame.selected < 0 ? view.zoom : flame.selected;
@@ -88,11 +97,11 @@ function goToMatch(direction) {
 	}
 }
 
-function escapeRegex(name) {
+export function escapeRegex(name) {
 	return name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
-function searchFor(what) {
+export function searchFor(what) {
 	$("search").value = view.search === what ? "" : what;
 	search($("search").value);
 }

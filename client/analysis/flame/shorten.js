@@ -60,7 +60,7 @@ function beginnings(name, found) {
 }
 
 /* From the whole name on, each shorter than the one before. */
-function shortForms(name) {
+export function shortForms(name) {
 	const forms = [name];
 	const add = (form) => form.length < forms.at(-1).length && forms.push(form.trimEnd());
 	const found = brackets(name);

@@ -3,16 +3,32 @@
  * The table beside the picture: functions, or modules, with their own values and those of all that
  * they called, in the order of one of them. A row searches for what it tells of.
  */
+import { basename, changeColour, isScript } from "./colour.js";
+import {
+	frames, labels, isDiff, placeOf, type, trees, sums, value, share, settled,
+} from "./data.js";
+import { $, element } from "./dom.js";
+import { sumFrames } from "./model.js";
+import { matched, escapeRegex, searchFor } from "./search.js";
+import { signed } from "./tell.js";
+import { theme, frameColour } from "./theme.js";
+import { digits } from "./units.js";
+import { view } from "./view.js";
+
 const ROWS_MAX = 250;
 
 function functionRows() {
 	return frames.map((f, i) => ({
 		name: labels[i], frame: i, flat: sums.flats[i], cum: sums.cums[i],
 		change: settled(sums.flats[i], sums.baseFlats[i]),
-		search: `^${escapeRegex(labels[i])}$`, title: [labels[i], placeOf(f), f.module].join("\n"),
+		search: `^${escapeRegex(labels[i])}$`, title: [labels[i], placeOf(f), f.module !== f.file && f.module].filter(Boolean).join("\n"),
 	})).filter((row) => (!matched || matched[row.frame]) &&
 		(row.flat || row.cum || row.change || sums.baseCums[row.frame]));
 }
+
+/* Of a script with its directory: json/__init__.py. */
+const nameOf = ({ kind, module }) => isScript(kind)
+	? module.split("/").slice(-2).join("/") : basename(module);
 
 function moduleRows() {
 	const firsts = new Map(); /* of each module, a frame; in the order of groups */
@@ -24,7 +40,7 @@ function moduleRows() {
 	const of = sumFrames(trees.down, firsts.size, (frame) => groups[frame]);
 
 	return [...firsts].map(([module, { frame, group }]) => ({
-		name: module ? basename(module) : "(none)", frame, flat: of.flats[group],
+		name: module ? nameOf(frames[frame]) : "(none)", frame, flat: of.flats[group],
 		cum: of.cums[group], change: settled(of.flats[group], of.baseFlats[group]),
 		search: `module:^${escapeRegex(module)}$`, title: module, module: true,
 	}));
@@ -63,7 +79,7 @@ function rowElement(row) {
 	return tr;
 }
 
-function showRows() {
+export function showRows() {
 	const rows = view.tab === "functions" ? functionRows() : moduleRows();
 
 	if (!view.table)

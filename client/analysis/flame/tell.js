@@ -3,8 +3,14 @@
  * What is told of a box in words: in the tip beside the pointer, to those who are read to, and in
  * the row of its callers above the picture. Names are whole here.
  */
+import { data, frames, labels, isDiff, placeOf, value, share, settled } from "./data.js";
+import { $, element } from "./dom.js";
+import { flame, above, tree, zoomTo, resetZoom } from "./graph.js";
+import { CUT, pathTo } from "./model.js";
+import { digits, percent } from "./units.js";
+import { view } from "./view.js";
 
-function labelOf(node, t = tree) {
+export function labelOf(node, t = tree) {
 	if (t.frames[node] !== CUT)
 		return labels[t.frames[node]];
 	if (node)
@@ -12,15 +18,7 @@ function labelOf(node, t = tree) {
 	return view.callers ? "all, by what ran" : "all";
 }
 
-function element(name, className, content) {
-	const e = document.createElement(name);
-
-	e.className = className;
-	e.textContent = content;
-	return e;
-}
-
-function signed(v, show) {
+export function signed(v, show) {
 	return (v > 0 ? "+" : v < 0 ? "\u2212" : "") + show(Math.abs(v));
 }
 
@@ -43,13 +41,18 @@ function valuesOf(node, t) {
 	return cells;
 }
 
-function describe(node, t = tree) {
+function foldedInWords(node, t) {
+	return !node && t === tree && flame.folded && !view.zoom
+		? `click to see the ${digits(flame.folded)} calls that nearly all stacks begin with` : "";
+}
+
+export function describe(node, t = tree) {
 	const f = t.frames[node] === CUT ? null : frames[t.frames[node]];
 
 	return {
 		name: f ? labels[t.frames[node]] : node ? "Boxes too small to be kept" : data.title,
-		place: f ? [placeOf(f), f.module, t.inlined[node] ? "inlined" : ""]
-			.filter(Boolean).join(" · ") : "",
+		place: f ? [placeOf(f), f.module !== f.file && f.module, f.kind, t.inlined[node] ? "inlined" : ""]
+			.filter(Boolean).join(" · ") : foldedInWords(node, t),
 		values: valuesOf(node, t),
 	};
 }
@@ -70,6 +73,13 @@ function showTip(d, x, y) {
 	tip.replaceChildren(element("span", "name", d.name), element("span", "place", d.place), values);
 	for (const cell of d.values.flat())
 		values.append(element("span", "", cell));
+	placeTip(x, y);
+}
+
+/* Beside a point of the window, and within it. */
+export function placeTip(x, y) {
+	const tip = $("tip");
+
 	tip.hidden = false;
 
 	const box = tip.getBoundingClientRect();
@@ -81,7 +91,7 @@ function showTip(d, x, y) {
 }
 
 /* @node of @pane, or what was @merged there. */
-function hover(node, x, y, pane = flame, merged = null) {
+export function hover(node, x, y, pane = flame, merged = null) {
 	if (node >= 0)
 		showTip(describe(node, pane.tree), x, y);
 	else if (merged)
@@ -99,7 +109,7 @@ function hover(node, x, y, pane = flame, merged = null) {
 }
 
 /* Shows a box as the chosen one, from the keyboard or the table. */
-function select(node) {
+export function select(node) {
 	const box = $("flame").getBoundingClientRect();
 	const d = describe(node);
 
@@ -115,7 +125,7 @@ function select(node) {
 
 	const [left, right] = flame.boxOf(node);
 
-	showTip(d, box.left + (left + right) / 2, box.top + flame.top(tree.depths[node]));
+	showTip(d, box.left + (left + right) / 2, box.top + flame.top(flame.levelOf(node)));
 	$("details").textContent =
 		[d.name, d.place, ...d.values.map((cells) => cells.filter(Boolean).join(" "))]
 			.filter(Boolean).join(", ");
@@ -130,7 +140,7 @@ function crumb(node) {
 	return b;
 }
 
-function showCrumbs() {
+export function showCrumbs() {
 	const path = pathTo(tree, view.zoom);
 	const shown = path.length > 7 ? [path[0], ...path.slice(-5)] : path;
 	const parts = [];

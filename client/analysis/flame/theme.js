@@ -3,7 +3,15 @@
  * Which colours boxes have on this page, of those that colour.js makes: by what the user wants them
  * to tell, and by whether the browser is light or dark. The table's swatches are of them as well.
  */
-let theme = "light";
+import {
+	moduleKey, namespaceOf, colourOf, coloursOf, greyOf, changeColour, isScript,
+} from "./colour.js";
+import { frames, isDiff, sums } from "./data.js";
+import { $, element } from "./dom.js";
+import { flame, above, tree } from "./graph.js";
+import { view } from "./view.js";
+
+export let theme = "light";
 
 /* When nearly all is of one module, its colour tells nothing. */
 function findUsualColour() {
@@ -13,7 +21,7 @@ function findUsualColour() {
 	if (isDiff)
 		return "change";
 	frames.forEach((f, i) => {
-		const key = isKernel(f.module) ? "kernel" : f.module;
+		const key = f.kind === "kernel" ? f.kind : f.module;
 		const sum = (of.get(key) || 0) + Math.abs(sums.flats[i]);
 
 		of.set(key, sum);
@@ -23,46 +31,94 @@ function findUsualColour() {
 	return most > 0.95 * all ? "namespace" : "module";
 }
 
-const usualColour = findUsualColour();
-
+export let usualColour;
 const colourCache = new Map();
 
-function frameColour(frame, how) {
-	const key = `${theme}/${how}/${frame}`;
+/* Of the data that is loaded from here on. */
+export function resetColours() {
+	usualColour = findUsualColour();
+	colourCache.clear();
+}
+
+/* Scripts of one name are many: __init__.py. */
+const moduleOf = (f) => isScript(f.kind) ? f.module : moduleKey(f.module);
+
+export function frameColour(frame, how, inlined = 0) {
+	const key = `${theme}/${how}/${frame}/${inlined}`;
 	let colour = colourCache.get(key);
 
 	if (!colour) {
 		const f = frames[frame];
-		const kernel = isKernel(f.module);
+		const ofModule = how === "module";
 
-		colour = how === "module" && !f.module
+		colour = ofModule && !f.module
 			? greyOf(theme)
-			: colourOf(theme, how === "module" ? moduleKey(f.module) : namespaceOf(f.name),
-				kernel, how === "module" ? f.name : "");
+			: colourOf(theme, ofModule ? moduleOf(f) : namespaceOf(f.name),
+				{ kind: f.kind, shade: ofModule ? f.name : "", inlined });
 		colourCache.set(key, colour);
 	}
 	return colour;
 }
 
-/* Of a box: all boxes of a frame have one colour, unless it tells what changed. */
-function colourOfNode(node, t = tree) {
+/* Of a box: all boxes of a frame have one colour, or two where it was inlined in places, unless it
+ * tells what changed. */
+export function colourOfNode(node, t = tree) {
 	return view.colour === "change"
 		? changeColour(theme, t.sums[node], t.baseSums[node])
-		: frameColour(t.frames[node], view.colour);
+		: frameColour(t.frames[node], view.colour, t.inlined[node]);
 }
 
-function readTheme() {
-	const style = getComputedStyle(document.documentElement);
-	const get = (name) => style.getPropertyValue(`--${name}`).trim();
+function legendItem(text, colours) {
+	const item = element("span", "", "");
+	const swatch = element("span", "swatch band", "");
 
-	theme = !flame.paper && matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-	const colours = {
-		background: get("background"), text: get("box-text"), root: get("root"),
-		faint: get("faint"), dim: get("dim"), match: get("match"),
-		matchText: get("match-text"),
-		font: `12px ${getComputedStyle(document.body).fontFamily}`,
-	};
+	swatch.style.background = `linear-gradient(to right, ${colours.join(", ")})`;
+	item.append(swatch, text);
+	return item;
+}
 
+/* Which kinds of frames there are, and in which colours; nothing where all are of one. */
+export function showKinds() {
+	const kinds = new Set();
+
+	frames.forEach(({ kind, module }) => (kind || module) && kinds.add(kind));
+	const items = [...kinds].sort().map((kind) => legendItem(kind || "native", coloursOf(theme, kind)));
+
+	if (tree.inlined.includes(1))
+		items.push(legendItem("inlined", coloursOf(theme, "", true)));
+	$("kinds").replaceChildren(...items);
+	$("kinds").hidden = view.colour === "change" || items.length < 2;
+}
+
+/* A custom property as the scheme in use has it: of the element's colour, only that is computed. */
+function schemeColours(names) {
+	const probe = document.body.appendChild(element("span", "", ""));
+	const colours = {};
+
+	for (const [name, property] of Object.entries(names)) {
+		probe.style.color = `var(--${property})`;
+		colours[name] = getComputedStyle(probe).color;
+	}
+	probe.remove();
+	return colours;
+}
+
+/* Of the element that all others are in: a choice of the user's, or the browser's. */
+export function isDark() {
+	const scheme = getComputedStyle(document.documentElement).colorScheme;
+
+	return scheme === "dark" ||
+		(scheme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
+
+export function readTheme() {
+	const colours = schemeColours({
+		background: "background", text: "box-text", root: "root", faint: "faint", dim: "dim",
+		match: "match", matchText: "match-text",
+	});
+
+	theme = isDark() ? "dark" : "light";
+	colours.font = `12px ${getComputedStyle(document.body).fontFamily}`;
 	for (const pane of [flame, above])
 		pane.setTheme(colours);
 }

@@ -16,7 +16,7 @@ const SAME_AS = {
 	mb: ["bytes", 1024 ** 2], megabytes: ["bytes", 1024 ** 2],
 };
 
-function digits(value) {
+export function digits(value) {
 	const size = Math.abs(value);
 
 	if (size !== 0 && size < 1e-3)
@@ -27,10 +27,10 @@ function digits(value) {
 	}).replace(/,/g, "\u202f");
 }
 
-const isTime = (unit) => SAME_AS[unit.toLowerCase()]?.[0] === "nanoseconds";
+export const isTime = (unit) => SAME_AS[unit.toLowerCase()]?.[0] === "nanoseconds";
 
 /* A function from values in @unit to text, in the unit @shown if it is one of the same kind. */
-function formatter(unit, divideBy, shown) {
+export function formatter(unit, divideBy, shown) {
 	const [kind, factor] = SAME_AS[unit.toLowerCase()] || [null, 1];
 	const [shownKind, shownFactor] = SAME_AS[shown.toLowerCase()] || [null, 1];
 	const scale = kind && kind === shownKind
@@ -49,7 +49,7 @@ function formatter(unit, divideBy, shown) {
 	};
 }
 
-function percent(value, total) {
+export function percent(value, total) {
 	if (!total)
 		return "–";
 

@@ -4,21 +4,32 @@
  * reloading it, shows the same. `view` is all of it; what else a choice changes is for page.js to
  * see to.
  */
-const view = {
-	type: data.chosen,
+import { data, frames, isDiff, types, trees, callers } from "./data.js";
+import { WIDTHS } from "./model.js";
+import { usualColour } from "./theme.js";
+
+export const view = {
+	type: null,
 	search: "",
 	zoom: 0,
 	icicle: true,
 	callers: false,
 	sandwich: -1, /* a frame, between its callers and its callees */
 	colour: "module",
-	width: isDiff ? "both" : "after",
+	width: "after",
 	table: true,
-	sort: isDiff ? "change" : "flat",
+	sort: "flat",
 	tab: "functions",
 };
 
-function keepView(isStep = false) {
+/* What is chosen for data that was just loaded, before the address is read. */
+export function resetView() {
+	view.type = data.chosen;
+	view.width = isDiff ? "both" : "after";
+	view.sort = isDiff ? "change" : "flat";
+}
+
+export function keepView(isStep = false) {
 	const kept = new URLSearchParams();
 
 	if (view.type !== data.chosen)
@@ -31,7 +42,7 @@ function keepView(isStep = false) {
 		kept.set("i", "1");
 	if (view.callers)
 		kept.set("b", "1");
-	if (view.sandwich >= 0)
+	if (view.sandwich >= 0 && !callers)
 		kept.set("f", view.sandwich);
 	if (view.colour !== usualColour)
 		kept.set("c", view.colour);
@@ -49,12 +60,17 @@ function keepView(isStep = false) {
 	}
 }
 
+/* Of data that is a sandwich: its function. */
+function frameOfSandwich() {
+	return Math.max(trees.down.frames[0], trees.down.frames[trees.down.n > 1 ? 1 : 0], 0);
+}
+
 /* What the address says. Whether there is a box of the number that is zoomed to, only the tree
  * knows. */
-function readView() {
+export function readView() {
 	const kept = new URLSearchParams(location.hash.slice(1));
 	const zoom = Number(kept.get("z"));
-	const sandwich = kept.has("f") ? Number(kept.get("f")) : -1;
+	const sandwich = callers ? frameOfSandwich() : kept.has("f") ? Number(kept.get("f")) : -1;
 
 	view.type = types.find((t) => t.type === kept.get("v")) || data.chosen;
 	view.search = kept.get("s") || "";

@@ -291,6 +291,33 @@ size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, s
 	return size;
 }
 
+bool elf_image_notes(struct elf_image *image, size_t i, struct elf_notes *ret)
+{
+	const size_t section = i - image->header.e_phnum;
+	uint64_t offset = 0, size = 0;
+	GElf_Phdr p;
+	Elf_Data *data;
+
+	*ret = (struct elf_notes){.swap = elf_image_swaps(image)};
+	if (i < image->header.e_phnum) {
+		if (gelf_getphdr(image->elf, (int)i, &p) && p.p_type == PT_NOTE) {
+			offset = p.p_offset;
+			size = p.p_filesz;
+		}
+	} else if (section >= image->n_sections) {
+		return false;
+	} else if (image->sections[section].sh_type == SHT_NOTE) {
+		offset = image->sections[section].sh_offset;
+		size = image->sections[section].sh_size;
+	}
+	data = elf_image_chunk(image, offset, size < NOTES_BYTES ? size : NOTES_BYTES, ELF_T_BYTE);
+	if (data) {
+		ret->at = data->d_buf;
+		ret->left = data->d_size;
+	}
+	return true;
+}
+
 int elf_summary_read(int fd, struct elf_summary *ret)
 {
 	cleanup(elf_image_deinit) struct elf_image image;

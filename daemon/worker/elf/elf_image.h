@@ -65,6 +65,12 @@ Elf_Data *elf_image_loaded(struct elf_image *image, uint64_t address, uint64_t s
 /* Copies the same to @ret; returns how many. */
 size_t elf_image_read(struct elf_image *image, uint64_t address, uint8_t *ret, size_t size);
 
+/*
+ * The notes in number @i of all segments, and behind these, of all sections, which may hold the
+ * same ones: as far as they can be read, or none. False: there is no such number.
+ */
+bool elf_image_notes(struct elf_image *image, size_t i, struct elf_notes *ret);
+
 /* The summary of a file, for who needs no more. Returns as elf_image_open(). */
 int elf_summary_read(int fd, struct elf_summary *ret);
 

@@ -15,6 +15,8 @@
 #include "daemon/worker/elf/elf_image.h"
 #include "daemon/worker/elf/elf_symbols.h"
 #include "daemon/worker/go/pclntab.h"
+#include "daemon/worker/package/htlhash.h"
+#include "daemon/worker/package/package_note.h"
 
 /* Of .gnu_debugdata; its symbols are the local functions alone. xz makes a GiB out of nothing. */
 #define DEBUGDATA_MAX (128u << 20)
@@ -201,16 +203,17 @@ static bool has_section(const struct elf_image *image, uint32_t type, const char
 }
 
 /* Where section headers are missing or say nothing, everything here is a no. */
-static void look_at_sections(struct elf_image *image, struct worker_image *ret)
+static void look_at_sections(struct elf_image *image, int fd, struct worker_image *ret)
 {
 	ret->has_symtab = has_section(image, SHT_SYMTAB, NULL);
-	ret->has_dynsym = has_section(image, SHT_DYNSYM, NULL);
 	ret->has_debugdata = has_section(image, SHT_PROGBITS, ".gnu_debugdata");
 	ret->has_lines = has_section(image, SHT_PROGBITS, ".debug_line") ||
 			 has_section(image, SHT_PROGBITS, ".zdebug_line");
 	(void)debuglink_read(image, ret);
 	(void)debugaltlink_read(image, ret);
 	go_build_read(image, &ret->go);
+	package_notes_read(image, &ret->release);
+	(void)htlhash_read(fd, ret->release.htlhash);
 }
 
 int elf_inspect(int fd, struct worker_image *ret)
@@ -222,6 +225,6 @@ int elf_inspect(int fd, struct worker_image *ret)
 		return r < 0 ? WORKER_NO_MEMORY : r;
 	memset(ret, 0, sizeof(*ret));
 	ret->elf = image.summary;
-	look_at_sections(&image, ret);
+	look_at_sections(&image, fd, ret);
 	return WORKER_DONE;
 }

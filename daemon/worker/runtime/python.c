@@ -13,6 +13,9 @@
 #define SYMBOLS_MAX  (1u << 20)
 #define DYNAMIC_MAX  (1u << 16) /* bytes */
 #define LIBRARY      "libpython3."
+#define SECTION      ".PyRuntime" /* of _PyRuntime, since 3.10 */
+#define MUSL         "libc.so"    /* as it is called by itself */
+#define MUSL_ALPINE  "libc.musl-"
 #define GETTER_BYTES 48
 #define MAKER_BYTES  4096
 
@@ -39,6 +42,7 @@ enum {
 	PYTHON_3_9,
 	PYTHON_3_10,
 	PYTHON_VERSION, /* since 3.11 */
+	PYTHON_GLIBC,   /* of a static program */
 	N_PYTHON_SYMBOLS,
 };
 
@@ -53,6 +57,7 @@ static const char *const python_names[N_PYTHON_SYMBOLS] = {
 	[PYTHON_3_9] = "PyFrame_GetBack",
 	[PYTHON_3_10] = "PyIter_Send",
 	[PYTHON_VERSION] = "Py_Version",
+	[PYTHON_GLIBC] = "_IO_2_1_stderr_",
 };
 
 struct python_symbols {
@@ -71,13 +76,12 @@ static void python_see_symbol(struct python_symbols *s, const char *name, uint32
 		       (length == 22 && !memcmp(name, "_Py_GetGlobalRefTotal", 22));
 }
 
-static bool python_find_symbols(struct elf_image *image, struct python_symbols *ret)
+static void python_see_table(struct python_symbols *s, struct elf_image *image, uint32_t type)
 {
 	struct elf_table table;
 
-	*ret = (struct python_symbols){0};
-	if (!elf_table_section(image, SHT_DYNSYM, &table))
-		return false;
+	if (!elf_table_section(image, type, &table))
+		return;
 	for (size_t i = 0; i < table.n && i < SYMBOLS_MAX; i++) {
 		const char *name;
 		uint32_t length;
@@ -86,8 +90,17 @@ static bool python_find_symbols(struct elf_image *image, struct python_symbols *
 		if (!gelf_getsym(table.symbols, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
 		    !elf_table_name(&table, symbol.st_name, &name, &length))
 			continue;
-		python_see_symbol(ret, name, length, &symbol);
+		python_see_symbol(s, name, length, &symbol);
 	}
+}
+
+/* A static program exports none. Its other table is seen only where there is an interpreter. */
+static bool python_find_symbols(struct elf_image *image, struct python_symbols *ret)
+{
+	*ret = (struct python_symbols){0};
+	python_see_table(ret, image, SHT_DYNSYM);
+	if (!ret->found[PYTHON_STATE].st_value && elf_image_find(image, SHT_NULL, SECTION))
+		python_see_table(ret, image, SHT_SYMTAB);
 	return ret->found[PYTHON_STATE].st_value && !ret->is_debug;
 }
 
@@ -100,16 +113,21 @@ static bool python_has_gil(struct elf_image *image, uint64_t state)
 	       !bytes_number(offsets + OFFSETS_FREE_THREADED, 8, false);
 }
 
+static bool python_is_musl(const char *library)
+{
+	return !strcmp(library, MUSL) || !strncmp(library, MUSL_ALPINE, strlen(MUSL_ALPINE));
+}
+
 /*
- * The dynamic section: its address, and where a program that needs libpython is told what is
- * loaded.
+ * The dynamic section: its address, where the loader notes what it has loaded if libpython is
+ * needed, and the C library that is needed.
  */
 static void python_read_dynamic(struct elf_image *image, struct worker_runtime *ret)
 {
 	size_t section = elf_image_find(image, SHT_DYNAMIC, NULL);
 	Elf_Data *data = elf_image_data(image, section, DYNAMIC_MAX);
 	uint64_t debug = 0;
-	bool needs_python = false;
+	bool needs_python = false, needs_musl = false, needs_any = false;
 	GElf_Dyn entry;
 
 	if (!data)
@@ -126,7 +144,11 @@ static void python_read_dynamic(struct elf_image *image, struct worker_runtime *
 			debug = ret->dynamic + (uint64_t)i * sizeof(Elf64_Dyn) +
 				offsetof(Elf64_Dyn, d_un);
 		needs_python |= name && !strncmp(name, LIBRARY, strlen(LIBRARY));
+		needs_musl |= name && python_is_musl(name);
+		needs_any |= !!name;
 	}
+	if (needs_any)
+		ret->libc = needs_musl ? RUNTIME_MUSL : RUNTIME_GLIBC;
 	ret->debug = needs_python ? debug : 0;
 }
 
@@ -199,6 +221,7 @@ static void python_read_build(struct elf_image *image, struct worker_runtime *re
 		return;
 	}
 	ret->version = version;
+	ret->libc = found[PYTHON_GLIBC].st_value ? RUNTIME_GLIBC : RUNTIME_MUSL;
 	ret->state = found[PYTHON_STATE].st_value;
 	if (found[PYTHON_STATE].st_size <= UINT32_MAX)
 		ret->state_bytes = (uint32_t)found[PYTHON_STATE].st_size;

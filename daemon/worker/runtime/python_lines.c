@@ -13,6 +13,8 @@
 
 #include <stdbool.h>
 
+#include "common/runtime/row.h"
+
 #define LINE_NONE_3_10 (-128)
 
 /* What follows the first byte of an entry, since 3.11. Kinds below have columns alone. */
@@ -33,17 +35,19 @@ static uint32_t line_result(int64_t line)
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
 }
 
+/* The last range has no end, but what follows a table that was cut off is not known. */
 static uint32_t line_of_3_9(struct line_table *t, uint32_t offset)
 {
+	bool is_cut = t->end - t->at >= RUNTIME_TABLE_MAX;
 	uint64_t begins = 0;
 
 	for (; t->end - t->at >= 2; t->at += 2) {
 		begins += t->at[0];
 		if (begins > offset)
-			break;
+			return line_result(t->line);
 		t->line += (int8_t)t->at[1];
 	}
-	return line_result(t->line);
+	return is_cut ? 0 : line_result(t->line);
 }
 
 static uint32_t line_of_3_10(struct line_table *t, uint32_t offset)
@@ -102,6 +106,8 @@ uint32_t python_line(uint32_t version, const uint8_t *table, size_t length, uint
 {
 	struct line_table t = {.at = table, .end = table + length, .line = first};
 
+	if (offset >= RUNTIME_AT_UNKNOWN)
+		return line_result(first);
 	if (version >= 0x030b)
 		return line_of_3_11(&t, offset);
 	return version == 0x030a ? line_of_3_10(&t, offset) : line_of_3_9(&t, offset);

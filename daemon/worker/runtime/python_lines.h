@@ -12,7 +12,8 @@
 
 /*
  * The line of the instruction at @offset (bytes from the first one) of code of Python @version,
- * which begins at line @first; @table may be cut short. 0: it has none, or that is not known.
+ * which begins at line @first; @table may be cut short. 0: it has none, or that is not known. What
+ * has not begun (RUNTIME_AT_UNKNOWN) is at @first, as in tracebacks.
  */
 uint32_t python_line(uint32_t version, const uint8_t *table, size_t length, uint32_t first,
 		     uint32_t offset);

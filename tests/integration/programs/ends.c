@@ -233,12 +233,12 @@ static void *work_first(void *arg)
 	return arg;
 }
 
-/* The process's timer has nobody to tell it to any more: blocked as the library cannot see. */
-static int by_rest(void)
+/* The timer has nobody to tell it to any more: blocked as the library cannot see. */
+static int by_rest(int before_ms)
 {
 	uint64_t tick = UINT64_C(1) << (SIGPROF - 1);
 
-	burn_main(200);
+	burn_main(before_ms);
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &tick, NULL, sizeof(tick));
 	burn_first(300);
 	printf("%ld\n", cpu_ms(CLOCK_PROCESS_CPUTIME_ID));
@@ -324,7 +324,15 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "without-timers"))
 		return without_timers();
 	if (!strcmp(what, "rest"))
-		return by_rest();
+		return by_rest(200);
+	if (!strcmp(what, "unmet"))
+		return by_rest(0);
+	if (!strcmp(what, "unmet-exec")) {
+		by_rest(0);
+		fflush(stdout);
+		execl("/none", "none", NULL);
+		return execl("/bin/true", "true", NULL);
+	}
 	if (!strcmp(what, "jit"))
 		return by_jit();
 	if (!strcmp(what, "library") && argc > 2)

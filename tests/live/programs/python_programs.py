@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""python_programs.py SECONDS: as python_shapes.py, where programs and their libraries call Python.
-
-Of what is not in the standard library, numpy and greenlet have a part if they are installed.
-"""
+"""python_programs.py SECONDS: as python_shapes.py, where programs and their libraries call Python."""
 import asyncio
 import contextlib
 import gc
@@ -20,19 +17,19 @@ import xml.parsers.expat
 
 from python_shapes import children, recursion, run, spin, stacks
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
-try:
-    import greenlet
-except ImportError:
-    greenlet = None
+
+LONG = compile("def long(n):\n" + "    n = -n\n" * 1500 + "    spin()\n", "long", "exec")
 
 
 def to_the_limit():
     """Deeper than what a tick looks at."""
     recursion(sys.getrecursionlimit() - 60)
+
+
+def by_long():
+    """Its table of lines has some 10 KiB."""
+    exec(LONG, place := {"spin": spin})
+    place["long"](1)
 
 
 def by_sqlite():
@@ -153,26 +150,6 @@ def by_workers():
                 stacks.update(theirs)
 
 
-def by_numpy():
-    numpy.apply_along_axis(lambda row: spin() or row, 1, numpy.ones((2, 2)))
-    numpy.frompyfunc(lambda n: spin(), 1, 1)(numpy.arange(2))
-
-
-def by_greenlet():
-    def ping():
-        spin()
-        other.switch()
-        recursion(3)
-
-    def pong():
-        spin()
-        first.switch()
-
-    first, other = greenlet.greenlet(ping), greenlet.greenlet(pong)
-    first.switch()
-
-
 if __name__ == "__main__":
-    run(to_the_limit, by_sqlite, by_expat, by_substitution, by_end, by_signal, by_trace, by_import,
-        by_tasks, by_server, by_fight, by_workers, *([by_numpy] if numpy else ()),
-        *([by_greenlet] if greenlet else ()))
+    run(to_the_limit, by_long, by_sqlite, by_expat, by_substitution, by_end, by_signal, by_trace,
+        by_import, by_tasks, by_server, by_fight, by_workers)

@@ -6,13 +6,18 @@ called with, by what the interpreter itself says of its frames; and which proces
 """
 import asyncio
 import collections
-import ctypes
 import functools
 import json
 import os
 import sys
 import threading
 import time
+
+try:
+    import ctypes
+    ctypes.CDLL(None)
+except (ImportError, OSError):  # a static program loads no libraries
+    ctypes = None
 
 stacks = set()
 children = set()
@@ -153,6 +158,6 @@ def run(*shapes):
 
 
 if __name__ == "__main__":
-    run(recursion, by_key, by_reduce, by_callback, by_generator, by_class, by_coroutine,
-        by_exception, by_exec, by_memory, by_threads, café)
+    run(recursion, by_key, by_reduce, *([by_callback] if ctypes else ()), by_generator, by_class,
+        by_coroutine, by_exception, by_exec, by_memory, by_threads, café)
     assert any(len(names) > 1 for names in places.values())

@@ -7,8 +7,9 @@
  *                        and over; "exec" behind it: the child is another program
  *   enter MS DIR      the same, but the child enters that control group before, by the name of
  *                        sv-entered
- *   many DIR N MS     N children, each in DIR/mI.service: says "ready", and after each line
- *                        on its input each child uses a CPU for MS milliseconds
+ *   enter MS DIR N       the same, but each child another one of DIR/s0.service to
+ * DIR/sN-1.service, and as sv-scattered many DIR N MS     N children, each in DIR/mI.service: says
+ * "ready", and after each line on its input each child uses a CPU for MS milliseconds
  */
 #include <signal.h>
 #include <stdint.h>
@@ -82,13 +83,18 @@ static int enter(const char *dir)
 
 static void be_entering(char **argv)
 {
-	for (;;) {
+	unsigned n_groups = argv[5] ? (unsigned)strtoul(argv[5], NULL, 10) : 0;
+	char dir[4096];
+
+	for (unsigned i = 0;; i++) {
 		pid_t child = fork();
 
-		if (child == 0 && enter(argv[4]))
+		snprintf(dir, sizeof(dir), n_groups ? "%s/s%u.service" : "%s", argv[4],
+			 n_groups ? i % n_groups : 0);
+		if (child == 0 && enter(dir))
 			_exit(1);
 		if (child == 0) {
-			prctl(PR_SET_NAME, "sv-entered");
+			prctl(PR_SET_NAME, n_groups ? "sv-scattered" : "sv-entered");
 			burn(strtoul(argv[3], NULL, 10));
 			_exit(0);
 		}

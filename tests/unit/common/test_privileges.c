@@ -45,7 +45,7 @@ static int try_drop(void)
 	/* There is no way back. */
 	if (real && setresuid(0, 0, 0) == 0)
 		return 8;
-	return 0;
+	return privileges_have(CAP_KILL) ? 9 : 0;
 }
 
 /* Also for one who has moved all that it may into the set that counts only for execve(2). */

@@ -50,8 +50,9 @@ static void test_defaults(void **state)
 	assert_int_equal(c->interval_ns, UINT64_C(60000000000));
 	assert_int_equal(c->formats, FORMAT_PPROF | FORMAT_IMAGES);
 	assert_int_equal(c->symbolize, SYMBOLIZE_FUNCTIONS);
-	assert_int_equal(c->labels,
-			 LABEL_PID | LABEL_COMM | LABEL_THREAD | LABEL_SERVICE | LABEL_CONTAINER);
+	assert_int_equal(c->labels, LABEL_PID | LABEL_COMM | LABEL_THREAD | LABEL_SERVICE |
+					    LABEL_CONTAINER | LABEL_POD | LABEL_NAMESPACE |
+					    LABEL_IMAGE | LABEL_VERSION);
 	assert_string_equal(c->store_path, "/var/lib/profd");
 	assert_int_equal(c->max_size, UINT64_C(2) << 30);
 	assert_int_equal(c->max_age_s, 604800);
@@ -104,7 +105,7 @@ static void test_refusals(void **state)
 	} cases[] = {
 		{"event = x", "test.conf:1: 'event' is before any [section]"},
 		{"\n[sampling]\nfrequencies = 9", "test.conf:3: unknown key 'frequencies'"},
-		{"[http]\nlisten = x", "test.conf:2: unknown section [http]"},
+		{"[nothing]\nlisten = x", "test.conf:2: unknown section [nothing]"},
 		{"[sampling]\nfrequency = 0", "test.conf:2: frequency must be 1 to 100000"},
 		{"[sampling]\nfrequency = 9x", "test.conf:2: frequency must be a number"},
 		{"[sampling]\nfrequency = -1", "test.conf:2: frequency must be a number"},
@@ -210,7 +211,7 @@ static void test_shipped_file(void **state)
 static void test_all_errors(void **state)
 {
 	static const char text[] = "stray = 1\nstray = 2\n[sampling]\nfrequency = 0\nnope = 1\n"
-				   "max_depth = 5\n[http]\na = 1\nb = 2\n[flush]\nrubbish\n";
+				   "max_depth = 5\n[nothing]\na = 1\nb = 2\n[flush]\nrubbish\n";
 	struct config_message message;
 	struct config *c = NULL;
 	char many[64 * 16] = "[flush]\n";
@@ -220,7 +221,7 @@ static void test_all_errors(void **state)
 	assert_string_equal(message.text, "f:1: 'stray' is before any [section]\n"
 					  "f:4: frequency must be 1 to 100000, not '0'\n"
 					  "f:5: unknown key 'nope' in [sampling]\n"
-					  "f:8: unknown section [http]\n"
+					  "f:8: unknown section [nothing]\n"
 					  "f:11: 'rubbish' is neither a [section] nor key = value");
 	for (int i = 0; i < 40; i++)
 		strcat(many, "interval = x\n");

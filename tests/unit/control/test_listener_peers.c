@@ -102,7 +102,7 @@ static int child_unprivileged(struct world *w, pid_t root_pid)
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, own, 1001) == 4);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, root_pid, 99) == 4);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__TID, root_pid, 99) == 4);
-	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, dead, 99) == 1);
+	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__PID, dead, 99) == 5);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__ALL, 0, 99) == 4);
 	CHECK(start(fd, PROFD__CONTROL__TARGET_KIND__UID, getuid(), 99) == 4);
 	kill(own, SIGKILL);

@@ -143,6 +143,9 @@ static void test_who_may_collect(void **state)
 	const Profd__Control__Collect service = {.which_case =
 							 PROFD__CONTROL__COLLECT__WHICH_SERVICE,
 						 .service = (char[]){"a.service"}};
+	const Profd__Control__Collect file = {
+		.which_case = PROFD__CONTROL__COLLECT__WHICH_FILE,
+		.file = (char[]){"services/a.service/20261121/20261121T090000Z-60s.pb.gz"}};
 	const Profd__Control__Collect all = PROFD__CONTROL__COLLECT__INIT;
 	struct source_message why;
 
@@ -154,15 +157,18 @@ static void test_who_may_collect(void **state)
 			 CONTROL_ERROR_DENIED);
 	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &service, &why),
 			 CONTROL_ERROR_DENIED);
+	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &file, &why),
+			 CONTROL_ERROR_DENIED);
 	fake_ids(f, "1000\t0\t0\t0", "1000\t1000\t1000\t1000");
 	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why),
 			 CONTROL_ERROR_DENIED);
 	own.pid = 2147483647;
 	assert_int_equal(policy_check_collect(&f->peer, f->proc.fd, &own, &why),
-			 CONTROL_ERROR_FAILED);
+			 CONTROL_ERROR_NOT_FOUND);
 	/* What is stored outlives the process. */
 	assert_int_equal(policy_check_collect(&root, f->proc.fd, &own, &why), 0);
 	assert_int_equal(policy_check_collect(&root, f->proc.fd, &all, &why), 0);
+	assert_int_equal(policy_check_collect(&root, f->proc.fd, &file, &why), 0);
 }
 
 /*
@@ -251,11 +257,11 @@ static void test_gone(void **state)
 	kill(f->child, SIGKILL);
 	/* A zombie still has its status file and its number, but nothing to profile. */
 	waitid(P_PID, (id_t)f->child, &(siginfo_t){0}, WEXITED | WNOWAIT);
-	assert_int_equal(check(f, &r), CONTROL_ERROR_FAILED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_NOT_FOUND);
 	r.target = TARGET_TID;
-	assert_int_equal(check(f, &r), CONTROL_ERROR_FAILED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_NOT_FOUND);
 	r.number = 2147483647;
-	assert_int_equal(check(f, &r), CONTROL_ERROR_FAILED);
+	assert_int_equal(check(f, &r), CONTROL_ERROR_NOT_FOUND);
 }
 
 static void test_real_proc(void **state)

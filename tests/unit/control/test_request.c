@@ -192,6 +192,7 @@ static void test_stop_and_list(void **state)
 }
 
 /* As systemctl takes names of services. */
+/* They may be containers': what a name means shows when it is looked for. */
 static void test_services_without_suffix(void **state)
 {
 	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
@@ -207,7 +208,7 @@ static void test_services_without_suffix(void **state)
 	start.target = PROFD__CONTROL__TARGET_KIND__SERVICE;
 	start.text = (char[]){"nginx"};
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_string_equal(request->message->start->text, "nginx.service");
+	assert_string_equal(request->message->start->text, "nginx");
 	request_free(request);
 	start.target = PROFD__CONTROL__TARGET_KIND__COMM;
 	assert_int_equal(decode(&message, &request, &why), 0);
@@ -224,7 +225,7 @@ static void test_services_without_suffix(void **state)
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_SERVICE;
 	collect.service = (char[]){"getty@tty1"};
 	assert_int_equal(decode(&message, &request, &why), 0);
-	assert_string_equal(request->message->collect->service, "getty@tty1.service");
+	assert_string_equal(request->message->collect->service, "getty@tty1");
 	request_free(request);
 }
 
@@ -263,6 +264,50 @@ static void test_collect(void **state)
 	assert_true(request->message->collect->since_ns == 8 &&
 		    request->message->collect->until_ns == 9);
 	request_free(request);
+}
+
+/* One window, or those of many services. */
+static void test_windows(void **state)
+{
+	Profd__Control__Request message = PROFD__CONTROL__REQUEST__INIT;
+	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
+	Profd__Control__List list = PROFD__CONTROL__LIST__INIT;
+	struct request *request = NULL;
+	struct source_message why;
+	char path[2000];
+
+	(void)state;
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_LIST;
+	message.list = &list;
+	list.windows = true;
+	list.service = (char[]){"web*,db"};
+	assert_int_equal(decode(&message, &request, &why), 0);
+	assert_string_equal(request->message->list->service, "web*,db");
+	request_free(request);
+	list.service = (char[]){"web"};
+	assert_int_equal(decode(&message, &request, &why), 0);
+	assert_string_equal(request->message->list->service, "web");
+	request_free(request);
+	list.service = (char[]){"web*,\x1b"};
+	assert_int_equal(decode(&message, &request, &why), CONTROL_ERROR_USAGE);
+	message.verb_case = PROFD__CONTROL__REQUEST__VERB_COLLECT;
+	message.collect = &collect;
+	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_FILE;
+	collect.file = (char[]){""};
+	assert_int_equal(decode(&message, &request, &why), CONTROL_ERROR_USAGE);
+	memset(path, 'x', sizeof(path));
+	path[1024] = '\0';
+	collect.file = path;
+	assert_int_equal(decode(&message, &request, &why), CONTROL_ERROR_USAGE);
+	path[1023] = '\0';
+	assert_int_equal(decode(&message, &request, &why), 0);
+	assert_string_equal(request->message->collect->file, path);
+	request_free(request);
+	collect.open = true;
+	assert_int_equal(decode(&message, &request, &why), CONTROL_ERROR_USAGE);
+	collect.open = false;
+	collect.take = true;
+	assert_int_equal(decode(&message, &request, &why), CONTROL_ERROR_USAGE);
 }
 
 static void test_live_sessions(void **state)
@@ -306,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_stop_and_list),
 		cmocka_unit_test(test_services_without_suffix),
 		cmocka_unit_test(test_collect),
+		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_live_sessions),
 	};
 

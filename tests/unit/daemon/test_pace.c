@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "daemon/daemon_private.h"
+#include "daemon/drains.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 static int on_rings(sd_event_source *source, int fd, uint32_t events, void *userdata)
@@ -32,7 +33,7 @@ static void test_rings_rest(void **state)
 {
 	const uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	struct daemon d = {.woken_ns = now};
+	struct daemon d = {.drained_ns = now};
 	sd_event *loop = NULL;
 
 	(void)state;

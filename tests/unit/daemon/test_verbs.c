@@ -30,20 +30,30 @@ static void test_every_request_has_a_row(void **state)
 	assert_int_equal(n_rows, request->n_fields);
 }
 
-/* What changes or reads the whole machine is not for everybody. */
+static bool verb_is_one_of(const struct control_verb *verb, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], verb->name) == 0)
+			return true;
+	return false;
+}
+
+/* What changes or reads the whole machine is not for everybody; what changes it, not of a store. */
 static void test_privileged_verbs(void **state)
 {
 	static const char *const for_all[] = {"start",   "stop",        "status", "flush",
 					      "collect", "attach_shim", "hold"};
+	static const char *const reading[] = {"status", "config",  "list", "wanted",
+					      "usage",  "collect", "hold", "exports"};
 
 	(void)state;
 	for (const struct control_verb *verb = daemon_verbs; verb->name; verb++) {
-		bool is_for_all = false;
+		bool is_for_all = verb_is_one_of(verb, for_all, ARRAY_SIZE(for_all));
+		bool changes = !verb_is_one_of(verb, reading, ARRAY_SIZE(reading));
 
-		for (size_t i = 0; i < ARRAY_SIZE(for_all); i++)
-			is_for_all |= strcmp(for_all[i], verb->name) == 0;
-		assert_int_equal(verb->access,
+		assert_int_equal(verb->access & CONTROL_FOR_PRIVILEGED,
 				 is_for_all ? CONTROL_FOR_ALL : CONTROL_FOR_PRIVILEGED);
+		assert_int_equal(verb->access & CONTROL_CHANGES, changes ? CONTROL_CHANGES : 0);
 	}
 }
 

@@ -7,13 +7,17 @@
 
 #include <cmocka.h>
 
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/proc.h"
 #include "common/text_print.h"
 #include "daemon/resolve/proc_door.h"
 #include "daemon/status.h"
-#include "tests/unit/resolve/keeper_fixture.h"
+#include "tests/support/temp_dir.h"
 #include "tests/unit/session/session_set_fixture.h"
 
 /* More budget is what lacked unless a user's sessions have used up their part of it. */
@@ -47,32 +51,41 @@ static void test_early_closes(void **state)
 					  "[memory] budget");
 }
 
+/* A process with a file in place of /proc's that has its reader wait. */
+static pid_t make_held_up(const struct temp_dir *proc)
+{
+	pid_t pid = fork();
+	char path[64];
+
+	if (pid == 0) {
+		alarm(60);
+		pause();
+	}
+	snprintf(path, sizeof(path), "%d/status", pid);
+	write_file(proc->fd, path, "", 0);
+	snprintf(path, sizeof(path), "%d/stat", pid);
+	assert_int_equal(mkfifoat(proc->fd, path, 0600), 0);
+	return pid;
+}
+
 /* They are counted, and named as far as there is room; one that has ended is no matter. */
 static void test_held_up(void **state)
 {
-	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(temp_dir_remove) struct temp_dir proc;
 	cleanup(proc_door_freep) struct proc_door *door = NULL;
 	cleanup(texts_deinit) struct texts texts = {0};
 	struct proc_stat stat;
 	char expected[64];
-	pid_t pids[2], keeper, servant = 0;
+	pid_t pids[2];
 
 	(void)state;
-	assert_int_equal(proc_door_new(&door, proc_fd), 0);
-	keeper = child_of(getpid(), 0);
-	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
-		pids[i] = fork();
-		if (pids[i] == 0) {
-			alarm(60);
-			pause();
-		}
-	}
+	temp_dir_make(&proc);
+	assert_int_equal(proc_door_new(&door, proc.fd), 0);
 	daemon_warn_of_held_up(door, &texts);
 	assert_int_equal(texts.n, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(pids); i++) {
-		servant = servant_of(keeper, servant);
-		make(servant, SIGSTOP, 'T');
-		assert_int_equal(proc_read_stat(proc_fd, pids[i], &stat), PROC_E_GONE);
+		pids[i] = make_held_up(&proc);
+		assert_int_equal(proc_read_stat(proc.fd, pids[i], &stat), PROC_E_GONE);
 		daemon_warn_of_held_up(door, &texts);
 	}
 	snprintf(expected, sizeof(expected), "reading /proc/%d takes too long (1 such):", pids[0]);

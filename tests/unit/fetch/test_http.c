@@ -208,13 +208,33 @@ static void test_parts(void **state)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, "secret", 6), 6);
 	close(fd);
-	assert_failure(&request, "3 77 0x1+0x2;;secret;;");
+	assert_failure(&request, "3 77 0x1+0x2;;secret;;;");
 	unlink(key);
 	assert_failure(&request, "No such file");
 	request = (struct http_request){.url = "echo", .timeout_ms = 77, .authorities = "/"};
 	assert_failure(&request, "/: Is a directory");
 	request = (struct http_request){.url = "echo", .timeout_ms = 77, .authorities = ""};
-	assert_failure(&request, "0 77 ;;;;");
+	assert_failure(&request, "0 77 ;;;;;");
+}
+
+static void test_headers(void **state)
+{
+	struct http_request request = {.url = "echo",
+				       .timeout_ms = 77,
+				       .max_bytes = 100,
+				       .headers = "a: b\nc: d\n",
+				       .is_delivery = true};
+
+	(void)state;
+	assert_failure(&request, "4 77 ;;;;a: b?c: d?;");
+	request.is_delivery = false;
+	assert_failure(&request, "headers are for deliveries");
+	request.is_delivery = true;
+	request.headers = "a: b\nc\n";
+	assert_failure(&request, "line 2 of the headers is not");
+	request.headers = "";
+	request.content_type = "a\nb: c";
+	assert_failure(&request, "no such type");
 }
 
 static void test_limits(void **state)
@@ -273,10 +293,10 @@ static void test_no_gateway(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		LEFTOVERS_TEST(test_answers),    LEFTOVERS_TEST(test_failures),
-		LEFTOVERS_TEST(test_hang),       LEFTOVERS_TEST(test_parts),
-		LEFTOVERS_TEST(test_limits),     LEFTOVERS_TEST(test_busy),
-		LEFTOVERS_TEST(test_no_gateway),
+		LEFTOVERS_TEST(test_answers), LEFTOVERS_TEST(test_failures),
+		LEFTOVERS_TEST(test_hang),    LEFTOVERS_TEST(test_parts),
+		LEFTOVERS_TEST(test_limits),  LEFTOVERS_TEST(test_busy),
+		LEFTOVERS_TEST(test_headers), LEFTOVERS_TEST(test_no_gateway),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--http") == 0)

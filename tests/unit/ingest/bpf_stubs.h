@@ -5,7 +5,8 @@
 /*
  * Parts of the BPF programs built as an ordinary program: the helpers are functions here, maps are
  * arrays, user memory is one array, the task is a struct of ours. Include it once, instead of the
- * files below bpf/; cmocka's headers come before.
+ * files below bpf/; cmocka's headers come before. A program that walks a real process sets
+ * stub_read_user and stub_on_code, and may define WORDS and SLOTS.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,11 +52,16 @@ __u64 tables_search(__u32 slot, __u32 offset, __u32 now_s);
 int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *memory);
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
-int runtime_tell(struct runtime *r, __u64 at, __u64 id);
+int runtime_send_code(struct runtime *r);
+int runtime_meet(struct runtime *r, __u64 code, __u64 slot);
+int runtime_end_group(struct runtime *r, __u64 anchor);
+int runtime_read_window(struct runtime *r, __u64 frame);
 int runtime_find_library(struct runtime *r, __u64 debug);
 int runtime_find_mapped(struct runtime *r, __u32 mapping);
 int runtime_walk(struct runtime *r, __u64 thread);
 int runtime_read_slot(struct runtime *r, __u64 thread);
+int runtime_is_name(struct runtime *r, __u64 at);
+int runtime_name_thread(struct runtime *r);
 int v8_add_frame(struct runtime *r, __u64 fp, __u32 at, __u32 in_image);
 int v8_follow(struct runtime *r, __u64 fp);
 int v8_line(struct runtime *r, __u64 script, __u32 position);
@@ -90,8 +96,10 @@ static const char *long_text;
 static __u32 long_bytes;
 
 /* What the maps hold. */
-#define WORDS    65536u
-#define SLOTS    16u
+#ifndef WORDS
+#define WORDS 65536u
+#define SLOTS 16u
+#endif
 #define MAPPINGS 1024u
 #define ROOTS    4u
 
@@ -115,6 +123,9 @@ static unsigned n_faults; /* of them, of what is not there */
 static struct pt_regs entry_regs;
 static struct task_struct *current_task;
 static struct scratch scratch;
+/* Reads all of it, in place of what is here; NULL. */
+static bool (*stub_read_user)(void *to, __u32 length, __u64 from);
+static void (*stub_on_code)(const struct abi_code *code);
 
 static bool copy_out(void *to, __u32 length, __u64 from, __u64 base, const __u8 *bytes, __u64 size)
 {
@@ -139,6 +150,8 @@ static long bpf_probe_read_user(void *to, __u32 length, const void *from)
 	__u64 at = (uintptr_t)from;
 
 	n_reads++;
+	if (stub_read_user)
+		return stub_read_user(to, length, at) ? 0 : -14;
 	if (copy_out(to, length, at, STACK_BASE, stack.bytes, STACK_BYTES) ||
 	    copy_out(to, length, at, 0x1000, stack.bytes, STACK_BYTES) ||
 	    copy_out(to, length, at, CODE_BASE, code, CODE_BYTES) || copy_long(to, length, at))
@@ -202,6 +215,8 @@ static long bpf_ringbuf_output(void *ring, void *data, __u64 length, __u64 flags
 	(void)ring, (void)flags;
 	memcpy(&told, data, length);
 	n_told++;
+	if (stub_on_code)
+		stub_on_code(&told);
 	return 0;
 }
 
@@ -289,7 +304,7 @@ static inline void stubs_reset(void)
 	now_ns = 1000000000;
 	n_reads = n_faults = 0;
 	long_bytes = 0;
-	fork_misses = stale_roots = runtime_broken = codes_lost = 0;
+	fork_misses = stale_roots = runtime_broken = codes_lost = codes_forgotten = 0;
 	n_told = 0;
 }
 

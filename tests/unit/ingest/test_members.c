@@ -44,12 +44,11 @@ static void test_inheritance(void **state)
 	assert_false(members_has(&m, 0, 11));
 	assert_true(members_has(&m, 3, 11) && members_has(&m, 3, 12));
 	assert_false(members_has(&m, 3, 20) || members_has(&m, 3, 99));
-	assert_int_equal(members_count(&m), 3);
 	members_remove(&m, 3, 11);
 	assert_false(members_has(&m, 3, 11));
 	assert_true(members_has(&m, 3, 12));
 	members_remove_sampler(&m, 3);
-	assert_int_equal(members_count(&m), 1);
+	assert_false(members_has(&m, 3, 10) || members_has(&m, 3, 12));
 	assert_true(members_has(&m, 0, 10));
 }
 
@@ -61,7 +60,8 @@ static void test_end(void **state)
 	assert_int_equal(members_add(&m, 1, 10, true), 0);
 	assert_int_equal(members_add(&m, 1, 30, true), 0);
 	members_sweep(&m, nobody_is_alive);
-	assert_int_equal(members_count(&m), 2); /* no end was seen */
+	/* No end was seen. */
+	assert_true(members_has(&m, 1, 10) && members_has(&m, 1, 30));
 	follow(&m, PROCESS_EVENT_EXIT, 10, 15, 0);
 	members_sweep(&m, nobody_is_alive);
 	assert_true(members_has(&m, 1, 10)); /* only a thread ended */

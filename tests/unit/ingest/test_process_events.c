@@ -126,13 +126,12 @@ static void take_event(void *userdata, const struct process_event *event)
 	w->got[w->n_got++] = *event;
 }
 
-static int read_late(void *userdata)
+static int read_late(void *userdata, uint64_t until)
 {
 	struct world *w = userdata;
 
 	if (w->late) {
-		w->late_ns = clock_ns(CLOCK_MONOTONIC) +
-			     1; /* after the noted time, even if equal */
+		w->late_ns = until + 1;
 		w->late(w);
 	}
 	w->late = NULL;
@@ -226,8 +225,8 @@ static void put_late(struct world *w)
 {
 	const struct process_event begun = process_event_of(PROCESS_EVENT_BEGUN, 9, w->late_ns + 1);
 
-	produce_comm(w, 0, w->late_ns + 2, 10);
 	produce_comm(w, 0, w->late_ns, 7);
+	produce_comm(w, 0, w->late_ns + 2, 10); /* read by the next drain */
 	assert_int_equal(process_events_add(w->events, &begun), 0);
 	produce_comm(w, 1, 50, 1);
 	produce_comm(w, 1, w->late_ns, 8);
@@ -244,6 +243,7 @@ static void test_late_ones_are_kept(void **state)
 	assert_int_equal(w->n_got, 2);
 	expect_comm(w, 0, 1);
 	expect_comm(w, 1, 2);
+	assert_true(w->pages[0].data_tail < w->pages[0].data_head);
 	produce_comm(w, 1, w->late_ns + 3, 11);
 	produce_comm(w, 1, w->late_ns, 12); /* as old as two that are kept, and read later */
 	drain_when_due(w, w->late_ns + 3);

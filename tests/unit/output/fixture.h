@@ -61,7 +61,7 @@ static inline void change_facts(struct image *image, const struct elf_summary *e
 				const struct go_build *go)
 {
 	free(atomic_exchange(&image->headers, NULL));
-	assert_int_equal(image_set_headers(image, elf, go), 0);
+	assert_int_equal(image_set_headers(image, elf, go, NULL), 0);
 }
 
 static inline void change_headers(struct image *image, const struct elf_summary *elf)
@@ -87,7 +87,7 @@ static inline struct image *make_image(uint64_t id, enum image_kind kind, const 
 		return image;
 	image->size = 4096 * id;
 	if (!build_id) {
-		assert_int_equal(image_set_headers(image, NULL, NULL), 0);
+		assert_int_equal(image_set_headers(image, NULL, NULL, NULL), 0);
 		return image;
 	}
 	elf.segments[0] = (struct elf_segment){
@@ -99,7 +99,7 @@ static inline struct image *make_image(uint64_t id, enum image_kind kind, const 
 					       .executable = true};
 	elf.build_id_length = 20;
 	memset(elf.build_id, build_id, 20);
-	assert_int_equal(image_set_headers(image, &elf, NULL), 0);
+	assert_int_equal(image_set_headers(image, &elf, NULL, NULL), 0);
 	return image;
 }
 

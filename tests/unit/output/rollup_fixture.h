@@ -5,6 +5,7 @@
 /* Minutes that are there to be rolled up, and a clock that comes to it. */
 #include "daemon/output/listing.h"
 #include "daemon/output/rollup.h"
+#include "daemon/output/rollup_recover.h"
 #include "tests/unit/output/fixture.h"
 
 #define HOUR      3600u
@@ -70,7 +71,7 @@ static inline uint64_t listed(struct writer *w, const char *service, size_t *ret
 	struct output_result result = {0};
 	uint64_t sum = 0;
 
-	writer_list(w, service, 0, 0, &result);
+	writer_list(w, &(struct listing_options){.service = service}, &result);
 	assert_int_equal(result.error, 0);
 	for (size_t i = 0; i < result.listing->n_rows; i++)
 		sum += result.listing->rows[i]->samples;
@@ -86,7 +87,9 @@ static inline Profd__Control__ListingRow listed_between(struct writer *w, uint64
 	Profd__Control__ListingRow sum = PROFD__CONTROL__LISTING_ROW__INIT;
 	struct output_result result = {0};
 
-	writer_list(w, NULL, since_s * NS, until_s * NS, &result);
+	writer_list(w,
+		    &(struct listing_options){.since_ns = since_s * NS, .until_ns = until_s * NS},
+		    &result);
 	assert_int_equal(result.error, 0);
 	for (size_t i = 0; i < result.listing->n_rows; i++) {
 		const Profd__Control__ListingRow *row = result.listing->rows[i];

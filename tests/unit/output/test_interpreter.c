@@ -103,6 +103,33 @@ static void test_nobody_decodes(void **state)
 	}
 }
 
+/* The image profile of the interpreter has those whose leaf is a function of it. */
+static void test_image(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_worker_writer(f, NULL, T0);
+	cleanup(image_profile_freep) struct image_profile *p = NULL;
+	cleanup(code_book_freep) struct code_book *book = NULL;
+
+	assert_int_equal(code_book_new(&book, 4 << 20), 0);
+	const uint64_t leaf = frame_in_runtime(add_code(book, 1, "leaf"), 16);
+	const struct script script[] = {
+		{.process = 1,
+		 .count = 5,
+		 .user = {leaf, leaf | FRAME_RUNTIME_LOOP, PROGRAM_AT + 0x200}},
+		{.process = 1, .count = 7, .user = {leaf}},
+	};
+
+	write_quietly(w, make_snapshot(f, T0, script, 2), T0 + 60);
+	p = read_image(
+		path_of(f, IMAGES_1 "worker.1111111111111111111111111111111111111111.cpu-clock"));
+	assert_int_equal(p->total, 5);
+	assert_int_equal(p->counts[0].offset, 0x200 - 0x40);
+	image_profile_free(p);
+	p = read_image(path_of(f, IMAGES_1 "unknown@host%2F1.cpu-clock"));
+	assert_int_equal(p->total, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +137,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_less, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_nobody_decodes, fixture_setup,
 						fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_image, fixture_setup, fixture_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

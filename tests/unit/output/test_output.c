@@ -50,7 +50,7 @@ static void test_order(void **state)
 		assert_int_equal(submit_snapshot(o, s, &cookies[i]), OUTPUT_E_OK);
 	}
 	assert_int_equal(output_submit(o, &(struct output_request){.task = OUTPUT_LIST,
-								   .what.service = "a.service",
+								   .list.service = "a.service",
 								   .cookie = &cookies[2]}),
 			 OUTPUT_E_OK);
 	assert_int_equal(submit_epoch(o, &cookies[3]), OUTPUT_E_OK);

@@ -535,7 +535,7 @@ static void test_many(void **state)
 			assert_true(index_dir_path(shelf, window.start_s, path, sizeof(path)));
 			assert_true(names_window(&window, name, sizeof(name)));
 			assert_int_equal(index_add(&store->index, path, name, 8,
-						   (struct index_counts){1, 0}),
+						   (struct index_counts){.samples = 1}),
 					 0);
 		}
 	}

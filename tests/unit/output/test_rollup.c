@@ -256,7 +256,7 @@ static void test_hours_left_over(void **state)
 		;
 	assert_true(exists(f, HOUR_FILE));
 	assert_false(exists(f, minute_name(DAY_A, 0)));
-	assert_int_equal(rollup_recover(r), 0);
+	assert_int_equal(rollup_recover(store, 8 << 20), 0);
 	assert_true(exists(f, HOUR_FILE));
 }
 

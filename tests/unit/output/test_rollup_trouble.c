@@ -476,7 +476,7 @@ static void test_trouble_afterwards(void **state)
 	assert_int_equal(store->index.n_files, 2);
 	assert_int_equal(take_census(f).n_pprof, 2 + 4);
 	assert_int_equal(store_rescan(store), 0);
-	assert_int_equal(rollup_recover(r), 0);
+	assert_int_equal(rollup_recover(store, 1 << 20), 0);
 	assert_int_equal(take_census(f).n_pprof, 2);
 }
 

@@ -83,6 +83,7 @@ static void test_gone_until_it_is_back(void **state)
 		output_result_free(r);
 		assert_int_equal(writer_conditions(w) & WRITER_CANNOT_WRITE, WRITER_GONE);
 		assert_non_null(strstr(writer_describe(w, WRITER_GONE), f->store_path));
+		assert_null(strstr(writer_describe(w, WRITER_GONE), "Success"));
 	}
 	outer = dir_at(f->dir.fd, "outer");
 	close(dir_at(outer, "store"));

@@ -105,7 +105,7 @@ static void test_list(void **state)
 		write_quietly(w, everything_at(f, T0 + 60 * i), T0 + 60 * i + 60);
 	/* Again from the files, after a restart. */
 	for (unsigned i = 0; i < 2; i++) {
-		writer_list(w, NULL, 0, 0, r);
+		writer_list(w, &(struct listing_options){0}, r);
 		assert_int_equal(r->error, 0);
 		assert_int_equal(r->listing->n_rows, 3);
 		assert_string_equal(r->listing->rows[0]->service, "a.service");
@@ -133,7 +133,7 @@ static void test_list(void **state)
 		assert_int_equal(r->listing->rows[0]->n_files, 9);
 		listing_free(steal_ptr(&r->listing));
 		/* And is all there is, where nothing was written. */
-		writer_list(w, NULL, (T0 + 180) * NS, 0, r);
+		writer_list(w, &(struct listing_options){.since_ns = (T0 + 180) * NS}, r);
 		assert_int_equal(r->listing->n_rows, 0);
 		assert_int_equal(listing_add_open(r->listing, open, (T0 + 180) * NS, 0), 0);
 		assert_int_equal(r->listing->n_rows, 3);
@@ -142,7 +142,11 @@ static void test_list(void **state)
 		snapshot_free(open);
 		listing_free(steal_ptr(&r->listing));
 
-		writer_list(w, "b/x", (T0 + 60) * NS, (T0 + 120) * NS, r);
+		writer_list(w,
+			    &(struct listing_options){.service = "b/x",
+						      .since_ns = (T0 + 60) * NS,
+						      .until_ns = (T0 + 120) * NS},
+			    r);
 		assert_int_equal(r->listing->n_rows, 2);
 		assert_string_equal(r->listing->rows[0]->file,
 				    DAY_B "20261121T090100Z-60s.other-102.prof");
@@ -153,7 +157,7 @@ static void test_list(void **state)
 		assert_true(r->listing->rows[1]->bytes > 0);
 		listing_free(steal_ptr(&r->listing));
 
-		writer_list(w, "nobody", 0, 0, r);
+		writer_list(w, &(struct listing_options){.service = "nobody"}, r);
 		assert_int_equal(r->listing->n_rows, 0);
 		listing_free(steal_ptr(&r->listing));
 		writer_free(w);
@@ -190,11 +194,11 @@ static void test_list_without_attributes(void **state)
 	assert_int_equal(pprof_write(p, 1, &data, &length), 0);
 	assert_true(length < 1 << 20);
 	write_file(f->store_fd, large, data, length);
-	removexattr(path_of(f, large), STORE_SAMPLES_ATTRIBUTE);
-	removexattr(path_of(f, DAY_B "20261121T090000Z-60s.pb.gz"), STORE_SAMPLES_ATTRIBUTE);
+	removexattr(path_of(f, large), STORE_COUNTS_ATTRIBUTE);
+	removexattr(path_of(f, DAY_B "20261121T090000Z-60s.pb.gz"), STORE_COUNTS_ATTRIBUTE);
 
 	w = open_writer(f, NULL, NULL, T0 + 300);
-	writer_list(w, "b/x", 0, 0, &r);
+	writer_list(w, &(struct listing_options){.service = "b/x"}, &r);
 	assert_int_equal(r.error, 0);
 	assert_int_equal(r.listing->n_rows, 4);
 	assert_string_equal(r.listing->rows[1]->file, DAY_B "20261121T090000Z-60s.pb.gz");

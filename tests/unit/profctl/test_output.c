@@ -151,6 +151,9 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	Profd__Control__Memory memory = PROFD__CONTROL__MEMORY__INIT;
 	Profd__Control__Cpu cpu = PROFD__CONTROL__CPU__INIT;
 	Profd__Control__Store store = PROFD__CONTROL__STORE__INIT;
+	Profd__Control__Export behind = PROFD__CONTROL__EXPORT__INIT;
+	Profd__Control__Export idle = PROFD__CONTROL__EXPORT__INIT;
+	Profd__Control__Export *exports[] = {&behind, &idle};
 	Profd__Control__StoreShare share = PROFD__CONTROL__STORE_SHARE__INIT, unbounded = share;
 	Profd__Control__StoreShare *shares[] = {&share, &unbounded};
 	Profd__Control__LastFlush flush = PROFD__CONTROL__LAST_FLUSH__INIT;
@@ -252,6 +255,17 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.sessions = sessions;
 	s.n_sessions = 2;
 	s.unwinding = &unwinding;
+	behind.name = (char[]){"main"};
+	behind.failing = true;
+	behind.lag_seconds = 70;
+	behind.waiting_windows = 2;
+	behind.waiting_bytes = 4096;
+	behind.sent_windows = 1;
+	behind.dropped_windows = 3;
+	idle.name = (char[]){"parca"};
+	idle.sent_windows = 40;
+	s.exports = exports;
+	s.n_exports = 2;
 	s.attached = 3;
 	s.avoided_files = 13;
 	s.refused_jit_files = 16;
@@ -313,6 +327,11 @@ static void test_status_view(void **state)
 		"  UID      SIZE  MAX SIZE  FILES  MAX FILES\n"
 		"  1001  3.0 MiB   4.0 MiB    200        256\n"
 		"  1002      0 B         -      0          -\n",
+		"\nExports\n  TARGET ",
+		" REFUSED  DROPPED  TOO OLD  STATE\n",
+		"\n  main    1 min 10 s ",
+		" failing\n",
+		"\n  parca            - ",
 		"  s4 ",
 		"  system ",
 		"999",
@@ -344,6 +363,8 @@ static void test_status_short(void **state)
 		"  memory   64 MiB of 128 MiB\n",
 		"  disk     4.0 KiB in 12 files, disk full\n",
 		", error: No space left on device\n",
+		"  exports  main: 1 window sent, 2 wait, 1 min 10 s behind, 3 dropped, failing\n",
+		"\n           parca: 40 windows sent\n",
 		"  sessions s4 pid-1: 7 samples of ",
 		"warning: no PMU?[2J\n",
 		"2 more warnings: profctl status -v\n",
@@ -400,7 +421,8 @@ static void test_status_json(void **state)
 		"\"files\":12,\"oldest\":null,\"full\":true,\"shares\":["
 		"{\"uid\":1001,\"bytes\":3145728,\"files\":200,\"max_bytes\":4194304,\"max_"
 		"files\":256},"
-		"{\"uid\":1002,\"bytes\":0,\"files\":0,\"max_bytes\":0,\"max_files\":0}]},"
+		"{\"uid\":1002,\"bytes\":0,\"files\":0,\"max_bytes\":0,\"max_files\":0}],"
+		"\"newest\":null},"
 		"\"last_flush\":{\"started\":"
 		"\"2026-11-21T12:00:00Z\",\"seconds\":0.25,\"files\":7,\"error\":\"No space left "
 		"on "
@@ -417,7 +439,13 @@ static void test_status_json(void **state)
 		"15,"
 		"\"last_bad_image\":\"/evil\\n\",\"trouble\":\"too slow\\n\","
 		"\"slow_directories\":17,\"openers_lost\":18,\"cut\":19},\"refused_jit_files\":16,"
-		"\"attached\":3,\"control\":null}"
+		"\"attached\":3,\"control\":null,\"read_only\":false,\"window_seconds\":0,"
+		"\"exports\":[{\"name\":\"main\",\"failing\":true,\"lag_seconds\":70,"
+		"\"waiting_windows\":2,\"waiting_bytes\":4096,\"sent_windows\":1,"
+		"\"refused_windows\":0,\"dropped_windows\":3,\"held_windows\":0},"
+		"{\"name\":\"parca\",\"failing\":false,\"lag_seconds\":0,"
+		"\"waiting_windows\":0,\"waiting_bytes\":0,\"sent_windows\":40,"
+		"\"refused_windows\":0,\"dropped_windows\":0,\"held_windows\":0}]}"
 		"\n",
 	};
 	struct text t;

@@ -100,6 +100,26 @@ static void test_until(void **state)
 	assert_int_equal(last->n_comments, 2);
 }
 
+/* Two files of another tool, of one time: their durations add up, and end no later. */
+static void test_until_overlap(void **state)
+{
+	cleanup(merge_freep) struct merge *m = NULL;
+	struct profile_message message;
+
+	(void)state;
+	assert_int_equal(merge_new(&m, MERGE_WINDOWS_DROPPED), 0);
+	merge_note_overlap(m);
+	for (int64_t i = 0; i < 2; i++) {
+		cleanup(profile_freep) struct profile *p = empty_profile(T0 + i * 10, 60, NULL);
+
+		assert_int_equal(merge_add(m, p, NULL, NULL, &message), MERGE_E_OK);
+	}
+	assert_int_equal(merge_finish(m), 0);
+	assert_int_equal(merge_profile(m)->time_ns, T0 * NS);
+	assert_int_equal(merge_profile(m)->duration_ns, 120 * NS);
+	assert_int_equal(profile_until_ns(merge_profile(m)), (T0 + 70) * NS);
+}
+
 static void test_window_lines(void **state)
 {
 	cleanup(profile_windows_deinit) struct profile_windows w = {0};
@@ -154,9 +174,14 @@ static void test_seconds_of_a_window(void **state)
 	const uint64_t second = UINT64_C(1000000000);
 
 	(void)state;
-	assert_int_equal(profile_window_seconds(60 * second), 60);
-	assert_int_equal(profile_window_seconds(60 * second - 1), 60);
-	assert_int_equal(profile_window_seconds(0), 1);
+	assert_int_equal(profile_window_seconds(0, 60 * second), 60);
+	assert_int_equal(profile_window_seconds(7 * second + 2, 60 * second - 1), 60);
+	assert_int_equal(profile_window_seconds(second, 0), 1);
+	/* From 0.95 to 2.35: a second that is asked for, the one from 1 to 2, is in it. */
+	assert_int_equal(profile_window_seconds(second * 19 / 20, second * 14 / 10), 2);
+	assert_int_equal(profile_window_seconds(second * 9 / 10, second * 8 / 10), 2);
+	assert_int_equal(profile_window_seconds(second * 9 / 10, second * 59), 60);
+	assert_int_equal(profile_window_seconds(UINT64_MAX, UINT64_MAX), 18446744074);
 }
 
 int main(void)
@@ -167,6 +192,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_window_counts_once, setup, teardown),
 		cmocka_unit_test(test_legacy_windows),
 		cmocka_unit_test(test_until),
+		cmocka_unit_test(test_until_overlap),
 		cmocka_unit_test(test_window_lines),
 	};
 

@@ -220,7 +220,7 @@ static void test_what_is_generated_code(void **state)
 
 	assert_non_null(library);
 	*library = image;
-	assert_int_equal(image_set_headers(library, &elf, NULL), 0);
+	assert_int_equal(image_set_headers(library, &elf, NULL, NULL), 0);
 	assert_false(jit_file_is_for(library));
 	image_unref(library);
 }

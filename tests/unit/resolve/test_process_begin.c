@@ -149,15 +149,15 @@ static void test_exact_starts(void **state)
 	assert_int_equal(p->start_ns, proc_start_ns(&stat));
 }
 
+/* All but what waits for no lock. */
 static int refuse(void *userdata, int dir_fd, pid_t id, const char *path, bool text, int *ret)
 {
 	(void)userdata;
-	(void)dir_fd;
 	(void)id;
-	(void)path;
-	(void)text;
-	(void)ret;
-	return PROC_E_GONE;
+	if (!text || !strstr(path, "/status"))
+		return PROC_E_GONE;
+	*ret = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	return *ret < 0 ? PROC_E_GONE : PROC_E_OK;
 }
 
 static const struct process *scan_after_losses(struct world *w, pid_t pid)
@@ -167,23 +167,54 @@ static const struct process *scan_after_losses(struct world *w, pid_t pid)
 	return process_table_living(w->table, pid);
 }
 
-/* Whoever cannot be looked at has not ended for that. */
+/* A process that cannot be looked at has not ended for that. */
 static void test_held_up(void **state)
 {
-	const struct proc_opener nobody = {.open = refuse};
+	const struct proc_opener few = {.open = refuse};
 	struct world *w = *state;
 	pid_t pid = make_child();
 	siginfo_t ended;
 	uint64_t start_ns;
 
 	assert_int_equal(process_table_begin(w->table, pid, &w->sink, &start_ns), 0);
-	proc_open_by(&nobody);
+	proc_open_by(&few);
 	assert_non_null(scan_after_losses(w, pid));
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
 	assert_null(scan_after_losses(w, pid));
 	end_child(pid);
 	proc_open_by(NULL);
+}
+
+/* One process at a time: what ended before is found out, what began since is not judged. */
+static void test_scan_in_parts(void **state)
+{
+	struct world *w = *state;
+	pid_t before = make_child(), since = make_child();
+	unsigned n_parts = 0;
+	uint64_t start_ns;
+	int r;
+
+	assert_int_equal(process_table_begin(w->table, before, &w->sink, &start_ns), 0);
+	end_child(before);
+	end_child(since);
+	on_event(w, &(struct process_event){.kind = PROCESS_EVENT_LOST, .lost = 1});
+	do {
+		r = process_table_scan_part(w->table, &w->sink, 0);
+		if (n_parts++ > 0)
+			continue;
+		on_event(w, &(struct process_event){.kind = PROCESS_EVENT_FORK,
+						    .time_ns = clock_ns(CLOCK_MONOTONIC),
+						    .pid = since,
+						    .tid = since});
+		assert_non_null(process_table_living(w->table, before));
+	} while (r == PROCESS_E_MORE && process_table_wants_scan(w->table));
+	assert_int_equal(r, 0);
+	assert_false(process_table_wants_scan(w->table));
+	assert_true(n_parts > 2);
+	assert_null(process_table_living(w->table, before));
+	assert_non_null(process_table_living(w->table, since));
+	assert_non_null(process_table_living(w->table, getpid()));
 }
 
 int main(void)
@@ -193,6 +224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_families, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exact_starts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_held_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scan_in_parts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

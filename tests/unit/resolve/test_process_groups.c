@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Where those belong that /proc says nothing of: by the group that samples were taken in. */
+#include "daemon/resolve/group_paths.h"
 #include "tests/unit/resolve/place_fixture.h"
 
-/* Groups that are remembered; process_place.c. */
+/* Groups that are remembered; process_groups.c. */
 #define GROUPS_MAX 4096
 
 static void test_who_is_gone_is_of_the_unit_of_its_group(void **state)
@@ -229,6 +230,152 @@ static void test_kernel_threads_in_groups(void **state)
 	end(&w);
 }
 
+/* --- by their paths ----------------------------------------------------------------------------
+ */
+
+struct hierarchy {
+	const char *paths[16]; /* by the group's id; NULL: there is no such group */
+	bool is_late;
+	unsigned asked;
+};
+
+static int path_of_group(void *userdata, uint64_t id, char *ret, size_t size)
+{
+	struct hierarchy *h = userdata;
+
+	h->asked++;
+	if (h->is_late)
+		return GROUP_PATHS_E_LATER;
+	if (!h->paths[id])
+		return GROUP_PATHS_E_NONE;
+	snprintf(ret, size, "%s", h->paths[id]);
+	return GROUP_PATHS_E_OK;
+}
+
+/* A manager, of whom /proc says @others, too, and groups that have paths. */
+static struct world begin_with_paths(struct hierarchy *h, const char *others)
+{
+	struct world w = begin();
+	char text[128];
+
+	process_table_name_groups(w.table, path_of_group, h);
+	snprintf(text, sizeof(text), "0::/manager.service\n%s", others);
+	say(&w, 10, text, 0, 0);
+	sampled(&w, 10, 0, clock_ns(CLOCK_MONOTONIC));
+	return w;
+}
+
+static void test_nobody_else_was_in_the_group_of_the_dead(void **state)
+{
+	struct hierarchy h = {.paths = {[8] = "/a.slice/inside.service",
+					[9] = "/user.slice/user-1000.slice/session-2.scope",
+					[10] = "/plain"}};
+	struct world w = begin_with_paths(&h, "1:cpu:/\n");
+
+	(void)state;
+	assert_string_equal(service_of_the_dead(&w, 11, 10, 8), "inside.service");
+	assert_string_equal(process_table_living(w.table, 11)->unit->cgroup,
+			    "/a.slice/inside.service");
+	assert_string_equal(service_of_the_dead(&w, 12, 10, 9), "user-1000");
+	/* That may be anything in the other hierarchies. */
+	assert_string_equal(service_of_the_dead(&w, 13, 10, 10), "manager.service");
+	/* There is no such group. */
+	assert_string_equal(service_of_the_dead(&w, 14, 10, 11), "manager.service");
+	assert_int_equal(h.asked, 4);
+	for (pid_t pid = 15; pid < 19; pid++)
+		service_of_the_dead(&w, pid, 10, (uint64_t)pid - 7);
+	assert_int_equal(h.asked, 4);
+	end(&w);
+}
+
+static struct process *sampled_in(struct world *w, pid_t pid, uid_t uid, uint64_t group)
+{
+	const struct sample sample = {.pid = pid,
+				      .tid = pid,
+				      .start_ns = 10 * MS,
+				      .time_ns = clock_ns(CLOCK_MONOTONIC) + SOON,
+				      .owner_known = true,
+				      .uid = uid,
+				      .cgroup_id = group};
+	struct process *p = NULL;
+
+	assert_int_equal(process_table_find(w->table, &sample, &p), 0);
+	return p;
+}
+
+static void moves(struct world *w, pid_t pid, uint64_t group)
+{
+	const struct process_event event = {.kind = PROCESS_EVENT_MOVED,
+					    .time_ns = clock_ns(CLOCK_MONOTONIC),
+					    .pid = pid,
+					    .tid = pid,
+					    .cgroup_id = group};
+
+	assert_int_equal(process_table_apply(w->table, &event), 0);
+}
+
+/* Where moves are told, a child is known to be where its parent is, until it moves. */
+static void test_who_moved_and_is_gone(void **state)
+{
+	struct hierarchy h = {.paths = {[8] = "/inside.service"}};
+	struct world w = begin_with_paths(&h, "1:cpu:/\n");
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	(void)state;
+	process_table_trust_lives(w.table);
+	happen(&w, PROCESS_EVENT_FORK, 11, 10, now);
+	moves(&w, 11, 8);
+	happen(&w, PROCESS_EVENT_FORK, 12, 11, now);
+	assert_string_equal(sampled_in(&w, 11, 0, 8)->unit->service, "inside.service");
+	assert_string_equal(sampled_in(&w, 12, 0, 8)->unit->service, "inside.service");
+	assert_int_equal(h.asked, 1);
+	end(&w);
+}
+
+/* /proc says otherwise, and is not asked. */
+static void test_where_groups_decide_no_process_is_asked(void **state)
+{
+	struct hierarchy h = {
+		.paths = {[7] = "/manager.service", [8] = "/inside.service", [9] = "/plain"}};
+	struct world w = begin_with_paths(&h, "");
+	struct process *p = process_table_living(w.table, 10);
+	uint64_t stay = p->stay;
+
+	(void)state;
+	process_table_trust_lives(w.table);
+	for (pid_t pid = 20; pid < 24; pid++)
+		say(&w, pid, "0::/elsewhere.service\n", 0, 0);
+	p = sampled_in(&w, 20, 0, 8);
+	assert_string_equal(p->unit->service, "inside.service");
+	assert_ptr_equal(sampled_in(&w, 21, 0, 8)->unit, p->unit);
+	assert_string_equal(sampled_in(&w, 22, 1001, 9)->unit->service, "user-1001");
+	assert_string_equal(sampled_in(&w, 23, 1002, 9)->unit->service, "user-1002");
+	/* A move is as good as a sample, */
+	moves(&w, 23, 8);
+	assert_ptr_equal(process_table_living(w.table, 23)->unit, p->unit);
+	/* what /proc said before is the same unit, */
+	p = process_table_living(w.table, 10);
+	p->asked_ns = p->unit->asked_ns = 1;
+	assert_int_equal(sampled_in(&w, 10, 0, 7)->stay, stay);
+	assert_true(p->asked_ns > 1 && p->cgroup_id == 7);
+	/* and a group that is not found is /proc's to tell. */
+	say(&w, 24, "0::/elsewhere.service\n", 0, 0);
+	assert_string_equal(sampled_in(&w, 24, 0, 11)->unit->service, "elsewhere.service");
+	end(&w);
+}
+
+static void test_paths_that_are_late_are_asked_for_again(void **state)
+{
+	struct hierarchy h = {.paths = {[8] = "/inside.service"}, .is_late = true};
+	struct world w = begin_with_paths(&h, "");
+
+	(void)state;
+	assert_string_equal(service_of_the_dead(&w, 11, 10, 8), "manager.service");
+	h.is_late = false;
+	assert_string_equal(service_of_the_dead(&w, 12, 10, 8), "inside.service");
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +387,10 @@ int main(void)
 		cmocka_unit_test(test_one_unit_is_one_stay),
 		cmocka_unit_test(test_groups_have_an_end),
 		cmocka_unit_test(test_kernel_threads_in_groups),
+		cmocka_unit_test(test_nobody_else_was_in_the_group_of_the_dead),
+		cmocka_unit_test(test_who_moved_and_is_gone),
+		cmocka_unit_test(test_where_groups_decide_no_process_is_asked),
+		cmocka_unit_test(test_paths_that_are_late_are_asked_for_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,8 @@
 /* Whose processes are, by samples and records alone, so that few are asked for. */
 #include "tests/unit/resolve/place_fixture.h"
 
-static struct process *sampled_of(struct world *w, pid_t pid, uid_t uid, bool only)
+static struct process *sampled_of_in(struct world *w, pid_t pid, uid_t uid, bool only,
+				     uint64_t group)
 {
 	const struct sample sample = {.pid = pid,
 				      .tid = pid,
@@ -11,11 +12,16 @@ static struct process *sampled_of(struct world *w, pid_t pid, uid_t uid, bool on
 				      .owner_known = true,
 				      .uid = uid,
 				      .only_uid = only,
-				      .cgroup_id = 7};
+				      .cgroup_id = group};
 	struct process *p = NULL;
 
 	assert_int_equal(process_table_find(w->table, &sample, &p), 0);
 	return p;
+}
+
+static struct process *sampled_of(struct world *w, pid_t pid, uid_t uid, bool only)
+{
+	return sampled_of_in(w, pid, uid, only, 7);
 }
 
 static struct world begin_with_lives(void)
@@ -95,7 +101,7 @@ static void test_samples_tell_the_owner(void **state)
 	assert_int_equal(w.changed, 1);
 	/* What has no unit is its user's. */
 	say(&w, 10, "0::/\n", 1001, 0);
-	assert_string_equal(sampled_of(&w, 10, 1001, true)->unit->service, "user-1001");
+	assert_string_equal(sampled_of_in(&w, 10, 1001, true, 9)->unit->service, "user-1001");
 	/* A set-id program begins as nobody's. */
 	happen(&w, PROCESS_EVENT_EXEC, 10, 0, clock_ns(CLOCK_MONOTONIC));
 	assert_false(process_table_living(w.table, 10)->uid_known);

@@ -41,7 +41,9 @@ static struct session *make_session(Profd__Control__Start start)
 	s->spec.rate = 100;
 	s->spec.event.is_clock = true;
 	s->writing.labels = LABEL_THREAD;
-	assert_int_equal(window_new(&s->window, 1000, 1 << 20, &no_ledger), 0);
+	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 1000}, 1 << 20,
+				    &no_ledger),
+			 0);
 	return s;
 }
 
@@ -195,7 +197,9 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_int_equal(session_snapshot_window(s, &(struct moment){2000, 2000}, &ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_EMPTY);
-	assert_int_equal(window_new(&s->window, 2000, 1 << 20, &no_ledger), 0);
+	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 2000}, 1 << 20,
+				    &no_ledger),
+			 0);
 	add_sample(s, p, 10, 0, "a");
 	add_sample(s, p, 11, 0, "b");
 	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
@@ -210,7 +214,9 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_non_null(strstr(snapshot->ledger, "expected=2 seen=2 complete=2"));
 
 	/* It could not be written: the next window holds it all. */
-	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
+	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 3000}, 1 << 20,
+				    &ledger),
+			 0);
 	add_sample(s, p, 10, 0, "a");
 	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
@@ -366,7 +372,9 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 	assert_int_equal(whole->n_processes, 2);
 	assert_int_equal(aggregate_count(copy->aggregate), 4);
 	/* One that came back from a snapshot is copied like the others. */
-	assert_int_equal(window_new(&s->window, 4000, 1 << 20, &ledger), 0);
+	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 4000}, 1 << 20,
+				    &ledger),
+			 0);
 	assert_int_equal(session_restore_window(s, whole, &closing), 0);
 	snapshot_free(whole);
 	snapshot_free(copy);
@@ -400,7 +408,9 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_OK);
-	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
+	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 3000}, 1 << 20,
+				    &ledger),
+			 0);
 	add_ended(s, p, 1, STACK_COMPLETE, 0);
 	add_ended(s, p, 1, STACK_TRUNCATED, TRUNCATED_COPY);
 	add_ended(s, p, 1, STACK_NO_USER, 0);
@@ -437,7 +447,9 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	assert_int_equal(session_snapshot_window(s, &(struct moment){3000, 3000}, &ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_OK);
-	assert_int_equal(window_new(&s->window, 3000, 1 << 20, &ledger), 0);
+	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 3000}, 1 << 20,
+				    &ledger),
+			 0);
 	while (add_sample(s, p, ++tid, 0, "a") == SESSION_E_OK)
 		;
 	check(s, (uint64_t)tid + 1, 0);

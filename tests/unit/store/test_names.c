@@ -59,6 +59,12 @@ static void test_what_a_name_means(void **state)
 	(void)state;
 	assert_true(names_match_service("a.service", "a.service"));
 	assert_false(names_match_service("a.servic", "a.service"));
+	assert_true(names_match_service("a", "a.service"));
+	assert_true(names_match_service("a", "a"));
+	assert_false(names_match_service("a.service", "a"));
+	assert_false(names_match_service("a", "a.socket"));
+	assert_false(names_match_service("a", "ab.service"));
+	assert_false(names_match_service("kernel", "kernel.service"));
 	assert_false(names_match_service("%2Ehidden", ".hidden"));
 	memset(service, ':', 255);
 	service[255] = '\0';

@@ -94,6 +94,24 @@ static void break_modified(struct go_build *go)
 static void (*const go_breaks[])(struct go_build *) = {break_go, break_module, break_version,
 						       break_revision, break_modified};
 
+static void break_package(struct elf_release *release)
+{
+	memset(release->version, '1', sizeof(release->version));
+}
+
+static void break_package_text(struct elf_release *release)
+{
+	strcpy(release->version, "1\x1b[31m");
+}
+
+static void break_go_id(struct elf_release *release)
+{
+	memset(release->go_id, 'a', sizeof(release->go_id));
+}
+
+static void (*const release_breaks[])(struct elf_release *) = {break_package, break_package_text,
+							       break_go_id};
+
 static bool image_passes(const struct worker_image *image)
 {
 	struct worker_image read;
@@ -111,6 +129,7 @@ static void test_image(void **state)
 	image.elf = make_summary();
 	image.has_symtab = 1;
 	image.go = (struct go_build){.go = "go1.26.8", .version = "v1 \xc3\xa4", .is_modified = 1};
+	image.release = (struct elf_release){.version = "1.2-3", .go_id = "0123456789ab"};
 	memset(image.debuglink, 'a', sizeof(image.debuglink) - 1);
 	image.alternate_id_length = WORKER_ID_MAX;
 	assert_true(image_passes(&image));
@@ -124,6 +143,11 @@ static void test_image(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(go_breaks); i++) {
 		broken = image;
 		go_breaks[i](&broken.go);
+		assert_false(image_passes(&broken));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(release_breaks); i++) {
+		broken = image;
+		release_breaks[i](&broken.release);
 		assert_false(image_passes(&broken));
 	}
 	broken = image;
@@ -218,6 +242,11 @@ static void test_table(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(go_breaks); i++) {
 		broken = answer;
 		go_breaks[i](&broken.table.go);
+		assert_false(table_passes(&broken));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(release_breaks); i++) {
+		broken = answer;
+		release_breaks[i](&broken.table.release);
 		assert_false(table_passes(&broken));
 	}
 	broken = answer;

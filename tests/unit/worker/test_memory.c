@@ -81,6 +81,18 @@ static int write_map(void)
 	return fd;
 }
 
+/* One that makes room for a larger one may take a while to end. */
+static int query_in_the_end(struct worker *w, const struct worker_request *request,
+			    struct worker_reply *ret)
+{
+	int r;
+
+	do
+		r = worker_query(w, request, ret);
+	while (r == WORKER_E_REST);
+	return r;
+}
+
 /* It says so, lives on, and does the same when there is room for it. */
 static void test_too_much_for_the_budget(void **state)
 {
@@ -100,24 +112,24 @@ static void test_too_much_for_the_budget(void **state)
 	request.payload = addresses;
 	request.payload_length = sizeof(addresses);
 	assert_int_equal(worker_new(&w, &options), 0);
-	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_NO_MEMORY);
 	assert_int_equal(kill(worker_pid(w), 0), 0);
 	b.bytes = 1000 * MB;
-	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(reply.length > (size_t)N_NAMES * NAME);
 	assert_int_equal(b.allowed[0], 0);
 	/* Where nothing is left, root's own files have as much as the budget; others' do not. */
 	b.other_bytes = 10000 * MB;
-	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_NO_MEMORY);
 	assert_int_equal(fchmod(fd, 0644), 0);
-	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, geteuid() ? WORKER_NO_MEMORY : WORKER_DONE);
 	/* One that lives on after its answer has given back what it was allowed. */
 	request.payload_length = sizeof(addresses[0]);
-	assert_int_equal(worker_query(w, &request, &reply), WORKER_E_OK);
+	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
 	assert_true(worker_pid(w) > 0);
 	assert_int_equal(b.allowed[0], 0);
 	worker_get_stats(w, &stats);

@@ -10,20 +10,22 @@
 #include "common/cleanup.h"
 #include "daemon/worker/serve.h"
 
-#define IMAGE     (1u << WORKER_FILE_IMAGE)
-#define DEBUG     (1u << WORKER_FILE_DEBUG)
-#define ALTERNATE (1u << WORKER_FILE_ALTERNATE)
-#define PERF_MAP  (1u << WORKER_FILE_PERF_MAP)
-#define JITDUMP   (1u << WORKER_FILE_JITDUMP)
+#define IMAGE      (1u << WORKER_FILE_IMAGE)
+#define DEBUG      (1u << WORKER_FILE_DEBUG)
+#define ALTERNATE  (1u << WORKER_FILE_ALTERNATE)
+#define PERF_MAP   (1u << WORKER_FILE_PERF_MAP)
+#define CONTAINERS (1u << WORKER_FILE_CONTAINERS)
+#define PACKAGES   (1u << WORKER_FILE_PACKAGES)
+#define JITDUMP    (1u << WORKER_FILE_JITDUMP)
 
 struct message {
 	struct worker_request_header header;
-	uint64_t payload[3];
+	uint64_t payload[8];
 };
 
 static bool parse(const struct message *m, size_t n_fds, struct request *ret)
 {
-	static const int fds[] = {10, 11, 12, 13, 14, 15};
+	static const int fds[] = {10, 11, 12, 13, 14, 15, 16, 17};
 
 	return request_parse((const uint8_t *)m, sizeof(m->header) + m->header.payload_length, fds,
 			     n_fds, ret);
@@ -35,7 +37,7 @@ static struct message make(enum worker_kind kind, uint32_t files)
 		.header = {.magic = WORKER_MAGIC, .kind = kind, .id = 99, .files = files}};
 
 	if (kind == WORKER_SYMBOLS || kind == WORKER_JIT || kind == WORKER_DEMANGLE)
-		m.header.payload_length = sizeof(m.payload);
+		m.header.payload_length = 3 * sizeof(m.payload[0]);
 	if (kind == WORKER_INSTRUCTIONS) {
 		m.payload[0] = 1;
 		m.payload[1] = 2;
@@ -43,6 +45,14 @@ static struct message make(enum worker_kind kind, uint32_t files)
 	}
 	if (kind == WORKER_FUNCTIONS)
 		m.header.payload_length = sizeof(struct worker_code_object);
+	if (kind == WORKER_CONTAINER) {
+		memset(m.payload, 'a', WORKER_CONTAINER_ID);
+		m.header.payload_length = WORKER_CONTAINER_ID;
+	}
+	if (kind == WORKER_PACKAGE) {
+		memcpy(m.payload, "bash", 5);
+		m.header.payload_length = 5;
+	}
 	return m;
 }
 
@@ -57,6 +67,8 @@ static void test_files(void **state)
 		[WORKER_JIT] = {PERF_MAP, JITDUMP, PERF_MAP, JITDUMP},
 		[WORKER_INSTRUCTIONS] = {IMAGE, IMAGE | DEBUG, IMAGE | ALTERNATE,
 					 IMAGE | DEBUG | ALTERNATE},
+		[WORKER_CONTAINER] = {CONTAINERS, CONTAINERS, CONTAINERS, CONTAINERS},
+		[WORKER_PACKAGE] = {PACKAGES, PACKAGES, PACKAGES, PACKAGES},
 	};
 	struct request request;
 
@@ -140,7 +152,7 @@ static void test_payload(void **state)
 	struct request request;
 
 	(void)state;
-	memcpy(m.payload, (const uint64_t[]){1, 1, 2}, sizeof(m.payload));
+	memcpy(m.payload, (const uint64_t[]){1, 1, 2}, 3 * sizeof(m.payload[0]));
 	assert_true(parse(&m, 1, &request));
 	m.payload[1] = 3;
 	assert_false(parse(&m, 1, &request));

@@ -16,7 +16,27 @@ struct interpreter {
 	uint16_t machine;
 	const char *code; /* of the last one, which returns the thread state; or NULL */
 	size_t code_bytes;
+	const char *needed;  /* a library, or NULL */
+	const char *section; /* of the data, in a program that exports nothing; or NULL */
 };
+
+/* A dynamic section that needs @library. */
+static void put_dynamic(struct builder *b, const char *library)
+{
+	const Elf64_Dyn entries[] = {{.d_tag = DT_NEEDED, .d_un.d_val = 1}, {.d_tag = DT_NULL}};
+	char names[32] = "";
+
+	strcpy(names + 1, library);
+	builder_section(b, ".dynamic",
+			&(Elf64_Shdr){.sh_type = SHT_DYNAMIC,
+				      .sh_flags = SHF_ALLOC,
+				      .sh_link = b->header.e_shnum + 1u,
+				      .sh_entsize = sizeof(*entries),
+				      .sh_addralign = 8},
+			entries, sizeof(entries));
+	builder_section(b, ".dynstr", &(Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_addralign = 1},
+			names, sizeof(names));
+}
 
 /* The data of it, by which it is known. */
 static struct worker_runtime recognize(const struct interpreter *python)
@@ -41,7 +61,7 @@ static struct worker_runtime recognize(const struct interpreter *python)
 	builder_text(&b, 64);
 	if (python->code)
 		memcpy(builder_at(&b, 1), python->code, python->code_bytes);
-	i = builder_section(&b, ".data",
+	i = builder_section(&b, python->section ? python->section : ".data",
 			    &(Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC}, data,
 			    sizeof(data));
 	builder_segment(&b, PT_LOAD, PF_R, b.sections[i].sh_offset, sizeof(data));
@@ -51,8 +71,13 @@ static struct worker_runtime recognize(const struct interpreter *python)
 	symbols[1].value = b.sections[i].sh_addr;
 	symbols[2].value = b.sections[i].sh_addr + 16;
 	symbols[3].value = symbols[4].value = b.sections[1].sh_addr;
-	builder_symbols(&b, ".dynsym", SHT_DYNSYM, symbols,
+	if (python->section)
+		builder_symbols(&b, ".dynsym", SHT_DYNSYM, NULL, 0);
+	builder_symbols(&b, python->section ? ".symtab" : ".dynsym",
+			python->section ? SHT_SYMTAB : SHT_DYNSYM, symbols,
 			python->code ? ARRAY_SIZE(symbols) : ARRAY_SIZE(symbols) - 1);
+	if (python->needed)
+		put_dynamic(&b, python->needed);
 	builder_finish(&b);
 	assert_int_equal(elf_image_open_memory(&image, b.data, b.n, 0), WORKER_DONE);
 	memset(&runtime, 0x55, sizeof(runtime));
@@ -102,6 +127,43 @@ static void test_recognize(void **state)
 	assert_int_equal(recognize(&python).version, 0);
 }
 
+/* By what is needed; what needs nothing has it in itself. */
+static void test_libc(void **state)
+{
+	static const struct {
+		const char *needed, *third;
+		uint32_t libc;
+	} programs[] = {
+		{"libc.so.6", NULL, RUNTIME_GLIBC},
+		{"libc.so", NULL, RUNTIME_MUSL},
+		{"libc.musl-x86_64.so.1", NULL, RUNTIME_MUSL},
+		{"libc.so", "_IO_2_1_stderr_", RUNTIME_MUSL},
+		{NULL, "_IO_2_1_stderr_", RUNTIME_GLIBC},
+		{NULL, NULL, RUNTIME_MUSL},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < ARRAY_SIZE(programs); i++) {
+		struct interpreter python = {.version = 0x030b02f0,
+					     .needed = programs[i].needed,
+					     .third = programs[i].third};
+
+		assert_int_equal(recognize(&python).version, 0x030b);
+		assert_int_equal(recognize(&python).libc, programs[i].libc);
+	}
+}
+
+/* Its other symbols are read only where a section is as an interpreter's. */
+static void test_static(void **state)
+{
+	struct interpreter python = {.version = 0x030b02f0, .section = ".PyRuntime"};
+
+	(void)state;
+	assert_int_equal(recognize(&python).version, 0x030b);
+	python.section = ".data";
+	assert_int_equal(recognize(&python).version, 0);
+}
+
 /* endbr64; mov %fs:-24, %rax; ret */
 #define CODE_PROGRAM "\xf3\x0f\x1e\xfa\x64\x48\x8b\x04\x25\xe8\xff\xff\xff\xc3"
 /* push %rax; lea 0x1000(%rip), %rdi; call; mov ..(%rax), %rax; pop %rcx; ret */
@@ -139,8 +201,12 @@ static void test_thread(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_recognize),
-					   cmocka_unit_test(test_thread)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_recognize),
+		cmocka_unit_test(test_libc),
+		cmocka_unit_test(test_static),
+		cmocka_unit_test(test_thread),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "common/cleanup.h"
+#include "common/runtime/row.h"
 #include "daemon/worker/runtime/python_lines.h"
 
 struct expected {
@@ -51,6 +52,7 @@ static void test_3_11(void **state)
 	/* What is cut off is not known; what is before is. */
 	assert_int_equal(python_line(0x030c, table_3_11, 12, 2, 4), 4);
 	assert_int_equal(python_line(0x030c, table_3_11, 12, 2, 100), 0);
+	assert_int_equal(python_line(0x030c, table_3_11, 12, 2, RUNTIME_AT_UNKNOWN), 2);
 }
 
 /* Backwards, 300 lines at once, and instructions without a line. */
@@ -73,6 +75,21 @@ static void test_3_9(void **state)
 	(void)state;
 	check(0x0309, table, sizeof(table), 10, lines, ARRAY_SIZE(lines));
 	check(0x0308, table, 0, 10, (struct expected[]){{100, 10}}, 1);
+	assert_int_equal(python_line(0x0308, table, sizeof(table), 10, RUNTIME_AT_UNKNOWN), 10);
+}
+
+/* In a table that was cut off, what is behind the last range is not known. */
+static void test_3_9_cut(void **state)
+{
+	static uint8_t table[RUNTIME_TABLE_MAX];
+	const uint32_t n = sizeof(table) / 2;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table); i++)
+		table[i] = i % 2 ? 1 : 2;
+	assert_int_equal(python_line(0x0309, table, sizeof(table), 10, 2 * n - 1), 10 + n - 1);
+	assert_int_equal(python_line(0x0309, table, sizeof(table), 10, 2 * n), 0);
+	assert_int_equal(python_line(0x0309, table, sizeof(table) - 2, 10, 2 * n), 10 + n - 1);
 }
 
 int main(void)
@@ -81,6 +98,7 @@ int main(void)
 		cmocka_unit_test(test_3_11),
 		cmocka_unit_test(test_3_10),
 		cmocka_unit_test(test_3_9),
+		cmocka_unit_test(test_3_9_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ int counts_add(struct writing *g, const struct view_group *group, const char *di
 	}
 	return memory_text_close(&text)
 		       ?: encoders_add_window(g, dir, CONTENTS_COUNTS, NULL,
-					      (struct index_counts){sum, 0},
+					      (struct index_counts){.samples = sum},
 					      (const uint8_t *)text.text, text.length);
 }
 

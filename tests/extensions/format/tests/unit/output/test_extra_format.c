@@ -32,7 +32,7 @@ static void test_another_format(void **state)
 	writer_free(w);
 	/* Who finds it there knows what it is, and how old. */
 	w = open_writer(f, &options, NULL, T0 + 120);
-	writer_list(w, "a.service", 0, 0, &result);
+	writer_list(w, &(struct listing_options){.service = "a.service"}, &result);
 	for (size_t i = 0; i < result.listing->n_rows; i++) {
 		if (strcmp(result.listing->rows[i]->format, "counts") != 0)
 			continue;

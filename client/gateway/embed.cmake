@@ -1,0 +1,22 @@
+# Makes the files of page/, and C of those:
+# cmake -DOUT=... -DESBUILD=... -DNODE_MODULES=... -P embed.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/../analysis/bundle.cmake)
+set(DIR ${CMAKE_CURRENT_LIST_DIR}/page)
+
+bundle(${DIR}/main.js ${OUT}.page.js ignored)
+bundle(${DIR}/style.css ${OUT}.page.css ignored)
+read_page(${DIR}/index.html text)
+file(WRITE ${OUT}.index.html "${text}")
+file(COPY_FILE ${DIR}/icon.svg ${OUT}.icon.svg)
+set(c "/* Made of client/gateway/page/ by embed.cmake. */\n#include \"client/gateway/page.h\"\n\n")
+set(rows "")
+foreach(name index.html page.js page.css icon.svg)
+  bytes_of(${OUT}.${name} bytes)
+  file(SHA256 ${OUT}.${name} hash)
+  string(SUBSTRING ${hash} 0 16 hash)
+  string(MAKE_C_IDENTIFIER ${name} id)
+  string(APPEND c "static const unsigned char ${id}[] = {${bytes}};\n")
+  string(APPEND rows "\t{\"${name}\", \"\\\"${hash}\\\"\", ${id}, sizeof(${id})},\n")
+endforeach()
+string(APPEND c "\nconst struct page_file page_files[] = {\n${rows}\t{0},\n};\n")
+file(WRITE ${OUT} "${c}")
