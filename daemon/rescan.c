@@ -7,10 +7,30 @@
 #define RESCAN_GAP_NS  (2u * NS_PER_S)
 #define RESCAN_PART_NS (5 * NS_PER_MS)
 
+bool rescan_begin(struct daemon_rescan *r, uint64_t now_ns)
+{
+	if (r->is_on || now_ns < r->next_ns)
+		return false;
+	r->is_on = true;
+	r->took_ns = 0;
+	return true;
+}
+
 /*
- * A part, and all others have a turn before the next one. While a storm of processes goes on,
- * records may be lost again and again: of all time, at most a fifth is spent on looking after them.
+ * While a storm of processes goes on, records may be lost again and again: of all time, at most a
+ * fifth is spent on looking after them.
  */
+bool rescan_part_done(struct daemon_rescan *r, uint64_t began_ns, uint64_t now_ns, bool is_more)
+{
+	r->took_ns += now_ns - began_ns;
+	if (is_more)
+		return true;
+	r->is_on = false;
+	r->next_ns = now_ns + RESCAN_GAP_NS + 4 * r->took_ns;
+	return false;
+}
+
+/* A part, and all others have a turn before the next one. */
 int daemon_on_rescan_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
@@ -22,19 +42,14 @@ int daemon_on_rescan_timer(sd_event_source *source, uint64_t usec, void *userdat
 	(void)usec;
 	cpu_causes_switch(&d->cpu_causes, before);
 	now = clock_ns(CLOCK_MONOTONIC);
-	d->rescan.took_ns += now - began;
-	if (r == PROCESS_E_MORE)
-		return daemon_rearm(source, now / 1000);
-	d->rescan.is_on = false;
-	d->rescan.next_ns = now + RESCAN_GAP_NS + 4 * d->rescan.took_ns;
-	return r;
+	return rescan_part_done(&d->rescan, began, now, r == PROCESS_E_MORE)
+		       ? daemon_rearm(source, now / 1000)
+		       : r;
 }
 
 int daemon_rescan(struct daemon *d, uint64_t now)
 {
-	if (d->rescan.is_on || now < d->rescan.next_ns || !process_table_wants_scan(d->processes))
+	if (!process_table_wants_scan(d->processes) || !rescan_begin(&d->rescan, now))
 		return 0;
-	d->rescan.is_on = true;
-	d->rescan.took_ns = 0;
 	return daemon_rearm(d->rescan_timer, now / 1000);
 }

@@ -16,6 +16,11 @@ struct daemon_rescan {
 	uint64_t next_ns; /* none before then */
 };
 
+/* Begins one, unless one is on or it is too early: false. */
+bool rescan_begin(struct daemon_rescan *r, uint64_t now_ns);
+/* A part was done from @began_ns to @now_ns. False: there are no more, and it has ended. */
+bool rescan_part_done(struct daemon_rescan *r, uint64_t began_ns, uint64_t now_ns, bool is_more);
+
 /* Begins one if it is due; once a second. Returns 0 or negative errno. */
 int daemon_rescan(struct daemon *d, uint64_t now_ns);
 /* Handler of d->rescan_timer: a part. */
