@@ -42,6 +42,8 @@ static int daemon_drain_rings(struct daemon *d)
 	drained = source_drain(d->source, DRAIN_BUDGET);
 	if (drained < 0)
 		return drained;
+	if (drained == SOURCE_E_OK)
+		process_table_drained(d->processes);
 	r = daemon_rank_rings(d, drained == SOURCE_E_MORE ||
 					 clock_ns(CLOCK_MONOTONIC) - began > LONG_DRAIN_NS);
 	if (r)

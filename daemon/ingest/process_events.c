@@ -134,6 +134,15 @@ void process_events_also(struct process_events *p, process_events_read_fn read, 
 	p->also_userdata = userdata;
 }
 
+/* What is told by others, too, and better. */
+static bool process_events_is_twice(const struct process_events *p)
+{
+	struct perf_event_header header;
+
+	memcpy(&header, p->record, sizeof(header));
+	return p->also && header.type == PERF_RECORD_EXIT;
+}
+
 /* Takes what @ring holds up to @until. */
 static int process_events_read_ring(struct process_events *p, struct perf_ring *ring,
 				    uint64_t until)
@@ -148,6 +157,8 @@ static int process_events_read_ring(struct process_events *p, struct perf_ring *
 			deliver_lost(p, until);
 			continue;
 		}
+		if (process_events_is_twice(p))
+			continue;
 		r = process_events_append(p, p->record, length, false, time_ns);
 		if (r < 0)
 			return r;
@@ -231,8 +242,6 @@ static void process_events_deliver(struct process_events *p,
 	}
 	switch (perf_record_process_event(what, pending->size, &event)) {
 	case PERF_RECORD_E_OK:
-		if (p->also && event.kind == PROCESS_EVENT_EXIT)
-			break;
 		/* Outside our pid namespace: kernel/events/core.c, perf_event_pid_type(). */
 		if (event.pid <= 0 && event.kind != PROCESS_EVENT_LOST)
 			break;

@@ -18,9 +18,6 @@
 #include "daemon/resolve/proc.h"
 #include "daemon/resolve/process_private.h"
 
-/* Samples lie in a ring for at most the drain interval; ten times that is "for a while". */
-#define DEAD_KEEP_NS (2 * NS_PER_S)
-
 int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 {
 	cleanup(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
@@ -180,13 +177,6 @@ static void notify_born(struct process_table *t, struct process *p, struct proce
 		t->observer.born(t->observer.userdata, p, parent);
 }
 
-void process_die(struct process_table *t, struct process *p, uint64_t time_ns)
-{
-	p->died_ns = time_ns ? time_ns : 1;
-	if (t->observer.died)
-		t->observer.died(t->observer.userdata, p);
-}
-
 static int process_table_apply_fork(struct process_table *t, const struct process_event *event)
 {
 	struct process *parent, *p;
@@ -240,7 +230,7 @@ static int process_table_apply_exec(struct process_table *t, const struct proces
 	p->mappings_known = true;
 	process_copy_comm(p->comm, event->comm);
 	if (alive)
-		before->died_ns = event->time_ns ? event->time_ns : 1;
+		process_end(t, before, event->time_ns);
 	notify_born(t, p, alive ? before : NULL);
 	return 0;
 }
@@ -534,63 +524,6 @@ void process_table_look_at_containers(struct process_table *t)
 {
 	if (containers_look(t->containers, clock_ns(CLOCK_MONOTONIC)))
 		process_table_each(t, notify_in_container, t);
-}
-
-/* Whose mappings were refused is asked for them with its next sample, now that there is room. */
-static void process_table_read_refused(struct process_table *t)
-{
-	struct slot *slot, *next;
-
-	HASH_ITER (hh, t->slots, slot, next) {
-		struct process *p = slot->newest;
-
-		if (!p->mappings_refused || p->died_ns ||
-		    !mapping_room_has_plenty(&t->room, p->uid))
-			continue;
-		p->mappings_refused = p->mappings_known = false;
-		p->asked_ns = 0;
-	}
-}
-
-void process_table_sweep(struct process_table *t, uint64_t now_ns)
-{
-	size_t n = 0, n_refused = 0, bytes = 0;
-	struct slot *slot, *next;
-
-	mapping_room_reset(&t->room);
-	HASH_ITER (hh, t->slots, slot, next) {
-		struct process **link = &slot->newest, *p;
-
-		while ((p = *link)) {
-			if (p->died_ns && !p->swept_ns)
-				p->swept_ns = now_ns;
-			if (p->swept_ns && p->n_references == 1 &&
-			    p->swept_ns + DEAD_KEEP_NS < now_ns) {
-				*link = p->older;
-				process_unref(p);
-				continue;
-			}
-			if (p->leader_gone && !p->died_ns &&
-			    proc_life(t->proc_fd, p->pid) == PROC_LIFE_ENDED)
-				process_die(t, p, now_ns);
-			n += !p->died_ns;
-			n_refused += p->mappings_refused;
-			bytes += sizeof(*p) + 64;
-			mapping_room_add(&t->room, p->uid, mappings_share_bytes(p->mappings),
-					 p->died_ns);
-			link = &p->older;
-		}
-		if (!slot->newest) {
-			HASH_DEL(t->slots, slot);
-			free(slot);
-		}
-	}
-	if (n_refused)
-		process_table_read_refused(t);
-	image_table_sweep(t->images);
-	jit_files_sweep(t->jit_files);
-	t->stats.n_processes = n;
-	t->stats.bytes = bytes + t->room.bytes + image_table_bytes(t->images);
 }
 
 bool process_table_wants_end(const struct process_table *t)

@@ -87,6 +87,10 @@ struct process {
 
 	unsigned n_references;
 	struct process *older; /* the previous program or process of this pid */
+	/* Of those that have ended: process_end.c. */
+	bool is_in_ended;
+	uint64_t end_drain;
+	struct process *ended_before, *ended_after;
 };
 
 void process_unref(struct process *process);
@@ -201,6 +205,11 @@ struct process *process_table_living(struct process_table *t, pid_t pid);
 /* Calls @fn for each living process. */
 void process_table_each(struct process_table *t, void (*fn)(void *userdata, struct process *p),
 			void *userdata);
+/*
+ * All samples up to the begin of a drain were handed on, to process_table_find() as well. Of many
+ * that have ended, forgets those that are older.
+ */
+void process_table_drained(struct process_table *t);
 /*
  * Forgets unused images, and those that sweeps have found dead for two seconds: not those that died
  * then, as records and samples of both may have waited for longer on a busy machine. Call it once a

@@ -2,7 +2,7 @@
 #ifndef PROFD_RESOLVE_PROCESS_PRIVATE_H
 #define PROFD_RESOLVE_PROCESS_PRIVATE_H
 
-/* What process.c, process_place.c and process_scan.c share. */
+/* What the parts of the table of processes, process*.c, share. */
 #include <uthash.h>
 
 #include "daemon/resolve/image_table.h"
@@ -37,6 +37,9 @@ struct process_table {
 	struct jit_files *jit_files;
 	struct process_observer observer;
 	struct process_table_stats stats;
+	struct process *ended; /* the first to end first; but those that went from here */
+	size_t n_ended;
+	uint64_t n_drains;         /* process_table_drained() */
 	struct mapping_room room;  /* counted at the last sweep, and what came since */
 	struct process_scan *scan; /* that is not done; or NULL */
 	bool wants_scan;
@@ -51,7 +54,9 @@ void process_scan_free(struct process_scan *scan);
 /* The last program that is known of @pid, even if it has ended; or NULL. */
 struct process *process_newest(struct process_table *t, pid_t pid);
 void process_copy_comm(char to[SAMPLE_COMM_SIZE], const char *from);
-/* @p has ended at @time_ns: tells the observer. */
+/* @p is over at @time_ns, as its process has ended or runs another program. */
+void process_end(struct process_table *t, struct process *p, uint64_t time_ns);
+/* The process of @p has ended at @time_ns: tells the observer as well. */
 void process_die(struct process_table *t, struct process *p, uint64_t time_ns);
 /* @p has @sample: asks where it belongs, if it is time to. Returns 0 or negative errno. */
 int process_place(struct process_table *t, struct process *p, const struct sample *sample);

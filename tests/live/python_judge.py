@@ -53,10 +53,11 @@ def judge_shapes(check, profd, shop, name, script, *python, seconds, **options):
     with open(os.path.join(PROGRAMS, "python_shapes.py"), encoding="utf-8") as f:
         own = f.read().splitlines()
     own_lines = range(own.index("def spin():") + 2, own.index("def recursion(n=20):"))
-    n, right, loops, wrong = 0, 0, 0, collections.Counter()
+    n, all_samples, right, loops, wrong = 0, 0, 0, 0, collections.Counter()
     yield
     for sample in samples_of(profd.windows(), set(told.get("pids", ()))):
         frames = python_frames(sample)
+        all_samples += sample.count
         # Before the first one and after the last one runs, there are none.
         if has_loop(sample) and not is_cut(frames):
             loops += sample.count
@@ -67,9 +68,9 @@ def judge_shapes(check, profd, shop, name, script, *python, seconds, **options):
             right += sample.count
         else:
             wrong[tuple(frames)] += sample.count
-    told = f"{right} of {n}, {loops} with an entry of the loop that is not named"
+    told = f"{right} of {n}, {loops} of {all_samples} with an entry of the loop that is not named"
     print(f"# {name}: {told}")
     check(n > 100, f"{name}: there are samples", told)
     check(right >= RIGHT * n, f"{name}: stacks are the program's own",
           f"{told}; such as {wrong.most_common(3)}")
-    check(loops <= (1 - NAMED) * n, f"{name}: the loop has Python's names", told)
+    check(loops <= (1 - NAMED) * all_samples, f"{name}: the loop has Python's names", told)

@@ -166,6 +166,42 @@ static void test_the_dead_of_a_late_drain(void **state)
 	assert_int_not_equal(find(t, 30, 95, 150)->serial, serial);
 }
 
+/*
+ * Of many, those go before their time of which no drain can have samples any more: not what is
+ * counted, and never the last ones.
+ */
+static void test_the_dead_of_a_storm(void **state)
+{
+	enum { MANY = 5000, COUNTED = 100, FIRST = 101, LAST = 100 + MANY - 1 };
+	cleanup(process_table_freep) struct process_table *t = NULL;
+	uint64_t first, last;
+	struct process *p;
+
+	(void)state;
+	assert_int_equal(process_table_new(&t, -1, 1 << 20), 0);
+	exec_of(t, 1, "init", 0);
+	for (pid_t pid = COUNTED; pid <= LAST; pid++) {
+		fork_of(t, 1, pid, 100);
+		if (pid == COUNTED)
+			p = process_ref(find(t, COUNTED, 95, 150));
+		exit_of(t, pid, 200);
+	}
+	first = find(t, FIRST, 95, 150)->serial;
+	last = find(t, LAST, 95, 150)->serial;
+	for (unsigned i = 0; i < 2; i++) {
+		process_table_drained(t);
+		assert_int_equal(find(t, FIRST, 95, 150)->serial, first);
+	}
+	process_table_drained(t);
+	assert_ptr_equal(find(t, COUNTED, 95, 150), p);
+	assert_int_equal(find(t, LAST, 95, 150)->serial, last);
+	assert_int_not_equal(find(t, FIRST, 95, 150)->serial, first);
+	process_unref(p);
+	process_table_sweep(t, UINT64_C(100000000000));
+	process_table_sweep(t, UINT64_C(103000000000));
+	assert_int_not_equal(find(t, LAST, 95, 150)->serial, last);
+}
+
 static void begun_by(struct process_table *t, pid_t pid, uid_t uid, uint64_t time_ns)
 {
 	apply(t, (struct process_event){.kind = PROCESS_EVENT_BEGUN,
@@ -300,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_samples_after_exit_and_pid_reuse),
 		cmocka_unit_test(test_the_dead_are_kept_while_somebody_counts_them),
 		cmocka_unit_test(test_the_dead_of_a_late_drain),
+		cmocka_unit_test(test_the_dead_of_a_storm),
 		cmocka_unit_test(test_mappings_of_a_user_leave_room),
 		cmocka_unit_test(test_an_unknown_process_is_made_up_once),
 		cmocka_unit_test(test_observers_hear_of_lives_not_of_execs),
