@@ -65,12 +65,21 @@ size_t utf8_write(char text[UTF8_SIZE], uint32_t code)
 	return n;
 }
 
+/* Most texts are ASCII: eight at once. */
+static bool utf8_eight_are_ascii(const char *text)
+{
+	uint64_t eight;
+
+	memcpy(&eight, text, sizeof(eight));
+	return !(eight & UINT64_C(0x8080808080808080));
+}
+
 bool utf8_is_valid(const char *text)
 {
 	size_t length = strlen(text), n;
 
 	for (; length; text += n, length -= n) {
-		n = utf8_character(text, length);
+		n = length >= 8 && utf8_eight_are_ascii(text) ? 8 : utf8_character(text, length);
 		if (!n)
 			return false;
 	}

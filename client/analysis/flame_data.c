@@ -153,7 +153,7 @@ static int flame_write_frame_texts(struct flame_writing *p, const struct flame_f
 
 		if (r)
 			return r;
-		fprintf(p->out, "%s%" PRIu32, i ? "," : "", number);
+		json_list_number(p->out, !i, number);
 	}
 	fputs("],", p->out);
 	return 0;
@@ -177,12 +177,12 @@ static int flame_write_frames(struct flame_writing *p)
 
 		by_line |= line != 0;
 		by_column |= frames[p->frames[i]].column != 0;
-		fprintf(p->out, "%s%" PRId64, i ? "," : "", line);
+		json_list_number(p->out, !i, line);
 	}
 	if (by_column)
 		fputs("],\"column\":[", p->out);
 	for (size_t i = 0; by_column && i < p->n_frames; i++)
-		fprintf(p->out, "%s%" PRId32, i ? "," : "", frames[p->frames[i]].column);
+		json_list_number(p->out, !i, frames[p->frames[i]].column);
 	fprintf(p->out, "]},\n\"by_line\":%s,\n\"strings\":[", by_line ? "true" : "false");
 	for (uint32_t i = 0; i < profile_n_strings(p->texts); i++) {
 		fputs(i ? "," : "", p->out);
@@ -204,7 +204,7 @@ static bool flame_has_other_values(const struct flame_data *f, const struct stac
 static void flame_write_values(const struct flame_writing *p, const char *key, unsigned value,
 			       bool of_all)
 {
-	const char *separator = "";
+	bool is_first = true;
 
 	fprintf(p->out, ",\n\"%s\":[", key);
 	for (size_t i = 0; i < p->names.order.n; i++) {
@@ -212,8 +212,8 @@ static void flame_write_values(const struct flame_writing *p, const char *key, u
 
 		if (!of_all && !flame_has_other_values(p->f, node))
 			continue;
-		fprintf(p->out, "%s%" PRId64, separator, stack_tree_value(p->f->tree, node, value));
-		separator = ",";
+		json_list_number(p->out, is_first, stack_tree_value(p->f->tree, node, value));
+		is_first = false;
 	}
 	fputc(']', p->out);
 }
@@ -244,17 +244,16 @@ static void flame_write_nodes(const struct flame_writing *p)
 	flame_write_root(p, 0);
 	fputs(",\n\"depth\":[", p->out);
 	for (size_t i = 0; i < order->n; i++)
-		fprintf(p->out, "%s%" PRIu32, i ? "," : "", order->all[i].depth);
+		json_list_number(p->out, !i, order->all[i].depth);
 	fputs("],\n\"frame\":[", p->out);
 	for (size_t i = 0; i < order->n; i++) {
 		const struct stack_tree_node *node = order->all[i].node;
 
-		fputs(i ? "," : "", p->out);
-		if (node->frame == STACK_TREE_CUT)
-			fputs("-1", p->out);
-		else
-			fprintf(p->out, "%" PRIu32,
-				p->names.numbers[node->frame] * 2 + node->is_inlined);
+		json_list_number(p->out, !i,
+				 node->frame == STACK_TREE_CUT
+					 ? -1
+					 : p->names.numbers[node->frame] * INT64_C(2) +
+						   node->is_inlined);
 	}
 	fputc(']', p->out);
 	flame_write_type_values(p, 0);
@@ -289,7 +288,7 @@ static void flame_write_type(const struct profile *p, unsigned type, int64_t tot
 static void flame_write_other_types(const struct flame_writing *p)
 {
 	const struct flame_data *f = p->f;
-	const char *separator = "";
+	bool is_first = true;
 	size_t last = 0;
 
 	if (f->n_types < 2)
@@ -298,8 +297,8 @@ static void flame_write_other_types(const struct flame_writing *p)
 	for (size_t i = 0; i < p->names.order.n; i++) {
 		if (!flame_has_other_values(f, p->names.order.all[i].node))
 			continue;
-		fprintf(p->out, "%s%zu", separator, i - last);
-		separator = ",";
+		json_list_number(p->out, is_first, (int64_t)(i - last));
+		is_first = false;
 		last = i;
 	}
 	fputs("],\n\"types\":[", p->out);

@@ -48,3 +48,19 @@ void json_text_write(FILE *out, const char *text)
 	}
 	fputc('"', out);
 }
+
+/* Views have them by the hundred thousand: fprintf(3) would take most of the time. */
+void json_list_number(FILE *out, bool is_first, int64_t n)
+{
+	char text[24], *end = text + sizeof(text), *at = end;
+	uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
+
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (n < 0)
+		*--at = '-';
+	if (!is_first)
+		*--at = ',';
+	fwrite(at, 1, (size_t)(end - at), out);
+}

@@ -66,6 +66,26 @@ static void test_repair(void **state)
 	check_repair("a\xc3z", "a" UTF8_REPLACEMENT "z");
 }
 
+/* Wherever in a text something else than ASCII is. */
+static void test_places(void **state)
+{
+	char text[40];
+
+	(void)state;
+	for (size_t length = 1; length < sizeof(text); length++)
+		for (size_t at = 0; at < length; at++) {
+			memset(text, 'a', length);
+			text[length] = '\0';
+			assert_true(utf8_is_valid(text));
+			text[at] = '\xc3';
+			assert_false(utf8_is_valid(text));
+			if (at + 1 == length)
+				continue;
+			text[at + 1] = '\xa9';
+			assert_true(utf8_is_valid(text));
+		}
+}
+
 static void check_harmless(const char *text, const char *wanted)
 {
 	char copy[64], *written;
@@ -137,8 +157,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_characters), cmocka_unit_test(test_repair),
-		cmocka_unit_test(test_harmless),   cmocka_unit_test(test_width),
-		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_places),     cmocka_unit_test(test_harmless),
+		cmocka_unit_test(test_width),      cmocka_unit_test(test_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
