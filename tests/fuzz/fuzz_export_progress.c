@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The file of a target: whatever it says, a window that is done is not lacking, what is held was a
- * window.
+ * The files of a target: whatever they say, a window that is done is not lacking, what is held was
+ * a window, and requests that were kept are within their file.
  */
+#include "client/export/target.h"
+#include "client/gateway/export/begun.h"
 #include "client/gateway/export/place.h"
 #include "client/gateway/export/progress.h"
 
@@ -19,6 +21,18 @@ static void fuzz_require(int holds)
 		abort();
 }
 
+static void fuzz_begun(const uint8_t *data, size_t size)
+{
+	cleanup(export_bodies_deinit) struct export_bodies bodies = {0};
+	size_t length = 0;
+
+	if (!begun_parse(data, size, "w", &bodies))
+		return;
+	for (size_t i = 0; i < bodies.n; i++)
+		length += sizeof(uint64_t) + bodies.all[i].length;
+	fuzz_require(length + sizeof("w") + sizeof(uint64_t) == size);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char window[] = "services/a.service/20261121/20261121T140300Z-60s.pb.gz";
@@ -28,6 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *begun;
 	uint64_t digest;
 
+	fuzz_begun(data, size);
 	if (progress_parse(&p, (const char *)data, size))
 		return 0;
 	while (progress_held(p)) {

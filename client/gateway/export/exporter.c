@@ -21,6 +21,7 @@
 #include "client/export/target.h"
 #include "client/gateway/api/viewer.h"
 #include "client/gateway/export/arrivals.h"
+#include "client/gateway/export/begun.h"
 #include "client/gateway/export/headers.h"
 #include "client/gateway/export/lane.h"
 #include "client/gateway/export/progress.h"
@@ -114,6 +115,10 @@ static void exporter_note(struct exporter *e, int r)
 /* It is there, or given up. */
 static void exporter_finish(struct exporter *e, struct queued *w)
 {
+	uint64_t digest;
+
+	if (e->options.directory && progress_parts(e->progress, w->path, &digest))
+		begun_forget(e->options.directory, e->options.config->name, w->path);
 	exporter_note(e, progress_mark_done(e->progress, w->path));
 	queue_remove(e->queue, w);
 }
@@ -247,6 +252,7 @@ static struct export_lane *exporter_find_lane(struct exporter *e)
 		.target = e->target,
 		.config = e->options.config,
 		.headers = e->headers,
+		.directory = e->options.directory,
 		.until_ns = e->options.until_ns,
 		.done = exporter_take_result,
 		.userdata = e,
@@ -392,6 +398,8 @@ static int exporter_open_progress(struct exporter *e)
 	if (r < 0)
 		log_error("export %s: %s cannot be written", e->options.config->name,
 			  e->options.directory);
+	else
+		begun_sweep(e->options.directory, e->options.config->name, e->progress);
 	return r;
 }
 

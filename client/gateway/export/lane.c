@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Three steps, each of which begins the next one when its answer arrives: collect, encode, post.
- * The last one repeats for each body that the target does not have yet. lane_end() is how all of
- * them end, from a source of its own, so that the function it calls may start the lane again.
+ * The last one repeats for each body that the target does not have yet; of a window that is begun
+ * it is the only one, with the bodies that were kept. lane_end() is how all of them end, from a
+ * source of its own, so that the function it calls may start the lane again.
  */
 #include "client/gateway/export/lane.h"
 
@@ -16,6 +17,7 @@
 #include "client/fetch/fetcher.h"
 #include "client/gateway/api/viewer.h"
 #include "client/gateway/call/profd_call.h"
+#include "client/gateway/export/begun.h"
 #include "client/gateway/view/pieces.h"
 #include "client/gateway/view/view_protocol.h"
 #include "common/clock.h"
@@ -41,6 +43,7 @@ struct export_lane {
 	size_t part;
 	uint64_t digest; /* of the parts before that one */
 	bool is_rest;    /* its first windows, which were rolled up, were sent before */
+	bool is_kept;    /* the bodies are in a file (begun.h) */
 	struct lane_result result;
 	char message[MESSAGE_MAX];
 };
@@ -111,11 +114,22 @@ static void lane_skip_part(struct export_lane *l)
 	l->digest = fnv_hash(body->data, body->length, l->digest);
 }
 
+/* Where that cannot be written, they are made anew of what the store has then. */
+static void lane_keep_bodies(struct export_lane *l)
+{
+	if (l->is_kept || l->part >= l->bodies.n || !l->options.directory)
+		return;
+	l->is_kept = true;
+	(void)!begun_keep(l->options.directory, l->options.config->name, l->window->path,
+			  &l->bodies);
+}
+
 static void lane_take_part(struct export_lane *l)
 {
 	l->result.n_requests++;
 	l->result.n_bytes += l->bodies.all[l->part].length;
 	lane_skip_part(l);
+	lane_keep_bodies(l);
 	/* Where that cannot be written, it is known until the next start; the end of it says so. */
 	(void)!progress_mark_part(l->options.progress, l->window->path, l->part, l->digest);
 	lane_post(l);
@@ -316,8 +330,26 @@ static void lane_take_file(void *userdata, const struct profd_answer *answer)
 /* --- collect ------------------------------------------------------------------------------------
  */
 
-void export_lane_start(struct export_lane *l, struct queued *window)
+/* Goes on with what was kept of @l's window, if it is begun. */
+static bool lane_resume(struct export_lane *l)
 {
+	uint64_t digest;
+
+	if (!l->options.directory ||
+	    !progress_parts(l->options.progress, l->window->path, &digest) ||
+	    !begun_read(l->options.directory, l->options.config->name, l->window->path, &l->bodies))
+		return false;
+	l->is_kept = lane_skip_parts(l);
+	if (l->is_kept)
+		lane_post(l);
+	else
+		export_bodies_deinit(&l->bodies);
+	return l->is_kept;
+}
+
+static void lane_collect(struct export_lane *l)
+{
+	struct queued *window = l->window;
 	Profd__Control__Collect collect = PROFD__CONTROL__COLLECT__INIT;
 	const struct profd_call_options options = {
 		.loop = l->options.loop,
@@ -335,8 +367,6 @@ void export_lane_start(struct export_lane *l, struct queued *window)
 	uint64_t since_s = 0;
 	int r;
 
-	l->window = window;
-	l->result = (struct lane_result){0};
 	collect.which_case = PROFD__CONTROL__COLLECT__WHICH_FILE;
 	collect.file = window->path;
 	collect.stored = true;
@@ -350,6 +380,15 @@ void export_lane_start(struct export_lane *l, struct queued *window)
 	r = profd_call_new(&l->call, &options);
 	if (r)
 		lane_end(l, LANE_LATER, error_describe(r));
+}
+
+void export_lane_start(struct export_lane *l, struct queued *window)
+{
+	l->window = window;
+	l->result = (struct lane_result){0};
+	l->is_kept = false;
+	if (!lane_resume(l))
+		lane_collect(l);
 }
 
 /* --- a lane -------------------------------------------------------------------------------------

@@ -46,8 +46,9 @@ struct lane_options {
 	struct progress *progress;
 	const struct export_target *target;
 	const struct config_export *config;
-	const char *headers; /* "NAME: VALUE\n" each */
-	uint64_t until_ns;   /* Unix time: later windows in rolled-up files are left out; 0: none */
+	const char *headers;   /* "NAME: VALUE\n" each */
+	const char *directory; /* for windows that are begun (begun.h); NULL: they are not kept */
+	uint64_t until_ns; /* Unix time: later windows in rolled-up files are left out; 0: none */
 	void (*done)(void *userdata, struct export_lane *lane, struct queued *window,
 		     const struct lane_result *result);
 	void *userdata;
