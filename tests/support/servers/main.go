@@ -4,14 +4,14 @@
 // decodes requests with their vendors' generated code, keeps the rules that the real ones were seen
 // to have, and adds up what it stores.
 //
-//	servers [-header "NAME: VALUE"]
+//	servers [-header "NAME: VALUE"] [-rate BYTES]
 //	servers sums FILE...
 //
 // Prints `listening HOST:PORT`. Beside the paths of the two there are, for tests:
 //
 //	GET  /test/stored  what is stored: the parts, in order, as JSON
 //	POST /test/forget
-//	POST /test/now     Unix time in ns, which profiles are too old by; "": the clock's
+//	POST /test/now     Unix time in ns, of ages and rates; "": the clock's
 //
 // `sums` prints what the parts of a stored window should add up to, by google/pprof's own reader.
 package main
@@ -65,10 +65,11 @@ func (s *store) controls(mux *http.ServeMux) {
 
 func serve() error {
 	header := flag.String("header", "", "that requests need")
+	rate := flag.Int("rate", 0, "that Pyroscope takes a second; 0: any")
 	flag.Parse()
 	s := &store{parts: []*part{}}
 	pushes := http.NewServeMux()
-	pushes.Handle(pushv1connect.NewPusherServiceHandler(&pyroscope{s}))
+	pushes.Handle(pushv1connect.NewPusherServiceHandler(&pyroscope{store: s, rate: *rate}))
 	pushes.Handle("POST /api/profiles/writeraw", &parca{s})
 	mux := http.NewServeMux()
 	s.controls(mux)

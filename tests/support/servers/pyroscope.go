@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -33,6 +34,24 @@ var labelName = regexp.MustCompile("^[a-zA-Z_][a-zA-Z0-9_]*$")
 // pyroscope has the limits that Pyroscope has unless an option says otherwise.
 type pyroscope struct {
 	store *store
+	rate  int // bytes a second, unpacked; 0: any
+	mutex sync.Mutex
+	taken float64 // of rateBytes, which are there again at that rate
+	at    time.Time
+}
+
+// takeRate says whether there is room for size bytes now, and takes it.
+func (s *pyroscope) takeRate(size int) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	now := s.store.now()
+	s.taken = max(0, s.taken-now.Sub(s.at).Seconds()*float64(s.rate))
+	s.at = now
+	if size > rateBytes || (s.rate > 0 && s.taken+float64(size) > rateBytes) {
+		return false
+	}
+	s.taken += float64(size)
+	return true
 }
 
 func invalid(format string, arguments ...any) error {
@@ -140,7 +159,7 @@ func (s *pyroscope) push(series *pushv1.RawProfileSeries, raw []byte) error {
 	if err != nil {
 		return connect.NewError(connect.CodeInternal, err)
 	}
-	if len(plain) > rateBytes {
+	if !s.takeRate(len(plain)) {
 		return connect.NewError(connect.CodeResourceExhausted, errors.New("ingestion rate limit"))
 	}
 	var message googlev1.Profile
