@@ -248,6 +248,24 @@ async function judgeNames(page) {
 	check(!nameless.length, "all controls have names", nameless);
 }
 
+// What axe-core finds: roles, names, states and contrasts, as programs that read pages aloud need them.
+async function judgeAccess(page) {
+	await page.evaluate(fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
+	await page.locator("#range-open").click();
+	await page.locator("#compare").selectOption("custom");
+	for (const colorScheme of ["light", "dark"]) {
+		await page.emulateMedia({ colorScheme });
+		for (const view of ["flame", "top", "flame"]) {
+			await page.locator(`[data-view=${view}]`).click();
+			await settled(page);
+			const found = await page.evaluate(async () => (await window.axe.run()).violations
+				.flatMap((v) => v.nodes.map((n) => `${v.id} (${v.impact}): ${n.target} ${n.failureSummary}`)));
+
+			check(!found.length, `axe-core has nothing to say of ${view}, ${colorScheme}`, found.slice(0, 8));
+		}
+	}
+}
+
 async function takePictures(browser) {
 	for (const [width, height] of [[1280, 900], [400, 900]]) {
 		for (const colorScheme of ["light", "dark"]) {
@@ -276,7 +294,7 @@ const JUDGES = [
 	[judgeFirstScreen, () => "/"], [judgeHostile, () => "/"], [judgeServices, () => "/"],
 	[judgeFlame, ofService], [judgePlot, around], [judgeHeat, around],
 	[judgeTable, ofService], [judgeFilters, ofService], [judgeCompare, ofService],
-	[judgeTakeaways, ofService], [judgeNames, ofService], [judgeStore, () => asked.web],
+	[judgeTakeaways, ofService], [judgeNames, ofService], [judgeAccess, ofService], [judgeStore, () => asked.web],
 	[judgeEmpty, () => "/?since=2001-01-01T00:00Z&until=2001-01-01T01:00Z"],
 ];
 
