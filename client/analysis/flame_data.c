@@ -31,8 +31,8 @@
 
 #define FLAME_NODES_MAX  ((size_t)1 << 20) /* some 15 bytes each */
 #define FLAME_OTHERS_MAX ((size_t)1 << 19) /* some 10 bytes each */
-#define NODE_BYTES_LEAST 8                 /* of one node, without its name */
-#define NOTES_SHARE      8                 /* of a bound: notes are not for more */
+#define NODE_BYTES       16 /* of one node where there are many: 14 to 18, and its name */
+#define NOTES_SHARE      8  /* of a bound: notes are not for more */
 
 /* What is written, with the data's own numbers of frames and texts. */
 struct flame_writing {
@@ -393,8 +393,8 @@ int flame_data_write(struct flame_data *f, const struct view_input *input,
 	size_t n = FLAME_NODES_MAX, max = options->max_bytes, n_before;
 	int r = flame_make_tree(f, input);
 
-	if (max && n > max / NODE_BYTES_LEAST)
-		n = max / NODE_BYTES_LEAST;
+	if (max && n > max / NODE_BYTES)
+		n = max / NODE_BYTES;
 	do {
 		cleanup(memory_text_deinit) struct memory_text text = {0};
 
