@@ -31,7 +31,7 @@
 
 #define FLAME_NODES_MAX  ((size_t)1 << 20) /* some 15 bytes each */
 #define FLAME_OTHERS_MAX ((size_t)1 << 19) /* some 10 bytes each */
-#define NODE_BYTES       16 /* of one node where there are many: 14 to 18, and its name */
+#define NODE_BYTES       12 /* of one node where there are many: 7 to 18, and its name */
 #define NOTES_SHARE      8  /* of a bound: notes are not for more */
 
 /* What is written, with the data's own numbers of frames and texts. */
