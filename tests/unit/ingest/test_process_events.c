@@ -117,6 +117,28 @@ static void produce_comm(struct world *w, unsigned ring, uint64_t time_ns, uint3
 	produce_bytes(w, ring, &record, sizeof(record));
 }
 
+/* PERF_RECORD_FORK or _EXIT, in the same way. */
+static void produce_task(struct world *w, unsigned ring, uint32_t type, uint64_t time_ns,
+			 uint32_t pid)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, ppid, tid, ptid;
+		uint64_t at;
+		uint32_t id_pid, id_tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+	} record = {.header = {.type = type, .size = sizeof(record)},
+		    .pid = pid,
+		    .ppid = 1,
+		    .tid = pid,
+		    .id_pid = pid,
+		    .id_tid = pid,
+		    .time = time_ns};
+
+	produce_bytes(w, ring, &record, sizeof(record));
+}
+
 static void take_event(void *userdata, const struct process_event *event)
 {
 	struct world *w = userdata;
@@ -298,14 +320,32 @@ static void test_malformed(void **state)
 	expect_comm(w, 1, 1);
 }
 
+/* Ends are told by others where those are read as well. */
+static void test_ends_come_once(void **state)
+{
+	struct world *w = *state;
+
+	produce_task(w, 0, PERF_RECORD_FORK, 10, 5);
+	produce_task(w, 0, PERF_RECORD_EXIT, 20, 5);
+	produce_comm(w, 0, 30, 6);
+	drain(w);
+	assert_int_equal(w->n_got, 2);
+	assert_int_equal(w->got[0].kind, PROCESS_EVENT_FORK);
+	expect_comm(w, 1, 6);
+	process_events_also(w->events, NULL, NULL);
+	produce_task(w, 0, PERF_RECORD_EXIT, 40, 6);
+	drain(w);
+	assert_int_equal(w->n_got, 3);
+	assert_int_equal(w->got[2].kind, PROCESS_EVENT_EXIT);
+	assert_int_equal(w->got[2].pid, 6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		T(test_merged),
-		T(test_late_ones_are_kept),
-		T(test_bursts_are_given_back),
-		T(test_malformed),
+		T(test_merged),    T(test_late_ones_are_kept), T(test_bursts_are_given_back),
+		T(test_malformed), T(test_ends_come_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
