@@ -38,9 +38,28 @@ static void texts_of_any_bytes(void **state)
 	assert_written("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
 }
 
+static void numbers_of_a_list(void **state)
+{
+	static const int64_t numbers[] = {0, -1, 10, INT64_MAX, INT64_MIN, -90};
+	char *seen;
+	size_t length;
+	FILE *out = open_memstream(&seen, &length);
+
+	(void)state;
+	assert_non_null(out);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_list_number(out, !i, numbers[i]);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(seen, "0,-1,10,9223372036854775807,-9223372036854775808,-90");
+	free(seen);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(texts_of_any_bytes)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(texts_of_any_bytes),
+		cmocka_unit_test(numbers_of_a_list),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
