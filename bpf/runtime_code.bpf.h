@@ -14,7 +14,7 @@
  */
 #include "bpf/runtime_state.bpf.h"
 
-/* In a tick: code objects, of which one counts once more for each so many bytes of its table. */
+/* In a tick: code objects; one counts once more for each part of its table. */
 #define RUNTIME_TOLD_MAX   64
 #define RUNTIME_TOLD_BYTES 4096
 

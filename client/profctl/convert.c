@@ -169,7 +169,7 @@ static int convert_profiles(struct context *context, const struct convert_argume
 	struct load_options options = {
 		.inputs = &inputs,
 		.stored.open_fd = -1,
-		.hold = true, /* so that nothing is told later */
+		.hold = true, /* so that nothing is printed later */
 		.times = true,
 	};
 	int r;

@@ -70,7 +70,7 @@ static int private_gateway_start(struct private_gateway *g, const char *listen,
 	return PRIVATE_GATEWAY_E_FAILED;
 }
 
-/* The directory of the gateway is not ours: it is told where we are. */
+/* The gateway has another directory: it gets the path of ours. */
 static int private_gateway_put_sources(const struct private_gateway_options *options,
 				       struct web_hello *hello,
 				       struct private_gateway_message *message)

@@ -134,7 +134,7 @@ void process_events_also(struct process_events *p, process_events_read_fn read, 
 	p->also_userdata = userdata;
 }
 
-/* What is told by others, too, and better. */
+/* p->also has it as well, and is right where this is not. */
 static bool process_events_is_twice(const struct process_events *p)
 {
 	struct perf_event_header header;

@@ -19,7 +19,7 @@ struct progress;
 /* 0 or negative errno: then there is no file. */
 int begun_keep(const char *directory, const char *target, const char *window,
 	       const struct export_bodies *bodies);
-/* Appends those of @window to *ret, and says whether they are there: all of them, or none. */
+/* Those of @window, in *ret, which is empty before: all of them, or none (false). */
 bool begun_read(const char *directory, const char *target, const char *window,
 		struct export_bodies *ret);
 /* All is there, or given up. */

@@ -45,6 +45,7 @@ struct progress_service {
 struct progress_held {
 	UT_hash_handle hh;
 	bool is_lost;
+	uint64_t n_parts, digest; /* of those that are there already */
 	char window[];
 };
 
@@ -176,11 +177,18 @@ static int progress_apply_part(struct progress *p, const char *window, uint64_t 
 			       uint64_t digest)
 {
 	struct progress_service *s;
+	struct progress_held *held;
 	struct place at;
 	int r;
 
 	if (!place_parse(window, &at))
 		return 0;
+	HASH_FIND_STR(p->held, window, held);
+	if (held) {
+		held->n_parts = n_parts;
+		held->digest = digest;
+		return 0;
+	}
 	r = progress_make(p, &at, &s);
 	if (r || !s)
 		return r;
@@ -191,8 +199,9 @@ static int progress_apply_part(struct progress *p, const char *window, uint64_t 
 
 static int progress_apply_held(struct progress *p, const char *window)
 {
-	int r = progress_apply_done(p, window);
 	size_t size = strlen(window) + 1;
+	uint64_t digest = 0, n_parts = progress_parts(p, window, &digest);
+	int r = progress_apply_done(p, window);
 	struct progress_held *h;
 	struct place at;
 
@@ -204,6 +213,8 @@ static int progress_apply_held(struct progress *p, const char *window)
 	if (!h)
 		return error_origin(-ENOMEM);
 	memcpy(h->window, window, size);
+	h->n_parts = n_parts;
+	h->digest = digest;
 	HASH_ADD_STR(p->held, window, h);
 	if (!h->is_lost)
 		return 0;
@@ -285,8 +296,11 @@ static int progress_print(const struct progress *p, FILE *out)
 		if (s->partial)
 			fprintf(out, PART_LINE, s->n_parts, s->digest, s->partial);
 	}
-	HASH_ITER (hh, p->held, h, next_held)
+	HASH_ITER (hh, p->held, h, next_held) {
 		fprintf(out, "held %s\n", h->window);
+		if (h->n_parts)
+			fprintf(out, PART_LINE, h->n_parts, h->digest, h->window);
+	}
 	return ferror(out) ? error_origin(-EIO) : 0;
 }
 
@@ -432,7 +446,13 @@ static const struct progress_service *progress_service_of(const struct progress 
 uint64_t progress_parts(const struct progress *p, const char *window, uint64_t *ret_digest)
 {
 	const struct progress_service *s = progress_service_of(p, window);
+	const struct progress_held *held;
 
+	HASH_FIND_STR(p->held, window, held);
+	if (held && held->n_parts)
+		*ret_digest = held->digest;
+	if (held)
+		return held->n_parts;
 	if (!s || !s->partial || strcmp(s->partial, window) != 0)
 		return 0;
 	*ret_digest = s->digest;

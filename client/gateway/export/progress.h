@@ -53,7 +53,7 @@ size_t progress_count_held(const struct progress *p);
 int progress_mark_part(struct progress *p, const char *window, uint64_t n_parts, uint64_t digest);
 /* All of it is there, or it is given up. */
 int progress_mark_done(struct progress *p, const char *window);
-/* Refused for its age: @window counts as done for those behind it, but is kept. */
+/* Refused for its age: @window counts as done for those behind it, but is kept, with its parts. */
 int progress_hold(struct progress *p, const char *window);
 /* Nothing that ends before @since_s is wanted any more. */
 int progress_move(struct progress *p, uint64_t since_s);

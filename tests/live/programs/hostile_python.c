@@ -37,7 +37,7 @@ static uint64_t next_noise(void)
 	return noise;
 }
 
-static void put(char *at, unsigned offset, uint64_t value)
+static void put_word(char *at, unsigned offset, uint64_t value)
 {
 	memcpy(at + offset, &value, sizeof(value));
 }
@@ -66,29 +66,29 @@ static uint64_t wild(void)
 static void make_chain(void)
 {
 	for (size_t i = 0; i < N_FRAMES; i++) {
-		put(frames[i], FRAME_CODE, (uint64_t)codes[i]);
-		put(frames[i], FRAME_PREVIOUS, i + 1 < N_FRAMES ? (uint64_t)frames[i + 1] : 0);
-		put(frames[i], FRAME_INSTRUCTION, (uint64_t)codes[i] + 184);
+		put_word(frames[i], FRAME_CODE, (uint64_t)codes[i]);
+		put_word(frames[i], FRAME_PREVIOUS, i + 1 < N_FRAMES ? (uint64_t)frames[i + 1] : 0);
+		put_word(frames[i], FRAME_INSTRUCTION, (uint64_t)codes[i] + 184);
 		frames[i][FRAME_IS_ENTRY] = i == 0;
-		put(codes[i], CODE_LINE, i);
-		put(codes[i], CODE_FILE, (uint64_t)texts[i]);
-		put(codes[i], CODE_NAME, (uint64_t)texts[i]);
-		put(codes[i], CODE_TABLE, (uint64_t)texts[i]);
-		put(codes[i], CODE_TRACEABLE, 0);
-		put(texts[i], TEXT_LENGTH, TEXT_BYTES - TEXT_BEGIN);
-		put(texts[i], TEXT_STATE, 0x60 | 1 << 2); /* compact, ASCII, one byte each */
+		put_word(codes[i], CODE_LINE, i);
+		put_word(codes[i], CODE_FILE, (uint64_t)texts[i]);
+		put_word(codes[i], CODE_NAME, (uint64_t)texts[i]);
+		put_word(codes[i], CODE_TABLE, (uint64_t)texts[i]);
+		put_word(codes[i], CODE_TRACEABLE, 0);
+		put_word(texts[i], TEXT_LENGTH, TEXT_BYTES - TEXT_BEGIN);
+		put_word(texts[i], TEXT_STATE, 0x60 | 1 << 2); /* compact, ASCII, one byte each */
 		memcpy(texts[i] + TEXT_BEGIN, "\x1b[2J\"<b>&\n", 10);
-		put(texts[i], TEXT_BEGIN + 16, i);
+		put_word(texts[i], TEXT_BEGIN + 16, i);
 	}
 }
 
 static void spoil_texts(void)
 {
 	for (size_t i = 0; i < N_FRAMES; i++) {
-		put(texts[i], TEXT_LENGTH, next_noise() >> next_noise() % 64);
-		put(texts[i], TEXT_STATE, next_noise());
+		put_word(texts[i], TEXT_LENGTH, next_noise() >> next_noise() % 64);
+		put_word(texts[i], TEXT_STATE, next_noise());
 		for (unsigned at = TEXT_BEGIN; at < TEXT_BYTES; at += 8)
-			put(texts[i], at, next_noise());
+			put_word(texts[i], at, next_noise());
 	}
 }
 
@@ -96,31 +96,31 @@ static void spoil_codes(void)
 {
 	for (size_t i = 0; i < N_FRAMES; i++)
 		for (unsigned at = 0; at < CODE_BYTES; at += 8)
-			put(codes[i], at, next_noise() % 4 ? wild() : next_noise());
+			put_word(codes[i], at, next_noise() % 4 ? wild() : next_noise());
 }
 
 static void make_loop(void)
 {
-	put(frames[0], FRAME_PREVIOUS, (uint64_t)frames[0]);
+	put_word(frames[0], FRAME_PREVIOUS, (uint64_t)frames[0]);
 }
 
 static void make_wide_loop(void)
 {
-	put(frames[200], FRAME_PREVIOUS, (uint64_t)frames[0]);
+	put_word(frames[200], FRAME_PREVIOUS, (uint64_t)frames[0]);
 }
 
 static void make_wild_previous(void)
 {
 	for (size_t i = 0; i < N_FRAMES; i++)
 		if (next_noise() % 16 == 0)
-			put(frames[i], FRAME_PREVIOUS, wild());
+			put_word(frames[i], FRAME_PREVIOUS, wild());
 }
 
 /* A function that is a new one each time: all that is told of functions is told of these. */
 static void make_new_functions(void)
 {
 	for (size_t i = 0; i < 4096; i++)
-		put(texts[i], TEXT_BEGIN + 24, next_noise());
+		put_word(texts[i], TEXT_BEGIN + 24, next_noise());
 }
 
 static void change_anything(void)
@@ -130,8 +130,8 @@ static void change_anything(void)
 		const unsigned sizes[] = {FRAME_BYTES, CODE_BYTES, TEXT_BYTES};
 		unsigned which = next_noise() % 3;
 
-		put(things[which], next_noise() % (sizes[which] / 8) * 8,
-		    next_noise() % 2 ? wild() : 0);
+		put_word(things[which], next_noise() % (sizes[which] / 8) * 8,
+			 next_noise() % 2 ? wild() : 0);
 	}
 	if (next_noise() % 8 == 0)
 		make_chain();

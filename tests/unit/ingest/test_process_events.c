@@ -320,7 +320,7 @@ static void test_malformed(void **state)
 	expect_comm(w, 1, 1);
 }
 
-/* Ends are told by others where those are read as well. */
+/* Ends come from where lives are read, if they are. */
 static void test_ends_come_once(void **state)
 {
 	struct world *w = *state;

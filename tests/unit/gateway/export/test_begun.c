@@ -19,7 +19,7 @@
 #define WINDOW "services/a.service/20261121/20261121T140300Z-60s.pb.gz"
 #define OTHER  "services/b.service/20261121/20261121T140300Z-60s.pb.gz"
 
-static void add(struct export_bodies *bodies, const char *data, size_t length)
+static void add_body(struct export_bodies *bodies, const char *data, size_t length)
 {
 	uint8_t *copy = malloc(length + 1);
 
@@ -45,13 +45,13 @@ static int remove_directory(void **state)
 	return r;
 }
 
-static void keep(const char *directory, const char *window)
+static void keep_window(const char *directory, const char *window)
 {
 	cleanup(export_bodies_deinit) struct export_bodies bodies = {0};
 
-	add(&bodies, "first\n", 6);
-	add(&bodies, "", 0);
-	add(&bodies, "\0\xff", 2);
+	add_body(&bodies, "first\n", 6);
+	add_body(&bodies, "", 0);
+	add_body(&bodies, "\0\xff", 2);
 	assert_int_equal(begun_keep(directory, "main", window, &bodies), 0);
 }
 
@@ -77,8 +77,8 @@ static void test_kept(void **state)
 	const char *directory = *state;
 
 	assert_false(is_there(directory, "main", WINDOW));
-	keep(directory, WINDOW);
-	keep(directory, WINDOW);
+	keep_window(directory, WINDOW);
+	keep_window(directory, WINDOW);
 	assert_true(is_there(directory, "main", WINDOW));
 	assert_false(is_there(directory, "main", OTHER));
 	assert_false(is_there(directory, "mai", WINDOW));
@@ -96,8 +96,8 @@ static void test_sweep(void **state)
 	const char *directory = *state;
 
 	assert_int_equal(progress_parse(&progress, text, strlen(text)), 0);
-	keep(directory, WINDOW);
-	keep(directory, OTHER);
+	keep_window(directory, WINDOW);
+	keep_window(directory, OTHER);
 	begun_sweep(directory, "mai", progress);
 	assert_true(is_there(directory, "main", OTHER));
 	begun_sweep(directory, "main", progress);

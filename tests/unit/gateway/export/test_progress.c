@@ -151,6 +151,34 @@ static void test_held(void **state)
 	progress_free(p);
 }
 
+/* Refused in the middle of it: what is there is not sent again, and others' parts are theirs. */
+static void test_held_parts(void **state)
+{
+	struct progress *p = open_progress(BEGIN);
+	uint64_t digest = 0;
+
+	(void)state;
+	assert_int_equal(progress_mark_part(p, FIRST, 2, 77), 0);
+	assert_int_equal(progress_hold(p, FIRST), 0);
+	assert_int_equal(progress_mark_part(p, SECOND, 1, 88), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		p = reopen(p);
+		assert_int_equal(progress_parts(p, FIRST, &digest), 2);
+		assert_int_equal(digest, 77);
+		assert_int_equal(progress_parts(p, SECOND, &digest), 1);
+		assert_int_equal(digest, 88);
+	}
+	assert_int_equal(progress_mark_part(p, FIRST, 3, 99), 0);
+	p = reopen(p);
+	assert_int_equal(progress_parts(p, FIRST, &digest), 3);
+	assert_int_equal(digest, 99);
+	assert_int_equal(progress_parts(p, SECOND, &digest), 1);
+	assert_int_equal(progress_mark_done(p, FIRST), 0);
+	assert_int_equal(progress_parts(p, FIRST, &digest), 0);
+	assert_null(progress_held(p));
+	progress_free(p);
+}
+
 static void test_move(void **state)
 {
 	struct progress *p = open_progress(BEGIN);
@@ -215,6 +243,7 @@ int main(void)
 		IN_FOLDER(test_rolled_up),
 		IN_FOLDER(test_last_of_an_hour),
 		IN_FOLDER(test_held),
+		IN_FOLDER(test_held_parts),
 		IN_FOLDER(test_move),
 		IN_FOLDER(test_damaged),
 		IN_FOLDER(test_rewritten),
