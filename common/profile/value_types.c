@@ -22,6 +22,7 @@
 static const struct value_type value_types[] = {
 	{"samples", "count", {NULL}},
 	{"cpu", "nanoseconds", {"cpu-clock", "task-clock"}},
+	{"off_cpu", "nanoseconds", {"off-cpu"}},
 };
 
 const struct value_type *value_type_of_event(const char *event)

@@ -14,6 +14,7 @@
 #include "common/reasons.h"
 #include "common/unwind/registers.h"
 #include "common/unwind/walk.h"
+#include "common/waits.h"
 
 #define SAMPLE_COMM_SIZE          16
 #define SAMPLE_FRAMES_MAX         1536 /* 1024 user, 127 kernel, 256 of an interpreter and some room */
@@ -59,6 +60,8 @@ struct sample {
 	uint16_t sampler; /* index of the sampler that took it */
 	uint16_t quality; /* enum stack_quality */
 	uint16_t reason;  /* of quality's list */
+	int16_t call;     /* of a wait: the number of its system call, or WAIT_NO_CALL */
+	uint8_t wait; /* enum wait_state: what the weight is of; WAIT_NONE: CPU time, or events */
 	bool kernel_thread;
 	bool owner_known; /* whether the source knows the next two: see proc_read_owner() */
 	bool only_uid;
