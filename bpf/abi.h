@@ -12,6 +12,7 @@
 #include "common/runtime/row.h"
 #include "common/unwind/layout.h"
 #include "common/unwind/registers.h"
+#include "common/waits.h"
 
 #if defined(__bpf__)
 #include "bpf/kernel_types.h"
@@ -28,6 +29,9 @@
 #define ABI_ENDED_MAX         16384
 #define ABI_COMM_SIZE         16
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
+#define ABI_WAIT_CLOCKS_MAX   4      /* samplers of waits at a time */
+#define ABI_WAITS_KEPT_MAX    16384 /* threads that had a tick on a CPU, or in a wait that goes on */
+#define ABI_WAIT_RING_BYTES   16384 /* 16 bytes for each wait that is sampled between two drains */
 #define ABI_LIVES_BYTES       (256u << 10)
 #define ABI_CODES_BYTES       (256u << 10)
 #define ABI_TOLD_BITS         12 /* of the table of code objects that were told */
@@ -41,10 +45,11 @@
 #define ABI_FRAME_IMAGE(image, offset) (1ull << 60 | (__u64)(image) << 32 | (__u32)(offset))
 
 /* Bits of abi_sample.rest. */
-#define ABI_REST    1 /* registers and a copy follow: the walk is to be finished */
-#define ABI_PUSHED  2 /* the frame of the registers is among the frames */
-#define ABI_WITNESS 4 /* with ABI_REST: the walk is complete, and this is for its repetition */
-#define ABI_CUT     8 /* an interpreter has more frames than these */
+#define ABI_REST          1 /* registers and a copy follow: the walk is to be finished */
+#define ABI_PUSHED        2 /* the frame of the registers is among the frames */
+#define ABI_WITNESS       4 /* with ABI_REST: the walk is complete, and this is for its repetition */
+#define ABI_CUT           8 /* an interpreter has more frames than these */
+#define ABI_KERNEL_THREAD 16
 
 /* Bits of abi_sample.owner and abi_life.owner. */
 #define ABI_OWNER_KNOWN 1
@@ -57,10 +62,10 @@
  * come n_runtime struct abi_runtime_entry.
  */
 struct abi_sample {
-	__u64 time_ns;         /* CLOCK_MONOTONIC */
-	__u64 period;          /* events since the event's previous overflow */
-	__u64 start_ns;        /* of the process, CLOCK_BOOTTIME */
-	__u64 cgroup_id;       /* cgroup v2 */
+	__u64 time_ns;   /* CLOCK_MONOTONIC */
+	__u64 period;    /* events since the event's previous overflow; of a wait: of one tick */
+	__u64 start_ns;  /* of the process, CLOCK_BOOTTIME */
+	__u64 cgroup_id; /* cgroup v2 */
 	__u64 walked_until_ns; /* the root's until_ns; 0: there was none, or it was void */
 	__u64 start_stack;     /* with ABI_REST: the mm's; 0 unknown */
 	__u64 start_code;      /* with ABI_REST: the program's own; 0 unknown, as is end_code */
@@ -68,12 +73,14 @@ struct abi_sample {
 	__u64 copy_address; /* with ABI_REST */
 	__u32 copy_bytes;   /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
 	__u32 pid, tid;
-	__u32 cpu;
+	__u32 n_blocked, n_runnable; /* ticks of a wait that has ended; both 0: it is none */
+	__u16 cpu;
+	__s16 call; /* of a wait: its system call's number, or WAIT_NO_CALL */
 	__u16 n_kernel, n_user;
 	__u8 sampler;
 	__u8 quality; /* enum stack_quality */
 	__u8 reason;
-	__u8 kernel_thread;
+	__u8 wait; /* enum wait_state of n_blocked */
 	__u8 rest;
 	__u8 owner;
 	__u16 n_runtime;
@@ -175,6 +182,8 @@ struct abi_sampler {
 	X(excluded)   /* runs outside the filter; the next two are among them */                \
 	X(self)       /* runs in profd */                                                       \
 	X(outside)    /* runs in processes without a pid here: bpf/pids.bpf.h */                \
+	X(wait_ticks) /* ticks of a clock of waits in the waits that were seen */               \
+	X(cpu_ticks)  /* and those that its threads had on a CPU */                             \
 	X(run_ns)     /* how long the runs took that became a sample */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
@@ -182,6 +191,24 @@ struct abi_sampler {
 struct abi_counters {
 	ABI_COUNTERS(ABI_COUNTER_FIELD)
 	__u64 lost[N_LOST]; /* of those seen */
+};
+
+/*
+ * A clock of waits (bpf/waits.bpf.h), of a sampler. Each thread's ticks once in each cell. profd
+ * writes all but since_ns.
+ */
+struct abi_wait_clock {
+	__u64 cell_ns;  /* 0: not in use; below 2^32 */
+	__u64 since_ns; /* rq.clock of the first switch */
+	__u32 sampler;
+	__u8 kernel_threads; /* theirs, too */
+	__u8 reserved[3];
+};
+
+/* What is known of a thread, by its pid in the initial namespace and its clock. */
+struct abi_wait_kept {
+	__u64 arrival; /* its sched_info.last_arrival then: else it is of an earlier time */
+	__u64 n;       /* ticks since that are accounted for */
 };
 
 /* A process in the filter, by its pid; bit i is sampler i. */
@@ -205,14 +232,16 @@ struct abi_root {
 #define ABI_CHANGED_BITS 16
 
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
-_Static_assert(sizeof(struct abi_sample) == 120, "struct abi_sample");
+_Static_assert(sizeof(struct abi_sample) == 128, "struct abi_sample");
 _Static_assert(sizeof(struct abi_runtime_entry) == 16, "struct abi_runtime_entry");
 _Static_assert(__builtin_offsetof(struct abi_code, table) == ABI_CODE_HEAD, "struct abi_code");
 _Static_assert(sizeof(struct abi_told) == 32, "struct abi_told");
 _Static_assert(sizeof(struct abi_runtime_key) == 24, "struct abi_runtime_key");
 _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (8 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_counters) == 8 * (10 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_wait_clock) == 24, "struct abi_wait_clock");
+_Static_assert(sizeof(struct abi_wait_kept) == 16, "struct abi_wait_kept");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
 

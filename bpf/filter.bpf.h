@@ -34,7 +34,7 @@ const volatile bool exclude_children;
  * profd and what it has forked: image workers, and what reads memory for it, which is a grandchild.
  * Nobody else is its child, so no list of them need be kept while they come and go.
  */
-static __always_inline bool is_own(__u32 tgid)
+static __always_inline bool is_own(const struct task_struct *task, __u32 tgid)
 {
 	const struct task_struct *parent;
 	__u32 self = self_pid;
@@ -43,40 +43,39 @@ static __always_inline bool is_own(__u32 tgid)
 		return false;
 	if (tgid == self || !exclude_children)
 		return tgid == self;
-	parent = bpf_get_current_task_btf()->real_parent;
+	parent = task->real_parent;
 	return parent->tgid == (int)self || parent->real_parent->tgid == (int)self;
 }
 
-/* Counts the tick in @c, and says whether it is to become a sample: of *ret, process and thread. */
-static __always_inline bool filter_tick(const volatile struct abi_sampler *config, __u32 sampler,
-					bool user, struct abi_counters *c, __u64 *ret)
+/*
+ * Whether samples of @task are wanted, whose *ids are those of the initial namespace and become
+ * those here, unless it is @excluded as it is. What is not wanted is counted in @c.
+ */
+static __always_inline bool filter_task(const volatile struct abi_sampler *config, __u32 sampler,
+					const struct task_struct *task, bool excluded,
+					struct abi_counters *c, __u64 *ids)
 {
-	__u64 ids = bpf_get_current_pid_tgid();
 	struct abi_member *member;
 	__u32 pid;
 
-	if (!ids) {
-		c->idle++;
-		return false;
-	}
-	if (is_own(ids >> 32)) {
+	if (is_own(task, *ids >> 32)) {
 		c->excluded++;
 		c->self++;
 		return false;
 	}
 	if (pids_translated) {
-		ids = pids_current();
-		if (!ids) {
+		*ids = pids_of(task);
+		if (!*ids) {
 			c->excluded++;
 			c->outside++;
 			return false;
 		}
 	}
-	pid = ids >> 32;
-	if (user ? config->exclude_user : config->exclude_kernel) {
+	if (excluded) {
 		c->excluded++;
 		return false;
 	}
+	pid = *ids >> 32;
 	if (!config->all) {
 		member = bpf_map_lookup_elem(&members, &pid);
 		if (!member || !(member->samplers >> sampler & 1)) {
@@ -84,8 +83,23 @@ static __always_inline bool filter_tick(const volatile struct abi_sampler *confi
 			return false;
 		}
 	}
+	return true;
+}
+
+/* Counts the tick in @c, and says whether it is to become a sample: of *ret, process and thread. */
+static __always_inline bool filter_tick(const volatile struct abi_sampler *config, __u32 sampler,
+					bool user, struct abi_counters *c, __u64 *ret)
+{
+	bool excluded = user ? config->exclude_user : config->exclude_kernel;
+
+	*ret = bpf_get_current_pid_tgid();
+	if (!*ret) {
+		c->idle++;
+		return false;
+	}
+	if (!filter_task(config, sampler, bpf_get_current_task_btf(), excluded, c, ret))
+		return false;
 	c->seen++;
-	*ret = ids;
 	return true;
 }
 

@@ -43,13 +43,16 @@ enum bpf_map_type {
 };
 
 enum { BPF_NOEXIST = 1 };
-enum { BPF_F_MMAPABLE = 1 << 10 };
+enum { BPF_F_MMAPABLE = 1 << 10, BPF_F_INNER_MAP = 1 << 12 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 enum { BPF_RB_AVAIL_DATA = 0 };
 
 /* task_struct.flags (include/linux/sched.h); both values are older than every kernel we run on. */
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
+
+/* Of task_struct.__state (include/linux/sched.h), since 4.14. */
+#define TASK_DEAD 0x00000080
 
 #if defined(__TARGET_ARCH_x86)
 
@@ -180,6 +183,25 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 #endif
 
+/* With CONFIG_FAIR_GROUP_SCHED, of tasks of every scheduling class. */
+struct rq {
+	__u64 clock; /* ns, of sched_clock(); brought up to date before a switch */
+} __attribute__((preserve_access_index));
+
+struct cfs_rq {
+	struct rq *rq;
+} __attribute__((preserve_access_index));
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+} __attribute__((preserve_access_index));
+
+/* With CONFIG_SCHED_INFO; of rq.clock (kernel/sched/stats.h). */
+struct sched_info {
+	__u64 last_arrival; /* on a CPU; 0: it never was on one */
+	__u64 last_queued;  /* when it began to wait for a CPU; 0: it does not, or has one */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -195,6 +217,11 @@ struct task_struct {
 	struct css_set *cgroups; /* one for each set of groups, of all hierarchies */
 	char comm[16];
 	unsigned in_execve : 1;
+	unsigned in_iowait : 1;                 /* also just after its wait */
+	unsigned sched_contributes_to_load : 1; /* its last sleep was uninterruptible */
+	unsigned int __state;
+	struct sched_entity se;
+	struct sched_info sched_info;
 #if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;
 #endif

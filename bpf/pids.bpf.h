@@ -63,9 +63,8 @@ static __always_inline __u32 pids_first(const struct task_struct *task)
 }
 
 /* Where they are translated: as bpf_get_current_pid_tgid() returns them; 0: there are none here. */
-static __always_inline __u64 pids_current(void)
+static __always_inline __u64 pids_of(const struct task_struct *task)
 {
-	const struct task_struct *task = bpf_get_current_task_btf();
 	__u32 pid = pids_number(task->signal->pids[PIDTYPE_TGID]);
 	__u32 tid = pids_number(task->thread_pid);
 

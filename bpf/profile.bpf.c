@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * The programs that the kernel calls: one for each cause of a sample (today the tick of a perf
- * event, of which each sampler has one per CPU; its attach cookie is the sampler's index), and
- * those that follow the lives of processes, for the filter, the roots and profd.
+ * The programs that the kernel calls: those of the causes of samples (the tick of a perf event, of
+ * which each sampler has one per CPU, its attach cookie the sampler's index; and the scheduler:
+ * bpf/waits.bpf.h), and those that follow the lives of processes, for the filter, the roots and
+ * profd.
  */
 #include "bpf/abi.h"
 
@@ -14,6 +15,7 @@
 #include "bpf/pids.bpf.h"
 #include "bpf/roots.bpf.h"
 #include "bpf/sample.bpf.h"
+#include "bpf/waits.bpf.h"
 
 char LICENSE[] SEC("license")
 = "Dual MIT/GPL";

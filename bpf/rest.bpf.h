@@ -98,7 +98,7 @@ static __always_inline __u64 rest_take(struct scratch *s, __u8 flags, __u32 room
 		s->copy_address = start;
 		bpf_loop(REST_PAGES, rest_copy_page, &context, 0);
 	}
-	s->record.rest = ABI_REST | flags | (u->pushed ? ABI_PUSHED : 0);
+	s->record.rest |= ABI_REST | flags | (u->pushed ? ABI_PUSHED : 0);
 	s->record.start_stack = u->start_stack;
 	s->record.start_code = u->start_code;
 	s->record.end_code = u->end_code;

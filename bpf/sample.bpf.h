@@ -98,9 +98,12 @@ static __always_inline void sample_fill_header(struct abi_sample *record, struct
 	record->tid = (__u32)ids;
 	record->cpu = bpf_get_smp_processor_id();
 	record->sampler = cause->sampler;
-	record->kernel_thread = !!(task->flags & PF_KTHREAD);
 	record->owner = owner_read(task, &record->uid);
-	record->rest = 0;
+	record->rest = task->flags & PF_KTHREAD ? ABI_KERNEL_THREAD : 0;
+	record->n_blocked = 0;
+	record->n_runnable = 0;
+	record->wait = WAIT_NONE;
+	record->call = WAIT_NO_CALL;
 	record->copy_bytes = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
@@ -157,6 +160,12 @@ static __always_inline __u64 sample_append_runtime(struct scratch *s, __u64 leng
 	return length + n;
 }
 
+/* How many samples the record is: profd makes two of a wait that has both. */
+static __always_inline __u32 sample_count(const struct abi_sample *record)
+{
+	return record->n_blocked && record->n_runnable ? 2 : 1;
+}
+
 static __always_inline void sample_send(struct scratch *s, void *ring, __u64 n_bytes, __u64 flags,
 					struct abi_counters *c)
 {
@@ -164,12 +173,15 @@ static __always_inline void sample_send(struct scratch *s, void *ring, __u64 n_b
 	if (n_bytes > BODY_BYTES)
 		n_bytes = BODY_BYTES;
 	if (bpf_ringbuf_output(ring, &s->record, sizeof(s->record) + n_bytes, flags))
-		c->lost[LOST_RING_FULL]++;
+		c->lost[LOST_RING_FULL] += sample_count(&s->record);
 }
 
-/* The user's part of the stack, what is left of it to do, and off it goes. */
-static __always_inline void walk_and_send(struct scratch *s, struct task_struct *task,
-					  const struct cause *cause, struct abi_counters *c)
+/*
+ * The user's part of the stack, what is left of it to do, and off it goes. Returns how long the
+ * body is.
+ */
+static __always_inline __u64 walk_and_send(struct scratch *s, struct task_struct *task,
+					   const struct cause *cause, struct abi_counters *c)
 {
 	__u32 sampler = cause->sampler;
 	const volatile struct abi_sampler *config = config_of(sampler);
@@ -180,8 +192,8 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 	__u64 flags = BPF_RB_NO_WAKEUP;
 
 	if (!ring) {
-		c->lost[LOST_RING_FULL]++;
-		return;
+		c->lost[LOST_RING_FULL] += sample_count(&s->record);
+		return 0;
 	}
 	u->now_s = s->record.time_ns / 1000000000;
 	unwind_user(s, task, cause->user_regs, cause->user, s->record.n_kernel, max_depth);
@@ -196,6 +208,7 @@ static __always_inline void walk_and_send(struct scratch *s, struct task_struct 
 	    (u->unfinished && rest_wakes(u, s->record.pid, s->record.time_ns)))
 		flags = BPF_RB_FORCE_WAKEUP;
 	sample_send(s, ring, length, flags, c);
+	return length;
 }
 
 /* Filters, takes the stacks, and sends the record. */

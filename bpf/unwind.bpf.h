@@ -145,6 +145,7 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
  * The entry code leaves the call's number here, and -1 for everything else. A signal that is about
  * to be delivered has its handler's address in ip already: in a call, rcx is what ip was.
  */
+#define REGISTER_CALL(r)    ((r)->orig_ax)
 #define REGISTER_SYSCALL(r) ((long)(r)->orig_ax >= 0 && (REGISTER_COMPAT(r) || (r)->cx == (r)->ip))
 /* Code may use so much below the stack pointer without saying so (System V x86-64 ABI 3.2.2). */
 #define REGISTER_RED_ZONE 128u
@@ -155,6 +156,7 @@ static inline bool unwind_read(struct unwind_memory *memory, unwind_u64 address,
 #define REGISTER_USER(r)      (((r)->pstate & 0xf) == 0)
 #define REGISTER_COMPAT(r)    (((r)->pstate & 0x10) != 0)
 #define REGISTER_THREAD(task) 0 /* for RULE_GO, which is x86-64's */
+#define REGISTER_CALL(r)      ((r)->syscallno)
 #define REGISTER_SYSCALL(r)   ((r)->syscallno >= 0)
 #define REGISTER_RED_ZONE     0u
 #endif

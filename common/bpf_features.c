@@ -10,13 +10,18 @@
 #define BTF_MAX ((size_t)256 << 20) /* some megabytes */
 
 static const struct {
+	enum bpf_features needed_for;
 	const char *name, *shown;
 } features[] = {
-	{"BPF_MAP_TYPE_RINGBUF", "ring buffers (5.8)"},
-	{"BPF_FUNC_get_current_task_btf", "bpf_get_current_task_btf (5.11)"},
-	{"BPF_FUNC_get_attach_cookie", "attach cookies (5.15)"},
-	{"BPF_FUNC_task_pt_regs", "bpf_task_pt_regs (5.15)"},
-	{"BPF_FUNC_loop", "bpf_loop (5.17)"},
+	{BPF_FEATURES_SAMPLES, "BPF_MAP_TYPE_RINGBUF", "ring buffers (5.8)"},
+	{BPF_FEATURES_SAMPLES, "BPF_FUNC_get_current_task_btf", "bpf_get_current_task_btf (5.11)"},
+	{BPF_FEATURES_SAMPLES, "BPF_FUNC_get_attach_cookie", "attach cookies (5.15)"},
+	{BPF_FEATURES_SAMPLES, "BPF_FUNC_task_pt_regs", "bpf_task_pt_regs (5.15)"},
+	{BPF_FEATURES_SAMPLES, "BPF_FUNC_loop", "bpf_loop (5.17)"},
+	{BPF_FEATURES_WAITS, "btf_trace_sched_switch", "the tracepoint sched_switch"},
+	{BPF_FEATURES_WAITS, "btf_trace_irq_work_entry", "the tracepoint irq_work_entry (x86)"},
+	{BPF_FEATURES_WAITS, "last_queued", "CONFIG_SCHED_INFO"},
+	{BPF_FEATURES_WAITS, "runnable_weight", "CONFIG_FAIR_GROUP_SCHED"},
 };
 
 /* All names in BTF are in one section, and end, as the one before them does, in a NUL. */
@@ -28,27 +33,30 @@ static bool bpf_features_has(const char *btf, size_t size, const char *name)
 	return memmem(btf, size, wanted, strlen(name) + 2);
 }
 
-void bpf_features_list_missing(const char *btf, size_t size, char ret[BPF_FEATURES_TEXT_MAX])
+void bpf_features_list_missing(enum bpf_features needed_for, const char *btf, size_t size,
+			       char ret[BPF_FEATURES_TEXT_MAX])
 {
 	size_t length = 0;
 
 	ret[0] = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(features) && length < BPF_FEATURES_TEXT_MAX; i++) {
-		if (bpf_features_has(btf, size, features[i].name))
+		if (features[i].needed_for != needed_for ||
+		    bpf_features_has(btf, size, features[i].name))
 			continue;
 		length += (size_t)snprintf(ret + length, BPF_FEATURES_TEXT_MAX - length, "%s%s",
 					   length ? ", " : "", features[i].shown);
 	}
 }
 
-int bpf_features_read_missing(int sys_fd, char ret[BPF_FEATURES_TEXT_MAX])
+int bpf_features_read_missing(enum bpf_features needed_for, int sys_fd,
+			      char ret[BPF_FEATURES_TEXT_MAX])
 {
 	cleanup(freep) char *btf = NULL;
 	size_t size;
 	int r = read_end_text(sys_fd, "kernel/btf/vmlinux", BTF_MAX, &btf, &size);
 
 	if (!r)
-		bpf_features_list_missing(btf, size, ret);
+		bpf_features_list_missing(needed_for, btf, size, ret);
 	return r;
 }
 

@@ -13,16 +13,21 @@
 
 #define BPF_FEATURES_TEXT_MAX 160
 
+/* What profd needs them for: samples of CPU time and all else, and samples of waits. */
+enum bpf_features { BPF_FEATURES_SAMPLES, BPF_FEATURES_WAITS };
+
 /*
  * Lists those that @btf, a part of the kernel's BTF, does not name, with the release of Linux that
- * has them; "": none. Pure.
+ * has them, or the option it is built with; "": none. Pure.
  */
-void bpf_features_list_missing(const char *btf, size_t size, char ret[BPF_FEATURES_TEXT_MAX]);
+void bpf_features_list_missing(enum bpf_features needed_for, const char *btf, size_t size,
+			       char ret[BPF_FEATURES_TEXT_MAX]);
 /*
  * Reads the BTF of the kernel whose sysfs is @sys_fd, and lists what is missing as above. Returns
  * 0, -ENOMEM, or a positive errno: there is no BTF.
  */
-int bpf_features_read_missing(int sys_fd, char ret[BPF_FEATURES_TEXT_MAX]);
+int bpf_features_read_missing(enum bpf_features needed_for, int sys_fd,
+			      char ret[BPF_FEATURES_TEXT_MAX]);
 
 /* A kernel version as a number that can be compared, and its three parts. */
 #define KERNEL_VERSION_OF(major, minor, patch) ((major)*1000000u + (minor)*1000u + (patch))

@@ -34,7 +34,8 @@
 	X(SKIPPED, skipped)     /* the kernel did not run the program for this tick */ \
 	X(RING_FULL, ring_full) /* no room in the ring buffer, or no ring */           \
 	X(SCRATCH, scratch)     /* the per-CPU scratch memory could not be had */      \
-	X(MALFORMED, malformed) /* profd could not read the record */
+	X(MALFORMED, malformed) /* profd could not read the record */                  \
+	X(SWITCHED, switched)   /* the thread lost its CPU before its stack was taken */
 
 /* A session wanted the sample but could not count it. */
 #define DROP_REASONS(X)                                                                         \

@@ -120,7 +120,7 @@ static void check_bpf(const struct host *host, struct check *c)
 				     "Linux 5.17 and newer have all";
 	char missing[BPF_FEATURES_TEXT_MAX];
 
-	if (bpf_features_read_missing(host->sys_fd, missing))
+	if (bpf_features_read_missing(BPF_FEATURES_SAMPLES, host->sys_fd, missing))
 		check_set(c, CHECK_WARN,
 			  "use a kernel with CONFIG_DEBUG_INFO_BTF=y; without it profd uses plain "
 			  "perf events",

@@ -29,6 +29,7 @@ static const struct event_name event_names[] = {
 	 .is_clock = true},
 	{"task-clock", .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK,
 	 .is_clock = true},
+	{"off-cpu", .is_clock = true, .cause = CAUSE_SCHEDULER},
 	{"page-faults", .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS},
 	{"context-switches", .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES},
 	{"cycles", .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES},
@@ -111,7 +112,8 @@ int event_parse(const char *name, struct event *ret, struct source_message *mess
 				 "this machine has no usable cycle counter: sampling with "
 				 "cpu-clock");
 	}
-	if (!parse_base(base, &event))
+	/* A thread waits in the kernel, always. */
+	if (!parse_base(base, &event) || (colon && event.cause == CAUSE_SCHEDULER))
 		goto unknown;
 	if (colon) {
 		event.exclude_user = colon[1] == 'k';
@@ -123,8 +125,9 @@ int event_parse(const char *name, struct event *ret, struct source_message *mess
 unknown:
 	return source_refuse(
 		message, SOURCE_E_UNSUPPORTED,
-		"unknown event \"%.60s\": use auto, cpu-clock, task-clock, cycles, instructions, "
-		"cache-misses, branch-misses, page-faults, context-switches or rNNNN, with :u or "
+		"unknown event \"%.60s\": use auto, cpu-clock, task-clock, off-cpu, cycles, "
+		"instructions, cache-misses, branch-misses, page-faults, context-switches or "
+		"rNNNN, with :u or "
 		":k for one mode only",
 		name);
 }

@@ -32,7 +32,7 @@ static int host_check_bpf_features(struct source_message *message)
 	cleanup(closep) int sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char missing[BPF_FEATURES_TEXT_MAX];
 
-	if (sys_fd < 0 || bpf_features_read_missing(sys_fd, missing))
+	if (sys_fd < 0 || bpf_features_read_missing(BPF_FEATURES_SAMPLES, sys_fd, missing))
 		return source_refuse(
 			message, SOURCE_E_UNSUPPORTED,
 			"this kernel has no BTF (/sys/kernel/btf/vmlinux): use the perf source");

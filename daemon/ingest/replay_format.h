@@ -12,10 +12,13 @@
  *
  *   SAMPLER  u32 index, u32 flags, u64 rate, u32 max_depth, u32 type, u64 config, char name[32]
  *   SAMPLE   u64 time, weight, start, cgroup; u32 pid, tid, cpu; u16 sampler, quality, reason,
- *            kernel_thread; char comm[16]; u32 n_kernel, n_frames; u64 frames[n_frames]
+ *            kind; char comm[16]; u32 n_kernel, n_frames; u64 frames[n_frames]
  *   EVENT    u32 kind; u64 time; u32 pid, tid, parent; char comm[16]; u64 lost; u64 start, length,
  *            offset; u32 major, minor; u64 inode, generation; u32 prot, flags; u32 path_length;
  *            char path[path_length]
+ *
+ * A sample's kind is 1 for a kernel thread's, and of a wait 2 times its state (common/waits.h) and
+ * 16 times its system call + 1.
  *
  * Owners and groups of events are not in it: who replays a file asks nobody.
  *

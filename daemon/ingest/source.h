@@ -51,7 +51,9 @@ __attribute__((format(printf, 3, 4))) int source_refuse(struct source_message *m
  * What calls for a sample: the name in enum sample_cause, and the BPF source's (source_bpf.c),
  * which alone has any but the first.
  */
-#define SAMPLE_CAUSES(X) X(CAUSE_PERF_EVENT, bpf_ticks)
+#define SAMPLE_CAUSES(X)               \
+	X(CAUSE_PERF_EVENT, bpf_ticks) \
+	X(CAUSE_SCHEDULER, bpf_waits)
 
 #define SAMPLE_CAUSE(name, of_bpf) name,
 enum sample_cause { SAMPLE_CAUSES(SAMPLE_CAUSE) N_CAUSES };

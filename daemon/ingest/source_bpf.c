@@ -38,6 +38,7 @@
  */
 #define RECORD_BYTES_GUESS 800
 #define RING_BYTES_LEAST   (512u << 10)
+#define WAITING_THREADS    8 /* for each that runs */
 
 #define THROTTLE_RING 1 /* rounded up to one page */
 
@@ -68,7 +69,7 @@ static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus)
 	return ticker_follow(&sampler->ticker, cpus);
 }
 
-const struct bpf_cause bpf_ticks = {.program = "profile_tick", .start = bpf_ticks_start};
+const struct bpf_cause bpf_ticks = {.programs = {"profile_tick"}, .start = bpf_ticks_start};
 
 /* What calls were due and did not come; @exact: it was stopped. */
 static void bpf_ticks_judge(struct bpf_sampler *sampler, bool exact, struct source_stats *stats)
@@ -114,6 +115,8 @@ static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler
 	uint64_t wanted = 4 * RECORD_BYTES_GUESS * n_cpus * event_ticks_per_second(spec) *
 			  s->source.options.drain_ms / 1000;
 
+	if (spec->event.cause == CAUSE_SCHEDULER)
+		wanted *= WAITING_THREADS;
 	if (wanted < RING_BYTES_LEAST)
 		wanted = RING_BYTES_LEAST;
 	if (left < bytes)
@@ -121,6 +124,25 @@ static size_t choose_ring_bytes(const struct bpf_source *s, const struct sampler
 	while (bytes < wanted && bytes * 2 <= left && bytes < (1u << 30))
 		bytes *= 2;
 	return bytes;
+}
+
+static void deliver(struct bpf_source *s, const struct sample *sample)
+{
+	s->source.options.sink->sample(s->source.options.sink->userdata, sample);
+}
+
+/* A wait that ended, in its two parts. */
+static void deliver_wait(struct bpf_source *s, struct sample *sample)
+{
+	const struct source_bpf_wait *wait = &s->parts.wait;
+
+	sample->weight = wait->blocked_ns;
+	if (wait->blocked_ns)
+		deliver(s, sample);
+	sample->weight = wait->runnable_ns;
+	sample->wait = WAIT_RUNNABLE;
+	if (wait->runnable_ns)
+		deliver(s, sample);
 }
 
 /* A negative return ends ring_buffer__consume() after this record. */
@@ -141,7 +163,10 @@ static int bpf_sampler_on_record(void *userdata, void *data, size_t length)
 		if (s->error < 0)
 			return s->error;
 	}
-	s->source.options.sink->sample(s->source.options.sink->userdata, &sample);
+	if (sample.wait)
+		deliver_wait(s, &sample);
+	else
+		deliver(s, &sample);
 	return --s->budget && !(is_younger && s->events_until >= s->ends_ns) ? 0 : -EAGAIN;
 }
 
@@ -151,6 +176,7 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 
 	s->budget = budget;
 	s->error = 0;
+	bpf_waits_drain(s);
 	r = bpf_codes_read(s);
 	if (r < 0)
 		return r;
@@ -275,11 +301,17 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	};
 }
 
+static const char *cause_missing(const struct bpf_cause *cause, const struct bpf_source *s)
+{
+	return cause->missing ? cause->missing(s) : "";
+}
+
 static int bpf_add_sampler(struct source *source, unsigned index, struct source_message *message)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
 	const struct sampler_spec *spec = &source->samplers[index].spec;
 	struct bpf_sampler *sampler = &s->samplers[index];
+	const char *missing;
 	struct cpus cpus;
 	int r;
 
@@ -288,6 +320,11 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 		return r;
 	*sampler = (struct bpf_sampler){
 		.owner = s, .index = index, .cause = bpf_causes[spec->event.cause], .ring_fd = -1};
+	missing = cause_missing(sampler->cause, s);
+	if (*missing)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "cannot sample %s: BPF of this kernel lacks %s",
+				     spec->event.name, missing);
 	sampler->ring_bytes = choose_ring_bytes(s, spec, cpus.n);
 	if (!sampler->ring_bytes)
 		return source_refuse(message, SOURCE_E_FULL,
@@ -407,7 +444,7 @@ static uint64_t bpf_memory_bytes(struct source *source)
 		if (!(bpf_map__map_flags(map) & BPF_F_MMAPABLE))
 			sum += bpf_source_map_bytes(s, map);
 	}
-	return sum;
+	return sum + bpf_waits_bytes(s);
 }
 
 /* Without the tracepoints nobody would know when a root became void. */
@@ -482,16 +519,30 @@ static void configure_skeleton(const struct bpf_source *s, struct profile_bpf *s
 	skeleton->rodata->exclude_children = options->exclude_children;
 	skeleton->rodata->witness_one_in = options->witness_one_in;
 	bpf_map__set_max_entries(skeleton->maps.scratches, s->n_possible_cpus);
+	bpf_map__set_max_entries(skeleton->maps.wait_rings, s->n_possible_cpus);
 	bpf_unwind_size(skeleton, options->unwind_bytes);
 }
 
-/* Programs of causes are attached when a sampler begins. */
-static bool is_of_cause(const struct bpf_program *program)
+/* What the program is called by, if that is a cause of samples; else NULL. */
+static const struct bpf_cause *cause_of_program(const struct bpf_program *program)
 {
 	for (size_t i = 0; i < N_CAUSES; i++)
-		if (!strcmp(bpf_program__name(program), bpf_causes[i]->program))
-			return true;
-	return false;
+		for (size_t j = 0; bpf_causes[i]->programs[j]; j++)
+			if (!strcmp(bpf_program__name(program), bpf_causes[i]->programs[j]))
+				return bpf_causes[i];
+	return NULL;
+}
+
+/* Programs of causes are attached when a sampler begins, and loaded where the kernel has them. */
+static void choose_program(const struct bpf_source *s, struct bpf_program *program,
+			   bool with_tracepoints)
+{
+	const struct bpf_cause *cause = cause_of_program(program);
+	bool is_missing = cause && *cause_missing(cause, s);
+
+	bpf_program__set_autoattach(program, !cause);
+	bpf_program__set_autoload(program,
+				  !is_missing && (cause == &bpf_ticks || with_tracepoints));
 }
 
 /* The namespace to translate to is this process's. Returns 0 or negative errno. */
@@ -516,11 +567,11 @@ static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
 	if (!skeleton)
 		return -errno;
 	configure_skeleton(s, skeleton);
+	s->waits.scratch_bytes = bpf_map__value_size(
+		bpf_map__inner_map(skeleton->maps.wait_memory));
 	bpf_object__for_each_program(program, skeleton->obj)
 	{
-		if (program != skeleton->progs.profile_tick)
-			bpf_program__set_autoload(program, with_tracepoints);
-		bpf_program__set_autoattach(program, !is_of_cause(program));
+		choose_program(s, program, with_tracepoints);
 	}
 	bpf_program__set_autoload(skeleton->progs.find_namespace, translates);
 	bpf_program__set_autoattach(skeleton->progs.find_namespace, false);
@@ -594,6 +645,7 @@ int source_bpf_new(struct source **ret, const struct source_options *options,
 	s->parts = (struct source_bpf_parts){.frames = s->frames,
 					     .find_code = bpf_codes_find,
 					     .userdata = s};
+	bpf_waits_init(s);
 	s->counters = calloc(s->n_possible_cpus, sizeof(*s->counters));
 	if (!s->counters)
 		return error_origin(-ENOMEM);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "common/bpf_features.h"
 #include "daemon/ingest/process_events.h"
 #include "daemon/ingest/source.h"
 #include "daemon/ingest/source_bpf_record.h"
@@ -25,7 +26,10 @@ struct bpf_sampler;
  * SAMPLE_CAUSES (source.h) names.
  */
 struct bpf_cause {
-	const char *program; /* its name; start() attaches it */
+	const char *programs[3]; /* their names, up to a NULL; start() attaches them */
+	/* What the kernel lacks for it; "": nothing. NULL: whatever runs profd's programs has it.
+	 */
+	const char *(*missing)(const struct bpf_source *s);
 	/* On the CPUs of @cpus. Returns 0, or a negative errno for event_explain() to explain. */
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
 	/*
@@ -50,6 +54,20 @@ struct bpf_sampler {
 	uint64_t malformed;
 };
 
+/* source_bpf_waits.c: what all clocks of waits share, while there is one. */
+struct bpf_wait_clocks {
+	char missing[BPF_FEATURES_TEXT_MAX]; /* in this kernel, for clocks of waits */
+	int memory_fd;
+	uint32_t scratch_bytes;    /* of a CPU */
+	struct ring_buffer *rings; /* of all CPUs: of what asks for interrupts */
+	uint64_t ring_bytes;
+	struct bpf_link *links[2];
+	struct {
+		const struct bpf_sampler *sampler; /* NULL: free */
+		int kept_fd;
+	} clocks[ABI_WAIT_CLOCKS_MAX];
+};
+
 struct bpf_source {
 	struct source source; /* its fd is an epoll instance */
 	struct profile_bpf *skeleton;
@@ -63,6 +81,7 @@ struct bpf_source {
 	uint64_t codes_read;       /* bytes, in this turn */
 	struct abi_told *told;     /* the map of ids, mapped */
 	struct bpf_sampler samplers[SAMPLERS_MAX];
+	struct bpf_wait_clocks waits;
 	unsigned n_possible_cpus;
 	struct abi_counters *counters; /* room for one look-up, all possible CPUs */
 
@@ -108,5 +127,12 @@ void bpf_codes_close(struct bpf_source *s);
 int bpf_codes_read(struct bpf_source *s);
 /* For struct source_bpf_parts. */
 bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret);
+
+/* source_bpf_waits.c */
+void bpf_waits_init(struct bpf_source *s);
+/* Has what asks for interrupts go on: in each drain. */
+void bpf_waits_drain(struct bpf_source *s);
+/* Of the kernel, bytes. */
+uint64_t bpf_waits_bytes(const struct bpf_source *s);
 
 #endif

@@ -32,7 +32,8 @@ static bool is_sound(const struct abi_sample *record, size_t length)
 		return false;
 	expected += record->n_runtime * sizeof(struct abi_runtime_entry);
 	return n <= ABI_FRAMES_MAX && length == expected && record->sampler < SAMPLERS_MAX &&
-	       record->quality < N_STACK_QUALITY;
+	       record->quality < N_STACK_QUALITY && record->wait < N_WAIT_STATES &&
+	       (record->n_blocked || record->n_runnable) == (record->wait != WAIT_NONE);
 }
 
 /* @data: what follows the frames. */
@@ -112,7 +113,8 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 		return false;
 	n = (size_t)record.n_kernel + record.n_user;
 	memcpy(frames, data + sizeof(record), n * sizeof(*frames));
-	for (size_t i = 1; i < record.n_kernel; i++)
+	/* A thread that waits has called what it waits in. */
+	for (size_t i = record.wait == WAIT_NONE; i < record.n_kernel; i++)
 		frames[i]--;
 	*ret = (struct sample){
 		.time_ns = record.time_ns,
@@ -125,7 +127,9 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 		.sampler = record.sampler,
 		.quality = record.quality,
 		.reason = record.reason,
-		.kernel_thread = record.kernel_thread,
+		.call = record.call,
+		.wait = record.wait,
+		.kernel_thread = record.rest & ABI_KERNEL_THREAD,
 		.owner_known = record.owner & ABI_OWNER_KNOWN,
 		.only_uid = record.owner & ABI_OWNER_ONLY,
 		.uid = record.uid,
@@ -136,6 +140,8 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 	};
 	memcpy(ret->comm, record.comm, sizeof(ret->comm));
 	ret->comm[sizeof(ret->comm) - 1] = '\0';
+	parts->wait = (struct source_bpf_wait){.blocked_ns = record.period * record.n_blocked,
+					       .runnable_ns = record.period * record.n_runnable};
 	if (record.rest & ABI_REST) {
 		decode_rest(&record, data + sizeof(record) + n * sizeof(*frames), &parts->rest);
 		ret->rest = &parts->rest;

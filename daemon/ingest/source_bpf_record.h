@@ -12,11 +12,17 @@
 #include "daemon/ingest/sample.h"
 #include "daemon/ingest/unwind_host.h"
 
+/* Of a wait that has ended: how long, of which its sample is one part or the other. */
+struct source_bpf_wait {
+	uint64_t blocked_ns, runnable_ns;
+};
+
 /* Where the parts of a sample go that are not in it. */
 struct source_bpf_parts {
 	uint64_t *frames; /* room for SAMPLE_FRAMES_MAX */
 	struct sample_rest rest;
 	struct sample_runtime runtime;
+	struct source_bpf_wait wait; /* if the sample's `wait` is not WAIT_NONE */
 	/* The number of a code object; NULL: none is known. False: not known. */
 	bool (*find_code)(void *userdata, uint64_t id, uint32_t *ret);
 	void *userdata;

@@ -91,9 +91,11 @@ static size_t replay_end_record(const struct codec *c, uint8_t *record, uint32_t
 static void code_sampler(struct codec *c, unsigned *sampler, struct sampler_spec *spec)
 {
 	/* From bit 0 on. */
+	bool of_scheduler = spec->event.cause == CAUSE_SCHEDULER;
 	bool *const flags[] = {
 		&spec->is_period,      &spec->kernel_stacks,      &spec->all,
-		&spec->event.is_clock, &spec->event.exclude_user, &spec->event.exclude_kernel};
+		&spec->event.is_clock, &spec->event.exclude_user, &spec->event.exclude_kernel,
+		&of_scheduler};
 	uint32_t bits = 0;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
@@ -102,6 +104,7 @@ static void code_sampler(struct codec *c, unsigned *sampler, struct sampler_spec
 	CODE(c, bits);
 	for (unsigned i = 0; i < ARRAY_SIZE(flags); i++)
 		*flags[i] = bits >> i & 1;
+	spec->event.cause = of_scheduler ? CAUSE_SCHEDULER : CAUSE_PERF_EVENT;
 	CODE(c, spec->rate);
 	CODE(c, spec->max_depth);
 	CODE(c, spec->event.type);
@@ -131,7 +134,7 @@ static bool decode_sampler(struct codec *c, struct replay_record *ret)
 /* All but the frames. */
 static void code_sample(struct codec *c, struct sample *s)
 {
-	uint16_t kernel_thread = s->kernel_thread;
+	uint16_t kind = (uint16_t)(s->kernel_thread | s->wait << 1 | (s->call + 1) << 4);
 
 	CODE(c, s->time_ns);
 	CODE(c, s->weight);
@@ -143,8 +146,10 @@ static void code_sample(struct codec *c, struct sample *s)
 	CODE(c, s->sampler);
 	CODE(c, s->quality);
 	CODE(c, s->reason);
-	CODE(c, kernel_thread);
-	s->kernel_thread = kernel_thread;
+	CODE(c, kind);
+	s->kernel_thread = kind & 1;
+	s->wait = kind >> 1 & 7;
+	s->call = (int16_t)((kind >> 4) - 1);
 	CODE(c, s->comm);
 	CODE(c, s->n_kernel);
 	CODE(c, s->n_frames);
@@ -175,10 +180,11 @@ static bool decode_sample(struct codec *c, struct replay_record *ret)
 {
 	struct sample *s = &ret->sample;
 
-	*s = (struct sample){.frames = ret->frames};
+	*s = (struct sample){.frames = ret->frames, .call = WAIT_NO_CALL};
 	code_sample(c, s);
 	if (s->n_frames > SAMPLE_FRAMES_MAX || s->n_kernel > s->n_frames ||
-	    s->sampler >= SAMPLERS_MAX || !memchr(s->comm, 0, sizeof(s->comm)))
+	    s->sampler >= SAMPLERS_MAX || s->wait >= N_WAIT_STATES ||
+	    !memchr(s->comm, 0, sizeof(s->comm)))
 		return false;
 	normalize_reason(s);
 	replay_code(c, ret->frames, s->n_frames * sizeof(*ret->frames));
@@ -486,6 +492,7 @@ static int replay_drain(struct source *source, unsigned budget)
 
 static const struct source_ops replay_ops = {
 	.name = "replay",
+	.has_all_causes = true,
 	.free = replay_free,
 	.drain = replay_drain,
 };

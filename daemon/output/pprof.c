@@ -181,7 +181,7 @@ static int pprof_build_types(struct pprof_builder *b)
 	p->period = (int64_t)(b->counts_cycles ? NS_PER_S / s->frequency : s->period);
 	p->time_ns = (int64_t)s->start_ns;
 	p->duration_ns = (int64_t)s->duration_ns;
-	return value_types_add(p, s->is_clock || b->counts_cycles ? "cpu-clock" : s->event);
+	return value_types_add(p, b->counts_cycles ? "cpu-clock" : s->event);
 }
 
 /* The second one; the first one counts samples. */

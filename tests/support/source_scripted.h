@@ -75,6 +75,7 @@ static inline int scripted_drain(struct source *source, unsigned budget)
 
 static const struct source_ops scripted_ops = {
 	.name = "scripted",
+	.has_all_causes = true,
 	.free = scripted_free,
 	.drain = scripted_drain,
 };

@@ -25,7 +25,7 @@ static void expect(const char *btf, size_t size, const char *missing)
 {
 	char text[BPF_FEATURES_TEXT_MAX];
 
-	bpf_features_list_missing(btf, size, text);
+	bpf_features_list_missing(BPF_FEATURES_SAMPLES, btf, size, text);
 	assert_string_equal(text, missing);
 }
 
@@ -39,11 +39,29 @@ static void test_kernels(void **state)
 	expect(v5_17, sizeof(v5_17), "");
 }
 
+/* arm64 has no tracepoint of irq_work. */
+static void test_waits(void **state)
+{
+	static const char all[] =
+		"\0btf_trace_sched_switch\0btf_trace_irq_work_entry\0last_queued\0"
+		"runnable_weight";
+	static const char arm64[] = "\0btf_trace_sched_switch\0last_queued\0runnable_weight";
+	char text[BPF_FEATURES_TEXT_MAX];
+
+	(void)state;
+	bpf_features_list_missing(BPF_FEATURES_WAITS, all, sizeof(all), text);
+	assert_string_equal(text, "");
+	bpf_features_list_missing(BPF_FEATURES_WAITS, arm64, sizeof(arm64), text);
+	assert_string_equal(text, "the tracepoint irq_work_entry (x86)");
+	bpf_features_list_missing(BPF_FEATURES_WAITS, v5_17, sizeof(v5_17), text);
+	assert_non_null(strstr(text, "CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED"));
+}
+
 static bool has_loop(const char *btf, size_t size)
 {
 	char text[BPF_FEATURES_TEXT_MAX];
 
-	bpf_features_list_missing(btf, size, text);
+	bpf_features_list_missing(BPF_FEATURES_SAMPLES, btf, size, text);
 	assert_non_null(strstr(text, "ring buffers (5.8), "));
 	return !strstr(text, "bpf_loop");
 }
@@ -70,18 +88,18 @@ static void test_files(void **state)
 
 	(void)state;
 	temp_dir_make(&dir);
-	assert_int_equal(bpf_features_read_missing(dir.fd, text), ENOENT);
+	assert_int_equal(bpf_features_read_missing(BPF_FEATURES_SAMPLES, dir.fd, text), ENOENT);
 	for (size_t at = (1 << 16) - sizeof(v5_17) - 2; at < (1 << 16) + 70; at++) {
 		static uint8_t btf[3 << 16];
 
 		memset(btf, 'x', sizeof(btf));
 		memcpy(btf + at, v5_17, sizeof(v5_17));
 		write_file(dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf));
-		assert_int_equal(bpf_features_read_missing(dir.fd, text), 0);
+		assert_int_equal(bpf_features_read_missing(BPF_FEATURES_SAMPLES, dir.fd, text), 0);
 		assert_string_equal(text, "");
 	}
 	write_text(dir.fd, "kernel/btf/vmlinux", "");
-	assert_int_equal(bpf_features_read_missing(dir.fd, text), 0);
+	assert_int_equal(bpf_features_read_missing(BPF_FEATURES_SAMPLES, dir.fd, text), 0);
 	assert_string_not_equal(text, "");
 	temp_dir_remove(&dir);
 }
@@ -90,6 +108,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kernels),
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_whole_names),
 		cmocka_unit_test(test_files),
 	};

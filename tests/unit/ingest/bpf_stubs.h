@@ -20,10 +20,12 @@
 #define SEC(name)          __attribute__((unused))
 #define __uint(name, n)    int(*name)[n]
 #define __type(name, type) type *name
+#define __array(name, val) val *name
+#define __noinline         __attribute__((noinline))
 #ifndef __always_inline
 #define __always_inline inline __attribute__((always_inline))
 #endif
-#define bpf_core_field_exists(field)               1
+#define bpf_core_field_exists(...)                 1
 #define BPF_CORE_READ_BITFIELD_PROBED(task, field) ((task)->field)
 
 struct runtime;
@@ -126,6 +128,10 @@ static struct scratch scratch;
 /* Reads all of it, in place of what is here; NULL. */
 static bool (*stub_read_user)(void *to, __u32 length, __u64 from);
 static void (*stub_on_code)(const struct abi_code *code);
+/* For maps that are not here: as the helpers, by the first four bytes of keys; NULL. */
+static void *(*stub_lookup)(void *map, __u32 key);
+static long (*stub_update)(void *map, __u32 key, const void *value);
+static long (*stub_delete)(void *map, __u32 key);
 
 static bool copy_out(void *to, __u32 length, __u64 from, __u64 base, const __u8 *bytes, __u64 size)
 {
@@ -244,7 +250,7 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 										: &maps.runtime;
 	if (map == &codes_told)
 		return i < 1 << ABI_TOLD_BITS ? &maps.codes_told[i] : NULL;
-	return NULL;
+	return stub_lookup ? stub_lookup(map, i) : NULL;
 }
 
 static long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
@@ -261,6 +267,8 @@ static long bpf_map_update_elem(void *map, const void *key, const void *value, _
 		memcpy(&maps.ended, value, sizeof(maps.ended));
 		return 0;
 	}
+	if (map != &roots && stub_update)
+		return stub_update(map, pid, value);
 	root = map == &roots ? find_root(pid) : NULL;
 	if (!root)
 		root = find_root(0);
@@ -274,9 +282,13 @@ static long bpf_map_update_elem(void *map, const void *key, const void *value, _
 static long bpf_map_delete_elem(void *map, const void *key)
 {
 	struct abi_root *root = bpf_map_lookup_elem(map, key);
+	__u32 pid;
 
 	if (!root)
 		return -2;
+	memcpy(&pid, key, sizeof(pid));
+	if (map != &roots && map != &ended && stub_delete)
+		return stub_delete(map, pid);
 	if (map == &ended) {
 		maps.ended_key = 0;
 		return 0;

@@ -38,6 +38,8 @@ static void test_names(void **state)
 	assert_true(e.exclude_kernel && !e.exclude_user && !e.is_clock);
 	e = parse("instructions:k");
 	assert_true(e.exclude_user && !e.exclude_kernel);
+	e = parse("off-cpu");
+	assert_true(e.is_clock && e.cause == CAUSE_SCHEDULER);
 	assert_int_equal(parse("page-faults").config, PERF_COUNT_SW_PAGE_FAULTS);
 	assert_int_equal(parse("context-switches").type, PERF_TYPE_SOFTWARE);
 	assert_int_equal(parse("cache-misses").type, PERF_TYPE_HARDWARE);
@@ -72,11 +74,17 @@ static void test_auto(void **state)
 
 static void test_refused(void **state)
 {
-	static const char *const names[] = {"",         "cycle",
-					    "cycles:",  "cycles:uk",
-					    "cycles:x", "r",
-					    "r12g",     "r11112222333344445",
-					    ":u",       "cpu-clock-and-a-name-that-does-not-end"};
+	static const char *const names[] = {"",
+					    "cycle",
+					    "cycles:",
+					    "cycles:uk",
+					    "cycles:x",
+					    "off-cpu:u",
+					    "r",
+					    "r12g",
+					    "r11112222333344445",
+					    ":u",
+					    "cpu-clock-and-a-name-that-does-not-end"};
 	struct source_message message;
 	struct event e;
 

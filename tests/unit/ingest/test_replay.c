@@ -32,10 +32,11 @@ static void journal_sample(void *userdata, const struct sample *s)
 	struct journal *j = userdata;
 
 	j->n_samples++;
-	fprintf(j->out, "S %lu %lu %lu %lu %d %d %u %u %u %u %d %s %u:", (unsigned long)s->time_ns,
+	fprintf(j->out,
+		"S %lu %lu %lu %lu %d %d %u %u %u %u %d %d %d %s %u:", (unsigned long)s->time_ns,
 		(unsigned long)s->weight, (unsigned long)s->start_ns, (unsigned long)s->cgroup_id,
 		s->pid, s->tid, s->cpu, s->sampler, s->quality, s->reason, s->kernel_thread,
-		s->comm, s->n_kernel);
+		s->wait, s->call, s->comm, s->n_kernel);
 	for (uint32_t i = 0; i < s->n_frames; i++)
 		fprintf(j->out, " %lx", (unsigned long)s->frames[i]);
 	fputc('\n', j->out);

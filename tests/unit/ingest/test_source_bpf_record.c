@@ -185,7 +185,7 @@ static void test_no_rest(void **state)
 	struct sample s;
 
 	(void)state;
-	r.head->kernel_thread = 1;
+	r.head->rest |= ABI_KERNEL_THREAD;
 	assert_true(decode(&r, &s));
 	assert_int_equal(s.n_frames, 0);
 	assert_true(s.kernel_thread);
@@ -201,6 +201,37 @@ static void test_no_rest(void **state)
 	r = make(1, 1, 0, 0);
 	r.head->copy_bytes = 8;
 	assert_refused(&r);
+	destroy(&r);
+}
+
+/* Of a thread that waits all kernel frames are callers; what it weighs is beside it. */
+static void test_wait(void **state)
+{
+	struct record r = make(3, 2, 0, 0);
+	struct source_bpf_parts parts = {.frames = malloc(SAMPLE_FRAMES_MAX * sizeof(uint64_t))};
+	struct sample s;
+
+	(void)state;
+	assert_non_null(parts.frames);
+	r.head->period = 10000000;
+	r.head->wait = WAIT_DISK;
+	r.head->call = 17;
+	assert_refused(&r); /* a wait without ticks */
+	r.head->n_blocked = 3;
+	r.head->n_runnable = 400;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(s.wait, WAIT_DISK);
+	assert_int_equal(s.call, 17);
+	assert_int_equal(parts.wait.blocked_ns, 30000000);
+	assert_int_equal(parts.wait.runnable_ns, 4000000000);
+	assert_int_equal(s.frames[0], 999);
+	assert_int_equal(s.frames[1], 1000);
+	assert_int_equal(s.frames[3], 1003);
+	r.head->wait = N_WAIT_STATES;
+	assert_refused(&r);
+	r.head->wait = WAIT_NONE; /* ticks of no wait */
+	assert_refused(&r);
+	free(parts.frames);
 	destroy(&r);
 }
 
@@ -269,8 +300,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain),   cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_no_rest), cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_no_rest), cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_lengths), cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#ifndef PROFD_BPF_WAITS_BPF_H
+#define PROFD_BPF_WAITS_BPF_H
+
+/*
+ * Each thread has a clock of wall time, which ticks once in each cell of P nanoseconds, at a place
+ * that a hash of the thread and the cell's number says. So how many ticks are in (a, b] is
+ * arithmetic, and an unsampled switch leaves nothing behind. Ticks while the thread has a CPU
+ * belong to the clock of CPU time, which samples them (bpf/profile.bpf.c); those in a wait are
+ * accounted for when it ends: one stack, for n ticks. A short wait is found in proportion to its
+ * length, a long one is never missed.
+ *
+ *   switch-out:  ticks since last_arrival were on the CPU: if there are any, they are kept
+ *   switch-in:   ticks since last_arrival, less what was kept, are the wait's;
+ *                those since last_queued were spent runnable
+ *
+ * Times are those of the run queue (rq.clock), which the scheduler keeps anyway. At the tracepoint
+ * the thread that comes has no CPU yet: its kernel stack, without the scheduler's frames, can be
+ * taken there, its memory not. So a sampled switch asks for an interrupt of this CPU (irq_work),
+ * which comes as soon as the switch is done, in the thread's own context: there its user stack is
+ * walked as in a tick. What asks is the wake-up of a ring of this CPU that nobody waits for, by a
+ * record that is discarded; profd moves the ring's end.
+ *
+ * Both programs run with interrupts off and neither in a tick's program, which can be in a
+ * non-maskable interrupt: they have scratch memory and counters of their own.
+ */
+#include "bpf/abi.h"
+
+#include "bpf/kernel_types.h"
+#include "bpf/pids.bpf.h"
+#include "bpf/sample.bpf.h"
+#include "bpf/wait_ticks.bpf.h"
+
+/* In .bss, which profd maps. */
+volatile struct abi_wait_clock wait_clocks[ABI_WAIT_CLOCKS_MAX];
+
+/* Threads of whose ticks nothing could be kept: those on the CPU count as waiting, then. */
+__u64 waits_unkept;
+
+struct wait_due {
+	__u32 n_blocked, n_runnable;
+};
+
+/* Of a CPU. What is due is of the thread that was switched in last, if pid is not 0. */
+struct wait_scratch {
+	__u32 pid; /* in the initial namespace */
+	__u32 n_kernel;
+	struct wait_due due[ABI_WAIT_CLOCKS_MAX];
+	struct scratch scratch;
+};
+
+/* By size: BTF has these two only as declarations. */
+struct wait_scratches {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_INNER_MAP);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct wait_scratch));
+};
+
+struct waits_kept {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ABI_WAITS_KEPT_MAX);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct abi_wait_kept));
+};
+
+/*
+ * profd makes what is in these while there is a clock of waits, and none of it is there otherwise:
+ * the scratch memory, by CPU; what asks for interrupts, by CPU; what is kept, by clock.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct wait_scratches);
+} wait_memory SEC(".maps");
+
+struct wait_ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, ABI_WAIT_RING_BYTES);
+};
+
+/* profd sets the number of entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct wait_ring);
+} wait_rings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, ABI_WAIT_CLOCKS_MAX);
+	__type(key, __u32);
+	__array(values, struct waits_kept);
+} waits_kept SEC(".maps");
+
+static __always_inline __u64 wait_seed(const struct task_struct *task)
+{
+	return task->start_boottime ^ (__u64)task->pid << 32;
+}
+
+/* --- switches --------------------------------------------------------------------------------- */
+
+/* Only where the kernel has all that is read. */
+static __always_inline bool waits_can_be_seen(void)
+{
+	return bpf_core_field_exists(struct task_struct, sched_info) &&
+	       bpf_core_field_exists(struct task_struct, __state) &&
+	       bpf_core_field_exists(struct sched_info, last_arrival) &&
+	       bpf_core_field_exists(struct sched_info, last_queued) &&
+	       bpf_core_field_exists(struct sched_entity, cfs_rq) &&
+	       bpf_core_field_exists(struct cfs_rq, rq) && bpf_core_field_exists(struct rq, clock);
+}
+
+static __always_inline bool wait_is_of(const struct task_struct *task,
+				       const volatile struct abi_wait_clock *clock)
+{
+	return task->pid && (clock->kernel_threads || !(task->flags & PF_KTHREAD));
+}
+
+/* Since when what @task does is accounted for by @clock. */
+static __always_inline __u64 wait_from(const struct task_struct *task,
+				       const volatile struct abi_wait_clock *clock)
+{
+	__u64 from = task->sched_info.last_arrival, since = clock->since_ns;
+
+	if (!from) /* it is new */
+		from = task->sched_info.last_queued;
+	return from > since ? from : since;
+}
+
+static __always_inline bool wait_is_wanted(const struct task_struct *task, __u32 sampler,
+					   struct abi_counters *c)
+{
+	__u64 ids = (__u64)task->tgid << 32 | (__u32)task->pid;
+
+	return filter_task(config_of(sampler), sampler, task, false, c, &ids);
+}
+
+/* @task leaves the CPU, on which it had @n ticks. */
+static __noinline int wait_leaves(struct task_struct *task, __u32 i, __u64 n)
+{
+	struct abi_wait_kept kept = {.arrival = task->sched_info.last_arrival, .n = n};
+	__u32 sampler, pid = task->pid;
+	struct abi_counters *c;
+	void *map;
+
+	sampler = wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)].sampler;
+	c = bpf_map_lookup_elem(&counters, &sampler);
+	if (!c || !wait_is_wanted(task, sampler, c))
+		return 0;
+	c->cpu_ticks += n;
+	map = bpf_map_lookup_elem(&waits_kept, &i);
+	/* One that has ended does not come back. */
+	if (!map || task->__state & TASK_DEAD)
+		return 0;
+	if (bpf_map_update_elem(map, &pid, &kept, 0))
+		__sync_fetch_and_add(&waits_unkept, 1);
+	return 0;
+}
+
+/* How many of the ticks since it last had a CPU @task had on it. */
+static __always_inline __u64 wait_take_kept(const struct task_struct *task, __u32 i)
+{
+	void *map = bpf_map_lookup_elem(&waits_kept, &i);
+	struct abi_wait_kept *kept;
+	__u32 pid = task->pid;
+	__u64 n = 0;
+
+	if (!map)
+		return 0;
+	kept = bpf_map_lookup_elem(map, &pid);
+	if (!kept)
+		return 0;
+	if (kept->arrival == task->sched_info.last_arrival)
+		n = kept->n;
+	bpf_map_delete_elem(map, &pid);
+	return n;
+}
+
+static __always_inline struct wait_scratch *wait_scratch_of(__u32 cpu)
+{
+	__u32 first = 0;
+	void *map = bpf_map_lookup_elem(&wait_memory, &first);
+
+	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
+}
+
+/* The state of a wait that ends, of its sleep. */
+static __always_inline __u8 wait_state_of(const struct task_struct *task)
+{
+	if ((bpf_core_field_exists(task->in_iowait) &&
+	     BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait)) ||
+	    (bpf_core_field_exists(task->sched_contributes_to_load) &&
+	     BPF_CORE_READ_BITFIELD_PROBED(task, sched_contributes_to_load)))
+		return WAIT_DISK;
+	return WAIT_SLEEP;
+}
+
+/* Has wait_take() called on this CPU, with @task, which gets it now. False: it cannot be. */
+static __always_inline bool wait_ask(struct task_struct *task, struct wait_scratch *w, __u32 cpu)
+{
+	void *ring = bpf_map_lookup_elem(&wait_rings, &cpu), *record;
+	long length;
+
+	if (!ring)
+		return false;
+	record = bpf_ringbuf_reserve(ring, 8, 0);
+	if (!record)
+		return false;
+	length = bpf_get_task_stack(task, w->scratch.body, ABI_KERNEL_FRAMES_MAX * sizeof(__u64),
+				    0);
+	w->n_kernel = length > 0 ? (__u64)length / sizeof(__u64) : 0;
+	w->pid = task->pid;
+	w->scratch.record.wait = wait_state_of(task);
+	bpf_ringbuf_discard(record, BPF_RB_FORCE_WAKEUP);
+	return true;
+}
+
+/* What was due and has not been taken is lost. */
+static __always_inline void wait_lose(struct wait_scratch *w)
+{
+	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {
+		__u32 sampler = wait_clocks[i].sampler;
+		struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
+
+		if (c)
+			c->lost[LOST_SWITCHED] += !!w->due[i].n_blocked + !!w->due[i].n_runnable;
+		w->due[i].n_blocked = 0;
+		w->due[i].n_runnable = 0;
+	}
+	w->pid = 0;
+}
+
+/* @task gets the CPU at @now, after @n ticks. */
+static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u64 now)
+{
+	volatile struct abi_wait_clock *clock = &wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)];
+	__u64 queued = task->sched_info.last_queued, from = wait_from(task, clock), kept, runnable;
+	__u32 sampler = clock->sampler, cpu = bpf_get_smp_processor_id();
+	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
+	struct wait_scratch *w;
+	struct wait_due *due;
+
+	if (!c || !clock->cell_ns || !wait_is_wanted(task, sampler, c))
+		return 0;
+	kept = wait_take_kept(task, i);
+	if (n <= kept)
+		return 0;
+	n -= kept;
+	runnable = queued ? wait_ticks(wait_seed(task), queued > from ? queued : from, now,
+				       clock->cell_ns)
+			  : 0;
+	if (runnable > n)
+		runnable = n;
+	c->seen += 1 + (runnable && runnable < n);
+	c->wait_ticks += n;
+	w = wait_scratch_of(cpu);
+	if (!w) {
+		c->lost[LOST_SCRATCH] += 1 + (runnable && runnable < n);
+		return 0;
+	}
+	due = &w->due[i & (ABI_WAIT_CLOCKS_MAX - 1)];
+	/* What was due before and has not been taken. */
+	if (w->pid && (w->pid != (__u32)task->pid || due->n_blocked || due->n_runnable))
+		wait_lose(w);
+	if (!w->pid && !wait_ask(task, w, cpu)) {
+		c->lost[LOST_RING_FULL] += 1 + (runnable && runnable < n);
+		return 0;
+	}
+	due->n_blocked = n - runnable;
+	due->n_runnable = runnable;
+	return 0;
+}
+
+static __always_inline void wait_switch_clock(struct task_struct *prev, struct task_struct *next,
+					      __u32 i, __u64 now)
+{
+	volatile struct abi_wait_clock *clock = &wait_clocks[i];
+	__u64 cell_ns = clock->cell_ns, n;
+
+	if (!cell_ns)
+		return;
+	if (!clock->since_ns)
+		clock->since_ns = now;
+	if (wait_is_of(prev, clock)) {
+		n = wait_ticks(wait_seed(prev), wait_from(prev, clock), now, cell_ns);
+		if (n)
+			wait_leaves(prev, i, n);
+	}
+	if (wait_is_of(next, clock)) {
+		n = wait_ticks(wait_seed(next), wait_from(next, clock), now, cell_ns);
+		if (n)
+			wait_ends(next, i, n, now);
+	}
+}
+
+/* Arguments of the tracepoint: whether it was preempted, the thread that leaves, the one that
+ * comes. */
+SEC("tp_btf/sched_switch")
+int wait_switch(unsigned long long *args)
+{
+	struct task_struct *prev = (void *)args[1];
+	struct task_struct *next = (void *)args[2];
+	__u64 now;
+
+	if (!waits_can_be_seen())
+		return 0;
+	now = next->se.cfs_rq->rq->clock;
+	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
+		wait_switch_clock(prev, next, i, now);
+	return 0;
+}
+
+/* --- the stack, in the thread's own context ----------------------------------------------------
+ */
+
+static __always_inline __s16 wait_call_of(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (task->flags & PF_KTHREAD || !regs || REGISTER_COMPAT(regs) || !REGISTER_SYSCALL(regs))
+		return WAIT_NO_CALL;
+	return REGISTER_CALL(regs);
+}
+
+/* The record in @s is to be of clock @i. NULL: nothing of it is due; else its counters. */
+static __always_inline struct abi_counters *wait_fill(struct wait_scratch *w, __u32 i)
+{
+	struct abi_sample *record = &w->scratch.record;
+	__u32 sampler = wait_clocks[i].sampler;
+	struct wait_due *due = &w->due[i];
+
+	if (!due->n_blocked && !due->n_runnable)
+		return NULL;
+	record->sampler = sampler;
+	record->period = wait_clocks[i].cell_ns;
+	record->n_blocked = due->n_blocked;
+	record->n_runnable = due->n_runnable;
+	due->n_blocked = 0;
+	due->n_runnable = 0;
+	return bpf_map_lookup_elem(&counters, &sampler);
+}
+
+/* The record in @s, whose body has @length bytes, with other ticks, to its sampler's ring. */
+static __always_inline void wait_send_copy(struct scratch *s, __u64 length, struct abi_counters *c)
+{
+	__u32 sampler = s->record.sampler;
+	void *ring = bpf_map_lookup_elem(&rings, &sampler);
+
+	if (ring)
+		sample_send(s, ring, length, BPF_RB_NO_WAKEUP, c);
+	else
+		c->lost[LOST_RING_FULL] += sample_count(&s->record);
+}
+
+/* What is due of @task, the current one: one walk, and a record for each clock. */
+static __always_inline void wait_send(struct wait_scratch *w, struct task_struct *task,
+				      void *context)
+{
+	struct cause cause = {.context = context};
+	struct scratch *s = &w->scratch;
+	__u64 ids = bpf_get_current_pid_tgid(), length;
+	struct abi_counters *c = NULL;
+	__u8 state = s->record.wait;
+	__u32 i;
+
+	if (pids_translated)
+		ids = pids_of(task);
+	sample_fill_header(&s->record, task, ids, &cause);
+	s->record.wait = state;
+	s->record.call = wait_call_of(task);
+	for (i = 0; i < ABI_WAIT_CLOCKS_MAX && !c; i++)
+		c = wait_fill(w, i);
+	if (!c)
+		return;
+	cause.sampler = s->record.sampler;
+	s->record.n_kernel = config_of(cause.sampler)->kernel_stacks ? w->n_kernel : 0;
+	length = walk_and_send(s, task, &cause, c);
+	c->run_ns += bpf_ktime_get_ns() - s->record.time_ns;
+	for (; i < ABI_WAIT_CLOCKS_MAX; i++) {
+		c = wait_fill(w, i);
+		if (c)
+			wait_send_copy(s, length, c);
+	}
+}
+
+SEC("tp_btf/irq_work_entry")
+int wait_take(unsigned long long *args)
+{
+	struct wait_scratch *w = wait_scratch_of(bpf_get_smp_processor_id());
+	struct task_struct *task;
+
+	if (!w || !w->pid)
+		return 0;
+	task = bpf_get_current_task_btf();
+	if (w->pid == (__u32)task->pid)
+		wait_send(w, task, args);
+	wait_lose(w); /* if there is anything left */
+	return 0;
+}
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples of waits (bpf/waits.bpf.h). A sampler is a clock of theirs; the programs, their scratch
+ * memory and the rings that ask for interrupts are there while there is any clock, so that a
+ * machine without pays nothing. A clock begins when its cell is written, which is last, and has
+ * ended on all CPUs when a grace period of RCU has.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "daemon/ingest/source_bpf_private.h"
+#include "daemon/ingest/sources.h"
+#include "profile.skel.h"
+
+#define CELL_MAX UINT32_MAX
+
+static const char *bpf_waits_missing(const struct bpf_source *s)
+{
+	return s->waits.missing;
+}
+
+static int discarded_record(void *userdata, void *data, size_t length)
+{
+	(void)userdata;
+	(void)data;
+	(void)length;
+	return 0;
+}
+
+/* The ring of @cpu that asks for interrupts. Its memory is the kernel's once it is in the map. */
+static int bpf_waits_add_ring(struct bpf_source *s, __u32 cpu)
+{
+	cleanup(closep) int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "profd_wait_irq", 0, 0,
+						ABI_WAIT_RING_BYTES, NULL);
+	int r;
+
+	if (fd < 0)
+		return error_origin(-errno);
+	if (!s->waits.rings) {
+		s->waits.rings = ring_buffer__new(fd, discarded_record, NULL, NULL);
+		r = s->waits.rings ? 0 : -errno;
+	} else {
+		r = ring_buffer__add(s->waits.rings, fd, discarded_record, NULL);
+	}
+	if (r < 0)
+		return error_origin(r);
+	s->waits.ring_bytes += ABI_WAIT_RING_BYTES;
+	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu, &fd, 0) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static int bpf_waits_make_memory(struct bpf_source *s)
+{
+	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP);
+	__u32 first = 0;
+	int r = 0;
+
+	s->waits.memory_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "profd_wait_mem", sizeof(__u32),
+					    s->waits.scratch_bytes, s->n_possible_cpus, &options);
+	if (s->waits.memory_fd < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first,
+				&s->waits.memory_fd, 0) < 0)
+		return error_origin(-errno);
+	for (__u32 cpu = 0; cpu < s->n_possible_cpus && !r; cpu++)
+		r = bpf_waits_add_ring(s, cpu);
+	return r;
+}
+
+static int bpf_waits_attach(struct bpf_source *s)
+{
+	struct bpf_program *programs[] = {s->skeleton->progs.wait_take,
+					  s->skeleton->progs.wait_switch};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(programs); i++) {
+		s->waits.links[i] = bpf_program__attach(programs[i]);
+		if (!s->waits.links[i])
+			return error_origin(-errno);
+	}
+	return 0;
+}
+
+static void bpf_waits_wait_for_calls(void)
+{
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+}
+
+/* The last clock has ended. Takes what was not begun, or not wholly. */
+static void bpf_waits_end(struct bpf_source *s)
+{
+	struct bpf_wait_clocks *w = &s->waits;
+	__u32 first = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(w->links); i++) {
+		bpf_link__destroy(w->links[i]);
+		w->links[i] = NULL;
+	}
+	bpf_waits_wait_for_calls();
+	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first);
+	for (__u32 cpu = 0; cpu < s->n_possible_cpus; cpu++)
+		bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu);
+	ring_buffer__free(w->rings);
+	w->rings = NULL;
+	w->ring_bytes = 0;
+	closep(&w->memory_fd);
+	w->memory_fd = -1;
+}
+
+static bool bpf_waits_have_clock(const struct bpf_source *s)
+{
+	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
+		if (s->waits.clocks[i].sampler)
+			return true;
+	return false;
+}
+
+/* What @sampler keeps of threads. */
+static int bpf_waits_make_kept(struct bpf_source *s, __u32 clock)
+{
+	s->waits.clocks[clock].kept_fd = bpf_map_create(BPF_MAP_TYPE_HASH, "profd_waits",
+							sizeof(__u32), sizeof(struct abi_wait_kept),
+							ABI_WAITS_KEPT_MAX, NULL);
+	if (s->waits.clocks[clock].kept_fd < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.waits_kept), &clock,
+				&s->waits.clocks[clock].kept_fd, 0) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+static uint64_t bpf_waits_cell_ns(const struct sampler_spec *spec)
+{
+	uint64_t cell_ns = spec->is_period ? spec->rate : NS_PER_S / spec->rate;
+
+	return cell_ns < CELL_MAX ? cell_ns : CELL_MAX;
+}
+
+static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus)
+{
+	struct bpf_source *s = sampler->owner;
+	bool is_first = !bpf_waits_have_clock(s);
+	__u32 clock = 0;
+	int r = 0;
+
+	(void)cpus; /* all of them */
+	while (clock < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[clock].sampler)
+		clock++;
+	if (clock == ABI_WAIT_CLOCKS_MAX)
+		return -EUSERS;
+	s->waits.clocks[clock].sampler = sampler;
+	if (is_first)
+		r = bpf_waits_make_memory(s) ?: bpf_waits_attach(s);
+	r = r ?: bpf_waits_make_kept(s, clock);
+	if (r < 0)
+		return r;
+	s->skeleton->bss->wait_clocks[clock].since_ns = 0;
+	s->skeleton->bss->wait_clocks[clock].sampler = sampler->index;
+	__atomic_store_n(&s->skeleton->bss->wait_clocks[clock].cell_ns,
+			 bpf_waits_cell_ns(&s->source.samplers[sampler->index].spec),
+			 __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void bpf_waits_stop(struct bpf_sampler *sampler)
+{
+	struct bpf_source *s = sampler->owner;
+	__u32 clock = 0;
+
+	while (clock < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[clock].sampler != sampler)
+		clock++;
+	if (clock == ABI_WAIT_CLOCKS_MAX)
+		return;
+	__atomic_store_n(&s->skeleton->bss->wait_clocks[clock].cell_ns, 0, __ATOMIC_RELEASE);
+	s->waits.clocks[clock].sampler = NULL;
+	if (bpf_waits_have_clock(s))
+		bpf_waits_wait_for_calls();
+	else
+		bpf_waits_end(s);
+	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.waits_kept), &clock);
+	closep(&s->waits.clocks[clock].kept_fd);
+	s->waits.clocks[clock].kept_fd = -1;
+}
+
+const struct bpf_cause bpf_waits = {
+	.programs = {"wait_switch", "wait_take"},
+	.missing = bpf_waits_missing,
+	.start = bpf_waits_start,
+	.stop = bpf_waits_stop,
+};
+
+void bpf_waits_init(struct bpf_source *s)
+{
+	cleanup(closep) int sys_fd = open("/sys", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (sys_fd < 0 || bpf_features_read_missing(BPF_FEATURES_WAITS, sys_fd, s->waits.missing))
+		strcpy(s->waits.missing, "BTF");
+	s->waits.memory_fd = -1;
+	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
+		s->waits.clocks[i].kept_fd = -1;
+}
+
+void bpf_waits_drain(struct bpf_source *s)
+{
+	if (s->waits.rings)
+		ring_buffer__consume(s->waits.rings);
+}
+
+uint64_t bpf_waits_bytes(const struct bpf_source *s)
+{
+	uint64_t sum = s->waits.ring_bytes;
+
+	if (s->waits.memory_fd >= 0)
+		sum += (uint64_t)s->waits.scratch_bytes * s->n_possible_cpus;
+	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
+		if (s->waits.clocks[i].sampler)
+			sum += ABI_WAITS_KEPT_MAX *
+			       (sizeof(struct abi_wait_kept) + 8 + 48 + 16); /* as map_bytes() */
+	return sum;
+}

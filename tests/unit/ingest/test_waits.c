@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bpf/waits.bpf.h with threads that run and wait at random on a CPU or two: what is accounted for
+ * is exactly what their clocks ticked, in the states that they were in.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "common/cleanup.h"
+#include "tests/support/random.h"
+#include "tests/unit/ingest/bpf_stubs.h"
+
+const volatile bool pids_translated;
+
+static __u32 current_cpu;
+
+static long bpf_get_stack(void *context, void *to, __u32 length, __u64 flags)
+{
+	(void)context, (void)to, (void)length, (void)flags;
+	return 0;
+}
+
+static long bpf_get_task_stack(struct task_struct *task, void *to, __u32 length, __u64 flags)
+{
+	(void)task, (void)length, (void)flags;
+	*(__u64 *)to = 0xffffffff81000000;
+	return sizeof(__u64);
+}
+
+static __u32 bpf_get_smp_processor_id(void)
+{
+	return current_cpu;
+}
+
+static __u64 bpf_get_current_pid_tgid(void)
+{
+	return (__u64)current_task->tgid << 32 | (__u32)current_task->pid;
+}
+
+static __u64 bpf_get_current_cgroup_id(void)
+{
+	return 1;
+}
+
+static long bpf_get_current_comm(void *to, __u32 length)
+{
+	memset(to, 0, length);
+	return 0;
+}
+
+static void *bpf_ringbuf_reserve(void *ring, __u64 length, __u64 flags);
+static void bpf_ringbuf_discard(void *record, __u64 flags);
+
+#include "bpf/waits.bpf.h"
+
+#define CELL_NS   10000000ull
+#define N_THREADS 40
+#define N_CPUS    3
+#define SAMPLER   5
+
+/* What a thread did, by its own account, of a clock's ticks. */
+struct truth {
+	__u64 on_cpu, blocked, runnable;
+};
+
+static struct thread {
+	struct task_struct task;
+	struct signal_struct signal;
+	struct sched_entity entity;
+	enum { RUNS, SLEEPS, QUEUED } state;
+	__u64 since;
+	struct truth truth, counted;
+} threads[N_THREADS], idle;
+
+static struct rq rq;
+static struct cfs_rq cfs_rq = {.rq = &rq};
+static struct cred cred;
+static struct wait_scratch wait_scratch_by_cpu[N_CPUS];
+static struct abi_counters wait_counters[ABI_SAMPLERS_MAX];
+static struct {
+	__u32 pid;
+	struct abi_wait_kept kept;
+} kept_all[2 * N_THREADS];
+static bool is_full;
+static unsigned n_asked, n_sent;
+
+static void *bpf_ringbuf_reserve(void *ring, __u64 length, __u64 flags)
+{
+	(void)ring, (void)length, (void)flags;
+	return is_full ? NULL : &n_asked;
+}
+
+static void bpf_ringbuf_discard(void *record, __u64 flags)
+{
+	assert_ptr_equal(record, &n_asked);
+	assert_int_equal(flags, BPF_RB_FORCE_WAKEUP);
+	n_asked++;
+}
+
+static void *waits_lookup(void *map, __u32 key)
+{
+	if (map == &counters)
+		return &wait_counters[key];
+	if (map == &wait_rings || map == &rings)
+		return &is_full;
+	if (map == &wait_memory)
+		return key ? NULL : &wait_scratch_by_cpu;
+	if (map == &waits_kept)
+		return key ? NULL : &kept_all;
+	if (map == &wait_scratch_by_cpu)
+		return &wait_scratch_by_cpu[key];
+	if (map == &kept_all)
+		for (size_t i = 0; i < ARRAY_SIZE(kept_all); i++)
+			if (kept_all[i].pid == key)
+				return &kept_all[i].kept;
+	return NULL;
+}
+
+static long waits_update(void *map, __u32 key, const void *value)
+{
+	struct abi_wait_kept *kept = waits_lookup(map, key) ?: waits_lookup(map, 0);
+
+	assert_ptr_equal(map, &kept_all);
+	if (!kept)
+		return -7;
+	memcpy(kept, value, sizeof(*kept));
+	for (size_t i = 0; i < ARRAY_SIZE(kept_all); i++)
+		if (&kept_all[i].kept == kept)
+			kept_all[i].pid = key;
+	return 0;
+}
+
+static long waits_delete(void *map, __u32 key)
+{
+	assert_ptr_equal(map, &kept_all);
+	for (size_t i = 0; i < ARRAY_SIZE(kept_all); i++)
+		if (kept_all[i].pid == key)
+			kept_all[i].pid = 0;
+	return 0;
+}
+
+/* --- ticks ------------------------------------------------------------------------------------ */
+
+static void test_ticks_add_up(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (int i = 0; i < 100000; i++) {
+		__u64 seed = (__u64)random_next(&random) << 32 | random_next(&random);
+		__u64 cell_ns = 1 + random_next(&random) % (i % 2 ? 100 : UINT32_MAX);
+		__u64 a = random_next(&random), b = a + random_next(&random) % (3 * cell_ns);
+		__u64 c = b + random_next(&random) % (20 * cell_ns);
+
+		assert_int_equal(wait_ticks(seed, a, b, cell_ns) + wait_ticks(seed, b, c, cell_ns),
+				 wait_ticks(seed, a, c, cell_ns));
+		/* One in each cell. */
+		a = a / cell_ns * cell_ns;
+		assert_int_equal(wait_ticks(seed, a - 1, a + 7 * cell_ns - 1, cell_ns), a ? 7 : 0);
+	}
+}
+
+/* Of the places in a cell each tenth has its share, and neighbours have nothing in common. */
+static void test_ticks_are_anywhere(void **state)
+{
+	enum { N = 200000, PARTS = 10 };
+	unsigned parts[PARTS][PARTS] = {{0}};
+	__u64 before = 0;
+
+	(void)state;
+	for (__u64 i = 0; i < N; i++) {
+		/* The cells of one thread, and the threads of a program that are born one by one.
+		 */
+		__u64 place = i < N / 2 ? wait_tick_place(77ull << 32 ^ 5, i, CELL_NS)
+					: wait_tick_place(i << 32 ^ (1000000 + i * 40000), 9,
+							  CELL_NS);
+
+		assert_true(place < CELL_NS);
+		parts[before * PARTS / CELL_NS][place * PARTS / CELL_NS]++;
+		before = place;
+	}
+	/* 2,000 each, sigma 45. */
+	for (int i = 0; i < PARTS; i++)
+		for (int j = 0; j < PARTS; j++)
+			assert_in_range(parts[i][j], 2000 - 5 * 45, 2000 + 5 * 45);
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void thread_init(struct thread *t, int pid)
+{
+	*t = (struct thread){.state = SLEEPS, .since = rq.clock};
+	t->task = (struct task_struct){.pid = pid,
+				       .tgid = pid,
+				       .flags = pid ? 0 : PF_KTHREAD,
+				       .start_boottime = 1000 + (__u64)pid * 1000,
+				       .group_leader = &t->task,
+				       .real_parent = &t->task,
+				       .real_cred = &cred,
+				       .signal = &t->signal,
+				       .se.cfs_rq = &cfs_rq};
+}
+
+static void thread_becomes(struct thread *t, int state)
+{
+	__u64 n = wait_ticks(wait_seed(&t->task), t->since, rq.clock, CELL_NS);
+
+	if (t->task.pid && wait_clocks[0].since_ns) {
+		t->truth.on_cpu += t->state == RUNS ? n : 0;
+		t->truth.blocked += t->state == SLEEPS && t->task.sched_info.last_arrival ? n : 0;
+		t->truth.runnable += t->state == QUEUED ? n : 0;
+	}
+	t->state = state;
+	t->since = rq.clock;
+}
+
+/* As kernel/sched/stats.h has it. */
+static void thread_queue(struct thread *t)
+{
+	thread_becomes(t, QUEUED);
+	t->task.sched_info.last_queued = rq.clock;
+}
+
+static void count_sent(struct thread *next)
+{
+	const struct abi_sample *record = &wait_scratch_by_cpu[current_cpu].scratch.record;
+
+	next->counted.blocked += record->n_blocked;
+	next->counted.runnable += record->n_runnable;
+	n_sent += (record->n_blocked != 0) + (record->n_runnable != 0);
+	assert_int_equal(record->period, CELL_NS);
+	assert_int_equal(record->pid, next->task.tgid);
+	assert_int_equal(record->sampler, SAMPLER);
+}
+
+static void switch_to(struct thread *prev, struct thread *next, int prev_becomes)
+{
+	unsigned long long args[] = {0, (uintptr_t)&prev->task, (uintptr_t)&next->task, 0};
+	unsigned asked = n_asked;
+
+	wait_switch(args);
+	if (prev_becomes == QUEUED)
+		thread_queue(prev);
+	else
+		thread_becomes(prev, prev_becomes);
+	thread_becomes(next, RUNS);
+	next->task.sched_info.last_queued = 0;
+	next->task.sched_info.last_arrival = rq.clock;
+	current_task = &next->task;
+	if (n_asked == asked)
+		return;
+	wait_take(args);
+	count_sent(next);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	stubs_reset();
+	stub_lookup = waits_lookup;
+	stub_update = waits_update;
+	stub_delete = waits_delete;
+	memset(wait_counters, 0, sizeof(wait_counters));
+	memset(kept_all, 0, sizeof(kept_all));
+	memset(wait_scratch_by_cpu, 0, sizeof(wait_scratch_by_cpu));
+	is_full = false;
+	n_asked = n_sent = 0;
+	waits_unkept = 0;
+	rq.clock = 123456789;
+	samplers[SAMPLER] = (struct abi_sampler){.all = 1, .max_depth = 10, .kernel_stacks = 1};
+	wait_clocks[0] = (struct abi_wait_clock){.cell_ns = CELL_NS, .sampler = SAMPLER};
+	thread_init(&idle, 0);
+	for (int i = 0; i < N_THREADS; i++)
+		thread_init(&threads[i], i + 1);
+	return 0;
+}
+
+/* Times from a hundredth of a cell to a hundred cells. */
+static __u64 random_time(uint64_t *random)
+{
+	static const __u64 scales[] = {CELL_NS / 100, CELL_NS / 10, CELL_NS, 100 * CELL_NS};
+
+	return 1 + random_next(random) % scales[random_next(random) % 4];
+}
+
+static struct thread *random_queued(uint64_t *random)
+{
+	unsigned first = random_next(random) % N_THREADS;
+
+	for (unsigned i = 0; i < N_THREADS; i++)
+		if (threads[(first + i) % N_THREADS].state == QUEUED)
+			return &threads[(first + i) % N_THREADS];
+	return &idle;
+}
+
+static void run_at_random(unsigned n, uint64_t random)
+{
+	struct thread *running[N_CPUS];
+
+	for (int i = 0; i < N_CPUS; i++)
+		running[i] = &idle;
+	for (unsigned i = 0; i < n; i++) {
+		struct thread *sleeper = &threads[random_next(&random) % N_THREADS], *next;
+
+		rq.clock += random_time(&random) / N_THREADS;
+		if (sleeper->state == SLEEPS)
+			thread_queue(sleeper);
+		current_cpu = random_next(&random) % N_CPUS;
+		next = random_queued(&random);
+		if (next == running[current_cpu])
+			continue;
+		switch_to(running[current_cpu], next,
+			  running[current_cpu] == &idle ? RUNS
+			  : random_next(&random) % 3    ? SLEEPS
+							: QUEUED);
+		running[current_cpu] = next;
+	}
+	/* Whoever runs leaves, and whoever waits gets a CPU once more. */
+	for (current_cpu = 0; current_cpu < N_CPUS; current_cpu++)
+		switch_to(running[current_cpu], &idle, SLEEPS);
+	current_cpu = 0;
+	for (int i = 0; i < N_THREADS; i++) {
+		if (threads[i].state == SLEEPS)
+			thread_queue(&threads[i]);
+		switch_to(&idle, &threads[i], RUNS);
+		switch_to(&threads[i], &idle, SLEEPS);
+	}
+}
+
+static void test_all_ticks_are_accounted_for(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		__u64 cpu_ticks = 0, wait_ticks_counted = 0;
+		const struct abi_counters *c = &wait_counters[SAMPLER];
+
+		setup(NULL);
+		run_at_random(20000, seed);
+		for (int i = 0; i < N_THREADS; i++) {
+			const struct thread *t = &threads[i];
+
+			assert_int_equal(t->counted.runnable, t->truth.runnable);
+			assert_int_equal(t->counted.blocked, t->truth.blocked);
+			cpu_ticks += t->truth.on_cpu;
+			wait_ticks_counted += t->counted.blocked + t->counted.runnable;
+		}
+		assert_int_equal(c->cpu_ticks, cpu_ticks);
+		assert_int_equal(c->wait_ticks, wait_ticks_counted);
+		assert_int_equal(c->seen, n_sent);
+		assert_true(n_sent > 1000);
+		for (int i = 0; i < N_LOST; i++)
+			assert_int_equal(c->lost[i], 0);
+		assert_int_equal(waits_unkept, 0);
+		/* Nothing of anybody is kept beyond a wait. */
+		for (size_t i = 0; i < ARRAY_SIZE(kept_all); i++)
+			for (int j = 0; j < N_THREADS && kept_all[i].pid; j++)
+				if (threads[j].task.pid == (int)kept_all[i].pid)
+					assert_int_equal(threads[j].state, SLEEPS);
+	}
+}
+
+/* Without room to ask for an interrupt the sample is lost, and counted. */
+static void test_a_full_ring_is_a_loss(void **state)
+{
+	const struct abi_counters *c = &wait_counters[SAMPLER];
+
+	(void)state;
+	is_full = true;
+	run_at_random(2000, 3);
+	assert_true(c->seen > 10);
+	assert_int_equal(c->lost[LOST_RING_FULL], c->seen);
+}
+
+/* The interrupt comes when another thread has the CPU already. */
+static void test_a_late_interrupt_is_a_loss(void **state)
+{
+	unsigned long long args[] = {0, (uintptr_t)&idle.task, (uintptr_t)&threads[0].task, 0};
+	const struct abi_counters *c = &wait_counters[SAMPLER];
+
+	(void)state;
+	switch_to(&idle, &threads[1], RUNS);
+	switch_to(&threads[1], &idle, SLEEPS);
+	thread_queue(&threads[0]);
+	rq.clock += 10 * CELL_NS;
+	wait_switch(args);
+	assert_int_equal(n_asked, 1);
+	current_task = &threads[1].task;
+	wait_take(args);
+	assert_int_equal(c->seen, 1);
+	assert_int_equal(c->lost[LOST_SWITCHED], 1);
+	/* And nothing is left of it. */
+	wait_take(args);
+	assert_int_equal(c->lost[LOST_SWITCHED], 1);
+}
+
+static void test_others_are_filtered(void **state)
+{
+	const struct abi_counters *c = &wait_counters[SAMPLER];
+
+	(void)state;
+	samplers[SAMPLER].all = 0;
+	run_at_random(2000, 4);
+	assert_int_equal(c->seen, 0);
+	assert_int_equal(n_asked, 0);
+	assert_true(c->excluded > 10);
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	assert_int_equal(wait_state_of(&threads[0].task), WAIT_SLEEP);
+	threads[0].task.in_iowait = 1;
+	assert_int_equal(wait_state_of(&threads[0].task), WAIT_DISK);
+	threads[0].task.in_iowait = 0;
+	threads[0].task.sched_contributes_to_load = 1;
+	assert_int_equal(wait_state_of(&threads[0].task), WAIT_DISK);
+	entry_regs = (struct pt_regs){.orig_ax = 202, .cx = 0x1000, .ip = 0x1000, .cs = 0x33};
+	assert_int_equal(wait_call_of(&threads[0].task), 202);
+	entry_regs.orig_ax = (unsigned long)-1;
+	assert_int_equal(wait_call_of(&threads[0].task), WAIT_NO_CALL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ticks_add_up),
+		cmocka_unit_test(test_ticks_are_anywhere),
+		cmocka_unit_test_setup(test_all_ticks_are_accounted_for, setup),
+		cmocka_unit_test_setup(test_a_full_ring_is_a_loss, setup),
+		cmocka_unit_test_setup(test_a_late_interrupt_is_a_loss, setup),
+		cmocka_unit_test_setup(test_others_are_filtered, setup),
+		cmocka_unit_test_setup(test_states, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
