@@ -30,7 +30,7 @@ static void departures_stop(struct bpf_sampler *sampler)
 }
 
 const struct bpf_cause bpf_departures = {
-	.program = "departure",
+	.programs = {"departure"},
 	.start = departures_start,
 	.stop = departures_stop,
 };
