@@ -326,15 +326,18 @@ static __always_inline __s16 wait_call_of(struct task_struct *task)
 	return REGISTER_CALL(regs);
 }
 
-/* The record in @s is to be of clock @i. NULL: nothing of it is due; else its counters. */
+static __always_inline bool wait_is_due(const struct wait_scratch *w, __u32 i)
+{
+	return w->due[i].n_blocked || w->due[i].n_runnable;
+}
+
+/* The record in @s is to be of clock @i, of which something is due. Returns its counters. */
 static __always_inline struct abi_counters *wait_fill(struct wait_scratch *w, __u32 i)
 {
 	struct abi_sample *record = &w->scratch.record;
 	__u32 sampler = wait_clocks[i].sampler;
 	struct wait_due *due = &w->due[i];
 
-	if (!due->n_blocked && !due->n_runnable)
-		return NULL;
 	record->sampler = sampler;
 	record->period = wait_clocks[i].cell_ns;
 	record->n_blocked = due->n_blocked;
@@ -372,16 +375,21 @@ static __always_inline void wait_send(struct wait_scratch *w, struct task_struct
 	sample_fill_header(&s->record, task, ids, &cause);
 	s->record.wait = state;
 	s->record.call = wait_call_of(task);
-	for (i = 0; i < ABI_WAIT_CLOCKS_MAX && !c; i++)
-		c = wait_fill(w, i);
+	for (i = 0; i < ABI_WAIT_CLOCKS_MAX && !wait_is_due(w, i); i++)
+		;
+	/* For the verifier any of them, so that it follows one walk. */
+	__asm__ volatile("" : "+r"(i));
+	if (i >= ABI_WAIT_CLOCKS_MAX)
+		return;
+	c = wait_fill(w, i);
 	if (!c)
 		return;
 	cause.sampler = s->record.sampler;
 	s->record.n_kernel = config_of(cause.sampler)->kernel_stacks ? w->n_kernel : 0;
 	length = walk_and_send(s, task, &cause, c);
 	c->run_ns += bpf_ktime_get_ns() - s->record.time_ns;
-	for (; i < ABI_WAIT_CLOCKS_MAX; i++) {
-		c = wait_fill(w, i);
+	for (i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {
+		c = wait_is_due(w, i) ? wait_fill(w, i) : NULL;
 		if (c)
 			wait_send_copy(s, length, c);
 	}

@@ -533,16 +533,14 @@ static const struct bpf_cause *cause_of_program(const struct bpf_program *progra
 	return NULL;
 }
 
-/* Programs of causes are attached when a sampler begins, and loaded where the kernel has them. */
-static void choose_program(const struct bpf_source *s, struct bpf_program *program,
-			   bool with_tracepoints)
+/* Programs of causes are attached when a sampler begins. */
+static void choose_program(struct bpf_program *program, bool with_tracepoints)
 {
 	const struct bpf_cause *cause = cause_of_program(program);
-	bool is_missing = cause && *cause_missing(cause, s);
+	bool is_late = cause && cause->loads_late;
 
 	bpf_program__set_autoattach(program, !cause);
-	bpf_program__set_autoload(program,
-				  !is_missing && (cause == &bpf_ticks || with_tracepoints));
+	bpf_program__set_autoload(program, !is_late && (cause == &bpf_ticks || with_tracepoints));
 }
 
 /* The namespace to translate to is this process's. Returns 0 or negative errno. */
@@ -571,7 +569,7 @@ static int load_skeleton(struct bpf_source *s, bool with_tracepoints)
 		bpf_map__inner_map(skeleton->maps.wait_memory));
 	bpf_object__for_each_program(program, skeleton->obj)
 	{
-		choose_program(s, program, with_tracepoints);
+		choose_program(program, with_tracepoints);
 	}
 	bpf_program__set_autoload(skeleton->progs.find_namespace, translates);
 	bpf_program__set_autoattach(skeleton->progs.find_namespace, false);

@@ -27,6 +27,7 @@ struct bpf_sampler;
  */
 struct bpf_cause {
 	const char *programs[3]; /* their names, up to a NULL; start() attaches them */
+	bool loads_late;         /* and loads them: a machine that does not use them has none */
 	/* What the kernel lacks for it; "": nothing. NULL: whatever runs profd's programs has it.
 	 */
 	const char *(*missing)(const struct bpf_source *s);
@@ -59,7 +60,8 @@ struct bpf_wait_clocks {
 	char missing[BPF_FEATURES_TEXT_MAX]; /* in this kernel, for clocks of waits */
 	int memory_fd;
 	uint32_t scratch_bytes;    /* of a CPU */
-	struct ring_buffer *rings; /* of all CPUs: of what asks for interrupts */
+	struct profile_bpf *skeleton; /* of the programs, with the maps of the source's */
+	struct ring_buffer *rings;    /* of all CPUs: of what asks for interrupts */
 	uint64_t ring_bytes;
 	struct bpf_link *links[2];
 	struct {

@@ -2,8 +2,9 @@
 /*
  * Samples of waits (bpf/waits.bpf.h). A sampler is a clock of theirs; the programs, their scratch
  * memory and the rings that ask for interrupts are there while there is any clock, so that a
- * machine without pays nothing. A clock begins when its cell is written, which is last, and has
- * ended on all CPUs when a grace period of RCU has.
+ * machine without pays nothing. The programs are those of a second copy of the object, whose maps
+ * are the first one's. A clock begins when its cell is written, which is last, and has ended on all
+ * CPUs when a grace period of RCU has.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,10 +77,43 @@ static int bpf_waits_make_memory(struct bpf_source *s)
 	return r;
 }
 
+static bool is_of_waits(const struct bpf_program *program)
+{
+	for (unsigned i = 0; bpf_waits.programs[i]; i++)
+		if (!strcmp(bpf_program__name(program), bpf_waits.programs[i]))
+			return true;
+	return false;
+}
+
+static int bpf_waits_load(struct bpf_source *s)
+{
+	struct profile_bpf *skeleton = profile_bpf__open();
+	struct bpf_program *program;
+	struct bpf_map *map;
+	int r = 0;
+
+	s->waits.skeleton = skeleton;
+	if (!skeleton)
+		return error_origin(-errno);
+	bpf_object__for_each_program(program, skeleton->obj)
+		bpf_program__set_autoload(program, is_of_waits(program));
+	bpf_object__for_each_map(map, skeleton->obj)
+	{
+		const char *name = bpf_map__name(map);
+
+		r = r
+			    ?: bpf_map__reuse_fd(map,
+						 bpf_object__find_map_fd_by_name(s->skeleton->obj,
+										 name));
+	}
+	r = r ?: profile_bpf__load(skeleton);
+	return r < 0 ? error_origin(r) : 0;
+}
+
 static int bpf_waits_attach(struct bpf_source *s)
 {
-	struct bpf_program *programs[] = {s->skeleton->progs.wait_take,
-					  s->skeleton->progs.wait_switch};
+	struct bpf_program *programs[] = {s->waits.skeleton->progs.wait_take,
+					  s->waits.skeleton->progs.wait_switch};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(programs); i++) {
 		s->waits.links[i] = bpf_program__attach(programs[i]);
@@ -108,6 +142,8 @@ static void bpf_waits_end(struct bpf_source *s)
 	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first);
 	for (__u32 cpu = 0; cpu < s->n_possible_cpus; cpu++)
 		bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu);
+	profile_bpf__destroy(w->skeleton);
+	w->skeleton = NULL;
 	ring_buffer__free(w->rings);
 	w->rings = NULL;
 	w->ring_bytes = 0;
@@ -157,7 +193,7 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus)
 		return -EUSERS;
 	s->waits.clocks[clock].sampler = sampler;
 	if (is_first)
-		r = bpf_waits_make_memory(s) ?: bpf_waits_attach(s);
+		r = bpf_waits_make_memory(s) ?: bpf_waits_load(s) ?: bpf_waits_attach(s);
 	r = r ?: bpf_waits_make_kept(s, clock);
 	if (r < 0)
 		return r;
@@ -191,6 +227,7 @@ static void bpf_waits_stop(struct bpf_sampler *sampler)
 
 const struct bpf_cause bpf_waits = {
 	.programs = {"wait_switch", "wait_take"},
+	.loads_late = true,
 	.missing = bpf_waits_missing,
 	.start = bpf_waits_start,
 	.stop = bpf_waits_stop,
