@@ -51,8 +51,13 @@ enum { BPF_RB_AVAIL_DATA = 0 };
 #define PF_EXITING 0x00000004
 #define PF_KTHREAD 0x00200000
 
-/* Of task_struct.__state (include/linux/sched.h), since 4.14. */
-#define TASK_DEAD 0x00000080
+/* Of task_struct.__state (include/linux/sched.h), since 4.14; the last one since 5.18. */
+#define TASK_INTERRUPTIBLE   0x00000001
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define TASK_STOPPED         0x00000004
+#define TASK_TRACED          0x00000008
+#define TASK_DEAD            0x00000080
+#define TASK_FROZEN          0x00008000
 
 #if defined(__TARGET_ARCH_x86)
 
@@ -177,6 +182,21 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* of version 2 */
 } __attribute__((preserve_access_index));
 
+/* What iterators print to (<linux/seq_file.h>). */
+struct seq_file {
+	unsigned long size, count; /* bytes of its buffer, and of them those that are printed */
+} __attribute__((preserve_access_index));
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} __attribute__((preserve_access_index));
+
+/* Of an iterator over tasks (kernel/bpf/task_iter.c); the task is NULL at the end. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} __attribute__((preserve_access_index));
+
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct {
 	unsigned long fsbase;
@@ -220,6 +240,9 @@ struct task_struct {
 	unsigned in_iowait : 1;                 /* also just after its wait */
 	unsigned sched_contributes_to_load : 1; /* its last sleep was uninterruptible */
 	unsigned int __state;
+	int exit_state; /* not 0: it has ended */
+	int on_cpu;
+	int wake_cpu; /* that it was on last, about */
 	struct sched_entity se;
 	struct sched_info sched_info;
 #if defined(__TARGET_ARCH_x86)

@@ -410,4 +410,182 @@ int wait_take(unsigned long long *args)
 	return 0;
 }
 
+/* --- waits that go on -------------------------------------------------------------------------- */
+
+/*
+ * A thread that sleeps for long is accounted for while it does: profd has all threads visited in the
+ * course of a minute or so, and again when a session ends. It goes with the record of what is kept
+ * of the thread: the rest of the wait is not counted twice.
+ *
+ * The thread may be woken at the same time, on another CPU. What is kept is written first, and then
+ * it is seen whether the thread still sleeps: if it does, whoever switches it in finds what was
+ * written. If not, the ticks are ours only if it was found already, which removes it. Two moments
+ * remain: in the middle of the switch that cannot be said, and ticks are lost; and a thread that
+ * has run and sleeps anew before anything was written loses what was kept of that.
+ */
+
+/* The clock whose threads are visited. */
+__u32 wait_visited;
+
+struct wait_visit {
+	struct abi_sample record;
+	struct unwind_registers registers;
+	__u64 frames[ABI_KERNEL_FRAMES_MAX];
+};
+
+/* One visit at a time. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wait_visit);
+} wait_visits SEC(".maps");
+
+#define WAIT_VISIT_ROOM (sizeof(struct wait_visit) + 8)
+
+static __always_inline bool wait_goes_on(const struct task_struct *task, __u64 arrival)
+{
+	return task->__state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | TASK_STOPPED |
+				TASK_TRACED | TASK_FROZEN) &&
+	       !(task->__state & TASK_DEAD) && !task->exit_state && !task->on_cpu &&
+	       task->sched_info.last_arrival == arrival;
+}
+
+static __always_inline __u8 wait_state_now(const struct task_struct *task)
+{
+	__u32 state = task->__state;
+
+	return state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ? WAIT_STOPPED
+	       : state & TASK_UNINTERRUPTIBLE			  ? WAIT_DISK
+								  : WAIT_SLEEP;
+}
+
+static __always_inline void wait_visit_fill(struct wait_visit *v, struct task_struct *task,
+					    __u64 ids)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct mm_struct *mm = task->mm;
+	long length;
+
+	__builtin_memset(&v->record, 0, sizeof(v->record));
+	__builtin_memset(&v->registers, 0, sizeof(v->registers));
+	v->record.time_ns = bpf_ktime_get_ns();
+	v->record.start_ns = task->group_leader->start_boottime;
+	v->record.cgroup_id = task->cgroups->dfl_cgrp->kn->id;
+	v->record.pid = ids >> 32;
+	v->record.tid = (__u32)ids;
+	v->record.cpu = task->wake_cpu;
+	v->record.owner = owner_read(task, &v->record.uid);
+	v->record.wait = wait_state_now(task);
+	v->record.call = wait_call_of(task);
+	__builtin_memcpy(v->record.comm, task->comm, sizeof(v->record.comm));
+	length = bpf_get_task_stack(task, v->frames, sizeof(v->frames), 0);
+	v->record.n_kernel = length > 0 ? (__u64)length / sizeof(__u64) : 0;
+	v->record.quality = STACK_COMPLETE;
+	if (task->flags & PF_KTHREAD) {
+		v->record.rest = ABI_KERNEL_THREAD;
+	} else if (!mm || !regs) {
+		v->record.quality = STACK_NO_USER;
+	} else {
+		v->record.quality = STACK_BROKEN;
+		v->record.reason = BROKEN_NO_COPY;
+		v->record.rest = ABI_REST;
+		v->record.start_stack = mm->start_stack;
+		v->record.start_code = mm->start_code;
+		v->record.end_code = mm->end_code;
+		v->record.copy_address = REGISTER_SP(regs);
+		UNWIND_TAKE_REGISTERS(&v->registers, regs, REGISTER_SYSCALL(regs));
+	}
+}
+
+/* Whether the ticks that are kept as @kept are for the visit to count. */
+static __always_inline bool wait_visit_keep(struct task_struct *task, void *map,
+					    const struct abi_wait_kept *kept, __u64 before)
+{
+	struct abi_wait_kept back = {.arrival = kept->arrival, .n = before};
+	const struct abi_wait_kept *found;
+	__u32 pid = task->pid;
+
+	if (bpf_map_update_elem(map, &pid, kept, 0)) {
+		__sync_fetch_and_add(&waits_unkept, 1);
+		return false;
+	}
+	__sync_fetch_and_add(&waits_unkept, 0); /* a full barrier: first that, then the state */
+	if (wait_goes_on(task, kept->arrival))
+		return true;
+	found = bpf_map_lookup_elem(map, &pid);
+	if (!found || found->arrival != kept->arrival)
+		return true;
+	if (task->sched_info.last_arrival == kept->arrival)
+		bpf_map_update_elem(map, &pid, &back, 0);
+	else
+		bpf_map_delete_elem(map, &pid);
+	return false;
+}
+
+static __always_inline void wait_visit_print(struct seq_file *seq, struct wait_visit *v)
+{
+	__u64 n = v->record.n_kernel;
+
+	bpf_seq_write(seq, &v->record, sizeof(v->record));
+	__asm__ volatile("" : "+r"(n));
+	if (n && n <= ABI_KERNEL_FRAMES_MAX)
+		bpf_seq_write(seq, v->frames, n * sizeof(__u64));
+	if (v->record.rest & ABI_REST)
+		bpf_seq_write(seq, &v->registers, sizeof(v->registers));
+}
+
+SEC("iter/task")
+int wait_visit(struct bpf_iter__task *context)
+{
+	__u32 first = 0, i = wait_visited & (ABI_WAIT_CLOCKS_MAX - 1), pid, sampler;
+	volatile struct abi_wait_clock *clock = &wait_clocks[i];
+	struct seq_file *seq = context->meta->seq;
+	struct task_struct *task = context->task;
+	struct abi_counters unused = {0}; /* nobody excludes a thread by a visit */
+	struct abi_wait_kept *found, kept;
+	__u64 now, before = 0, ids;
+	struct abi_counters *c;
+	struct wait_visit *v;
+	void *map;
+
+	if (!task || !waits_can_be_seen() || !clock->cell_ns || !wait_is_of(task, clock))
+		return 0;
+	kept.arrival = task->sched_info.last_arrival;
+	if (!kept.arrival || !wait_goes_on(task, kept.arrival))
+		return 0;
+	now = bpf_get_current_task_btf()->se.cfs_rq->rq->clock;
+	kept.n = wait_ticks(wait_seed(task), wait_from(task, clock), now, clock->cell_ns);
+	pid = task->pid;
+	sampler = clock->sampler;
+	map = bpf_map_lookup_elem(&waits_kept, &i);
+	c = bpf_map_lookup_elem(&counters, &sampler);
+	v = bpf_map_lookup_elem(&wait_visits, &first);
+	if (!map || !c || !v)
+		return 0;
+	found = bpf_map_lookup_elem(map, &pid);
+	if (found && found->arrival == kept.arrival)
+		before = found->n;
+	ids = (__u64)task->tgid << 32 | pid;
+	if (kept.n <= before || !filter_task(config_of(sampler), sampler, task, false, &unused, &ids))
+		return 0;
+	if (seq->size - seq->count < WAIT_VISIT_ROOM) {
+		/* Too much for what is left, on purpose: the kernel visits it again, in the next read. */
+		bpf_seq_write(seq, v, sizeof(*v));
+		bpf_seq_write(seq, v, sizeof(*v));
+		return 0;
+	}
+	wait_visit_fill(v, task, ids);
+	v->record.sampler = sampler;
+	v->record.period = clock->cell_ns;
+	v->record.n_blocked = kept.n - before;
+	if (!wait_visit_keep(task, map, &kept, before))
+		return 0;
+	/* A switch may come in between. */
+	__sync_fetch_and_add(&c->seen, 1);
+	__sync_fetch_and_add(&c->wait_ticks, v->record.n_blocked);
+	wait_visit_print(seq, v);
+	return 0;
+}
+
 #endif

@@ -145,28 +145,35 @@ static void deliver_wait(struct bpf_source *s, struct sample *sample)
 		deliver(s, sample);
 }
 
+bool bpf_deliver_record(struct bpf_source *s, const void *data, size_t length, bool *ret_is_younger)
+{
+	struct sample sample;
+
+	if (!source_bpf_decode(data, length, &s->parts, &sample))
+		return false;
+	*ret_is_younger = sample.time_ns > s->events_until;
+	if (*ret_is_younger)
+		s->error = process_events_drain(s->events, &s->events_until);
+	if (s->error < 0)
+		return false;
+	if (sample.wait)
+		deliver_wait(s, &sample);
+	else
+		deliver(s, &sample);
+	return true;
+}
+
 /* A negative return ends ring_buffer__consume() after this record. */
 static int bpf_sampler_on_record(void *userdata, void *data, size_t length)
 {
 	struct bpf_sampler *sampler = userdata;
 	struct bpf_source *s = sampler->owner;
-	struct sample sample;
 	bool is_younger;
 
-	if (!source_bpf_decode(data, length, &s->parts, &sample)) {
-		sampler->malformed++;
-		return 0;
+	if (!bpf_deliver_record(s, data, length, &is_younger)) {
+		sampler->malformed += s->error == 0;
+		return s->error;
 	}
-	is_younger = sample.time_ns > s->events_until;
-	if (is_younger) {
-		s->error = process_events_drain(s->events, &s->events_until);
-		if (s->error < 0)
-			return s->error;
-	}
-	if (sample.wait)
-		deliver_wait(s, &sample);
-	else
-		deliver(s, &sample);
 	return --s->budget && !(is_younger && s->events_until >= s->ends_ns) ? 0 : -EAGAIN;
 }
 
@@ -176,8 +183,7 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 
 	s->budget = budget;
 	s->error = 0;
-	bpf_waits_drain(s);
-	r = bpf_codes_read(s);
+	r = bpf_codes_read(s) ?: bpf_waits_drain(s);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < SAMPLERS_MAX && s->budget; i++) {
@@ -350,6 +356,11 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
+	if (sampler->cause->finish) {
+		r = sampler->cause->finish(sampler);
+		if (r < 0)
+			return r;
+	}
 	bpf_sampler_stop(sampler);
 	do {
 		r = bpf_drain(source, UINT32_MAX);

@@ -26,13 +26,15 @@ struct bpf_sampler;
  * SAMPLE_CAUSES (source.h) names.
  */
 struct bpf_cause {
-	const char *programs[3]; /* their names, up to a NULL; start() attaches them */
+	const char *programs[4]; /* their names, up to a NULL; start() attaches them */
 	bool loads_late;         /* and loads them: a machine that does not use them has none */
 	/* What the kernel lacks for it; "": nothing. NULL: whatever runs profd's programs has it.
 	 */
 	const char *(*missing)(const struct bpf_source *s);
 	/* On the CPUs of @cpus. Returns 0, or a negative errno for event_explain() to explain. */
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
+	/* Before stop(): accounts for what has not come to its end. NULL: there is no such thing. */
+	int (*finish)(struct bpf_sampler *sampler);
 	/*
 	 * When it returns, the last call has come; takes what was not started, or was stopped.
 	 * NULL: start() opened sampler->ticker, and all its calls are ticks.
@@ -63,7 +65,9 @@ struct bpf_wait_clocks {
 	struct profile_bpf *skeleton; /* of the programs, with the maps of the source's */
 	struct ring_buffer *rings;    /* of all CPUs: of what asks for interrupts */
 	uint64_t ring_bytes;
-	struct bpf_link *links[2];
+	struct bpf_link *links[3];
+	struct bpf_visit *visit; /* of threads that sleep; NULL: none is going on */
+	uint64_t next_visit_ns;  /* CLOCK_MONOTONIC */
 	struct {
 		const struct bpf_sampler *sampler; /* NULL: free */
 		int kept_fd;
@@ -130,10 +134,19 @@ int bpf_codes_read(struct bpf_source *s);
 /* For struct source_bpf_parts. */
 bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret);
 
+/*
+ * Delivers the record of a sampler: its sample or samples, behind the process events before it.
+ * False: it is malformed, or s->error is set.
+ */
+bool bpf_deliver_record(struct bpf_source *s, const void *data, size_t length, bool *ret_is_younger);
+
 /* source_bpf_waits.c */
 void bpf_waits_init(struct bpf_source *s);
-/* Has what asks for interrupts go on: in each drain. */
-void bpf_waits_drain(struct bpf_source *s);
+/*
+ * In each drain: has what asks for interrupts go on, and visits some of the threads that sleep.
+ * Returns 0 or negative errno.
+ */
+int bpf_waits_drain(struct bpf_source *s);
 /* Of the kernel, bytes. */
 uint64_t bpf_waits_bytes(const struct bpf_source *s);
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +24,10 @@
 #include "profile.skel.h"
 
 #define CELL_MAX UINT32_MAX
+/* Threads that sleep are visited once in that time, so many bytes of records in a drain. */
+#define VISIT_NS    (60 * NS_PER_S)
+#define VISIT_BYTES 16384u
+#define VISIT_ROOM  (2 * 32768u) /* what the kernel prints at a time, and a record that was cut */
 
 static const char *bpf_waits_missing(const struct bpf_source *s)
 {
@@ -112,7 +117,8 @@ static int bpf_waits_load(struct bpf_source *s)
 
 static int bpf_waits_attach(struct bpf_source *s)
 {
-	struct bpf_program *programs[] = {s->waits.skeleton->progs.wait_take,
+	struct bpf_program *programs[] = {s->waits.skeleton->progs.wait_visit,
+					  s->waits.skeleton->progs.wait_take,
 					  s->waits.skeleton->progs.wait_switch};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(programs); i++) {
@@ -122,6 +128,146 @@ static int bpf_waits_attach(struct bpf_source *s)
 	}
 	return 0;
 }
+
+/* --- visits ----------------------------------------------------------------------------------- */
+
+struct bpf_visit {
+	const struct bpf_sampler *sampler;
+	int fd;
+	size_t length; /* bytes of records that have not been delivered */
+	uint8_t records[VISIT_ROOM];
+};
+
+static void bpf_visit_free(struct bpf_visit *v)
+{
+	if (!v)
+		return;
+	closep(&v->fd);
+	free(v);
+}
+DEFINE_CLEANUP(struct bpf_visit *, bpf_visit_free)
+
+static int bpf_visit_new(struct bpf_visit **ret, struct bpf_source *s, __u32 clock)
+{
+	cleanup(bpf_visit_freep) struct bpf_visit *v = calloc(1, sizeof(*v));
+
+	if (!v)
+		return error_origin(-ENOMEM);
+	v->sampler = s->waits.clocks[clock].sampler;
+	v->fd = bpf_iter_create(bpf_link__fd(s->waits.links[0]));
+	if (v->fd < 0)
+		return error_origin(-errno);
+	s->waits.skeleton->bss->wait_visited = clock;
+	*ret = steal_ptr(&v);
+	return 0;
+}
+
+/* How long the record at @data is; 0: longer than @length. */
+static size_t bpf_visit_record_length(const uint8_t *data, size_t length)
+{
+	struct abi_sample head;
+	size_t expected;
+
+	if (length < sizeof(head))
+		return 0;
+	memcpy(&head, data, sizeof(head));
+	expected = sizeof(head) + head.n_kernel * sizeof(uint64_t) +
+		   (head.rest & ABI_REST ? sizeof(struct unwind_registers) : 0);
+	return expected <= length ? expected : 0;
+}
+
+static int bpf_visit_deliver(struct bpf_source *s, struct bpf_visit *v)
+{
+	size_t used = 0, n;
+	bool is_younger;
+
+	for (; (n = bpf_visit_record_length(v->records + used, v->length - used)) != 0; used += n)
+		if (!bpf_deliver_record(s, v->records + used, n, &is_younger) && s->error < 0)
+			return s->error;
+	v->length -= used;
+	memmove(v->records, v->records + used, v->length);
+	return 0;
+}
+
+/* Goes on with the visit. *ret_more: it is not over. */
+static int bpf_visit_go_on(struct bpf_source *s, bool *ret_more)
+{
+	struct bpf_visit *v = s->waits.visit;
+	ssize_t n;
+	int r;
+
+	do {
+		n = read(v->fd, v->records + v->length, VISIT_BYTES);
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	if (n < 0)
+		return error_origin(-errno);
+	v->length += (size_t)n;
+	r = bpf_visit_deliver(s, v);
+	*ret_more = n > 0;
+	if (n > 0 || r)
+		return r;
+	bpf_visit_free(steal_ptr(&s->waits.visit));
+	return 0;
+}
+
+/* The clock after @sampler's, or the first one if it is NULL. False: there is none. */
+static bool bpf_waits_next_clock(const struct bpf_source *s, const struct bpf_sampler *sampler,
+				 __u32 *ret)
+{
+	__u32 i = 0;
+
+	while (sampler && i < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[i++].sampler != sampler)
+		;
+	while (i < ABI_WAIT_CLOCKS_MAX && !s->waits.clocks[i].sampler)
+		i++;
+	*ret = i;
+	return i < ABI_WAIT_CLOCKS_MAX;
+}
+
+/* One clock's threads after the other's, and all anew some time after the first one's began. */
+static int bpf_waits_visit(struct bpf_source *s)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	const struct bpf_sampler *sampler;
+	bool more;
+	__u32 clock;
+	int r;
+
+	if (!s->waits.visit) {
+		if (now_ns < s->waits.next_visit_ns || !bpf_waits_next_clock(s, NULL, &clock))
+			return 0;
+		s->waits.next_visit_ns = now_ns + VISIT_NS;
+		r = bpf_visit_new(&s->waits.visit, s, clock);
+		if (r)
+			return r;
+	}
+	sampler = s->waits.visit->sampler;
+	r = bpf_visit_go_on(s, &more);
+	if (r || more || !bpf_waits_next_clock(s, sampler, &clock))
+		return r;
+	return bpf_visit_new(&s->waits.visit, s, clock);
+}
+
+/* All of the threads of @sampler that sleep, as it is about to stop. */
+static int bpf_waits_finish(struct bpf_sampler *sampler)
+{
+	struct bpf_source *s = sampler->owner;
+	bool more = true;
+	__u32 clock = 0;
+	int r;
+
+	while (clock < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[clock].sampler != sampler)
+		clock++;
+	if (clock == ABI_WAIT_CLOCKS_MAX)
+		return 0;
+	bpf_visit_free(steal_ptr(&s->waits.visit));
+	r = bpf_visit_new(&s->waits.visit, s, clock);
+	while (!r && more)
+		r = bpf_visit_go_on(s, &more);
+	return r;
+}
+
+/* --- clocks ----------------------------------------------------------------------------------- */
 
 static void bpf_waits_wait_for_calls(void)
 {
@@ -142,6 +288,7 @@ static void bpf_waits_end(struct bpf_source *s)
 	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first);
 	for (__u32 cpu = 0; cpu < s->n_possible_cpus; cpu++)
 		bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu);
+	bpf_visit_free(steal_ptr(&w->visit));
 	profile_bpf__destroy(w->skeleton);
 	w->skeleton = NULL;
 	ring_buffer__free(w->rings);
@@ -193,6 +340,8 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus)
 		return -EUSERS;
 	s->waits.clocks[clock].sampler = sampler;
 	if (is_first)
+		s->waits.next_visit_ns = clock_ns(CLOCK_MONOTONIC) + VISIT_NS;
+	if (is_first)
 		r = bpf_waits_make_memory(s) ?: bpf_waits_load(s) ?: bpf_waits_attach(s);
 	r = r ?: bpf_waits_make_kept(s, clock);
 	if (r < 0)
@@ -215,6 +364,8 @@ static void bpf_waits_stop(struct bpf_sampler *sampler)
 	if (clock == ABI_WAIT_CLOCKS_MAX)
 		return;
 	__atomic_store_n(&s->skeleton->bss->wait_clocks[clock].cell_ns, 0, __ATOMIC_RELEASE);
+	if (s->waits.visit && s->waits.visit->sampler == sampler)
+		bpf_visit_free(steal_ptr(&s->waits.visit));
 	s->waits.clocks[clock].sampler = NULL;
 	if (bpf_waits_have_clock(s))
 		bpf_waits_wait_for_calls();
@@ -226,10 +377,11 @@ static void bpf_waits_stop(struct bpf_sampler *sampler)
 }
 
 const struct bpf_cause bpf_waits = {
-	.programs = {"wait_switch", "wait_take"},
+	.programs = {"wait_switch", "wait_take", "wait_visit"},
 	.loads_late = true,
 	.missing = bpf_waits_missing,
 	.start = bpf_waits_start,
+	.finish = bpf_waits_finish,
 	.stop = bpf_waits_stop,
 };
 
@@ -244,10 +396,12 @@ void bpf_waits_init(struct bpf_source *s)
 		s->waits.clocks[i].kept_fd = -1;
 }
 
-void bpf_waits_drain(struct bpf_source *s)
+int bpf_waits_drain(struct bpf_source *s)
 {
-	if (s->waits.rings)
-		ring_buffer__consume(s->waits.rings);
+	if (!s->waits.rings)
+		return 0;
+	ring_buffer__consume(s->waits.rings);
+	return bpf_waits_visit(s);
 }
 
 uint64_t bpf_waits_bytes(const struct bpf_source *s)

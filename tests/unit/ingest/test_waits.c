@@ -55,18 +55,34 @@ static long bpf_get_current_comm(void *to, __u32 length)
 
 static void *bpf_ringbuf_reserve(void *ring, __u64 length, __u64 flags);
 static void bpf_ringbuf_discard(void *record, __u64 flags);
+static long bpf_seq_write(struct seq_file *seq, const void *data, __u32 length);
 
 #include "bpf/waits.bpf.h"
 
 #define CELL_NS   10000000ull
 #define N_THREADS 40
 #define N_CPUS    3
+#define SPARE_CPU N_CPUS /* where a thread runs in the middle of a visit */
 #define SAMPLER   5
+
+/* What visits have printed. */
+static __u8 visited[65536];
+static size_t visited_length;
 
 /* What a thread did, by its own account, of a clock's ticks. */
 struct truth {
 	__u64 on_cpu, blocked, runnable;
 };
+
+static long bpf_seq_write(struct seq_file *seq, const void *data, __u32 length)
+{
+	if (visited_length + length > sizeof(visited) || seq->count + length > seq->size)
+		return -7;
+	memcpy(visited + visited_length, data, length);
+	visited_length += length;
+	seq->count += length;
+	return 0;
+}
 
 static struct thread {
 	struct task_struct task;
@@ -80,14 +96,18 @@ static struct thread {
 static struct rq rq;
 static struct cfs_rq cfs_rq = {.rq = &rq};
 static struct cred cred;
-static struct wait_scratch wait_scratch_by_cpu[N_CPUS];
+static struct kernfs_node node = {.id = 1};
+static struct cgroup group = {.kn = &node};
+static struct css_set groups = {.dfl_cgrp = &group};
+static struct wait_scratch wait_scratch_by_cpu[N_CPUS + 1];
+static struct wait_visit visit;
 static struct abi_counters wait_counters[ABI_SAMPLERS_MAX];
 static struct {
 	__u32 pid;
 	struct abi_wait_kept kept;
 } kept_all[2 * N_THREADS];
 static bool is_full;
-static unsigned n_asked, n_sent;
+static unsigned n_asked, n_sent, n_visited;
 
 static void *bpf_ringbuf_reserve(void *ring, __u64 length, __u64 flags)
 {
@@ -108,6 +128,8 @@ static void *waits_lookup(void *map, __u32 key)
 		return &wait_counters[key];
 	if (map == &wait_rings || map == &rings)
 		return &is_full;
+	if (map == &wait_visits)
+		return &visit;
 	if (map == &wait_memory)
 		return key ? NULL : &wait_scratch_by_cpu;
 	if (map == &waits_kept)
@@ -121,17 +143,29 @@ static void *waits_lookup(void *map, __u32 key)
 	return NULL;
 }
 
+static void run_meanwhile(__u32 pid, __u64 ran_ns);
+
+/* In a visit, the next thread of which something is kept is woken and runs before, or after that. */
+static enum { NOT, BEFORE, AFTER } runs_meanwhile;
+
 static long waits_update(void *map, __u32 key, const void *value)
 {
-	struct abi_wait_kept *kept = waits_lookup(map, key) ?: waits_lookup(map, 0);
+	struct abi_wait_kept *kept;
+	int when = runs_meanwhile;
 
 	assert_ptr_equal(map, &kept_all);
+	runs_meanwhile = NOT;
+	if (when == BEFORE)
+		run_meanwhile(key, 0); /* a tick on the CPU would be lost: bpf/waits.bpf.h */
+	kept = waits_lookup(map, key) ?: waits_lookup(map, 0);
 	if (!kept)
 		return -7;
 	memcpy(kept, value, sizeof(*kept));
 	for (size_t i = 0; i < ARRAY_SIZE(kept_all); i++)
 		if (&kept_all[i].kept == kept)
 			kept_all[i].pid = key;
+	if (when == AFTER)
+		run_meanwhile(key, 1 + CELL_NS / 3);
 	return 0;
 }
 
@@ -203,6 +237,7 @@ static void thread_init(struct thread *t, int pid)
 				       .real_parent = &t->task,
 				       .real_cred = &cred,
 				       .signal = &t->signal,
+				       .cgroups = &groups,
 				       .se.cfs_rq = &cfs_rq};
 }
 
@@ -217,6 +252,8 @@ static void thread_becomes(struct thread *t, int state)
 	}
 	t->state = state;
 	t->since = rq.clock;
+	t->task.__state = state == SLEEPS ? TASK_INTERRUPTIBLE : 0;
+	t->task.on_cpu = state == RUNS;
 }
 
 /* As kernel/sched/stats.h has it. */
@@ -258,6 +295,47 @@ static void switch_to(struct thread *prev, struct thread *next, int prev_becomes
 	count_sent(next);
 }
 
+static void run_meanwhile(__u32 pid, __u64 ran_ns)
+{
+	struct thread *t = &threads[pid - 1];
+	struct task_struct *task = current_task;
+	__u32 cpu = current_cpu;
+
+	current_cpu = SPARE_CPU;
+	rq.clock += 1 + CELL_NS / 3;
+	thread_queue(t);
+	switch_to(&idle, t, RUNS);
+	rq.clock += ran_ns;
+	switch_to(t, &idle, SLEEPS);
+	current_cpu = cpu;
+	current_task = task;
+}
+
+static void visit_thread(struct thread *t, struct seq_file *seq)
+{
+	struct bpf_iter_meta meta = {.seq = seq};
+	struct bpf_iter__task context = {.meta = &meta, .task = &t->task};
+	struct abi_sample record;
+
+	visited_length = 0;
+	seq->count = 0;
+	wait_visit(&context);
+	if (!visited_length)
+		return;
+	memcpy(&record, visited, sizeof(record));
+	assert_int_equal(record.tid, t->task.pid);
+	assert_int_equal(record.period, CELL_NS);
+	assert_int_equal(record.wait, WAIT_SLEEP);
+	assert_int_equal(record.n_runnable, 0);
+	assert_int_equal(visited_length, sizeof(record) + record.n_kernel * sizeof(__u64) +
+						 (record.rest & ABI_REST
+							  ? sizeof(struct unwind_registers)
+							  : 0));
+	t->counted.blocked += record.n_blocked;
+	n_sent++;
+	n_visited++;
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -269,7 +347,8 @@ static int setup(void **state)
 	memset(kept_all, 0, sizeof(kept_all));
 	memset(wait_scratch_by_cpu, 0, sizeof(wait_scratch_by_cpu));
 	is_full = false;
-	n_asked = n_sent = 0;
+	n_asked = n_sent = n_visited = 0;
+	runs_meanwhile = NOT;
 	waits_unkept = 0;
 	rq.clock = 123456789;
 	samplers[SAMPLER] = (struct abi_sampler){.all = 1, .max_depth = 10, .kernel_stacks = 1};
@@ -298,8 +377,9 @@ static struct thread *random_queued(uint64_t *random)
 	return &idle;
 }
 
-static void run_at_random(unsigned n, uint64_t random)
+static void run_at_random(unsigned n, uint64_t random, bool with_visits)
 {
+	struct seq_file seq = {.size = 32768};
 	struct thread *running[N_CPUS];
 
 	for (int i = 0; i < N_CPUS; i++)
@@ -308,6 +388,11 @@ static void run_at_random(unsigned n, uint64_t random)
 		struct thread *sleeper = &threads[random_next(&random) % N_THREADS], *next;
 
 		rq.clock += random_time(&random) / N_THREADS;
+		if (with_visits && i % 5 == 0) {
+			runs_meanwhile = random_next(&random) % 3;
+			visit_thread(&threads[random_next(&random) % N_THREADS], &seq);
+			runs_meanwhile = NOT;
+		}
 		if (sleeper->state == SLEEPS)
 			thread_queue(sleeper);
 		current_cpu = random_next(&random) % N_CPUS;
@@ -340,7 +425,7 @@ static void test_all_ticks_are_accounted_for(void **state)
 		const struct abi_counters *c = &wait_counters[SAMPLER];
 
 		setup(NULL);
-		run_at_random(20000, seed);
+		run_at_random(20000, seed, seed % 2);
 		for (int i = 0; i < N_THREADS; i++) {
 			const struct thread *t = &threads[i];
 
@@ -353,6 +438,7 @@ static void test_all_ticks_are_accounted_for(void **state)
 		assert_int_equal(c->wait_ticks, wait_ticks_counted);
 		assert_int_equal(c->seen, n_sent);
 		assert_true(n_sent > 1000);
+		assert_int_equal(n_visited > 100, seed % 2);
 		for (int i = 0; i < N_LOST; i++)
 			assert_int_equal(c->lost[i], 0);
 		assert_int_equal(waits_unkept, 0);
@@ -371,7 +457,7 @@ static void test_a_full_ring_is_a_loss(void **state)
 
 	(void)state;
 	is_full = true;
-	run_at_random(2000, 3);
+	run_at_random(2000, 3, false);
 	assert_true(c->seen > 10);
 	assert_int_equal(c->lost[LOST_RING_FULL], c->seen);
 }
@@ -404,10 +490,33 @@ static void test_others_are_filtered(void **state)
 
 	(void)state;
 	samplers[SAMPLER].all = 0;
-	run_at_random(2000, 4);
+	run_at_random(2000, 4, false);
 	assert_int_equal(c->seen, 0);
 	assert_int_equal(n_asked, 0);
 	assert_true(c->excluded > 10);
+}
+
+/* What does not fit in is visited again. */
+static void test_a_full_buffer(void **state)
+{
+	const struct abi_counters *c = &wait_counters[SAMPLER];
+	struct seq_file seq = {.size = 32768, .count = 32768 - sizeof(struct abi_sample)};
+	struct bpf_iter_meta meta = {.seq = &seq};
+	struct bpf_iter__task context = {.meta = &meta, .task = &threads[0].task};
+
+	(void)state;
+	current_task = &idle.task;
+	wait_clocks[0].since_ns = rq.clock;
+	threads[0].task.sched_info.last_arrival = rq.clock;
+	thread_becomes(&threads[0], SLEEPS);
+	rq.clock += 5 * CELL_NS;
+	wait_visit(&context);
+	assert_int_equal(c->seen, 0);
+	visit_thread(&threads[0], &seq);
+	assert_int_equal(c->seen, 1);
+	assert_int_equal(threads[0].counted.blocked, 5);
+	visit_thread(&threads[0], &seq);
+	assert_int_equal(c->seen, 1);
 }
 
 static void test_states(void **state)
@@ -434,6 +543,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_full_ring_is_a_loss, setup),
 		cmocka_unit_test_setup(test_a_late_interrupt_is_a_loss, setup),
 		cmocka_unit_test_setup(test_others_are_filtered, setup),
+		cmocka_unit_test_setup(test_a_full_buffer, setup),
 		cmocka_unit_test_setup(test_states, setup),
 	};
 
