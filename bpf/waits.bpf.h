@@ -410,12 +410,13 @@ int wait_take(unsigned long long *args)
 	return 0;
 }
 
-/* --- waits that go on -------------------------------------------------------------------------- */
+/* --- waits that go on --------------------------------------------------------------------------
+ */
 
 /*
- * A thread that sleeps for long is accounted for while it does: profd has all threads visited in the
- * course of a minute or so, and again when a session ends. It goes with the record of what is kept
- * of the thread: the rest of the wait is not counted twice.
+ * A thread that sleeps for long is accounted for while it does: profd has all threads visited in
+ * the course of a minute or so, and again when a session ends. It goes with the record of what is
+ * kept of the thread: the rest of the wait is not counted twice.
  *
  * The thread may be woken at the same time, on another CPU. What is kept is written first, and then
  * it is seen whether the thread still sleeps: if it does, whoever switches it in finds what was
@@ -456,7 +457,7 @@ static __always_inline __u8 wait_state_now(const struct task_struct *task)
 	__u32 state = task->__state;
 
 	return state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ? WAIT_STOPPED
-	       : state & TASK_UNINTERRUPTIBLE			  ? WAIT_DISK
+	       : state & TASK_UNINTERRUPTIBLE                     ? WAIT_DISK
 								  : WAIT_SLEEP;
 }
 
@@ -567,10 +568,12 @@ int wait_visit(struct bpf_iter__task *context)
 	if (found && found->arrival == kept.arrival)
 		before = found->n;
 	ids = (__u64)task->tgid << 32 | pid;
-	if (kept.n <= before || !filter_task(config_of(sampler), sampler, task, false, &unused, &ids))
+	if (kept.n <= before ||
+	    !filter_task(config_of(sampler), sampler, task, false, &unused, &ids))
 		return 0;
 	if (seq->size - seq->count < WAIT_VISIT_ROOM) {
-		/* Too much for what is left, on purpose: the kernel visits it again, in the next read. */
+		/* Too much for what is left, on purpose: the kernel visits it again, in the next
+		 * read. */
 		bpf_seq_write(seq, v, sizeof(*v));
 		bpf_seq_write(seq, v, sizeof(*v));
 		return 0;

@@ -33,7 +33,8 @@ struct bpf_cause {
 	const char *(*missing)(const struct bpf_source *s);
 	/* On the CPUs of @cpus. Returns 0, or a negative errno for event_explain() to explain. */
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
-	/* Before stop(): accounts for what has not come to its end. NULL: there is no such thing. */
+	/* Before stop(): accounts for what has not come to its end. NULL: there is no such thing.
+	 */
 	int (*finish)(struct bpf_sampler *sampler);
 	/*
 	 * When it returns, the last call has come; takes what was not started, or was stopped.
@@ -61,7 +62,7 @@ struct bpf_sampler {
 struct bpf_wait_clocks {
 	char missing[BPF_FEATURES_TEXT_MAX]; /* in this kernel, for clocks of waits */
 	int memory_fd;
-	uint32_t scratch_bytes;    /* of a CPU */
+	uint32_t scratch_bytes;       /* of a CPU */
 	struct profile_bpf *skeleton; /* of the programs, with the maps of the source's */
 	struct ring_buffer *rings;    /* of all CPUs: of what asks for interrupts */
 	uint64_t ring_bytes;
@@ -138,7 +139,8 @@ bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret);
  * Delivers the record of a sampler: its sample or samples, behind the process events before it.
  * False: it is malformed, or s->error is set.
  */
-bool bpf_deliver_record(struct bpf_source *s, const void *data, size_t length, bool *ret_is_younger);
+bool bpf_deliver_record(struct bpf_source *s, const void *data, size_t length,
+			bool *ret_is_younger);
 
 /* source_bpf_waits.c */
 void bpf_waits_init(struct bpf_source *s);

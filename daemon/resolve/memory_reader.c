@@ -156,6 +156,11 @@ static void lose_keeper(struct memory_reader *m)
 	m->n_lost = m->n_asked;
 }
 
+bool memory_reader_is_busy(const struct memory_reader *m)
+{
+	return m->n_asked == MEMORY_READS_MAX;
+}
+
 bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
 			   size_t length)
 {

@@ -29,6 +29,8 @@ int memory_reader_new(struct memory_reader **ret, int epoll_fd);
 void memory_reader_free(struct memory_reader *m);
 DEFINE_CLEANUP(struct memory_reader *, memory_reader_free)
 
+/* Whether as many reads are under way as may be: after an answer, there is room for another. */
+bool memory_reader_is_busy(const struct memory_reader *m);
 /*
  * Asks for up to @length bytes (at most MEMORY_READ_MAX) at @address of @pid. The answer comes
  * under @cookie, which is greater than the one before. Never blocks. False: too many are under way,

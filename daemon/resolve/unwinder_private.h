@@ -70,6 +70,7 @@ struct waiter {
 	struct unwinding unwinding;
 	int outcome;          /* of enum walk_outcome: what it waits for */
 	uint64_t cookie;      /* 0: never asked for memory */
+	bool is_queued;       /* will ask when the reader is less busy */
 	uint64_t deadline_ns; /* UINT64_MAX: not known yet, until the drain has ended */
 	uint64_t *frames;     /* owned, kernel and user */
 	size_t frame_bytes;
@@ -115,7 +116,7 @@ struct unwinder {
 	bool has_lost;        /* records were, and no scan has mended that yet */
 
 	struct waiter *waiters; /* list, by deadline */
-	size_t n_waiters, waiting_bytes;
+	size_t n_waiters, n_queued, waiting_bytes;
 	uint64_t next_cookie;
 
 	struct unwinder_stats stats; /* but for what the loader knows */

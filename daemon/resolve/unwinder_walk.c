@@ -285,10 +285,22 @@ static int waiter_copy_runtime(struct waiter *w)
 	return 0;
 }
 
+static bool waiter_send_request(struct unwinder *u, struct waiter *w)
+{
+	const struct unwinding *uw = &w->unwinding;
+
+	w->cookie = u->next_cookie++;
+	if (memory_reader_request(u->reader, w->cookie, uw->process->pid,
+				  uw->walk.address & ~(PAGE - 1), READ_BYTES))
+		return true;
+	u->stats.memory_failed++;
+	return false;
+}
+
+/* Many come at a time when threads that sleep are visited: they take their turn. */
 static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 {
 	const struct unwinding *uw = &w->unwinding;
-	uint64_t from = uw->walk.address & ~(PAGE - 1);
 
 	if (!u->reader || w->n_reads == UNWINDER_READS_MAX ||
 	    uw->walk.memory.n_regions == UNWIND_REGIONS_MAX ||
@@ -299,14 +311,11 @@ static bool waiter_request_memory(struct unwinder *u, struct waiter *w)
 		return false;
 	}
 	u->stats.memory_reads++;
-	w->cookie = u->next_cookie++;
-	if (!memory_reader_request(u->reader, w->cookie, uw->process->pid, from, READ_BYTES)) {
-		u->stats.memory_failed++;
-		return false;
-	}
 	if (!w->n_reads)
 		w->n_certain = uw->walk.n_frames;
-	return true;
+	w->is_queued = memory_reader_is_busy(u->reader);
+	u->n_queued += w->is_queued;
+	return w->is_queued || waiter_send_request(u, w);
 }
 
 /* Asks for what it lacks. False: there is no hope. */
@@ -332,6 +341,7 @@ static void waiter_finish(struct unwinder *u, struct waiter *w)
 	}
 	DL_DELETE2(u->waiters, w, previous, next);
 	u->n_waiters--;
+	u->n_queued -= w->is_queued;
 	u->waiting_bytes -= w->n_bytes;
 	walk_deliver(u, &w->unwinding);
 	waiter_free(w);
@@ -452,16 +462,13 @@ void wait_table_settled(struct unwinder *u, uint32_t slot, bool is_there)
 	}
 }
 
-void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length)
+static void waiter_take_memory(struct unwinder *u, struct waiter *w, const uint8_t *data,
+			       size_t length)
 {
 	struct unwind_memory *memory;
 	uint64_t from, missing;
-	struct waiter *w;
 	uint8_t *copy;
 
-	DL_SEARCH_SCALAR2(u->waiters, w, cookie, cookie, next);
-	if (!w || w->outcome != WALK_MEMORY)
-		return; /* it has given up */
 	memory = &w->unwinding.walk.memory;
 	missing = w->unwinding.walk.address;
 	from = missing & ~(PAGE - 1);
@@ -478,6 +485,35 @@ void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *dat
 	memory->regions[memory->n_regions++] =
 		(struct unwind_region){.address = from, .length = length, .data = copy};
 	waiter_resume(u, w);
+}
+
+/* The oldest of those that wait to ask do so now. */
+static void wait_send_requests(struct unwinder *u)
+{
+	struct waiter *w, *next;
+
+	DL_FOREACH_SAFE2(u->waiters, w, next, next)
+	{
+		if (!u->n_queued || memory_reader_is_busy(u->reader))
+			return;
+		if (!w->is_queued)
+			continue;
+		w->is_queued = false;
+		u->n_queued--;
+		if (!waiter_send_request(u, w))
+			waiter_give_up(u, w);
+	}
+}
+
+void wait_memory_arrived(struct unwinder *u, uint64_t cookie, const uint8_t *data, size_t length)
+{
+	struct waiter *w;
+
+	DL_SEARCH_SCALAR2(u->waiters, w, cookie, cookie, next);
+	/* Unless it has given up. */
+	if (w && !w->is_queued && w->outcome == WALK_MEMORY)
+		waiter_take_memory(u, w, data, length);
+	wait_send_requests(u);
 }
 
 void wait_expire(struct unwinder *u, uint64_t now_ns)

@@ -145,7 +145,8 @@ static void *waits_lookup(void *map, __u32 key)
 
 static void run_meanwhile(__u32 pid, __u64 ran_ns);
 
-/* In a visit, the next thread of which something is kept is woken and runs before, or after that. */
+/* In a visit, the next thread of which something is kept is woken and runs before, or after that.
+ */
 static enum { NOT, BEFORE, AFTER } runs_meanwhile;
 
 static long waits_update(void *map, __u32 key, const void *value)
@@ -327,10 +328,9 @@ static void visit_thread(struct thread *t, struct seq_file *seq)
 	assert_int_equal(record.period, CELL_NS);
 	assert_int_equal(record.wait, WAIT_SLEEP);
 	assert_int_equal(record.n_runnable, 0);
-	assert_int_equal(visited_length, sizeof(record) + record.n_kernel * sizeof(__u64) +
-						 (record.rest & ABI_REST
-							  ? sizeof(struct unwind_registers)
-							  : 0));
+	assert_int_equal(visited_length,
+			 sizeof(record) + record.n_kernel * sizeof(__u64) +
+				 (record.rest & ABI_REST ? sizeof(struct unwind_registers) : 0));
 	t->counted.blocked += record.n_blocked;
 	n_sent++;
 	n_visited++;

@@ -340,6 +340,41 @@ static void test_missing_memory(void **state)
 	fixture_free(f);
 }
 
+/* More than the reader takes at a time: each has its turn, and its stack. */
+static void test_memory_in_turns(void **state)
+{
+	enum { N = 3 * ANSWERS_MAX };
+	struct fixture *f = fixture_new(false, true, true, 64 << 20);
+	static struct stack s;
+
+	(void)state;
+	reader.mood = READER_FINDS_NOTHING;
+	deep_and_short(f, &s, 1);
+	for (unsigned i = 2; i < N; i++) {
+		deep_take(&s, i, 60);
+		s.rest.stack_length = 4096;
+		deliver(f, &s.sample);
+		assert_int_equal(f->times[i], 0);
+	}
+	assert_int_equal(reader.n, ANSWERS_MAX);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
+	for (unsigned i = 2; i < N; i++)
+		assert_int_equal(f->times[i], 1);
+	assert_int_equal(stats_of(f).memory_reads, N - 1);
+	assert_int_equal(stats_of(f).memory_failed, N - 1);
+	/* One that has given up does not ask any more. */
+	for (unsigned i = 0; i < ANSWERS_MAX + 2; i++) {
+		deep_take(&s, 2, 60);
+		s.rest.stack_length = 4096;
+		deliver(f, &s.sample);
+	}
+	unwinder_release_waiters(f->unwinder, UNWINDER_ALL);
+	assert_int_equal(f->times[2], 1 + ANSWERS_MAX + 2);
+	assert_int_equal(settle(f->unwinder, BEGINNING, 60000), 0);
+	assert_int_equal(stats_of(f).memory_failed, N - 1);
+	fixture_free(f);
+}
+
 /* All that waits has a bound; what is read for those that wait is in it. */
 static void test_no_room_to_read_memory(void **state)
 {
@@ -582,6 +617,7 @@ int main(void)
 		cmocka_unit_test(test_only_its_own_are_let_go),
 		cmocka_unit_test(test_no_room_to_wait),
 		cmocka_unit_test(test_missing_memory),
+		cmocka_unit_test(test_memory_in_turns),
 		cmocka_unit_test(test_no_room_to_read_memory),
 		cmocka_unit_test(test_frames_that_wait_count),
 		cmocka_unit_test(test_a_wait_half_way_up),

@@ -114,6 +114,12 @@ void memory_reader_free(struct memory_reader *m)
 	close(reader.pipe[1]);
 }
 
+bool memory_reader_is_busy(const struct memory_reader *m)
+{
+	(void)m;
+	return reader.n == ANSWERS_MAX;
+}
+
 bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
 			   size_t length)
 {
