@@ -131,6 +131,21 @@ static void check_bpf(const struct host *host, struct check *c)
 		check_set(c, CHECK_OK, NULL, "BPF has all features that profd uses");
 }
 
+/* Whether the scheduler can be asked, and where stacks are taken. */
+static void check_waits(const struct host *host, struct check *c)
+{
+	char missing[BPF_FEATURES_TEXT_MAX];
+
+	if (bpf_features_read_missing(BPF_FEATURES_WAITS, host->sys_fd, missing))
+		strcpy(missing, "BTF");
+	if (*missing)
+		check_set(c, CHECK_WARN, "off_cpu, -e off-cpu and -e wall do not work here",
+			  "waits cannot be sampled: BPF of this kernel lacks %s", missing);
+	else
+		check_set(c, CHECK_OK, NULL,
+			  "waits are sampled when they end (sched_switch), stacks by irq_work");
+}
+
 static void check_pmu(const struct host *host, struct check *c)
 {
 	switch (host->pmu_error) {
@@ -391,6 +406,7 @@ size_t host_checks(const struct host *host, struct check *ret)
 		{"kernel", check_kernel},
 		{"known faults", check_faults},
 		{"BPF", check_bpf},
+		{"waiting time", check_waits},
 		{"PMU", check_pmu},
 		{"lockdown", check_lockdown},
 		{"capabilities", check_capabilities},

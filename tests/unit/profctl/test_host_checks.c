@@ -26,7 +26,8 @@ struct world {
 };
 
 /* Of a kernel's names, those that matter. */
-static const char btf[] = "\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_get_current_task_btf\0"
+static const char btf[] = "\0btf_trace_sched_switch\0btf_trace_irq_work_entry\0last_queued\0"
+			  "runnable_weight\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_get_current_task_btf\0"
 			  "BPF_FUNC_get_attach_cookie\0BPF_FUNC_task_pt_regs\0BPF_FUNC_loop";
 
 /* A host on which all is well. */
@@ -171,6 +172,18 @@ static void test_bpf(void **state)
 	expect(w, "BPF", CHECK_WARN, "CONFIG_DEBUG_INFO_BTF");
 }
 
+static void test_waits(void **state)
+{
+	static const char arm64[] = "\0btf_trace_sched_switch\0last_queued\0runnable_weight";
+	struct world *w = *state;
+
+	expect(w, "waiting time", CHECK_OK, "irq_work");
+	write_file(w->dir.fd, "kernel/btf/vmlinux", arm64, sizeof(arm64));
+	expect(w, "waiting time", CHECK_WARN, "lacks the tracepoint irq_work_entry (x86)");
+	unlinkat(w->dir.fd, "kernel/btf/vmlinux", 0);
+	expect(w, "waiting time", CHECK_WARN, "lacks BTF");
+}
+
 static void test_debug_files(void **state)
 {
 	static const struct {
@@ -247,10 +260,9 @@ static void test_capabilities(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_all_well),        TEST(test_kernel_versions),
-		TEST(test_faults),          TEST(test_bpf),
-		TEST(test_what_is_missing), TEST(test_capabilities),
-		TEST(test_debug_files),     TEST(test_pids),
+		TEST(test_all_well),     TEST(test_kernel_versions), TEST(test_faults),
+		TEST(test_bpf),          TEST(test_waits),           TEST(test_what_is_missing),
+		TEST(test_capabilities), TEST(test_debug_files),     TEST(test_pids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
