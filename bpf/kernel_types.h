@@ -240,9 +240,10 @@ struct task_struct {
 	unsigned in_iowait : 1;                 /* also just after its wait */
 	unsigned sched_contributes_to_load : 1; /* its last sleep was uninterruptible */
 	unsigned int __state;
-	int exit_state; /* not 0: it has ended */
-	int on_cpu;
-	int wake_cpu; /* that it was on last, about */
+	/* Unsigned, as they are not equally wide in all kernels. */
+	unsigned int exit_state; /* not 0: it has ended */
+	unsigned int on_cpu;
+	unsigned int wake_cpu; /* that it was on last, about */
 	struct sched_entity se;
 	struct sched_info sched_info;
 #if defined(__TARGET_ARCH_x86)

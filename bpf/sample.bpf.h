@@ -143,8 +143,11 @@ static __always_inline __u64 sample_append_rest(struct scratch *s, struct task_s
 	return rest_take(s, flags, room);
 }
 
-/* Puts an interpreter's frames behind @length bytes of body. Returns how long it is then. */
-static __always_inline __u64 sample_append_runtime(struct scratch *s, __u64 length)
+/*
+ * Puts an interpreter's frames behind @length bytes of body. Returns how long it is then. A
+ * function by itself, so that what is checked stays in its register (Linux 6.1).
+ */
+static __noinline __u64 sample_append_runtime(struct scratch *s, __u64 length)
 {
 	__u64 n = s->runtime.n * sizeof(struct abi_runtime_entry);
 

@@ -530,8 +530,8 @@ static __always_inline void wait_visit_print(struct seq_file *seq, struct wait_v
 
 	bpf_seq_write(seq, &v->record, sizeof(v->record));
 	__asm__ volatile("" : "+r"(n));
-	if (n && n <= ABI_KERNEL_FRAMES_MAX)
-		bpf_seq_write(seq, v->frames, n * sizeof(__u64));
+	n &= ABI_KERNEL_FRAMES_MAX; /* all of its bits are 1 */
+	bpf_seq_write(seq, v->frames, n * sizeof(__u64));
 	if (v->record.rest & ABI_REST)
 		bpf_seq_write(seq, &v->registers, sizeof(v->registers));
 }

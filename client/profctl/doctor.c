@@ -136,7 +136,8 @@ static void check_waits(const struct host *host, struct check *c)
 {
 	char missing[BPF_FEATURES_TEXT_MAX];
 
-	if (bpf_features_read_missing(BPF_FEATURES_WAITS, host->sys_fd, missing))
+	if (bpf_features_read_missing(BPF_FEATURES_SAMPLES, host->sys_fd, missing) ||
+	    (!*missing && bpf_features_read_missing(BPF_FEATURES_WAITS, host->sys_fd, missing)))
 		strcpy(missing, "BTF");
 	if (*missing)
 		check_set(c, CHECK_WARN, "off_cpu, -e off-cpu and -e wall do not work here",

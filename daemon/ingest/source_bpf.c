@@ -60,10 +60,12 @@ static int bpf_ticks_attach(void *userdata, struct tick *tick)
 	return 0;
 }
 
-static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus)
+static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus,
+			   struct source_message *message)
 {
 	struct perf_event_attr attr;
 
+	(void)message;
 	event_attr(&sampler->owner->source.samplers[sampler->index].spec, &attr);
 	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_ticks_attach, sampler);
 	return ticker_follow(&sampler->ticker, cpus);
@@ -341,7 +343,7 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	if (r == 0)
 		r = make_ring(s, sampler);
 	if (r == 0) {
-		r = sampler->cause->start(sampler, &cpus);
+		r = sampler->cause->start(sampler, &cpus, message);
 		if (r < 0)
 			r = event_explain(r, spec, message);
 	}
@@ -515,6 +517,11 @@ capture_libbpf_warning(enum libbpf_print_level level, const char *format, va_lis
 	vsnprintf(libbpf_says->text, sizeof(libbpf_says->text), format, args);
 	libbpf_says->text[strcspn(libbpf_says->text, "\n")] = '\0';
 	return 0;
+}
+
+void bpf_source_hear(struct source_message *said)
+{
+	libbpf_says = said;
 }
 
 DEFINE_CLEANUP(struct profile_bpf *, profile_bpf__destroy)

@@ -31,8 +31,12 @@ struct bpf_cause {
 	/* What the kernel lacks for it; "": nothing. NULL: whatever runs profd's programs has it.
 	 */
 	const char *(*missing)(const struct bpf_source *s);
-	/* On the CPUs of @cpus. Returns 0, or a negative errno for event_explain() to explain. */
-	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus);
+	/*
+	 * On the CPUs of @cpus. Returns SOURCE_E_*, with @message, or a negative errno for
+	 * event_explain() to explain.
+	 */
+	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus,
+		     struct source_message *message);
 	/* Before stop(): accounts for what has not come to its end. NULL: there is no such thing.
 	 */
 	int (*finish)(struct bpf_sampler *sampler);
@@ -135,6 +139,11 @@ int bpf_codes_read(struct bpf_source *s);
 /* For struct source_bpf_parts. */
 bool bpf_codes_find(void *userdata, uint64_t id, uint32_t *ret);
 
+/*
+ * What libbpf says first goes to @said, "" until then, of this thread's calls from now on; NULL:
+ * nowhere.
+ */
+void bpf_source_hear(struct source_message *said);
 /*
  * Delivers the record of a sampler: its sample or samples, behind the process events before it.
  * False: it is malformed, or s->error is set.

@@ -90,9 +90,10 @@ static bool is_of_waits(const struct bpf_program *program)
 	return false;
 }
 
-static int bpf_waits_load(struct bpf_source *s)
+static int bpf_waits_load(struct bpf_source *s, struct source_message *message)
 {
 	struct profile_bpf *skeleton = profile_bpf__open();
+	struct source_message said = {""};
 	struct bpf_program *program;
 	struct bpf_map *map;
 	int r = 0;
@@ -111,8 +112,15 @@ static int bpf_waits_load(struct bpf_source *s)
 						 bpf_object__find_map_fd_by_name(s->skeleton->obj,
 										 name));
 	}
+	bpf_source_hear(&said);
 	r = r ?: profile_bpf__load(skeleton);
-	return r < 0 ? error_origin(r) : 0;
+	bpf_source_hear(NULL);
+	if (r < 0)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "cannot sample waits: their BPF programs cannot be loaded "
+				     "(%.150s)",
+				     *said.text ? said.text : strerror(-r));
+	return 0;
 }
 
 static int bpf_waits_attach(struct bpf_source *s)
@@ -326,7 +334,8 @@ static uint64_t bpf_waits_cell_ns(const struct sampler_spec *spec)
 	return cell_ns < CELL_MAX ? cell_ns : CELL_MAX;
 }
 
-static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus)
+static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
+			   struct source_message *message)
 {
 	struct bpf_source *s = sampler->owner;
 	bool is_first = !bpf_waits_have_clock(s);
@@ -337,14 +346,17 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus)
 	while (clock < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[clock].sampler)
 		clock++;
 	if (clock == ABI_WAIT_CLOCKS_MAX)
-		return -EUSERS;
+		return source_refuse(message, SOURCE_E_FULL,
+				     "waits are sampled at %d rates: use one of theirs, or stop a "
+				     "session",
+				     ABI_WAIT_CLOCKS_MAX);
 	s->waits.clocks[clock].sampler = sampler;
 	if (is_first)
 		s->waits.next_visit_ns = clock_ns(CLOCK_MONOTONIC) + VISIT_NS;
 	if (is_first)
-		r = bpf_waits_make_memory(s) ?: bpf_waits_load(s) ?: bpf_waits_attach(s);
+		r = bpf_waits_make_memory(s) ?: bpf_waits_load(s, message) ?: bpf_waits_attach(s);
 	r = r ?: bpf_waits_make_kept(s, clock);
-	if (r < 0)
+	if (r)
 		return r;
 	s->skeleton->bss->wait_clocks[clock].since_ns = 0;
 	s->skeleton->bss->wait_clocks[clock].sampler = sampler->index;

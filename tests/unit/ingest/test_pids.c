@@ -66,7 +66,7 @@ static void test_visible(void **state)
 	for (__u32 level = 2; level < 4; level++) {
 		current_task = make_task(&n, level, other, thread);
 		assert_int_equal(pids_process(&n.task), 9);
-		assert_int_equal(pids_current(), 9ull << 32 | 10);
+		assert_int_equal(pids_of(current_task), 9ull << 32 | 10);
 		assert_int_equal(pids_first(&n.task), 0);
 		assert_int_equal(pids_first(make_task(&n, level, other, other)), 9);
 	}
@@ -79,13 +79,13 @@ static void test_outside(void **state)
 	(void)state;
 	current_task = make_task(&n, 1, other, thread);
 	assert_int_equal(pids_process(&n.task), 0);
-	assert_int_equal(pids_current(), 0);
+	assert_int_equal(pids_of(current_task), 0);
 	/* A namespace beside profd's, with the same numbers. */
 	current_task = make_task(&n, 2, other, other);
 	n.process.pid.numbers[0].nr = 0;
 	(&n.process.pid.numbers[0] + 2)->ns = SPACE(7);
 	assert_int_equal(pids_first(&n.task), 0);
-	assert_int_equal(pids_current(), 0);
+	assert_int_equal(pids_of(current_task), 0);
 }
 
 static void test_waited_for(void **state)
@@ -96,7 +96,7 @@ static void test_waited_for(void **state)
 	current_task = make_task(&n, 2, other, thread);
 	n.task.thread_pid = NULL;
 	assert_int_equal(pids_process(&n.task), 9);
-	assert_int_equal(pids_current(), 0);
+	assert_int_equal(pids_of(current_task), 0);
 	n.signal.pids[PIDTYPE_TGID] = NULL;
 	assert_int_equal(pids_process(&n.task), 0);
 }

@@ -11,11 +11,13 @@
 #include "daemon/ingest/source_bpf_private.h"
 #include "profile.skel.h"
 
-static int departures_start(struct bpf_sampler *sampler, const struct cpus *cpus)
+static int departures_start(struct bpf_sampler *sampler, const struct cpus *cpus,
+			    struct source_message *message)
 {
 	struct profile_bpf *skeleton = sampler->owner->skeleton;
 
 	(void)cpus; /* all of them */
+	(void)message;
 	skeleton->bss->departures_sampler = sampler->index;
 	sampler->link = bpf_program__attach(skeleton->progs.departure);
 	return sampler->link ? 0 : error_origin(-errno);
