@@ -25,7 +25,7 @@
 #include "daemon/aggregate/times.h"
 
 /* Of an entry; what comes behind is counted. No padding in between. */
-#define AGGREGATE_KEY_BYTES offsetof(struct aggregate_entry, count)
+#define AGGREGATE_KEY_BYTES offsetof(struct aggregate_entry, times)
 
 #define TABLE_MIN    64u         /* things */
 #define TIMES_SHARE  8           /* this part of the memory is for times */
@@ -217,7 +217,8 @@ static int aggregate_add_counts(struct aggregate *a, const struct aggregate_key 
 {
 	struct aggregate_entry wanted = {.process = key->process,
 					 .generation = key->generation,
-					 .tid = key->tid};
+					 .tid = key->tid,
+					 .wait = key->wait};
 	struct aggregate_entry *entry;
 	struct thread_name name = {0};
 	uint32_t id;
@@ -267,7 +268,9 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 	uint32_t id;
 	int r = aggregate_add_counts(a, key, count, weight, &id);
 
-	return r ? r : aggregate_add_time(a, id, key->time_ns / PROFILE_BUCKET_NS, count);
+	if (r || key->wait)
+		return r;
+	return aggregate_add_time(a, id, key->time_ns / PROFILE_BUCKET_NS, count);
 }
 
 int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
@@ -277,6 +280,7 @@ int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
 		.process = e->process,
 		.generation = e->generation,
 		.tid = e->tid,
+		.wait = e->wait,
 		.thread_name = aggregate_thread_name(from, e->thread_name),
 		.stack = aggregate_stack(from, e->stack),
 	};

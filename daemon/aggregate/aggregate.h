@@ -4,17 +4,44 @@
 
 /*
  * The counts of one window of one session: samples and weights per (process, mapping generation,
- * thread, stack), and in which bucket of time each was. Bounded: past max_bytes it refuses, and the
- * owner closes the window early. Times have an eighth of it at most: buckets become coarser then,
- * and if that does not help, no times are known of the window.
+ * thread, stack, kind of wait), and in which bucket of time each was. Bounded: past max_bytes it
+ * refuses, and the owner closes the window early. Times have an eighth of it at most: buckets
+ * become coarser then, and if that does not help, no times are known of the window.
+ *
+ * Waits are entries of their own: the weight of theirs is time without a CPU. They have no times: a
+ * wait is one sample, for all of its length, taken when it has ended.
  *
  * A process is the resolver's serial number here: never reused, and meaning nothing else to this
  * module.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/cleanup.h"
+#include "common/waits.h"
+
+/*
+ * A wait as one number: what the thread waited for, and the system call that it was in. 0: it had a
+ * CPU.
+ */
+static inline uint32_t aggregate_wait(enum wait_state state, int call)
+{
+	return state == WAIT_NONE ? 0
+	       : call < 0         ? (uint32_t)state
+				  : (uint32_t)state | ((uint32_t)call + 1) << 8;
+}
+
+static inline enum wait_state aggregate_wait_state(uint32_t wait)
+{
+	return (enum wait_state)(wait & 0xff);
+}
+
+/* Or WAIT_NO_CALL. */
+static inline int aggregate_wait_call(uint32_t wait)
+{
+	return (int)(wait >> 8) - 1;
+}
 
 /* A stack is its frames, in order, and how its walk ended. */
 struct stack {
@@ -31,9 +58,10 @@ struct aggregate_entry {
 	uint32_t thread_name; /* id, see aggregate_thread_name() */
 	uint32_t tid;         /* 0 unless threads are distinguished by id */
 	uint32_t stack;       /* id, see aggregate_stack() */
+	uint32_t wait;        /* see aggregate_wait() */
+	uint32_t times;       /* see aggregate_time() */
 	uint64_t count;       /* samples */
 	uint64_t weight;      /* sum of the samples' weights */
-	uint32_t times;       /* see aggregate_time() */
 };
 
 /* How many of an entry's samples are of one bucket of time. */
@@ -53,9 +81,10 @@ DEFINE_CLEANUP(struct aggregate *, aggregate_free)
  */
 struct aggregate_key {
 	uint64_t process;
-	uint64_t time_ns; /* Unix time; 0: not known */
+	uint64_t time_ns; /* Unix time; 0: not known; of a wait it is not looked at */
 	uint32_t generation;
 	uint32_t tid;
+	uint32_t wait; /* see aggregate_wait() */
 	const char *thread_name;
 	struct stack stack;
 };

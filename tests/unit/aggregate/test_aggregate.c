@@ -170,6 +170,64 @@ static void test_known_stacks_count_when_full(void **state)
 	assert_int_equal(aggregate_add(a, &key, 5, 50), AGGREGATE_E_OK);
 }
 
+/* The state and the call of a wait are read back from its number, and 0 is none. */
+static void test_waits_as_numbers(void **state)
+{
+	static const int calls[] = {WAIT_NO_CALL, 0, 1, 202, INT16_MAX};
+
+	(void)state;
+	assert_int_equal(aggregate_wait(WAIT_NONE, 5), 0);
+	for (unsigned s = WAIT_NONE + 1; s < N_WAIT_STATES; s++)
+		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+			const uint32_t wait = aggregate_wait((enum wait_state)s, calls[i]);
+
+			assert_int_equal(aggregate_wait_state(wait), s);
+			assert_int_equal(aggregate_wait_call(wait), calls[i]);
+		}
+}
+
+/* The same stack on a CPU, in two system calls and in two states: five entries, also in a copy. */
+static void test_waits_are_entries_of_their_own(void **state)
+{
+	const uint32_t waits[] = {0, aggregate_wait(WAIT_SLEEP, 0), aggregate_wait(WAIT_SLEEP, 1),
+				  aggregate_wait(WAIT_DISK, 0),
+				  aggregate_wait(WAIT_RUNNABLE, WAIT_NO_CALL)};
+	const size_t n_waits = sizeof(waits) / sizeof(*waits);
+	cleanup(aggregate_freep) struct aggregate *a = NULL, *copy = NULL;
+	const struct aggregate_entry *entries;
+	const uint64_t frame = 7;
+	size_t n;
+
+	(void)state;
+	assert_int_equal(aggregate_new(&a, SIZE_MAX), 0);
+	assert_int_equal(aggregate_new(&copy, SIZE_MAX), 0);
+	for (unsigned round = 0; round < 2; round++)
+		for (size_t i = 0; i < n_waits; i++) {
+			const struct aggregate_key key = {.process = 1,
+							  .time_ns = 1700000000000000000,
+							  .wait = waits[i],
+							  .thread_name = "t",
+							  .stack = {.frames = &frame,
+								    .n_frames = 1}};
+
+			assert_int_equal(aggregate_add(a, &key, 1, 10 + i), AGGREGATE_E_OK);
+		}
+	entries = aggregate_entries(a, &n);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(aggregate_add_entry(copy, a, &entries[i]), AGGREGATE_E_OK);
+	entries = aggregate_entries(copy, &n);
+	assert_int_equal(n, n_waits);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(entries[i].wait, waits[i]);
+		assert_int_equal(entries[i].count, 2);
+		assert_int_equal(entries[i].weight, 2 * (10 + i));
+		/* Waits have no times. */
+		assert_int_equal(entries[i].times != 0, i == 0);
+	}
+	assert_int_equal(aggregate_stack(copy, entries[n - 1].stack).n_frames, 1);
+	assert_int_equal(entries[n - 1].stack, entries[0].stack);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +235,8 @@ int main(void)
 		cmocka_unit_test(test_equality_compares_everything),
 		cmocka_unit_test(test_bound_is_never_passed),
 		cmocka_unit_test(test_known_stacks_count_when_full),
+		cmocka_unit_test(test_waits_as_numbers),
+		cmocka_unit_test(test_waits_are_entries_of_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
