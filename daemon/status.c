@@ -247,8 +247,8 @@ static void fill_session(struct status_session *to, const struct session *s)
 	m->id = s->id;
 	m->name = s->name;
 	m->target = to->target;
-	m->event = (char *)s->spec.event.name;
-	m->frequency = s->spec.is_period ? 0 : s->spec.rate;
+	m->event = (char *)session_event(s);
+	m->frequency = s->samplings[0].spec.is_period ? 0 : s->samplings[0].spec.rate;
 	m->owner_uid = s->owner;
 	m->started_ns = s->started_ns;
 	m->routed = counts->routed;
@@ -332,6 +332,7 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 {
 	const struct symbols_stats *symbols = &stats->output.symbols;
 	const char *trouble = session_set_trouble(d->sessions);
+	const char *waits = session_set_waits_trouble(d->sessions);
 	char pause[PAUSE_TEXT_SIZE];
 
 	for (size_t i = 0; i < d->warnings.n; i++)
@@ -374,6 +375,8 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 		texts_printf(ret, "%s", d->pace.dear);
 	if (trouble)
 		texts_printf(ret, "%s", trouble);
+	if (waits)
+		texts_printf(ret, "waiting time is not sampled: %s", waits);
 	if (session_set_paused_until(d->sessions))
 		texts_printf(ret, "the system session is paused until %s%s",
 			     daemon_describe_pause(d, pause),
@@ -409,6 +412,7 @@ static void fill_status_head(struct status_message *m, const struct daemon *d,
 	status->source = (char *)d->source->ops->name;
 	status->event = (char *)d->event.name;
 	status->frequency = daemon_rate(d);
+	status->off_cpu_frequency = session_set_waits_rate(d->sessions);
 	status->throttled = stats->source.throttled;
 	status->processes = stats->processes.n_processes;
 	status->attached = d->shim ? source_shim_count(d->shim) : 0;

@@ -78,16 +78,21 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 /* A period is a rate in disguise: only for clocks it is known how fast the events come. */
 static int policy_check_rate(const Profd__Control__Start *start, struct source_message *message)
 {
-	bool is_clock = strncmp(start->event, "cpu-clock", 9) == 0 ||
-			strncmp(start->event, "task-clock", 10) == 0;
+	static const char *const clocks[] = {"cpu-clock", "task-clock", "off-cpu", "wall"};
+	const size_t length = strcspn(start->event, ":");
+	bool is_clock = false;
 
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
+		is_clock |= strlen(clocks[i]) == length &&
+			    memcmp(clocks[i], start->event, length) == 0;
 	if (!start->is_period && start->rate > POLICY_HZ_MAX)
 		return source_refuse(message, CONTROL_ERROR_DENIED,
 				     "without privileges, at most %d Hz", POLICY_HZ_MAX);
 	if (start->is_period && !is_clock)
-		return source_refuse(message, CONTROL_ERROR_DENIED,
-				     "without privileges, only cpu-clock and task-clock can have a "
-				     "period; use -F");
+		return source_refuse(
+			message, CONTROL_ERROR_DENIED,
+			"without privileges, only cpu-clock, task-clock, off-cpu and wall "
+			"can have a period; use -F");
 	if (start->is_period && start->rate < UINT64_C(1000000000) / POLICY_HZ_MAX)
 		return source_refuse(message, CONTROL_ERROR_DENIED,
 				     "without privileges at most %d Hz: -c %d", POLICY_HZ_MAX,

@@ -95,27 +95,36 @@ void ledger_since(const struct ledger *now, const struct ledger *then, struct le
 	ret->expected = ret->seen + ret->lost[LOST_SKIPPED];
 }
 
-static void ledger_print_reasons(FILE *out, const char *group, const char *const *names,
-				 const uint64_t *counts, size_t n)
+/* Where the words of a ledger go, and what each begins with. */
+struct ledger_words {
+	FILE *out;
+	const char *prefix;
+};
+
+static void ledger_print_reasons(const struct ledger_words *w, const char *group,
+				 const char *const *names, const uint64_t *counts, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (counts[i])
-			fprintf(out, " %s.%s=%" PRIu64, group, names[i], counts[i]);
+			fprintf(w->out, " %s%s.%s=%" PRIu64, w->prefix, group, names[i], counts[i]);
 }
 
-char *ledger_text(const struct ledger *l)
+char *ledger_text(const struct ledger *l, const char *prefix)
 {
 	cleanup(memory_text_deinit) struct memory_text text = {0};
-	FILE *out;
+	struct ledger_words w = {.prefix = prefix};
 
 	if (memory_text_open(&text))
 		return NULL;
-	out = text.out;
-	fprintf(out, "expected=%" PRIu64 " seen=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
-		l->expected, l->seen, l->stacks.complete, l->stacks.no_user);
-	ledger_print_reasons(out, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
-	ledger_print_reasons(out, "broken", broken_names, l->stacks.broken, N_BROKEN);
-	ledger_print_reasons(out, "lost", lost_names, l->lost, N_LOST);
-	fprintf(out, " in_flight=%" PRIu64, l->in_flight);
+	w.out = text.out;
+	fprintf(w.out,
+		"%sexpected=%" PRIu64 " %sseen=%" PRIu64 " %scomplete=%" PRIu64
+		" %sno_user=%" PRIu64,
+		prefix, l->expected, prefix, l->seen, prefix, l->stacks.complete, prefix,
+		l->stacks.no_user);
+	ledger_print_reasons(&w, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
+	ledger_print_reasons(&w, "broken", broken_names, l->stacks.broken, N_BROKEN);
+	ledger_print_reasons(&w, "lost", lost_names, l->lost, N_LOST);
+	fprintf(w.out, " %sin_flight=%" PRIu64, prefix, l->in_flight);
 	return memory_text_close(&text) == 0 ? steal_ptr(&text.text) : NULL;
 }

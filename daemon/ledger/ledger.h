@@ -39,6 +39,13 @@ struct ledger {
 	uint64_t in_flight;
 };
 
+/* Of the samplers of one session, in its order: of its event, and of waits beside it. */
+#define LEDGERS_MAX 2
+
+struct ledgers {
+	struct ledger all[LEDGERS_MAX]; /* zeroes: it has no such sampler */
+};
+
 /* Counts a drained sample by how its walk ended. */
 void ledger_count(struct ledger *l, const struct sample *sample);
 /* Takes over what the source knows, and from that in_flight. */
@@ -52,8 +59,9 @@ void ledger_add(struct ledger *l, const struct ledger *other);
 void ledger_since(const struct ledger *now, const struct ledger *then, struct ledger *ret);
 /*
  * "expected=1 seen=1 ..." with the reasons that are not 0: the text of a profile's ledger line,
- * which the caller frees. NULL: no memory.
+ * which the caller frees. Each word begins with @prefix, so that two of them can share a line.
+ * NULL: no memory.
  */
-char *ledger_text(const struct ledger *l);
+char *ledger_text(const struct ledger *l, const char *prefix);
 
 #endif

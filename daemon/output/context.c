@@ -56,7 +56,6 @@ int context_read_host(struct context *c, const char *host, int proc_fd)
 
 int context_describe(const struct context *c, const struct snapshot *s, char **ret)
 {
-	const char *ledger = s->ledger;
 	cleanup(memory_text_deinit) struct memory_text text = {0};
 	int r = memory_text_open(&text);
 	FILE *out = text.out;
@@ -73,12 +72,14 @@ int context_describe(const struct context *c, const struct snapshot *s, char **r
 		fprintf(out, PREFIX "frequency: %" PRIu64 " Hz\n", s->frequency);
 	else
 		fprintf(out, PREFIX "period: %" PRIu64 "\n", s->period);
-	while (ledger && *ledger) {
-		size_t length = strcspn(ledger, "\n");
-
-		fprintf(out, PREFIX "ledger: %.*s\n", (int)length, ledger);
-		ledger += length + (ledger[length] == '\n');
-	}
+	if (s->off_cpu_frequency)
+		fprintf(out, PREFIX "off_cpu frequency: %" PRIu64 " Hz\n", s->off_cpu_frequency);
+	else if (s->off_cpu_period)
+		fprintf(out, PREFIX "off_cpu period: %" PRIu64 "\n", s->off_cpu_period);
+	/* In one line: ledgers of windows are summed word by word, whatever they are of. */
+	if (s->ledger)
+		fprintf(out, PREFIX "ledger: %s%s%s\n", s->ledger, s->off_cpu_ledger ? " " : "",
+			s->off_cpu_ledger ? s->off_cpu_ledger : "");
 	r = memory_text_close(&text);
 	*ret = r ? NULL : steal_ptr(&text.text);
 	return r;

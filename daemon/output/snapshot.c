@@ -24,5 +24,6 @@ void snapshot_free(struct snapshot *s)
 	code_volumes_release(&s->codes);
 	free(s->session_name);
 	free(s->ledger);
+	free(s->off_cpu_ledger);
 	free(s);
 }

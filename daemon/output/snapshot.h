@@ -65,12 +65,15 @@ struct snapshot {
 	bool hide_kernel; /* kernel frames are not to be written */
 
 	char event[32];     /* canonical name, e.g. "cpu-clock" */
-	bool is_clock;      /* weights are nanoseconds of CPU time */
+	bool is_clock;      /* weights are nanoseconds: of CPU time, or "off-cpu": without a CPU */
 	uint64_t period;    /* events (clock: nanoseconds) per sample */
 	uint64_t frequency; /* Hz, or 0 where a period was asked for */
+	/* The same of waits that were sampled beside the event; period 0: they were not. */
+	uint64_t off_cpu_period, off_cpu_frequency;
 
-	/* One line each, without newline or "# ": the ledger of this window. */
-	char *ledger;
+	/* The ledger of this window, without newline or "# ": of the event, and of waits or NULL.
+	 */
+	char *ledger, *off_cpu_ledger;
 
 	struct code_volumes codes;          /* owned references */
 	struct aggregate *aggregate;        /* owned */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <uthash.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/store/names.h"
 #include "daemon/session/window.h"
@@ -30,7 +31,9 @@ int session_new(struct session **ret, uint64_t id, const Profd__Control__Start *
 	if (!s)
 		return error_origin(-ENOMEM);
 	s->id = id;
-	s->sampler = SESSION_NO_SAMPLER;
+	s->n_samplings = 1;
+	for (unsigned i = 0; i < LEDGERS_MAX; i++)
+		s->samplings[i].sampler = SESSION_NO_SAMPLER;
 	s->target.kind = start->target;
 	s->target.number = start->number;
 	s->target.children = start->children;
@@ -204,6 +207,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		.process = p->stay,
 		.generation = mappings_generation(p->mappings, sample->time_ns),
 		.tid = s->writing.labels & LABEL_TID ? (uint32_t)sample->tid : 0,
+		.wait = aggregate_wait((enum wait_state)sample->wait, sample->call),
 		.thread_name = s->writing.labels & LABEL_THREAD ? sample->comm : "",
 		.stack = {.frames = sample->frames,
 			  .n_frames = sample->n_frames,
@@ -254,11 +258,31 @@ void session_count_unwritten(struct session *s, const struct aggregate *aggregat
 	session_revert_counts(s, &lost, DROPPED_UNWRITTEN);
 }
 
+/* Samples of a counter have no period that is known. */
+static uint64_t session_period(const struct sampler_spec *spec)
+{
+	return spec->is_period ? spec->rate : spec->event.is_clock ? NS_PER_S / spec->rate : 0;
+}
+
+/* By what it is sampled: as it was up to now, also when its samplers are about to be gone. */
+static void session_describe_sampling(const struct session *s, struct snapshot *snapshot)
+{
+	const struct sampler_spec *spec = &s->samplings[0].spec, *waits = &s->samplings[1].spec;
+
+	snapshot->is_clock = spec->event.is_clock;
+	snprintf(snapshot->event, sizeof(snapshot->event), "%s", spec->event.name);
+	snapshot->period = session_period(spec);
+	snapshot->frequency = spec->is_period ? 0 : spec->rate;
+	if (s->n_samplings < 2 || s->samplings[1].sampler == SESSION_NO_SAMPLER)
+		return;
+	snapshot->off_cpu_period = session_period(waits);
+	snapshot->off_cpu_frequency = waits->is_period ? 0 : waits->rate;
+}
+
 /* A snapshot that has what is the session's. */
 static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 {
 	cleanup(snapshot_freep) struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
-	const struct sampler_spec *spec = &s->spec;
 
 	if (!snapshot)
 		return error_origin(-ENOMEM);
@@ -269,14 +293,7 @@ static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 	snapshot->labels = s->writing.labels;
 	snapshot->symbolize = s->writing.symbolize;
 	snapshot->hide_kernel = s->hide_kernel;
-	snapshot->is_clock = spec->event.is_clock;
-	snprintf(snapshot->event, sizeof(snapshot->event), "%s", spec->event.name);
-	if (spec->is_period) {
-		snapshot->period = spec->rate;
-	} else {
-		snapshot->frequency = spec->rate;
-		snapshot->period = spec->event.is_clock ? 1000000000u / spec->rate : 0;
-	}
+	session_describe_sampling(s, snapshot);
 	if (s->directory) {
 		snapshot->session_name = strdup(s->directory);
 		if (!snapshot->session_name)
@@ -287,7 +304,7 @@ static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 }
 
 int session_snapshot_window(struct session *s, const struct moment *end,
-			    const struct ledger *ledger, const struct window_filter *copied,
+			    const struct ledgers *ledgers, const struct window_filter *copied,
 			    struct snapshot **ret, struct window_closing *ret_closing)
 {
 	cleanup(window_freep) struct window *closed = copied ? NULL : steal_ptr(&s->window);
@@ -296,11 +313,11 @@ int session_snapshot_window(struct session *s, const struct moment *end,
 	int r;
 
 	if (closed)
-		s->counts.lost += window_lost(closed, ledger);
+		s->counts.lost += window_lost(closed, ledgers);
 	if (!window || !window_count(window))
 		return SESSION_E_EMPTY;
 	r = session_make_snapshot(s, &snapshot)
-		    ?: window_fill_snapshot(window, end, ledger, copied, snapshot, ret_closing);
+		    ?: window_fill_snapshot(window, end, ledgers, copied, snapshot, ret_closing);
 	if (r)
 		return r;
 	if (!aggregate_count(snapshot->aggregate))

@@ -4,7 +4,7 @@
 
 /*
  * A session is a target, an event and rate, a set of formats and an owner. It decides which of the
- * samples that its sampler delivers are its own, counts them in the open window, and turns a
+ * samples that its samplers deliver are its own, counts them in the open window, and turns a
  * window into a snapshot.
  *
  *   routed  = counted + filtered + dropped
@@ -53,7 +53,15 @@ struct session_counts {
 	uint64_t routed, counted, filtered, dropped[N_DROPPED];
 	struct stack_counts stacks; /* of those that are counted */
 	uint64_t windows_written, early_closes;
-	uint64_t lost; /* by its sampler, in windows that are closed */
+	uint64_t lost; /* by its samplers, in windows that are closed */
+};
+
+/* What a session samples by: its event, and, of wall time, waits beside it. */
+struct session_sampling {
+	struct sampler_spec spec;
+	uint64_t wanted_rate; /* what spec.rate is while nothing slows sampling down */
+	unsigned sampler;     /* index in the source, or SESSION_NO_SAMPLER */
+	bool is_optional;     /* without it the session goes on */
 };
 
 /* One that was full, and one that ended with its sampler. */
@@ -83,10 +91,9 @@ struct session {
 	struct session_target target;
 	char **exclude_services, **exclude_comms; /* borrowed, NULL-terminated, or NULL */
 
-	struct sampler_spec spec;
-	uint64_t wanted_rate; /* what spec.rate is while nothing slows sampling down */
-	unsigned sampler;     /* index in the source, or SESSION_NO_SAMPLER */
-	unsigned attachment;  /* times it got a sampler: snapshots of an earlier one differ */
+	struct session_sampling samplings[LEDGERS_MAX]; /* the first one is not optional */
+	unsigned n_samplings;
+	unsigned attachment; /* times it got samplers: snapshots of earlier ones differ */
 	struct session_writing writing;
 	bool hide_kernel;
 	bool is_live; /* its windows are for clients that take them: none becomes a file */
@@ -108,6 +115,32 @@ struct session {
 };
 
 #define SESSION_NO_SAMPLER UINT32_MAX
+
+/* The event of a session that samples CPU time, by the configured event, and waits. */
+#define EVENT_WALL "wall"
+/* The event of waits alone. */
+#define EVENT_OFF_CPU "off-cpu"
+
+/* Whether its samplers are there: all of them, but for what is optional. */
+static inline bool session_is_attached(const struct session *s)
+{
+	return s->samplings[0].sampler != SESSION_NO_SAMPLER;
+}
+
+/* Whether @sampler is one of its own. */
+static inline bool session_has_sampler(const struct session *s, unsigned sampler)
+{
+	for (unsigned i = 0; i < s->n_samplings; i++)
+		if (s->samplings[i].sampler == sampler)
+			return true;
+	return false;
+}
+
+/* What it samples, by the name that it is asked for. */
+static inline const char *session_event(const struct session *s)
+{
+	return s->n_samplings > 1 && s->id ? EVENT_WALL : s->samplings[0].spec.event.name;
+}
 
 enum {
 	SESSION_E_OK,
@@ -134,7 +167,7 @@ int session_process_born(struct session *s, struct process *p, const struct proc
 void session_sweep(struct session *s, uint64_t before_ns);
 
 /*
- * Routes one sample of the session's sampler. Returns SESSION_E_OK (counted or filtered),
+ * Routes one sample of the session's samplers. Returns SESSION_E_OK (counted or filtered),
  * SESSION_E_FULL (not counted yet: routed is not raised), or negative errno.
  */
 int session_add(struct session *s, const struct sample *sample, struct process *p);
@@ -145,12 +178,12 @@ void session_drop(struct session *s, enum dropped_reason reason);
 void session_count_unwritten(struct session *s, const struct aggregate *aggregate);
 
 /*
- * Makes a snapshot of the window, with the line for the ledger as it stands now. @copied: what of
+ * Makes a snapshot of the window, with the text of the ledgers as they stand now. @copied: what of
  * it, and the window goes on; NULL: it is closed, and the session is left without one. Returns
  * SESSION_E_OK, SESSION_E_EMPTY (there is no sample: *ret is left alone) or negative errno.
  */
 int session_snapshot_window(struct session *s, const struct moment *end,
-			    const struct ledger *ledger, const struct window_filter *copied,
+			    const struct ledgers *ledgers, const struct window_filter *copied,
 			    struct snapshot **ret, struct window_closing *ret_closing);
 /*
  * Keeps @snapshot, a closed window, for a client to take. The oldest is dropped if there are too

@@ -82,13 +82,20 @@ static int sampler_update(struct session_set *set, unsigned sampler, struct sour
 	return r;
 }
 
-int session_samplers_ledger(struct session_set *set, unsigned sampler, struct ledger *ret)
+int session_samplers_ledgers(struct session_set *set, const struct session *s, struct ledgers *ret)
 {
 	struct source_stats stats;
-	int r = sampler_update(set, sampler, &stats);
+	int r = 0;
 
-	if (!r)
-		*ret = set->samplers[sampler].ledger;
+	*ret = (struct ledgers){0};
+	for (unsigned i = 0; i < s->n_samplings && !r; i++) {
+		const unsigned sampler = s->samplings[i].sampler;
+
+		if (sampler == SESSION_NO_SAMPLER)
+			continue;
+		r = sampler_update(set, sampler, &stats);
+		ret->all[i] = set->samplers[sampler].ledger;
+	}
 	return r;
 }
 
@@ -139,7 +146,7 @@ static bool wants_all(const struct session_set *set, unsigned sampler)
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (s->sampler == sampler && session_takes_samples(s) &&
+		if (session_has_sampler(s, sampler) && session_takes_samples(s) &&
 		    (s->target.kind == TARGET_ALL || s->target.kind == TARGET_UID ||
 		     s->target.kind == TARGET_COMM || s->target.kind == TARGET_CPUS))
 			return true;
@@ -156,7 +163,7 @@ static int filter_process(struct session_set *set, unsigned sampler, const struc
 	for (size_t i = 0; i < set->n_sessions && !children; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (s->sampler != sampler || !session_takes_samples(s) ||
+		if (!session_has_sampler(s, sampler) || !session_takes_samples(s) ||
 		    !session_wants_process(s, p))
 			continue;
 		is_wanted = true;

@@ -150,7 +150,8 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (s->sampler != sample->sampler || !session_takes_samples(s) || !s->window)
+		if (!session_has_sampler(s, sample->sampler) || !session_takes_samples(s) ||
+		    !s->window)
 			continue;
 		is_users &= !s->privileged;
 		r = session_add(s, sample, p);

@@ -38,6 +38,10 @@ struct session_defaults {
 	struct session_writing writing;
 	struct event event;
 	uint64_t frequency;
+	/* Waits, of the system session if it has_waits, and of sessions that ask for them. */
+	struct event off_cpu;
+	uint64_t off_cpu_frequency;
+	bool has_waits;
 	bool kernel_stacks;
 	uint32_t max_depth;
 	uint32_t max_sessions;
@@ -75,7 +79,8 @@ struct session_set {
 	uint64_t n_samples[N_TIERS]; /* that came of a tier's samplers */
 	bool in_trouble;             /* the system session is off, though it is wanted */
 	struct source_message trouble;
-	uint64_t retry_ns;  /* CLOCK_MONOTONIC */
+	struct source_message waits_trouble; /* why it goes on without waits; "": it does not */
+	uint64_t retry_ns;                   /* CLOCK_MONOTONIC */
 	uint64_t let_go_ns; /* CLOCK_MONOTONIC: for ended processes no window is closed before */
 	struct session_sampler samplers[SAMPLERS_MAX];
 	/* Of samplers that are gone, as one sum, so that totals never go back. */
@@ -168,6 +173,10 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 int session_set_stop_system(struct session_set *set);
 /* Why the system session is off although nobody stopped it; NULL: it is not. */
 const char *session_set_trouble(const struct session_set *set);
+/* Why the system session, which goes on, has no waits although they are wanted; NULL: it has. */
+const char *session_set_waits_trouble(const struct session_set *set);
+/* At how many Hz the system session samples waits at present; 0: it does not. */
+uint64_t session_set_waits_rate(const struct session_set *set);
 /*
  * The system session counts nothing, and does not tick, while paused: until it is resumed, or a
  * session_set_tick() at @until_ns (CLOCK_MONOTONIC; UINT64_MAX: none) resumes it. One that is

@@ -38,7 +38,7 @@ static inline void session_settle(struct session *s)
 	s->state = s->n_in_flight || is_awaited ? SESSION_STOPPING : SESSION_ENDED;
 }
 
-/* It has no sampler any more. */
+/* It has no samplers any more. */
 static inline void session_end(struct session *s)
 {
 	s->untaken.until_ns = clock_ns(CLOCK_MONOTONIC) + SESSION_UNHELD_NS;
@@ -64,8 +64,8 @@ int session_samplers_release(struct session_set *set, unsigned sampler, struct l
  * these want. Nothing if it is not in use.
  */
 int session_samplers_refilter(struct session_set *set, unsigned sampler);
-/* Its ledger, as it stands now. */
-int session_samplers_ledger(struct session_set *set, unsigned sampler, struct ledger *ret);
+/* The ledgers of those that @s has, as they stand now. */
+int session_samplers_ledgers(struct session_set *set, const struct session *s, struct ledgers *ret);
 /*
  * Has the process table tell @set of births, changes and deaths, until the set is freed.
  * An error of these calls is the result of the next session_set_tick().
@@ -79,12 +79,15 @@ void session_samplers_follow(struct session_set *set);
 /* The system session is tried again, if it is time to. Returns 0 or negative errno. */
 int session_system_retry(struct session_set *set, uint64_t now_ns);
 
-/* Lets @s take samples: gets it a sampler, opens its window, widens the filter. SOURCE_E_*. */
+/*
+ * Lets @s take samples: gets it its samplers, opens its window, widens the filters. SOURCE_E_*,
+ * where it has none; what is optional may be missing without.
+ */
 int session_windows_attach(struct session_set *set, struct session *s,
 			   struct source_message *message);
 /* The same; if this host refuses, @s ends, and the system session is to be tried again. */
 int session_windows_try(struct session_set *set, struct session *s, struct source_message *message);
-/* The reverse; the sampler's last samples still reach the window before it is closed. */
+/* The reverse; the samplers' last samples still reach the window before it is closed. */
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush);
 /* Closes the window of @s and opens the next. */
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush);

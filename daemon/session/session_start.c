@@ -3,8 +3,8 @@
  * A request is turned into a session in two steps: what it says and the defaults, then, for a
  * process, who that is: the one that the pidfd holds, and its descendants that live already.
  *
- * The system session is started, stopped, paused and tried again by attaching it to its sampler and
- * detaching it, like any other; it only outlives that.
+ * The system session is started, stopped, paused and tried again by attaching it to its samplers
+ * and detaching it, like any other; it only outlives that.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,14 +16,25 @@
 #include "daemon/resolve/proc.h"
 #include "daemon/session/session_set_private.h"
 
-static struct sampler_spec default_spec(const struct session_defaults *defaults)
+static struct session_sampling default_sampling(const struct session_defaults *defaults)
 {
-	return (struct sampler_spec){
-		.event = defaults->event,
-		.rate = defaults->frequency,
-		.kernel_stacks = defaults->kernel_stacks,
-		.max_depth = defaults->max_depth,
+	return (struct session_sampling){
+		.spec = {.event = defaults->event,
+			 .rate = defaults->frequency,
+			 .kernel_stacks = defaults->kernel_stacks,
+			 .max_depth = defaults->max_depth},
+		.wanted_rate = defaults->frequency,
+		.sampler = SESSION_NO_SAMPLER,
 	};
+}
+
+static struct session_sampling default_waits(const struct session_defaults *defaults)
+{
+	struct session_sampling waits = default_sampling(defaults);
+
+	waits.spec.event = defaults->off_cpu;
+	waits.spec.rate = waits.wanted_rate = defaults->off_cpu_frequency;
+	return waits;
 }
 
 /* The descendants of @pid that live already, to any depth. */
@@ -97,31 +108,66 @@ static int resolve_target(struct session_set *set, struct session *s, int pidfd,
 	return r;
 }
 
+/* Which samplers it is to have, as the defaults are. SESSION_START_E_* or negative errno. */
+static int choose_events(struct session *s, const struct session_defaults *defaults,
+			 const char *event, struct source_message *message)
+{
+	struct event parsed;
+	int r;
+
+	s->samplings[0] = default_sampling(defaults);
+	s->samplings[1] = default_waits(defaults);
+	s->n_samplings = 1;
+	if (strcmp(event, EVENT_WALL) == 0) {
+		s->n_samplings = 2;
+		return SESSION_START_E_OK;
+	}
+	if (!*event)
+		return SESSION_START_E_OK;
+	r = event_parse(event, &parsed, message);
+	if (r)
+		return r < 0 ? r : SESSION_START_E_REFUSED;
+	if (strcmp(parsed.name, defaults->off_cpu.name) == 0)
+		s->samplings[0] = s->samplings[1];
+	s->samplings[0].spec.event = parsed;
+	return SESSION_START_E_OK;
+}
+
+static void choose_rate(const struct session *s, struct session_sampling *sampling,
+			const struct peer *peer, const Profd__Control__Start *start)
+{
+	struct sampler_spec *spec = &sampling->spec;
+
+	if (start->rate) {
+		spec->is_period = start->is_period;
+		spec->rate = start->rate;
+	}
+	/* A period of wall time is time, also where CPU time is that of a counter. */
+	if (s->n_samplings > 1 && spec->is_period && !spec->event.is_clock) {
+		spec->is_period = false;
+		spec->rate = spec->rate < NS_PER_S ? NS_PER_S / spec->rate : 1;
+	}
+	/* The configured rate is not what policy has judged. */
+	if (!peer->privileged && !spec->is_period && spec->rate > POLICY_HZ_MAX)
+		spec->rate = POLICY_HZ_MAX;
+	sampling->wanted_rate = spec->rate;
+	if (start->no_kernel)
+		spec->kernel_stacks = false;
+}
+
 static int apply_start_request(struct session *s, const struct session_defaults *defaults,
 			       const struct peer *peer, const Profd__Control__Start *start,
 			       struct source_message *message)
 {
-	int r;
+	int r = choose_events(s, defaults, start->event, message);
 
-	s->spec = default_spec(defaults);
-	if (*start->event) {
-		r = event_parse(start->event, &s->spec.event, message);
-		if (r)
-			return r < 0 ? r : SESSION_START_E_REFUSED;
-	}
-	if (start->rate) {
-		s->spec.is_period = start->is_period;
-		s->spec.rate = start->rate;
-	}
-	/* The configured rate is not what policy has judged. */
-	if (!peer->privileged && !s->spec.is_period && s->spec.rate > POLICY_HZ_MAX)
-		s->spec.rate = POLICY_HZ_MAX;
-	s->wanted_rate = s->spec.rate;
+	if (r)
+		return r;
+	for (unsigned i = 0; i < s->n_samplings; i++)
+		choose_rate(s, &s->samplings[i], peer, start);
 	s->owner = peer->uid;
 	s->privileged = peer->privileged;
 	s->hide_kernel = start->no_kernel;
-	if (start->no_kernel)
-		s->spec.kernel_stacks = false;
 	s->writing = defaults->writing;
 	if (start->n_formats)
 		s->writing.formats = 0;
@@ -240,12 +286,15 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 
 	if (!s)
 		r = add_system_session(set, &s);
-	else if (s->sampler != SESSION_NO_SAMPLER)
+	else if (session_is_attached(s))
 		r = session_windows_detach(set, s, NULL);
 	if (r)
 		return r;
-	s->spec = default_spec(&set->defaults);
-	s->wanted_rate = s->spec.rate;
+	s->samplings[0] = default_sampling(&set->defaults);
+	s->samplings[1] = default_waits(&set->defaults);
+	s->samplings[1].is_optional = true;
+	s->n_samplings = set->defaults.has_waits ? 2 : 1;
+	set->waits_trouble.text[0] = '\0';
 	s->writing = set->defaults.writing;
 	s->exclude_services = set->defaults.exclude_services;
 	s->exclude_comms = set->defaults.exclude_comms;
@@ -264,6 +313,21 @@ int session_set_stop_system(struct session_set *set)
 const char *session_set_trouble(const struct session_set *set)
 {
 	return set->in_trouble ? set->trouble.text : NULL;
+}
+
+const char *session_set_waits_trouble(const struct session_set *set)
+{
+	return *set->waits_trouble.text ? set->waits_trouble.text : NULL;
+}
+
+uint64_t session_set_waits_rate(const struct session_set *set)
+{
+	const struct session *s = system_session(set);
+	const struct session_sampling *waits = s ? &s->samplings[1] : NULL;
+
+	return waits && s->n_samplings > 1 && waits->sampler != SESSION_NO_SAMPLER
+		       ? waits->spec.rate
+		       : 0;
 }
 
 int session_set_pause(struct session_set *set, uint64_t until_ns)

@@ -3,7 +3,7 @@
  * The windows of a session: opened with the ledger as it stands, closed into a snapshot that goes
  * to the output thread, and taken back when that could not write it. Time is measured on
  * CLOCK_MONOTONIC and becomes wall time only when a window is closed. A session has windows while
- * it is attached to a sampler, whose rate is that of all its windows until then.
+ * it is attached to samplers, whose rates are those of all its windows until then.
  */
 #include <errno.h>
 #include <string.h>
@@ -87,15 +87,15 @@ static size_t window_share(const struct session_set *set, const struct session *
 }
 
 static int open_window(const struct session_set *set, struct session *s,
-		       const struct ledger *ledger)
+		       const struct ledgers *ledgers)
 {
 	struct moment start = moment_now();
 
-	return window_new(&s->window, &start, window_share(set, s), ledger);
+	return window_new(&s->window, &start, window_share(set, s), ledgers);
 }
 
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */
-static int close_window(struct session_set *set, struct session *s, const struct ledger *ledger,
+static int close_window(struct session_set *set, struct session *s, const struct ledgers *ledgers,
 			struct flush *flush)
 {
 	struct flush_item item = {.session = s, .flush = flush, .attachment = s->attachment};
@@ -108,7 +108,7 @@ static int close_window(struct session_set *set, struct session *s, const struct
 	r = window_complete(s->window, set->processes);
 	if (r)
 		return r;
-	r = session_snapshot_window(s, &end, ledger, NULL, &request.snapshot, &item.closing);
+	r = session_snapshot_window(s, &end, ledgers, NULL, &request.snapshot, &item.closing);
 	if (r)
 		return r == SESSION_E_EMPTY ? 0 : r;
 	code_volumes_take(&request.snapshot->codes, set->source->codes);
@@ -135,18 +135,18 @@ int session_set_copy_window(struct session_set *set, struct session *s,
 	static const struct window_filter any = {0};
 	struct moment end = moment_now();
 	struct window_closing closing;
-	struct ledger ledger;
+	struct ledgers ledgers;
 	int r;
 
 	*ret = NULL;
 	if (!s->window)
 		return 0;
 	r = window_complete(s->window, set->processes)
-		    ?: session_samplers_ledger(set, s->sampler, &ledger);
+		    ?: session_samplers_ledgers(set, s, &ledgers);
 	if (r)
 		return r;
 	/* Without a filter it would be taken. */
-	r = session_snapshot_window(s, &end, &ledger, filter ? filter : &any, ret, &closing);
+	r = session_snapshot_window(s, &end, &ledgers, filter ? filter : &any, ret, &closing);
 	if (!r)
 		code_volumes_take(&(*ret)->codes, set->source->codes);
 	return r < 0 ? r : 0;
@@ -187,15 +187,14 @@ void session_set_give_back(struct session *s, struct snapshot *snapshot)
 
 int session_windows_next(struct session_set *set, struct session *s, struct flush *flush)
 {
-	struct ledger ledger;
+	struct ledgers ledgers;
 	int r;
 
-	r = session_samplers_ledger(set, s->sampler, &ledger)
-		    ?: close_window(set, s, &ledger, flush);
+	r = session_samplers_ledgers(set, s, &ledgers) ?: close_window(set, s, &ledgers, flush);
 	if (r)
 		return r;
-	/* With the same ledger: what is lost meanwhile belongs to the next window. */
-	return open_window(set, s, &ledger);
+	/* With the same ledgers: what is lost meanwhile belongs to the next window. */
+	return open_window(set, s, &ledgers);
 }
 
 int session_windows_flush(struct session_set *set, struct session *s, struct flush *flush)
@@ -215,44 +214,117 @@ uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
 	return wanted >> halvings > floor ? wanted >> halvings : floor;
 }
 
-static uint64_t session_slowed_rate(const struct session *s, const unsigned halvings[N_TIERS])
+static uint64_t session_slowed_rate(const struct session *s,
+				    const struct session_sampling *sampling,
+				    const unsigned halvings[N_TIERS])
 {
 	if (s->id && s->privileged)
-		return s->wanted_rate;
-	return session_rate(s->wanted_rate, s->spec.is_period,
+		return sampling->wanted_rate;
+	return session_rate(sampling->wanted_rate, sampling->spec.is_period,
 			    halvings[s->id ? TIER_USERS : TIER_SYSTEM]);
+}
+
+/* Whether any of its rates is another one with @halvings. */
+static bool session_rates_differ(const struct session *s, const unsigned halvings[N_TIERS])
+{
+	for (unsigned i = 0; i < s->n_samplings; i++)
+		if (s->samplings[i].spec.rate != session_slowed_rate(s, &s->samplings[i], halvings))
+			return true;
+	return false;
+}
+
+/* Gives back what @s has. *ret_last: the ledgers after that. */
+static int release_samplers(struct session_set *set, struct session *s, struct ledgers *ret_last)
+{
+	int r = 0;
+
+	*ret_last = (struct ledgers){0};
+	for (unsigned i = 0; i < s->n_samplings && !r; i++)
+		if (s->samplings[i].sampler != SESSION_NO_SAMPLER)
+			r = session_samplers_release(set, s->samplings[i].sampler,
+						     &ret_last->all[i]);
+	return r;
+}
+
+/* The filters of what it had go by those that are left. */
+static int forget_samplers(struct session_set *set, struct session *s)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < s->n_samplings && !r; i++) {
+		const unsigned sampler = s->samplings[i].sampler;
+
+		s->samplings[i].sampler = SESSION_NO_SAMPLER;
+		if (sampler != SESSION_NO_SAMPLER)
+			r = session_samplers_refilter(set, sampler);
+	}
+	return r;
+}
+
+/* SOURCE_E_*; of what is optional, that it cannot be had is noted. */
+static int acquire_sampler(struct session_set *set, const struct session *s,
+			   struct session_sampling *sampling, struct source_message *message)
+{
+	/* Who had one before gave back as many as are taken now. */
+	bool may_take_all = s->privileged || s->attachment;
+	int r;
+
+	sampling->spec.rate = session_slowed_rate(s, sampling, set->halvings);
+	if (!*sampling->spec.event.name)
+		r = source_refuse(message, SOURCE_E_UNSUPPORTED, "this profd cannot sample waits");
+	else
+		r = session_samplers_acquire(set, &sampling->spec,
+					     may_take_all ? 0 : SPARE_SAMPLERS, &sampling->sampler,
+					     message);
+	if (!sampling->is_optional || r < 0)
+		return r;
+	if (r)
+		set->waits_trouble = *message;
+	else
+		set->waits_trouble.text[0] = '\0';
+	return SOURCE_E_OK;
+}
+
+static int acquire_samplers(struct session_set *set, struct session *s,
+			    struct source_message *message)
+{
+	struct ledgers last;
+	int r = SOURCE_E_OK;
+
+	for (unsigned i = 0; i < s->n_samplings && !r; i++)
+		r = acquire_sampler(set, s, &s->samplings[i], message);
+	if (r > 0) {
+		int error = release_samplers(set, s, &last) ?: forget_samplers(set, s);
+
+		return error ? error : r;
+	}
+	return r;
 }
 
 int session_windows_attach(struct session_set *set, struct session *s,
 			   struct source_message *message)
 {
-	/* Who had one before gave back as many as are taken now. */
-	bool may_take_all = s->privileged || s->attachment;
-	struct ledger ledger;
-	int r;
+	struct ledgers ledgers;
+	int r = acquire_samplers(set, s, message);
 
-	s->spec.rate = session_slowed_rate(s, set->halvings);
-	r = session_samplers_acquire(set, &s->spec, may_take_all ? 0 : SPARE_SAMPLERS, &s->sampler,
-				     message);
 	if (r)
 		return r;
 	s->attachment++;
-	r = session_samplers_ledger(set, s->sampler, &ledger) ?: open_window(set, s, &ledger);
-	return r ? r : session_samplers_refilter(set, s->sampler);
+	r = session_samplers_ledgers(set, s, &ledgers) ?: open_window(set, s, &ledgers);
+	for (unsigned i = 0; i < s->n_samplings && !r; i++)
+		if (s->samplings[i].sampler != SESSION_NO_SAMPLER)
+			r = session_samplers_refilter(set, s->samplings[i].sampler);
+	return r;
 }
 
 int session_windows_detach(struct session_set *set, struct session *s, struct flush *flush)
 {
-	unsigned sampler = s->sampler;
-	struct ledger last;
-	int r = session_set_drain(set)
-		?: session_samplers_release(set, sampler, &last)
-		?: close_window(set, s, &last, flush);
+	struct ledgers last;
 
-	if (r)
-		return r;
-	s->sampler = SESSION_NO_SAMPLER;
-	return session_samplers_refilter(set, sampler);
+	return session_set_drain(set)
+		       ?: release_samplers(set, s, &last)
+		       ?: close_window(set, s, &last, flush)
+		       ?: forget_samplers(set, s);
 }
 
 int session_windows_try(struct session_set *set, struct session *s, struct source_message *message)
@@ -314,7 +386,7 @@ int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIE
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (!session_takes_samples(s) || s->spec.rate == session_slowed_rate(s, halvings))
+		if (!session_takes_samples(s) || !session_rates_differ(s, halvings))
 			continue;
 		r = session_windows_detach(set, s, NULL);
 		if (r)
@@ -324,7 +396,7 @@ int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIE
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (!session_takes_samples(s) || s->sampler != SESSION_NO_SAMPLER)
+		if (!session_takes_samples(s) || session_is_attached(s))
 			continue;
 		r = session_windows_try(set, s, &message);
 		if (r < 0)
@@ -342,7 +414,7 @@ bool session_set_can_slow_down(const struct session_set *set, enum session_tier 
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (session_takes_samples(s) && s->spec.rate != session_slowed_rate(s, halvings))
+		if (session_takes_samples(s) && session_rates_differ(s, halvings))
 			return true;
 	}
 	return false;

@@ -34,12 +34,12 @@ struct window {
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	/* From CLOCK_MONOTONIC to Unix time, when it was opened; what passes 2^64 wraps. */
 	uint64_t to_wall_ns;
-	struct ledger ledger_then;
-	struct ledger carried; /* of windows that were taken back */
+	struct ledgers ledgers_then;
+	struct ledgers carried; /* of windows that were taken back */
 };
 
 int window_new(struct window **ret, const struct moment *start, size_t max_bytes,
-	       const struct ledger *ledger)
+	       const struct ledgers *ledgers)
 {
 	cleanup(window_freep) struct window *w = calloc(1, sizeof(*w));
 	int r;
@@ -48,7 +48,7 @@ int window_new(struct window **ret, const struct moment *start, size_t max_bytes
 		return error_origin(-ENOMEM);
 	w->start_ns = start->monotonic_ns;
 	w->to_wall_ns = start->wall_ns - start->monotonic_ns;
-	w->ledger_then = *ledger;
+	w->ledgers_then = *ledgers;
 	r = aggregate_new(&w->aggregate, max_bytes);
 	if (r)
 		return r;
@@ -153,7 +153,8 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 	}
 	if (closing->start_ns < w->start_ns)
 		w->start_ns = closing->start_ns;
-	ledger_add(&w->carried, &closing->since);
+	for (unsigned i = 0; i < LEDGERS_MAX; i++)
+		ledger_add(&w->carried.all[i], &closing->since.all[i]);
 	*ret_dropped = dropped;
 	return 0;
 }
@@ -286,7 +287,23 @@ static int copy_entries(const struct window *w, struct aggregate **ret)
 	return 0;
 }
 
-int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledger *ledger,
+/* Of the time since the window was opened; *ret_closing with what was carried into it. */
+static int window_fill_ledgers(const struct window *w, const struct ledgers *ledgers,
+			       struct snapshot *snapshot, struct window_closing *ret_closing)
+{
+	for (unsigned i = 0; i < LEDGERS_MAX; i++) {
+		ledger_since(&ledgers->all[i], &w->ledgers_then.all[i], &ret_closing->since.all[i]);
+		ledger_add(&ret_closing->since.all[i], &w->carried.all[i]);
+	}
+	snapshot->ledger = ledger_text(&ret_closing->since.all[0], "");
+	if (snapshot->off_cpu_period)
+		snapshot->off_cpu_ledger = ledger_text(&ret_closing->since.all[1], "off_cpu.");
+	return snapshot->ledger && (snapshot->off_cpu_ledger || !snapshot->off_cpu_period)
+		       ? 0
+		       : error_origin(-ENOMEM);
+}
+
+int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledgers *ledgers,
 			 const struct window_filter *filter, struct snapshot *snapshot,
 			 struct window_closing *ret_closing)
 {
@@ -297,17 +314,15 @@ int window_fill_snapshot(struct window *w, const struct moment *end, const struc
 	if (r)
 		return r;
 	ret_closing->start_ns = w->start_ns;
-	ledger_since(ledger, &w->ledger_then, &ret_closing->since);
-	ledger_add(&ret_closing->since, &w->carried);
 	snapshot->duration_ns = end->monotonic_ns - w->start_ns;
 	/* A wall clock may have been set back to its beginning. */
 	snapshot->start_ns = end->wall_ns > snapshot->duration_ns
 				     ? end->wall_ns - snapshot->duration_ns
 				     : 0;
 	snapshot->times_moved_ns = (int64_t)(end->wall_ns - end->monotonic_ns - w->to_wall_ns);
-	snapshot->ledger = ledger_text(&ret_closing->since);
-	if (!snapshot->ledger)
-		return error_origin(-ENOMEM);
+	r = window_fill_ledgers(w, ledgers, snapshot, ret_closing);
+	if (r)
+		return r;
 	if (!filter)
 		snapshot->aggregate = steal_ptr(&w->aggregate);
 	return 0;
@@ -318,13 +333,15 @@ uint64_t window_count(const struct window *w)
 	return aggregate_count(w->aggregate);
 }
 
-uint64_t window_lost(const struct window *w, const struct ledger *ledger)
+uint64_t window_lost(const struct window *w, const struct ledgers *ledgers)
 {
 	struct ledger since;
 	uint64_t lost = 0;
 
-	ledger_since(ledger, &w->ledger_then, &since);
-	for (unsigned i = 0; i < N_LOST; i++)
-		lost += since.lost[i];
+	for (unsigned of = 0; of < LEDGERS_MAX; of++) {
+		ledger_since(&ledgers->all[of], &w->ledgers_then.all[of], &since);
+		for (unsigned i = 0; i < N_LOST; i++)
+			lost += since.lost[i];
+	}
 	return lost;
 }

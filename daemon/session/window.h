@@ -32,13 +32,13 @@ struct window_filter {
 
 /* What must be known of a closed window in case it cannot be written. */
 struct window_closing {
-	uint64_t start_ns;   /* CLOCK_MONOTONIC */
-	struct ledger since; /* its own ledger, with all that was carried into it */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC */
+	struct ledgers since; /* its own, with all that was carried into it */
 };
 
-/* Begins at @start, with @ledger as it stands then. */
+/* Begins at @start, with @ledgers as they stand then. */
 int window_new(struct window **ret, const struct moment *start, size_t max_bytes,
-	       const struct ledger *ledger);
+	       const struct ledgers *ledgers);
 void window_free(struct window *w);
 DEFINE_CLEANUP(struct window *, window_free)
 
@@ -60,15 +60,16 @@ int window_restore(struct window *w, struct snapshot *snapshot,
 /* Has @processes complete what is known of those that it counts. Returns 0 or negative errno. */
 int window_complete(struct window *w, struct process_table *processes);
 /*
- * Puts processes, samples, times and the ledger line into @snapshot. With @filter the window stays
- * as it is, and only processes that @filter lets pass, and their samples, are copied; the ledger is
- * of all. NULL: all of it, and the samples leave the window. Returns 0 or negative errno.
+ * Puts processes, samples, times and the text of the ledgers into @snapshot, which says what it was
+ * sampled by. With @filter the window stays as it is, and only processes that @filter lets pass,
+ * and their samples, are copied; the ledgers are of all. NULL: all of it, and the samples leave the
+ * window. Returns 0 or negative errno.
  */
-int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledger *ledger,
+int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledgers *ledgers,
 			 const struct window_filter *filter, struct snapshot *snapshot,
 			 struct window_closing *ret_closing);
 uint64_t window_count(const struct window *w);
-/* What was lost since it was opened, with @ledger as it stands now. */
-uint64_t window_lost(const struct window *w, const struct ledger *ledger);
+/* What was lost since it was opened, with @ledgers as they stand now. */
+uint64_t window_lost(const struct window *w, const struct ledgers *ledgers);
 
 #endif

@@ -212,7 +212,7 @@ static void work(struct day *d, unsigned i)
 					.weight = NS / 99,
 					.pid = d->services[i].pid,
 					.tid = d->services[i].pid,
-					.sampler = (uint16_t)d->system->sampler,
+					.sampler = (uint16_t)d->system->samplings[0].sampler,
 					.n_frames = ARRAY_SIZE(frames),
 					.frames = frames,
 					.comm = "x"};

@@ -298,6 +298,11 @@ static void test_rates(void **state)
 		{"cycles", true, 1000000000, CONTROL_ERROR_DENIED},
 		{"cpu-clock", true, 1000000, 0},
 		{"task-clock:u", true, 999999, CONTROL_ERROR_DENIED},
+		{"off-cpu", true, 1000000, 0},
+		{"off-cpu", true, 999999, CONTROL_ERROR_DENIED},
+		{"wall", true, 1000000, 0},
+		{"wall", false, 1001, CONTROL_ERROR_DENIED},
+		{"wall-clock", true, 1000000, CONTROL_ERROR_DENIED},
 	};
 	struct fake *f = *state;
 

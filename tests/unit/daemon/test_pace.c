@@ -82,9 +82,9 @@ static void test_restart(void **state)
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	system = w->set->sessions[0];
 	assert_int_equal(session_set_slow_down(w->set, d.pace.limiter.halvings), 0);
-	assert_int_equal(system->spec.rate, 25);
+	assert_int_equal(system->samplings[0].spec.rate, 25);
 	assert_int_equal(daemon_pace_restart(&d), 0);
-	assert_int_equal(system->spec.rate, 100);
+	assert_int_equal(system->samplings[0].spec.rate, 100);
 	assert_int_equal(d.pace.limiter.halvings[TIER_USERS], 0);
 	assert_int_equal(d.pace.limiter.halvings[TIER_SYSTEM], 0);
 	assert_int_equal(d.pace.limiter.n_over, 0);

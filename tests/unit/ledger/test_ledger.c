@@ -76,9 +76,24 @@ static void test_text_has_what_is_not_zero(void **state)
 	(void)state;
 	l.stacks.complete = 2;
 	l.stacks.broken[BROKEN_UNREADABLE] = 5;
-	text = ledger_text(&l);
+	text = ledger_text(&l, "");
 	assert_string_equal(text, "expected=18446744073709551615 seen=3 complete=2 no_user=0 "
 				  "broken.unreadable=5 in_flight=1");
+}
+
+/* Two in one line: no word of one is a word of the other. */
+static void test_text_of_a_second_one(void **state)
+{
+	struct ledger l = {.expected = 4, .seen = 3, .lost[LOST_SKIPPED] = 1};
+	cleanup(freep) char *text = NULL;
+	char skipped[32];
+
+	(void)state;
+	text = ledger_text(&l, "off_cpu.");
+	snprintf(skipped, sizeof(skipped), "off_cpu.lost.%s=1", lost_names[LOST_SKIPPED]);
+	assert_non_null(strstr(text, skipped));
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		assert_int_equal(strncmp(word, "off_cpu.", 8), 0);
 }
 
 int main(void)
@@ -87,6 +102,7 @@ int main(void)
 		cmocka_unit_test(test_both_equations),
 		cmocka_unit_test(test_windows_add_up),
 		cmocka_unit_test(test_text_has_what_is_not_zero),
+		cmocka_unit_test(test_text_of_a_second_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

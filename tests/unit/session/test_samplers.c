@@ -32,7 +32,7 @@ static void test_totals(void **state)
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &first, &message), 0);
 	request.rate = 999;
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &second, &message), 0);
-	assert_int_not_equal(first->sampler, second->sampler);
+	assert_int_not_equal(first->samplings[0].sampler, second->samplings[0].sampler);
 
 	assert_int_equal(session_set_total(w->set, &ledger, &total), 0);
 	assert_int_equal(total.idle, 20);

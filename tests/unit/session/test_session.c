@@ -13,7 +13,7 @@
 #include "daemon/session/session.h"
 #include "tests/support/start.h"
 
-static const struct ledger no_ledger;
+static const struct ledgers no_ledger;
 
 static struct process *make_process(pid_t pid, uid_t uid, const char *service, const char *comm)
 {
@@ -38,8 +38,8 @@ static struct session *make_session(Profd__Control__Start start)
 
 	assert_int_equal(session_new(&s, 1, &start), SESSION_E_OK);
 	s->privileged = true;
-	s->spec.rate = 100;
-	s->spec.event.is_clock = true;
+	s->samplings[0].spec.rate = 100;
+	s->samplings[0].spec.event.is_clock = true;
 	s->writing.labels = LABEL_THREAD;
 	assert_int_equal(window_new(&s->window, &(struct moment){.monotonic_ns = 1000}, 1 << 20,
 				    &no_ledger),
@@ -188,7 +188,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	struct session *s = make_session(
 		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct process *p = make_process(10, 0, "a.service", "a");
-	struct ledger ledger = {.stacks.complete = 2, .seen = 2, .expected = 2};
+	struct ledgers ledger = {.all[0] = {.stacks.complete = 2, .seen = 2, .expected = 2}};
 	struct window_closing closing;
 	struct snapshot *snapshot = NULL;
 	size_t n;
@@ -221,7 +221,7 @@ static void test_a_window_becomes_a_snapshot_and_comes_back(void **state)
 	assert_int_equal(session_restore_window(s, snapshot, &closing), 0);
 	snapshot_free(snapshot);
 	snapshot = NULL;
-	ledger.stacks.complete = ledger.seen = ledger.expected = 3;
+	ledger.all[0].stacks.complete = ledger.all[0].seen = ledger.all[0].expected = 3;
 	assert_int_equal(session_snapshot_window(s, &(struct moment){4000, 4000}, &ledger, NULL,
 						 &snapshot, &closing),
 			 SESSION_E_OK);
@@ -291,7 +291,7 @@ static void test_a_window_of_a_clock_that_was_set_back(void **state)
 	struct session *s = make_session(
 		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct process *p = make_process(10, 0, "a.service", "a");
-	struct ledger ledger = {.stacks.complete = 1, .seen = 1, .expected = 1};
+	struct ledgers ledger = {.all[0] = {.stacks.complete = 1, .seen = 1, .expected = 1}};
 	struct window_closing closing;
 	struct snapshot *snapshot = NULL;
 
@@ -342,7 +342,7 @@ static void test_a_copy_leaves_the_window_as_it_is(void **state)
 		(Profd__Control__Start)START("", "", .target = TARGET_ALL));
 	struct snapshot *copy = NULL, *whole = NULL;
 	struct window_closing closing;
-	const struct ledger ledger = {.stacks.complete = 9, .seen = 9, .expected = 9};
+	const struct ledgers ledger = {.all[0] = {.stacks.complete = 9, .seen = 9, .expected = 9}};
 	struct window_filter filter = {.pid = 12};
 
 	(void)state;
@@ -398,7 +398,7 @@ static void test_stacks_are_counted_by_their_end(void **state)
 	struct process *p = make_process(10, 0, "a", "a"), *other = make_process(11, 7, "b", "b");
 	struct window_closing closing;
 	struct snapshot *snapshot;
-	struct ledger ledger = {};
+	struct ledgers ledger = {};
 
 	(void)state;
 	add_ended(s, p, 1, STACK_COMPLETE, 0);
@@ -438,7 +438,7 @@ static void test_a_window_that_does_not_fit_any_more(void **state)
 	struct process *p = make_process(10, 0, "a", "a");
 	struct window_closing closing;
 	struct snapshot *snapshot;
-	struct ledger ledger = {};
+	struct ledgers ledger = {};
 	pid_t tid = 0;
 
 	(void)state;

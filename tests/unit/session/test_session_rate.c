@@ -36,18 +36,18 @@ static void test_slower_and_back(void **state)
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	system = w->set->sessions[0];
-	samples_of(w, system->sampler, 10, 40, 3);
+	samples_of(w, system->samplings[0].sampler, 10, 40, 3);
 	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	assert_int_equal(slow_down(w, 0, 2), 0);
-	assert_int_equal(system->spec.rate, 25);
+	assert_int_equal(system->samplings[0].spec.rate, 25);
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
-	assert_int_equal(s->spec.rate, 999); /* what was asked for */
-	samples_of(w, system->sampler, 10, 10, 3);
-	samples_of(w, s->sampler, 10, 20, 3);
+	assert_int_equal(s->samplings[0].spec.rate, 999); /* what was asked for */
+	samples_of(w, system->samplings[0].sampler, 10, 10, 3);
+	samples_of(w, s->samplings[0].sampler, 10, 20, 3);
 	assert_int_equal(slow_down(w, 0, 0), 0);
-	assert_int_equal(system->spec.rate, 100);
-	assert_int_equal(s->spec.rate, 999);
-	samples_of(w, system->sampler, 10, 30, 3);
+	assert_int_equal(system->samplings[0].spec.rate, 100);
+	assert_int_equal(s->samplings[0].spec.rate, 999);
+	samples_of(w, system->samplings[0].sampler, 10, 30, 3);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 4);
 	assert_int_equal(system->counts.counted, 80);
@@ -62,7 +62,7 @@ static void test_slower_and_back(void **state)
 	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	assert_int_equal(slow_down(w, 0, 4), 0);
 	assert_int_equal(session_set_resume(w->set), 0);
-	assert_int_equal(system->spec.rate, SESSION_HZ_FLOOR);
+	assert_int_equal(system->samplings[0].spec.rate, SESSION_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	check_ledgers(w);
 }
@@ -83,29 +83,29 @@ static void test_users_first(void **state)
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &of_root, &message), 0);
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
 	assert_int_equal(session_set_start(w->set, &user, &request, -1, &of_user, &message), 0);
-	assert_int_equal(of_user->sampler, of_root->sampler);
+	assert_int_equal(of_user->samplings[0].sampler, of_root->samplings[0].sampler);
 	assert_true(session_set_can_slow_down(w->set, TIER_USERS));
 
 	assert_int_equal(slow_down(w, 1, 0), 0);
-	assert_int_equal(system->spec.rate, 100);
+	assert_int_equal(system->samplings[0].spec.rate, 100);
 	assert_int_equal(system->attachment, 1); /* its window is the same */
-	assert_int_equal(of_root->spec.rate, 999);
-	assert_int_equal(of_user->spec.rate, 499);
-	samples_of(w, system->sampler, 10, 5, 1);
-	samples_of(w, of_root->sampler, 10, 4, 1);
-	samples_of(w, of_user->sampler, 10, 3, 1);
+	assert_int_equal(of_root->samplings[0].spec.rate, 999);
+	assert_int_equal(of_user->samplings[0].spec.rate, 499);
+	samples_of(w, system->samplings[0].sampler, 10, 5, 1);
+	samples_of(w, of_root->samplings[0].sampler, 10, 4, 1);
+	samples_of(w, of_user->samplings[0].sampler, 10, 3, 1);
 	assert_int_equal(slow_down(w, 2, 1), 0);
 	assert_int_equal(w->set->n_samples[TIER_SYSTEM], 9);
 	assert_int_equal(w->set->n_samples[TIER_USERS], 3);
-	assert_int_equal(system->spec.rate, 50);
-	assert_int_equal(of_root->spec.rate, 999);
+	assert_int_equal(system->samplings[0].spec.rate, 50);
+	assert_int_equal(of_root->samplings[0].spec.rate, 999);
 	assert_int_equal(of_root->attachment, 1);
-	assert_int_equal(of_user->spec.rate, 249);
+	assert_int_equal(of_user->samplings[0].spec.rate, 249);
 	assert_int_equal(slow_down(w, 0, 2), 0);
-	assert_int_equal(of_user->spec.rate, 999);
+	assert_int_equal(of_user->samplings[0].spec.rate, 999);
 	assert_int_equal(slow_down(w, 9, 0), 0);
-	assert_int_equal(system->spec.rate, 100);
-	assert_int_equal(of_user->spec.rate, SESSION_HZ_FLOOR);
+	assert_int_equal(system->samplings[0].spec.rate, 100);
+	assert_int_equal(of_user->samplings[0].spec.rate, SESSION_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
 	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	await_all(w);

@@ -51,10 +51,10 @@ static void test_sessions_take_their_sampler_and_their_target(void **state)
 	exec_of(w, 11, "b");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
-	assert_int_not_equal(s->sampler, w->set->sessions[0]->sampler);
-	samples_of(w, s->sampler, 10, 40, 2);
-	samples_of(w, s->sampler, 11, 30, 2);
-	samples_of(w, w->set->sessions[0]->sampler, 11, 20, 2);
+	assert_int_not_equal(s->samplings[0].sampler, w->set->sessions[0]->samplings[0].sampler);
+	samples_of(w, s->samplings[0].sampler, 10, 40, 2);
+	samples_of(w, s->samplings[0].sampler, 11, 30, 2);
+	samples_of(w, w->set->sessions[0]->samplings[0].sampler, 11, 20, 2);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_int_equal(s->counts.counted, 40);
@@ -173,7 +173,7 @@ static void test_early_closes_cost(void **state)
 	p->uid = 1000;
 	p->uid_known = p->only_uid = true;
 	for (uint64_t at = 0; !s->counts.dropped[DROPPED_MEMORY]; at += 500) {
-		distinct_samples_of(w, s->sampler, 10, 500, at);
+		distinct_samples_of(w, s->samplings[0].sampler, 10, 500, at);
 		wait_for_output(w, s->n_in_flight);
 	}
 	assert_int_equal(s->counts.early_closes, 1);
@@ -190,7 +190,7 @@ static uint64_t stacks_of_window(struct world *w, struct session *s)
 	assert_int_equal(session_set_flush(w->set, s, NULL), 0);
 	await_all(w);
 	for (first = at; s->counts.early_closes == early; at += 500) {
-		distinct_samples_of(w, s->sampler, 10, 500, at);
+		distinct_samples_of(w, s->samplings[0].sampler, 10, 500, at);
 		if (s->counts.early_closes == early)
 			await_all(w);
 	}
@@ -260,7 +260,7 @@ static void test_windows_let_the_ended_go(void **state)
 		exec_of(w, pid, "a");
 		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
 		map_much(w, pid);
-		distinct_samples_of(w, s->sampler, pid, 1, 0);
+		distinct_samples_of(w, s->samplings[0].sampler, pid, 1, 0);
 	}
 	process_table_sweep(w->processes, UINT64_C(1000000000));
 	assert_int_equal(session_set_tick(w->set, UINT64_C(1000000000)), 0);
@@ -332,7 +332,7 @@ static void test_samples_that_wait(void **state)
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	system = w->set->sessions[0];
-	assert_int_equal(s->sampler, system->sampler);
+	assert_int_equal(s->samplings[0].sampler, system->samplings[0].sampler);
 	samples_of(w, 0, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 2);
@@ -412,30 +412,30 @@ static void test_live_sessions_write_nothing(void **state)
 	w->set->defaults = defaults;
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
-	samples_of(w, s->sampler, 10, 40, 2);
+	samples_of(w, s->samplings[0].sampler, 10, 40, 2);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	assert_int_equal(session_set_close_windows(w->set), 0);
 	assert_int_equal(take(w, s, false), 40);
 	assert_int_equal(take(w, s, false), 0);
-	samples_of(w, s->sampler, 10, 30, 3);
+	samples_of(w, s->samplings[0].sampler, 10, 30, 3);
 	assert_int_equal(take(w, s, false), 30);
 	check_ledgers(w);
 	/* Ten thousand stacks: two windows are kept, the rest is dropped. */
-	samples_of(w, s->sampler, 10, 10000, 10000);
+	samples_of(w, s->samplings[0].sampler, 10, 10000, 10000);
 	first = take(w, s, true);
 	second = take(w, s, false);
 	assert_true(first > 0 && second > first / 2 && s->counts.dropped[DROPPED_MEMORY] > 0);
 	assert_int_equal(s->counts.early_closes, 0);
 	assert_int_equal(first + second + s->counts.dropped[DROPPED_MEMORY], 10000);
 	/* What was counted at another rate stays a window of its own. */
-	samples_of(w, s->sampler, 10, 5, 1);
+	samples_of(w, s->samplings[0].sampler, 10, 5, 1);
 	slow_down_session(w, s, 1);
-	samples_of(w, s->sampler, 10, 6, 1);
+	samples_of(w, s->samplings[0].sampler, 10, 6, 1);
 	assert_int_equal(source_drain(w->source, UINT32_MAX) < 0, 0);
 	assert_int_equal(take(w, s, true), 5);
 	assert_int_equal(take(w, s, false), 6);
 	/* The last of it waits. */
-	samples_of(w, s->sampler, 10, 7, 1);
+	samples_of(w, s->samplings[0].sampler, 10, 7, 1);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(s->state, SESSION_STOPPING);
 	assert_int_equal(session_set_tick(w->set, clock_ns(CLOCK_MONOTONIC)), 0);
@@ -465,7 +465,7 @@ static void test_what_nobody_takes_is_dropped(void **state)
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	/* More often than there is room, without anybody who takes: the oldest goes. */
 	for (unsigned i = 1; i <= 3; i++) {
-		samples_of(w, s->sampler, 10, 10 * i, 1);
+		samples_of(w, s->samplings[0].sampler, 10, 10 * i, 1);
 		slow_down_session(w, s, i);
 	}
 	assert_int_equal(s->counts.dropped[DROPPED_UNWRITTEN], 10);
@@ -517,14 +517,14 @@ static void test_windows_that_wait_are_bounded(void **state)
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	/* The output thread may be done; its results are not taken. */
-	while (!flush_some(w, s->sampler))
+	while (!flush_some(w, s->samplings[0].sampler))
 		assert_true(++n < 100);
 	assert_int_equal(s->n_in_flight, n);
 	assert_int_equal(window_count(s->window), 10);
 	check_ledgers(w);
 	/* A change of the rate ends the window; when nothing has been written, it is lost. */
 	for (unsigned i = 1; i <= 3; i++) {
-		samples_of(w, s->sampler, 10, 10, 1);
+		samples_of(w, s->samplings[0].sampler, 10, 10, 1);
 		slow_down_session(w, s, i);
 	}
 	n_waiting = s->n_in_flight;
@@ -532,7 +532,7 @@ static void test_windows_that_wait_are_bounded(void **state)
 	assert_int_equal(s->counts.dropped[DROPPED_UNWRITTEN], 20);
 	check_ledgers(w);
 	wait_for_output(w, n_waiting);
-	assert_int_equal(flush_some(w, s->sampler), 0);
+	assert_int_equal(flush_some(w, s->samplings[0].sampler), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(session_set_stop(w->set, s, NULL), 0);
 	assert_int_equal(samples_written(w, "sessions"), s->counts.counted);
@@ -550,7 +550,7 @@ static void test_those_who_wait_are_bounded(void **state)
 
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
-	samples_of(w, s->sampler, 10, 10, 1);
+	samples_of(w, s->samplings[0].sampler, 10, 10, 1);
 	for (unsigned i = 0; !error; i++) {
 		struct flush *flush;
 

@@ -25,7 +25,7 @@ static void test_the_system_session_comes_back(void **state)
 	s = w->set->sessions[0];
 	exec_of(w, 10, "a");
 	for (unsigned i = 0; i < 2; i++) {
-		samples_of(w, s->sampler, 10, 10, 1);
+		samples_of(w, s->samplings[0].sampler, 10, 10, 1);
 		assert_int_equal(session_set_stop_system(w->set), 0);
 		assert_int_equal(session_set_pause(w->set, UINT64_MAX), SESSION_PAUSE_E_OFF);
 		assert_int_equal(session_set_resume(w->set), SESSION_PAUSE_E_OFF);
@@ -36,7 +36,7 @@ static void test_the_system_session_comes_back(void **state)
 		assert_ptr_equal(session_set_find(w->set, 0), s);
 		assert_int_equal(s->state, SESSION_RUNNING);
 	}
-	samples_of(w, s->sampler, 10, 5, 1);
+	samples_of(w, s->samplings[0].sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counts.counted, 25);
@@ -60,11 +60,11 @@ static void test_a_paused_system_session_counts_nothing(void **state)
 	assert_true(session_set_paused_until(w->set) == UINT64_MAX);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counts.counted, 10);
-	assert_int_equal(s->sampler, SESSION_NO_SAMPLER);
+	assert_int_equal(s->samplings[0].sampler, SESSION_NO_SAMPLER);
 	assert_int_equal(session_set_resume(w->set), 0);
 	assert_int_equal(session_set_paused_until(w->set), 0);
-	assert_int_not_equal(s->sampler, SESSION_NO_SAMPLER);
-	samples_of(w, s->sampler, 10, 5, 1);
+	assert_int_not_equal(s->samplings[0].sampler, SESSION_NO_SAMPLER);
+	samples_of(w, s->samplings[0].sampler, 10, 5, 1);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(s->counts.counted, 15);
@@ -89,7 +89,7 @@ static void test_a_pause_ends(void **state)
 	assert_true(session_set_paused_until(w->set) == end_ns);
 	assert_int_equal(session_set_tick(w->set, end_ns), 0);
 	assert_int_equal(session_set_paused_until(w->set), 0);
-	samples_of(w, s->sampler, 10, 5, 1);
+	samples_of(w, s->samplings[0].sampler, 10, 5, 1);
 	assert_int_equal(session_set_pause(w->set, end_ns), 0);
 	assert_int_equal(session_set_resume(w->set), 0);
 	assert_int_equal(session_set_pause(w->set, UINT64_MAX), 0);
@@ -123,7 +123,7 @@ static void test_refused_later(void **state)
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	assert_null(session_set_trouble(w->set));
 	system = w->set->sessions[0];
-	samples_of(w, system->sampler, 10, 7, 3);
+	samples_of(w, system->samplings[0].sampler, 10, 7, 3);
 	w->source->ops = &refusing;
 	assert_int_equal(slow_down(w, 0, 1), 0);
 	assert_string_equal(session_set_trouble(w->set), "no more perf events");
@@ -146,8 +146,8 @@ static void test_refused_later(void **state)
 	assert_int_equal(session_set_tick(w->set, now_ns + 5 * minute_ns), 0);
 	assert_int_equal(system->state, SESSION_RUNNING);
 	assert_null(session_set_trouble(w->set));
-	assert_int_equal(system->spec.rate, 50);
-	samples_of(w, system->sampler, 10, 5, 3);
+	assert_int_equal(system->samplings[0].spec.rate, 50);
+	samples_of(w, system->samplings[0].sampler, 10, 5, 3);
 	assert_int_equal(session_set_flush(w->set, NULL, NULL), 0);
 	wait_for_output(w, 1);
 	assert_int_equal(samples_written(w, "services"), 12);
