@@ -163,7 +163,11 @@ static int follow_wall_clock(struct daemon *d)
 static void daemon_log_trouble(struct daemon *d, bool was_paused)
 {
 	const char *trouble = session_set_trouble(d->sessions);
+	const char *waits = session_set_waits_trouble(d->sessions);
 
+	if (waits && !d->lacks_waits)
+		log_warning("waiting time is not sampled: %s", waits);
+	d->lacks_waits = waits != NULL;
 	if (was_paused && !trouble && !session_set_paused_until(d->sessions)) {
 		log_info("sampling resumed: the pause is over");
 		daemon_notify_state(d);
@@ -260,7 +264,9 @@ static int daemon_swap_config(struct daemon *d, struct config **config, struct e
 	d->event = *event;
 	*config = before; /* freed when nothing refers to it any more */
 	*event = event_before;
-	if (d->config->max_cpu != before->max_cpu || d->config->frequency != before->frequency)
+	if (d->config->max_cpu != before->max_cpu || d->config->frequency != before->frequency ||
+	    d->config->off_cpu != before->off_cpu ||
+	    d->config->off_cpu_frequency != before->off_cpu_frequency)
 		r = daemon_pace_restart(d);
 	if (!r)
 		r = daemon_apply_config(d);

@@ -86,8 +86,9 @@ struct daemon {
 	LIST_HEAD(, waiter) collecting; /* operations_output.c */
 	bool rings_wait;                /* others have a turn before the next drain */
 	bool stopping;
-	bool in_trouble; /* the system session is off, and that is logged */
-	int error;       /* of a callback that cannot return one */
+	bool in_trouble;  /* the system session is off, and that is logged */
+	bool lacks_waits; /* it has no waits, though they are wanted, and that is logged */
+	int error;        /* of a callback that cannot return one */
 };
 
 /* Logs why profd cannot start here. */

@@ -289,6 +289,18 @@ static int daemon_settle_sampler(void *userdata, unsigned sampler, bool is_last)
 	return r ? r : unwinder_error(d->unwinder);
 }
 
+/* Where waits have no event, those who ask for them are told so. */
+static void apply_waits(const struct daemon *d, struct session_defaults *defaults)
+{
+	const struct config *c = d->config;
+	struct source_message message;
+
+	if (daemon_parse_event(d, EVENT_OFF_CPU, &defaults->off_cpu, &message) != SOURCE_E_OK)
+		defaults->off_cpu = (struct event){0};
+	defaults->off_cpu_frequency = c->off_cpu_frequency ? c->off_cpu_frequency : c->frequency;
+	defaults->has_waits = c->off_cpu;
+}
+
 int daemon_apply_config(struct daemon *d)
 {
 	const struct config *c = d->config;
@@ -312,6 +324,7 @@ int daemon_apply_config(struct daemon *d)
 		.exclude_services = c->exclude_services,
 		.exclude_comms = c->exclude_comms,
 	};
+	apply_waits(d, &d->sessions->defaults);
 	if (!c->system_enabled || d->options.read_only)
 		return session_set_stop_system(d->sessions);
 	r = session_set_start_system(d->sessions, &message);

@@ -54,7 +54,9 @@ struct config_export {
 struct config {
 	/* [sampling] */
 	char *event;
-	uint64_t frequency; /* Hz */
+	uint64_t frequency;         /* Hz */
+	bool off_cpu;               /* the system session samples waits, too */
+	uint64_t off_cpu_frequency; /* Hz; 0: as frequency */
 	bool kernel_stacks;
 	uint32_t max_depth;
 	bool exclude_self;

@@ -40,6 +40,8 @@ static void test_defaults(void **state)
 	(void)state;
 	assert_string_equal(c->event, "auto");
 	assert_int_equal(c->frequency, 99);
+	assert_false(c->off_cpu);
+	assert_int_equal(c->off_cpu_frequency, 0);
 	assert_true(c->kernel_stacks);
 	assert_int_equal(c->max_depth, 1024);
 	assert_true(c->exclude_self);
@@ -107,6 +109,9 @@ static void test_refusals(void **state)
 		{"\n[sampling]\nfrequencies = 9", "test.conf:3: unknown key 'frequencies'"},
 		{"[nothing]\nlisten = x", "test.conf:2: unknown section [nothing]"},
 		{"[sampling]\nfrequency = 0", "test.conf:2: frequency must be 1 to 100000"},
+		{"[sampling]\noff_cpu = maybe", "test.conf:2: off_cpu must be"},
+		{"[sampling]\noff_cpu_frequency = 100001",
+		 "test.conf:2: off_cpu_frequency must be 0 to 100000"},
 		{"[sampling]\nfrequency = 9x", "test.conf:2: frequency must be a number"},
 		{"[sampling]\nfrequency = -1", "test.conf:2: frequency must be a number"},
 		{"[sampling]\nfrequency = 99999999999999999999", "frequency is too large"},
@@ -159,7 +164,8 @@ static void test_print_reads_back(void **state)
 {
 	cleanup(config_freep) struct config *standard = parse(""), *c = NULL, *again = NULL;
 	cleanup(freep) char *first = NULL, *second = NULL;
-	char text[8192] = "[sampling]\nmax_cpu=0.3%\nfrequency=4001\n[system]\n";
+	char text[8192] = "[sampling]\nmax_cpu=0.3%\nfrequency=4001\noff_cpu=yes\n"
+			  "off_cpu_frequency=49\n[system]\n";
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
