@@ -18,11 +18,13 @@
 #include "common/profile/profile_private.h"
 #include "common/room.h"
 
+#define WAITS "off-cpu" /* the event */
+
 /* The first is what every profile of profd has; another one is another row. */
 static const struct value_type value_types[] = {
 	{"samples", "count", {NULL}},
 	{"cpu", "nanoseconds", {"cpu-clock", "task-clock"}},
-	{"off_cpu", "nanoseconds", {"off-cpu"}},
+	{"off_cpu", "nanoseconds", {WAITS}},
 };
 
 const struct value_type *value_type_of_event(const char *event)
@@ -50,6 +52,25 @@ int value_types_add(struct profile *p, const char *event)
 	if (!r)
 		p->period_type = p->sample_types[1];
 	return r;
+}
+
+int value_types_add_waits(struct profile *p)
+{
+	const struct value_type *waits = value_type_of_event(WAITS);
+
+	if (!p->default_sample_type)
+		p->default_sample_type = p->sample_types[1].type;
+	return profile_add_sample_type(p, waits->name, waits->unit);
+}
+
+bool value_types_find_waits(const struct profile *p, uint32_t *ret)
+{
+	const char *name = value_type_of_event(WAITS)->name;
+
+	for (*ret = 1; *ret < p->n_sample_types; ++*ret)
+		if (strcmp(profile_string(p, p->sample_types[*ret].type), name) == 0)
+			return true;
+	return false;
 }
 
 static bool value_types_have_one_name(const struct profile *a, const struct profile_value_type *x,

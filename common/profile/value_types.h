@@ -27,6 +27,14 @@ const struct value_type *value_type_of_event(const char *event);
  */
 int value_types_add(struct profile *p, const char *event);
 
+/*
+ * Gives @p, which has no samples yet, waits beside what it has, which stays what is shown. 0 or
+ * negative errno.
+ */
+int value_types_add_waits(struct profile *p);
+/* Which type is that of waits: never the first one. False: none. */
+bool value_types_find_waits(const struct profile *p, uint32_t *ret);
+
 enum {
 	VALUE_TYPES_E_OK,
 	VALUE_TYPES_E_MISMATCH, /* see the message */

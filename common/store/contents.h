@@ -64,7 +64,8 @@ unsigned contents_find(const char *name, size_t length);
 	X(POD, pod, "yes"),            \
 	X(NAMESPACE, namespace, "yes"),\
 	X(IMAGE, image, "yes"),        \
-	X(VERSION, version, "yes")
+	X(VERSION, version, "yes"),    \
+	X(WAIT, wait, "yes")
 /* clang-format on */
 
 #define LABEL_NUMBER(label, key, is_on) LABEL_NUMBER_##label

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process's part of a window is made a profile like a service's, without names, and that is
- * written in the other format (cpuprofile_from_profile()). Where there is a limit, only the largest
- * processes have a file.
+ * A process's part of a window is made a profile like a service's, without names and waits, and
+ * that is written in the other format (cpuprofile_from_profile()). Where there is a limit, only the
+ * largest processes have a file.
  */
 #include "daemon/output/cpuprofile.h"
 
@@ -17,7 +17,7 @@
 
 /* One file to be. */
 struct cpuprofile_process {
-	struct view_group group; /* its entries */
+	struct view_group group; /* its entries, but for those of waits */
 	uint64_t samples;        /* with user frames; > 0 */
 };
 
@@ -41,10 +41,13 @@ static int legacy_find_processes(struct cpuprofile_plan *plan, const struct view
 		const uint64_t serial = view->entries[first].entry->process;
 		struct cpuprofile_process p = {.group.first = first};
 
-		for (; i < end && view->entries[i].entry->process == serial; i++)
+		for (; i < end && view->entries[i].entry->process == serial; i++) {
+			if (view_is_wait(&view->entries[i]))
+				continue;
+			p.group.n++;
 			if (view_n_user(&view->entries[i]))
 				p.samples += view->entries[i].entry->count;
-		p.group.n = i - first;
+		}
 		if (p.samples)
 			r = room_append(&plan->all, &plan->capacity, &plan->n, p);
 	}

@@ -160,6 +160,8 @@ static int writing_add_images(struct writing *g, const struct view_group *group,
 	(void)group, (void)dir;
 	if (r) /* more than 2^32 samples in one window are no epoch's business */
 		return r < 0 ? r : error_origin(-EOVERFLOW);
+	if (!parts->files) /* all of it are waits */
+		return 0;
 	epochs_select(g->epochs, snapshot_start_s(s), s->event, s->period);
 	for (unsigned tries = 0; tries < EPOCHS_TRIED; tries++) {
 		r = writing_add_to_epoch(g, parts);

@@ -2,7 +2,7 @@
 /*
  * Two steps from a leaf to a file: the image (by its id) and then the file's name, because two
  * images can have one name: copies of a file with one build id. Offsets are collected as they
- * come and sorted once.
+ * come and sorted once. Waits have no part in it.
  */
 #include "daemon/output/image_profile.h"
 
@@ -294,6 +294,8 @@ int image_parts_new(struct image_parts **ret, const struct context *c, const str
 		struct place place;
 		struct image_part *part;
 
+		if (view_is_wait(e))
+			continue;
 		r = places_frame(view->places, e, image_leaf(&e->stack), c->kernel, c->symbols,
 				 &place);
 		if (r)

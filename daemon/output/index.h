@@ -31,8 +31,9 @@ struct index_peak {
 
 /* What a window holds. */
 struct index_counts {
-	uint64_t samples; /* or INDEX_SAMPLES_UNKNOWN: then neither is known */
-	uint64_t cpu_ns;  /* CPU time; 0 if it counts other events */
+	uint64_t
+		samples; /* without waits beside them; or INDEX_SAMPLES_UNKNOWN: neither is known */
+	uint64_t cpu_ns; /* CPU time; 0 if it counts other events */
 	struct index_peak peak;
 	bool has_events; /* STORE_EVENTS_ATTRIBUTE */
 };

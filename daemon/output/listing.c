@@ -259,8 +259,10 @@ int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open,
 			row->start_ns = open->start_ns;
 		row->end_ns = open->start_ns + open->duration_ns;
 		for (size_t k = group->first; k < group->first + group->n; k++) {
-			row->samples += view->entries[k].entry->count;
-			row->cpu_ns += open->is_clock ? view->entries[k].entry->weight : 0;
+			const struct view_entry *e = &view->entries[k];
+
+			row->samples += view_is_wait(e) ? 0 : e->entry->count;
+			row->cpu_ns += view_cpu_ns(view, e);
 		}
 	}
 	listing_sort(rows);

@@ -16,6 +16,7 @@
 #include "common/profile/value_types.h"
 #include "common/reasons.h"
 #include "common/room.h"
+#include "common/system_calls.h"
 #include "daemon/output/pprof_spots.h"
 
 struct pprof_builder {
@@ -106,14 +107,42 @@ static const char *stack_fault_reason(const struct view_entry *e)
 	return e->stack.reason < n ? names[e->stack.reason] : "other";
 }
 
+#define WAIT_NAME(constant, name) [WAIT_##constant] = #name,
+
+static const char *const wait_names[N_WAIT_STATES] = {WAIT_STATES(WAIT_NAME)};
+
+/* NULL: it is no wait. */
+static const char *wait_state_name(const struct view_entry *e)
+{
+	const unsigned state = aggregate_wait_state(e->entry->wait);
+
+	return state < N_WAIT_STATES ? wait_names[state] : "other";
+}
+
+/*
+ * The system call that it waits in, NULL: in none. Who is runnable waits for a CPU, wherever that
+ * is.
+ */
+static const char *wait_call_name(const struct view_entry *e, char ret[SYSTEM_CALL_NAME_SIZE])
+{
+	const int call = aggregate_wait_call(e->entry->wait);
+
+	if (call < 0 || aggregate_wait_state(e->entry->wait) == WAIT_RUNNABLE)
+		return NULL;
+	system_call_name((unsigned)call, ret);
+	return ret;
+}
+
 #define LABEL_NAME(label, key, is_on) #key
 
-enum { ROW_STACK = N_LABELS, ROW_REASON, N_LABEL_ROWS };
+/* That a sample is a wait has to be seen whatever else is: its state is always there. */
+enum { ROW_STACK = N_LABELS, ROW_REASON, ROW_STATE, N_LABEL_ROWS };
 
 static const char *const label_names[N_LABEL_ROWS] = {
 	LABELS(LABEL_NAME),
 	[ROW_STACK] = "stack",
 	[ROW_REASON] = "reason",
+	[ROW_STATE] = "state",
 };
 
 struct labels {
@@ -125,6 +154,7 @@ static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *
 			      struct labels *labels)
 {
 	const struct snapshot_process *p = e->process;
+	char call[SYSTEM_CALL_NAME_SIZE];
 	/* What is no number needs a text that is not empty. */
 	const struct {
 		bool is_number;
@@ -142,8 +172,10 @@ static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *
 		[LABEL_NUMBER_NAMESPACE].text = p->namespace,
 		[LABEL_NUMBER_IMAGE].text = p->image,
 		[LABEL_NUMBER_VERSION].text = p->program ? image_version(p->program) : NULL,
+		[LABEL_NUMBER_WAIT].text = wait_call_name(e, call),
 		[ROW_STACK].text = stack_fault(e),
 		[ROW_REASON].text = stack_fault_reason(e),
+		[ROW_STATE].text = wait_state_name(e),
 	};
 
 	labels->n = 0;
@@ -170,28 +202,41 @@ static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *
 
 /*
  * Clocks tell time, and so do cycles at a fixed frequency: each sample stands for 1/frequency of a
- * second of a CPU that was not idle. Everything else counts events.
+ * second of a CPU that was not idle. Everything else counts events. Waits beside them have a value
+ * of their own, the last one; those that are sampled alone are what the second value is of.
  */
 static int pprof_build_types(struct pprof_builder *b)
 {
 	const struct snapshot *s = b->view->snapshot;
 	struct profile *p = b->profile;
+	const char *event;
+	int r;
 
 	b->counts_cycles = !s->is_clock && s->frequency && strcmp(s->event, "cycles") == 0;
 	p->period = (int64_t)(b->counts_cycles ? NS_PER_S / s->frequency : s->period);
 	p->time_ns = (int64_t)s->start_ns;
 	p->duration_ns = (int64_t)s->duration_ns;
-	return value_types_add(p, b->counts_cycles ? "cpu-clock" : s->event);
+	event = b->counts_cycles ? "cpu-clock" : s->event;
+	/* "cpu-clock:u" and the like measure what the clock does. */
+	r = value_types_add(p, s->is_clock && !value_type_of_event(event) ? "cpu-clock" : event);
+	if (!r && s->off_cpu_period)
+		r = value_types_add_waits(p);
+	return r;
 }
 
-/* The second one; the first one counts samples. */
-static int64_t pprof_value(const struct pprof_builder *b, const struct aggregate_entry *entry)
+/* All of them; the first one counts samples. */
+static void pprof_values(const struct pprof_builder *b, const struct aggregate_entry *entry,
+			 int64_t ret[PROFILE_TYPES_MAX])
 {
 	const struct snapshot *s = b->view->snapshot;
+	const bool is_beside = entry->wait && b->profile->n_sample_types > 2;
 
-	return b->counts_cycles
-		       ? (int64_t)((unsigned __int128)entry->count * NS_PER_S / s->frequency)
-		       : (int64_t)entry->weight;
+	ret[0] = (int64_t)entry->count;
+	ret[1] = is_beside ? 0
+		 : b->counts_cycles
+			 ? (int64_t)((unsigned __int128)entry->count * NS_PER_S / s->frequency)
+			 : (int64_t)entry->weight;
+	ret[2] = is_beside ? (int64_t)entry->weight : 0;
 }
 
 /* --- the profile ------------------------------------------------------------------------------ */
@@ -230,12 +275,13 @@ static int pprof_build_samples(struct pprof_builder *b)
 	for (size_t i = 0; i < b->group->n; i++) {
 		const struct view_entry *e = &b->view->entries[b->group->first + i];
 		uint32_t n = pprof_count_frames(b, e);
-		int64_t values[] = {(int64_t)e->entry->count, pprof_value(b, e->entry)};
+		int64_t values[PROFILE_TYPES_MAX];
 		struct labels labels;
 		int r = pprof_build_labels(b, e, &labels);
 
 		if (r)
 			return r;
+		pprof_values(b, e->entry, values);
 		if (n == 0)
 			n = 1;
 		for (uint32_t j = 0; j < n; j++)

@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "common/clamped.h"
 #include "common/error.h"
 #include "common/profile/pprof_reader.h"
+#include "common/profile/value_types.h"
 #include "common/read_end.h"
 
 #define PIECE ((size_t)8 << 10) /* of a file; unpacked, mostly ten to thirty times as much */
@@ -108,9 +110,27 @@ bool stored_find_cpu(const struct profile *profile, uint32_t *ret)
 	return false;
 }
 
+/* The first value of all samples but waits beside others. */
+static int64_t stored_count_rows(const struct profile *p)
+{
+	const bool has_others = p->n_sample_types > 2;
+	int64_t n = 0;
+	uint32_t waits;
+
+	if (!has_others || !value_types_find_waits(p, &waits))
+		return p->n_sample_types ? profile_total(p, 0) : 0;
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const int64_t *values = &p->sample_values[i * p->n_sample_types];
+
+		if (!values[waits])
+			n = clamped_add(n, values[0]);
+	}
+	return n;
+}
+
 struct index_counts stored_count_profile(const struct profile *profile)
 {
-	int64_t samples = profile->n_sample_types ? profile_total(profile, 0) : 0, cpu_ns = 0;
+	int64_t samples = stored_count_rows(profile), cpu_ns = 0;
 	uint32_t cpu;
 
 	if (stored_find_cpu(profile, &cpu))

@@ -288,7 +288,7 @@ static int usage_find_open(struct usage *u)
 		if (!s)
 			r = usage_append(u, group->service, &s);
 		for (size_t k = group->first; k < group->first + group->n && !r; k++)
-			s->open_ns += open->is_clock ? view->entries[k].entry->weight : 0;
+			s->open_ns += view_cpu_ns(view, &view->entries[k]);
 	}
 	return r;
 }

@@ -26,6 +26,7 @@ static int view_compare_process(const void *a, const void *b)
 
 	/* Entries lie in one array: their order is that of first appearance. */
 	return order_of(x->entry->process, y->entry->process)
+		       ?: order_of(view_is_wait(x), view_is_wait(y))
 		       ?: order_of(x->entry->generation, y->entry->generation)
 		       ?: order_of(x->entry, y->entry);
 }

@@ -3,9 +3,11 @@
 #define PROFD_OUTPUT_VIEW_H
 
 /*
- * A snapshot in the order in which it is written: entries by service, within it by process and
- * generation. What lies at their frames is told by places.h.
+ * A snapshot in the order in which it is written: entries by service, within it by process, there
+ * those of waits behind the others, and by generation. What lies at their frames is told by
+ * places.h.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +52,18 @@ struct view {
 int view_new(struct view **ret, const struct snapshot *snapshot);
 void view_free(struct view *view);
 DEFINE_CLEANUP(struct view *, view_free)
+
+/* Its weight is time without a CPU. */
+static inline bool view_is_wait(const struct view_entry *e)
+{
+	return e->entry->wait != 0;
+}
+
+/* CPU time, of a clock, in ns; else 0. */
+static inline uint64_t view_cpu_ns(const struct view *view, const struct view_entry *e)
+{
+	return view->snapshot->is_clock && !view_is_wait(e) ? e->entry->weight : 0;
+}
 
 static inline uint32_t view_n_user(const struct view_entry *e)
 {

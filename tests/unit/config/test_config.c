@@ -54,7 +54,7 @@ static void test_defaults(void **state)
 	assert_int_equal(c->symbolize, SYMBOLIZE_FUNCTIONS);
 	assert_int_equal(c->labels, LABEL_PID | LABEL_COMM | LABEL_THREAD | LABEL_SERVICE |
 					    LABEL_CONTAINER | LABEL_POD | LABEL_NAMESPACE |
-					    LABEL_IMAGE | LABEL_VERSION);
+					    LABEL_IMAGE | LABEL_VERSION | LABEL_WAIT);
 	assert_string_equal(c->store_path, "/var/lib/profd");
 	assert_int_equal(c->max_size, UINT64_C(2) << 30);
 	assert_int_equal(c->max_age_s, 604800);

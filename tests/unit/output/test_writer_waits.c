@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Waits beside CPU samples, and alone: which files have them, and as what. */
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+
+#include "daemon/output/listing.h"
+#include "daemon/output/stored.h"
+#include "daemon/output/usage.h"
+#include "tests/unit/output/fixture.h"
+
+#define A_SERVICE DAY_A "20261121T090000Z-60s.pb.gz"
+
+/* A wait of process @process, with a stack that is one of `everything`, in a thread that is none.
+ */
+static void add_waits(struct snapshot *s, uint64_t process, enum wait_state state, int call,
+		      unsigned n)
+{
+	const uint64_t frames[] = {PROGRAM_AT + 0x100, PROGRAM_AT + 0x200};
+	const struct aggregate_key key = {.process = process,
+					  .wait = aggregate_wait(state, call),
+					  .thread_name = "t1",
+					  .time_ns = (T0 + 30) * NS,
+					  .stack = {.frames = frames, .n_frames = 2}};
+
+	while (n--)
+		assert_int_equal(aggregate_add(s->aggregate, &key, 1, 30000000), 0);
+}
+
+static struct snapshot *wall_at(const struct fixture *f, const struct script *script, size_t n)
+{
+	struct snapshot *s = make_snapshot(f, T0, script, n);
+
+	s->off_cpu_frequency = 100;
+	s->off_cpu_period = 10000000;
+	s->off_cpu_ledger = strdup("off_cpu.expected=8 off_cpu.seen=8");
+	s->labels |= LABEL_WAIT;
+	add_waits(s, 1, WAIT_SLEEP, SYS_futex, 4);
+	add_waits(s, 1, WAIT_RUNNABLE, SYS_futex, 1);
+	add_waits(s, 1, WAIT_DISK, WAIT_NO_CALL, 2);
+	add_waits(s, 3, WAIT_STOPPED, 32767, 1);
+	return s;
+}
+
+/* The text of a sample's label; NULL: it has none. */
+static const char *label_of(const struct profile *p, size_t sample, const char *key)
+{
+	const struct profile_sample *s = &p->samples[sample];
+
+	for (uint32_t i = 0; i < s->n_labels; i++)
+		if (strcmp(profile_string(p, p->sample_labels[s->first_label + i].key), key) == 0)
+			return profile_string(p, p->sample_labels[s->first_label + i].str);
+	return NULL;
+}
+
+/* The values of all samples with these labels (NULL: without). */
+static void sum_of(const struct profile *p, const char *state, const char *wait, int64_t ret[3])
+{
+	memset(ret, 0, 3 * sizeof(*ret));
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const char *a = label_of(p, i, "state"), *b = label_of(p, i, "wait");
+
+		if ((a && state ? strcmp(a, state) : a != state) ||
+		    (b && wait ? strcmp(b, wait) : b != wait))
+			continue;
+		for (unsigned j = 0; j < 3; j++)
+			ret[j] += p->sample_values[3 * i + j];
+	}
+}
+
+static void assert_sum(const struct profile *p, const char *state, const char *wait, int64_t n,
+		       int64_t cpu_ms, int64_t off_cpu_ms)
+{
+	int64_t sum[3];
+
+	sum_of(p, state, wait, sum);
+	assert_int_equal(sum[0], n);
+	assert_int_equal(sum[1], cpu_ms * 1000000);
+	assert_int_equal(sum[2], off_cpu_ms * 1000000);
+}
+
+static bool has_comment(const struct profile *p, const char *text)
+{
+	for (size_t i = 0; i < p->n_comments; i++)
+		if (strcmp(profile_string(p, p->comments[i]), text) == 0)
+			return true;
+	return false;
+}
+
+/* A value of their own, labels that say what they are, and the ledger of both. */
+static void test_wall(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	cleanup(profile_freep) struct profile *p = NULL;
+
+	write_quietly(w, wall_at(f, everything, ARRAY_SIZE(everything)), T0 + 60);
+	p = read_pprof(path_of(f, A_SERVICE));
+	assert_int_equal(p->n_sample_types, 3);
+	assert_string_equal(profile_string(p, p->sample_types[1].type), "cpu");
+	assert_string_equal(profile_string(p, p->sample_types[2].type), "off_cpu");
+	assert_string_equal(profile_string(p, p->sample_types[2].unit), "nanoseconds");
+	assert_int_equal(profile_default_type(p), 1);
+	assert_string_equal(profile_string(p, p->period_type.type), "cpu");
+	assert_sum(p, NULL, NULL, 66, 660, 0);
+	assert_sum(p, "sleep", "futex", 4, 0, 120);
+	assert_sum(p, "runnable", NULL, 1, 0, 30);
+	assert_sum(p, "disk", NULL, 2, 0, 60);
+	assert_int_equal(profile_total(p, 0), 73);
+	for (size_t i = 0; i < p->n_samples; i++)
+		assert_true(!label_of(p, i, "state") || !p->samples[i].times);
+	assert_true(has_comment(p, "# profd ledger: expected=10 seen=9 source=bpf "
+				   "off_cpu.expected=8 off_cpu.seen=8"));
+	assert_true(has_comment(p, "# profd off_cpu frequency: 100 Hz"));
+	profile_free(steal_ptr(&p));
+	p = read_pprof(path_of(f, DAY_B "20261121T090000Z-60s.pb.gz"));
+	assert_sum(p, "stopped", "syscall 32767", 1, 0, 30);
+}
+
+/* The label `wait` can be switched off; what a wait is can be seen all the same. */
+static void test_labels(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct snapshot *s = wall_at(f, everything, ARRAY_SIZE(everything));
+	cleanup(profile_freep) struct profile *p = NULL;
+
+	s->labels = 0;
+	write_quietly(w, s, T0 + 60);
+	p = read_pprof(path_of(f, A_SERVICE));
+	assert_sum(p, "sleep", NULL, 4, 0, 120);
+	assert_sum(p, NULL, NULL, 66, 660, 0);
+}
+
+/* What the listing says of a.service, up to the open window, if there is one. */
+static void listed(struct writer *w, const struct snapshot *open, uint64_t *ret_samples,
+		   uint64_t *ret_cpu_ns)
+{
+	struct output_result result = {0};
+
+	writer_list(w, &(struct listing_options){0}, &result);
+	assert_int_equal(result.error, 0);
+	if (open)
+		assert_int_equal(listing_add_open(result.listing, open, 0, 0), 0);
+	assert_string_equal(result.listing->rows[0]->service, "a.service");
+	*ret_samples = result.listing->rows[0]->samples;
+	*ret_cpu_ns = result.listing->rows[0]->cpu_ns;
+	listing_free(result.listing);
+}
+
+/* CPU time of a.service by the usage table, with the open window. */
+static uint64_t used(struct writer *w, struct snapshot *open)
+{
+	struct output_request request = {
+		.task = OUTPUT_USAGE,
+		.what.select = {.since_ns = T0 * NS, .until_ns = (T0 + 180) * NS},
+		.steps = 3,
+		.limit = 5,
+		.snapshot = open,
+	};
+	struct output_result result = {0};
+	uint64_t cpu_ns = 0;
+
+	writer_usage(w, &request, (T0 + 600) * NS, &result);
+	assert_int_equal(result.error, 0);
+	for (size_t i = 0; i < result.usage->n_rows; i++)
+		if (strcmp(result.usage->rows[i]->service, "a.service") == 0)
+			cpu_ns = result.usage->rows[i]->cpu_ns;
+	usage_free(result.usage);
+	return cpu_ns;
+}
+
+/*
+ * Other formats and all sums are as if there were no waits: by what was written, by reading it, and
+ * of a window that is open.
+ */
+static void test_all_else_has_none(void **state)
+{
+	struct fixture *f = *state;
+	struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct snapshot *s = wall_at(f, everything, ARRAY_SIZE(everything)), *open;
+	struct census one, two;
+	uint64_t n, cpu_ns;
+
+	write_quietly(w, everything_at(f, T0), T0 + 60);
+	one = take_census(f);
+	s->start_ns += 60 * NS;
+	write_quietly(w, s, T0 + 120);
+	two = take_census(f);
+	assert_int_equal(two.legacy, 2 * one.legacy);
+	assert_int_equal(two.n_legacy, 2 * one.n_legacy);
+	assert_int_equal(two.images, 2 * one.images);
+	assert_int_equal(two.n_images, one.n_images);
+	assert_int_equal(two.pprof, 2 * one.pprof + 8);
+	listed(w, NULL, &n, &cpu_ns);
+	assert_int_equal(n, 2 * 66);
+	assert_int_equal(cpu_ns, 2 * 66 * UINT64_C(10000000));
+
+	removexattr(path_of(f, DAY_A "20261121T090100Z-60s.pb.gz"), STORE_COUNTS_ATTRIBUTE);
+	writer_free(w);
+	w = open_writer(f, NULL, NULL, T0 + 120);
+	open = wall_at(f, everything, ARRAY_SIZE(everything));
+	open->start_ns += 120 * NS;
+	listed(w, open, &n, &cpu_ns);
+	assert_int_equal(n, 3 * 66);
+	assert_int_equal(cpu_ns, 3 * 66 * UINT64_C(10000000));
+	assert_int_equal(used(w, open), cpu_ns);
+	snapshot_free(open);
+	writer_free(w);
+}
+
+/* A window of waits alone: no file that would be empty, and no new epoch. */
+static void test_nothing_but_waits(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct census census;
+	uint64_t n, cpu_ns;
+
+	write_quietly(w, wall_at(f, NULL, 0), T0 + 60);
+	census = take_census(f);
+	assert_int_equal(census.n_pprof, 2);
+	assert_int_equal(census.pprof, 8);
+	assert_int_equal(census.n_legacy, 0);
+	assert_int_equal(census.n_images, 0);
+	listed(w, NULL, &n, &cpu_ns);
+	assert_int_equal(n, 0);
+	assert_int_equal(cpu_ns, 0);
+}
+
+/* A session of waits alone: they are what its second value is of, and its samples. */
+static void test_off_cpu_alone(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct snapshot *s = wall_at(f, NULL, 0);
+	cleanup(profile_freep) struct profile *p = NULL;
+	struct index_counts counts;
+
+	snprintf(s->event, sizeof(s->event), "off-cpu");
+	s->off_cpu_frequency = s->off_cpu_period = 0;
+	free(steal_ptr(&s->off_cpu_ledger));
+	write_quietly(w, s, T0 + 60);
+	p = read_pprof(path_of(f, A_SERVICE));
+	assert_int_equal(p->n_sample_types, 2);
+	assert_string_equal(profile_string(p, p->sample_types[1].type), "off_cpu");
+	assert_string_equal(profile_string(p, p->period_type.type), "off_cpu");
+	assert_int_equal(p->period, 10000000);
+	assert_int_equal(profile_total(p, 0), 7);
+	assert_int_equal(profile_total(p, 1), 7 * INT64_C(30000000));
+	counts = stored_count_profile(p);
+	assert_int_equal(counts.samples, 7);
+	assert_int_equal(counts.cpu_ns, 0);
+}
+
+/* Beside cycles, which stand for time by their number, and page faults, which do not. */
+static void test_beside_counters(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct snapshot *s = wall_at(f, everything, ARRAY_SIZE(everything));
+	cleanup(profile_freep) struct profile *p = NULL;
+
+	snprintf(s->event, sizeof(s->event), "cycles");
+	s->is_clock = false;
+	s->period = 0;
+	write_quietly(w, s, T0 + 60);
+	p = read_pprof(path_of(f, A_SERVICE));
+	assert_sum(p, NULL, NULL, 66, 660, 0);
+	assert_sum(p, "sleep", "futex", 4, 0, 120);
+	assert_int_equal(stored_count_profile(p).samples, 66);
+	profile_free(steal_ptr(&p));
+
+	s = wall_at(f, everything, ARRAY_SIZE(everything));
+	snprintf(s->event, sizeof(s->event), "page-faults");
+	s->start_ns += 60 * NS;
+	s->is_clock = false;
+	s->frequency = 0;
+	write_quietly(w, s, T0 + 120);
+	p = read_pprof(path_of(f, DAY_A "20261121T090100Z-60s.pb.gz"));
+	assert_string_equal(profile_string(p, p->sample_types[1].type), "page-faults");
+	assert_sum(p, "sleep", "futex", 4, 0, 120);
+	assert_int_equal(profile_default_type(p), 1);
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(test_wall),
+		T(test_labels),
+		T(test_all_else_has_none),
+		T(test_nothing_but_waits),
+		T(test_off_cpu_alone),
+		T(test_beside_counters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
