@@ -184,7 +184,7 @@ struct merge {
 	struct profile *p;
 	enum merge_windows mode;
 	bool takes_common; /* types that not all profiles have are left out */
-	bool keeps_times, notes_overlap;
+	bool has_fixed_types, keeps_times, notes_overlap;
 	struct translation translation;
 	struct profile_windows windows;
 	char *ledger;                  /* of all windows */
@@ -197,11 +197,12 @@ struct merge {
 	const struct profile *from;
 	const struct merge_select *select;
 	struct profile_windows from_windows;
-	bool *selected;                         /* which of them are */
-	double ratios[PROFILE_TYPES_MAX + 1];   /* to the units of @p; last the period's */
-	uint32_t from_types[PROFILE_TYPES_MAX]; /* where the values of @p's types are in @from */
-	int64_t label_now;                      /* for samples without a label */
-	uint32_t from_window, from_pid;         /* strings; PROFILE_NONE: not in there */
+	bool *selected;                       /* which of them are */
+	double ratios[PROFILE_TYPES_MAX + 1]; /* to the units of @p; last the period's */
+	/* Where the values of @p's types are in @from; PROFILE_NONE: they are 0. */
+	uint32_t from_types[PROFILE_TYPES_MAX];
+	int64_t label_now;              /* for samples without a label */
+	uint32_t from_window, from_pid; /* strings; PROFILE_NONE: not in there */
 
 	/* Of one sample. */
 	uint32_t *chain;
@@ -248,6 +249,29 @@ void merge_free(struct merge *m)
 void merge_use_common_types(struct merge *m)
 {
 	m->takes_common = true;
+}
+
+void merge_fix_types(struct merge *m)
+{
+	m->has_fixed_types = true;
+}
+
+int merge_add_waits(struct merge *m)
+{
+	const uint32_t n = m->p->n_sample_types;
+	uint32_t waits;
+	int r;
+
+	if (n != 2 || value_types_find_waits(m->p, &waits))
+		return 0;
+	r = value_types_add_waits(m->p);
+	if (r)
+		return r;
+	/* A profile that is being added has none. */
+	m->from_types[n] = PROFILE_NONE;
+	m->ratios[n + 1] = m->ratios[n];
+	m->ratios[n] = 1;
+	return 0;
 }
 
 void merge_keep_times(struct merge *m)
@@ -463,7 +487,9 @@ static bool merge_scale_values(const struct merge *m, size_t sample, int64_t ret
 	bool any = false;
 
 	for (uint32_t i = 0; i < m->p->n_sample_types; i++) {
-		ret[i] = compare_scaled(values[m->from_types[i]], m->ratios[i]);
+		const uint32_t type = m->from_types[i];
+
+		ret[i] = type == PROFILE_NONE ? 0 : compare_scaled(values[type], m->ratios[i]);
 		any |= ret[i] != 0;
 	}
 	return any;
@@ -583,7 +609,9 @@ static int merge_agree_types(struct merge *m, struct profile_message *message)
 
 	for (uint32_t i = 0; i < PROFILE_TYPES_MAX; i++)
 		m->from_types[i] = i;
-	if (m->takes_common)
+	if (m->p->n_sample_types)
+		r = value_types_unite(m->p, m->from, m->has_fixed_types, &any, m->from_types);
+	if (!r && !any && m->takes_common)
 		r = merge_share_types(m, &any);
 	if (!r)
 		r = value_types_agree(m->p, m->from, any ? m->from_types : NULL, m->ratios,

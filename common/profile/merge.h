@@ -6,7 +6,8 @@
  * Several profiles become one, as pprof's own merge does it: mappings of one build id (without one:
  * of one path), equal in offset and size but for what pages round, are one mapping, and addresses
  * move with it; equal locations, functions and samples are one; values add up, in the finest unit
- * that any of the profiles has (value_types.h). Only what samples refer to is taken over.
+ * that any of the profiles has (value_types.h). Other than in pprof, profiles of profd with waits
+ * and without become one with waits. Only what samples refer to is taken over.
  *
  * Of times and comments: the earliest time, the longest period, the sum of all windows' durations
  * (see windows.h; of other profiles the sum of theirs), comments without repeats, and one ledger
@@ -57,6 +58,16 @@ DEFINE_CLEANUP(struct merge *, merge_free)
  * left out, as in pprof. MERGE_E_MISMATCH is that there are no others.
  */
 void merge_use_common_types(struct merge *m);
+/*
+ * The types of values stay what they are from now on: something that goes by them was written. What
+ * would need more is a mismatch.
+ */
+void merge_fix_types(struct merge *m);
+/*
+ * Has waits among the types from now on, unless what is there already cannot have them. Something
+ * must have been added, or begun. 0 or negative errno.
+ */
+int merge_add_waits(struct merge *m);
 /* Samples keep their times from now on (sample_times.h), which are forgotten otherwise. */
 void merge_keep_times(struct merge *m);
 /*

@@ -133,6 +133,8 @@ uint32_t profile_find_text(const struct profile *p, const char *text);
 
 /* Sample types must all be added before the first sample. */
 int profile_add_sample_type(struct profile *p, const char *type, const char *unit);
+/* One that is to be number @at, and of which the samples that there are have 0. */
+int profile_insert_sample_type(struct profile *p, uint32_t at, const char *type, const char *unit);
 /*
  * Keeps the values of these @n types alone, in this order: indices of sample types, @n at most as
  * many as there are. Samples may be all 0 then.

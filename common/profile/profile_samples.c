@@ -174,6 +174,37 @@ int profile_drop_zeroes(struct profile *p)
 	return 0;
 }
 
+int profile_insert_sample_type(struct profile *p, uint32_t at, const char *type, const char *unit)
+{
+	struct profile_tables *t = p->tables;
+	const uint32_t n = p->n_sample_types;
+	struct profile_value_type inserted;
+	int r;
+
+	if (n >= PROFILE_TYPES_MAX)
+		return error_origin(-E2BIG);
+	r = profile_add_text(p, type, &inserted.type) ?:
+	    profile_add_text(p, unit, &inserted.unit) ?:
+	    room_make(&p->sample_values, &t->max_sample_values, (p->n_samples + 1) * (n + 1),
+		      sizeof(*p->sample_values));
+	if (r)
+		return r;
+	/* From the last one on: each moves to behind where it was. */
+	for (size_t i = p->n_samples; i-- > 0;) {
+		const int64_t *from = &p->sample_values[i * n];
+		int64_t *to = &p->sample_values[i * (n + 1)];
+
+		memmove(to + at + 1, from + at, (n - at) * sizeof(*to));
+		memmove(to, from, at * sizeof(*to));
+		to[at] = 0;
+	}
+	memmove(&p->sample_types[at + 1], &p->sample_types[at],
+		(n - at) * sizeof(*p->sample_types));
+	p->sample_types[at] = inserted;
+	p->n_sample_types++;
+	return 0;
+}
+
 void profile_keep_types(struct profile *p, const uint32_t *types, uint32_t n)
 {
 	struct profile_value_type kept[PROFILE_TYPES_MAX];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types are distinguished by name. Units of one name agree if one is a multiple of the other:
+ * Types are distinguished by name. Profiles with waits and without become one with waits: what one
+ * of them lacks is 0 there, while types of others are left out, or make a mismatch, as in pprof.
+ * Units of one name agree if one is a multiple of the other:
  * values move to the finer one, in which none is rounded away. A profile's period has a type of its
  * own, which has to agree as well.
  *
@@ -60,7 +62,7 @@ int value_types_add_waits(struct profile *p)
 
 	if (!p->default_sample_type)
 		p->default_sample_type = p->sample_types[1].type;
-	return profile_add_sample_type(p, waits->name, waits->unit);
+	return profile_insert_sample_type(p, p->n_sample_types, waits->name, waits->unit);
 }
 
 bool value_types_find_waits(const struct profile *p, uint32_t *ret)
@@ -101,6 +103,92 @@ uint32_t value_types_common(const struct profile *a, const struct profile *b,
 		ret_b[n++] = j;
 	}
 	return n;
+}
+
+/* The row of this name, its number: ARRAY_SIZE(value_types): none. */
+static size_t value_types_row(const char *name)
+{
+	size_t row = 0;
+
+	while (row < ARRAY_SIZE(value_types) && strcmp(value_types[row].name, name) != 0)
+		row++;
+	return row;
+}
+
+/* The number of @type of @of among @p's types; PROFILE_NONE: it has none. */
+static uint32_t value_types_find(const struct profile *p, const struct profile *of, uint32_t type)
+{
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		if (value_types_have_one_name(p, &p->sample_types[i], of, &of->sample_types[type]))
+			return i;
+	return PROFILE_NONE;
+}
+
+/* Whether all that @of has and @p lacks are rows; *ret: how many these are. */
+static bool value_types_lacks_rows(const struct profile *p, const struct profile *of, uint32_t *ret)
+{
+	*ret = 0;
+	for (uint32_t i = 0; i < of->n_sample_types; i++) {
+		const char *name = profile_string(of, of->sample_types[i].type);
+
+		if (value_types_find(p, of, i) != PROFILE_NONE)
+			continue;
+		if (value_types_row(name) == ARRAY_SIZE(value_types))
+			return false;
+		++*ret;
+	}
+	return true;
+}
+
+/* What profd writes, but for what it measures: samples, and at least one thing. */
+static bool value_types_begin_with_samples(const struct profile *p)
+{
+	return p->n_sample_types > 1 &&
+	       value_types_row(profile_string(p, p->sample_types[0].type)) == 0;
+}
+
+/* Waits are the last ones, CPU time comes before what is not samples. */
+static int value_types_insert(struct profile *p, const struct value_type *type)
+{
+	const bool is_last = type == value_type_of_event(WAITS);
+
+	return profile_insert_sample_type(p, is_last ? p->n_sample_types : 1, type->name,
+					  type->unit);
+}
+
+/* What is shown is CPU time, and the period is its own, also where waits alone were there first. */
+static void value_types_set_default(struct profile *p)
+{
+	const struct profile_value_type *shown = &p->sample_types[1];
+	uint32_t waits;
+
+	if (!p->default_sample_type)
+		p->default_sample_type = shown->type;
+	if (value_types_find_waits(p, &waits) && p->period_type.type == p->sample_types[waits].type)
+		p->period_type = *shown;
+}
+
+int value_types_unite(struct profile *p, const struct profile *from, bool is_fixed, bool *ret,
+		      uint32_t ret_from[PROFILE_TYPES_MAX])
+{
+	uint32_t waits, n_p, n_from;
+	int r = 0;
+
+	*ret = value_types_begin_with_samples(p) && value_types_begin_with_samples(from) &&
+	       (value_types_find_waits(p, &waits) || value_types_find_waits(from, &waits)) &&
+	       value_types_lacks_rows(p, from, &n_p) && value_types_lacks_rows(from, p, &n_from) &&
+	       n_p + n_from && (!n_p || !is_fixed) && p->n_sample_types + n_p <= PROFILE_TYPES_MAX;
+	if (!*ret)
+		return 0;
+	for (uint32_t i = 0; i < from->n_sample_types && !r; i++)
+		if (value_types_find(p, from, i) == PROFILE_NONE)
+			r = value_types_insert(p, &value_types[value_types_row(profile_string(
+							  from, from->sample_types[i].type))]);
+	if (!r && n_p)
+		value_types_set_default(p);
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		ret_from[i] = value_types_find(from, p, i);
+	return r;
 }
 
 int value_types_reduce(struct profile *p, const uint32_t *types, uint32_t n)
@@ -148,34 +236,54 @@ static int value_types_refuse(const struct profile *a, const struct profile *b, 
 			      types_a, types_b);
 }
 
+/* Whether the one of two periods is of CPU time and the other of waits, which are one clock. */
+static bool value_types_are_periods(const struct profile *p, const struct profile *from)
+{
+	const size_t x = value_types_row(profile_string(p, p->period_type.type));
+	const size_t y = value_types_row(profile_string(from, from->period_type.type));
+
+	return x && y && x < ARRAY_SIZE(value_types) && y < ARRAY_SIZE(value_types);
+}
+
 int value_types_agree(struct profile *p, const struct profile *from, const uint32_t *from_types,
 		      double ret_ratios[PROFILE_TYPES_MAX + 1], struct profile_message *message)
 {
 	const uint32_t n = p->n_sample_types;
 	const struct profile_value_type *of[PROFILE_TYPES_MAX + 1];
 	double own[PROFILE_TYPES_MAX + 1];
+	bool is_united = false;
 
 	if (!from_types && n != from->n_sample_types)
 		return value_types_refuse(p, from, false, message);
-	for (uint32_t i = 0; i < n; i++)
-		of[i] = &from->sample_types[from_types ? from_types[i] : i];
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t type = from_types ? from_types[i] : i;
+
+		of[i] = type == PROFILE_NONE ? NULL : &from->sample_types[type];
+		is_united |= !of[i];
+	}
 	of[n] = &from->period_type;
+	/* One that lacks what the other one's period is of. */
+	if (is_united && value_types_are_periods(p, from))
+		of[n] = NULL;
 	for (uint32_t i = 0; i <= n; i++) {
 		const struct profile_value_type *to = i < n ? &p->sample_types[i] : &p->period_type;
 
+		own[i] = ret_ratios[i] = 1;
+		if (!of[i])
+			continue;
 		ret_ratios[i] = measure_ratio(profile_string(from, of[i]->unit),
 					      profile_string(p, to->unit));
-		own[i] = 1;
 		if (!ret_ratios[i] || !value_types_have_one_name(p, to, from, of[i]))
 			return value_types_refuse(p, from, i == n, message);
 	}
 	for (uint32_t i = 0; i <= n; i++) {
 		struct profile_value_type *to = i < n ? &p->sample_types[i] : &p->period_type;
-		const char *finer = profile_string(from, of[i]->unit);
+		const char *finer;
 		int r;
 
 		if (ret_ratios[i] >= 1)
 			continue;
+		finer = profile_string(from, of[i]->unit);
 		own[i] = measure_ratio(profile_string(p, to->unit), finer);
 		ret_ratios[i] = 1;
 		r = profile_add_text(p, finer, &to->unit);

@@ -28,8 +28,8 @@ const struct value_type *value_type_of_event(const char *event);
 int value_types_add(struct profile *p, const char *event);
 
 /*
- * Gives @p, which has no samples yet, waits beside what it has, which stays what is shown. 0 or
- * negative errno.
+ * Gives @p, which has two types, waits beside what it has, which stays what is shown; samples have
+ * 0 of them. 0 or negative errno.
  */
 int value_types_add_waits(struct profile *p);
 /* Which type is that of waits: never the first one. False: none. */
@@ -47,13 +47,23 @@ enum {
 uint32_t value_types_common(const struct profile *a, const struct profile *b,
 			    uint32_t ret_a[PROFILE_TYPES_MAX], uint32_t ret_b[PROFILE_TYPES_MAX]);
 /*
+ * Profiles of profd with waits and without, or of waits alone: where both have samples, one has
+ * waits, and what the other lacks are rows of the table above, they are added to @p, whose samples
+ * have 0 of them. *ret: this is so; then ret_from[] is, of each of @p's types, which one of @from's
+ * that is, or PROFILE_NONE: its samples have 0 of it. Else @p is as it was. @is_fixed: it may not
+ * get any more types. 0 or negative errno.
+ */
+int value_types_unite(struct profile *p, const struct profile *from, bool is_fixed, bool *ret,
+		      uint32_t ret_from[PROFILE_TYPES_MAX]);
+/*
  * Reduces @p to these @types of its, if it has others or another order; its default is then one of
  * them. 0 or negative errno, after which samples are lost.
  */
 int value_types_reduce(struct profile *p, const uint32_t *types, uint32_t n);
 /*
  * Gives @p the finer one of each two units, its own and @from's, and scales its values.
- * @from_types: which of @from's types belongs to each of @p's; NULL: all of them, in order.
+ * @from_types: which of @from's types belongs to each of @p's, PROFILE_NONE: none; NULL: all of
+ * them, in order.
  * @ret_ratios: what @from's values are to be multiplied by, then, one per type of @p, and last its
  * period. VALUE_TYPES_E_* or negative errno.
  */

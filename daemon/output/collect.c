@@ -21,6 +21,7 @@
 
 #define GZIP_LEVEL   6
 #define STEP_SAMPLES 1000 /* compressed by a step; microseconds each */
+#define STEP_FILES   50   /* looked into by a step: tens of microseconds each */
 #define STEP_THINGS  4000 /* of what samples refer to: written by a step */
 
 struct collect_file {
@@ -40,7 +41,8 @@ struct collect {
 	bool has_tables; /* of that file */
 	struct merge *merge;
 	struct pprof_writer *writer;
-	bool is_spilling, is_finishing;
+	bool is_looking, is_spilling, is_finishing;
+	size_t n_looked;  /* files, see collect_look_some() */
 	size_t n_spilled; /* samples, by now */
 	struct collected *result;
 };
@@ -221,16 +223,56 @@ static int collect_put_result(struct collect *c)
 /* The samples are going to be written away: see collect_spill_some(). */
 static int collect_begin_spill(struct collect *c)
 {
+	if (!c->writer && !c->is_looking && c->next < c->n_files) {
+		c->is_looking = true;
+		c->n_looked = c->next;
+		return 0;
+	}
+	c->is_looking = false;
 	c->is_spilling = true;
 	c->n_spilled = 0;
 	if (c->writer) {
 		c->result->in_pieces = true;
 		return 0;
 	}
+	merge_fix_types(c->merge);
 	c->result->fd = memfd_create("profd-collect", MFD_CLOEXEC);
 	if (c->result->fd < 0)
 		return error_origin(-errno);
 	return pprof_writer_new(&c->writer, GZIP_LEVEL);
+}
+
+/* Whether a file has more values than CPU samples do: a file of ours begins with its types. */
+static int collect_has_waits(const struct collect *c, const struct collect_file *file, bool *ret)
+{
+	cleanup(stored_freep) struct stored *stored = NULL;
+	int r = stored_open(&stored, c->store, file->path, c->options.max_bytes);
+
+	*ret = false;
+	if (!r)
+		r = stored_step(stored);
+	if (r < 0)
+		return r;
+	*ret = stored && stored_profile(stored)->n_sample_types > 2;
+	return 0;
+}
+
+/*
+ * Types cannot change once samples are written. Before that, it is looked for waits in the files
+ * that are still to be read.
+ */
+static int collect_look_some(struct collect *c)
+{
+	bool has_waits = false;
+	int r = 0;
+
+	for (unsigned i = 0; i < STEP_FILES && c->n_looked < c->n_files && !has_waits && !r; i++)
+		r = collect_has_waits(c, &c->files[c->n_looked++], &has_waits);
+	if (!r && has_waits)
+		r = merge_add_waits(c->merge);
+	if (r || (c->n_looked < c->n_files && !has_waits))
+		return r;
+	return collect_begin_spill(c);
 }
 
 static int collect_spill_some(struct collect *c)
@@ -271,8 +313,8 @@ int collect_add(struct collect *c, const struct profile *profile)
 		return r;
 	c->result->samples += (uint64_t)samples;
 	r = collect_spill_if_big(c);
-	while (!r && c->is_spilling)
-		r = collect_spill_some(c);
+	while (!r && (c->is_looking || c->is_spilling))
+		r = c->is_looking ? collect_look_some(c) : collect_spill_some(c);
 	return r;
 }
 
@@ -387,6 +429,8 @@ static int collect_finish_some(struct collect *c)
 
 int collect_step(struct collect *c)
 {
+	if (c->is_looking)
+		return collect_look_some(c);
 	if (c->is_spilling)
 		return collect_spill_some(c);
 	if (c->is_finishing)

@@ -410,6 +410,7 @@ static int rollup_begin_file(struct rollup *r, struct index_shelf *shelf)
 	if (!index_dir_path(shelf, r->hour_s, dir, sizeof(dir)) ||
 	    !names_window(&window, name, sizeof(name)))
 		return error_origin(-ENAMETOOLONG);
+	merge_fix_types(r->merge);
 	e = pprof_writer_new(&r->writer, GZIP_LEVEL) ?: batch_new(&r->batch, r->store);
 	return e ? e : batch_begin(r->batch, &file);
 }

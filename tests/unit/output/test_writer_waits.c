@@ -6,7 +6,7 @@
 #include "daemon/output/listing.h"
 #include "daemon/output/stored.h"
 #include "daemon/output/usage.h"
-#include "tests/unit/output/fixture.h"
+#include "tests/unit/output/collect_fixture.h"
 
 #define A_SERVICE DAY_A "20261121T090000Z-60s.pb.gz"
 
@@ -282,6 +282,113 @@ static void test_beside_counters(void **state)
 	assert_int_equal(profile_default_type(p), 1);
 }
 
+/* --- of several windows ----------------------------------------------------------------------- */
+
+#define MINUTES 6
+#define SAMPLES 400 /* on a CPU, of a minute */
+
+/* Minute @i of a service, with waits or without. */
+static struct snapshot *wall_minute(const struct fixture *f, unsigned i, bool has_waits)
+{
+	struct script script[SAMPLES];
+	struct snapshot *s;
+
+	/* Of few addresses: it is the samples that take room. */
+	for (unsigned k = 0; k < SAMPLES; k++)
+		script[k] = (struct script){.process = 1,
+					    .user = {PROGRAM_AT + 0x100 + k % 20,
+						     PROGRAM_AT + 0x200 + k / 20 + 20 * i},
+					    .count = 1};
+	s = has_waits ? wall_at(f, script, ARRAY_SIZE(script))
+		      : make_snapshot(f, T0, script, ARRAY_SIZE(script));
+	s->start_ns += i * 60 * NS;
+	s->formats = FORMAT_PPROF;
+	return s;
+}
+
+/* What is there of @p: CPU samples of all minutes, and the waits of @n_waits of them. */
+static void assert_all_of(const struct profile *p, unsigned n, unsigned n_waits)
+{
+	assert_int_equal(p->n_sample_types, 3);
+	assert_string_equal(profile_string(p, p->sample_types[1].type), "cpu");
+	assert_string_equal(profile_string(p, p->sample_types[2].type), "off_cpu");
+	assert_int_equal(profile_default_type(p), 1);
+	assert_int_equal(profile_total(p, 1), n * SAMPLES * INT64_C(10000000));
+	assert_int_equal(profile_total(p, 2), n_waits * 7 * INT64_C(30000000));
+	assert_int_equal(profile_total(p, 0), n * SAMPLES + n_waits * 7);
+}
+
+/* A range in which waits were switched on, whole and in pieces, and off again. */
+static void test_collected(void **state)
+{
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	struct collect_options o = {.service = "a.service",
+				    .max_bytes = 8 << 20,
+				    .max_result = 8 << 20};
+	bool was_in_pieces = false;
+
+	for (unsigned i = 0; i < MINUTES; i++)
+		write_quietly(w, wall_minute(f, i, i == MINUTES - 2), T0 + i * 60 + 60);
+	for (unsigned kb = 8 << 10; kb > 16; kb -= kb > 512 ? kb / 2 : 8) {
+		cleanup(collected_freep) struct collected *c = NULL;
+		cleanup(profile_freep) struct profile *p = NULL;
+		int r;
+
+		o.max_bytes = (size_t)kb << 10;
+		r = run(w, &o, NULL, &c);
+		if (r == COLLECT_E_REFUSED) {
+			assert_non_null(strstr(c->message.text, "too many different"));
+			break;
+		}
+		assert_int_equal(r, COLLECT_E_DONE);
+		was_in_pieces |= c->in_pieces;
+		p = read_collected(c);
+		assert_all_of(p, MINUTES, 1);
+		assert_true(has_comment(p, "# profd ledger: expected=60 seen=54 source=bpf "
+					   "off_cpu.expected=8 off_cpu.seen=8"));
+	}
+	assert_true(was_in_pieces);
+}
+
+/* An hour in which waits were switched on: no sample of it is lost, and its sums have no waits. */
+static void test_rolled_up(void **state)
+{
+	struct fixture *f = *state;
+	const size_t bytes[] = {8 << 20, 80 << 10};
+
+	for (size_t k = 0; k < ARRAY_SIZE(bytes); k++) {
+		struct output_options o = rolling(f);
+		struct writer *w;
+		struct census census;
+		uint64_t n, cpu_ns;
+
+		o.background_bytes = bytes[k];
+		w = open_writer(f, &o, NULL, T0);
+		for (unsigned i = 0; i < MINUTES; i++) {
+			struct snapshot *s = wall_minute(f, i, i >= MINUTES / 2);
+
+			s->start_ns += k * HOUR * NS;
+			write_quietly(w, s, T0 + k * HOUR + i * 60 + 60);
+		}
+		while (writer_background(w, (T0 + (k + 2) * HOUR + 300) * NS))
+			;
+		census = take_census(f);
+		assert_int_equal(census.pprof,
+				 (int64_t)((k + 1) * (MINUTES * SAMPLES + MINUTES / 2 * 8)));
+		listed(w, NULL, &n, &cpu_ns);
+		assert_int_equal(n, (k + 1) * MINUTES * SAMPLES);
+		assert_int_equal(cpu_ns, n * 10000000);
+		if (!k) {
+			cleanup(profile_freep) struct profile *p = read_pprof(
+				path_of(f, DAY_A "20261121T090000Z-3600s.pb.gz"));
+
+			assert_all_of(p, MINUTES, MINUTES / 2);
+		}
+		writer_free(w);
+	}
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -293,6 +400,8 @@ int main(void)
 		T(test_nothing_but_waits),
 		T(test_off_cpu_alone),
 		T(test_beside_counters),
+		T(test_collected),
+		T(test_rolled_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
