@@ -61,6 +61,7 @@ struct view_options {
 	bool drop_negative;
 	bool compact_labels; /* no header */
 	bool intel_syntax;   /* disasm, weblist */
+	bool json;           /* waits */
 	bool one_type;       /* flame: of the sample types, the user asked for this one */
 	size_t max_bytes;    /* of a flame graph's data: its lightest parts are left out; 0: any */
 	/* Where sources are looked for, see client/code/source_file.h; NULL or "": not said. */
@@ -139,6 +140,7 @@ extern const struct view_class view_tree;
 extern const struct view_class view_peek;
 extern const struct view_class view_traces;
 extern const struct view_class view_tags;
+extern const struct view_class view_waits;
 extern const struct view_class view_comments;
 extern const struct view_class view_dot;
 extern const struct view_class view_callgrind;

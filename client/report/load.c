@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "client/analysis/wall.h"
 #include "client/report/binaries.h"
 #include "client/report/function_names.h"
 #include "client/report/input.h"
@@ -37,6 +38,8 @@ struct load {
 	/* Held. */
 	struct profile *profile;
 	bool is_told;
+
+	bool has_wall; /* the profile by now */
 };
 
 void load_free(struct load *l)
@@ -430,10 +433,34 @@ size_t load_n_files(const struct load *l)
 	return l->n_files;
 }
 
+int load_set_wall(struct load *l, bool has_wall, struct profile_message *message)
+{
+	int r = 0;
+
+	if (has_wall && !l->has_wall)
+		r = wall_add(load_profile(l), message);
+	else if (!has_wall && l->has_wall)
+		wall_remove(load_profile(l));
+	if (!r)
+		l->has_wall = has_wall;
+	return r > 0 ? REPORT_E_BAD_OPTION : r;
+}
+
+/* A reader adds samples of the types that are in its file. */
+static int load_next_with_wall(struct load *l, bool *ret_any, struct profile_message *message)
+{
+	const bool has_wall = l->has_wall;
+	int r;
+
+	(void)load_set_wall(l, false, NULL);
+	r = load_next_of_stream(l, ret_any, message);
+	return r ? r : load_set_wall(l, has_wall, message);
+}
+
 int load_next(struct load *l, bool *ret_any, struct profile_message *message)
 {
 	if (l->input)
-		return load_next_of_stream(l, ret_any, message);
+		return load_next_with_wall(l, ret_any, message);
 	*ret_any = !l->is_told && l->profile->n_samples;
 	l->is_told = *ret_any;
 	return REPORT_E_OK;

@@ -59,6 +59,11 @@ bool load_is_comparison(const struct load *l);
 /* How many files. */
 size_t load_n_files(const struct load *l);
 /*
+ * Whether samples have a value `wall` (wall.h), from the next load_next() on; at first they have
+ * none. REPORT_E_OK, REPORT_E_BAD_OPTION if they cannot (@message may be NULL), or negative errno.
+ */
+int load_set_wall(struct load *l, bool has_wall, struct profile_message *message);
+/*
  * The next samples, instead of those before. *ret_any false: there are no more, and the next call
  * begins with the first ones again. As load_new().
  */

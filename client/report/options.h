@@ -30,6 +30,7 @@ struct report_options {
 	struct view_options print;
 	const char *sample_index;
 	bool mean, relative_percentages;
+	bool idle; /* with the waiting time of idle threads */
 };
 
 /* What is about where the samples come from: not to be changed at the prompt. */

@@ -42,6 +42,8 @@ static const char tag_filter[] =
 const struct report_option report_options_all[] = {
 	REPORT_VIEWS(VIEW_OPTION),
 
+	FLAG("json", VIEWS, print.json, "--waits as JSON"),
+
 	CHOICE("functions", GRANULARITY, shape.granularity, SHAPE_FUNCTIONS,
 	       "per function (the default)"),
 	CHOICE("filefunctions", GRANULARITY, shape.granularity, SHAPE_FILEFUNCTIONS,
@@ -83,13 +85,14 @@ const struct report_option report_options_all[] = {
 	FILTER(tagignore, "TAGS", "drop samples with such tags", tag_filter),
 	FILTER(tagshow, "RE", "show tags whose key matches", NULL),
 	FILTER(taghide, "RE", "hide tags whose key matches", NULL),
+	FLAG("idle", FILTERS, idle, "keep the waiting time of idle threads"),
 	FILTER(tagroot, "KEYS", "tags as frames at the root",
 	       "Keys of tags, separated by commas.\n"),
 	FILTER(tagleaf, "KEYS", "tags as frames at the leaf",
 	       "Keys of tags, separated by commas.\n"),
 
 	SETTING(TEXT, "sample_index", VALUES, sample_index, "TYPE",
-		"the value to show: a name, or a number starting at 0"),
+		"the value to show: a name, or a number starting at 0; wall: cpu + off_cpu"),
 	FLAG("mean", VALUES, mean, "divide the value by the first one"),
 	SETTING(TEXT, "unit", VALUES, print.unit, "UNIT",
 		"ms, s, MB ...; auto: one per value; minimum (the default): one for all"),

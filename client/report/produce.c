@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/idle.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/view.h"
 #include "client/analysis/view_feed.h"
+#include "client/analysis/wall.h"
 #include "client/report/picture.h"
 #include "common/error.h"
 #include "common/memory_text.h"
@@ -74,12 +76,9 @@ static int produce_refuse_type(const struct profile *p, const char *name,
 			      name, names);
 }
 
-/*
- * The number of the sample type that @name means: its name, its number, or "" for the default.
- * REPORT_E_OK, _BAD_OPTION or _BAD_INPUT.
- */
-static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
-			       struct profile_message *message)
+/* Of the profile's own types. */
+static int produce_find_type(struct load *l, const char *name, unsigned *ret,
+			     struct profile_message *message)
 {
 	const struct profile *p = load_profile(l);
 
@@ -101,6 +100,50 @@ static int produce_sample_type(struct load *l, const char *name, unsigned *ret,
 	return REPORT_E_OK;
 }
 
+/* The one type of a view that shows no other. */
+static int produce_only_type(const struct profile *p, const struct report_options *o,
+			     const char *type, unsigned *ret, struct profile_message *message)
+{
+	if (*o->sample_index && strcmp(o->sample_index, type) != 0)
+		return profile_refuse(message, REPORT_E_BAD_OPTION,
+				      "--%s shows %s, not sample_index '%.40s'",
+				      report_view_name(o->view), type, o->sample_index);
+	return profile_find_type(p, type, ret)
+		       ? REPORT_E_OK
+		       : profile_refuse(message, REPORT_E_BAD_OPTION,
+					"--%s: the profile has no %s values; profctl record --wall "
+					"measures them",
+					report_view_name(o->view), type);
+}
+
+/*
+ * The number of the sample type that the options mean: a name, a number, "" for the default, or
+ * `wall`, which samples have then. Those of a view that shows all types have it if they can.
+ * REPORT_E_OK, _BAD_OPTION, _BAD_INPUT or negative errno.
+ */
+static int produce_sample_type(struct load *l, const struct report_options *o, unsigned *ret,
+			       struct profile_message *message)
+{
+	const struct maker *maker = maker_of(o);
+	const struct profile *p = load_profile(l);
+	const char *name = o->sample_index;
+	int r = load_set_wall(l, false, message);
+
+	if (r)
+		return r;
+	if (maker->type)
+		return produce_only_type(p, o, maker->type, ret, message);
+	if (strcmp(name, WALL_TYPE) == 0 && !profile_find_type(p, name, ret)) {
+		r = load_set_wall(l, true, message);
+		*ret = p->n_sample_types - 1;
+		return r;
+	}
+	r = produce_find_type(l, name, ret, message);
+	if (!r && !*name && maker->class && maker->class->tells_all_types && wall_is_possible(p))
+		r = load_set_wall(l, true, message);
+	return r;
+}
+
 /* --- the work --------------------------------------------------------------------------------- */
 
 struct produce_work {
@@ -118,8 +161,9 @@ struct produce_work {
 	bool is_rooted;
 	char filters_text[FILTERS_MAX][128];
 	const char *filters[FILTERS_MAX];
-	char note_text[128];
-	const char *note; /* what the view prints above all: that, or nothing */
+	struct idle *idle; /* NULL: nothing is hidden */
+	char files_note[128], idle_text[IDLE_NOTE_MAX];
+	const char *notes[2]; /* what the view prints above all */
 };
 
 static void produce_work_deinit(struct produce_work *w)
@@ -131,6 +175,7 @@ static void produce_work_deinit(struct produce_work *w)
 	shape_profile_free(w->converted);
 	shape_free(w->shape);
 	view_feed_deinit(&w->feed);
+	idle_free(w->idle);
 }
 
 static void add_filter(struct produce_work *w, const char *name, const char *value)
@@ -160,10 +205,12 @@ static void set_view_options(struct produce_work *w)
 	add_filter(w, "tagshow", o->tagshow);
 	add_filter(w, "taghide", o->taghide);
 	w->view_options.filters = w->filters;
-	snprintf(w->note_text, sizeof(w->note_text), "Files: %zu", load_n_files(w->load));
-	w->note = w->note_text;
-	w->feed.input.notes = &w->note;
-	w->feed.input.n_notes = load_n_files(w->load) > 1;
+	snprintf(w->files_note, sizeof(w->files_note), "Files: %zu", load_n_files(w->load));
+	w->feed.input.notes = w->notes;
+	if (load_n_files(w->load) > 1)
+		w->notes[w->feed.input.n_notes++] = w->files_note;
+	if (w->idle && *idle_note(w->idle, w->idle_text))
+		w->notes[w->feed.input.n_notes++] = w->idle_text;
 }
 
 static bool wants_addresses(const struct maker *maker)
@@ -187,6 +234,10 @@ static int check_options(struct produce_work *w)
 			w->message, REPORT_E_BAD_OPTION,
 			"--mean cannot be combined with --%s, whose parts must add up",
 			report_view_name(o->view));
+	if (o->print.json && !maker->json)
+		return profile_refuse(w->message, REPORT_E_BAD_OPTION,
+				      "--json: there is no --%s as JSON",
+				      report_view_name(o->view));
 	if (w->is_rooted)
 		options.tagroot = ROOTS;
 	options.unit = o->print.unit;
@@ -263,6 +314,40 @@ static int produce_find_roots(struct produce_work *w)
 		}
 	}
 	return r;
+}
+
+/* Whether waiting time is shown, in a report that is not the profile as it is. */
+static bool produce_shows_waits(const struct produce_work *w)
+{
+	const struct profile *p = load_profile(w->load);
+	const char *type = profile_string(p, p->sample_types[w->feed.input.type].type);
+
+	if (!idle_may_be(p) || (w->maker->converts && !w->maker->one_type))
+		return false;
+	return strcmp(type, WALL_OFF_TYPE) == 0 || strcmp(type, WALL_TYPE) == 0 ||
+	       (w->maker->class && w->maker->class->tells_all_types && !*w->o->sample_index);
+}
+
+/* Which threads are idle, of all samples. */
+static int produce_find_idle(struct produce_work *w)
+{
+	bool any = true;
+	int r;
+
+	if (w->o->idle || !produce_shows_waits(w))
+		return 0;
+	r = idle_new(&w->idle);
+	while (!r && any) {
+		r = load_next(w->load, &any, w->message);
+		if (!r && any)
+			r = idle_learn(w->idle, load_profile(w->load));
+	}
+	if (r)
+		return r;
+	idle_decide(w->idle);
+	w->feed.is_left_out = idle_is;
+	w->feed.userdata = w->idle;
+	return 0;
 }
 
 /* --- pictures --------------------------------------------------------------------------------- */
@@ -397,10 +482,10 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	};
 	int r;
 
-	r = produce_sample_type(l, o->sample_index, &w.feed.input.type, message);
+	r = produce_sample_type(l, o, &w.feed.input.type, message);
 	w.feed.input.mean = o->mean;
 	if (!r)
-		r = produce_find_roots(&w);
+		r = produce_find_roots(&w) ?: produce_find_idle(&w);
 	if (!r)
 		r = check_options(&w);
 	if (r)
@@ -410,6 +495,8 @@ int produce_report(struct load *l, const struct report_options *o, const struct 
 	w.feed.is_relative = o->relative_percentages;
 	w.feed.takes_frameless = w.maker->frameless;
 	w.feed.learns_units = w.maker->units;
+	if (*w.idle_text && (w.view_options.compact_labels || !w.maker->headed))
+		listener_note(listener, "%s", w.idle_text);
 	r = w.maker->converts ? run_conversion(&w, out)
 	    : w.maker->shows  ? produce_show_window(&w)
 			      : produce_render(&w, out);

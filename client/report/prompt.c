@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "client/analysis/node_name.h"
+#include "client/analysis/wall.h"
 #include "client/report/produce.h"
 #include "client/report/prompt_line.h"
 #include "client/symbolize/profile_file.h"
@@ -33,7 +34,7 @@ struct prompt {
 	const struct prompt_streams *streams;
 	struct listener listener;
 	struct prompt_settings settings;
-	const char *types[PROFILE_TYPES_MAX];
+	const char *types[PROFILE_TYPES_MAX + 1];
 	EditLine *edit; /* NULL: no terminal */
 	History *history;
 	char *line; /* getline()'s */
@@ -373,6 +374,8 @@ int prompt_run(struct load *l, const struct report_options *o, const struct prom
 	p.settings.options.print.compact_labels = true;
 	p.settings.types = p.types;
 	p.settings.n_types = profile->n_sample_types;
+	if (wall_is_possible(profile))
+		p.types[p.settings.n_types++] = WALL_TYPE;
 	if (isatty(fileno(s->in)))
 		r = open_editor(&p);
 	if (!r)

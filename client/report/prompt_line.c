@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/wall.h"
 #include "client/report/slip.h"
 #include "common/cleanup.h"
 #include "common/error.h"
@@ -292,6 +293,14 @@ static void try_name(struct prompt_completion *c, const char *name, char end)
 	c->error = room_append(&c->all, &c->max, &c->n, (struct prompt_name){name, end});
 }
 
+static void try_types(struct prompt_completion *c, const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->n_sample_types; i++)
+		try_name(c, profile_string(p, p->sample_types[i].type), ' ');
+	if (wall_is_possible(p))
+		try_name(c, WALL_TYPE, ' ');
+}
+
 static void try_commands(struct prompt_completion *c, const struct profile *p)
 {
 	static const char *const others[] = {"help", "options", "quit", "exit"};
@@ -310,8 +319,7 @@ static void try_commands(struct prompt_completion *c, const struct profile *p)
 		try_name(c, others[i], ' ');
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++)
 		try_name(c, choices[i], '=');
-	for (uint32_t i = 0; i < p->n_sample_types; i++)
-		try_name(c, profile_string(p, p->sample_types[i].type), ' ');
+	try_types(c, p);
 }
 
 static void try_functions(struct prompt_completion *c, const struct profile *p)
@@ -333,8 +341,7 @@ static void try_values(struct prompt_completion *c, const struct profile *p, con
 	if (!option || option->kind != REPORT_OPTION_TEXT)
 		return;
 	if (option->offset == offsetof(struct report_options, sample_index))
-		for (uint32_t i = 0; i < p->n_sample_types; i++)
-			try_name(c, profile_string(p, p->sample_types[i].type), ' ');
+		try_types(c, p);
 	else if (option->group == REPORT_GROUP_FILTERS && strncmp(option->name, "tag", 3) != 0 &&
 		 c->length)
 		try_functions(c, p);

@@ -12,20 +12,23 @@
 #include "client/formats/any_read.h"
 #include "client/report/picture.h"
 
-#define REPORT_PICTURE(format) .class = &view_dot, .units = true, .draws = (format)
+#define REPORT_PICTURE(format) .class = &view_dot, .units = true, .draws = (format), .headed = true
 
 /* clang-format off */
 #define REPORT_VIEWS(X) \
 	X(TEXT, "text", "top", VIEW, VIEWS, "one line per function, the hottest first", \
-	  .class = &view_text), \
+	  .class = &view_text, .headed = true), \
 	X(TREE, "tree", NULL, VIEW, VIEWS, "the same, with callers and callees", \
-	  .class = &view_tree), \
+	  .class = &view_tree, .headed = true), \
 	X(PEEK, "peek", NULL, VIEW_PATTERN, VIEWS, \
-	  "callers and callees of the functions that match", .class = &view_peek), \
+	  "callers and callees of the functions that match", .class = &view_peek, .headed = true), \
 	X(TRACES, "traces", NULL, VIEW, VIEWS, "all stacks", \
-	  .class = &view_traces, .held = true, .units = true, .paths = true), \
+	  .class = &view_traces, .headed = true, .held = true, .units = true, .paths = true), \
 	X(TAGS, "tags", NULL, VIEW, VIEWS, "labels and their values", \
 	  .class = &view_tags, .held = true, .units = true, .frameless = true), \
+	X(WAITS, "waits", NULL, VIEW, VIEWS, "what threads waited for, and where", \
+	  .class = &view_waits, .type = "off_cpu", .headed = true, .objects = true, \
+	  .frameless = true, .json = true), \
 	X(RAW, "raw", NULL, VIEW, VIEWS, "the whole profile as text", \
 	  .converts = true, .print = raw_write, .frameless = true), \
 	X(COMMENTS, "comments", NULL, VIEW, VIEWS, "the profile's comments", \
@@ -40,10 +43,10 @@
 	  "annotated instructions of the functions that match", \
 	  .class = &view_disasm, .code = true, .outermost = true), \
 	X(FLAME, "flame", NULL, VIEW, VIEWS, "a flame graph: one HTML file", \
-	  .class = &view_flame, .objects = true, .binary = true, .adds_up = true, \
+	  .class = &view_flame, .headed = true, .objects = true, .binary = true, .adds_up = true, \
 	  .rooted = true), \
 	X(DOT, "dot", NULL, VIEW, VIEWS, "the call graph in graphviz's language", \
-	  .class = &view_dot, .units = true), \
+	  .class = &view_dot, .units = true, .headed = true), \
 	X(SVG, "svg", NULL, VIEW, VIEWS, "the call graph as SVG (needs graphviz)", \
 	  REPORT_PICTURE("svg"), .binary = true), \
 	X(PDF, "pdf", NULL, VIEW, VIEWS, "the call graph as PDF (needs graphviz)", \
@@ -84,19 +87,22 @@ struct maker {
 	const char *draws;                                /* what graphviz makes of it, or NULL */
 	const char *shows; /* how a file of it is called, which a window shows; or NULL */
 	enum picture_window window;
-	bool binary;    /* nothing for a terminal */
-	bool code;      /* reads programs */
-	bool paths;     /* names of files with their directories */
-	bool objects;   /* tells files and modules, whatever the granularity */
-	bool held;      /* all samples at once */
-	bool frameless; /* samples that have no frames as well */
-	bool units;     /* prints labels' numbers */
-	bool lines;     /* tells lines, whatever the granularity */
-	bool inlined;   /* inlined functions, whatever the user asked for */
-	bool outermost; /* no inlined functions: what is inlined lies at the same address */
-	bool adds_up;   /* what a function calls is part of it, which means are not */
-	bool one_type;  /* of a conversion: to a format of one value */
-	bool rooted;    /* of several services: at them, then at their processes */
+	const char *type; /* the only type of values that it shows, or NULL */
+	bool json;        /* may be asked for as JSON */
+	bool headed;      /* prints notes, unless the user wants no header */
+	bool binary;      /* nothing for a terminal */
+	bool code;        /* reads programs */
+	bool paths;       /* names of files with their directories */
+	bool objects;     /* tells files and modules, whatever the granularity */
+	bool held;        /* all samples at once */
+	bool frameless;   /* samples that have no frames as well */
+	bool units;       /* prints labels' numbers */
+	bool lines;       /* tells lines, whatever the granularity */
+	bool inlined;     /* inlined functions, whatever the user asked for */
+	bool outermost;   /* no inlined functions: what is inlined lies at the same address */
+	bool adds_up;     /* what a function calls is part of it, which means are not */
+	bool one_type;    /* of a conversion: to a format of one value */
+	bool rooted;      /* of several services: at them, then at their processes */
 };
 
 #endif

@@ -136,6 +136,11 @@ int profile_add_sample_type(struct profile *p, const char *type, const char *uni
 /* One that is to be number @at, and of which the samples that there are have 0. */
 int profile_insert_sample_type(struct profile *p, uint32_t at, const char *type, const char *unit);
 /*
+ * Adds a sample type behind the others, with the unit of type @a: the sum of the types @a and @b,
+ * also of the samples that are there. Sums are clamped. 0 or negative errno.
+ */
+int profile_add_sum(struct profile *p, const char *type, uint32_t a, uint32_t b);
+/*
  * Keeps the values of these @n types alone, in this order: indices of sample types, @n at most as
  * many as there are. Samples may be all 0 then.
  */

@@ -221,6 +221,37 @@ void profile_keep_types(struct profile *p, const uint32_t *types, uint32_t n)
 	p->n_sample_types = n;
 }
 
+/* From the last sample to the first: values move up, into room that has been left. */
+static void profile_widen_values(struct profile *p, uint32_t a, uint32_t b)
+{
+	const size_t n = p->n_sample_types;
+
+	for (size_t i = p->n_samples; i-- > 0;) {
+		int64_t *values = &p->sample_values[i * (n + 1)];
+
+		memmove(values, &p->sample_values[i * n], n * sizeof(*values));
+		values[n] = clamped_add(values[a], values[b]);
+	}
+}
+
+int profile_add_sum(struct profile *p, const char *type, uint32_t a, uint32_t b)
+{
+	const size_t n = p->n_sample_types;
+	struct profile_value_type sum = {.unit = p->sample_types[a].unit};
+	int r;
+
+	if (n >= PROFILE_TYPES_MAX)
+		return error_origin(-E2BIG);
+	r = profile_add_text(p, type, &sum.type)
+		    ?: room_make(&p->sample_values, &p->tables->max_sample_values,
+				 p->n_samples * (n + 1), sizeof(*p->sample_values));
+	if (r)
+		return r;
+	profile_widen_values(p, a, b);
+	p->sample_types[p->n_sample_types++] = sum;
+	return 0;
+}
+
 void profile_clear_samples(struct profile *p)
 {
 	struct profile_tables *t = p->tables;

@@ -16,6 +16,7 @@
 #include "client/analysis/time_range.h"
 #include "client/analysis/view.h"
 #include "client/analysis/view_feed.h"
+#include "client/analysis/wall.h"
 #include "client/code/source_file.h"
 #include "client/gateway/view/command.h"
 #include "client/gateway/view/pieces.h"
@@ -132,10 +133,14 @@ static int answer_load(struct answer *a, const int *files)
 static int answer_find_type(struct answer *a)
 {
 	const char *name = question_text(a->q, a->q->type);
+	int r;
 
 	if (!a->profile->n_sample_types)
 		return answer_refuse(a, 503, "this profile has no values");
 	a->feed.input.type = profile_default_type(a->profile);
+	r = wall_is_possible(a->profile) ? wall_add(a->profile, NULL) : 0;
+	if (r)
+		return r;
 	if (*name && !profile_find_type(a->profile, name, &a->feed.input.type))
 		return answer_refuse(a, 400, "the profile has no values of this type");
 	return 0;

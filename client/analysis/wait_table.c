@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --waits: where threads waited, a row for what they waited for, at which place, and woken by whom:
+ * the labels `state`, `wait` and `waker`, and wait_place.h. Samples without waiting time have no
+ * part in it. The table fits 80 columns; with options.json it is an object that has all of it.
+ *
+ *	   time  share samples  kind   place < caller
+ *	     2s 54.05%     200  futex  pthread_mutex_lock < cache_put
+ *	                               woken by flusher
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/analysis/graph.h"
+#include "client/analysis/json_text.h"
+#include "client/analysis/node_name.h"
+#include "client/analysis/shape.h"
+#include "client/analysis/values.h"
+#include "client/analysis/view.h"
+#include "client/analysis/wait_place.h"
+#include "common/error.h"
+#include "common/order.h"
+#include "common/profile/intern.h"
+#include "common/profile/profile.h"
+#include "common/text_print.h"
+#include "common/utf8.h"
+
+#define COLUMNS  80u
+#define NUMBERS  28u /* columns of the time, the share and the samples */
+#define KIND_MAX 20u
+#define ARROW    " < "
+#define WOKEN_BY "woken by "
+
+/* Strings of the profile, and frames; without padding. */
+struct wait_row {
+	uint32_t state, wait, waker, at, caller, unused;
+	int64_t value, samples;
+};
+
+struct wait_table {
+	struct view view;
+	struct wait_row *rows;
+	struct intern in;
+	struct node_names names;
+};
+
+static void wait_table_deinit(struct view *view)
+{
+	struct wait_table *t = (struct wait_table *)view;
+
+	intern_deinit(&t->in);
+	free(t->rows);
+	node_names_deinit(&t->names);
+}
+
+/* --- what is counted -------------------------------------------------------------------------- */
+
+/* The text of the label @key, or 0. */
+static uint32_t wait_label(const struct profile *p, const struct stack *s, const char *key)
+{
+	for (uint32_t i = 0; i < s->n_labels; i++)
+		if (s->labels[i].str && strcmp(profile_string(p, s->labels[i].key), key) == 0)
+			return s->labels[i].str;
+	return 0;
+}
+
+static int wait_table_add(struct view *view, const struct view_input *input,
+			  const struct stack *stack)
+{
+	struct wait_table *t = (struct wait_table *)view;
+	const struct profile *p = input->profile;
+	const struct wait_place place = wait_place_of(input, stack);
+	const struct wait_row row = {.state = wait_label(p, stack, "state"),
+				     .wait = wait_label(p, stack, "wait"),
+				     .waker = wait_label(p, stack, "waker"),
+				     .at = place.at,
+				     .caller = place.caller};
+	const int64_t value = stack->values[input->type];
+	struct wait_row *to;
+	uint32_t index;
+	int r;
+
+	if (!value)
+		return 0;
+	r = intern_add(&t->in, &t->rows, &row, sizeof(row), offsetof(struct wait_row, value),
+		       &index);
+	if (r)
+		return r;
+	to = &t->rows[index];
+	to->value = graph_add_clamped(to->value, value);
+	to->samples = graph_add_clamped(to->samples, stack->values[0]);
+	return 0;
+}
+
+/* --- which rows ------------------------------------------------------------------------------- */
+
+DEFINE_ORDER(wait_compare_rows, struct wait_row,
+		    order_of(llabs(y->value), llabs(x->value)) ?: order_of(x->at, y->at)
+		    ?: order_of(x->caller, y->caller) ?: order_of(x->state, y->state)
+		    ?: order_of(x->wait, y->wait) ?: order_of(x->waker, y->waker))
+
+/* How many of the rows, the heaviest first, the options leave. */
+static size_t wait_count_rows(struct wait_table *t, const struct view_input *input)
+{
+	const struct view_options *o = &t->view.options;
+	const double least = (double)input->total * o->nodefraction;
+	size_t n = 0;
+
+	if (!o->trim)
+		return t->in.n;
+	while (n < t->in.n && (double)llabs(t->rows[n].value) > least)
+		n++;
+	return o->nodecount > 0 && n > (size_t)o->nodecount ? (size_t)o->nodecount : n;
+}
+
+static int wait_make_names(struct wait_table *t, const struct view_input *input)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->in.n && !r; i++) {
+		const uint32_t of[] = {t->rows[i].at, t->rows[i].caller};
+
+		for (size_t k = 0; k < ARRAY_SIZE(of) && !r; k++)
+			if (of[k] != WAIT_PLACE_NONE)
+				r = node_names_make(&t->names, input->profile,
+						    &input->frames[of[k]], of[k]);
+	}
+	return r;
+}
+
+static const char *wait_name(const struct wait_table *t, uint32_t frame)
+{
+	return frame == WAIT_PLACE_NONE ? "" : t->names.all[frame];
+}
+
+/* --- as text ---------------------------------------------------------------------------------- */
+
+/* "futex", "disk pwrite64", "runnable": the state, where it is not simply asleep. */
+static void wait_print_kind(const struct profile *p, const struct wait_row *row,
+			    char ret[KIND_MAX + 1])
+{
+	const char *state = profile_string(p, row->state), *wait = profile_string(p, row->wait);
+
+	if (*wait && strcmp(state, "sleep") == 0)
+		state = "";
+	snprintf(ret, KIND_MAX + 1, "%s%s%s", state, *state && *wait ? " " : "", wait);
+	utf8_make_harmless(ret, "");
+}
+
+/* The first @width characters of @text, the last of them "…" where some are missing. */
+static void wait_put_cut(FILE *out, const char *text, size_t width)
+{
+	size_t n = utf8_length(text);
+
+	for (size_t i = 0; *text && (i + 1 < width || (n <= width && i < width)); i++) {
+		size_t bytes = utf8_character(text, strlen(text));
+
+		bytes = bytes ? bytes : 1;
+		fwrite(text, 1, bytes, out);
+		text += bytes;
+	}
+	if (*text)
+		fputs("…", out);
+}
+
+/* "at < caller" in @width columns; of two names that are too long, both keep a half. */
+static void wait_put_place(FILE *out, const char *at, const char *caller, size_t width)
+{
+	size_t n_at = utf8_length(at), n_caller = utf8_length(caller), room, half;
+
+	if (!*caller) {
+		wait_put_cut(out, at, width);
+		return;
+	}
+	room = width - strlen(ARROW);
+	half = room / 2;
+	if (n_at + n_caller > room) {
+		if (n_at <= half)
+			n_caller = room - n_at;
+		else if (n_caller <= half)
+			n_at = room - n_caller;
+		else
+			n_at = half, n_caller = room - half;
+	}
+	wait_put_cut(out, at, n_at);
+	fputs(ARROW, out);
+	wait_put_cut(out, caller, n_caller);
+}
+
+/* How wide the kinds of the first @n rows are. */
+static size_t wait_measure(const struct wait_table *t, const struct profile *p, size_t n)
+{
+	size_t width = strlen("kind");
+
+	for (size_t i = 0; i < n; i++) {
+		char kind[KIND_MAX + 1];
+
+		wait_print_kind(p, &t->rows[i], kind);
+		if (utf8_length(kind) > width)
+			width = utf8_length(kind);
+	}
+	return width;
+}
+
+static void wait_put_row(const struct wait_table *t, const struct view_input *input,
+			 const struct values *v, size_t width, const struct wait_row *row,
+			 FILE *out)
+{
+	cleanup(freep) char *waker = node_name_plain(profile_string(input->profile, row->waker));
+	const size_t before = NUMBERS + width + 2, room = COLUMNS - before;
+	struct values_column time;
+	char kind[KIND_MAX + 1];
+
+	values_column(v, &time, row->value, input->total);
+	wait_print_kind(input->profile, row, kind);
+	fprintf(out, "%*s %s %8" PRId64 "  %-*s  ", utf8_field_width(time.value, 10), time.value,
+		time.share, row->samples, utf8_field_width(kind, (int)width), kind);
+	wait_put_place(out, wait_name(t, row->at), wait_name(t, row->caller), room);
+	fputc('\n', out);
+	if (!waker || !*waker)
+		return;
+	fprintf(out, "%*s" WOKEN_BY, (int)before, "");
+	wait_put_cut(out, waker, room - strlen(WOKEN_BY));
+	fputc('\n', out);
+}
+
+static int wait_print_table(const struct wait_table *t, const struct view_input *input, size_t n,
+			    FILE *out)
+{
+	const struct view_options *o = &t->view.options;
+	const size_t width = wait_measure(t, input->profile, n);
+	struct values v;
+	int r;
+
+	values_init(&v, input, o);
+	if (strcmp(v.to, "minimum") == 0)
+		v.to = "auto";
+	r = o->compact_labels ? 0 : header_print_profile(out, input, &v);
+	if (r)
+		return r;
+	if (n < t->in.n)
+		fprintf(out, "Showing %zu of %zu rows\n", n, t->in.n);
+	fprintf(out, "%10s %6s %8s  %-*s  place < caller\n", "time", "share", "samples", (int)width,
+		"kind");
+	for (size_t i = 0; i < n; i++)
+		wait_put_row(t, input, &v, width, &t->rows[i], out);
+	return 0;
+}
+
+/* --- as JSON ---------------------------------------------------------------------------------- */
+
+static void wait_put_text(FILE *out, const char *key, const char *text)
+{
+	fprintf(out, "\"%s\":", key);
+	if (*text)
+		json_text_write(out, text);
+	else
+		fputs("null", out);
+	fputc(',', out);
+}
+
+static void wait_print_json(const struct wait_table *t, const struct view_input *input, size_t n,
+			    FILE *out)
+{
+	const struct profile *p = input->profile;
+	const struct profile_value_type *type = &p->sample_types[input->type];
+	const double total = input->total ? (double)input->total : 1;
+
+	fputc('{', out);
+	wait_put_text(out, "type", profile_string(p, type->type));
+	wait_put_text(out, "unit", profile_string(p, type->unit));
+	fprintf(out, "\"total\":%" PRId64 ",\"notes\":[", input->total);
+	for (size_t i = 0; i < input->n_notes; i++) {
+		fputs(i ? "," : "", out);
+		json_text_write(out, input->notes[i]);
+	}
+	fputs("],\"waits\":[", out);
+	for (size_t i = 0; i < n; i++) {
+		const struct wait_row *row = &t->rows[i];
+
+		fputs(i ? ",\n{" : "\n{", out);
+		wait_put_text(out, "state", profile_string(p, row->state));
+		wait_put_text(out, "wait", profile_string(p, row->wait));
+		wait_put_text(out, "place", wait_name(t, row->at));
+		wait_put_text(out, "caller", wait_name(t, row->caller));
+		wait_put_text(out, "waker", profile_string(p, row->waker));
+		fprintf(out, "\"time\":%" PRId64 ",\"share\":%.6f,\"samples\":%" PRId64 "}",
+			row->value, (double)row->value / total, row->samples);
+	}
+	fputs("]}\n", out);
+}
+
+static int wait_table_end(struct view *view, const struct view_input *input, FILE *out)
+{
+	struct wait_table *t = (struct wait_table *)view;
+	size_t n;
+	int r = wait_make_names(t, input);
+
+	if (r)
+		return r;
+	if (t->in.n)
+		qsort(t->rows, t->in.n, sizeof(*t->rows), wait_compare_rows);
+	n = wait_count_rows(t, input);
+	if (!view->options.json)
+		return wait_print_table(t, input, n, out);
+	wait_print_json(t, input, n, out);
+	return 0;
+}
+
+const struct view_class view_waits = {
+	.name = "waits",
+	.size = sizeof(struct wait_table),
+	.add = wait_table_add,
+	.end = wait_table_end,
+	.deinit = wait_table_deinit,
+};
