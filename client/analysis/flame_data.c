@@ -5,6 +5,9 @@
  * short. Values of other types than the chosen one stand apart from them, for those nodes alone
  * that have any: mostly the ends of stacks, one in ten.
  *
+ * Of wall-clock time, boxes show how much of it is waiting: those values are there even where
+ * nobody asked for their type, which then is a part of the chosen one.
+ *
  * Stacks that are labelled pprof::base=true, as pprof labels what --diff_base takes away, are what
  * the others are compared with: their values, which are negative there, become the nodes' base.
  *
@@ -16,6 +19,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "client/analysis/flame_notes.h"
 #include "client/analysis/frame_kind.h"
@@ -24,6 +28,7 @@
 #include "client/analysis/stack_tree.h"
 #include "client/analysis/title.h"
 #include "client/analysis/view.h"
+#include "client/analysis/wall.h"
 #include "common/error.h"
 #include "common/memory_text.h"
 #include "common/profile/profile.h"
@@ -50,6 +55,19 @@ void flame_data_deinit(struct flame_data *f)
 	stack_tree_free(f->tree);
 }
 
+/* Of wall-clock time alone, the type of its part that is waiting. */
+static void flame_add_part(struct flame_data *f, const struct view_input *input)
+{
+	const struct profile *p = input->profile;
+	unsigned off;
+
+	if (f->n_types > 1 || !profile_find_type(p, WALL_OFF_TYPE, &off) ||
+	    strcmp(profile_string(p, p->sample_types[input->type].type), WALL_TYPE) != 0)
+		return;
+	f->types[f->n_types++] = off;
+	f->has_part = true;
+}
+
 /* Now that it is known which types there are. */
 static int flame_make_tree(struct flame_data *f, const struct view_input *input)
 {
@@ -59,6 +77,7 @@ static int flame_make_tree(struct flame_data *f, const struct view_input *input)
 	for (unsigned i = 0; i < input->profile->n_sample_types && input->totals; i++)
 		if (i != input->type && !f->one_type && f->n_types < FLAME_TYPES_MAX)
 			f->types[f->n_types++] = i;
+	flame_add_part(f, input);
 	return stack_tree_new(&f->tree, STACK_TREE_NODES_MAX, f->n_types * 2);
 }
 
@@ -304,9 +323,9 @@ static void flame_write_other_types(const struct flame_writing *p)
 	fputs("],\n\"types\":[", p->out);
 	for (unsigned i = 1; i < f->n_types; i++) {
 		fputs(i > 1 ? ",\n" : "", p->out);
-		flame_write_type(p->input->profile, f->types[i], p->input->totals[f->types[i]],
-				 p->out);
-		fputc(',', p->out);
+		flame_write_type(p->input->profile, f->types[i],
+				 f->has_part ? 0 : p->input->totals[f->types[i]], p->out);
+		fputs(f->has_part ? ",\"is_part\":true," : ",", p->out);
 		flame_write_root(p, i);
 		flame_write_type_values(p, i);
 		fputc('}', p->out);

@@ -20,7 +20,8 @@ struct flame_data {
 	unsigned n_types;
 	bool one_type; /* the chosen one alone: set before the first stack */
 	bool has_base;
-	bool is_cut; /* once written: the lightest nodes were left out */
+	bool has_part; /* the second type is the waiting part of the first */
+	bool is_cut;   /* once written: the lightest nodes were left out */
 };
 
 void flame_data_deinit(struct flame_data *f);

@@ -36,8 +36,14 @@ export function oklch(lightness, chroma, hue) {
 }
 
 const THEMES = {
-	light: { lightness: 0.83, spread: 0.05, chroma: 0.085, grey: 0.9, change: [0.93, 0.66, 0.17] },
-	dark: { lightness: 0.44, spread: 0.06, chroma: 0.08, grey: 0.36, change: [0.36, 0.5, 0.15] },
+	light: {
+		lightness: 0.83, spread: 0.05, chroma: 0.085, grey: 0.9, change: [0.93, 0.66, 0.17],
+		cpu: [0.79, 0.13, 65], waiting: [0.87, 0.07, 250],
+	},
+	dark: {
+		lightness: 0.44, spread: 0.06, chroma: 0.08, grey: 0.36, change: [0.36, 0.5, 0.15],
+		cpu: [0.5, 0.105, 60], waiting: [0.38, 0.075, 250],
+	},
 };
 
 /* Of frames in a language of scripts, kind is its name (frame_kind.h). */
@@ -118,4 +124,14 @@ export function changeColour(theme, after, before) {
 
 	return oklch(pale + (strong - pale) * strength, 0.005 + chroma * strength,
 		part > 0 ? 25 : 255);
+}
+
+/* Of time on a CPU, and of waiting: orange and blue, which all eyes tell apart, of two lightnesses. */
+export function wallColours(theme) {
+	return [oklch(...THEMES[theme].cpu), oklch(...THEMES[theme].waiting)];
+}
+
+/* Which part of @all is waiting: 0 to 1. */
+export function waitingPart(all, waiting) {
+	return all ? Math.min(Math.max(waiting / all, 0), 1) : 0;
 }

@@ -14,6 +14,18 @@ export let types;
 /* The tree of the callers, where data is of one function's callees alone; or null. */
 export let callers;
 
+const typesOf = ({ chosen, others }) => [chosen, ...(others ? others.types : [])];
+
+/* The type of what is waiting, whose root is beside the nodes where it is the chosen one. */
+function waitsOf(given) {
+	const type = typesOf(given).find((t) => t.type === "off_cpu");
+
+	return type === given.chosen ? { ...type, root: given.nodes.root } : type;
+}
+
+/* Whether @type is wall-clock time, of which it is known what is waiting. */
+export const hasWaits = (type) => type.type === "wall" && !isDiff && !!waitsOf(data);
+
 function framesOf({ frames: given, strings }) {
 	/* Columns are there when lines are told apart by them. */
 	const columnOf = (i) => given.column?.[i] ? `:${given.column[i]}` : "";
@@ -39,13 +51,13 @@ export function loadData(given, upper = null) {
 
 	data = given;
 	frames = upper ? own.concat(framesOf(upper)) : own;
-	callers = upper && withoutRoot(treeFromPage({ ...upper.nodes, frame: upper.nodes.frame.map(shift) }));
+	callers = upper && withoutRoot(treeFromPage({ ...nodesWithWaits(upper, upper.chosen),
+		frame: upper.nodes.frame.map(shift) }));
 	/* Where lines tell frames apart, a box has to say which one it is. */
 	labels = frames.map((f) => data.by_line && f.file
 		? `${f.name} ${basename(f.file)}:${f.line}` : f.name);
 	isDiff = !!data.nodes.base;
-	types = [data.chosen, ...(data.others ? data.others.types : [])]
-		.sort((a, b) => a.index - b.index);
+	types = typesOf(data).filter((t) => !t.is_part).sort((a, b) => a.index - b.index);
 	useType(data.chosen);
 }
 
@@ -53,19 +65,33 @@ export function placeOf(frame) {
 	return frame.file && frame.line ? `${frame.file}:${frame.line}` : frame.file;
 }
 
-function treeOf(type) {
-	const n = data.nodes.depth.length;
-	const self = new Float64Array(n), base = new Float64Array(n);
+/* The values @of a type that is not the chosen one, of all nodes. */
+function spread({ nodes, others }, of) {
+	const all = new Float64Array(nodes.depth.length);
 	let at = 0;
 
-	if (type === data.chosen)
-		return callers ? withoutRoot(treeFromPage(data.nodes)) : treeFromPage(data.nodes);
-	data.others.at.forEach((step, i) => {
+	others.at.forEach((step, i) => {
 		at += step;
-		self[at] = type.self[i];
-		base[at] = isDiff ? type.base[i] : 0;
+		all[at] = of[i];
 	});
-	return heaviestFirst(treeFromPage({ ...data.nodes, root: type.root, self, base }));
+	return all;
+}
+
+/* The nodes of @given, with those values of @type and what of them is waiting. */
+function nodesWithWaits(given, type) {
+	const waiting = hasWaits(type) ? waitsOf(given) : null;
+	const own = type === given.chosen ? given.nodes
+		: { ...given.nodes, root: type.root, self: spread(given, type.self),
+			base: type.base && spread(given, type.base) };
+
+	return waiting ? { ...own, rootWait: waiting.root[0],
+		waits: waiting.index === given.chosen.index ? given.nodes.self : spread(given, waiting.self) } : own;
+}
+
+function treeOf(type) {
+	const t = treeFromPage(nodesWithWaits(data, type));
+
+	return type !== data.chosen ? heaviestFirst(t) : callers ? withoutRoot(t) : t;
 }
 
 export let type, trees, sums, value;

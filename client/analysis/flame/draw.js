@@ -293,7 +293,7 @@ export class Flame {
 		let one = level.at(-1);
 
 		if (!one || left - one.right >= 1) {
-			one = { left, from: t.x[node], n: 0, sum: 0, base: 0, isMatch: false };
+			one = { left, from: t.x[node], n: 0, sum: 0, base: 0, wait: 0, isMatch: false };
 			level.push(one);
 		}
 		one.right = left + width;
@@ -301,6 +301,7 @@ export class Flame {
 		one.n++;
 		one.sum += t.sums[node];
 		one.base += t.baseSums[node];
+		one.wait += t.waitSums[node];
 		one.isMatch ||= !!this.matched && this.hasMatch(node);
 	}
 
@@ -340,6 +341,15 @@ export class Flame {
 		return !!this.matched && all.some((f) => f !== CUT && this.matched[f]);
 	}
 
+	/* @fill: a colour, or [colour, part] from left to right. */
+	fillBox(fill, left, y, width) {
+		for (const [colour, part] of Array.isArray(fill) ? fill : [[fill, 1]]) {
+			this.context.fillStyle = colour;
+			this.context.fillRect(left, y, width * part, ROW - 1);
+			left += width * part;
+		}
+	}
+
 	drawBox(node, left, right, y) {
 		const c = this.context;
 		const t = this.tree;
@@ -348,10 +358,9 @@ export class Flame {
 		let text;
 
 		(this.rows[this.levelOf(node)] ||= []).push(node);
-		c.fillStyle = this.fillOf(node);
 		c.globalAlpha = around ? 0.55 : 1;
 		/* A gap between neighbours, as long as there is something left of them. */
-		c.fillRect(left, y, width > 3 ? width - 1 : width, ROW - 1);
+		this.fillBox(this.fillOf(node), left, y, width > 3 ? width - 1 : width);
 		if (width >= LEAST_TEXT) {
 			text = this.textOf(node, width - 2 * PADDING);
 			c.globalAlpha = 1;

@@ -7,6 +7,7 @@
 import { changeColour } from "./colour.js";
 import {
 	data, frames, isDiff, types, useType, loadData, type, trees, sums, value, share, callers,
+	hasWaits,
 } from "./data.js";
 import { $ } from "./dom.js";
 import { Flame } from "./draw.js";
@@ -17,7 +18,9 @@ import { definitions } from "./paper.js";
 import { showMatches, search } from "./search.js";
 import { showRows } from "./table.js";
 import { labelOf, hover, showCrumbs } from "./tell.js";
-import { theme, colourOfNode, readTheme, resetColours, showKinds } from "./theme.js";
+import {
+	theme, colourOfNode, readTheme, resetColours, showKinds, useUsualColour,
+} from "./theme.js";
 import { digits } from "./units.js";
 import { view, keepView, readView, resetView } from "./view.js";
 
@@ -125,6 +128,7 @@ export function resetZoom() {
 
 function useTree() {
 	useType(view.type);
+	useUsualColour(type);
 	if (view.callers)
 		trees.up ||= reverseTree(trees.down);
 	tree = view.callers ? trees.up : trees.down;
@@ -146,6 +150,11 @@ export function showChoices() {
 	$("callers").setAttribute("aria-pressed", String(view.callers));
 	$("sandwich").setAttribute("aria-pressed", String(view.sandwich >= 0));
 	$("table").setAttribute("aria-pressed", String(view.table));
+	for (const [of, isThere] of [["change", isDiff], ["waiting", hasWaits(type)]]) {
+		const option = $("colour").querySelector(`[value=${of}]`);
+
+		option.hidden = option.disabled = !isThere;
+	}
 	$("colour").value = view.colour;
 	$("width").value = view.width;
 	$("type").value = String(view.type.index);
@@ -166,7 +175,7 @@ function showFacts() {
 	const duration = noted("Duration");
 
 	$("facts").textContent = [of + (isDiff ? `, ${value(trees.down.baseSums[0])} before` : ""),
-		noted("Time"), duration && `over ${duration}`, ...data.filters].filter(Boolean).join(" · ");
+		noted("Time"), duration && `over ${duration}`, noted("Idle"), ...data.filters].filter(Boolean).join(" · ");
 	$("facts").title = $("facts").textContent;
 	$("flame").setAttribute("aria-label",
 		`Flame graph of ${data.title}: ${of} in ${digits(trees.down.n - 1)} boxes` + (frames.length
@@ -230,7 +239,7 @@ export function showKept() {
 export function chooseNext(id) {
 	const options = [...$(id).options].filter((o) => !o.hidden);
 
-	$(id).value = options[($(id).selectedIndex + 1) % options.length].value;
+	$(id).value = options[(options.indexOf($(id).selectedOptions[0]) + 1) % options.length].value;
 	$(id).dispatchEvent(new Event("change"));
 }
 
@@ -260,8 +269,6 @@ export function showData(given, upper = null) {
 	$("type-choice").hidden = types.length < 2;
 	$("width-choice").hidden = !isDiff;
 	$("change-head").hidden = !isDiff;
-	for (const o of $("colour").options)
-		o.hidden = o.disabled = o.value === "change" && !isDiff;
 	readTheme();
 	showKept();
 }

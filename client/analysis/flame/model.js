@@ -19,8 +19,10 @@ function makeTree(n) {
 		heights: new Uint32Array(n), /* levels below the node */
 		selfs: new Float64Array(n),
 		bases: new Float64Array(n),
+		waits: new Float64Array(n), /* what of it is waiting, where that is known */
 		sums: new Float64Array(n),
 		baseSums: new Float64Array(n),
+		waitSums: new Float64Array(n),
 		x: new Float64Array(n), /* left edge and width, in the unit of values */
 		w: new Float64Array(n),
 	};
@@ -35,6 +37,7 @@ function finishTree(t) {
 		path[t.depths[i]] = i;
 		t.sums[i] = t.selfs[i];
 		t.baseSums[i] = t.bases[i];
+		t.waitSums[i] = t.waits[i];
 		t.ends[i] = i + 1;
 	}
 	for (let i = t.n - 1; i > 0; i--) {
@@ -42,6 +45,7 @@ function finishTree(t) {
 
 		t.sums[p] += t.sums[i];
 		t.baseSums[p] += t.baseSums[i];
+		t.waitSums[p] += t.waitSums[i];
 		t.ends[p] = Math.max(t.ends[p], t.ends[i]);
 		t.heights[p] = Math.max(t.heights[p], t.heights[i] + 1);
 	}
@@ -55,6 +59,7 @@ export function treeFromPage(nodes) {
 	t.frames[0] = CUT;
 	t.selfs[0] = nodes.root[0];
 	t.bases[0] = nodes.root[1];
+	t.waits[0] = nodes.rootWait || 0;
 	for (let i = 0; i < n; i++) {
 		const frame = nodes.frame[i];
 
@@ -63,6 +68,7 @@ export function treeFromPage(nodes) {
 		t.depths[i + 1] = nodes.depth[i] + 1;
 		t.selfs[i + 1] = nodes.self[i];
 		t.bases[i + 1] = nodes.base ? nodes.base[i] : 0;
+		t.waits[i + 1] = nodes.waits ? nodes.waits[i] : 0;
 	}
 	return finishTree(t);
 }
@@ -74,7 +80,7 @@ export function withoutRoot(t) {
 
 	const below = makeTree(t.n - 1);
 
-	for (const of of ["frames", "inlined", "selfs", "bases"])
+	for (const of of ["frames", "inlined", "selfs", "bases", "waits"])
 		below[of].set(t[of].subarray(1));
 	below.depths.set(t.depths.subarray(1).map((depth) => depth - 1));
 	return finishTree(below);
@@ -116,6 +122,7 @@ class ChildTable {
 		this.inlined = [0];
 		this.selfs = [0];
 		this.bases = [0];
+		this.waits = [0];
 	}
 
 	slotOf(parent, frame) {
@@ -149,6 +156,7 @@ class ChildTable {
 		this.inlined.push(0);
 		this.selfs.push(0);
 		this.bases.push(0);
+		this.waits.push(0);
 		return this.slots[slot];
 	}
 }
@@ -192,6 +200,7 @@ function treeInOrder(table, order) {
 		t.inlined[place] = table.inlined[node];
 		t.selfs[place] = table.selfs[node];
 		t.bases[place] = table.bases[node];
+		t.waits[place] = table.waits[node];
 		t.depths[place] = node ? t.depths[places[table.parents[node]]] + 1 : 0;
 	});
 	return finishTree(t);
@@ -217,6 +226,7 @@ export function reverseTree(t) {
 		}
 		table.selfs[node] += t.selfs[i];
 		table.bases[node] += t.bases[i];
+		table.waits[node] += t.waits[i];
 	}
 	return treeInOrder(table, depthFirst(table));
 }
@@ -249,6 +259,7 @@ export function treeOfCallees(t, frame) {
 			table.inlined[node] |= t.inlined[i];
 			table.selfs[node] += t.selfs[i];
 			table.bases[node] += t.bases[i];
+			table.waits[node] += t.waits[i];
 		}
 	});
 	return treeInOrder(table, depthFirst(table));
@@ -266,6 +277,7 @@ export function treeOfCallers(t, frame) {
 			node = table.child(node, t.frames[up]);
 		table.selfs[node] += t.sums[top];
 		table.bases[node] += t.baseSums[top];
+		table.waits[node] += t.waitSums[top];
 	});
 	return treeInOrder(table, depthFirst(table));
 }
@@ -279,6 +291,8 @@ export function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 		cums: new Float64Array(nGroups),
 		baseFlats: new Float64Array(nGroups),
 		baseCums: new Float64Array(nGroups),
+		waitFlats: new Float64Array(nGroups),
+		waitCums: new Float64Array(nGroups),
 	};
 	const within = new Uint32Array(nGroups); /* where the subtree ends that counted for it */
 
@@ -290,9 +304,11 @@ export function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 
 		rows.flats[g] += t.selfs[i];
 		rows.baseFlats[g] += t.bases[i];
+		rows.waitFlats[g] += t.waits[i];
 		if (i >= within[g]) {
 			rows.cums[g] += t.sums[i];
 			rows.baseCums[g] += t.baseSums[i];
+			rows.waitCums[g] += t.waitSums[i];
 			within[g] = t.ends[i];
 		}
 	}
@@ -301,18 +317,19 @@ export function sumFrames(t, nGroups, groupOf = (frame) => frame) {
 
 /* The values of all stacks below @node with one of the frames of @matched (a byte a frame). */
 export function sumMatches(t, matched, node = 0) {
-	let sum = 0, base = 0;
+	let sum = 0, base = 0, wait = 0;
 
 	for (let i = node; i < t.ends[node];) {
 		if (t.frames[i] !== CUT && matched[t.frames[i]]) {
 			sum += t.sums[i];
 			base += t.baseSums[i];
+			wait += t.waitSums[i];
 			i = t.ends[i];
 		} else {
 			i++;
 		}
 	}
-	return { sum, base };
+	return { sum, base, wait };
 }
 
 export function pathTo(t, node) {

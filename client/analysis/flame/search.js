@@ -8,7 +8,7 @@ import { $ } from "./dom.js";
 import { flame, above, tree, redraw } from "./graph.js";
 import { CUT, sumMatches, pathTo } from "./model.js";
 import { showRows } from "./table.js";
-import { hover, select } from "./tell.js";
+import { hover, select, wallInWords } from "./tell.js";
 import { digits } from "./units.js";
 import { view, keepView } from "./view.js";
 
@@ -31,13 +31,14 @@ function parseSearch(search) {
 /* How much of all was found, and of what is zoomed to: the rest of it is out of sight. */
 function matchesInWords() {
 	const n = matched.reduce((a, b) => a + b, 0);
-	const all = share(sumMatches(trees.down, matched).sum);
+	const found = sumMatches(trees.down, matched);
+	const all = share(found.sum);
 	const isMatch = (node) => tree.frames[node] !== CUT && matched[tree.frames[node]];
 
 	if (!n)
 		return "no match";
 	if (!view.zoom && view.sandwich < 0)
-		return `${all} · ${digits(n)}`;
+		return [all, digits(n), wallInWords(found.sum, found.wait)].filter(Boolean).join(" · ");
 
 	const here = pathTo(tree, view.zoom).some(isMatch)
 		? tree.sums[view.zoom] : sumMatches(tree, matched, view.zoom).sum;

@@ -10,8 +10,8 @@ import {
 import { $, element } from "./dom.js";
 import { sumFrames } from "./model.js";
 import { matched, escapeRegex, searchFor } from "./search.js";
-import { signed } from "./tell.js";
-import { theme, frameColour } from "./theme.js";
+import { signed, wallInWords } from "./tell.js";
+import { theme, frameColour, wallSwatch } from "./theme.js";
 import { digits } from "./units.js";
 import { view } from "./view.js";
 
@@ -19,7 +19,7 @@ const ROWS_MAX = 250;
 
 function functionRows() {
 	return frames.map((f, i) => ({
-		name: labels[i], frame: i, flat: sums.flats[i], cum: sums.cums[i],
+		name: labels[i], frame: i, flat: sums.flats[i], cum: sums.cums[i], wait: sums.waitCums[i],
 		change: settled(sums.flats[i], sums.baseFlats[i]),
 		search: `^${escapeRegex(labels[i])}$`, title: [labels[i], placeOf(f), f.module !== f.file && f.module].filter(Boolean).join("\n"),
 	})).filter((row) => (!matched || matched[row.frame]) &&
@@ -41,7 +41,7 @@ function moduleRows() {
 
 	return [...firsts].map(([module, { frame, group }]) => ({
 		name: module ? nameOf(frames[frame]) : "(none)", frame, flat: of.flats[group],
-		cum: of.cums[group], change: settled(of.flats[group], of.baseFlats[group]),
+		cum: of.cums[group], wait: of.waitCums[group], change: settled(of.flats[group], of.baseFlats[group]),
 		search: `module:^${escapeRegex(module)}$`, title: module, module: true,
 	}));
 }
@@ -54,21 +54,28 @@ function numberCell(v, content, className = "") {
 	return cell;
 }
 
+function swatchOf(row) {
+	if (view.colour === "waiting")
+		return wallSwatch(row.cum, row.wait);
+	return view.colour === "change" && !row.module
+		? changeColour(theme, sums.flats[row.frame], sums.baseFlats[row.frame])
+		: frameColour(row.frame, row.module || view.colour === "change" ? "module" : view.colour);
+}
+
 function rowElement(row) {
 	const tr = document.createElement("tr");
 	const name = document.createElement("td");
 	const swatch = element("span", "swatch", "");
 
-	swatch.style.background = view.colour === "change" && !row.module
-		? changeColour(theme, sums.flats[row.frame], sums.baseFlats[row.frame])
-		: frameColour(row.frame, row.module || view.colour === "change" ? "module" : view.colour);
+	swatch.style.background = swatchOf(row);
 	name.append(swatch, row.name);
 	tr.append(numberCell(row.flat, share(row.flat)), numberCell(row.cum, share(row.cum)));
 	if (isDiff)
 		tr.append(numberCell(0, row.change && type.total ? signed(row.change, share) : "0",
 			row.change > 0 ? "more" : row.change < 0 ? "less" : ""));
 	tr.append(name);
-	tr.title = `${row.title}\nself ${value(row.flat)}, total ${value(row.cum)}`;
+	tr.title = [row.title, `self ${value(row.flat)}, total ${value(row.cum)}`,
+		wallInWords(row.cum, row.wait)].filter(Boolean).join("\n");
 	tr.tabIndex = 0;
 	tr.setAttribute("aria-selected", String(view.search === row.search));
 	tr.addEventListener("click", () => searchFor(row.search));

@@ -3,7 +3,9 @@
  * What is told of a box in words: in the tip beside the pointer, to those who are read to, and in
  * the row of its callers above the picture. Names are whole here.
  */
-import { data, frames, labels, isDiff, placeOf, value, share, settled } from "./data.js";
+import {
+	data, frames, labels, isDiff, placeOf, value, share, settled, type, hasWaits,
+} from "./data.js";
 import { $, element } from "./dom.js";
 import { flame, above, tree, zoomTo, resetZoom } from "./graph.js";
 import { CUT, pathTo } from "./model.js";
@@ -30,12 +32,24 @@ function changeOf(v, base) {
 	return `${signed(change, value)}${part} from ${value(base)}`;
 }
 
+/* [label, value, share, ""] of wall-clock time on a CPU and of waiting. */
+export function wallRows(all, waiting) {
+	return hasWaits(type) ? [["On CPU", all - waiting], ["Waiting", waiting]]
+		.map(([label, v]) => [label, value(v), share(v), ""]) : [];
+}
+
+/* The same in a line, or nothing. */
+export function wallInWords(all, waiting) {
+	return hasWaits(type) ? `${share(all - waiting)} on CPU, ${share(waiting)} waiting` : "";
+}
+
 /* [label, value, share, change] for the node's own, which callers have none of, and all below. */
 function valuesOf(node, t) {
 	const rows = [["Total", t.sums[node], t.baseSums[node]], ["Self", t.selfs[node], t.bases[node]]];
 	const cells = rows.slice(0, t === above.tree ? 1 : 2).map(([label, v, base]) => [label, value(v), share(v),
 		isDiff ? changeOf(v, base) : ""]);
 
+	cells.push(...wallRows(t.sums[node], t.waitSums[node]));
 	if (view.zoom && t === tree)
 		cells.push(["Of zoomed", percent(t.sums[node], t.sums[view.zoom]), "", ""]);
 	return cells;
@@ -58,11 +72,12 @@ export function describe(node, t = tree) {
 }
 
 /* Of boxes that are drawn as one. */
-function describeMerged({ n, sum, base }) {
+function describeMerged({ n, sum, base, wait }) {
 	return {
 		name: n > 1 ? `${digits(n)} boxes too narrow to be drawn` : "A box too narrow to be drawn",
 		place: "click to zoom to them",
-		values: [["Total", value(sum), share(sum), isDiff ? changeOf(sum, base) : ""]],
+		values: [["Total", value(sum), share(sum), isDiff ? changeOf(sum, base) : ""],
+			...wallRows(sum, wait)],
 	};
 }
 
@@ -151,7 +166,7 @@ export function showCrumbs() {
 				? "› … ›" : "›"));
 		parts.push(crumb(node));
 	}
-	parts.push(element("span", "share",
-		`${value(tree.sums[view.zoom])} · ${share(tree.sums[view.zoom])}`));
+	parts.push(element("span", "share", [value(tree.sums[view.zoom]), share(tree.sums[view.zoom]),
+		wallInWords(tree.sums[view.zoom], tree.waitSums[view.zoom])].filter(Boolean).join(" · ")));
 	$("crumbs").replaceChildren(...parts);
 }

@@ -4,9 +4,10 @@
  * to tell, and by whether the browser is light or dark. The table's swatches are of them as well.
  */
 import {
-	moduleKey, namespaceOf, colourOf, coloursOf, greyOf, changeColour, isScript,
+	moduleKey, namespaceOf, colourOf, coloursOf, greyOf, changeColour, isScript, wallColours,
+	waitingPart,
 } from "./colour.js";
-import { frames, isDiff, sums } from "./data.js";
+import { frames, isDiff, sums, type, hasWaits, share, value } from "./data.js";
 import { $, element } from "./dom.js";
 import { flame, above, tree } from "./graph.js";
 import { view } from "./view.js";
@@ -31,12 +32,23 @@ function findUsualColour() {
 	return most > 0.95 * all ? "namespace" : "module";
 }
 
+let usualOfFrames;
 export let usualColour;
 const colourCache = new Map();
 
+/* Of wall-clock time, colours tell what is waiting unless the user wants them to tell something
+ * else. */
+export function useUsualColour(type) {
+	const before = usualColour;
+
+	usualColour = hasWaits(type) ? "waiting" : usualOfFrames;
+	if (view.colour === before || (view.colour === "waiting" && !hasWaits(type)))
+		view.colour = usualColour;
+}
+
 /* Of the data that is loaded from here on. */
 export function resetColours() {
-	usualColour = findUsualColour();
+	usualColour = usualOfFrames = findUsualColour();
 	colourCache.clear();
 }
 
@@ -60,9 +72,27 @@ export function frameColour(frame, how, inlined = 0) {
 	return colour;
 }
 
+/* A bar of CPU time and waiting: [colour, part] from left to right. */
+function wallParts(all, waiting) {
+	const part = waitingPart(all, waiting);
+	const [cpu, wait] = wallColours(theme);
+
+	return [[cpu, 1 - part], [wait, part]].filter(([, p]) => p > 0);
+}
+
+/* The same for a swatch. */
+export function wallSwatch(all, waiting) {
+	const [cpu, wait] = wallColours(theme);
+	const at = `${(100 * (1 - waitingPart(all, waiting))).toFixed(1)}%`;
+
+	return `linear-gradient(to right, ${cpu} ${at}, ${wait} ${at})`;
+}
+
 /* Of a box: all boxes of a frame have one colour, or two where it was inlined in places, unless it
- * tells what changed. */
+ * tells what changed, or what is waiting: then the box is a bar of both. */
 export function colourOfNode(node, t = tree) {
+	if (view.colour === "waiting")
+		return wallParts(t.sums[node], t.waitSums[node]);
 	return view.colour === "change"
 		? changeColour(theme, t.sums[node], t.baseSums[node])
 		: frameColour(t.frames[node], view.colour, t.inlined[node]);
@@ -77,8 +107,26 @@ function legendItem(text, colours) {
 	return item;
 }
 
+/* What is on a CPU and what is waiting, of all that is shown; null where that is not told. */
+function wallLegend() {
+	const all = tree.sums[0], wait = tree.waitSums[0];
+	const item = (text, v, colour) => legendItem(`${text} ${value(v)} (${share(v)})`, [colour, colour]);
+	const [cpu, waiting] = wallColours(theme);
+
+	return hasWaits(type) && view.colour === "waiting"
+		? [item("on CPU", all - wait, cpu), item("waiting", wait, waiting)] : null;
+}
+
 /* Which kinds of frames there are, and in which colours; nothing where all are of one. */
 export function showKinds() {
+	const wall = wallLegend();
+
+	if (wall) {
+		$("kinds").replaceChildren(...wall);
+		$("kinds").hidden = false;
+		return;
+	}
+
 	const kinds = new Set();
 
 	frames.forEach(({ kind, module }) => (kind || module) && kinds.add(kind));

@@ -6,7 +6,7 @@
  */
 import { data, frames, isDiff, types, trees, callers } from "./data.js";
 import { WIDTHS } from "./model.js";
-import { usualColour } from "./theme.js";
+import { usualColour, useUsualColour } from "./theme.js";
 
 export const view = {
 	type: null,
@@ -80,8 +80,10 @@ export function readView() {
 	view.sandwich = sandwich >= 0 && sandwich < frames.length && Number.isInteger(sandwich)
 		? sandwich : -1;
 	view.table = kept.get("t") !== "0" && innerWidth > 760;
-	view.colour = ["module", "namespace", "change"].includes(kept.get("c"))
+	useUsualColour(view.type);
+	view.colour = ["module", "namespace", "change", "waiting"].includes(kept.get("c"))
 		? kept.get("c") : usualColour;
+	useUsualColour(view.type); /* it may not be of this type */
 	if (isDiff)
 		view.width = WIDTHS[kept.get("w")] ? kept.get("w") : "both";
 }
