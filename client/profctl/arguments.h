@@ -104,7 +104,7 @@ struct top_arguments {
 	const char *service; /* or "" */
 	uint64_t interval_ns;
 	uint64_t rows; /* 0: not given */
-	bool once, json, url;
+	bool wall, idle, once, json, url;
 };
 
 int top_parse(int argc, char *const *argv, struct top_arguments *ret,

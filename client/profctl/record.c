@@ -45,6 +45,14 @@
 
 static const char one_target[] = "only one of -a, -p, -s and COMMAND; the duration is -d TIME";
 
+static const char one_event[] = "only one of --wall, --off-cpu and -e";
+
+/* Whether waits are recorded, which legacy profiles have no place for. */
+static bool record_has_waits(const struct record_arguments *a)
+{
+	return strcmp(a->event, "wall") == 0 || strcmp(a->event, "off-cpu") == 0;
+}
+
 static int record_check_arguments(struct record_arguments *a, struct usage_message *message)
 {
 	bool has_target = a->all || a->pid || *a->service;
@@ -58,6 +66,9 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 	if (a->output.format == ANY_CPUPROFILE && !a->command && !a->pid)
 		return usage_error(message, "a legacy profile (.prof) has one process: use -p PID, "
 					    "or a COMMAND");
+	if (a->output.format == ANY_CPUPROFILE && record_has_waits(a))
+		return usage_error(message, "a legacy profile (.prof) has CPU time alone: waiting "
+					    "time needs another name");
 	if (a->frequency > UINT32_MAX)
 		return usage_error(message, "-F is at most %" PRIu32, UINT32_MAX);
 	if (a->command && strcmp(a->output.path, "-") == 0)
@@ -68,9 +79,12 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		 struct usage_message *message)
 {
+	bool wall = false, off_cpu = false;
 	const struct option_row rows[] = {
 		{'F', "frequency", option_number, &ret->frequency, NULL},
-		{'e', "event", option_text, &ret->event, NULL},
+		{'e', "event", option_text, &ret->event, one_event},
+		{0, "wall", option_flag, &wall, one_event},
+		{0, "off-cpu", option_flag, &off_cpu, one_event},
 		{'d', "duration", option_seconds, &ret->duration_ns, NULL},
 		{'o', "output", option_text, &ret->output.path, NULL},
 		{'a', "all", option_flag, &ret->all, one_target},
@@ -82,6 +96,8 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 
 	*ret = (struct record_arguments){.service = "", .event = "", .output.path = ""};
 	r = options_parse_command(rows, argc, argv, &ret->command, message);
+	if (wall || off_cpu)
+		ret->event = wall ? "wall" : "off-cpu";
 	return r ? r : record_check_arguments(ret, message);
 }
 
@@ -411,6 +427,17 @@ static const char *record_take_rest(struct recording *r)
 	return outcome == TAKE_E_BAD || record_has_profd(r, outcome) ? r->trouble : profd_exited;
 }
 
+static int record_add_types(struct profile *p, const struct record_arguments *a)
+{
+	const struct value_type *off = value_type_of_event("off-cpu");
+	int r = value_types_add(p, strcmp(a->event, off->events[0]) == 0 ? a->event : "cpu-clock");
+
+	if (r || strcmp(a->event, "wall") != 0)
+		return r;
+	p->default_sample_type = p->sample_types[1].type;
+	return profile_add_sample_type(p, off->name, off->unit);
+}
+
 /* Without a sample it is a profile as it would be with some. Returns 0 or negative errno. */
 static int record_make_profile(struct recording *r, struct profile **ret)
 {
@@ -424,7 +451,7 @@ static int record_make_profile(struct recording *r, struct profile **ret)
 			*ret = merge_steal_profile(r->merge);
 		return error;
 	}
-	error = profile_new(&p) ?: value_types_add(p, "cpu-clock");
+	error = profile_new(&p) ?: record_add_types(p, r->arguments);
 	if (error)
 		return error;
 	p->period = (int64_t)(NS_PER_S / frequency);
@@ -466,7 +493,9 @@ static int record_write_file(struct recording *r, const char *why)
 					r->lost);
 	if (!r->count)
 		profctl_complain(context, 0,
-				 "no samples: too little CPU time was used; increase -F");
+				 record_has_waits(r->arguments)
+					 ? "no samples: too short a time; increase -F or -d"
+					 : "no samples: too little CPU time was used; increase -F");
 	return profctl_complain(context, STATUS_DONE,
 				"%" PRIu64 " sample%s, %" PRIu64 " lost, in %s", r->count,
 				UNITS_PLURAL(r->count), r->lost,

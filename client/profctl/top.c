@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/analysis/wall.h"
 #include "client/profctl/arguments.h"
 #include "client/profctl/call.h"
 #include "client/profctl/json.h"
@@ -62,15 +63,23 @@ int top_parse(int argc, char *const *argv, struct top_arguments *ret, struct usa
 		{'s', "service", option_service, &ret->service, only},
 		{'p', "pid", option_pid, &ret->pid, only},
 		{'d', "delay", option_top_delay, &ret->interval_ns, NULL},
+		{0, "wall", option_flag, &ret->wall, NULL},
+		{0, "idle", option_flag, &ret->idle, NULL},
 		{0, "rows", option_number, &ret->rows, NULL},
 		{0, "once", option_flag, &ret->once, NULL},
 		{0, "url", option_flag, &ret->url, NULL},
 		{0, NULL, option_no_operand, ret, NULL},
 		{0},
 	};
+	int r;
 
 	*ret = (struct top_arguments){.service = "", .interval_ns = INTERVAL_NS};
-	return options_parse(rows, argc, argv, message);
+	r = options_parse(rows, argc, argv, message);
+	if (!r && ret->idle && !ret->wall)
+		return usage_error(message, "--idle is of --wall");
+	if (!r && ret->url && ret->wall)
+		return usage_error(message, "--url has no --wall: the page shows CPU time first");
+	return r;
 }
 
 /* --- what is known ---------------------------------------------------------------------------- */
@@ -119,6 +128,7 @@ static int top_add_window(struct top *t, const struct taken *taken)
 		return 0;
 	type = &p->sample_types[profile_default_type(p)];
 	t->facts.is_time = !strcmp(profile_string(p, type->unit), "nanoseconds");
+	t->facts.is_wall = t->arguments->wall && wall_is_possible(p);
 	return top_functions_add(t->functions, p);
 }
 
@@ -379,12 +389,17 @@ static void top_print_json(const struct top_table *t, size_t max, bool compact, 
 
 	json_begin_object(&j, NULL);
 	json_text(&j, "target", facts->target);
-	json_text(&j, "unit", facts->is_time ? "cpu_ns" : "events");
+	json_text(&j, "unit", facts->is_wall ? "wall_ns" : facts->is_time ? "cpu_ns" : "events");
 	json_real(&j, "interval_seconds", (double)facts->interval_ns / 1e9);
 	json_number(&j, "samples", (uint64_t)sums->samples);
 	json_number(&j, "value", (uint64_t)sums->value);
 	json_number(&j, "all_samples", (uint64_t)sums->all_samples);
 	json_number(&j, "all_value", (uint64_t)sums->all_value);
+	if (facts->is_wall) {
+		json_number(&j, "wait", (uint64_t)sums->wait);
+		json_number(&j, "all_wait", (uint64_t)sums->all_wait);
+		json_number(&j, "idle", (uint64_t)sums->idle);
+	}
 	json_number(&j, "lost_samples", facts->n_lost);
 	json_begin_array(&j, "functions");
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
@@ -398,6 +413,10 @@ static void top_print_json(const struct top_table *t, size_t max, bool compact, 
 		json_number(&j, "cum", (uint64_t)f->interval.cum);
 		json_number(&j, "all_flat", (uint64_t)f->all.flat);
 		json_number(&j, "all_cum", (uint64_t)f->all.cum);
+		if (facts->is_wall) {
+			json_number(&j, "wait", (uint64_t)f->interval.wait);
+			json_number(&j, "all_wait", (uint64_t)f->all.wait);
+		}
 		json_close(&j);
 	}
 	json_end(&j);
@@ -441,7 +460,9 @@ static int print_next(struct top *t, bool *ret_is_over)
 	r = top_print_table(t, ret_is_over);
 	/* An empty table would look as if something had gone wrong. */
 	if (!r && t->arguments->once && !t->facts.sums.samples)
-		profctl_complain(t->context, STATUS_DONE, "no samples: %s used no CPU time",
+		profctl_complain(t->context, STATUS_DONE,
+				 t->arguments->wall ? "no samples: nothing to see of %s"
+						    : "no samples: %s used no CPU time",
 				 t->target);
 	return r;
 }
@@ -458,6 +479,8 @@ static int top_start_session(struct top *t)
 				   : PROFD__CONTROL__TARGET_KIND__ALL;
 	start.number = a->pid;
 	start.text = (char *)(uintptr_t)a->service;
+	if (a->wall)
+		start.event = (char[]){"wall"};
 	start.name = (char[]){"top"};
 	start.live = true;
 	if (a->pid)
@@ -504,7 +527,10 @@ int top_run(struct context *context, int argc, char **argv)
 	t.on_screen = context->screen && isatty(STDIN_FILENO) && !arguments.once && !arguments.json;
 	t.view.interval_ns = arguments.interval_ns;
 	t.table.facts = &t.facts;
-	r = top_functions_new(&t.functions, *arguments.service || arguments.pid);
+	r = top_functions_new(&t.functions,
+			      &(struct top_what){.of_one = *arguments.service || arguments.pid,
+						 .wall = arguments.wall,
+						 .idle = arguments.idle});
 	if (r)
 		return profctl_complain(context, STATUS_FAILED, "%s", error_describe(r));
 	r = (*arguments.service ? services_check_running(context, arguments.service) : STATUS_DONE)

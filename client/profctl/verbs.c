@@ -20,14 +20,16 @@ const struct verb verbs[] = {
 	 "\nExample: profctl list --since -1h; profctl list -s cron.service\n",
 	 list_run},
 	{TASK_SEE, "top",
-	 "[-s SERVICE | -p PID] [-d TIME] [--rows N] [--once]\n"
-	 "                   [--json | --url]",
+	 "[-s SERVICE | -p PID] [--wall [--idle]] [-d TIME] [--rows N]\n"
+	 "                   [--once] [--json | --url]",
 	 "show the hottest functions live",
 	 "Shares of the last interval and since the start: flat is the cost of a function itself,\n"
 	 "cum includes everything it called. On a terminal it uses the full screen, h lists the\n"
 	 "keys; otherwise, and with TERM=dumb, it prints a table per interval. Nothing is stored.\n"
 	 "  -s, --service S   a service, by its systemd unit\n"
 	 "  -p, --pid PID     a process\n"
+	 "      --wall        wall-clock time: CPU and WAIT are the parts of cum\n"
+	 "      --idle        with --wall: also threads that only wait for work\n"
 	 "  -d, --delay TIME  the interval: seconds, or e.g. 500ms (2 s)\n"
 	 "      --rows N      maximum number of functions when there is no screen (20)\n"
 	 "      --once        one table, of one interval\n"
@@ -102,7 +104,8 @@ const struct verb verbs[] = {
 	 "\nExample: profctl images --top=10; profctl images libc.so.6 --list=malloc\n",
 	 images_run},
 	{TASK_RECORD, "record",
-	 "[-F HZ] [-e EVENT] [-d TIME] [-o FILE]\n"
+	 "[-F HZ] [-e EVENT | --wall | --off-cpu] [-d TIME]\n"
+	 "                      [-o FILE]\n"
 	 "                      (-a | -p PID | -s SERVICE | [--] COMMAND...)",
 	 "record running processes, or a command, into one file",
 	 "Uses a session of the running profd, or starts a profd for the recording. Ends after "
@@ -116,12 +119,15 @@ const struct verb verbs[] = {
 	 "  -s, --service S      a service, by its systemd unit\n"
 	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only\n"
+	 "      --wall           CPU time, and the time that threads wait: short for -e wall\n"
+	 "      --off-cpu        the time that threads wait: short for -e off-cpu\n"
 	 "  -d, --duration TIME  seconds, or e.g. 30m; COMMAND continues after that\n"
 	 "  -o, --output FILE    instead of ./profd.pb.gz, or profd-2 ... if there is one; a name "
 	 "in "
 	 ".prof: a legacy CPU profile, of one process; in .collapsed: collapsed stacks; - is "
 	 "standard output\n"
-	 "\nExample: profctl record -d 10 -o all.pb.gz -a && profctl report all.pb.gz\n",
+	 "\nExample: profctl record -d 10 -o all.pb.gz -a && profctl report all.pb.gz\n"
+	 "         profctl record --wall -d 10 -o waits.pb.gz -p 812\n",
 	 record_run},
 	{TASK_RECORD, "run", "[-F HZ] [-o FILE] [--] COMMAND...",
 	 "profile a command and its children, without profd or privileges",
@@ -154,7 +160,8 @@ const struct verb verbs[] = {
 	 "Options:\n"
 	 "  -F, --frequency HZ   samples per second and CPU (profd.conf's, else 99)\n"
 	 "  -c, --period N       one sample every N events\n"
-	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only\n"
+	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only;\n"
+	 "                       off-cpu: waiting time; wall: CPU and waiting time\n"
 	 "  -d, --duration TIME  stop after this time: seconds, or e.g. 30m\n"
 	 "      --name NAME      part of the directory's name\n"
 	 "      --formats LIST   pprof, legacy or both\n"

@@ -11,8 +11,10 @@
 #include <uthash.h>
 
 #include "client/analysis/graph.h"
+#include "client/analysis/idle.h"
 #include "client/analysis/node_name.h"
 #include "client/analysis/shape.h"
+#include "client/analysis/wall.h"
 #include "client/top/characters.h"
 #include "common/error.h"
 #include "common/order.h"
@@ -28,17 +30,20 @@ struct top_functions {
 	const struct top_function **sorted;
 	size_t n_sorted_max;
 	uint64_t n_stacks;
-	unsigned type; /* of the values, in the profile in work */
-	bool of_one;
+	struct top_what what;
+	/* In the profile in work: */
+	unsigned type;  /* of the values */
+	bool has_waits; /* and of what of them is waiting, */
+	unsigned waits; /* the type */
 	struct top_sums sums;
 };
 
-int top_functions_new(struct top_functions **ret, bool of_one)
+int top_functions_new(struct top_functions **ret, const struct top_what *what)
 {
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return error_origin(-ENOMEM);
-	(*ret)->of_one = of_one;
+	(*ret)->what = *what;
 	return 0;
 }
 
@@ -86,7 +91,7 @@ static const char *top_find_label(const struct profile *p, const struct stack *s
 static const char *top_find_who(const struct top_functions *f, const struct profile *p,
 				const struct stack *stack)
 {
-	const char *service = f->of_one ? "" : top_find_label(p, stack, "service");
+	const char *service = f->what.of_one ? "" : top_find_label(p, stack, "service");
 	const char *comm = top_find_label(p, stack, "comm");
 
 	return strchr(service, '.') || !*comm ? service : comm;
@@ -140,21 +145,28 @@ static void add_clamped(int64_t *sum, int64_t value)
 	*sum = graph_add_clamped(*sum, value);
 }
 
-/* @stack: its number. */
-static void add_value(struct top_function *function, int64_t value, bool is_leaf, uint64_t stack,
-		      const char *who)
+/* What a stack adds to each of its functions. */
+struct top_addition {
+	int64_t value, wait;
+	uint64_t stack; /* its number */
+	const char *who;
+};
+
+static void add_value(struct top_function *function, const struct top_addition *a, bool is_leaf)
 {
 	if (is_leaf) {
-		add_clamped(&function->interval.flat, value);
-		add_clamped(&function->all.flat, value);
+		add_clamped(&function->interval.flat, a->value);
+		add_clamped(&function->all.flat, a->value);
 	}
 	/* Once a stack, however often it is in there. */
-	if (function->stack == stack)
+	if (function->stack == a->stack)
 		return;
-	add_clamped(&function->interval.cum, value);
-	add_clamped(&function->all.cum, value);
-	function->stack = stack;
-	top_add_who(function, who, value);
+	add_clamped(&function->interval.cum, a->value);
+	add_clamped(&function->all.cum, a->value);
+	add_clamped(&function->interval.wait, a->wait);
+	add_clamped(&function->all.wait, a->wait);
+	function->stack = a->stack;
+	top_add_who(function, a->who, a->value);
 }
 
 /* @entries: of the profile's frames, by index; NULL where it is not known yet. */
@@ -162,24 +174,62 @@ static int top_add_stack(struct top_functions *f, const struct profile *p,
 			 const struct shape *shape, const struct stack *stack,
 			 struct functions_entry **entries)
 {
-	int64_t value = stack->values[f->type];
 	size_t n_frames;
 	const struct frame *frames = shape_frames(shape, &n_frames);
-	const char *who = top_find_who(f, p, stack);
+	const struct top_addition a = {
+		.value = stack->values[f->type],
+		.wait = f->has_waits ? stack->values[f->waits] : 0,
+		.stack = ++f->n_stacks,
+		.who = top_find_who(f, p, stack),
+	};
 
-	f->n_stacks++;
 	add_clamped(&f->sums.samples, stack->values[0]);
-	add_clamped(&f->sums.value, value);
+	add_clamped(&f->sums.value, a.value);
+	add_clamped(&f->sums.wait, a.wait);
 	add_clamped(&f->sums.all_samples, stack->values[0]);
-	add_clamped(&f->sums.all_value, value);
+	add_clamped(&f->sums.all_value, a.value);
+	add_clamped(&f->sums.all_wait, a.wait);
 	for (uint32_t i = 0; i < stack->n_frames; i++) {
 		struct functions_entry **e = &entries[stack->frames[i]];
 		int r = *e ? 0 : top_find_entry(f, p, &frames[stack->frames[i]], e);
 
 		if (r)
 			return r;
-		add_value(&(*e)->function, value, i == 0, f->n_stacks, who);
+		add_value(&(*e)->function, &a, i == 0);
 	}
+	return 0;
+}
+
+/* Which values are counted; wall-clock time is made here. */
+static int top_choose_type(struct top_functions *f, struct profile *p)
+{
+	int r = 0;
+
+	f->type = profile_default_type(p);
+	f->has_waits = f->what.wall && wall_is_possible(p);
+	if (f->has_waits) {
+		r = wall_add(p, NULL);
+		f->type = p->n_sample_types - 1;
+		f->has_waits = profile_find_type(p, WALL_OFF_TYPE, &f->waits);
+	}
+	return r;
+}
+
+/* Of threads that are idle in this profile, the sums. *ret NULL: they are counted. */
+static int top_find_idle(struct top_functions *f, struct profile *p, struct idle **ret)
+{
+	struct idle_sum sum;
+	int r;
+
+	if (!f->has_waits || f->what.idle)
+		return 0;
+	r = idle_new(ret) ?: idle_learn(*ret, p);
+	if (r)
+		return r;
+	idle_decide(*ret);
+	sum = idle_sum(*ret);
+	add_clamped(&f->sums.idle, sum.ns);
+	f->sums.n_idle = sum.n_threads > f->sums.n_idle ? sum.n_threads : f->sums.n_idle;
 	return 0;
 }
 
@@ -187,14 +237,17 @@ static int add_profile(struct top_functions *f, struct profile *p)
 {
 	static const struct shape_options options = {.with_mappings = true};
 	cleanup(shape_freep) struct shape *shape = NULL;
+	cleanup(idle_freep) struct idle *idle = NULL;
 	cleanup(freep) struct functions_entry **entries = NULL;
 	struct profile_message message;
 	size_t n_frames;
-	int r = shape_new(&shape, &options, &message) ?: shape_bind(shape, p);
+	int r = top_choose_type(f, p)
+			?: top_find_idle(f, p, &idle)
+			?: shape_new(&shape, &options, &message)
+			?: shape_bind(shape, p);
 
 	if (r)
 		return r < 0 ? r : error_origin(-EINVAL);
-	f->type = profile_default_type(p);
 	/* Without tagroot and tagleaf, samples add no frames. */
 	shape_frames(shape, &n_frames);
 	entries = calloc(n_frames + 1, sizeof(struct functions_entry *));
@@ -203,6 +256,8 @@ static int add_profile(struct top_functions *f, struct profile *p)
 	for (size_t i = 0; i < p->n_samples; i++) {
 		struct stack stack;
 
+		if (idle && idle_is(idle, p, i))
+			continue;
 		r = shape_stack(shape, p, i, &stack);
 		if (!r && stack.n_frames)
 			r = top_add_stack(f, p, shape, &stack, entries);
@@ -251,7 +306,8 @@ void top_functions_next(struct top_functions *f)
 
 	HASH_ITER (hh, f->entries, e, next)
 		top_begin_interval(&e->function);
-	f->sums.samples = f->sums.value = 0;
+	f->sums.samples = f->sums.value = f->sums.wait = f->sums.idle = 0;
+	f->sums.n_idle = 0;
 }
 
 int top_functions_add(struct top_functions *f, struct profile *p)
@@ -275,14 +331,15 @@ static int top_compare_functions(const void *a, const void *b, void *context)
 	const struct top_function *x = *(const struct top_function *const *)a;
 	const struct top_function *y = *(const struct top_function *const *)b;
 	const struct top_cost *costs[2][2] = {{&x->interval, &y->interval}, {&x->all, &y->all}};
-	bool by_cum = *(const enum top_order *)context == TOP_BY_CUM;
+	const enum top_order order = *(const enum top_order *)context;
 
 	for (int i = 0; i < 2; i++) {
 		const struct top_cost *p = costs[i][0], *q = costs[i][1];
 		int flat = order_of(q->flat, p->flat), cum = order_of(q->cum, p->cum);
+		int wait = order == TOP_BY_WAIT ? order_of(q->wait, p->wait) : 0;
 
-		if (flat || cum)
-			return by_cum ? (cum ? cum : flat) : (flat ? flat : cum);
+		if (wait || flat || cum)
+			return wait ? wait : order == TOP_BY_FLAT ? flat ?: cum : cum ?: flat;
 	}
 	return strcmp(x->name, y->name) ?: strcmp(x->module, y->module);
 }

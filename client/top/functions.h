@@ -15,6 +15,7 @@
 
 struct top_cost {
 	int64_t flat, cum; /* in it, and in it or what it called */
+	int64_t wait;      /* of cum, waiting */
 };
 
 #define TOP_WHO_SIZE 32
@@ -40,14 +41,23 @@ struct top_functions;
 struct top_sums {
 	int64_t samples, value; /* of the interval */
 	int64_t all_samples, all_value;
-	uint64_t n_forgotten; /* functions, see below */
+	int64_t wait, all_wait; /* of the values, waiting */
+	int64_t idle;           /* of the interval: not in any other sum, see idle.h */
+	size_t n_idle;          /* threads, or more */
+	uint64_t n_forgotten;   /* functions, see below */
+};
+
+/* What is counted. */
+struct top_what {
+	bool of_one; /* all samples are going to be of one service */
+	bool wall;   /* wall-clock time (wall.h), if profiles have it */
+	bool idle;   /* also that of idle threads */
 };
 
 /* Functions that are kept. Past that, those that cost nothing now are forgotten, cheapest first. */
 #define TOP_FUNCTIONS_MAX 50000
 
-/* @of_one: all samples are going to be of one service. */
-int top_functions_new(struct top_functions **ret, bool of_one);
+int top_functions_new(struct top_functions **ret, const struct top_what *what);
 void top_functions_free(struct top_functions *f);
 DEFINE_CLEANUP(struct top_functions *, top_functions_free)
 
@@ -57,7 +67,7 @@ void top_functions_next(struct top_functions *f);
 int top_functions_add(struct top_functions *f, struct profile *p);
 void top_functions_sums(const struct top_functions *f, struct top_sums *ret);
 
-enum top_order { TOP_BY_FLAT, TOP_BY_CUM };
+enum top_order { TOP_BY_FLAT, TOP_BY_CUM, TOP_BY_WAIT };
 
 /*
  * Those whose names @filter means (name_filter_matches(); "": all), dearest in the interval first,

@@ -35,19 +35,26 @@ static const uint64_t intervals_ns[] = {
 	5 * NS_PER_S, 10 * NS_PER_S, 30 * NS_PER_S, 60 * NS_PER_S,
 };
 
-/* The numbers of a function. */
-enum { FLAT, CUM, FLAT_ALL, CUM_ALL, N_NUMBERS };
+/* The numbers of a function. Of wall-clock time, what of cum is CPU time and what is waiting takes
+ * the place of the last two. */
+enum { FLAT, CUM, FLAT_ALL, CUM_ALL, N_NUMBERS, CPU = FLAT_ALL, WAIT = CUM_ALL };
 
-static const struct {
+struct top_number {
 	const char *heading;
 	int columns;
-} numbers[N_NUMBERS] = {{"flat", 8}, {"cum", 8}, {"flat all", 9}, {"cum all", 9}};
+};
+
+static const struct top_number cpu_numbers[N_NUMBERS] = {
+	{"flat", 8}, {"cum", 8}, {"flat all", 9}, {"cum all", 9}};
+static const struct top_number wall_numbers[N_NUMBERS] = {
+	{"flat", 8}, {"cum", 8}, {"CPU", 8}, {"WAIT", 8}};
 
 static const char *const help[] = {
 	"",
 	"  q        ends",
 	"  space    pauses the display, and goes on",
-	"  s, c     dearest first: by flat, what functions cost themselves; by cum, with callees",
+	"  s, c, w  dearest first: by flat, what functions cost themselves; by cum, with callees;",
+	"           of --wall by WAIT",
 	"  + -      longer and shorter intervals",
 	"  /        only functions whose names contain a text, in any case if it has no capitals;",
 	"           Enter keeps it, Esc forgets it",
@@ -177,7 +184,8 @@ int top_key(struct top_view *v, int key, unsigned rows, size_t n)
 		break;
 	case 's':
 	case 'c':
-		v->order = key == 's' ? TOP_BY_FLAT : TOP_BY_CUM;
+	case 'w':
+		v->order = key == 's' ? TOP_BY_FLAT : key == 'c' ? TOP_BY_CUM : TOP_BY_WAIT;
 		v->first = 0;
 		break;
 	case '+':
@@ -220,6 +228,18 @@ static void format_amount(const struct top_facts *f, int64_t samples, int64_t va
 			 UNITS_PLURAL(samples));
 }
 
+/* "last 2s: 40 samples, 0.50 CPUs, 3.50 waiting; 38 idle threads hidden". */
+static void format_waits(const struct top_facts *f, const char *interval, char text[256])
+{
+	int length = snprintf(text, 256, "last %s, %.2f waiting", interval,
+			      f->interval_ns ? (double)f->sums.wait / (double)f->interval_ns : 0);
+
+	if (f->sums.n_idle)
+		snprintf(text + length, 256 - (size_t)length,
+			 "; idle threads hidden: %zu or more, %.2f", f->sums.n_idle,
+			 f->interval_ns ? (double)f->sums.idle / (double)f->interval_ns : 0);
+}
+
 static void format_facts(const struct top_facts *f, char text[256])
 {
 	char interval[96], all[96];
@@ -228,9 +248,12 @@ static void format_facts(const struct top_facts *f, char text[256])
 		snprintf(text, 256, "gathering ...");
 		return;
 	}
-	format_amount(f, f->sums.samples, f->sums.value, f->interval_ns, interval);
-	format_amount(f, f->sums.all_samples, f->sums.all_value, f->all_ns, all);
-	snprintf(text, 256, "last %s; all %s", interval, all);
+	format_amount(f, f->sums.samples, f->sums.value - f->sums.wait, f->interval_ns, interval);
+	format_amount(f, f->sums.all_samples, f->sums.all_value - f->sums.all_wait, f->all_ns, all);
+	if (f->is_wall)
+		format_waits(f, interval, text);
+	else
+		snprintf(text, 256, "last %s; all %s", interval, all);
 	if (f->n_lost)
 		snprintf(text + strlen(text), 256 - strlen(text), "; %" PRIu64 " lost", f->n_lost);
 	if (f->sums.n_forgotten)
@@ -244,8 +267,9 @@ static double share_percent(int64_t part, int64_t whole)
 }
 
 /* @texts of the first @n numbers, in their columns; NULL: their headings. */
-static void format_numbers(int n, char (*texts)[32], char text[NUMBERS_SIZE])
+static void format_numbers(bool is_wall, int n, char (*texts)[32], char text[NUMBERS_SIZE])
 {
+	const struct top_number *numbers = is_wall ? wall_numbers : cpu_numbers;
 	int length = 0;
 
 	text[0] = '\0';
@@ -261,7 +285,7 @@ static void format_numbers(int n, char (*texts)[32], char text[NUMBERS_SIZE])
 static void format_shares(const struct top_facts *f, const struct top_function *function, int n,
 			  char text[NUMBERS_SIZE])
 {
-	const double shares[N_NUMBERS] = {
+	double shares[N_NUMBERS] = {
 		[FLAT] = share_percent(function->interval.flat, f->sums.value),
 		[CUM] = share_percent(function->interval.cum, f->sums.value),
 		[FLAT_ALL] = share_percent(function->all.flat, f->sums.all_value),
@@ -269,20 +293,25 @@ static void format_shares(const struct top_facts *f, const struct top_function *
 	};
 	char texts[N_NUMBERS][32];
 
+	if (f->is_wall) {
+		shares[CPU] = share_percent(function->interval.cum - function->interval.wait,
+					    f->sums.value);
+		shares[WAIT] = share_percent(function->interval.wait, f->sums.value);
+	}
 	for (int i = 0; i < N_NUMBERS; i++)
 		snprintf(texts[i], sizeof(texts[i]), "%.2f%%", shares[i]);
-	format_numbers(n, texts, text);
+	format_numbers(f->is_wall, n, texts, text);
 }
 
 /* How many leave enough room: all, for names and places; those of the interval, for names; none. */
-static int count_numbers(unsigned columns, bool has_places)
+static int count_numbers(bool is_wall, unsigned columns, bool has_places)
 {
 	size_t wanted = NAME_WANTED + has_places * PLACE_WANTED;
 	char text[NUMBERS_SIZE];
 	int n;
 
 	for (n = N_NUMBERS; n; n -= FLAT_ALL) {
-		format_numbers(n, NULL, text);
+		format_numbers(is_wall, n, NULL, text);
 		if (strlen(text) + wanted <= columns)
 			break;
 		wanted = NAME_WANTED;
@@ -394,11 +423,12 @@ static void canvas_put_function(struct canvas *c, const struct top_facts *facts,
 }
 
 /* The headings of @n_numbers and of the rest of @columns; 0: as many as it takes. */
-static void format_headings(int n_numbers, size_t columns, bool has_places, char text[512])
+static void format_headings(const struct top_facts *f, int n_numbers, size_t columns,
+			    bool has_places, char text[512])
 {
 	size_t n, room;
 
-	format_numbers(n_numbers, NULL, text);
+	format_numbers(f->is_wall, n_numbers, NULL, text);
 	n = strlen(text);
 	room = columns > n ? columns - n : 0;
 	if (columns ? place_columns(room, has_places) : has_places)
@@ -421,8 +451,10 @@ static void format_foot(const struct top_view *v, const struct top_facts *f, siz
 	else
 		snprintf(text, 256, "%zu functions%s%s%s, by %s, every %s%s  (h help, q quit)", n,
 			 *v->filter ? " with '" : "", v->filter, *v->filter ? "'" : "",
-			 v->order == TOP_BY_CUM ? "cum" : "flat", interval,
-			 v->is_paused ? ", paused" : "");
+			 v->order == TOP_BY_CUM    ? "cum"
+			 : v->order == TOP_BY_WAIT ? "WAIT"
+						   : "flat",
+			 interval, v->is_paused ? ", paused" : "");
 }
 
 void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows, unsigned columns,
@@ -430,14 +462,14 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 {
 	bool has_places = table_has_places(t, t->n);
 	struct canvas c = {out, columns, rows > FOOT_LINES ? rows - FOOT_LINES : 0, has_places};
-	int n_numbers = count_numbers(columns, has_places);
+	int n_numbers = count_numbers(t->facts->is_wall, columns, has_places);
 	char text[512];
 
 	snprintf(text, sizeof(text), "profd top: %s", t->facts->target);
 	canvas_put_line(&c, text, true, false);
 	format_facts(t->facts, text);
 	canvas_put_line(&c, text, false, false);
-	format_headings(n_numbers, columns < 256 ? columns : 256, has_places, text);
+	format_headings(t->facts, n_numbers, columns < 256 ? columns : 256, has_places, text);
 	canvas_put_line(&c, text, false, true);
 	for (size_t i = 0; v->has_help && i < ARRAY_SIZE(help); i++)
 		canvas_put_line(&c, help[i], false, false);
@@ -453,12 +485,12 @@ void top_draw(const struct top_view *v, const struct top_table *t, unsigned rows
 void top_print(const struct top_table *t, size_t max, unsigned columns, FILE *out)
 {
 	bool has_places = table_has_places(t, max);
-	int n_numbers = columns ? count_numbers(columns, has_places) : N_NUMBERS;
+	int n_numbers = columns ? count_numbers(t->facts->is_wall, columns, has_places) : N_NUMBERS;
 	char text[512], place[PLACE_SIZE];
 
 	format_facts(t->facts, text);
 	top_put_name(out, text, columns ? columns : SIZE_MAX);
-	format_headings(n_numbers, columns < 256 ? columns : 256, has_places, text);
+	format_headings(t->facts, n_numbers, columns < 256 ? columns : 256, has_places, text);
 	fprintf(out, "\n%s\n", text);
 	for (size_t i = 0; i < t->n && i < max && t->functions[i]->interval.cum; i++) {
 		const struct top_function *f = t->functions[i];

@@ -30,7 +30,8 @@ struct top_facts {
 	uint64_t interval_ns, all_ns; /* that were measured */
 	struct top_sums sums;
 	uint64_t n_lost; /* samples, since the beginning */
-	bool is_time;    /* values are nanoseconds of CPU time */
+	bool is_time;    /* values are nanoseconds of CPU time, or of a clock on the wall: */
+	bool is_wall;
 };
 
 /* Functions in their order, borrowed, and what is told beside them. */

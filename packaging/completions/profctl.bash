@@ -58,6 +58,7 @@ _profctl_events()
 		page-faults context-switches; do
 		printf '%s\n' "$event" "$event:u" "$event:k"
 	done
+	printf '%s\n' off-cpu wall
 }
 
 # The options in $help; what begins with one dash has one, where that is as good as two.
@@ -89,7 +90,7 @@ _profctl_value()
 	--to) _profctl_choose <<<$'pprof\nlegacy\ncollapsed\nspeedscope\nfirefox\notlp' ;;
 	--symbolize) _profctl_choose <<<$'none\nlocal\nfastlocal\nremote\nforce' ;;
 	--sample_index)
-		_profctl_choose < <(printf '%s\n' samples cpu alloc_objects alloc_space \
+		_profctl_choose < <(printf '%s\n' samples cpu off_cpu wall alloc_objects alloc_space \
 			inuse_objects inuse_space contentions delay)
 		;;
 	--unit) _profctl_choose < <(printf '%s\n' auto minimum ns us ms s B kB MB GB) ;;

@@ -46,6 +46,7 @@ function __profctl_value
                 page-faults context-switches
                 printf '%s\n' $event $event:u\t'user mode' $event:k\t'kernel mode'
             end
+            printf '%s\n' off-cpu\t'waiting time' wall\t'CPU and waiting time'
         case --session
             __profctl_texts id status | string match -r '^s[0-9].*'
         case --format
@@ -57,7 +58,7 @@ function __profctl_value
         case --symbolize
             printf '%s\n' none local fastlocal remote force
         case --sample_index
-            printf '%s\n' samples cpu alloc_objects alloc_space inuse_objects inuse_space \
+            printf '%s\n' samples cpu off_cpu wall alloc_objects alloc_space inuse_objects inuse_space \
                 contentions delay
         case --unit
             printf '%s\n' auto minimum ns us ms s B kB MB GB

@@ -47,6 +47,26 @@ static void test_targets(void **state)
 	assert_string_equal(a.output.path, "-");
 }
 
+static void test_waits(void **state)
+{
+	struct usage_message message;
+	struct record_arguments a;
+
+	(void)state;
+	assert_int_equal(parse("record --wall -p 12", &a, &message), 0);
+	assert_string_equal(a.event, "wall");
+	assert_int_equal(parse("record --off-cpu -- sleep 1", &a, &message), 0);
+	assert_string_equal(a.event, "off-cpu");
+	assert_string_equal(a.command[0], "sleep");
+	assert_int_equal(parse("record -e off-cpu -a -o x.collapsed", &a, &message), 0);
+	assert_int_equal(parse("record --wall -p 12 -o x.prof", &a, &message), OPTIONS_BAD);
+	assert_non_null(strstr(message.text, "CPU time alone"));
+	assert_int_equal(parse("record -e off-cpu -p 12 -o x.prof", &a, &message), OPTIONS_BAD);
+	assert_int_equal(parse("record --wall --off-cpu -a", &a, &message), OPTIONS_BAD);
+	assert_non_null(strstr(message.text, "only one of --wall, --off-cpu and -e"));
+	assert_int_equal(parse("record --wall -e cycles -a", &a, &message), OPTIONS_BAD);
+}
+
 /* Its options are its own, with and without the dashes before it. */
 static void test_command(void **state)
 {
@@ -124,9 +144,8 @@ static void test_progress_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_targets),
-		cmocka_unit_test(test_command),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_targets),       cmocka_unit_test(test_command),
+		cmocka_unit_test(test_waits),         cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_progress_line),
 	};
 

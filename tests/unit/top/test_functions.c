@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/analysis/waits_fixture.h"
+
 /* "leaf;caller;root value ..." with a location a name; a name that begins with / is a mapping's. */
 static struct profile *make(const char *text)
 {
@@ -96,7 +98,7 @@ static void test_intervals_add_up(void **state)
 	struct top_functions *f;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	expect(f, TOP_BY_FLAT, "", "");
 	next(f, "a;main 10 b;a;main 5");
 	expect(f, TOP_BY_FLAT, "", "a 10 15 10 15; b 5 5 5 5; main 0 15 0 15");
@@ -120,7 +122,7 @@ static void test_windows_of_an_interval(void **state)
 
 	(void)state;
 	assert_int_equal(profile_new(&empty), 0);
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	next(f, "a;main 1");
 	next(f, "a;main 2");
 	assert_int_equal(top_functions_add(f, more), 0);
@@ -138,7 +140,7 @@ static void test_stacks(void **state)
 	struct top_functions *f;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	next(f, "r;r;x;r;main 7");
 	expect(f, TOP_BY_FLAT, "", "r 7 7 7 7; main 0 7 0 7; x 0 7 0 7");
 	next(f, "/usr/bin/dash;main 2");
@@ -154,7 +156,7 @@ static void test_default_value(void **state)
 
 	(void)state;
 	assert_int_equal(profile_add_text(p, "samples", &p->default_sample_type), 0);
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	top_functions_next(f);
 	assert_int_equal(top_functions_add(f, p), 0);
 	expect(f, TOP_BY_FLAT, "", "a 2 2 2 2; b 1 1 1 1; main 0 3 0 3");
@@ -172,7 +174,7 @@ static void test_large_values(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	top_functions_next(f);
 	assert_int_equal(top_functions_add(f, p), 0);
 	assert_int_equal(top_functions_add(f, p), 0);
@@ -197,7 +199,7 @@ static void test_forgets_the_cheapest(void **state)
 	size_t n;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	next(f, "dear 1000");
 	for (unsigned i = 0; i < TOP_FUNCTIONS_MAX / 25 + 2; i++) {
 		char text[512] = "";
@@ -266,7 +268,7 @@ static void test_modules_and_processes(void **state)
 	struct top_functions *f;
 
 	(void)state;
-	assert_int_equal(top_functions_new(&f, false), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
 	add_placed(f, "/usr/lib/libc.so.6", "a.service", "x", 5);
 	add_placed(f, "/lib/libc.so.6", "b.service", "y", 7);
 	add_placed(f, "/usr/bin/f", "user-1000", "f", 2);
@@ -281,9 +283,79 @@ static void test_modules_and_processes(void **state)
 	expect_places(f, "libc.so.6 a.service 1; f f 0; kernel z 0");
 	top_functions_free(f);
 	/* Of one service, its processes differ by their commands. */
-	assert_int_equal(top_functions_new(&f, true), 0);
+	assert_int_equal(top_functions_new(&f, &(struct top_what){.of_one = true}), 0);
 	add_placed(f, "/usr/bin/f", "a.service", "x", 5);
 	expect_places(f, "f x 5");
+	top_functions_free(f);
+}
+
+static void add_waits(struct top_functions *f)
+{
+	static const struct waiting all[] = {
+		{"work;main", 30, 0, "a", NULL, NULL, 1, 2},
+		{"k:futex_do_wait;lock;work;main", 0, 50, "a", "sleep", "futex", 1, 2},
+		{"k:futex_do_wait;lock;main", 0, 10, "a", "runnable", NULL, 1, 2},
+		{"k:ep_poll;epoll_wait;loop;main", 0, 900, "b", "sleep", "epoll_wait", 1, 3},
+	};
+	struct profile *p = waits_profile();
+
+	for (size_t i = 0; i < 4; i++)
+		waits_add(p, &all[i]);
+	assert_int_equal(profile_add_text(p, "cpu", &p->default_sample_type), 0);
+	top_functions_next(f);
+	assert_int_equal(top_functions_add(f, p), 0);
+	profile_free(p);
+}
+
+static const struct top_function *named(struct top_functions *f, const char *name)
+{
+	const struct top_function *const *all;
+	size_t n;
+
+	assert_int_equal(top_functions_sort(f, TOP_BY_WAIT, name, &all, &n), 0);
+	return n ? all[0] : NULL;
+}
+
+static void test_wall(void **state)
+{
+	struct top_functions *f;
+	struct top_sums sums;
+
+	(void)state;
+	assert_int_equal(top_functions_new(&f, &(struct top_what){.wall = true}), 0);
+	for (int i = 1; i <= 2; i++) {
+		add_waits(f);
+		top_functions_sums(f, &sums);
+		assert_int_equal(sums.value, 90);
+		assert_int_equal(sums.wait, 60);
+		assert_int_equal(sums.all_value, i * 90);
+		assert_int_equal(sums.all_wait, i * 60);
+		assert_int_equal(sums.idle, 900);
+		assert_int_equal(sums.n_idle, 1);
+	}
+	assert_null(named(f, "epoll_wait"));
+	assert_int_equal(named(f, "work")->interval.cum, 80);
+	assert_int_equal(named(f, "work")->interval.flat, 30);
+	assert_int_equal(named(f, "work")->interval.wait, 50);
+	assert_int_equal(named(f, "work")->all.wait, 100);
+	assert_int_equal(named(f, "lock")->interval.wait, 60);
+	/* By what waits, before what costs more. */
+	assert_int_equal(named(f, "o")->interval.wait, 60);
+	top_functions_next(f);
+	top_functions_sums(f, &sums);
+	assert_true(!sums.wait && !sums.idle && !sums.n_idle && sums.all_wait == 120);
+	top_functions_free(f);
+
+	assert_int_equal(top_functions_new(&f, &(struct top_what){.wall = true, .idle = true}), 0);
+	add_waits(f);
+	top_functions_sums(f, &sums);
+	assert_true(sums.value == 990 && sums.wait == 960 && !sums.n_idle);
+	top_functions_free(f);
+	/* Who does not ask for it sees what runs. */
+	assert_int_equal(top_functions_new(&f, &(struct top_what){0}), 0);
+	add_waits(f);
+	top_functions_sums(f, &sums);
+	assert_true(sums.value == 30 && !sums.wait && !sums.n_idle);
 	top_functions_free(f);
 }
 
@@ -297,6 +369,7 @@ int main(void)
 		cmocka_unit_test(test_default_value),
 		cmocka_unit_test(test_large_values),
 		cmocka_unit_test(test_forgets_the_cheapest),
+		cmocka_unit_test(test_wall),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -307,6 +307,33 @@ static void press(struct top_view *view, const char *keys, unsigned rows, size_t
 		assert_int_equal(top_key(view, *keys, rows, n), TOP_REDRAWS);
 }
 
+static void test_wall(void **state)
+{
+	const struct top_function lock = {.name = (char[]){"lock"},
+					  .interval = {25, 50, 40},
+					  .all = {1000, 1000, 1000}};
+	const struct top_function *all[] = {&lock};
+	struct top_facts wall = facts;
+	char *text;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	wall.is_wall = wall.is_time = true;
+	wall.interval_ns = 2;
+	wall.sums =
+		(struct top_sums){.samples = 7, .value = 100, .wait = 90, .idle = 5, .n_idle = 3};
+	assert_non_null(out);
+	top_print(&(struct top_table){&wall, all, 1}, 20, 0, out);
+	assert_int_equal(fclose(out), 0);
+	assert_non_null(strstr(text,
+			       "7 samples, 5.00 CPUs, 45.00 waiting; idle threads hidden: 3 or "
+			       "more, 2.50\n"));
+	assert_non_null(strstr(text, "    flat      cum |      CPU     WAIT  function\n"));
+	assert_non_null(strstr(text, "  25.00%   50.00% |   10.00%   40.00%  lock\n"));
+	free(text);
+}
+
 static void test_keys(void **state)
 {
 	struct top_view v = {.interval_ns = 2000000000};
@@ -541,16 +568,20 @@ static int parse(const char *line, struct top_arguments *ret, struct usage_messa
 static void test_arguments(void **state)
 {
 	static const char *const refused[] = {
-		"top -d 0",      "top -d 0.05", "top -d 3601",  "top -d x",    "top -d nan",
-		"top -d -1",     "top -d 1e9",  "top --rows 0", "top -p 0",    "top -p x",
-		"top -p 1 -s a", "top -s",      "top 12",       "top --twice", "top -d inf",
+		"top -d 0",      "top -d 0.05",      "top -d 3601",  "top -d x",    "top -d nan",
+		"top -d -1",     "top -d 1e9",       "top --rows 0", "top -p 0",    "top -p x",
+		"top -p 1 -s a", "top -s",           "top 12",       "top --twice", "top -d inf",
+		"top --idle",    "top --url --wall",
 	};
 	struct usage_message message;
 	struct top_arguments a;
 
 	(void)state;
 	assert_int_equal(parse("top", &a, &message), 0);
-	assert_true(!a.pid && !*a.service && !a.once && !a.json && !a.rows);
+	assert_true(!a.pid && !*a.service && !a.once && !a.json && !a.rows && !a.wall);
+	assert_int_equal(parse("top --wall --idle", &a, &message), 0);
+	assert_true(a.wall && a.idle);
+	assert_int_equal(parse("top", &a, &message), 0);
 	assert_int_equal(a.interval_ns, 2000000000);
 	assert_int_equal(parse("top -p 12 -d 0.5 --rows 7 --once --json", &a, &message), 0);
 	assert_true(!*a.service && a.pid == 12 && a.rows == 7);
@@ -567,19 +598,13 @@ static void test_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_screen),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_places),
-		cmocka_unit_test(test_wide_names),
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_scrolling),
-		cmocka_unit_test(test_settles),
-		cmocka_unit_test(test_filter),
-		cmocka_unit_test(test_filter_of_any_script),
-		cmocka_unit_test(test_bytes_of_keys),
-		cmocka_unit_test(test_pieces_of_keys),
+		cmocka_unit_test(test_screen),        cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_narrow),        cmocka_unit_test(test_places),
+		cmocka_unit_test(test_wide_names),    cmocka_unit_test(test_table),
+		cmocka_unit_test(test_wall),          cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_scrolling),     cmocka_unit_test(test_settles),
+		cmocka_unit_test(test_filter),        cmocka_unit_test(test_filter_of_any_script),
+		cmocka_unit_test(test_bytes_of_keys), cmocka_unit_test(test_pieces_of_keys),
 		cmocka_unit_test(test_arguments),
 	};
 
