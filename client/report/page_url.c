@@ -32,11 +32,10 @@ static const struct page_view {
 static const struct page_setting {
 	const char *option, *param;
 } page_settings[] = {
-	{"focus", "focus"},     {"hide", "hide"},    {"sample_index", "type"},
-	{"tagfocus", NULL},     {"nodecount", NULL}, {"nodefraction", NULL},
-	{"edgefraction", NULL}, {"trim", NULL},      {"functions", NULL},
-	{"flat", NULL},         {"cum", NULL},       {"unit", NULL},
-	{"source_path", NULL},  {"trim_path", NULL}, {"output", NULL},
+	{"focus", "focus"}, {"hide", "hide"},      {"sample_index", "type"}, {"idle", "idle"},
+	{"tagfocus", NULL}, {"nodecount", NULL},   {"nodefraction", NULL},   {"edgefraction", NULL},
+	{"trim", NULL},     {"functions", NULL},   {"flat", NULL},           {"cum", NULL},
+	{"unit", NULL},     {"source_path", NULL}, {"trim_path", NULL},      {"output", NULL},
 };
 
 struct page_printer {

@@ -10,7 +10,7 @@ const DEFAULTS = {
 	since: "-1h", until: "",
 	from: "", to: "",
 	service: "", pid: "",
-	view: "flame", function: "", type: "",
+	view: "flame", function: "", type: "", idle: "",
 	focus: "", hide: "",
 	base: "", base_from: "", base_to: "", base_service: "",
 	filter: "", group: "", solo: "", plot: "", scale: "",

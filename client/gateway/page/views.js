@@ -16,6 +16,7 @@ import { printRange, printSpan, toSeconds } from "./times.js";
 import { showTop } from "./top.js";
 
 const TOP_ROWS = 500;
+const TYPES = { cpu: "CPU time", off_cpu: "waiting time", wall: "wall-clock time" };
 const SLOW_MS = 700;
 const VIEWS = {
 	flame: { kind: "flame", panel: "view-flame", show: (a) => showData(a.data) },
@@ -39,6 +40,7 @@ export function profileParams([from, to], base) {
 		base_since: base && toSeconds(base.range[0]), base_until: base && toSeconds(base.range[1]),
 		base_service: base?.service,
 		tag: question.tags, focus: question.focus, hide: question.hide, type: question.type,
+		idle: question.idle,
 	};
 }
 
@@ -70,15 +72,20 @@ const subject = () => question.service || (question.pid ? `process ${question.pi
 function summaryOf(answer, base, nCpus) {
 	const span = answer.until_ms - answer.since_ms;
 	const show = formatter(answer.unit, 1, "auto");
-	const cores = isTime(answer.unit) && answer.unit === "nanoseconds" && span > 0
+	const average = isTime(answer.unit) && answer.unit === "nanoseconds" && span > 0
 		? answer.total / (span * 1e6) : null;
+	const waits = ["off_cpu", "wall"].includes(answer.type);
+	const cores = waits ? null : average;
 	const share = cores !== null && nCpus ? cores / nCpus : null;
 
 	return [
 		`${printRange(answer.since_ms, answer.until_ms)} (${printSpan(span)})`,
-		`${show(answer.total)} of ${answer.type === "cpu" ? "CPU time" : answer.type}`,
+		`${show(answer.total)} of ${TYPES[answer.type] ?? answer.type}`,
 		share !== null && `${(100 * share).toFixed(share < 0.01 ? 2 : 1)}\u202f% of all CPUs`,
 		cores !== null && !nCpus && `${digits(cores)} cores on average`,
+		waits && average !== null && `${digits(average)} threads on average`,
+		answer.idle?.threads && `${formatter("nanoseconds", 1, "auto")(answer.idle.ns)} of ` +
+			`${digits(answer.idle.threads)}${answer.idle.at_least ? " or more" : ""} idle threads hidden`,
 		`${digits(answer.samples)} samples`,
 		answer.complete_share !== null && answer.complete_share !== undefined &&
 			`${(100 * answer.complete_share).toFixed(1)}\u202f% of stacks complete`,
@@ -94,6 +101,8 @@ function showTypes(answer) {
 	$("value-choice").hidden = viewOf() === VIEWS.flame || types.length < 2;
 	$("value-type").replaceChildren(...types.map((type) => new Option(type)));
 	$("value-type").value = answer.type;
+	$("idle-choice").hidden = !answer.idle;
+	$("idle").checked = question.idle === "true";
 }
 
 /* Says how long it has been going on, after a moment in which most are done. */
@@ -190,6 +199,7 @@ export function startViews() {
 		tab.addEventListener("keydown", onTabKey);
 	}
 	$("value-type").addEventListener("change", () => ask({ type: $("value-type").value }));
+	$("idle").addEventListener("change", () => ask({ idle: $("idle").checked ? "true" : "" }, { keepHash: true }));
 	$("function").addEventListener("change", () => ask({ function: $("function").value.trim() }));
 	hooks.sandwich = (name) => ask(name ? { view: "sandwich", function: name } : { view: "flame" });
 	listen($("view-flame"));

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client/analysis/heat.h"
+#include "client/analysis/idle.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/shape.h"
 #include "client/analysis/time_range.h"
@@ -66,6 +67,7 @@ struct answer {
 	struct view_options options;
 	struct view_feed feed;
 	struct tags *tags;
+	struct idle *idle; /* NULL: nothing is hidden */
 	struct source_file source;
 	char *focus, *hide;
 };
@@ -76,6 +78,7 @@ static void answer_deinit(struct answer *a)
 	shape_free(a->shape);
 	view_feed_deinit(&a->feed);
 	tags_free(a->tags);
+	idle_free(a->idle);
 	source_file_deinit(&a->source);
 	profile_free(a->profile);
 	free(a->focus);
@@ -200,9 +203,33 @@ static int answer_read_source(struct answer *a, const int *files)
 		       : 0;
 }
 
+/* Of all samples, whatever the question selects: of waiting time, or of all values. */
+static int answer_find_idle(struct answer *a)
+{
+	const struct profile *p = a->profile;
+	const char *type = profile_string(p, p->sample_types[a->feed.input.type].type);
+	int r;
+
+	if (a->q->idle || !idle_may_be(p) ||
+	    (strcmp(type, WALL_OFF_TYPE) != 0 && strcmp(type, WALL_TYPE) != 0 &&
+	     (a->q->type || !a->maker->class->tells_all_types)))
+		return 0;
+	r = idle_new(&a->idle) ?: idle_learn(a->idle, a->profile);
+	if (!r)
+		idle_decide(a->idle);
+	return r;
+}
+
+static bool answer_leave_out(void *userdata, const struct profile *p, size_t sample)
+{
+	struct answer *a = userdata;
+
+	return tags_leave_out(a->tags, p, sample) || (a->idle && idle_is(a->idle, p, sample));
+}
+
 static int answer_make_view(struct answer *a, const int *files)
 {
-	int r = tags_new(&a->tags, a->q, a->profile);
+	int r = tags_new(&a->tags, a->q, a->profile) ?: answer_find_idle(a);
 
 	if (r)
 		return r;
@@ -216,8 +243,8 @@ static int answer_make_view(struct answer *a, const int *files)
 	a->options.max_bytes = VIEW_ANSWER_MAX - HEAD_MAX;
 	a->options.one_type = a->q->type;
 	a->feed.shape = a->shape;
-	a->feed.is_left_out = tags_leave_out;
-	a->feed.userdata = a->tags;
+	a->feed.is_left_out = answer_leave_out;
+	a->feed.userdata = a;
 	a->feed.takes_frameless = a->maker->frameless;
 	r = report_view_new(&a->view, a->maker->class, &a->options, &a->why);
 	a->feed.view = a->view;
@@ -248,6 +275,19 @@ static void answer_put_types(const struct answer *a, FILE *out)
 	fputs("],", out);
 }
 
+/* What is hidden of all samples; nothing of profiles without waiting time. */
+static void answer_put_idle(const struct answer *a, FILE *out)
+{
+	struct idle_sum sum = {0};
+
+	if (!idle_may_be(a->profile))
+		return;
+	if (a->idle)
+		sum = idle_sum(a->idle);
+	fprintf(out, "\"idle\":{\"ns\":%" PRId64 ",\"threads\":%zu,\"at_least\":%s},", sum.ns,
+		sum.n_threads, sum.is_at_least ? "true" : "false");
+}
+
 static int answer_put_head(const struct answer *a, FILE *out)
 {
 	const struct view_input *input = &a->feed.input;
@@ -265,6 +305,7 @@ static int answer_put_head(const struct answer *a, FILE *out)
 	fprintf(out, "\"total\":%" PRId64 ",\"base_total\":%" PRId64 ",",
 		total->total - total->base_total, total->base_total);
 	answer_put_types(a, out);
+	answer_put_idle(a, out);
 	fprintf(out, "\"samples\":%" PRId64 ",", n);
 	if (n > 0)
 		fprintf(out, "\"complete_share\":%.6f,", 1 - (double)n_rootless / (double)n);

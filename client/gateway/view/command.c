@@ -291,6 +291,8 @@ int command_print(const struct question *q, const char *store, char **ret)
 		?: command_put_filter(line.out, q, QUESTION_HIDE, "--hide=");
 	if (q->type)
 		command_put_option(line.out, "--sample_index=", question_text(q, q->type));
+	if (q->idle)
+		fputs(" --idle", line.out);
 	command_put_sources(line.out, q, store, is_piped);
 	r = r ?: memory_text_close(&line);
 	if (!r && is_possible)

@@ -105,6 +105,14 @@ static int question_read_limit(const struct question_parsing *p, const char *val
 	return r;
 }
 
+static int question_read_idle(const struct question_parsing *p, const char *value)
+{
+	p->q->idle = strcmp(value, "true") == 0;
+	return p->q->idle || strcmp(value, "false") == 0
+		       ? QUESTION_E_OK
+		       : question_complain(p->message, "idle is true or false, not '%.40s'", value);
+}
+
 static int question_read_moment(const struct question_parsing *p, const char *name, uint64_t *ret)
 {
 	return moment_parse(p->target, name, p->now_ns, ret, p->message) ? QUESTION_E_BAD
@@ -181,6 +189,7 @@ static const struct question_param {
 	{"focus", OF_VIEWS, true, question_read_focus},
 	{"hide", OF_VIEWS, true, question_read_hide},
 	{"type", OF_VIEWS, false, question_read_type},
+	{"idle", OF_VIEWS, false, question_read_idle},
 	{"function", OF_FUNCTIONS, false, question_read_function},
 	{"limit", VIEW_BIT(QUESTION_TOP) | VIEW_BIT(QUESTION_USAGE), false, question_read_limit},
 	{"steps", VIEW_BIT(QUESTION_USAGE), false, question_read_steps},

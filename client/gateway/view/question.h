@@ -55,6 +55,7 @@ struct question {
 	struct question_range range, base;
 	uint32_t has_base;
 	uint32_t steps, limit;
+	uint32_t idle;                  /* with the waiting time of idle threads */
 	uint16_t service, base_service; /* the latter also where it is that of the former */
 	uint16_t function, type, search;
 	uint16_t n_filters;

@@ -53,6 +53,8 @@ static void test_addresses(void **state)
 		{"--url --since -1h --flame --focus=a.*b --hide=[x] --tagfocus=thread=worker",
 		 "/?since=-1h&focus=a.%2Ab&hide=%5Bx%5D&tag=thread:worker"},
 		{"--url --since -1h --flame --sample_index=samples", "/?since=-1h&type=samples"},
+		{"--url --since -1h --flame --sample_index=wall --idle",
+		 "/?since=-1h&idle=true&type=wall"},
 		{"--url --since -1h --text --cum --nodecount=5", "/?since=-1h&view=top"},
 	};
 	struct profile_message message;

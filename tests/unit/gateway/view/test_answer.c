@@ -203,6 +203,72 @@ static void test_head(void **state)
 	assert_int_equal(ask_view(f, QUESTION_TOP, "focus=(", NULL), 400);
 }
 
+/* Of thread @tid; @n ns, as so many samples. */
+static void add_wait(struct fixture *f, const char *stack, int64_t n, const char *wait, int64_t tid)
+{
+	char *copy = strdup(stack), *rest = copy, *name;
+	uint32_t frames[16], n_frames = 0;
+	const struct profile_label labels[] = {
+		{.key = text_of(f, "tid"), .num = tid},
+		{.key = text_of(f, "state"), .str = text_of(f, "sleep")},
+		{.key = text_of(f, "wait"), .str = text_of(f, wait)},
+	};
+	const int64_t values[3] = {n, 0, n};
+
+	while ((name = strsep(&rest, ";"))) {
+		memmove(frames + 1, frames, n_frames++ * sizeof(*frames));
+		frames[0] = location_of(f, name, 10);
+	}
+	assert_int_equal(profile_add_sample(f->p, frames, n_frames, values, labels, 3), 0);
+	free(copy);
+}
+
+static void test_waits(void **state)
+{
+	struct fixture *f = *state;
+	const int64_t cpu[3] = {3, 30, 0};
+	uint32_t work;
+
+	assert_int_equal(profile_add_sample_type(f->p, "off_cpu", "nanoseconds"), 0);
+	assert_int_equal(profile_add_text(f->p, "cpu", &f->p->default_sample_type), 0);
+	work = location_of(f, "work", 10);
+	assert_int_equal(profile_add_sample(f->p, &work, 1, cpu, NULL, 0), 0);
+	add_wait(f, "main;get;read", 5, "read", 1);
+	add_wait(f, "main;loop;epoll_wait", 200, "epoll_wait", 2);
+
+	assert_int_equal(ask_view(f, QUESTION_TOP, "", NULL), 0);
+	expect(f, "\"total\":30,\"base_total\":0,\"unit\":\"nanoseconds\",\"type\":\"cpu\","
+		  "\"types\":[\"samples\",\"cpu\",\"off_cpu\",\"wall\"],"
+		  "\"idle\":{\"ns\":0,\"threads\":0,\"at_least\":false},");
+	assert_int_equal(ask_view(f, QUESTION_TOP, "type=wall", NULL), 0);
+	expect(f, "\"total\":35,");
+	expect(f, "\"type\":\"wall\"");
+	expect(f, "\"idle\":{\"ns\":200,\"threads\":1,\"at_least\":false},");
+	expect(f, "--sample_index=wall");
+	assert_null(strstr(f->text, "epoll_wait"));
+	assert_int_equal(ask_view(f, QUESTION_TOP, "type=wall&idle=true", NULL), 0);
+	expect(f, "\"total\":235,");
+	expect(f, "--sample_index=wall --idle");
+	expect(f, "{\"function\":\"epoll_wait\"");
+	assert_int_equal(ask_view(f, QUESTION_TOP, "type=off_cpu&tag=tid:1", NULL), 0);
+	expect(f, "\"total\":5,");
+	/* A flame graph has all values, or of one what of it is waiting. */
+	assert_int_equal(ask_view(f, QUESTION_FLAME, "", NULL), 0);
+	expect(f, "\"type\":\"off_cpu\",\"unit\":\"nanoseconds\",\"total\":5,");
+	expect(f, "\"type\":\"wall\",\"unit\":\"nanoseconds\",\"total\":35,");
+	assert_null(strstr(f->text, "is_part"));
+	assert_int_equal(ask_view(f, QUESTION_FLAME, "type=wall", NULL), 0);
+	expect(f, "\"type\":\"off_cpu\",\"unit\":\"nanoseconds\",\"total\":0,\"is_part\":true,");
+	assert_int_equal(ask_view(f, QUESTION_SANDWICH, "type=wall&function=get", NULL), 0);
+	expect(f, "\"is_part\":true,");
+	/* Others have neither. */
+	new_profile(f);
+	add_stack(f, "main;work", 3, "a", 1);
+	assert_int_equal(ask_view(f, QUESTION_TOP, "type=wall", NULL), 400);
+	assert_int_equal(ask_view(f, QUESTION_TOP, "", NULL), 0);
+	assert_null(strstr(f->text, "idle"));
+}
+
 static void test_top(void **state)
 {
 	struct fixture *f = *state;
@@ -478,10 +544,10 @@ static void test_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_head),     T(test_top),    T(test_filters),       T(test_comparison),
-		T(test_sandwich), T(test_source), T(test_source_text),   T(test_source_too_large),
-		T(test_heat),     T(test_labels), T(test_hostile_names), T(test_malformed),
-		T(test_bound),
+		T(test_head),      T(test_top),    T(test_filters),       T(test_comparison),
+		T(test_sandwich),  T(test_source), T(test_source_text),   T(test_source_too_large),
+		T(test_heat),      T(test_labels), T(test_hostile_names), T(test_waits),
+		T(test_malformed), T(test_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

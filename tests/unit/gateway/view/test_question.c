@@ -111,6 +111,8 @@ static void test_refused(void **state)
 		{"focus=", QUESTION_FLAME, "a filter is empty"},
 		{"function=f", QUESTION_FLAME, "no parameter 'function'"},
 		{"", QUESTION_SANDWICH, "function is missing"},
+		{"idle=1", QUESTION_TOP, "idle is true or false, not '1'"},
+		{"idle=true", QUESTION_HEAT, "there is no parameter 'idle' here"},
 		{"limit=0", QUESTION_TOP, "limit is a number from 1 to 2000"},
 		{"limit=61", QUESTION_USAGE, "limit is a number from 1 to 60"},
 		{"steps=601", QUESTION_USAGE, "steps is a number from 1 to 600"},
