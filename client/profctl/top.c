@@ -473,14 +473,14 @@ static int top_start_session(struct top *t)
 {
 	const struct top_arguments *a = t->arguments;
 	Profd__Control__Start start = PROFD__CONTROL__START__INIT;
+	char wall[] = "wall";
 
 	start.target = *a->service ? PROFD__CONTROL__TARGET_KIND__SERVICE
 		       : a->pid    ? PROFD__CONTROL__TARGET_KIND__PID
 				   : PROFD__CONTROL__TARGET_KIND__ALL;
 	start.number = a->pid;
 	start.text = (char *)(uintptr_t)a->service;
-	if (a->wall)
-		start.event = (char[]){"wall"};
+	start.event = a->wall ? wall : start.event;
 	start.name = (char[]){"top"};
 	start.live = true;
 	if (a->pid)
