@@ -3,18 +3,16 @@
 #define PROFD_CLIENT_ANALYSIS_IDLE_H
 
 /*
- * Which waiting time is nobody's to wait for: of threads that only ever wait for work. The rule, as
- * profctl(1) has it:
+ * The waiting time of idle threads, those that only wait for work. The rule, as in profctl(1):
  *
- *	A thread is idle if in the whole profile it has no CPU time, and waits at one place alone
- *(its eight innermost user frames), for events (IDLE_CALLS in idle.c) or on a condition variable.
- *	Of Go's runtime, threads without a goroutine are idle as long as they have none.
+ *	A thread is idle if in the whole profile it has no CPU time, and waits at one place only
+ *	(its eight innermost user frames), for events (idle_calls in idle.c) or on a condition
+ *	variable. A thread of Go's runtime is idle while it has no goroutine.
  *
- * Threads are those that the labels tell apart: by pid, tid and thread. Where a label tells several
- * threads as one, they are idle together or not at all; samples with none of these labels never
- * are. Time in which a thread waits for a CPU (state runnable) is never idle, nor is that on disks,
- * locks, pipes, children or a sleep. Where nothing but idle threads has waited, they are what there
- * is to see, and none is hidden.
+ * Threads are distinguished by the labels pid, tid and thread. Threads with the same labels count
+ * as one; samples with none of these labels are never idle. Time in which a thread waits for a CPU
+ * (state runnable) is never idle, nor is waiting for disks, locks, pipes, children or a sleep. If
+ * only idle threads waited, nothing is hidden.
  *
  *	idle_new()
  *	for each batch of all samples: idle_learn()

@@ -3,9 +3,9 @@
 #define PROFD_CLIENT_ANALYSIS_WAIT_PLACE_H
 
 /*
- * Where a stack waits, in the words of who wrote the program: the function that the program called
- * in order to wait, and which of its own functions did so: pthread_cond_wait < queue_pop. What lies
- * below the former is the C library's, the language runtime's or the kernel's business. Pure.
+ * Where a stack waits, from the program's point of view: the function that the program called in
+ * order to wait, and the program's function that called it: pthread_cond_wait < queue_pop. Frames
+ * of the kernel, the C library and the language runtime below that are left out. Pure.
  */
 #include <stdint.h>
 

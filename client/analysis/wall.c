@@ -38,8 +38,8 @@ static int wall_refuse(const struct profile *p, struct profile_message *message)
 					   profile_string(p, p->sample_types[i].type),
 					   profile_string(p, p->sample_types[i].unit));
 	return profile_refuse(message, WALL_E_MISSING,
-			      "wall is the sum of " WALL_CPU_TYPE " and " WALL_OFF_TYPE
-			      ", and the profile has %s",
+			      "wall needs " WALL_CPU_TYPE " and " WALL_OFF_TYPE
+			      " in one unit; the profile has %s",
 			      names);
 }
 

@@ -3,10 +3,10 @@
 #define PROFD_CLIENT_ANALYSIS_WALL_H
 
 /*
- * Wall-clock time: the sample type `wall`, the sum of cpu and off_cpu. No file has it; a profile
- * that was read has it while somebody looks at it. It is the last of the profile's types, and never
- * its default: profile_default_type() is asked for before. A profile's own type of that name is
- * none of ours. Pure.
+ * Wall-clock time: the sample type `wall`, the sum of cpu and off_cpu. No stored profile has it; it
+ * is added to a profile that was read, for a report. It is the last of the profile's types, and
+ * never its default: call profile_default_type() first. A type of that name that the profile
+ * already has is not replaced. Pure.
  */
 #include <stdbool.h>
 

@@ -161,6 +161,16 @@ size_t cpuprofile_unify(struct cpuprofile_record *records, size_t n)
 	return kept + 1;
 }
 
+/* Legacy profiles have CPU samples only. */
+static bool cpuprofile_is_wait(const struct profile *p, size_t sample)
+{
+	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
+	unsigned off, cpu;
+
+	return profile_find_type(p, "off_cpu", &off) && values[off] &&
+	       !(profile_find_type(p, "cpu", &cpu) && values[cpu]);
+}
+
 static int collect_chains(const struct profile *p, const struct cpuprofile_from_place *places,
 			  struct cpuprofile_from_chains *ret)
 {
@@ -176,7 +186,7 @@ static int collect_chains(const struct profile *p, const struct cpuprofile_from_
 		struct cpuprofile_record record = {.addresses = ret->addresses + at};
 		uint64_t *sum;
 
-		if (value <= 0)
+		if (value <= 0 || cpuprofile_is_wait(p, i))
 			continue;
 		record.count = (uint64_t)value;
 		for (uint32_t j = 0; j < s->n_locations && record.n_addresses < ADDRESSES_MAX;
