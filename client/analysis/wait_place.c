@@ -29,11 +29,13 @@ static const char *const place_libraries[] = {
 static const char *const place_interpreters[] = {"libpython", "python2", "python3", "node",
 						 "libnode"};
 
-/* How names of functions begin, in programs that have their libraries in them. */
+/*
+ * How names of functions begin, in programs that have their libraries in them. Names with two
+ * underscores are the C library's (C11, 7.1.3).
+ */
 static const char *const place_functions[] = {
-	"runtime.",    "runtime/", "internal/",  "syscall.",   "std::",       "core::",
-	"alloc::",     "<std::",   "<core::",    "<alloc::",   "parking_lot", "__gthread",
-	"__gnu_cxx::", "pthread_", "__pthread_", "___pthread", "__futex_",    "__lll_",
+	"runtime.", "runtime/", "internal/", "syscall.",    "std::",    "core::", "alloc::",
+	"<std::",   "<core::",  "<alloc::",  "parking_lot", "pthread_", "__",
 };
 
 /* Which say what the wait is. */
@@ -64,15 +66,18 @@ static bool place_is_standard(const char *file)
 	       (strstr(file, "/lib/python") && !strstr(file, "-packages/"));
 }
 
-/* Of a function that is made of a template, its type comes first. */
-static bool place_is_runtime(const char *name)
+/* Wrappers of system calls have their names. Of a template's function, its type comes first. */
+static bool place_is_runtime(const char *name, const char *call)
 {
+	if (strcmp(name, call) == 0 || strcmp(name, "syscall") == 0)
+		return true;
 	if (strncmp(name, "void ", 5) == 0)
 		name += 5;
 	return place_begins(name, place_functions, ARRAY_SIZE(place_functions));
 }
 
-static enum place_kind place_kind_of(const struct profile *p, const struct frame *f)
+static enum place_kind place_kind_of(const struct profile *p, const struct frame *f,
+				     const char *call)
 {
 	const char *object = node_name_base(profile_string(p, f->object));
 	const char *file = profile_string(p, f->filename);
@@ -84,45 +89,64 @@ static enum place_kind place_kind_of(const struct profile *p, const struct frame
 	if (place_begins(object, place_interpreters, ARRAY_SIZE(place_interpreters)))
 		return PLACE_INTERPRETER;
 	if (place_begins(object, place_libraries, ARRAY_SIZE(place_libraries)) ||
-	    place_is_runtime(profile_string(p, f->name)))
+	    place_is_runtime(profile_string(p, f->name), call))
 		return PLACE_LIBRARY;
 	return PLACE_OWN;
 }
 
-/* The first frame from @i on that is not of kind @kind; the number of frames if there is none. */
-static uint32_t place_skip(const struct view_input *input, const struct stack *s, uint32_t i,
-			   enum place_kind last)
+/* A stack, and what is known of its wait. */
+struct place_search {
+	const struct view_input *input;
+	const struct stack *stack;
+	const char *call;
+};
+
+static enum place_kind place_kind_at(const struct place_search *s, uint32_t i)
 {
-	while (i < s->n_frames &&
-	       place_kind_of(input->profile, &input->frames[s->frames[i]]) <= last)
+	return place_kind_of(s->input->profile, &s->input->frames[s->stack->frames[i]], s->call);
+}
+
+static const char *place_name_at(const struct place_search *s, uint32_t i)
+{
+	return profile_string(s->input->profile, s->input->frames[s->stack->frames[i]].name);
+}
+
+/* The first frame from @i on that is of a kind beyond @last; the number of frames if none is. */
+static uint32_t place_skip(const struct place_search *s, uint32_t i, enum place_kind last)
+{
+	while (i < s->stack->n_frames && place_kind_at(s, i) <= last)
 		i++;
 	return i;
 }
 
-struct wait_place wait_place_of(const struct view_input *input, const struct stack *s)
+/* Which of the frames from @user up to @own, the program's first one, says what the wait is. */
+static uint32_t place_choose(const struct place_search *s, uint32_t user, uint32_t own)
 {
-	const uint32_t user = place_skip(input, s, 0, PLACE_KERNEL);
-	const uint32_t own = place_skip(input, s, user, PLACE_INTERPRETER);
-	struct wait_place place = {WAIT_PLACE_NONE, WAIT_PLACE_NONE};
-	uint32_t at = own > user && own < s->n_frames ? own - 1 : user;
+	uint32_t at = own > user && own < s->stack->n_frames ? own - 1 : user;
 
-	if (!s->n_frames)
-		return place;
-	if (user == s->n_frames) { /* a thread of the kernel */
-		place.at = s->frames[0];
-		return place;
-	}
-	while (at > user &&
-	       place_kind_of(input->profile, &input->frames[s->frames[at]]) == PLACE_INTERPRETER)
-		at--;
 	for (uint32_t i = own; i-- > user;)
-		if (place_is_telling(
-			    profile_string(input->profile, input->frames[s->frames[i]].name))) {
-			at = i;
-			break;
-		}
-	place.at = s->frames[at];
-	if (own < s->n_frames && at != own)
-		place.caller = s->frames[own];
+		if (place_is_telling(place_name_at(s, i)))
+			return i;
+	while (at > user && place_kind_at(s, at) == PLACE_INTERPRETER)
+		at--;
+	return at;
+}
+
+struct wait_place wait_place_of(const struct view_input *input, const struct stack *stack,
+				const char *call)
+{
+	const struct place_search s = {input, stack, call};
+	struct wait_place place = {WAIT_PLACE_NONE, WAIT_PLACE_NONE};
+	uint32_t user = place_skip(&s, 0, PLACE_KERNEL), own, at;
+
+	if (!stack->n_frames)
+		return place;
+	if (user == stack->n_frames) /* a thread of the kernel */
+		user = 0;
+	own = place_skip(&s, user, PLACE_INTERPRETER);
+	at = place_choose(&s, user, own);
+	place.at = stack->frames[at];
+	if (own < stack->n_frames && at != own)
+		place.caller = stack->frames[own];
 	return place;
 }

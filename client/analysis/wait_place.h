@@ -21,6 +21,8 @@ struct wait_place {
 	uint32_t caller; /* WAIT_PLACE_NONE: @at is the program's own, or nothing else is known */
 };
 
-struct wait_place wait_place_of(const struct view_input *input, const struct stack *stack);
+/* @call: the system call that it waits in, or "". */
+struct wait_place wait_place_of(const struct view_input *input, const struct stack *stack,
+				const char *call);
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/analysis/frame.h"
 #include "client/analysis/graph.h"
 #include "client/analysis/json_text.h"
 #include "client/analysis/node_name.h"
@@ -39,8 +40,16 @@ struct wait_row {
 	int64_t value, samples;
 };
 
+/* Functions of one name are one row's, in whichever file they are: no column shows that. */
+struct wait_function {
+	struct frame frame; /* without what is not printed */
+	uint64_t first;     /* index of such a frame */
+};
+
 struct wait_table {
 	struct view view;
+	struct wait_function *functions;
+	struct intern functions_in;
 	struct wait_row *rows;
 	struct intern in;
 	struct node_names names;
@@ -50,6 +59,8 @@ static void wait_table_deinit(struct view *view)
 {
 	struct wait_table *t = (struct wait_table *)view;
 
+	intern_deinit(&t->functions_in);
+	free(t->functions);
 	intern_deinit(&t->in);
 	free(t->rows);
 	node_names_deinit(&t->names);
@@ -66,17 +77,35 @@ static uint32_t wait_label(const struct profile *p, const struct stack *s, const
 	return 0;
 }
 
+/* *frame becomes the first one that is printed alike. 0 or negative errno. */
+static int wait_unify_frame(struct wait_table *t, const struct view_input *input, uint32_t *frame)
+{
+	struct wait_function function = {.first = *frame};
+	uint32_t index;
+	int r;
+
+	if (*frame == WAIT_PLACE_NONE)
+		return 0;
+	function.frame = input->frames[*frame];
+	function.frame.mapping = 0;
+	if (function.frame.name)
+		function.frame.object = 0;
+	r = intern_add(&t->functions_in, &t->functions, &function, sizeof(function),
+		       offsetof(struct wait_function, first), &index);
+	if (!r)
+		*frame = (uint32_t)t->functions[index].first;
+	return r;
+}
+
 static int wait_table_add(struct view *view, const struct view_input *input,
 			  const struct stack *stack)
 {
 	struct wait_table *t = (struct wait_table *)view;
 	const struct profile *p = input->profile;
-	const struct wait_place place = wait_place_of(input, stack);
-	const struct wait_row row = {.state = wait_label(p, stack, "state"),
-				     .wait = wait_label(p, stack, "wait"),
-				     .waker = wait_label(p, stack, "waker"),
-				     .at = place.at,
-				     .caller = place.caller};
+	struct wait_row row = {.state = wait_label(p, stack, "state"),
+			       .wait = wait_label(p, stack, "wait"),
+			       .waker = wait_label(p, stack, "waker")};
+	const struct wait_place place = wait_place_of(input, stack, profile_string(p, row.wait));
 	const int64_t value = stack->values[input->type];
 	struct wait_row *to;
 	uint32_t index;
@@ -84,6 +113,11 @@ static int wait_table_add(struct view *view, const struct view_input *input,
 
 	if (!value)
 		return 0;
+	row.at = place.at;
+	row.caller = place.caller;
+	r = wait_unify_frame(t, input, &row.at) ?: wait_unify_frame(t, input, &row.caller);
+	if (r)
+		return r;
 	r = intern_add(&t->in, &t->rows, &row, sizeof(row), offsetof(struct wait_row, value),
 		       &index);
 	if (r)
@@ -149,40 +183,86 @@ static void wait_print_kind(const struct profile *p, const struct wait_row *row,
 	utf8_make_harmless(ret, "");
 }
 
-/* The first @width characters of @text, the last of them "…" where some are missing. */
+/*
+ * Without the arguments of templates and generic types: Queue<int>::put is Queue::put, Rust's
+ * <Queue as Put>::put, too. In place.
+ */
+static void wait_shorten_name(char *name)
+{
+	bool is_impl = *name == '<';
+	unsigned depth = 0;
+	bool is_trait = false;
+	char *to = name;
+
+	if (strstr(name, "operator"))
+		return;
+	for (const char *c = name; *c; c++) {
+		if (*c == '>' && depth && c[-1] != '-') {
+			is_impl &= --depth > 0;
+			continue;
+		}
+		if (*c == '<') {
+			depth++;
+			continue;
+		}
+		is_trait |= is_impl && depth == 1 && strncmp(c, " as ", 4) == 0;
+		if (!depth || (is_impl && depth == 1 && !is_trait))
+			*to++ = *c;
+		is_trait &= depth > 0;
+	}
+	/* f::<int> */
+	while (to > name && to[-1] == ':')
+		to--;
+	*to = '\0';
+}
+
+/*
+ * @width characters of @text, with "…" for what is missing: the end, or of a name with namespaces
+ * their beginning.
+ */
 static void wait_put_cut(FILE *out, const char *text, size_t width)
 {
-	size_t n = utf8_length(text);
+	const size_t n = utf8_length(text);
+	const bool is_cut = n > width, is_scoped = is_cut && strstr(text, "::");
+	size_t i = 0, from = is_scoped ? n - width + 1 : 0;
+	size_t until = is_cut && !is_scoped ? width - 1 : n;
 
-	for (size_t i = 0; *text && (i + 1 < width || (n <= width && i < width)); i++) {
+	if (is_scoped)
+		fputs("…", out);
+	for (; *text && i < until; i++) {
 		size_t bytes = utf8_character(text, strlen(text));
 
 		bytes = bytes ? bytes : 1;
-		fwrite(text, 1, bytes, out);
+		if (i >= from)
+			fwrite(text, 1, bytes, out);
 		text += bytes;
 	}
-	if (*text)
+	if (is_cut && !is_scoped)
 		fputs("…", out);
 }
 
 /* "at < caller" in @width columns; of two names that are too long, both keep a half. */
-static void wait_put_place(FILE *out, const char *at, const char *caller, size_t width)
+static void wait_put_place(FILE *out, char *at, char *caller, size_t width)
 {
-	size_t n_at = utf8_length(at), n_caller = utf8_length(caller), room, half;
+	size_t room = width - strlen(ARROW), n_at, n_caller;
 
-	if (!*caller) {
+	if (utf8_length(at) + utf8_length(caller) > room) {
+		wait_shorten_name(at);
+		wait_shorten_name(caller);
+	}
+	n_at = utf8_length(at);
+	n_caller = utf8_length(caller);
+	if (!n_caller) {
 		wait_put_cut(out, at, width);
 		return;
 	}
-	room = width - strlen(ARROW);
-	half = room / 2;
 	if (n_at + n_caller > room) {
-		if (n_at <= half)
+		if (n_at <= room / 2)
 			n_caller = room - n_at;
-		else if (n_caller <= half)
+		else if (n_caller <= room / 2)
 			n_at = room - n_caller;
 		else
-			n_at = half, n_caller = room - half;
+			n_at = room / 2, n_caller = room - room / 2;
 	}
 	wait_put_cut(out, at, n_at);
 	fputs(ARROW, out);
@@ -204,26 +284,30 @@ static size_t wait_measure(const struct wait_table *t, const struct profile *p, 
 	return width;
 }
 
-static void wait_put_row(const struct wait_table *t, const struct view_input *input,
-			 const struct values *v, size_t width, const struct wait_row *row,
-			 FILE *out)
+static int wait_put_row(const struct wait_table *t, const struct view_input *input,
+			const struct values *v, size_t width, const struct wait_row *row, FILE *out)
 {
 	cleanup(freep) char *waker = node_name_plain(profile_string(input->profile, row->waker));
+	cleanup(freep) char *at = strdup(wait_name(t, row->at));
+	cleanup(freep) char *caller = strdup(wait_name(t, row->caller));
 	const size_t before = NUMBERS + width + 2, room = COLUMNS - before;
 	struct values_column time;
 	char kind[KIND_MAX + 1];
 
+	if (!waker || !at || !caller)
+		return error_origin(-ENOMEM);
 	values_column(v, &time, row->value, input->total);
 	wait_print_kind(input->profile, row, kind);
 	fprintf(out, "%*s %s %8" PRId64 "  %-*s  ", utf8_field_width(time.value, 10), time.value,
 		time.share, row->samples, utf8_field_width(kind, (int)width), kind);
-	wait_put_place(out, wait_name(t, row->at), wait_name(t, row->caller), room);
+	wait_put_place(out, at, caller, room);
 	fputc('\n', out);
-	if (!waker || !*waker)
-		return;
+	if (!*waker)
+		return 0;
 	fprintf(out, "%*s" WOKEN_BY, (int)before, "");
 	wait_put_cut(out, waker, room - strlen(WOKEN_BY));
 	fputc('\n', out);
+	return 0;
 }
 
 static int wait_print_table(const struct wait_table *t, const struct view_input *input, size_t n,
@@ -244,9 +328,9 @@ static int wait_print_table(const struct wait_table *t, const struct view_input 
 		fprintf(out, "Showing %zu of %zu rows\n", n, t->in.n);
 	fprintf(out, "%10s %6s %8s  %-*s  place < caller\n", "time", "share", "samples", (int)width,
 		"kind");
-	for (size_t i = 0; i < n; i++)
-		wait_put_row(t, input, &v, width, &t->rows[i], out);
-	return 0;
+	for (size_t i = 0; i < n && !r; i++)
+		r = wait_put_row(t, input, &v, width, &t->rows[i], out);
+	return r;
 }
 
 /* --- as JSON ---------------------------------------------------------------------------------- */

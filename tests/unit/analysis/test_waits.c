@@ -61,7 +61,7 @@ static void expect(struct fixture *f, const char *const *frames, const char *at,
 	push(f, frames, 1);
 	input = fixture_input(f);
 	stack = fixture_get(f, f->n_stacks - 1);
-	place = wait_place_of(&input, &stack);
+	place = wait_place_of(&input, &stack, "read");
 	assert_string_equal(name_of(f, place.at), at);
 	assert_string_equal(name_of(f, place.caller), caller);
 }
@@ -85,6 +85,9 @@ static void test_native(void **state)
 	EXPECT(f, "spin_then_sleep", "", "do_futex@[kernel.kallsyms]", "spin_then_sleep", "lock");
 	/* A program that has its libraries in it. */
 	EXPECT(f, "pthread_mutex_lock", "put", "__lll_lock_wait", "pthread_mutex_lock", "put");
+	EXPECT(f, "read", "load", "__syscall_cp_c", "read", "load");
+	EXPECT(f, "<std::thread::thread::Thread>::park_timeout", "pool::run", "syscall",
+	       "<std::thread::thread::Thread>::park_timeout", "pool::run");
 	/* A library's thread that calls nobody. */
 	EXPECT(f, "read", "", "read@" LIBC, "start_thread@" LIBC, "clone3@" LIBC);
 	EXPECT(f, "kthread", "", "kthread@[kernel.kallsyms]", "ret_from_fork@[kernel.kallsyms]");
@@ -117,9 +120,14 @@ static void test_languages(void **state)
 
 static const char *const cond[] = {"futex_do_wait@[kernel.kallsyms]", "pthread_cond_wait@" LIBC,
 				   "queue_pop", "worker", NULL};
-static const char *const lock[] = {
-	"pthread_mutex_lock@" LIBC,
-	"Queue<std::basic_string<char>>::emplace_back_and_wait_for_the_lock", "worker", NULL};
+static const char *const lock[] = {"pthread_mutex_lock@" LIBC,
+				   "Queue<std::basic_string<char>>::emplace_back_and_wait_for_lock",
+				   "worker", NULL};
+
+static const char *const lock_elsewhere[] = {
+	"pthread_mutex_lock@/opt/old/libc.so.6",
+	"Queue<std::basic_string<char>>::emplace_back_and_wait_for_lock@/opt/old/pool", "worker",
+	NULL};
 
 static void label(struct fixture *f, struct fixture_stack *s, const char *state, const char *wait,
 		  const char *waker)
@@ -162,17 +170,18 @@ static void test_table(void **state)
 	struct view_options options = fixture_bare();
 	char *text;
 
-	/* Equal rows are one; a waker makes another one. */
-	label(f, push(f, lock, 500), "sleep", "futex", NULL);
+	/* Equal rows are one, in whichever file; a waker makes another one. */
+	label(f, push(f, lock, 400), "sleep", "futex", NULL);
+	label(f, push(f, lock_elsewhere, 100), "sleep", "futex", NULL);
 	label(f, push(f, lock, 300), "sleep", "futex", "flusher-with-a-long-name");
 	label(f, push(f, cond, 199), "disk", "pwrite64", NULL);
 	label(f, push(f, cond, 1), "runnable", NULL, NULL);
 	push(f, cond, 0);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < 5; i++)
 		f->stacks[i].values[0] = 1;
 	text = table(f, &options);
 	has(text, "Showing 3 of 4 rows\n");
-	has(text, "futex          pthread_mutex_lo… < Queue<std::basic…\n");
+	has(text, "500ns 50.00%        2  futex          pthread_mutex_lo… < …nd_wait_for_lock\n");
 	has(text,
 	    "\n                                           woken by flusher-with-a-long-name\n");
 	has(text, "  disk pwrite64");
@@ -189,6 +198,23 @@ static void test_table(void **state)
 	text = table(f, &options);
 	has(text, "Showing 1 of 4 rows\n");
 	assert_null(strstr(text, "disk"));
+	free(text);
+}
+
+static const char *const generic[] = {
+	"read",
+	"<pool::workers::Terminal as pool::workers::Waits<pool::workers::Job>>::wait_for::<i32>",
+	"main", NULL};
+
+static void test_long_names(void **state)
+{
+	struct fixture *f = *state;
+	struct view_options options = fixture_bare();
+	char *text;
+
+	label(f, push(f, generic, 100), "sleep", "read", NULL);
+	text = table(f, &options);
+	has(text, "  read  read < pool::workers::Terminal::wait_for\n");
 	free(text);
 }
 
@@ -222,7 +248,7 @@ static void test_json(void **state)
 	    "{\"type\":\"cpu\",\"unit\":\"nanoseconds\",\"total\":400,\"notes\":[],\"waits\":[");
 	has(text, "{\"state\":\"sleep\",\"wait\":\"futex\",\"place\":\"pthread_mutex_lock\","
 		  "\"caller\":\"Queue\\u003cstd::basic_string\\u003cchar>>::emplace_back_and_wait_"
-		  "for_the_lock\",\"waker\":\"flusher\",\"time\":300,\"share\":0.750000,"
+		  "for_lock\",\"waker\":\"flusher\",\"time\":300,\"share\":0.750000,"
 		  "\"samples\":300}");
 	has(text, "{\"state\":\"disk\",\"wait\":null,");
 	free(text);
@@ -234,6 +260,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_native, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_languages, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_table, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_long_names, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_names, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_json, fixture_setup, fixture_teardown),
 	};
