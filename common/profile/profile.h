@@ -136,11 +136,6 @@ int profile_add_sample_type(struct profile *p, const char *type, const char *uni
 /* One that is to be number @at, and of which the samples that there are have 0. */
 int profile_insert_sample_type(struct profile *p, uint32_t at, const char *type, const char *unit);
 /*
- * Adds a sample type behind the others, with the unit of type @a: the sum of the types @a and @b,
- * also of the samples that are there. Sums are clamped. 0 or negative errno.
- */
-int profile_add_sum(struct profile *p, const char *type, uint32_t a, uint32_t b);
-/*
  * Keeps the values of these @n types alone, in this order: indices of sample types, @n at most as
  * many as there are. Samples may be all 0 then.
  */
@@ -215,6 +210,11 @@ int profile_append_sample(struct profile *p, const uint32_t *locations, uint32_t
 int profile_repack_samples(struct profile *p);
 /* Where there are samples of 0, the same. */
 int profile_drop_zeroes(struct profile *p);
+/*
+ * Adds a sample type behind the others, with the unit of type @a: the sum of the types @a and @b,
+ * also of the samples that are there. Sums are clamped. 0 or negative errno.
+ */
+int profile_add_sum(struct profile *p, const char *type, uint32_t a, uint32_t b);
 /* Frees the samples, and keeps all that they were made of. */
 void profile_clear_samples(struct profile *p);
 void profile_clear_comments(struct profile *p);

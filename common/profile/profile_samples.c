@@ -221,6 +221,35 @@ void profile_keep_types(struct profile *p, const uint32_t *types, uint32_t n)
 	p->n_sample_types = n;
 }
 
+void profile_clear_samples(struct profile *p)
+{
+	struct profile_tables *t = p->tables;
+
+	profile_table_deinit(&t->sample_table);
+	free(p->samples);
+	free(p->sample_locations);
+	free(p->sample_values);
+	free(p->sample_labels);
+	free(p->times);
+	p->times = NULL;
+	p->samples = NULL;
+	p->sample_locations = NULL;
+	p->sample_values = NULL;
+	p->sample_labels = NULL;
+	p->n_samples = p->n_sample_locations = p->n_sample_labels = p->n_times = 0;
+	t->max_samples = t->max_sample_locations = t->max_sample_values = t->max_sample_labels = 0;
+	t->max_times = 0;
+}
+
+int64_t profile_total(const struct profile *p, uint32_t type)
+{
+	int64_t total = 0;
+
+	for (size_t i = 0; i < p->n_samples; i++)
+		total = clamped_add(total, p->sample_values[i * p->n_sample_types + type]);
+	return total;
+}
+
 /* From the last sample to the first: values move up, into room that has been left. */
 static void profile_widen_values(struct profile *p, uint32_t a, uint32_t b)
 {
@@ -250,33 +279,4 @@ int profile_add_sum(struct profile *p, const char *type, uint32_t a, uint32_t b)
 	profile_widen_values(p, a, b);
 	p->sample_types[p->n_sample_types++] = sum;
 	return 0;
-}
-
-void profile_clear_samples(struct profile *p)
-{
-	struct profile_tables *t = p->tables;
-
-	profile_table_deinit(&t->sample_table);
-	free(p->samples);
-	free(p->sample_locations);
-	free(p->sample_values);
-	free(p->sample_labels);
-	free(p->times);
-	p->times = NULL;
-	p->samples = NULL;
-	p->sample_locations = NULL;
-	p->sample_values = NULL;
-	p->sample_labels = NULL;
-	p->n_samples = p->n_sample_locations = p->n_sample_labels = p->n_times = 0;
-	t->max_samples = t->max_sample_locations = t->max_sample_values = t->max_sample_labels = 0;
-	t->max_times = 0;
-}
-
-int64_t profile_total(const struct profile *p, uint32_t type)
-{
-	int64_t total = 0;
-
-	for (size_t i = 0; i < p->n_samples; i++)
-		total = clamped_add(total, p->sample_values[i * p->n_sample_types + type]);
-	return total;
 }
