@@ -9,7 +9,7 @@ Line = collections.namedtuple("Line", "name system_name file line start_line")
 Mapping = collections.namedtuple("Mapping", "start limit offset path build_id has_functions "
                                             "has_filenames has_line_numbers has_inline_frames")
 Location = collections.namedtuple("Location", "mapping address lines is_folded")
-Sample = collections.namedtuple("Sample", "locations count labels")
+Sample = collections.namedtuple("Sample", "locations count labels values")
 
 KERNEL = 1 << 63
 
@@ -100,6 +100,7 @@ class Pprof:
 
     def __init__(self, *paths):
         self.size, self.samples, self.comments = 0, [], []
+        self.types, self.period = [], 0  # (name, unit) of each of a sample's values
         self.mappings, self.locations = {}, {}
         for path in paths:
             self.add(path)
@@ -113,6 +114,8 @@ class Pprof:
             for number, value in fields(f.read()):
                 parts[number].append(value)
         self.texts = [t.decode("utf-8") for t in parts[6]]
+        self.types = [(self.texts[t[1]], self.texts[t[2]]) for t in (plain(p, 2) for p in parts[1])]
+        self.period = parts[12][0] if parts[12] else 0
         self.comments += [self.texts[i] for part in parts[13] for i in numbers(part)]
         self.mappings |= {self.first + m[1]: Mapping(m[2], m[3], m[4], self.texts[m[5]],
                                                      self.texts[m[6]], *map(bool, m[7:]))
@@ -151,7 +154,7 @@ class Pprof:
             elif field == 3:
                 label = plain(value, 4)
                 labels[self.texts[label[1]]] = self.texts[label[2]] or label[3]
-        return Sample([self.locations[self.first + i] for i in ids], values[0], labels)
+        return Sample([self.locations[self.first + i] for i in ids], values[0], labels, values)
 
     def count(self, **labels):
         """{location: samples that hold it} of the samples with these labels."""
