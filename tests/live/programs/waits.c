@@ -34,7 +34,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -339,7 +338,7 @@ KEEP static int wait_birth(struct thread *t, uint64_t ns)
 	return pthread_join(start_thread(&brief), NULL) + 1;
 }
 
-static void ask(struct partner *p, enum function function, uint64_t ns)
+KEEP static void ask(struct partner *p, enum function function, uint64_t ns)
 {
 	p->function = function;
 	p->delay_ns = ns;
@@ -347,14 +346,19 @@ static void ask(struct partner *p, enum function function, uint64_t ns)
 	futex(&p->asked, FUTEX_WAKE, 1);
 }
 
+/* Each doubling is as likely as the others. */
 static uint64_t draw(struct thread *t, const struct step *s)
 {
-	double part;
+	uint64_t octaves = 1, low;
 
 	t->random = t->random * 6364136223846793005u + 1442695040888963407u;
-	part = (double)(t->random >> 11) / (double)(UINT64_C(1) << 53);
-	return (uint64_t)((double)s->least_ns *
-			  pow((double)s->most_ns / (double)s->least_ns, part));
+	while (s->least_ns << octaves < s->most_ns)
+		octaves++;
+	low = s->least_ns << (t->random >> 40) % octaves;
+	if (s->least_ns == s->most_ns)
+		return low;
+	low += (uint64_t)((double)low * (double)(t->random >> 32 & 0xff) / 256);
+	return low < s->most_ns ? low : s->most_ns;
 }
 
 /* In the order of FUNCTIONS. */

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: MIT
+"""Programs with written waits (programs/waits.c), what they did by their own clocks, and whether a
+profile of waiting time says the same.
+
+A profile is judged by shares: of the time that the threads of a way had, how much did they wait in
+this function? It may be off by 2 points, or by 3 sigma of what sampling makes of it, if that is more.
+A thread's ticks lie in cells of P, one in each: of N ticks those in a function whose share is p have a
+variance of N p (1 - p) at most. Nothing is compared with the times that were asked for.
+"""
+import collections
+import functools
+import json
+import re
+import subprocess
+
+POINTS = 0.02
+SIGMA = 3
+EXACT = 0.01         # of sums over all functions of a way
+COMPLETE = 0.97      # of stacks; on a CPU it is the same
+RARE = 0.005         # of what may be odd: a thread that is just born, a signal on its way
+FEW = 20             # samples; of fewer nothing is said
+N_WAYS = 12
+FUNCTIONS = ("work wait_nap wait_futex wait_pipe wait_epoll wait_poll wait_disk wait_sync wait_vfork "
+             "wait_birth ask wait_request wait_delay wake wait_line wait_go wait_join begin").split()
+STATES = ("runnable", "sleep", "disk", "stopped")
+# What each waits with, and how. What has no row only waits for a CPU.
+SLEEPS = {
+    "wait_nap": ("sleep", {"clock_nanosleep"}),
+    "wait_delay": ("sleep", {"clock_nanosleep"}),
+    "wait_futex": ("sleep", {"futex"}),
+    "wait_request": ("sleep", {"futex"}),
+    "wait_go": ("sleep", {"futex"}),
+    "wait_pipe": ("sleep", {"read"}),
+    "wait_line": ("sleep", {"read"}),
+    "wait_epoll": ("sleep", {"epoll_wait", "epoll_pwait"}),
+    "wait_poll": ("sleep", {"poll", "ppoll"}),
+    "wait_disk": ("disk", {"pread64"}),
+    "wait_sync": ("disk", {"fdatasync", "pwrite64"}),
+    "wait_vfork": ("disk", {"vfork", "clone", "wait4"}),
+    "wait_birth": ("sleep", {"futex"}),
+    "wait_join": ("sleep", {"futex"}),
+}
+SCHEDULER = re.compile(
+    r"_*(schedule|schedule_(timeout|hrtimeout)\w*|preempt_schedule\w*|io_schedule\w*|switch_to\w*"
+    r"|context_switch|finish_task_switch|pick_next_task\w*|schedule_tail|schedule_idle"
+    r"|traceiter_\w+|bpf_\w+|irq_work_\w+|perf_\w+|sysvec_irq_work|asm_sysvec_irq_work)(\.\w+)*$")
+# The kernel's function that waits, or one that it calls: of what is known by its name.
+PLACES = {
+    "wait_nap": r"(hrtimer_nanosleep|do_nanosleep|common_nsleep)",
+    "wait_futex": r"(futex_do_wait|futex_wait_queue|__futex_wait|futex_wait)",
+    "wait_pipe": r"(anon_pipe_read|pipe_read|pipe_wait_readable)",
+    "wait_epoll": r"(ep_poll|do_epoll_wait)",
+    "wait_poll": r"(poll_schedule_timeout|do_sys_poll|do_poll)",
+    "wait_disk": r"(blk_io_schedule|__iomap_dio_rw|iomap_dio\w*|bio_await\w*|submit_bio_wait|blkdev_\w+)",
+}
+KERNEL = 1 << 63
+
+Sum = collections.namedtuple("Sum", "n wall_ns cpu_ns off_ns")
+
+
+class Look:
+    """What a program said that it did up to a moment."""
+
+    def __init__(self, lines=(), looked_ns=0):
+        self.looked_ns, self.sums, self.threads = looked_ns, {}, {}
+        for line in lines:
+            if "function" in line:
+                self.sums[line["way"], line["function"]] = Sum(
+                    line["n"], line["wall_ns"], line["cpu_ns"], line["off_ns"])
+            else:
+                self.threads[line["tid"], line["begun_ns"]] = line
+
+    def since(self, before):
+        """What is between two looks."""
+        found = Look(looked_ns=self.looked_ns - before.looked_ns)
+        nothing = Sum(0, 0, 0, 0)
+        found.sums = {key: Sum(*(a - b for a, b in zip(sum_, before.sums.get(key, nothing))))
+                      for key, sum_ in self.sums.items()}
+        for key, thread in self.threads.items():
+            old = before.threads.get(key, {})
+            found.threads[key] = thread | {name: thread[name] - old.get(name, 0) for name in (
+                "wall_ns", "cpu_ns", "off_ns", "delay_ns", "slices", "waits")}
+        return found
+
+    def plus(self, other):
+        found = Look(looked_ns=max(self.looked_ns, other.looked_ns))
+        nothing = Sum(0, 0, 0, 0)
+        found.sums = {key: Sum(*(a + b for a, b in zip(self.sums.get(key, nothing),
+                                                       other.sums.get(key, nothing))))
+                      for key in {*self.sums, *other.sums}}
+        found.threads = self.threads | other.threads
+        return found
+
+    def ways(self):
+        """Of the program's threads, not of the one that reads its commands."""
+        return sorted({way for way, _ in self.sums if way})
+
+    def wall_ns(self, way):
+        return sum(s.wall_ns for (w, _), s in self.sums.items() if w == way)
+
+    def off_ns(self, way):
+        return sum(s.off_ns for (w, _), s in self.sums.items() if w == way)
+
+    def cpu_ns(self, way):
+        return sum(s.cpu_ns for (w, _), s in self.sums.items() if w == way)
+
+    def delay_ns(self, way):
+        return sum(t["delay_ns"] for t in self.threads.values() if t["way"] == way)
+
+
+class Written:
+    """A program that runs, and obeys."""
+
+    def __init__(self, shop, program, *arguments, prefix=()):
+        self.process = shop.start(*prefix, program, *map(str, arguments), stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        self.pid, self.shop = self.process.pid, shop
+        self.await_ready()
+
+    def await_ready(self):
+        line = self.read()
+        if not line.startswith("ready "):
+            raise RuntimeError(f"waits says {line!r}")
+
+    def read(self):
+        return self.process.stdout.readline().strip()
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def go(self):
+        self.say("go")
+        return self.read() == "going"
+
+    def join(self):
+        """Until the threads have ended."""
+        self.say("join")
+        return self.read() == "ended"
+
+    def look(self, command="look"):
+        self.say(command)
+        lines = []
+        while True:
+            line = json.loads(self.read())
+            if "looked_ns" in line:
+                return Look(lines, line["looked_ns"])
+            lines.append(line)
+
+    def become(self, program, *arguments):
+        """What it did before it is another program."""
+        before = self.look(" ".join(("exec", program, *map(str, arguments))))
+        self.await_ready()
+        return before
+
+    def end(self):
+        self.process.stdin.close()
+        code = self.process.wait(timeout=60)
+        self.shop.end(self.process)
+        return code
+
+
+Wait = collections.namedtuple("Wait", "way function state call tid count off_ns cpu_ns kernel user "
+                                      "is_complete")
+
+
+def name_of(location):
+    return location.lines[0].name if location.lines else ""
+
+
+def in_kernel(location):
+    return location.address >= KERNEL
+
+
+def read_waits(profile):
+    """The samples of a pprof_file.Pprof, each with its place in the program. Frames of inlined calls
+    count as their own."""
+    types = [name for name, _ in profile.types]
+    off, cpu = (types.index(name) if name in types else None for name in ("off_cpu", "cpu"))
+    for s in profile.samples:
+        kernel = [name_of(at) for at in s.locations if in_kernel(at)]
+        user = [line.name for at in s.locations if not in_kernel(at) for line in at.lines]
+        way = next((name for name in user if re.fullmatch(r"way_\d+", name)), "")
+        # The outermost: wake() works. What is in none, as the loop, is where the program begins.
+        function = next((name for name in reversed(user) if name in FUNCTIONS),
+                        "begin" if way else "")
+        yield Wait(way, function, s.labels.get("state"), s.labels.get("wait"), s.labels.get("tid"),
+                   s.count, s.values[off] if off is not None else 0,
+                   s.values[cpu] if cpu is not None else 0, kernel, user,
+                   s.labels.get("stack", "complete") == "complete")
+
+
+class Waits:
+    """Of one process, in one session."""
+
+    def __init__(self, samples):
+        self.all = list(samples)
+        self.waits = [w for w in self.all if w.off_ns]
+        self.ticks = [w for w in self.all if w.cpu_ns]
+
+        self.off, self.cpu = collections.Counter(), collections.Counter()
+        for w in self.all:
+            self.off[w.way, w.function, w.state] += w.off_ns
+            self.cpu[w.way] += w.cpu_ns
+
+    def off_ns(self, way=None, function=None, state=None):
+        return sum(ns for (w, f, s), ns in self.off.items()
+                   if way in (None, w) and function in (None, f) and state in (None, s))
+
+    def cpu_ns(self, way):
+        return self.cpu[way]
+
+
+@functools.cache
+def is_scheduler(name):
+    return bool(SCHEDULER.match(name))
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.2f}" if whole else "-"
+
+
+class Judge:
+    """Compares the @got waits of a program with what it did: at least @least, at most @most, two looks
+    around the session's end, or one. @hz: how often a thread's clock ticks."""
+
+    def __init__(self, check, name, got, least, most=None, hz=999):
+        self.check, self.name, self.got, self.least = check, name, got, least
+        self.most = most or least
+        self.period_ns = 1e9 / hz
+
+    def allowance(self, part_ns, whole_ns, points=POINTS):
+        share = min(1, max(0, part_ns / whole_ns))
+        sigma_ns = (self.period_ns * whole_ns * share * (1 - share)) ** 0.5
+        # What is seldom: a share of nearly 0 has no sigma, one tick more or less it has.
+        return max(points * whole_ns, SIGMA * max(sigma_ns, self.period_ns))
+
+    def near(self, got_ns, least_ns, most_ns, whole_ns, points=POINTS):
+        """Whether that is so, and by how many of what is allowed it is not."""
+        return (least_ns - self.allowance(least_ns, whole_ns, points) <= got_ns
+                <= most_ns + self.allowance(most_ns, whole_ns, points))
+
+    def judge(self, is_wall=False, stops=False, restarts=False):
+        self.shares()
+        self.sums(is_wall)
+        self.states(stops)
+        self.calls(restarts)
+        self.stacks()
+
+    def shares(self):
+        bad, worst = [], 0
+        for way in self.least.ways():
+            whole_ns = self.most.wall_ns(way)
+            if not whole_ns:
+                continue
+            names = {f for w, f in self.most.sums if w == way}
+            names |= {f for w, f, _ in self.got.off if w == way}
+            for function in sorted(names):
+                got = self.got.off_ns(way=way, function=function)
+                least, most = (look.sums[way, function].off_ns if (way, function) in look.sums else 0
+                               for look in (self.least, self.most))
+                distance = max(least - got, got - most, 0) / whole_ns
+                worst = max(worst, distance)
+                if not self.near(got, least, most, whole_ns):
+                    bad.append(f"{way} {function}: {percent(got, whole_ns)} % for "
+                               f"{percent(least, whole_ns)} to {percent(most, whole_ns)} %")
+        self.check(not bad, f"{self.name}: shares of written waits", "; ".join(bad))
+        print(f"  {self.name}: worst share is {100 * worst:.2f} points off")
+
+    def sums(self, is_wall):
+        """All waits of a way; with ticks on a CPU, all of its threads' time."""
+        bad, told = [], []
+        for way in self.least.ways():
+            whole = self.most.wall_ns(way)
+            got = self.got.off_ns(way=way)
+            if not self.near(got, self.least.off_ns(way), self.most.off_ns(way), whole, EXACT):
+                bad.append(f"{way} waits {percent(got, whole)} % for "
+                           f"{percent(self.most.off_ns(way), whole)} %")
+            if not is_wall:
+                continue
+            ticks = self.got.cpu_ns(way=way)
+            told.append(f"{way} {percent(got, whole)} + {percent(ticks, whole)}")
+            # The two clocks are not the same one: a tick in each cell, but of each its own.
+            cpu = self.most.cpu_ns(way)
+            if not self.near(ticks, self.least.cpu_ns(way), cpu, whole, EXACT):
+                bad.append(f"{way} has a CPU {percent(ticks, whole)} % for {percent(cpu, whole)} %")
+            room = (self.allowance(got, whole, 0) ** 2 + self.allowance(cpu, whole, 0) ** 2) ** 0.5
+            least = self.least.wall_ns(way)
+            if not least - max(EXACT * least, room) <= got + ticks <= whole + max(EXACT * whole, room):
+                bad.append(f"{way} has {percent(got + ticks, whole)} % of its wall time")
+        self.check(not bad, f"{self.name}: sums are the threads' time", "; ".join(bad))
+        if told:
+            print(f"  {self.name}: waits + CPU, % of wall time: {', '.join(told)}")
+        all_ns = sum(map(self.most.wall_ns, self.least.ways()))
+        strange = sum(w.off_ns for w in self.got.waits if not w.way and w.function not in (
+            "wait_line", "wait_join", "begin"))
+        self.check(strange <= max(RARE * all_ns, 3 * self.period_ns),
+                   f"{self.name}: waits are in the program's functions",
+                   f"{percent(strange, all_ns)} %, such as "
+                   f"{[w.kernel[:2] + w.user for w in self.got.waits if not w.way][:2]}")
+
+    def seldom(self, odd, words):
+        """What is odd of a function's waits, (function, ...): not more than happens by chance."""
+        sums = collections.Counter()
+        for (function, *_), ns in odd.items():
+            sums[function] += ns
+        bad = {function for function, ns in sums.items()
+               if ns > max(RARE * self.got.off_ns(function=function), 3 * self.period_ns)}
+        self.check(not bad, f"{self.name}: {words}",
+                   [(key, f"{percent(ns, self.got.off_ns(function=key[0]))} %")
+                    for key, ns in odd.most_common() if key[0] in bad][:6])
+
+    def states(self, stops):
+        """A state is one of those that the function can be in; threads that wait for a CPU do so
+        for as long as the kernel says."""
+        odd = collections.Counter()
+        for w in self.got.waits:
+            state = SLEEPS.get(w.function, ("runnable",))[0]
+            good = w.state in STATES and (w.state in ("runnable", state)
+                                          or stops and w.state == "stopped")
+            # A system call of the thread's birth or end may wait for a lock; a disk's may sleep.
+            if not good and not (w.function in ("begin", "wait_birth", "ask", "wake", "wait_sync",
+                                                "wait_disk", "") and w.state in STATES[:3]):
+                odd[w.function, w.state] += w.off_ns
+        self.seldom(odd, "states are what the functions do")
+        bad = []
+        for way in self.least.ways():
+            whole = self.most.wall_ns(way)
+            got = self.got.off_ns(way=way, state="runnable")
+            least, most = self.least.delay_ns(way), self.most.delay_ns(way)
+            if not self.near(got, least, most, whole):
+                bad.append(f"{way}: {percent(got, whole)} % for {percent(most, whole)} %")
+        self.check(not bad, f"{self.name}: waits for a CPU are what schedstat says", "; ".join(bad))
+
+    def calls(self, restarts):
+        """The system call, where a thread waits for something; nothing where it waits for a CPU."""
+        odd = collections.Counter()
+        for w in self.got.waits:
+            calls = SLEEPS.get(w.function, (None, set()))[1]
+            if w.state == "runnable":
+                good = w.call is None
+            elif w.function not in SLEEPS or w.state == "stopped":
+                continue
+            else:
+                good = w.call in calls or restarts and w.call == "restart_syscall"
+            odd[w.function, w.state, w.call] += 0 if good else w.off_ns
+        self.seldom(odd, "waits are named by their system call")
+
+    def stacks(self):
+        """The leaf is the kernel's function that waits, the root is where threads begin."""
+        waits = [w for w in self.got.waits if w.way]
+        total = sum(w.off_ns for w in waits)
+        seen = collections.Counter()
+        for w in self.got.waits:
+            for name in filter(is_scheduler, w.kernel):
+                seen[name] += w.off_ns
+        self.check(not seen, f"{self.name}: no frame is the scheduler's", seen.most_common(5))
+        places = collections.Counter()
+        for w in waits:
+            if w.function in PLACES and w.state == SLEEPS[w.function][0]:
+                if not w.kernel or not re.match(PLACES[w.function], w.kernel[0]):
+                    places[w.function, (w.kernel or ["none"])[0]] += w.off_ns
+        self.seldom(places, "the leaf is the kernel's function that waits")
+        whole = sum(w.off_ns for w in waits if w.is_complete)
+        self.check(whole >= COMPLETE * total, f"{self.name}: stacks are complete",
+                   f"{percent(whole, total)} %")
+        rootless = collections.Counter()
+        for w in waits:
+            if w.is_complete and not (w.user[-1] in ("clone3", "__clone3", "clone", "__clone",
+                                                     "start_thread", "__GI___clone3")
+                                      and "thread_main" in w.user):
+                rootless[tuple(w.user[-3:])] += w.off_ns
+        self.check(sum(rootless.values()) <= RARE * total,
+                   f"{self.name}: their root is where threads begin", rootless.most_common(3))
+
+    def threads(self):
+        """Each thread by itself has what it waited: nobody's goes to others. Needs the label tid."""
+        got = collections.Counter()
+        for w in self.got.waits:
+            got[w.tid] += w.off_ns
+        far, bad, n = 0, [], 0
+        for (tid, _), thread in self.most.threads.items():
+            if thread["role"] != "cycle" or thread["wall_ns"] < 20 * self.period_ns:
+                continue
+            n += 1
+            share = min(1, max(0, thread["off_ns"] / thread["wall_ns"]))
+            sigma = max((self.period_ns * thread["wall_ns"] * share * (1 - share)) ** 0.5,
+                        self.period_ns)
+            distance = abs(got[tid] - thread["off_ns"]) / sigma
+            far += distance > SIGMA
+            if distance > 2 * SIGMA and distance * sigma > POINTS * thread["wall_ns"]:
+                bad.append(f"{tid}: {got[tid] / 1e9:.3f} s for {thread['off_ns'] / 1e9:.3f}")
+        self.check(n and not bad and far <= max(2, 0.02 * n), f"{self.name}: each thread has its own",
+                   f"{far} of {n} beyond {SIGMA} sigma; {bad[:4]}")
