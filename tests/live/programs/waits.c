@@ -26,8 +26,9 @@
  *   exec PROGRAM..  looks, and becomes that one
  *
  * off_ns is the time without a CPU: that of CLOCK_MONOTONIC less that of the thread's CPU clock. A
- * step begins when the one before ends, so no time is left out; delay_ns is what the kernel says
- * that a thread waited for a CPU (schedstat).
+ * step begins when the one before ends, so no time is left out: between them is enter(), which has
+ * what is in no step, too. delay_ns is what the kernel says that a thread waited for a CPU
+ * (schedstat).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -410,7 +411,7 @@ static void be_cycle(struct thread *t)
 	struct thread other = {.way = way, .body = be_partner};
 	pthread_t partner = 0;
 
-	slot_begin(way->number, "cycle", F_begin);
+	slot_begin(way->number, "cycle", F_enter);
 	if (way->cpu >= 0)
 		pin(0, way->cpu);
 	for (unsigned i = 0; i < way->n_steps && !t->partner; i++)
@@ -496,7 +497,7 @@ static void obey(void)
 		enter(F_wait_line);
 		if (!wait_line(line, sizeof(line)))
 			break;
-		enter(F_begin);
+		enter(F_enter);
 		line[strcspn(line, "\n")] = '\0';
 		if (strcmp(line, "go") == 0) {
 			begin_all();
@@ -519,7 +520,7 @@ static void obey(void)
 static void *obey_main(void *argument)
 {
 	(void)argument;
-	slot_begin(N_WAYS, "reader", F_begin);
+	slot_begin(N_WAYS, "reader", F_enter);
 	for (unsigned w = 0; w < all.n_ways; w++) {
 		for (unsigned i = 0; i < all.ways[w].n_threads; i++) {
 			struct thread *t = calloc(1, sizeof(*t));

@@ -25,7 +25,7 @@
 #define FUNCTIONS(X)                                                                           \
 	X(work) X(wait_nap) X(wait_futex) X(wait_pipe) X(wait_epoll) X(wait_poll) X(wait_disk)     \
 	X(wait_sync) X(wait_vfork) X(wait_birth) X(ask) X(wait_request) X(wait_delay) X(wake)      \
-	X(wait_line) X(wait_go) X(wait_join) X(begin)
+	X(wait_line) X(wait_go) X(wait_join) X(enter)
 /* clang-format on */
 
 #define FUNCTION_ENUM(name) F_##name,
@@ -82,6 +82,28 @@ static struct times now(void)
 	return (struct times){clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_THREAD_CPUTIME_ID)};
 }
 
+/* Should the CPU be lost between the two, wall_ns has that time. */
+static struct times now_at_last(void)
+{
+	struct times t = {.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+
+	t.wall_ns = clock_ns(CLOCK_MONOTONIC);
+	return t;
+}
+
+/* Of another thread: both at once, as far as whoever looks keeps its CPU. */
+static struct times now_of(clockid_t clock)
+{
+	struct times t;
+	unsigned tries = 0;
+
+	do {
+		t.wall_ns = clock_ns(CLOCK_MONOTONIC);
+		t.cpu_ns = clock_ns(clock);
+	} while (clock_ns(CLOCK_MONOTONIC) - t.wall_ns > 20000 && ++tries < 100);
+	return t;
+}
+
 static void write_slot(void)
 {
 	atomic_fetch_add(&own->seq, 1);
@@ -105,10 +127,8 @@ static void slot_begin(unsigned way, const char *role, enum function first)
 	write_slot();
 }
 
-/* The step ends here; what follows is another one's. */
-static void enter(enum function function)
+static void leave(struct times t)
 {
-	struct times t = now();
 	struct sum *sum = &own->sums[own->function];
 
 	write_slot();
@@ -116,8 +136,20 @@ static void enter(enum function function)
 	sum->wall_ns += t.wall_ns - own->since.wall_ns;
 	sum->cpu_ns += t.cpu_ns - own->since.cpu_ns;
 	own->since = t;
-	own->function = function;
+	own->function = F_enter;
 	write_slot();
+}
+
+/*
+ * The step ends here; what follows is another one's. A thread that loses the CPU while it looks at
+ * its clocks, as it may whenever a system call returns, does so in this function, and in no step.
+ */
+__attribute__((noinline, noclone)) static void enter(enum function function)
+{
+	leave(now());
+	leave(now_at_last());
+	own->function = function;
+	__asm__ volatile("" : : : "memory");
 }
 
 static void read_schedstat(pid_t tid, uint64_t *ret_delay_ns, uint64_t *ret_slices)
@@ -138,8 +170,9 @@ static void slot_end(void)
 {
 	uint64_t delay_ns = 0, slices = 0;
 
+	enter(F_enter);
 	read_schedstat(own->tid, &delay_ns, &slices);
-	enter(own->function);
+	leave(now_at_last());
 	write_slot();
 	own->delay_ns = delay_ns;
 	own->slices = slices;
@@ -158,12 +191,12 @@ static struct slot slot_now(struct slot *slot)
 		copy = *slot;
 		if (!copy.has_ended && before > 0) {
 			struct sum *sum = &copy.sums[copy.function];
-			uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(copy.clock);
+			struct times t = now_of(copy.clock);
 
 			sum->n++;
-			sum->wall_ns += wall_ns - copy.since.wall_ns;
-			if (cpu_ns > copy.since.cpu_ns)
-				sum->cpu_ns += cpu_ns - copy.since.cpu_ns;
+			sum->wall_ns += t.wall_ns - copy.since.wall_ns;
+			if (t.cpu_ns > copy.since.cpu_ns) /* else it has ended */
+				sum->cpu_ns += t.cpu_ns - copy.since.cpu_ns;
 		}
 		atomic_thread_fence(memory_order_acquire);
 	} while (before % 2 || atomic_load(&slot->seq) != before);
