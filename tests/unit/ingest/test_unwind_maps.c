@@ -320,14 +320,16 @@ static void test_copy_flags(void **state)
 	begin(STACK_BASE, 4711);
 	scratch.unwind.start_code = 4712;
 	scratch.unwind.end_code = 4713;
+	scratch.record.rest = ABI_KERNEL_THREAD; /* what is there already stays */
 	rest_take(&scratch, 0, 4096);
-	assert_int_equal(scratch.record.rest, ABI_REST);
+	assert_int_equal(scratch.record.rest, ABI_REST | ABI_KERNEL_THREAD);
 	assert_int_equal(scratch.record.start_stack, 4711);
 	assert_int_equal(scratch.record.start_code, 4712);
 	assert_int_equal(scratch.record.end_code, 4713);
 	scratch.unwind.pushed = 1;
 	rest_take(&scratch, ABI_WITNESS, 4096);
-	assert_int_equal(scratch.record.rest, ABI_REST | ABI_PUSHED | ABI_WITNESS);
+	assert_int_equal(scratch.record.rest,
+			 ABI_REST | ABI_PUSHED | ABI_WITNESS | ABI_KERNEL_THREAD);
 	/* As many frames as there can be. */
 	scratch.unwind.n = ABI_FRAMES_MAX - 2;
 	assert_int_equal(rest_take(&scratch, 0, ABI_COPY_MAX),

@@ -445,7 +445,8 @@ static void test_status_json(void **state)
 		"\"refused_windows\":0,\"dropped_windows\":3,\"held_windows\":0},"
 		"{\"name\":\"parca\",\"failing\":false,\"lag_seconds\":0,"
 		"\"waiting_windows\":0,\"waiting_bytes\":0,\"sent_windows\":40,"
-		"\"refused_windows\":0,\"dropped_windows\":0,\"held_windows\":0}]}"
+		"\"refused_windows\":0,\"dropped_windows\":0,\"held_windows\":0}],"
+		"\"off_cpu_frequency\":0}"
 		"\n",
 	};
 	struct text t;
