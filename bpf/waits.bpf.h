@@ -385,7 +385,10 @@ static __always_inline void wait_send(struct wait_scratch *w, struct task_struct
 	if (!c)
 		return;
 	cause.sampler = s->record.sampler;
-	s->record.n_kernel = config_of(cause.sampler)->kernel_stacks ? w->n_kernel : 0;
+	s->record.n_kernel = w->n_kernel;
+	/* The first one says what the wait is for: daemon/ingest/wait_places.h. */
+	if (w->n_kernel > 1 && !config_of(cause.sampler)->kernel_stacks)
+		s->record.n_kernel = 1;
 	length = walk_and_send(s, task, &cause, c);
 	c->run_ns += bpf_ktime_get_ns() - s->record.time_ns;
 	for (i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {

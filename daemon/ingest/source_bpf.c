@@ -133,17 +133,26 @@ static void deliver(struct bpf_source *s, const struct sample *sample)
 	s->source.options.sink->sample(s->source.options.sink->userdata, sample);
 }
 
-/* A wait that ended, in its two parts. */
+/*
+ * A wait, in its two parts. Where both were counted, and one is nothing after all, the other one
+ * comes in two halves: each is a sample that was seen.
+ */
 static void deliver_wait(struct bpf_source *s, struct sample *sample)
 {
-	const struct source_bpf_wait *wait = &s->parts.wait;
+	struct source_bpf_wait wait = s->parts.wait;
 
-	sample->weight = wait->blocked_ns;
-	if (wait->blocked_ns)
+	if (wait.is_merged) {
+		sample->weight = wait.runnable_ns / 2;
+		sample->wait = WAIT_RUNNABLE;
 		deliver(s, sample);
-	sample->weight = wait->runnable_ns;
+		wait.runnable_ns -= sample->weight;
+	}
+	sample->weight = wait.blocked_ns;
+	if (wait.blocked_ns)
+		deliver(s, sample);
+	sample->weight = wait.runnable_ns;
 	sample->wait = WAIT_RUNNABLE;
-	if (wait->runnable_ns)
+	if (wait.runnable_ns)
 		deliver(s, sample);
 }
 
@@ -295,10 +304,12 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 {
 	const struct sampler_spec *spec = &s->source.samplers[sampler->index].spec;
 	bool by_source = event_excludes_by_source(&spec->event);
-	uint32_t depth = spec->max_depth;
+	uint32_t depth = spec->max_depth, bit = 1u << sampler->index;
 
 	if (depth == 0 || depth > ABI_USER_FRAMES_MAX)
 		depth = ABI_USER_FRAMES_MAX;
+	s->parts.without_kernel &= ~bit;
+	s->parts.without_kernel |= spec->kernel_stacks ? 0 : bit;
 	s->skeleton->bss->samplers[sampler->index] = (struct abi_sampler){
 		.ring_bytes = sampler->ring_bytes,
 		.max_depth = depth,

@@ -99,6 +99,38 @@ static void decode_runtime(const uint8_t *data, size_t n, struct source_bpf_part
 	ret->n_frames = first;
 }
 
+/*
+ * A thread that waits has called what it waits in, unless it is new. What that is may say more of
+ * the wait than the record; and one that is in no system call does not sleep.
+ */
+static void decode_wait(const struct abi_sample *record, struct source_bpf_parts *parts,
+			struct sample *sample)
+{
+	struct source_bpf_wait *wait = &parts->wait;
+	uint64_t *frames = parts->frames, leaf = record->n_kernel ? frames[0] : 0;
+	uint8_t place = wait_places_find(&parts->places, leaf);
+
+	*wait = (struct source_bpf_wait){.blocked_ns = record->period * record->n_blocked,
+					 .runnable_ns = record->period * record->n_runnable};
+	if (record->n_kernel && !wait_places_is_beginning(&parts->places, leaf))
+		frames[0]--;
+	if (place == WAIT_NONE && sample->wait == WAIT_SLEEP && sample->call == WAIT_NO_CALL &&
+	    !sample->kernel_thread)
+		place = WAIT_RUNNABLE;
+	if (place == WAIT_RUNNABLE) {
+		wait->is_merged = wait->blocked_ns && wait->runnable_ns;
+		wait->runnable_ns += wait->blocked_ns;
+		wait->blocked_ns = 0;
+	} else if (place != WAIT_NONE) {
+		sample->wait = place;
+	}
+	if (parts->without_kernel >> sample->sampler & 1) {
+		sample->frames += sample->n_kernel;
+		sample->n_frames -= sample->n_kernel;
+		sample->n_kernel = 0;
+	}
+}
+
 bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_parts *parts,
 		       struct sample *ret)
 {
@@ -113,8 +145,7 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 		return false;
 	n = (size_t)record.n_kernel + record.n_user;
 	memcpy(frames, data + sizeof(record), n * sizeof(*frames));
-	/* A thread that waits has called what it waits in. */
-	for (size_t i = record.wait == WAIT_NONE; i < record.n_kernel; i++)
+	for (size_t i = 1; i < record.n_kernel; i++)
 		frames[i]--;
 	*ret = (struct sample){
 		.time_ns = record.time_ns,
@@ -140,8 +171,8 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 	};
 	memcpy(ret->comm, record.comm, sizeof(ret->comm));
 	ret->comm[sizeof(ret->comm) - 1] = '\0';
-	parts->wait = (struct source_bpf_wait){.blocked_ns = record.period * record.n_blocked,
-					       .runnable_ns = record.period * record.n_runnable};
+	if (record.wait != WAIT_NONE)
+		decode_wait(&record, parts, ret);
 	if (record.rest & ABI_REST) {
 		decode_rest(&record, data + sizeof(record) + n * sizeof(*frames), &parts->rest);
 		ret->rest = &parts->rest;

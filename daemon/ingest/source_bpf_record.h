@@ -11,10 +11,12 @@
 #include "common/runtime/row.h"
 #include "daemon/ingest/sample.h"
 #include "daemon/ingest/unwind_host.h"
+#include "daemon/ingest/wait_places.h"
 
 /* Of a wait that has ended: how long, of which its sample is one part or the other. */
 struct source_bpf_wait {
 	uint64_t blocked_ns, runnable_ns;
+	bool is_merged; /* the record has both, and it was runnable all the time */
 };
 
 /* Where the parts of a sample go that are not in it. */
@@ -23,6 +25,9 @@ struct source_bpf_parts {
 	struct sample_rest rest;
 	struct sample_runtime runtime;
 	struct source_bpf_wait wait; /* if the sample's `wait` is not WAIT_NONE */
+	struct wait_places places;
+	/* Samplers, by bits, that have no kernel frames: of a wait, one comes all the same. */
+	uint32_t without_kernel;
 	/* The number of a code object; NULL: none is known. False: not known. */
 	bool (*find_code)(void *userdata, uint64_t id, uint32_t *ret);
 	void *userdata;

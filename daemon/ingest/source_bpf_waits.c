@@ -19,11 +19,13 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/read_end.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/sources.h"
 #include "profile.skel.h"
 
-#define CELL_MAX UINT32_MAX
+#define CELL_MAX     UINT32_MAX
+#define KALLSYMS_MAX (64u << 20)
 /* Threads that sleep are visited once in that time, so many bytes of records in a drain. */
 #define VISIT_NS    (60 * NS_PER_S)
 #define VISIT_BYTES 16384u
@@ -314,6 +316,19 @@ static bool bpf_waits_have_clock(const struct bpf_source *s)
 	return false;
 }
 
+/* Without kallsyms, or its addresses, states are what the records say. */
+static void bpf_waits_find_places(struct bpf_source *s)
+{
+	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup(freep) char *text = NULL;
+	size_t length;
+
+	if (s->parts.places.n || proc_fd < 0 ||
+	    read_end_text(proc_fd, "kallsyms", KALLSYMS_MAX, &text, &length))
+		return;
+	wait_places_parse(text, length, &s->parts.places);
+}
+
 /* What @sampler keeps of threads. */
 static int bpf_waits_make_kept(struct bpf_source *s, __u32 clock)
 {
@@ -325,6 +340,14 @@ static int bpf_waits_make_kept(struct bpf_source *s, __u32 clock)
 				&s->waits.clocks[clock].kept_fd, 0) < 0)
 		return error_origin(-errno);
 	return 0;
+}
+
+/* For the first clock. */
+static int bpf_waits_begin(struct bpf_source *s, struct source_message *message)
+{
+	s->waits.next_visit_ns = clock_ns(CLOCK_MONOTONIC) + VISIT_NS;
+	bpf_waits_find_places(s);
+	return bpf_waits_make_memory(s) ?: bpf_waits_load(s, message) ?: bpf_waits_attach(s);
 }
 
 static uint64_t bpf_waits_cell_ns(const struct sampler_spec *spec)
@@ -352,9 +375,7 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 				     ABI_WAIT_CLOCKS_MAX);
 	s->waits.clocks[clock].sampler = sampler;
 	if (is_first)
-		s->waits.next_visit_ns = clock_ns(CLOCK_MONOTONIC) + VISIT_NS;
-	if (is_first)
-		r = bpf_waits_make_memory(s) ?: bpf_waits_load(s, message) ?: bpf_waits_attach(s);
+		r = bpf_waits_begin(s, message);
 	r = r ?: bpf_waits_make_kept(s, clock);
 	if (r)
 		return r;

@@ -235,6 +235,60 @@ static void test_wait(void **state)
 	destroy(&r);
 }
 
+static void test_what_a_wait_was(void **state)
+{
+	struct record r = make(3, 2, 0, 0);
+	struct source_bpf_parts parts = {.frames = malloc(SAMPLE_FRAMES_MAX * sizeof(uint64_t)),
+					 .places = {.all = {{990, 1000, WAIT_RUNNABLE},
+							    {1000, 1010, WAIT_STOPPED}},
+						    .n = 2,
+						    .beginnings = {1005}}};
+	struct sample s;
+
+	(void)state;
+	assert_non_null(parts.frames);
+	r.head->period = 10;
+	r.head->wait = WAIT_SLEEP;
+	r.head->call = 17;
+	r.head->n_blocked = 3;
+	r.head->n_runnable = 4;
+	/* It returns to where one of them ends: the call was in it. */
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(parts.wait.blocked_ns, 0);
+	assert_int_equal(parts.wait.runnable_ns, 70);
+	assert_true(parts.wait.is_merged);
+	r.head->n_runnable = 0;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(parts.wait.runnable_ns, 30);
+	assert_false(parts.wait.is_merged);
+	/* A new thread has called nothing. */
+	((uint64_t *)(r.head + 1))[0] = 1005;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(s.wait, WAIT_STOPPED);
+	assert_int_equal(s.frames[0], 1005);
+	assert_int_equal(parts.wait.blocked_ns, 30);
+	/* In no system call nobody sleeps, but for kernel threads, and for a disk. */
+	parts.places.n = 0;
+	r.head->call = WAIT_NO_CALL;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(parts.wait.runnable_ns, 30);
+	r.head->rest = ABI_KERNEL_THREAD;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(parts.wait.blocked_ns, 30);
+	r.head->rest = 0;
+	r.head->wait = WAIT_DISK;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(parts.wait.blocked_ns, 30);
+	/* Without kernel frames. */
+	parts.without_kernel = 1u << 11;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_int_equal(s.n_kernel, 0);
+	assert_int_equal(s.n_frames, 2);
+	assert_int_equal(s.frames[0], 1003);
+	free(parts.frames);
+	destroy(&r);
+}
+
 static void test_lengths(void **state)
 {
 	struct record r = make(2, 3, ABI_REST, 128);
@@ -299,9 +353,10 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),   cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_no_rest), cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_lengths), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_plain),           cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_no_rest),         cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_what_a_wait_was), cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "common/waits.h"
+#include "daemon/ingest/wait_places.h"
+
+static const char kallsyms[] = "ffffffff81001000 T ret_from_fork_asm\n"
+			       "ffffffff81001040 T other\n"
+			       "ffffffff81000fc0 T __switch_to_asm\n"
+			       "ffffffff81002000 t exit_to_user_mode_loop.isra.0\n"
+			       "ffffffff81002100 T exit_to_user_mode_loop_more\n"
+			       "ffffffff81003000 T get_signal\n"
+			       "ffffffff81003000 T an_alias\n"
+			       "ffffffff81003900 D data\n"
+			       "ffffffff81003a00 t ptrace_stop.part.0\n"
+			       "ffffffffc0000000 t of_a_module\t[module]\n"
+			       "ffffffff81003b00 w last_one";
+
+static struct wait_places parse(const char *text)
+{
+	struct wait_places places;
+
+	wait_places_parse(text, strlen(text), &places);
+	return places;
+}
+
+static void test_places(void **state)
+{
+	const struct wait_places places = parse(kallsyms);
+
+	(void)state;
+	assert_int_equal(places.n, 4);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81002000), WAIT_NONE);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81002001), WAIT_RUNNABLE);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81002100), WAIT_RUNNABLE);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81002101), WAIT_NONE);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81003500), WAIT_STOPPED);
+	/* Data is no function, and does not end one. */
+	assert_int_equal(wait_places_find(&places, 0xffffffff81003980), WAIT_STOPPED);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81003a80), WAIT_STOPPED);
+	assert_int_equal(wait_places_find(&places, 0xffffffff81003b01), WAIT_NONE);
+	assert_int_equal(wait_places_find(&places, 0xffffffffc0000010), WAIT_NONE);
+	assert_int_equal(wait_places_find(&places, 0), WAIT_NONE);
+}
+
+static void test_beginnings(void **state)
+{
+	const struct wait_places places = parse(kallsyms);
+
+	(void)state;
+	assert_true(wait_places_is_beginning(&places, 0xffffffff81001000));
+	assert_false(wait_places_is_beginning(&places, 0xffffffff81001001));
+	assert_false(wait_places_is_beginning(&places, 0));
+	assert_int_equal(wait_places_find(&places, 0xffffffff81001000), WAIT_RUNNABLE);
+}
+
+static void test_hidden_and_malformed(void **state)
+{
+	static const char *const texts[] = {"",
+					    "\n\n",
+					    "0000000000000000 T get_signal\n",
+					    "ffffffff81003000",
+					    "ffffffff81003000 T",
+					    "ffffffff81003000 T ",
+					    "ffffffff81003000Tget_signal",
+					    "get_signal\n"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const struct wait_places places = parse(texts[i]);
+
+		assert_int_equal(places.n, 0);
+		assert_false(wait_places_is_beginning(&places, 0));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_beginnings),
+		cmocka_unit_test(test_hidden_and_malformed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
