@@ -47,6 +47,7 @@ struct pprof_reader {
 	size_t walked;             /* bytes of them that it has done */
 	uint64_t walked_end;       /* in the message */
 	bool has_tables;           /* it is the second time */
+	uint32_t n_types;          /* of values, the first time */
 };
 
 int pprof_reader_new(struct pprof_reader **ret, size_t max_bytes)
@@ -126,6 +127,7 @@ static int pprof_reader_read_fields(struct pprof_reader *r)
 		return profile_refuse(r->reading.message, PPROF_E_TOO_BIG,
 				      "unpacks to more than %" PRIu64 " bytes", r->max_unpacked);
 	while (!e && wire_next(&w, &f)) {
+		r->n_types += !r->has_tables && f.number == PPROF_SAMPLE_TYPE;
 		if (r->has_tables)
 			e = pprof_reading_sample(&r->reading, &f);
 		else if (!pprof_is_of_samples(f.number))
@@ -295,6 +297,11 @@ int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_mess
 struct profile *pprof_reader_steal(struct pprof_reader *r)
 {
 	return steal_ptr(&r->reading.p);
+}
+
+uint32_t pprof_reader_count_types(const struct pprof_reader *r)
+{
+	return r->n_types;
 }
 
 struct profile *pprof_reader_profile(struct pprof_reader *r)

@@ -42,6 +42,8 @@ int pprof_reader_feed(struct pprof_reader *r, const uint8_t *data, size_t length
  * call it again. Returns as pprof_reader_feed().
  */
 int pprof_reader_end(struct pprof_reader *r, bool *ret_done, struct profile_message *message);
+/* How many types of values were met by now: a file of profd begins with them. */
+uint32_t pprof_reader_count_types(const struct pprof_reader *r);
 /* The reader's; there once the first time has ended. */
 struct profile *pprof_reader_profile(struct pprof_reader *r);
 /* The same, handed over to the caller once the second time has ended: the reader is done. */

@@ -277,7 +277,7 @@ static int read_number(struct pprof_reading *r, const struct wire_field *f)
 int pprof_reading_table(struct pprof_reading *r, const struct wire_field *f)
 {
 	switch (f->number) {
-	case 1:
+	case PPROF_SAMPLE_TYPE:
 		return read_sample_type(r, f);
 	case PPROF_MAPPING:
 		return read_mapping(r, f);

@@ -20,6 +20,7 @@
 
 /* Numbers of fields of Profile. */
 enum {
+	PPROF_SAMPLE_TYPE = 1,
 	PPROF_SAMPLE = 2,
 	PPROF_MAPPING = 3,
 	PPROF_LOCATION = 4,

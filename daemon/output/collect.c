@@ -253,7 +253,7 @@ static int collect_has_waits(const struct collect *c, const struct collect_file 
 		r = stored_step(stored);
 	if (r < 0)
 		return r;
-	*ret = stored && stored_profile(stored)->n_sample_types > 2;
+	*ret = stored && stored_count_types(stored) > 2;
 	return 0;
 }
 

@@ -102,6 +102,11 @@ int stored_step(struct stored *s)
 	return s->at_end ? stored_end_pass(s) : stored_read_piece(s);
 }
 
+uint32_t stored_count_types(const struct stored *s)
+{
+	return pprof_reader_count_types(s->reader);
+}
+
 bool stored_find_cpu(const struct profile *profile, uint32_t *ret)
 {
 	for (*ret = 0; *ret < profile->n_sample_types; ++*ret)

@@ -35,6 +35,8 @@ void stored_want_times(struct stored *s);
 
 /* STORED_E_* or negative errno. */
 int stored_step(struct stored *s);
+/* How many types of values were met by now: a file of ours begins with them. */
+uint32_t stored_count_types(const struct stored *s);
 /* Goes on to the end, holds no samples: what they add up to. STORED_E_DONE or the like. */
 int stored_count_samples(struct stored *s, struct index_counts *ret);
 /* What a profile adds up to: its first value, which is samples in those of profd; CPU time. */
