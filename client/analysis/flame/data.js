@@ -24,7 +24,9 @@ function waitsOf(given) {
 }
 
 /* Whether @type is wall-clock time, of which it is known what is waiting. */
-export const hasWaits = (type) => type.type === "wall" && !isDiff && !!waitsOf(data);
+export const hasWaits = (type) => type.type === "wall" && !!waitsOf(data);
+/* Colours of a comparison are for what changed. */
+export const coloursWaits = (type) => !isDiff && hasWaits(type);
 
 function framesOf({ frames: given, strings }) {
 	/* Columns are there when lines are told apart by them. */

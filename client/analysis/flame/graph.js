@@ -7,7 +7,7 @@
 import { changeColour } from "./colour.js";
 import {
 	data, frames, isDiff, types, useType, loadData, type, trees, sums, value, share, callers,
-	hasWaits,
+	coloursWaits,
 } from "./data.js";
 import { $ } from "./dom.js";
 import { Flame } from "./draw.js";
@@ -150,7 +150,7 @@ export function showChoices() {
 	$("callers").setAttribute("aria-pressed", String(view.callers));
 	$("sandwich").setAttribute("aria-pressed", String(view.sandwich >= 0));
 	$("table").setAttribute("aria-pressed", String(view.table));
-	for (const [of, isThere] of [["change", isDiff], ["waiting", hasWaits(type)]]) {
+	for (const [of, isThere] of [["change", isDiff], ["waiting", coloursWaits(type)]]) {
 		const option = $("colour").querySelector(`[value=${of}]`);
 
 		option.hidden = option.disabled = !isThere;

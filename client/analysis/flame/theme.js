@@ -7,7 +7,7 @@ import {
 	moduleKey, namespaceOf, colourOf, coloursOf, greyOf, changeColour, isScript, wallColours,
 	waitingPart,
 } from "./colour.js";
-import { frames, isDiff, sums, type, hasWaits, share, value } from "./data.js";
+import { frames, isDiff, sums, type, coloursWaits, share, value } from "./data.js";
 import { $, element } from "./dom.js";
 import { flame, above, tree } from "./graph.js";
 import { view } from "./view.js";
@@ -41,8 +41,8 @@ const colourCache = new Map();
 export function useUsualColour(type) {
 	const before = usualColour;
 
-	usualColour = hasWaits(type) ? "waiting" : usualOfFrames;
-	if (view.colour === before || (view.colour === "waiting" && !hasWaits(type)))
+	usualColour = coloursWaits(type) ? "waiting" : usualOfFrames;
+	if (view.colour === before || (view.colour === "waiting" && !coloursWaits(type)))
 		view.colour = usualColour;
 }
 
@@ -113,7 +113,7 @@ function wallLegend() {
 	const item = (text, v, colour) => legendItem(`${text} ${value(v)} (${share(v)})`, [colour, colour]);
 	const [cpu, waiting] = wallColours(theme);
 
-	return hasWaits(type) && view.colour === "waiting"
+	return coloursWaits(type) && view.colour === "waiting"
 		? [item("on CPU", all - wait, cpu), item("waiting", wait, waiting)] : null;
 }
 

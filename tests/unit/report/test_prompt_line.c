@@ -225,6 +225,18 @@ static void test_candidates(void **state)
 	assert_int_equal(prompt_complete(&c, p, "peek ", 5), 0);
 	assert_int_equal(c.n, 0);
 	prompt_completion_deinit(&c);
+	/* Wall-clock time, where there are both of its parts. */
+	assert_int_equal(profile_add_sample_type(p, "off_cpu", "nanoseconds"), 0);
+	assert_int_equal(prompt_complete(&c, p, "sample_index=wa", 15), 0);
+	assert_int_equal(c.n, 0);
+	prompt_completion_deinit(&c);
+	assert_int_equal(profile_add_sample_type(p, "cpu", "nanoseconds"), 0);
+	assert_int_equal(prompt_complete(&c, p, "sample_index=wa", 15), 0);
+	assert_string_equal(c.text, "ll ");
+	prompt_completion_deinit(&c);
+	assert_int_equal(prompt_complete(&c, p, "wal", 3), 0);
+	assert_string_equal(c.text, "l ");
+	prompt_completion_deinit(&c);
 	profile_free(p);
 }
 
