@@ -90,7 +90,7 @@ def spoilt(seed):
         "some are counted twice": (some(0.08, off_ns=lambda w: 2 * w.off_ns), "sums are"),
         "each weighs a little less": (some(1, off_ns=lambda w: w.off_ns * 0.93), "sums are"),
         "a wait is a thread's that is none of the way's": (some(0.3, tid=1), "each thread"),
-        "waits that nobody wrote": (some(0.05, way="", function=""), "in the program's functions"),
+        "waits that nobody wrote": (some(0.05, way="", function="", user=["of-others"]), "in the program's functions"),
         "the queue is a sleep": (
             some(1, is_in("work"), state="sleep"), "states are"),
         "a sleep is the queue": (
