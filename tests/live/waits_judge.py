@@ -41,7 +41,7 @@ SLEEPS = {
     "wait_disk": ("disk", {"pread64"}),
     "wait_sync": ("disk", {"fdatasync", "pwrite64"}),
     "wait_vfork": ("disk", {"vfork", "clone", "wait4"}),
-    "wait_birth": ("sleep", {"futex"}),
+    "wait_birth": ("sleep", {"futex", "clone3", "clone", "mmap", "munmap", "mprotect"}),
     "wait_join": ("sleep", {"futex"}),
 }
 SCHEDULER = re.compile(
@@ -223,38 +223,62 @@ def is_scheduler(name):
 
 
 class Switches:
-    """All switches of the machine, as perf has them. There are machines on which some are not to be
-    seen: none from threads of whoever runs the machine. The thread that has the CPU next is then seen to
-    leave it, but not to get it, so nothing that looks at switches knows of the wait before."""
+    """All switches of the machine, as perf has them, for what cannot be known from each switch alone.
 
-    LINE = re.compile(r"\s*\[(\d+)\]\s+([\d.]+):.*prev_pid=(-?\d+) .*next_pid=(-?\d+) ")
+    There are machines on which some are not to be seen: none from threads of whoever runs the machine.
+    The thread that has the CPU next is then seen to leave it, but not to get it, so nothing that looks at
+    switches knows of the wait before. And where a thread that waits for a CPU is moved to another one's
+    queue, the kernel's last_queued is the time of that: what it waited before is only in its sum."""
+
+    SWITCH = re.compile(r"\s*\[(\d+)\]\s+([\d.]+):.*prev_pid=(-?\d+) .*prev_state=(\S+) .*next_pid=(-?\d+) ")
+    OTHER = re.compile(r"\s*\[\d+\]\s+([\d.]+):.* pid=(-?\d+) prio=\d+ (target|orig)_cpu")
+    EVENTS = ("sched_switch", "sched_wakeup", "sched_wakeup_new", "sched_migrate_task")
 
     def __init__(self, shop):
         self.shop, self.path = shop, shop.path("switches.data")
-        self.perf = shop.start("perf", "record", "-q", "-a", "-m", "4M", "-e", "sched:sched_switch",
-                               "-o", self.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               in_front=True)
+        self.unseen, self.moved = collections.Counter(), collections.Counter()
+        events = [part for event in self.EVENTS for part in ("-e", f"sched:{event}")]
+        self.perf = shop.start("perf", "record", "-q", "-a", "-m", "4M", *events, "-o", self.path,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, in_front=True)
         wait_for(lambda: os.path.exists(self.path) and os.path.getsize(self.path) > 0)
 
     def stop(self):
-        """{tid: nanoseconds of waits whose end was not seen}."""
+        """unseen and moved: {tid: nanoseconds} of waits whose end was not seen, and of waits for a CPU
+        before a move to another one."""
         self.perf.send_signal(signal.SIGINT)
         self.perf.wait()
         self.shop.end(self.perf)
-        found, on, left = collections.Counter(), {}, {}
         with subprocess.Popen(["perf", "script", "-i", self.path, "-F", "cpu,time,trace"], text=True,
                               errors="replace", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
-            for line in p.stdout:
-                m = self.LINE.match(line)
-                if not m:
-                    continue
-                cpu, at, tid, next_tid = m[1], float(m[2]), int(m[3]), int(m[4])
+            self.read(p.stdout)
+        os.unlink(self.path)
+        return self
+
+    def read(self, lines):
+        on, left, queued = {}, {}, {}
+        for line in lines:
+            m = self.SWITCH.match(line)
+            if m:
+                cpu, at, tid, next_tid = m[1], float(m[2]), int(m[3]), int(m[5])
                 # From idle to a thread perf loses some that others see.
                 if on.get(cpu, 0) not in (0, tid) and tid in left:
-                    found[tid] += round(1e9 * (at - left[tid]))
+                    self.unseen[tid] += round(1e9 * (at - left[tid]))
                 on[cpu], left[tid] = next_tid, at
-        os.unlink(self.path)
-        return found
+                queued.pop(next_tid, None)
+                if m[4].startswith("R"):
+                    queued[tid] = at
+                else:
+                    queued.pop(tid, None)
+                continue
+            m = self.OTHER.match(line)
+            if not m:
+                continue
+            at, tid = float(m[1]), int(m[2])
+            if m[3] == "target":
+                queued.setdefault(tid, at)
+            elif tid in queued:
+                self.moved[tid] += round(1e9 * (at - queued[tid]))
+                queued[tid] = at
 
 
 def percent(part, whole):
@@ -263,15 +287,17 @@ def percent(part, whole):
 
 class Judge:
     """Compares the @got waits of a program with what it did: at least @least, at most @most, two looks
-    around the session's end, or one. @hz: how often a thread's clock ticks. @unseen: Switches.stop()."""
+    around the session's end, or one. @hz: how often a thread's clock ticks."""
 
-    def __init__(self, check, name, got, least, most=None, hz=999, unseen=None):
+    def __init__(self, check, name, got, least, most=None, hz=999, switches=None):
         self.check, self.name, self.least, self.most = check, name, least, most or least
         self.got = self.with_births(got)
         self.period_ns = 1e9 / hz
-        self.unseen, self.unseen_of = unseen or {}, collections.Counter()
+        self.unseen = switches.unseen if switches else {}
+        self.unseen_of, self.moved_of = collections.Counter(), collections.Counter()
         for (tid, _), thread in self.most.threads.items():
             self.unseen_of[thread["way"]] += self.unseen.get(tid, 0)
+            self.moved_of[thread["way"]] += switches.moved.get(tid, 0) if switches else 0
 
     def with_births(self, got):
         """Where a thread clones another one, the C library has no call frame information: in such a
@@ -389,7 +415,8 @@ class Judge:
             whole = self.most.wall_ns(way)
             got = self.got.off_ns(way=way, state="runnable")
             most = self.most.delay_ns(way)
-            least = max(0, self.least.delay_ns(way) - self.unseen_of[way])
+            least = max(0, self.least.delay_ns(way) - self.unseen_of[way]
+                        - self.moved_of[way])
             if not self.near(got, least, most, whole):
                 bad.append(f"{way}: {percent(got, whole)} % for {percent(most, whole)} %")
         self.check(not bad, f"{self.name}: waits for a CPU are what schedstat says", "; ".join(bad))

@@ -49,7 +49,8 @@ struct slot {
 	pid_t tid;
 	clockid_t clock;
 	int has_ended;
-	uint64_t delay_ns, slices; /* when it ended */
+	uint64_t delay_before_ns, slices_before; /* when it began */
+	uint64_t delay_ns, slices;               /* when it ended */
 	struct times begun, since;
 	enum function function; /* what it has been in since then */
 	struct sum sums[N_FUNCTIONS];
@@ -109,6 +110,20 @@ static void write_slot(void)
 	atomic_fetch_add(&own->seq, 1);
 }
 
+static void read_schedstat(pid_t tid, uint64_t *ret_delay_ns, uint64_t *ret_slices)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return; /* it has ended meanwhile */
+	if (fscanf(f, "%*u %lu %lu", ret_delay_ns, ret_slices) != 2)
+		die(path);
+	fclose(f);
+}
+
 static void slot_begin(unsigned way, const char *role, enum function first)
 {
 	unsigned i = atomic_fetch_add(&account.n_slots, 1);
@@ -121,6 +136,7 @@ static void slot_begin(unsigned way, const char *role, enum function first)
 	own->role = role;
 	own->tid = (pid_t)syscall(SYS_gettid);
 	own->function = first;
+	read_schedstat(own->tid, &own->delay_before_ns, &own->slices_before);
 	own->since = own->begun = now();
 	if (pthread_getcpuclockid(pthread_self(), &own->clock) != 0)
 		abort();
@@ -150,20 +166,6 @@ __attribute__((noinline, noclone)) static void enter(enum function function)
 	leave(now_at_last());
 	own->function = function;
 	__asm__ volatile("" : : : "memory");
-}
-
-static void read_schedstat(pid_t tid, uint64_t *ret_delay_ns, uint64_t *ret_slices)
-{
-	char path[64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return; /* it has ended meanwhile */
-	if (fscanf(f, "%*u %lu %lu", ret_delay_ns, ret_slices) != 2)
-		die(path);
-	fclose(f);
 }
 
 static void slot_end(void)
@@ -239,8 +241,9 @@ static void print_slot(struct slot *slot)
 	print_way(slot->way);
 	printf(",\"wall_ns\":%lu,\"cpu_ns\":%lu,\"off_ns\":%ld,\"delay_ns\":%lu,\"slices\":%lu,"
 	       "\"waits\":%lu,\"begun_ns\":%lu}\n",
-	       total.wall_ns, total.cpu_ns, (long)(total.wall_ns - total.cpu_ns), slot->delay_ns,
-	       slot->slices, n, slot->begun.wall_ns);
+	       total.wall_ns, total.cpu_ns, (long)(total.wall_ns - total.cpu_ns),
+	       slot->delay_ns - slot->delay_before_ns, slot->slices - slot->slices_before, n,
+	       slot->begun.wall_ns);
 }
 
 static void look(void)
