@@ -167,7 +167,7 @@ static int bpf_visit_new(struct bpf_visit **ret, struct bpf_source *s, __u32 clo
 	v->fd = bpf_iter_create(bpf_link__fd(s->waits.links[0]));
 	if (v->fd < 0)
 		return error_origin(-errno);
-	s->waits.skeleton->bss->wait_visited = clock;
+	s->skeleton->bss->wait_visited = clock;
 	*ret = steal_ptr(&v);
 	return 0;
 }
