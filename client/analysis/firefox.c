@@ -21,6 +21,7 @@
 #include "common/profile/coverage.h"
 #include "common/profile/intern.h"
 #include "common/profile/sample_times.h"
+#include "common/profile/value_types.h"
 
 #define VERSION_PROCESSED "55"
 #define VERSION_GECKO     "31"
@@ -153,7 +154,9 @@ static void firefox_find_interval(struct firefox *f)
 	const char *unit = profile_string(f->p, f->p->period_type.unit);
 
 	f->rows.interval_ms = INTERVAL_MS;
-	if (strcmp(unit, "nanoseconds") != 0 || f->p->period <= 0)
+	/* Time without a CPU is none of what a thread used. */
+	if (strcmp(unit, "nanoseconds") != 0 || f->p->period <= 0 ||
+	    strcmp(profile_string(f->p, f->p->period_type.type), "off_cpu") == 0)
 		return;
 	f->cpu_ns = (double)f->p->period;
 	f->rows.interval_ms = f->cpu_ns / 1e6;
@@ -284,7 +287,8 @@ static int firefox_write_thread(struct firefox *f, uint32_t rank, size_t begin, 
 		const uint32_t sample = f->order[i];
 		uint32_t stack;
 
-		if (f->p->sample_values[(size_t)sample * f->p->n_sample_types] <= 0)
+		if (f->p->sample_values[(size_t)sample * f->p->n_sample_types] <= 0 ||
+		    value_types_is_wait(f->p, sample))
 			continue;
 		r = firefox_tables_add(&f->tables, sample, &stack)
 			    ?: firefox_rows_add(&f->rows, f->p, sample, stack);

@@ -15,6 +15,7 @@
 #include "common/profile/coverage.h"
 #include "common/profile/profile.h"
 #include "common/profile/sample_times.h"
+#include "common/profile/value_types.h"
 
 #define ROWS  ((int64_t)NS_PER_S / PROFILE_BUCKET_NS)
 #define PARTS (1u << PROFILE_SCALE_MAX) /* of a sample */
@@ -63,6 +64,9 @@ static void heat_add_profile(struct heat *h, const struct profile *p,
 {
 	for (uint32_t i = 0; i < p->n_samples; i++) {
 		if (options->is_left_out && options->is_left_out(options->userdata, p, i))
+			continue;
+		/* Waits have no times: this is of CPU samples. */
+		if (value_types_is_wait(p, i))
 			continue;
 		if (!profile_knows_times(p, i)) {
 			if (p->n_sample_types)

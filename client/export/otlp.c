@@ -16,6 +16,7 @@
 #include "common/error.h"
 #include "common/fnv.h"
 #include "common/profile/profile.h"
+#include "common/profile/value_types.h"
 
 struct otlp {
 	struct otlp_samples samples;
@@ -92,6 +93,9 @@ static int otlp_put_profile(struct otlp *o, uint32_t number, struct otlp_range r
 {
 	const struct profile *p = o->samples.p;
 	const size_t begin = proto_begin(&o->out), content = o->out.n;
+	uint32_t waits;
+	/* Waits are no ticks of the CPU's clock. */
+	const bool is_wait = value_types_find_waits(p, &waits) && type == waits;
 	/* The first one of a profile without types has neither name nor unit. */
 	int r = otlp_put_type(o, 1, &p->sample_types[type]);
 
@@ -101,7 +105,7 @@ static int otlp_put_profile(struct otlp *o, uint32_t number, struct otlp_range r
 	if (p->duration_ns > 0)
 		proto_put_chosen(&o->out, 4, (uint64_t)p->duration_ns);
 	if (!r)
-		r = otlp_put_type(o, 5, &p->period_type);
+		r = otlp_put_type(o, 5, is_wait ? &p->sample_types[type] : &p->period_type);
 	proto_put_numbers(&o->out, 6, (uint64_t[]){(uint64_t)p->period}, 1);
 	otlp_put_profile_id(&o->out, 7, content);
 	proto_end(&o->out, number, begin);

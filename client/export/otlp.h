@@ -11,9 +11,9 @@
  *
  * Each service is a resource with a profile for each type of values. Of CPU profiles that is
  * samples/count, of period type cpu/nanoseconds, where count times period is the CPU time, and else
- * cpu/nanoseconds. Labels of samples are attributes by OpenTelemetry's names (otlp_names.h), with
- * service.name on each sample as well; samples that are equal in stack and labels are one. The
- * label `window` is not sent. Pure.
+ * cpu/nanoseconds; waits are off_cpu/nanoseconds, of that as its period type. Labels of samples are
+ * attributes by OpenTelemetry's names (otlp_names.h), with service.name on each sample as well;
+ * samples that are equal in stack and labels are one. The label `window` is not sent. Pure.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -14,6 +14,7 @@
 #include "client/export/frames.h"
 #include "client/export/series.h"
 #include "client/export/target.h"
+#include "client/export/waits.h"
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "common/profile/merge.h"
@@ -200,8 +201,8 @@ static uint64_t export_bound(uint64_t wanted, uint64_t most)
 	return wanted < EXPORT_CUT_MIN ? EXPORT_CUT_MIN : wanted;
 }
 
-int export_parts_make(struct profile *window, const struct export_scope *scope,
-		      const struct export_limits *limits, struct export_parts *ret)
+static int export_make_parts(struct profile *window, const struct export_scope *scope,
+			     const struct export_limits *limits, struct export_parts *ret)
 {
 	struct export_window w = {
 		.p = window,
@@ -223,4 +224,13 @@ int export_parts_make(struct profile *window, const struct export_scope *scope,
 	export_cut_deinit(&w.cut);
 	export_series_deinit(&w.series);
 	return r;
+}
+
+int export_parts_make(struct profile *window, const struct export_scope *scope,
+		      const struct export_limits *limits, struct export_parts *ret)
+{
+	cleanup(profile_freep) struct profile *waits = NULL;
+	int r = export_take_waits(window, &waits) ?: export_make_parts(window, scope, limits, ret);
+
+	return r || !waits ? r : export_make_parts(waits, scope, limits, ret);
 }

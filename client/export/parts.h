@@ -4,8 +4,8 @@
 
 /*
  * A window as the files of profile.proto that servers of pprof's format take: each of one series,
- * within the server's bounds, all frames with names, samples without labels. Added up they are the
- * window.
+ * within the server's bounds, all frames with names, samples without labels; waits (waits.h) are in
+ * files of their own, behind the others. Added up they are the window.
  */
 #include <stddef.h>
 #include <stdint.h>

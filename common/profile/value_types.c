@@ -75,6 +75,19 @@ bool value_types_find_waits(const struct profile *p, uint32_t *ret)
 	return false;
 }
 
+bool value_types_is_wait(const struct profile *p, size_t sample)
+{
+	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
+	uint32_t waits;
+
+	if (p->n_sample_types < 3 || !value_types_find_waits(p, &waits) || !values[waits])
+		return false;
+	for (uint32_t i = 1; i < p->n_sample_types; i++)
+		if (i != waits && values[i])
+			return false;
+	return true;
+}
+
 static bool value_types_have_one_name(const struct profile *a, const struct profile_value_type *x,
 				      const struct profile *b, const struct profile_value_type *y)
 {

@@ -46,6 +46,9 @@ enum {
  */
 uint32_t value_types_common(const struct profile *a, const struct profile *b,
 			    uint32_t ret_a[PROFILE_TYPES_MAX], uint32_t ret_b[PROFILE_TYPES_MAX]);
+/* Whether a sample has waits and, of the types beside samples, nothing else, where there are
+ * others. */
+bool value_types_is_wait(const struct profile *p, size_t sample);
 /*
  * Profiles of profd with waits and without, or of waits alone: where both have samples, one has
  * waits, and what the other lacks are rows of the table above, they are added to @p, whose samples

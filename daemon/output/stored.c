@@ -118,18 +118,11 @@ bool stored_find_cpu(const struct profile *profile, uint32_t *ret)
 /* The first value of all samples but waits beside others. */
 static int64_t stored_count_rows(const struct profile *p)
 {
-	const bool has_others = p->n_sample_types > 2;
 	int64_t n = 0;
-	uint32_t waits;
 
-	if (!has_others || !value_types_find_waits(p, &waits))
-		return p->n_sample_types ? profile_total(p, 0) : 0;
-	for (size_t i = 0; i < p->n_samples; i++) {
-		const int64_t *values = &p->sample_values[i * p->n_sample_types];
-
-		if (!values[waits])
-			n = clamped_add(n, values[0]);
-	}
+	for (size_t i = 0; i < p->n_samples && p->n_sample_types; i++)
+		if (!value_types_is_wait(p, i))
+			n = clamped_add(n, p->sample_values[i * p->n_sample_types]);
 	return n;
 }
 

@@ -137,6 +137,37 @@ static void test_pauses(void **state)
 	assert_has(json, "\"pausedRanges\":[{\"startTime\":1000.000,\"endTime\":4000.000,");
 }
 
+/* Waits are no samples of a CPU; a profile of them alone is shown, but not as CPU time. */
+static void test_waits(void **state)
+{
+	cleanup(profile_freep) struct profile *p = new_profile(), *alone = new_profile();
+	cleanup(freep) char *before = NULL, *after = NULL, *of_alone = NULL;
+	const uint32_t chain = locate(p, PROFILE_NONE, 0x10, "main");
+	const uint32_t other = locate(alone, PROFILE_NONE, 0x10, "main");
+	const int64_t wait[] = {1, 0, 500};
+	struct profile_value_type off_cpu = {0};
+	struct profile_label labels[3];
+
+	(void)state;
+	add_sample(p, &chain, 1, 4, "web");
+	memcpy(labels, p->sample_labels, sizeof(labels));
+	before = write_text(p);
+	assert_has(before, "\"threadCPUDelta\":[");
+	assert_int_equal(profile_insert_sample_type(p, 1, "cpu", "nanoseconds"), 0);
+	assert_int_equal(profile_insert_sample_type(p, 2, "off_cpu", "nanoseconds"), 0);
+	assert_int_equal(profile_append_sample(p, &chain, 1, wait, labels, 3), 0);
+	after = write_text(p);
+	assert_string_equal(after, before);
+
+	add_sample(alone, &other, 1, 4, "web");
+	assert_int_equal(profile_add_text(alone, "off_cpu", &off_cpu.type), 0);
+	off_cpu.unit = alone->period_type.unit;
+	alone->period_type = off_cpu;
+	of_alone = write_text(alone);
+	assert_has(of_alone, "\"weight\":[4]");
+	assert_null(strstr(of_alone, "\"threadCPUDelta\":["));
+}
+
 static void test_nothing(void **state)
 {
 	cleanup(profile_freep) struct profile *p = new_profile(), *empty = NULL;
@@ -155,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_threads_and_tables),
 		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,6 +106,23 @@ static void test_cells_and_gaps(void **state)
 	profile_coverage_deinit(&all);
 }
 
+/* Waits have no times, and are none of it. */
+static void test_no_waits(void **state)
+{
+	cleanup(profile_freep) struct profile *p = new_profile(SECOND, 1);
+	const int64_t wait[] = {1, 0, 500}, untimed[] = {2, 20, 0};
+
+	(void)state;
+	add_stack(p, 1, 4);
+	add_time(p, BUCKET, 0, 4);
+	assert_int_equal(profile_insert_sample_type(p, 2, "off_cpu", "nanoseconds"), 0);
+	assert_int_equal(profile_append_sample(p, NULL, 0, wait, NULL, 0), 0);
+	assert_int_equal(profile_append_sample(p, NULL, 0, untimed, NULL, 0), 0);
+	assert_heat(p, 0, 1, NULL,
+		    HEAD("1795251600000", "1") "4,0,0,0,0,0,0,0,0,0],\"max\":4,\"samples\":4,"
+					       "\"untimed\":2,\"coarsest_ms\":100}\n");
+}
+
 static void test_longer_buckets(void **state)
 {
 	cleanup(profile_freep) struct profile *p = new_profile(SECOND, 1);
@@ -229,6 +246,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cells_and_gaps),
 		cmocka_unit_test(test_longer_buckets),
+		cmocka_unit_test(test_no_waits),
 		cmocka_unit_test(test_ranges_that_are_none),
 		cmocka_unit_test(test_coverage_of_a_merge),
 		cmocka_unit_test(test_ranges_add_up),

@@ -3,6 +3,7 @@
  * What an OTLP receiver has of a window, and what its answers mean. integration/otlp has the rules
  * of messages.
  */
+#include "common/profile/value_types.h"
 #include "tests/unit/export/window_fixture.h"
 
 #include "tests/support/otlp_seen.h"
@@ -70,6 +71,26 @@ static void test_labels(void **state)
 		assert_int_equal(has(message, length, "process.pid"), rows[i].pid);
 		assert_int_equal(has(message, length, "thread.name"), rows[i].thread);
 	}
+}
+
+/* Waits are a profile, whose values they are, beside one of CPU time. */
+static void test_waits(void **state)
+{
+	struct profile *p = window_of(uses, ARRAY_SIZE(uses));
+	const uint32_t place = window_place(p, "read", 0x400500);
+	const int64_t wait[] = {1, 0, 700};
+	cleanup(freep) uint8_t *message = NULL;
+	struct otlp_seen seen;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(value_types_add_waits(p), 0);
+	assert_int_equal(profile_add_sample(p, &place, 1, wait, NULL, 0), 0);
+	message = unpack_one(p, &plain, &length);
+	seen = otlp_see(message, length);
+	assert_int_equal(seen.n_profiles, 2);
+	assert_int_equal(seen.sum, 12 * 10101010 + 700);
+	assert_true(has(message, length, "off_cpu"));
 }
 
 static void test_resource(void **state)
@@ -207,9 +228,10 @@ static void test_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_labels),   cmocka_unit_test(test_resource),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_none),
-		cmocka_unit_test(test_parts),    cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_labels),  cmocka_unit_test(test_resource),
+		cmocka_unit_test(test_waits),   cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_none),    cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a server of pprof's format has of a window, of either kind. */
+#include "common/profile/value_types.h"
 #include "tests/unit/export/window_fixture.h"
 
 static const struct export_scope plain = {.service = "a.service", .host = "machine"};
@@ -196,6 +197,38 @@ static void test_events(void **state)
 	}
 }
 
+/* Waits are a profile of their own, and CPU time is as if there were none. */
+static void test_waits(void **state)
+{
+	static const struct use use = {{"leaf", "main"}, NULL, 1, 3};
+	const int64_t wait[] = {1, 0, 700};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		cleanup(sent_deinit) struct sent s = {0};
+		struct profile *p = window_new("cpu", "nanoseconds");
+		uint32_t place;
+
+		window_add_use(p, &use);
+		place = window_place(p, "read", 0x400500);
+		assert_int_equal(value_types_add_waits(p), 0);
+		assert_int_equal(profile_add_sample(p, &place, 1, wait, NULL, 0), 0);
+		window_send(kinds[i], p, &plain, &s);
+		assert_int_equal(s.n, 2);
+		assert_label(&s.all[0], "__name__", "process_cpu");
+		assert_int_equal(profile_total(s.all[0].p, 0), 3);
+		assert_int_equal(profile_total(s.all[0].p, 1), 3 * 10101010);
+		assert_label(&s.all[1], "__name__", "off_cpu");
+		assert_int_equal(profile_total(s.all[1].p, 0), 1);
+		assert_int_equal(profile_total(s.all[1].p, 1), 700);
+		for (size_t k = 0; k < s.n; k++) {
+			assert_int_equal(s.all[k].p->n_sample_types, 2);
+			assert_int_equal(s.all[k].p->period_type.type,
+					 s.all[k].p->sample_types[1].type);
+		}
+	}
+}
+
 /* A queue is resumed at part K by another process, whose tables are of another order. */
 static void test_same_again(void **state)
 {
@@ -226,7 +259,7 @@ int main(void)
 		cmocka_unit_test(test_versions),   cmocka_unit_test(test_many_series),
 		cmocka_unit_test(test_large),      cmocka_unit_test(test_max_part),
 		cmocka_unit_test(test_nothing),    cmocka_unit_test(test_events),
-		cmocka_unit_test(test_same_again),
+		cmocka_unit_test(test_same_again), cmocka_unit_test(test_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
