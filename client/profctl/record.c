@@ -429,13 +429,9 @@ static const char *record_take_rest(struct recording *r)
 
 static int record_add_types(struct profile *p, const struct record_arguments *a)
 {
-	const struct value_type *off = value_type_of_event("off-cpu");
-	int r = value_types_add(p, strcmp(a->event, off->events[0]) == 0 ? a->event : "cpu-clock");
+	int r = value_types_add(p, strcmp(a->event, "off-cpu") == 0 ? a->event : "cpu-clock");
 
-	if (r || strcmp(a->event, "wall") != 0)
-		return r;
-	p->default_sample_type = p->sample_types[1].type;
-	return profile_add_sample_type(p, off->name, off->unit);
+	return r || strcmp(a->event, "wall") != 0 ? r : value_types_add_waits(p);
 }
 
 /* Without a sample it is a profile as it would be with some. Returns 0 or negative errno. */

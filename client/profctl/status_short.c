@@ -36,6 +36,8 @@ static void short_print_head(const Profd__Control__Status *s, FILE *out)
 	if (s->attached)
 		fprintf(out, ", %" PRIu64 " with libprofd", s->attached);
 	fputc('\n', out);
+	if (s->off_cpu_frequency)
+		fprintf(out, "  waits    at %" PRIu64 " Hz\n", s->off_cpu_frequency);
 }
 
 /* The ledger in two lines, and whether it closes. */

@@ -100,6 +100,8 @@ static void print_sampling(const struct view *v, const Profd__Control__Status *s
 	fprintf(v->out, "sampling %s", s->event);
 	if (s->frequency)
 		fprintf(v->out, " at %" PRIu64 " Hz", s->frequency);
+	if (s->off_cpu_frequency)
+		fprintf(v->out, ", waits at %" PRIu64 " Hz", s->off_cpu_frequency);
 	fprintf(v->out, " through %s; %" PRIu64 " processes, %" PRIu64 " images known", s->source,
 		s->processes, s->images);
 	if (s->attached)

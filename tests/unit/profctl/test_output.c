@@ -267,6 +267,7 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	s.exports = exports;
 	s.n_exports = 2;
 	s.attached = 3;
+	s.off_cpu_frequency = 49;
 	s.avoided_files = 13;
 	s.refused_jit_files = 16;
 	names.workers_died = 14;
@@ -297,7 +298,7 @@ static void test_status_view(void **state)
 		"profd 9.9",
 		"pid 77",
 		"up 1 min 40 s",
-		"cpu-clock at 99 Hz through bpf",
+		"cpu-clock at 99 Hz, waits at 49 Hz through bpf",
 		" known; 3 processes have libprofd; 13 not opened, on FUSE or an unknown device; ",
 		"; 16 perf maps and jitdumps rejected\n",
 		"warning: no PMU?[2J",
@@ -357,6 +358,7 @@ static void test_status_short(void **state)
 		"profd 9.9 on ",
 		", up 1 min 40 s\n",
 		"  rate     cpu-clock at 99 Hz through bpf, 0 processes, 3 with libprofd\n",
+		"  waits    at 49 Hz\n",
 		"  stacks   87.50 % complete, 5.00 % truncated, 7.50 % broken\n",
 		"  ticks    100, 8.00 % of them lost; all are accounted for\n",
 		"  cost     2.50 % of the machine's CPUs\n",
@@ -446,7 +448,7 @@ static void test_status_json(void **state)
 		"{\"name\":\"parca\",\"failing\":false,\"lag_seconds\":0,"
 		"\"waiting_windows\":0,\"waiting_bytes\":0,\"sent_windows\":40,"
 		"\"refused_windows\":0,\"dropped_windows\":0,\"held_windows\":0}],"
-		"\"off_cpu_frequency\":0}"
+		"\"off_cpu_frequency\":49}"
 		"\n",
 	};
 	struct text t;
