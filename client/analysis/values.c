@@ -198,20 +198,34 @@ int header_print_losses(FILE *out, const struct view_input *input)
 	return header_put_ledger(out, ledger, input);
 }
 
+/* How many samples there would be, if each were of one period: one of a long wait is of many. */
+static int64_t header_count_periods(const struct view_input *input)
+{
+	const struct profile *p = input->profile;
+	const struct profile_value_type *type = &p->sample_types[input->type];
+	double ratio = p->period > 0 ? measure_ratio(profile_string(p, type->unit),
+						     profile_string(p, p->period_type.unit))
+				     : 0;
+	double n = ratio * (double)input->total / (p->period > 0 ? (double)p->period : 1);
+
+	return n > (double)input->n_shown ? (int64_t)fmin(n, 0x1p62) : input->n_shown;
+}
+
 /*
  * Of @n samples, a share of one half is between 50 - 98 / sqrt(n) and 50 + 98 / sqrt(n) % in 19 of
  * 20 reports; other shares are nearer to the truth.
  */
 void header_print_few(FILE *out, const struct view_input *input)
 {
+	const int64_t n = header_count_periods(input);
 	bool is_ours = false;
 
 	for (size_t i = 0; i < input->profile->n_comments && !is_ours; i++)
 		is_ours = header_begins_with(
 			profile_string(input->profile, input->profile->comments[i]), LEDGER);
-	if (is_ours && input->n_shown > 0 && input->n_shown < ENOUGH_SAMPLES)
+	if (is_ours && n > 0 && n < ENOUGH_SAMPLES)
 		fprintf(out, "Few samples: %" PRId64 "; shares may be off by up to %.0f points\n",
-			input->n_shown, fmin(98 / sqrt((double)input->n_shown), 100));
+			n, fmin(98 / sqrt((double)n), 100));
 }
 
 static void header_put_total(FILE *out, const struct view_input *input, const struct values *values)

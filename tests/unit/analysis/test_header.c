@@ -47,6 +47,21 @@ static void test_header(void **state)
 			      "Lost: 42 of 5940 samples of the machine (skipped 40, memory 2); "
 			      "stacks without a root: 9 of 100\nShowing");
 	free(text);
+	/* Of a long wait one sample is of many periods. */
+	input.type = 1;
+	input.total = 399 * MS;
+	f->p->period = MS;
+	f->p->period_type = f->p->sample_types[1];
+	text = fixture_show(f, &view_text, NULL, &input);
+	assert_contains(text, "Few samples: 399; shares may be off by up to 5 points\n");
+	free(text);
+	input.total = 400 * MS;
+	text = fixture_show(f, &view_text, NULL, &input);
+	assert_lacks(text, "Few samples");
+	free(text);
+	input.type = 0;
+	f->p->period = 0;
+	input.total = 100;
 	input.n_shown = 400;
 	text = fixture_show(f, &view_text, NULL, &input);
 	assert_lacks(text, "Few samples");
