@@ -70,12 +70,23 @@ static int view_feed_learn_labels(struct view_feed *f, const struct profile *p,
 	return 0;
 }
 
+/* CPU samples are none of waits, and waits beside them none of CPU time. */
+static int64_t view_feed_samples_of(const struct view_feed *f, const struct profile *p,
+				    size_t sample)
+{
+	const int64_t *values = &p->sample_values[sample * p->n_sample_types];
+	uint32_t waits;
+
+	if (p->n_sample_types > 2 && !values[f->input.type] && value_types_find_waits(p, &waits))
+		return 0;
+	/* What is less than before is a sample, too. */
+	return values[0] < -INT64_MAX ? INT64_MAX : llabs(values[0]);
+}
+
 static int view_feed_count_shown(struct view_feed *f, const struct profile *p, size_t sample)
 {
-	int64_t n = p->sample_values[sample * p->n_sample_types];
+	const int64_t n = view_feed_samples_of(f, p, sample);
 
-	/* What is less than before is a sample, too. */
-	n = n < -INT64_MAX ? INT64_MAX : llabs(n);
 	view_feed_count(f, &f->taken, p, sample);
 	if (f->has_totals)
 		return 0;

@@ -240,7 +240,9 @@ static void test_waits(void **state)
 	expect(f, "\"total\":30,\"base_total\":0,\"unit\":\"nanoseconds\",\"type\":\"cpu\","
 		  "\"types\":[\"samples\",\"cpu\",\"off_cpu\",\"wall\"],"
 		  "\"idle\":{\"ns\":0,\"threads\":0,\"at_least\":false},");
+	expect(f, "\"samples\":3,"); /* of CPU time: waits are none of them */
 	assert_int_equal(ask_view(f, QUESTION_TOP, "type=wall", NULL), 0);
+	expect(f, "\"samples\":8,");
 	expect(f, "\"total\":35,");
 	expect(f, "\"type\":\"wall\"");
 	expect(f, "\"idle\":{\"ns\":200,\"threads\":1,\"at_least\":false},");
@@ -252,6 +254,7 @@ static void test_waits(void **state)
 	expect(f, "{\"function\":\"epoll_wait\"");
 	assert_int_equal(ask_view(f, QUESTION_TOP, "type=off_cpu&tag=tid:1", NULL), 0);
 	expect(f, "\"total\":5,");
+	expect(f, "\"samples\":5,");
 	/* A flame graph has all values, or of one what of it is waiting. */
 	assert_int_equal(ask_view(f, QUESTION_FLAME, "", NULL), 0);
 	expect(f, "\"type\":\"off_cpu\",\"unit\":\"nanoseconds\",\"total\":5,");
