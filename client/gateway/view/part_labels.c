@@ -40,7 +40,7 @@ static int part_labels_add(struct view *view, const struct view_input *input,
 	struct part_labels *p = (struct part_labels *)view;
 	int64_t weight = stack->values[input->type];
 
-	if (compare_is_base(input->profile, stack->labels, stack->n_labels))
+	if (!weight || compare_is_base(input->profile, stack->labels, stack->n_labels))
 		return 0;
 	p->total = clamped_add(p->total, weight);
 	for (uint32_t i = 0; i < stack->n_labels; i++) {

@@ -61,7 +61,8 @@ static int part_top_add(struct view *view, const struct view_input *input,
 	struct part_top *t = (struct part_top *)view;
 	int r = top_make_room(t, input->n_frames);
 
-	if (r)
+	/* As in pprof: a stack that has nothing of what is shown is not there. */
+	if (r || !value)
 		return r;
 	t->has_base |= is_base;
 	t->serial++;

@@ -241,6 +241,7 @@ static void test_waits(void **state)
 		  "\"types\":[\"samples\",\"cpu\",\"off_cpu\",\"wall\"],"
 		  "\"idle\":{\"ns\":0,\"threads\":0,\"at_least\":false},");
 	expect(f, "\"samples\":3,"); /* of CPU time: waits are none of them */
+	expect(f, "\"n_rows\":1,");
 	assert_int_equal(ask_view(f, QUESTION_TOP, "type=wall", NULL), 0);
 	expect(f, "\"samples\":8,");
 	expect(f, "\"total\":35,");
