@@ -42,7 +42,7 @@ SLEEPS = {
     "wait_sync": ("disk", {"fdatasync", "pwrite64"}),
     "wait_vfork": ("disk", {"vfork", "clone", "wait4"}),
     "wait_birth": ("sleep", {"futex", "clone3", "clone", "mmap", "munmap", "mprotect"}),
-    "wait_join": ("sleep", {"futex"}),
+    "wait_join": ("sleep", {"futex", "munmap", "madvise"}),
 }
 SCHEDULER = re.compile(
     r"_*(schedule|schedule_(timeout|hrtimeout)\w*|preempt_schedule\w*|io_schedule\w*|switch_to\w*"
@@ -478,6 +478,7 @@ class Judge:
                 high, wall, 0)
             if not low - 2 * self.allowance(low, wall) <= got[tid] <= high + 2 * self.allowance(
                     high, wall):
-                bad.append(f"{tid}: {got[tid] / 1e9:.3f} s for {low / 1e9:.3f} to {high / 1e9:.3f}")
+                bad.append(f"{tid}: {got[tid] / 1e9:.3f} s for {low / 1e9:.3f} to {high / 1e9:.3f}, "
+                           f"{self.unseen.get(tid, 0) / 1e9:.3f} not to be seen")
         self.check(n and not bad and far <= max(2, 0.02 * n), f"{self.name}: each thread has its own",
                    f"{far} of {n} beyond {SIGMA} sigma; {bad[:4]}")
