@@ -44,6 +44,8 @@ SLEEPS = {
     "wait_birth": ("sleep", {"futex", "clone3", "clone", "mmap", "munmap", "mprotect"}),
     "wait_join": ("sleep", {"futex", "munmap", "madvise"}),
 }
+# Those in which a thread may wait for a lock, or both ways.
+EITHER = ("enter", "wait_birth", "ask", "wake", "wait_sync", "wait_vfork", "wait_disk", "")
 SCHEDULER = re.compile(
     r"_*(schedule|schedule_(timeout|hrtimeout)\w*|preempt_schedule\w*|io_schedule\w*|switch_to\w*"
     r"|context_switch|finish_task_switch|pick_next_task\w*|schedule_tail|schedule_idle"
@@ -405,9 +407,7 @@ class Judge:
             state = SLEEPS.get(w.function, ("runnable",))[0]
             good = w.state in STATES and (w.state in ("runnable", state)
                                           or stops and w.state == "stopped")
-            # A system call of the thread's birth or end may wait for a lock; a disk's may sleep.
-            if not good and not (w.function in ("enter", "wait_birth", "ask", "wake", "wait_sync",
-                                                "wait_disk", "") and w.state in STATES[:3]):
+            if not good and not (w.function in EITHER and w.state in STATES[:3]):
                 odd[w.function, w.state] += w.off_ns
         self.seldom(odd, "states are what the functions do")
         bad = []
