@@ -207,6 +207,31 @@ static struct profile *make_minute(uint64_t counts[N_BUCKETS])
 	return p;
 }
 
+/* Waits are spread evenly over what is covered; ranges add up, also in counts. */
+static void test_ranges_of_waits(void **state)
+{
+	static const unsigned cuts[] = {0, 6, 30, 31, 60}; /* seconds */
+	static const int64_t off_cpu[] = {0, 60000, 240000, 10000, 290000};
+	static const int64_t wait[] = {7, 0, 600000};
+	int64_t n = 0;
+
+	(void)state;
+	for (unsigned c = 0; c + 1 < ARRAY_SIZE(cuts); c++) {
+		cleanup(profile_freep) struct profile *p = new_profile(SECOND, 60);
+		int64_t untimed;
+
+		assert_int_equal(profile_add_sample_type(p, "off_cpu", "nanoseconds"), 0);
+		assert_int_equal(profile_append_sample(p, NULL, 0, wait, NULL, 0), 0);
+		assert_int_equal(time_range_keep(p, (SECOND + cuts[c]) * NS,
+						 (SECOND + cuts[c + 1]) * NS, &untimed),
+				 0);
+		assert_int_equal(untimed, 0);
+		assert_int_equal(profile_total(p, 2), off_cpu[c + 1]);
+		n += profile_total(p, 0);
+	}
+	assert_int_equal(n, 7);
+}
+
 /* However a minute is cut, the parts are what was counted in them, and add up in all values. */
 static void test_ranges_add_up(void **state)
 {
@@ -250,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_ranges_that_are_none),
 		cmocka_unit_test(test_coverage_of_a_merge),
 		cmocka_unit_test(test_ranges_add_up),
+		cmocka_unit_test(test_ranges_of_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
