@@ -31,7 +31,7 @@
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
 #define ABI_WAIT_CLOCKS_MAX   4      /* samplers of waits at a time */
 #define ABI_WAITS_KEPT_MAX    16384 /* threads that had a tick on a CPU, or in a wait that goes on */
-#define ABI_WAIT_RING_BYTES   16384 /* 16 bytes for each wait that is sampled between two drains */
+#define ABI_WAIT_RING_BYTES   65536 /* 16 bytes for each wait that is sampled between two drains */
 #define ABI_LIVES_BYTES       (256u << 10)
 #define ABI_CODES_BYTES       (256u << 10)
 #define ABI_TOLD_BITS         12 /* of the table of code objects that were told */

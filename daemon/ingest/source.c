@@ -93,6 +93,15 @@ int source_add_sampler(struct source *source, const struct sampler_spec *spec, u
 			     SAMPLERS_MAX);
 }
 
+int source_account(struct source *source, unsigned sampler)
+{
+	enum cpu_cause before = cpu_causes_switch(source->options.cpu_causes, CPU_SAMPLING);
+	int r = source->ops->account ? source->ops->account(source, sampler) : 0;
+
+	cpu_causes_switch(source->options.cpu_causes, before);
+	return r;
+}
+
 int source_remove_sampler(struct source *source, unsigned sampler)
 {
 	enum cpu_cause before;

@@ -137,6 +137,8 @@ struct source_ops {
 	int (*drain)(struct source *source, unsigned budget);
 	/* samplers[sampler] has its spec, and is used if this returns SOURCE_E_OK. */
 	int (*add_sampler)(struct source *source, unsigned sampler, struct source_message *message);
+	/* As source_account(). */
+	int (*account)(struct source *source, unsigned sampler);
 	/* It is used, and not any more when this returns. */
 	int (*remove_sampler)(struct source *source, unsigned sampler);
 	/* Its spec says so already. */
@@ -194,7 +196,12 @@ int source_drain(struct source *source, unsigned budget);
  */
 int source_add_sampler(struct source *source, const struct sampler_spec *spec, unsigned *ret,
 		       struct source_message *message);
-/* Stops ticking. Samples still in a ring are delivered before this returns. */
+/*
+ * Delivers samples of waits that have not ended, up to now, which their ends will not count again.
+ * Returns 0 or negative errno.
+ */
+int source_account(struct source *source, unsigned sampler);
+/* Accounts, and stops ticking. Samples still in a ring are delivered before this returns. */
 int source_remove_sampler(struct source *source, unsigned sampler);
 /*
  * The filter: everything, or the added processes (with what they fork from now on, if children).

@@ -140,6 +140,7 @@ static void deliver(struct bpf_source *s, const struct sample *sample)
 static void deliver_wait(struct bpf_source *s, struct sample *sample)
 {
 	struct source_bpf_wait wait = s->parts.wait;
+	uint64_t until_ns = sample->time_ns;
 
 	if (wait.is_merged) {
 		sample->weight = wait.runnable_ns / 2;
@@ -147,9 +148,12 @@ static void deliver_wait(struct bpf_source *s, struct sample *sample)
 		deliver(s, sample);
 		wait.runnable_ns -= sample->weight;
 	}
+	/* It slept first. */
+	sample->time_ns = until_ns - wait.runnable_ns;
 	sample->weight = wait.blocked_ns;
 	if (wait.blocked_ns)
 		deliver(s, sample);
+	sample->time_ns = until_ns;
 	sample->weight = wait.runnable_ns;
 	sample->wait = WAIT_RUNNABLE;
 	if (wait.runnable_ns)
@@ -363,17 +367,22 @@ static int bpf_add_sampler(struct source *source, unsigned index, struct source_
 	return r;
 }
 
+static int bpf_account(struct source *source, unsigned index)
+{
+	struct bpf_sampler *sampler = &((struct bpf_source *)source)->samplers[index];
+
+	return sampler->cause->account ? sampler->cause->account(sampler) : 0;
+}
+
 static int bpf_remove_sampler(struct source *source, unsigned index)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	if (sampler->cause->finish) {
-		r = sampler->cause->finish(sampler);
-		if (r < 0)
-			return r;
-	}
+	r = bpf_account(source, index);
+	if (r < 0)
+		return r;
 	bpf_sampler_stop(sampler);
 	do {
 		r = bpf_drain(source, UINT32_MAX);
@@ -502,6 +511,7 @@ static const struct source_ops bpf_ops = {
 	.free = bpf_free,
 	.drain = bpf_drain,
 	.add_sampler = bpf_add_sampler,
+	.account = bpf_account,
 	.remove_sampler = bpf_remove_sampler,
 	.set_all = bpf_set_all,
 	.filter_pid = bpf_filter_pid,

@@ -37,9 +37,8 @@ struct bpf_cause {
 	 */
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus,
 		     struct source_message *message);
-	/* Before stop(): accounts for what has not come to its end. NULL: there is no such thing.
-	 */
-	int (*finish)(struct bpf_sampler *sampler);
+	/* Delivers samples of what has not come to its end. NULL: there is no such thing. */
+	int (*account)(struct bpf_sampler *sampler);
 	/*
 	 * When it returns, the last call has come; takes what was not started, or was stopped.
 	 * NULL: start() opened sampler->ticker, and all its calls are ticks.

@@ -258,8 +258,8 @@ static int bpf_waits_visit(struct bpf_source *s)
 	return bpf_visit_new(&s->waits.visit, s, clock);
 }
 
-/* All of the threads of @sampler that sleep, as it is about to stop. */
-static int bpf_waits_finish(struct bpf_sampler *sampler)
+/* All of the threads of @sampler that sleep now. */
+static int bpf_waits_account(struct bpf_sampler *sampler)
 {
 	struct bpf_source *s = sampler->owner;
 	bool more = true;
@@ -414,7 +414,7 @@ const struct bpf_cause bpf_waits = {
 	.loads_late = true,
 	.missing = bpf_waits_missing,
 	.start = bpf_waits_start,
-	.finish = bpf_waits_finish,
+	.account = bpf_waits_account,
 	.stop = bpf_waits_stop,
 };
 

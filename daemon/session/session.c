@@ -201,6 +201,15 @@ static bool session_wants_sample(const struct session *s, const struct sample *s
 	}
 }
 
+/* Of a wait only what is of the session: one that shares its sampler may have begun before. */
+static uint64_t session_weight(const struct session *s, const struct sample *sample)
+{
+	if (sample->wait == WAIT_NONE || sample->time_ns <= s->attached_ns ||
+	    sample->weight <= sample->time_ns - s->attached_ns)
+		return sample->weight;
+	return sample->time_ns - s->attached_ns;
+}
+
 int session_add(struct session *s, const struct sample *sample, struct process *p)
 {
 	struct aggregate_key key = {
@@ -222,7 +231,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		s->counts.filtered++;
 		return SESSION_E_OK;
 	}
-	r = window_add(s->window, p, &key, sample->time_ns, sample->weight);
+	r = window_add(s->window, p, &key, sample->time_ns, session_weight(s, sample));
 	if (r < 0)
 		return r;
 	if (r == AGGREGATE_E_FULL)

@@ -93,7 +93,8 @@ struct session {
 
 	struct session_sampling samplings[LEDGERS_MAX]; /* the first one is not optional */
 	unsigned n_samplings;
-	unsigned attachment; /* times it got samplers: snapshots of earlier ones differ */
+	unsigned attachment;  /* times it got samplers: snapshots of earlier ones differ */
+	uint64_t attached_ns; /* CLOCK_MONOTONIC, the last time */
 	struct session_writing writing;
 	bool hide_kernel;
 	bool is_live; /* its windows are for clients that take them: none becomes a file */

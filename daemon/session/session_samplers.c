@@ -104,7 +104,8 @@ int session_samplers_release(struct session_set *set, unsigned sampler, struct l
 	struct session_sampler *released = &set->samplers[sampler];
 	bool is_last = released->n_users == 1;
 	struct source_stats stats;
-	int r = is_last ? source_remove_sampler(set->source, sampler) : 0;
+	int r = is_last ? source_remove_sampler(set->source, sampler)
+			: source_account(set->source, sampler);
 
 	/* Still counted as in use while its last samples arrive. */
 	if (!r && set->settle)

@@ -310,6 +310,7 @@ int session_windows_attach(struct session_set *set, struct session *s,
 	if (r)
 		return r;
 	s->attachment++;
+	s->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	r = session_samplers_ledgers(set, s, &ledgers) ?: open_window(set, s, &ledgers);
 	for (unsigned i = 0; i < s->n_samplings && !r; i++)
 		if (s->samplings[i].sampler != SESSION_NO_SAMPLER)

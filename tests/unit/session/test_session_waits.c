@@ -43,6 +43,16 @@ static void waits_of(struct world *w, unsigned sampler, pid_t pid, unsigned n, i
 		assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
 }
 
+static unsigned n_accounted;
+
+static int count_account(struct source *source, unsigned sampler)
+{
+	(void)source;
+	(void)sampler;
+	n_accounted++;
+	return 0;
+}
+
 /* Operations of the source that can be changed, until its end. */
 static struct source_ops *set_ops(struct world *w)
 {
@@ -84,6 +94,45 @@ static uint64_t weight_of(struct world *w, struct session *s, bool is_wait)
 	for (size_t i = 0; i < n; i++)
 		sum += (entries[i].wait != 0) == is_wait ? entries[i].weight : 0;
 	return sum;
+}
+
+/* Two share a sampler: the second one has of a wait what is of its own time, and ends by itself. */
+static void test_a_wait_that_began_before(void **state)
+{
+	const struct peer root = {.privileged = true};
+	const Profd__Control__Start request = START("", "off-cpu", .target = TARGET_ALL);
+	uint64_t frames[] = {0x1000, 0x2000};
+	struct sample sample = {.weight = 5000,
+				.pid = 10,
+				.tid = 10,
+				.wait = WAIT_SLEEP,
+				.n_frames = 2,
+				.frames = frames,
+				.comm = "x"};
+	struct session *first, *second;
+	struct source_message message;
+	struct world *w = *state;
+
+	allow_waits(w, 40);
+	set_ops(w)->account = count_account;
+	n_accounted = 0;
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &first, &message), 0);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &second, &message), 0);
+	assert_int_equal(first->samplings[0].sampler, second->samplings[0].sampler);
+	first->attached_ns = 1000;
+	second->attached_ns = 9000;
+	sample.sampler = (uint16_t)first->samplings[0].sampler;
+	for (sample.time_ns = 10000; sample.time_ns <= 20000; sample.time_ns += 10000)
+		assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+	assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+	assert_int_equal(weight_of(w, first, true), 2 * 5000);
+	assert_int_equal(weight_of(w, second, true), 1000 + 5000);
+	assert_int_equal(session_set_stop(w->set, second, NULL), 0);
+	assert_int_equal(n_accounted, 1);
+	assert_int_equal(session_set_stop(w->set, first, NULL), 0);
+	await_all(w);
+	check_ledgers(w);
 }
 
 /* Samples of both arrive in one window, whose ledger has both; each has its own rate. */
@@ -325,9 +374,13 @@ static void test_both_filters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD(test_wall_has_both),          WORLD(test_rates_of_wall),
-		WORLD(test_periods_of_wall),        WORLD(test_wall_is_refused),
-		WORLD(test_system_goes_on_without), WORLD(test_both_are_slowed),
+		WORLD(test_wall_has_both),
+		WORLD(test_rates_of_wall),
+		WORLD(test_a_wait_that_began_before),
+		WORLD(test_periods_of_wall),
+		WORLD(test_wall_is_refused),
+		WORLD(test_system_goes_on_without),
+		WORLD(test_both_are_slowed),
 		WORLD(test_both_filters),
 	};
 
