@@ -288,10 +288,12 @@ static int waiter_copy_runtime(struct waiter *w)
 static bool waiter_send_request(struct unwinder *u, struct waiter *w)
 {
 	const struct unwinding *uw = &w->unwinding;
+	/* A thread that waits is there, also when the first one of its process has ended. */
+	pid_t pid = uw->sample.wait ? uw->sample.tid : uw->process->pid;
 
 	w->cookie = u->next_cookie++;
-	if (memory_reader_request(u->reader, w->cookie, uw->process->pid,
-				  uw->walk.address & ~(PAGE - 1), READ_BYTES))
+	if (memory_reader_request(u->reader, w->cookie, pid, uw->walk.address & ~(PAGE - 1),
+				  READ_BYTES))
 		return true;
 	u->stats.memory_failed++;
 	return false;
