@@ -27,8 +27,8 @@ static const char *const dropped_names[] = {DROP_REASONS(REASON_NAME)};
 #define UNWINDER_VALUE(n) stats->n,
 #define SOURCE_VALUE(n)   source->n,
 
-static const char *const unwinding_names[] = {UNWINDER_COUNTERS(COUNTER_NAME)
-						      SOURCE_ROOT_COUNTERS(COUNTER_NAME)};
+static const char *const unwinding_names[] = {UNWINDER_COUNTERS(COUNTER_NAME) SOURCE_ROOT_COUNTERS(
+	COUNTER_NAME) SOURCE_CLOCK_COUNTERS(COUNTER_NAME)};
 
 #define REASONS_MAX 32
 
@@ -145,8 +145,8 @@ static void fill_lateness(struct status_message *m, const struct lateness *l)
 static void fill_unwinding(struct status_message *m, const struct unwinder_stats *stats,
 			   const struct source_stats *source)
 {
-	const uint64_t counts[] = {UNWINDER_COUNTERS(UNWINDER_VALUE)
-					   SOURCE_ROOT_COUNTERS(SOURCE_VALUE)};
+	const uint64_t counts[] = {UNWINDER_COUNTERS(UNWINDER_VALUE) SOURCE_ROOT_COUNTERS(
+		SOURCE_VALUE) SOURCE_CLOCK_COUNTERS(SOURCE_VALUE)};
 
 	profd__control__unwinding__init(&m->unwinding);
 	m->unwinding.tables = stats->tables;

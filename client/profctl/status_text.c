@@ -275,6 +275,9 @@ static const char *counter_description(const char *name)
 		 "chains of Python or JavaScript frames that could not be followed to their end"},
 		{"codes_lost",
 		 "times that a Python or JavaScript function's name could not be taken over"},
+		{"waits_unkept", "times that ticks on a CPU had to count as waiting"},
+		{"wait_ticks", "ticks of threads' clocks in waits"},
+		{"cpu_ticks", "ticks of the same threads on a CPU"},
 		{"excess_ticks", "ticks that libprofd reported beyond a process's CPU time"},
 	};
 

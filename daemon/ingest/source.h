@@ -84,9 +84,16 @@ struct sampler_spec {
 	X(stale_roots)   /* processes that ended and whose mappings the kernel could not forget */ \
 	X(chains_broken) /* of an interpreter's frames: ended at what cannot be, or too long */    \
 	X(codes_lost)    /* times that an interpreter's function could not be reported */          \
+	X(waits_unkept)  /* times that ticks on a CPU count as waiting, as they could not be kept  \
+			  */                                                                       \
 	X(unattached)   /* threads that a user's own profd could not sample: no more events may be \
 			   open, or the kernel refused */                                          \
 	X(excess_ticks) /* ticks that processes with libprofd told, and had no CPU time for */
+
+/* The same, of one sampler: the clocks of threads whose waits it samples, for what it samples. */
+#define SOURCE_CLOCK_COUNTERS(X)           \
+	X(wait_ticks) /* ticks in waits */ \
+	X(cpu_ticks)  /* ticks of these threads on a CPU */
 
 #define SOURCE_COUNTER_FIELD(n) uint64_t n;
 struct source_stats {
@@ -100,6 +107,7 @@ struct source_stats {
 	uint64_t lost[N_LOST];
 	uint64_t bpf_run_ns; /* that BPF programs took for the ticks seen, by their own clock */
 	uint64_t unfollowed; /* of all samplers: children that could not join the filter */
+	SOURCE_CLOCK_COUNTERS(SOURCE_COUNTER_FIELD)
 	SOURCE_ROOT_COUNTERS(SOURCE_COUNTER_FIELD)
 };
 

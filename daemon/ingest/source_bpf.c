@@ -242,6 +242,8 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 		stats.self += s->counters[i].self;
 		stats.outside += s->counters[i].outside;
 		stats.bpf_run_ns += s->counters[i].run_ns;
+		stats.wait_ticks += s->counters[i].wait_ticks;
+		stats.cpu_ticks += s->counters[i].cpu_ticks;
 		for (unsigned j = 0; j < N_LOST; j++)
 			stats.lost[j] += s->counters[i].lost[j];
 	}
@@ -438,6 +440,7 @@ static int bpf_update_stats(struct source *source, unsigned index)
 	stats->stale_roots = s->skeleton->bss->stale_roots;
 	stats->chains_broken = s->skeleton->bss->runtime_broken;
 	stats->codes_lost = s->skeleton->bss->codes_lost;
+	stats->waits_unkept = s->skeleton->bss->waits_unkept;
 	return r;
 }
 

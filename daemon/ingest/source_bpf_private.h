@@ -67,8 +67,8 @@ struct bpf_wait_clocks {
 	int memory_fd;
 	uint32_t scratch_bytes;       /* of a CPU */
 	struct profile_bpf *skeleton; /* of the programs, with the maps of the source's */
-	struct ring_buffer *rings;    /* of all CPUs: of what asks for interrupts */
-	uint64_t ring_bytes;
+	struct bpf_wait_ring *rings;  /* by CPU: what asks for interrupts */
+	unsigned n_rings;
 	struct bpf_link *links[3];
 	struct bpf_visit *visit; /* of threads that sleep; NULL: none is going on */
 	uint64_t next_visit_ns;  /* CLOCK_MONOTONIC */

@@ -11,6 +11,7 @@
 #include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,12 +37,16 @@ static const char *bpf_waits_missing(const struct bpf_source *s)
 	return s->waits.missing;
 }
 
-static int discarded_record(void *userdata, void *data, size_t length)
+/* The pages of a ring (kernel/bpf/ringbuf.c) that say up to where it is read and written. */
+struct bpf_wait_ring {
+	void *read, *written; /* or NULL */
+};
+
+static void *bpf_wait_ring_map(int fd, int prot, size_t page, off_t at)
 {
-	(void)userdata;
-	(void)data;
-	(void)length;
-	return 0;
+	void *mapped = mmap(NULL, page, prot, MAP_SHARED, fd, at);
+
+	return mapped == MAP_FAILED ? NULL : mapped;
 }
 
 /* The ring of @cpu that asks for interrupts. Its memory is the kernel's once it is in the map. */
@@ -49,22 +54,41 @@ static int bpf_waits_add_ring(struct bpf_source *s, __u32 cpu)
 {
 	cleanup(closep) int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "profd_wait_irq", 0, 0,
 						ABI_WAIT_RING_BYTES, NULL);
-	int r;
+	struct bpf_wait_ring *ring = &s->waits.rings[cpu];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (fd < 0)
 		return error_origin(-errno);
-	if (!s->waits.rings) {
-		s->waits.rings = ring_buffer__new(fd, discarded_record, NULL, NULL);
-		r = s->waits.rings ? 0 : -errno;
-	} else {
-		r = ring_buffer__add(s->waits.rings, fd, discarded_record, NULL);
-	}
-	if (r < 0)
-		return error_origin(r);
-	s->waits.ring_bytes += ABI_WAIT_RING_BYTES;
-	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu, &fd, 0) < 0)
+	ring->read = bpf_wait_ring_map(fd, PROT_READ | PROT_WRITE, page, 0);
+	ring->written = bpf_wait_ring_map(fd, PROT_READ, page, (off_t)page);
+	s->waits.n_rings++;
+	if (!ring->read || !ring->written ||
+	    bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu, &fd, 0) < 0)
 		return error_origin(-errno);
 	return 0;
+}
+
+/* All that is in it was discarded: there is nothing to be read. */
+static void bpf_wait_ring_skip(const struct bpf_wait_ring *ring)
+{
+	unsigned long written = __atomic_load_n((unsigned long *)ring->written, __ATOMIC_ACQUIRE);
+
+	__atomic_store_n((unsigned long *)ring->read, written, __ATOMIC_RELEASE);
+}
+
+static void bpf_waits_free_rings(struct bpf_wait_clocks *w)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (unsigned i = 0; i < w->n_rings; i++) {
+		if (w->rings[i].read)
+			munmap(w->rings[i].read, page);
+		if (w->rings[i].written)
+			munmap(w->rings[i].written, page);
+	}
+	free(w->rings);
+	w->rings = NULL;
+	w->n_rings = 0;
 }
 
 static int bpf_waits_make_memory(struct bpf_source *s)
@@ -79,6 +103,9 @@ static int bpf_waits_make_memory(struct bpf_source *s)
 	    bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first,
 				&s->waits.memory_fd, 0) < 0)
 		return error_origin(-errno);
+	s->waits.rings = calloc(s->n_possible_cpus, sizeof(*s->waits.rings));
+	if (!s->waits.rings)
+		return error_origin(-ENOMEM);
 	for (__u32 cpu = 0; cpu < s->n_possible_cpus && !r; cpu++)
 		r = bpf_waits_add_ring(s, cpu);
 	return r;
@@ -301,9 +328,7 @@ static void bpf_waits_end(struct bpf_source *s)
 	bpf_visit_free(steal_ptr(&w->visit));
 	profile_bpf__destroy(w->skeleton);
 	w->skeleton = NULL;
-	ring_buffer__free(w->rings);
-	w->rings = NULL;
-	w->ring_bytes = 0;
+	bpf_waits_free_rings(w);
 	closep(&w->memory_fd);
 	w->memory_fd = -1;
 }
@@ -431,15 +456,14 @@ void bpf_waits_init(struct bpf_source *s)
 
 int bpf_waits_drain(struct bpf_source *s)
 {
-	if (!s->waits.rings)
-		return 0;
-	ring_buffer__consume(s->waits.rings);
-	return bpf_waits_visit(s);
+	for (unsigned i = 0; i < s->waits.n_rings; i++)
+		bpf_wait_ring_skip(&s->waits.rings[i]);
+	return s->waits.n_rings ? bpf_waits_visit(s) : 0;
 }
 
 uint64_t bpf_waits_bytes(const struct bpf_source *s)
 {
-	uint64_t sum = s->waits.ring_bytes;
+	uint64_t sum = (uint64_t)s->waits.n_rings * ABI_WAIT_RING_BYTES;
 
 	if (s->waits.memory_fd >= 0)
 		sum += (uint64_t)s->waits.scratch_bytes * s->n_possible_cpus;
