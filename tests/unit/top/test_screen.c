@@ -19,10 +19,12 @@
 #define COLUMNS_MAX 200
 
 static const struct top_function functions[] = {
-	{.name = (char[]){"hot"}, .interval = {75, 75}, .all = {150, 150}},
-	{.name = (char[]){"\x1b[31mred\x9b\xc2\x9b\n\t"}, .interval = {25, 25}, .all = {50, 50}},
-	{.name = (char[]){"main"}, .interval = {0, 100}, .all = {0, 200}},
-	{.name = (char[]){"gone"}, .all = {0, 1}},
+	{.name = (char[]){"hot"}, .interval = {75, 75, 0}, .all = {150, 150, 0}},
+	{.name = (char[]){"\x1b[31mred\x9b\xc2\x9b\n\t"},
+	 .interval = {25, 25, 0},
+	 .all = {50, 50, 0}},
+	{.name = (char[]){"main"}, .interval = {0, 100, 0}, .all = {0, 200, 0}},
+	{.name = (char[]){"gone"}, .all = {0, 1, 0}},
 };
 
 static struct top_facts facts = {
@@ -158,8 +160,8 @@ static void test_narrow(void **state)
 		{1, TOP_BY_FLAT, "~", "~"},
 	};
 	const struct top_function hot = {.name = (char[]){"hot"},
-					 .interval = {75, 80},
-					 .all = {140, 180}};
+					 .interval = {75, 80, 0},
+					 .all = {140, 180, 0}};
 	const struct top_function *all[] = {&hot};
 
 	(void)state;
@@ -180,7 +182,7 @@ static void test_places(void **state)
 		{.name = (char[]){"parse"},
 		 .module = "libxml2.so.2.9.14",
 		 .who = "nginx.service",
-		 .interval = {75, 75}},
+		 .interval = {75, 75, 0}},
 		{.name = (char[]){"do_work"},
 		 .module = "nginx",
 		 .who = "nginx",
