@@ -194,6 +194,8 @@ uint64_t session_set_paused_until(const struct session_set *set);
  * before the rate changes.
  */
 #define SESSION_HZ_FLOOR 10u
+/* Of waits, which each thread has, however few CPUs there are. */
+#define SESSION_WAITS_HZ_FLOOR 1u
 
 /* What becomes of @wanted (Hz, or events if @is_period) after @halvings. */
 uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings);

@@ -205,23 +205,31 @@ int session_windows_flush(struct session_set *set, struct session *s, struct flu
 	return 0;
 }
 
-uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
+static uint64_t slowed_rate(uint64_t wanted, uint64_t floor, bool is_period, unsigned halvings)
 {
-	uint64_t floor = wanted < SESSION_HZ_FLOOR ? wanted : SESSION_HZ_FLOOR;
-
 	if (is_period)
 		return wanted > UINT64_MAX >> (halvings + 1) ? wanted : wanted << halvings;
+	if (wanted < floor)
+		floor = wanted;
 	return wanted >> halvings > floor ? wanted >> halvings : floor;
+}
+
+uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
+{
+	return slowed_rate(wanted, SESSION_HZ_FLOOR, is_period, halvings);
 }
 
 static uint64_t session_slowed_rate(const struct session *s,
 				    const struct session_sampling *sampling,
 				    const unsigned halvings[N_TIERS])
 {
+	bool is_waits = sampling->spec.event.cause == CAUSE_SCHEDULER;
+
 	if (s->id && s->privileged)
 		return sampling->wanted_rate;
-	return session_rate(sampling->wanted_rate, sampling->spec.is_period,
-			    halvings[s->id ? TIER_USERS : TIER_SYSTEM]);
+	return slowed_rate(sampling->wanted_rate,
+			   is_waits ? SESSION_WAITS_HZ_FLOOR : SESSION_HZ_FLOOR,
+			   sampling->spec.is_period, halvings[s->id ? TIER_USERS : TIER_SYSTEM]);
 }
 
 /* Whether any of its rates is another one with @halvings. */

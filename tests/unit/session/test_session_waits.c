@@ -21,6 +21,7 @@ static void allow_waits(struct world *w, uint64_t frequency)
 
 	strcpy(event->name, "off-cpu");
 	event->is_clock = true;
+	event->cause = CAUSE_SCHEDULER;
 	event->config = OFF_CPU_CONFIG;
 	w->set->defaults.off_cpu_frequency = frequency;
 }
@@ -328,8 +329,9 @@ static void test_both_are_slowed(void **state)
 	assert_int_equal(s->samplings[0].spec.rate, SESSION_HZ_FLOOR);
 	assert_int_equal(s->samplings[1].spec.rate, 25);
 	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
-	assert_int_equal(slow_down(w, 0, 6), 0);
-	assert_int_equal(s->samplings[1].spec.rate, SESSION_HZ_FLOOR);
+	assert_int_equal(slow_down(w, 0, 9), 0);
+	assert_int_equal(s->samplings[0].spec.rate, SESSION_HZ_FLOOR);
+	assert_int_equal(s->samplings[1].spec.rate, SESSION_WAITS_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_SYSTEM));
 	assert_int_equal(slow_down(w, 0, 0), 0);
 	assert_int_equal(s->samplings[0].spec.rate, 100);
