@@ -73,7 +73,7 @@ struct bpf_wait_clocks {
 	struct bpf_visit *visit; /* of threads that sleep; NULL: none is going on */
 	uint64_t next_visit_ns;  /* CLOCK_MONOTONIC */
 	struct {
-		const struct bpf_sampler *sampler; /* NULL: free */
+		struct bpf_sampler *sampler; /* NULL: free */
 		int kept_fd;
 	} clocks[ABI_WAIT_CLOCKS_MAX];
 };

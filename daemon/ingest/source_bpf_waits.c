@@ -169,7 +169,7 @@ static int bpf_waits_attach(struct bpf_source *s)
 /* --- visits ----------------------------------------------------------------------------------- */
 
 struct bpf_visit {
-	const struct bpf_sampler *sampler;
+	struct bpf_sampler *sampler;
 	int fd;
 	size_t length; /* bytes of records that have not been delivered */
 	uint8_t records[VISIT_ROOM];
@@ -218,9 +218,13 @@ static int bpf_visit_deliver(struct bpf_source *s, struct bpf_visit *v)
 	size_t used = 0, n;
 	bool is_younger;
 
-	for (; (n = bpf_visit_record_length(v->records + used, v->length - used)) != 0; used += n)
-		if (!bpf_deliver_record(s, v->records + used, n, &is_younger) && s->error < 0)
+	for (; (n = bpf_visit_record_length(v->records + used, v->length - used)) != 0; used += n) {
+		if (bpf_deliver_record(s, v->records + used, n, &is_younger))
+			continue;
+		if (s->error < 0)
 			return s->error;
+		v->sampler->malformed++;
+	}
 	v->length -= used;
 	memmove(v->records, v->records + used, v->length);
 	return 0;
@@ -402,6 +406,10 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 	if (is_first)
 		r = bpf_waits_begin(s, message);
 	r = r ?: bpf_waits_make_kept(s, clock);
+	/* They need memory of the kernel's, which may have a limit: others go on without. */
+	if (r < 0)
+		return source_refuse(message, SOURCE_E_UNSUPPORTED, "cannot sample waits: %s",
+				     strerror(-r));
 	if (r)
 		return r;
 	s->skeleton->bss->wait_clocks[clock].since_ns = 0;
