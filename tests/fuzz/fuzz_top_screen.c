@@ -88,11 +88,14 @@ static void look(const char *text, size_t length, unsigned rows, unsigned column
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct top_function functions[] = {{.interval = {1, 2}, .all = {3, 4}},
-					   {.all = {1, 1}},
+	struct top_function functions[] = {{.interval = {1, 2, 0}, .all = {3, 4, 0}},
+					   {.all = {1, 1, 0}},
 					   {0}};
 	const struct top_function *all[] = {&functions[0], &functions[1], &functions[2]};
-	struct top_facts facts = {.interval_ns = 1000, .all_ns = 2000, .sums = {1, 2, 3, 4, 0}};
+	struct top_facts facts = {
+		.interval_ns = 1000,
+		.all_ns = 2000,
+		.sums = {.samples = 1, .value = 2, .all_samples = 3, .all_value = 4}};
 	struct top_view view = {.interval_ns = 1000};
 	unsigned rows, columns;
 	char *name, *text;
