@@ -23,7 +23,10 @@ struct wait_places {
 	uint64_t beginnings[2]; /* of a thread that has not run yet; 0: not known */
 };
 
-/* Pure: from a text in /proc/kallsyms' format. Addresses that are hidden, 0, are none. */
+/*
+ * Pure: from a text in /proc/kallsyms' format, which ends in a NUL that is not counted. Addresses
+ * that are hidden, 0, are none.
+ */
 void wait_places_parse(const char *text, size_t length, struct wait_places *ret);
 /*
  * What a thread waits for whose first kernel frame, a return address, is @leaf; WAIT_NONE: that
