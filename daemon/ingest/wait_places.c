@@ -59,7 +59,8 @@ static bool kernel_symbol_parse(const char **text, const char *end, struct kerne
 	ret->length = 0;
 	while (ret->name + ret->length < stop && !strchr(". \t", ret->name[ret->length]))
 		ret->length++;
-	return ret->address && strchr("tTwW", behind[1]);
+	/* More digits than an address has come out as the last one. */
+	return ret->address && ret->address != UINT64_MAX && strchr("tTwW", behind[1]);
 }
 
 static bool kernel_symbol_is(const struct kernel_symbol *s, const char *name)
