@@ -339,9 +339,11 @@ class Judge:
                 continue
             names = {f for w, f in self.most.sums if w == way}
             names |= {f for w, f, _ in self.got.off if w == way}
-            for function in sorted(names):
-                got = self.got.off_ns(way=way, function=function)
-                least, most = (look.sums[way, function].off_ns if (way, function) in look.sums else 0
+            for function in sorted(names - {"enter"}):
+                # Where one ends and the other begins, the two do not agree on whose a stop is.
+                of = ("work", "enter") if function == "work" else (function,)
+                got = sum(self.got.off_ns(way=way, function=f) for f in of)
+                least, most = (sum(look.sums[way, f].off_ns for f in of if (way, f) in look.sums)
                                for look in (self.least, self.most))
                 least -= min(least, self.unseen_of[way])
                 distance = max(least - got, got - most, 0) / whole_ns

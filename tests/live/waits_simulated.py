@@ -115,7 +115,7 @@ def spoilt_walls(seed):
     dice = random.Random(seed)
     return {
         "ticks on CPUs are lost": (
-            change(0.6, dice, lambda w: w.cpu_ns), "sums are"),
+            change(1, dice, lambda w: w.cpu_ns), "sums are"),
         "what waits is also on a CPU": (
             lambda waits: Waits(waits.all + [w._replace(off_ns=0, cpu_ns=w.off_ns)
                                              for w in waits.waits if dice.random() < 0.1]),
