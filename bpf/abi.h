@@ -201,8 +201,7 @@ struct abi_wait_clock {
 	__u64 cell_ns;  /* 0: not in use; below 2^32 */
 	__u64 since_ns; /* rq.clock of the first switch */
 	__u32 sampler;
-	__u8 kernel_threads; /* theirs, too */
-	__u8 reserved[3];
+	__u32 reserved;
 };
 
 /* What is known of a thread, by its pid in the initial namespace and its clock. */

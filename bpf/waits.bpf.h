@@ -114,10 +114,10 @@ static __always_inline bool waits_can_be_seen(void)
 	       bpf_core_field_exists(struct cfs_rq, rq) && bpf_core_field_exists(struct rq, clock);
 }
 
-static __always_inline bool wait_is_of(const struct task_struct *task,
-				       const volatile struct abi_wait_clock *clock)
+/* Idle tasks and kernel threads have no clock. */
+static __always_inline bool wait_has_clock(const struct task_struct *task)
 {
-	return task->pid && (clock->kernel_threads || !(task->flags & PF_KTHREAD));
+	return task->pid && !(task->flags & PF_KTHREAD);
 }
 
 /* Since when what @task does is accounted for by @clock. */
@@ -243,6 +243,7 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
 	struct wait_scratch *w;
 	struct wait_due *due;
+	__u32 n_samples;
 
 	if (!c || !clock->cell_ns || !wait_is_wanted(task, sampler, c))
 		return 0;
@@ -255,11 +256,12 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 			  : 0;
 	if (runnable > n)
 		runnable = n;
-	c->seen += 1 + (runnable && runnable < n);
+	n_samples = 1 + (runnable && runnable < n);
+	c->seen += n_samples;
 	c->wait_ticks += n;
 	w = wait_scratch_of(cpu);
 	if (!w) {
-		c->lost[LOST_SCRATCH] += 1 + (runnable && runnable < n);
+		c->lost[LOST_SCRATCH] += n_samples;
 		return 0;
 	}
 	due = &w->due[i & (ABI_WAIT_CLOCKS_MAX - 1)];
@@ -267,7 +269,7 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	if (w->pid && (w->pid != (__u32)task->pid || due->n_blocked || due->n_runnable))
 		wait_lose(w);
 	if (!w->pid && !wait_ask(task, w, cpu)) {
-		c->lost[LOST_RING_FULL] += 1 + (runnable && runnable < n);
+		c->lost[LOST_RING_FULL] += n_samples;
 		return 0;
 	}
 	due->n_blocked = n - runnable;
@@ -285,12 +287,12 @@ static __always_inline void wait_switch_clock(struct task_struct *prev, struct t
 		return;
 	if (!clock->since_ns)
 		clock->since_ns = now;
-	if (wait_is_of(prev, clock)) {
+	if (wait_has_clock(prev)) {
 		n = wait_ticks(wait_seed(prev), wait_from(prev, clock), now, cell_ns);
 		if (n)
 			wait_leaves(prev, i, n);
 	}
-	if (wait_is_of(next, clock)) {
+	if (wait_has_clock(next)) {
 		n = wait_ticks(wait_seed(next), wait_from(next, clock), now, cell_ns);
 		if (n)
 			wait_ends(next, i, n, now);
@@ -314,14 +316,13 @@ int wait_switch(unsigned long long *args)
 	return 0;
 }
 
-/* --- the stack, in the thread's own context ----------------------------------------------------
- */
+/* --- the stack, in the thread's own context --------------------------------------------------- */
 
 static __always_inline __s16 wait_call_of(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	if (task->flags & PF_KTHREAD || !regs || REGISTER_COMPAT(regs) || !REGISTER_SYSCALL(regs))
+	if (!regs || REGISTER_COMPAT(regs) || !REGISTER_SYSCALL(regs))
 		return WAIT_NO_CALL;
 	return REGISTER_CALL(regs);
 }
@@ -413,8 +414,7 @@ int wait_take(unsigned long long *args)
 	return 0;
 }
 
-/* --- waits that go on --------------------------------------------------------------------------
- */
+/* --- waits that go on ------------------------------------------------------------------------- */
 
 /*
  * A thread that sleeps for long is accounted for while it does: profd has all threads visited in
@@ -422,10 +422,10 @@ int wait_take(unsigned long long *args)
  * kept of the thread: the rest of the wait is not counted twice.
  *
  * The thread may be woken at the same time, on another CPU. What is kept is written first, and then
- * it is seen whether the thread still sleeps: if it does, whoever switches it in finds what was
- * written. If not, the ticks are ours only if it was found already, which removes it. Two moments
- * remain: in the middle of the switch that cannot be said, and ticks are lost; and a thread that
- * has run and sleeps anew before anything was written loses what was kept of that.
+ * it is seen whether the thread still sleeps: if it does, the switch that ends the wait finds what
+ * was written. If not, the ticks are ours only if it was found already, which removes it. Two
+ * moments remain: in the middle of the switch that cannot be said, and ticks are lost; and a thread
+ * that has run and sleeps anew before anything was written loses what was kept of that.
  */
 
 /* The clock whose threads are visited. */
@@ -485,10 +485,7 @@ static __always_inline void wait_visit_fill(struct wait_visit *v, struct task_st
 	__builtin_memcpy(v->record.comm, task->comm, sizeof(v->record.comm));
 	length = bpf_get_task_stack(task, v->frames, sizeof(v->frames), 0);
 	v->record.n_kernel = length > 0 ? (__u64)length / sizeof(__u64) : 0;
-	v->record.quality = STACK_COMPLETE;
-	if (task->flags & PF_KTHREAD) {
-		v->record.rest = ABI_KERNEL_THREAD;
-	} else if (!mm || !regs) {
+	if (!mm || !regs) {
 		v->record.quality = STACK_NO_USER;
 	} else {
 		v->record.quality = STACK_BROKEN;
@@ -553,7 +550,7 @@ int wait_visit(struct bpf_iter__task *context)
 	struct wait_visit *v;
 	void *map;
 
-	if (!task || !waits_can_be_seen() || !clock->cell_ns || !wait_is_of(task, clock))
+	if (!task || !waits_can_be_seen() || !clock->cell_ns || !wait_has_clock(task))
 		return 0;
 	kept.arrival = task->sched_info.last_arrival;
 	if (!kept.arrival || !wait_goes_on(task, kept.arrival))

@@ -59,7 +59,7 @@ DEFINE_CLEANUP(struct merge *, merge_free)
  */
 void merge_use_common_types(struct merge *m);
 /*
- * The types of values stay what they are from now on: something that goes by them was written. What
+ * The types of values stay what they are from now on: a writer has them already. What
  * would need more is a mismatch.
  */
 void merge_fix_types(struct merge *m);

@@ -27,7 +27,7 @@
 
 #define CELL_MAX     UINT32_MAX
 #define KALLSYMS_MAX (64u << 20)
-/* Threads that sleep are visited once in that time, so many bytes of records in a drain. */
+/* Threads that sleep are visited once in VISIT_NS, VISIT_BYTES of records in each drain. */
 #define VISIT_NS    (60 * NS_PER_S)
 #define VISIT_BYTES 16384u
 #define VISIT_ROOM  (2 * 32768u) /* what the kernel prints at a time, and a record that was cut */

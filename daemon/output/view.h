@@ -4,8 +4,8 @@
 
 /*
  * A snapshot in the order in which it is written: entries by service, within it by process, there
- * those of waits behind the others, and by generation. What lies at their frames is told by
- * places.h.
+ * those of waits behind the others, and by generation. places.h names what is at
+ * their frames.
  */
 #include <stdbool.h>
 #include <stddef.h>

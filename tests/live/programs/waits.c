@@ -2,7 +2,7 @@
 /*
  * waits [-t SECONDS] [-m] [-l] [-s RUN,STOP] [-f FILE] WAY...: threads that wait for known times.
  *
- * A WAY is THREADS[@CPU]:STEP=TIME[..TIME],...: so many threads, pinned to a CPU or not, repeat the
+ * A WAY is THREADS[@CPU]:STEP=TIME[..TIME],...: THREADS threads, pinned to a CPU or not, repeat the
  * steps. A TIME is 10us, 5ms or 2s; of two, each turn draws one between them (logarithmically).
  *
  *   work      uses a CPU          nap    clock_nanosleep         disk   a read past the page cache

@@ -92,7 +92,7 @@ static struct times now_at_last(void)
 	return t;
 }
 
-/* Of another thread: both at once, as far as whoever looks keeps its CPU. */
+/* Of another thread: both at once, unless the reader loses its CPU in between. */
 static struct times now_of(clockid_t clock)
 {
 	struct times t;

@@ -46,12 +46,22 @@ static void waits_of(struct world *w, unsigned sampler, pid_t pid, unsigned n, i
 
 static unsigned n_accounted;
 
+/* A wait ends meanwhile, which is in the ring then. */
 static int count_account(struct source *source, unsigned sampler)
 {
-	(void)source;
-	(void)sampler;
+	uint64_t frames[] = {0x1000, 0x2000};
+	const struct sample sample = {.time_ns = 30000,
+				      .weight = 1,
+				      .pid = 10,
+				      .tid = 10,
+				      .sampler = (uint16_t)sampler,
+				      .wait = WAIT_SLEEP,
+				      .n_frames = 2,
+				      .frames = frames,
+				      .comm = "x"};
+
 	n_accounted++;
-	return 0;
+	return source_scripted_add_sample(source, &sample);
 }
 
 /* Operations of the source that can be changed, until its end. */
@@ -131,6 +141,7 @@ static void test_a_wait_that_began_before(void **state)
 	assert_int_equal(weight_of(w, second, true), 1000 + 5000);
 	assert_int_equal(session_set_stop(w->set, second, NULL), 0);
 	assert_int_equal(n_accounted, 1);
+	assert_int_equal(second->counts.counted, 3);
 	assert_int_equal(session_set_stop(w->set, first, NULL), 0);
 	await_all(w);
 	check_ledgers(w);
