@@ -6,7 +6,7 @@ them; "1/rest" has the first one burn as much as all others together.
 """
 import subprocess
 
-from shim_profile import Profile, environment
+from shim_profile import Profile, account, environment
 
 RELATIVE, POINTS, SUM = 0.15, 0.02, 0.02  # what may be off: a share, of itself and of all; the sum
 
@@ -35,16 +35,22 @@ class Shares:
         cpu = sum(self.clocks.values())
         self.wanted = {f: c / cpu for f, c in self.clocks.items()}
         self.have = {f: profile.share(f) for f in self.clocks}
+        # The kernel looks at a thread's timer at its own ticks. On a busy machine a short thread may
+        # meet none: its time is counted, and no stack known of it.
+        self.unseen = account(file).get("unseen", 0) / max(self.total, 1)
+        self.absent = {f for f, have in self.have.items() if not have}
 
     @property
     def points(self):
-        """How far the worst share is off, of all."""
-        return max(abs(self.have[f] - w) for f, w in self.wanted.items())
+        """How far the worst share is off, of all; that of those without a stack is one."""
+        absent = abs(sum(self.wanted[f] for f in self.absent) - self.unseen)
+        return max([absent, *(abs(self.have[f] - w) for f, w in self.wanted.items() if f not in self.absent)])
 
     @property
     def relative(self):
         """How far the worst share is off, of what it should be."""
-        return max(abs(self.have[f] / w - 1) for f, w in self.wanted.items())
+        return max((abs(self.have[f] / w - 1) for f, w in self.wanted.items() if f not in self.absent),
+                   default=1)
 
     @property
     def off(self):
@@ -57,4 +63,5 @@ class Shares:
 
     def __str__(self):
         return (f"{self.total} of {self.expected:.0f} samples ({100 * self.off:+.2f} %), shares off "
-                f"by {100 * self.points:.2f} points, by {100 * self.relative:.1f} % of themselves")
+                f"by {100 * self.points:.2f} points, by {100 * self.relative:.1f} % of themselves, "
+                f"{len(self.absent)} threads without a stack")

@@ -3,13 +3,40 @@
 what the judge is tried with."""
 import random
 
-from waits_judge import PLACES, SLEEPS, Wait, Waits
+from waits_judge import PLACES, SLEEPS, Look, Wait, Waits
 
 ROOT = ["thread_main", "start_thread", "clone3"]
 LEAVES = {"wait_nap": "hrtimer_nanosleep", "wait_futex": "futex_do_wait", "wait_pipe": "pipe_read",
           "wait_epoll": "ep_poll", "wait_poll": "poll_schedule_timeout",
           "wait_disk": "__iomap_dio_rw"}
 assert set(LEAVES) == set(PLACES)
+# What a program does that has a machine for itself: threads, and of their time in each function the
+# parts without a CPU and with one.
+QUIET = {
+    "way_0": (1, {"wait_nap": (0.94, 0.01), "work": (0, 0.05)}),
+    "way_1": (2, {"wait_futex": (0.92, 0.01), "work": (0, 0.07)}),
+    "way_2": (1, {"wait_pipe": (0.89, 0.02), "work": (0, 0.09)}),
+    "way_3": (1, {"wait_epoll": (0.25, 0), "wait_poll": (0.5, 0), "work": (0.01, 0.24)}),
+    "way_4": (2, {"work": (0.5, 0.5)}),
+    "way_5": (8, {"wait_nap": (0.99, 0), "work": (0, 0.01)}),
+}
+
+
+def quiet_look(seconds):
+    """What such a program says of itself."""
+    lines, tid = [], 1000
+    for way, (n, functions) in QUIET.items():
+        for function, (off, cpu) in functions.items():
+            wall = round(n * (off + cpu) * seconds * 1e9)
+            lines.append({"way": way, "function": function, "n": 100, "wall_ns": wall,
+                          "cpu_ns": round(n * cpu * seconds * 1e9), "off_ns": round(n * off * seconds * 1e9)})
+        off, cpu = (sum(parts) for parts in zip(*functions.values()))
+        queued = sum(off for f, (off, _) in functions.items() if f not in SLEEPS)
+        for tid in range(tid + 1, tid + 1 + n):
+            lines.append({"way": way, "tid": tid, "begun_ns": tid, "role": "cycle", "slices": 100, "waits": 100,
+                          "wall_ns": round(seconds * 1e9), "cpu_ns": round(cpu * seconds * 1e9),
+                          "off_ns": round(off * seconds * 1e9), "delay_ns": round(queued * seconds * 1e9)})
+    return Look(lines, round(seconds * 1e9))
 
 
 def n_ticks(dice, n_cells, share):
