@@ -50,6 +50,7 @@
 #define ABI_WITNESS       4 /* with ABI_REST: the walk is complete, and this is for its repetition */
 #define ABI_CUT           8 /* an interpreter has more frames than these */
 #define ABI_KERNEL_THREAD 16
+#define ABI_WAKER         32 /* no sample: of what ends waits, see bpf/wakers.bpf.h */
 
 /* Bits of abi_sample.owner and abi_life.owner. */
 #define ABI_OWNER_KNOWN 1
@@ -71,7 +72,9 @@ struct abi_sample {
 	__u64 start_code;      /* with ABI_REST: the program's own; 0 unknown, as is end_code */
 	__u64 end_code;
 	__u64 copy_address; /* with ABI_REST */
-	__u32 copy_bytes;   /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
+	__u64 waker; /* of a wait: number of the record of what ended it, 0 unknown; with ABI_WAKER
+			the record's own */
+	__u32 copy_bytes; /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
 	__u32 pid, tid;
 	__u32 n_blocked, n_runnable; /* ticks of a wait that has ended; both 0: it is none */
 	__u16 cpu;
@@ -201,13 +204,14 @@ struct abi_wait_clock {
 	__u64 cell_ns;  /* 0: not in use; below 2^32 */
 	__u64 since_ns; /* rq.clock of the first switch */
 	__u32 sampler;
-	__u32 reserved;
+	__u32 wakers; /* whether it is told what ends the waits: bpf/wakers.bpf.h */
 };
 
 /* What is known of a thread, by its pid in the initial namespace and its clock. */
 struct abi_wait_kept {
 	__u64 arrival; /* its sched_info.last_arrival then: else it is of an earlier time */
 	__u64 n;       /* ticks since that are accounted for */
+	__u64 waker;   /* number of the record of what has ended the wait; 0 none */
 };
 
 /* A process in the filter, by its pid; bit i is sampler i. */
@@ -231,7 +235,7 @@ struct abi_root {
 #define ABI_CHANGED_BITS 16
 
 _Static_assert(sizeof(struct unwind_registers) == 104, "struct unwind_registers");
-_Static_assert(sizeof(struct abi_sample) == 128, "struct abi_sample");
+_Static_assert(sizeof(struct abi_sample) == 136, "struct abi_sample");
 _Static_assert(sizeof(struct abi_runtime_entry) == 16, "struct abi_runtime_entry");
 _Static_assert(__builtin_offsetof(struct abi_code, table) == ABI_CODE_HEAD, "struct abi_code");
 _Static_assert(sizeof(struct abi_told) == 32, "struct abi_told");
@@ -240,7 +244,7 @@ _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (10 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_wait_clock) == 24, "struct abi_wait_clock");
-_Static_assert(sizeof(struct abi_wait_kept) == 16, "struct abi_wait_kept");
+_Static_assert(sizeof(struct abi_wait_kept) == 24, "struct abi_wait_kept");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
 

@@ -16,6 +16,7 @@
 #include "bpf/roots.bpf.h"
 #include "bpf/sample.bpf.h"
 #include "bpf/waits.bpf.h"
+#include "bpf/wakers.bpf.h"
 
 char LICENSE[] SEC("license")
 = "Dual MIT/GPL";

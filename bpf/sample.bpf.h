@@ -105,6 +105,7 @@ static __always_inline void sample_fill_header(struct abi_sample *record, struct
 	record->wait = WAIT_NONE;
 	record->call = WAIT_NO_CALL;
 	record->copy_bytes = 0;
+	record->waker = 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 

@@ -34,18 +34,33 @@
 /* In .bss, which profd maps. */
 volatile struct abi_wait_clock wait_clocks[ABI_WAIT_CLOCKS_MAX];
 
+/*
+ * How far CLOCK_MONOTONIC is ahead of rq.clock, as of a switch at wait_compared_at, rq.clock; 0: it
+ * is not known. While profd says that there are clocks with wakers.
+ */
+__u64 wait_ahead_ns, wait_compared_at;
+volatile __u32 wait_wakers;
+
+#define WAIT_COMPARE_NS 1000000
+
 /* Threads of whose ticks nothing could be kept: those on the CPU count as waiting, then. */
 __u64 waits_unkept;
 
 struct wait_due {
 	__u32 n_blocked, n_runnable;
+	__u64 waker;
 };
 
-/* Of a CPU. What is due is of the thread that was switched in last, if pid is not 0. */
+/*
+ * Of a CPU. What is due is of the thread that was switched in last, if pid is not 0. Wakers have
+ * such memory of their own: the last number that a record has, and counters of what is no sample.
+ */
 struct wait_scratch {
 	__u32 pid; /* in the initial namespace */
 	__u32 n_kernel;
 	struct wait_due due[ABI_WAIT_CLOCKS_MAX];
+	__u64 n_records;
+	struct abi_counters unused;
 	struct scratch scratch;
 };
 
@@ -67,11 +82,12 @@ struct waits_kept {
 
 /*
  * profd makes what is in these while there is a clock of waits, and none of it is there otherwise:
- * the scratch memory, by CPU; what asks for interrupts, by CPU; what is kept, by clock.
+ * the scratch memory, by CPU, and that of wakers; what asks for interrupts, by CPU; what is kept,
+ * by clock.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1);
+	__uint(max_entries, 2);
 	__type(key, __u32);
 	__array(values, struct wait_scratches);
 } wait_memory SEC(".maps");
@@ -161,29 +177,27 @@ static __noinline int wait_leaves(struct task_struct *task, __u32 i, __u64 n)
 	return 0;
 }
 
-/* How many of the ticks since it last had a CPU @task had on it. */
-static __always_inline __u64 wait_take_kept(const struct task_struct *task, __u32 i)
+/* What is known since @task last had a CPU: its ticks on it, and what has woken it. */
+static __always_inline struct abi_wait_kept wait_take_kept(const struct task_struct *task, __u32 i)
 {
+	struct abi_wait_kept *found, kept = {0};
 	void *map = bpf_map_lookup_elem(&waits_kept, &i);
-	struct abi_wait_kept *kept;
 	__u32 pid = task->pid;
-	__u64 n = 0;
 
 	if (!map)
-		return 0;
-	kept = bpf_map_lookup_elem(map, &pid);
-	if (!kept)
-		return 0;
-	if (kept->arrival == task->sched_info.last_arrival)
-		n = kept->n;
+		return kept;
+	found = bpf_map_lookup_elem(map, &pid);
+	if (!found)
+		return kept;
+	if (found->arrival == task->sched_info.last_arrival)
+		kept = *found;
 	bpf_map_delete_elem(map, &pid);
-	return n;
+	return kept;
 }
 
-static __always_inline struct wait_scratch *wait_scratch_of(__u32 cpu)
+static __always_inline struct wait_scratch *wait_scratch_of(__u32 which, __u32 cpu)
 {
-	__u32 first = 0;
-	void *map = bpf_map_lookup_elem(&wait_memory, &first);
+	void *map = bpf_map_lookup_elem(&wait_memory, &which);
 
 	return map ? bpf_map_lookup_elem(map, &cpu) : NULL;
 }
@@ -238,9 +252,10 @@ static __always_inline void wait_lose(struct wait_scratch *w)
 static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u64 now)
 {
 	volatile struct abi_wait_clock *clock = &wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)];
-	__u64 queued = task->sched_info.last_queued, from = wait_from(task, clock), kept, runnable;
+	__u64 queued = task->sched_info.last_queued, from = wait_from(task, clock), runnable;
 	__u32 sampler = clock->sampler, cpu = bpf_get_smp_processor_id();
 	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
+	struct abi_wait_kept kept;
 	struct wait_scratch *w;
 	struct wait_due *due;
 	__u32 n_samples;
@@ -248,9 +263,9 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	if (!c || !clock->cell_ns || !wait_is_wanted(task, sampler, c))
 		return 0;
 	kept = wait_take_kept(task, i);
-	if (n <= kept)
+	if (n <= kept.n)
 		return 0;
-	n -= kept;
+	n -= kept.n;
 	runnable = queued ? wait_ticks(wait_seed(task), queued > from ? queued : from, now,
 				       clock->cell_ns)
 			  : 0;
@@ -259,7 +274,7 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	n_samples = 1 + (runnable && runnable < n);
 	c->seen += n_samples;
 	c->wait_ticks += n;
-	w = wait_scratch_of(cpu);
+	w = wait_scratch_of(0, cpu);
 	if (!w) {
 		c->lost[LOST_SCRATCH] += n_samples;
 		return 0;
@@ -274,6 +289,7 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	}
 	due->n_blocked = n - runnable;
 	due->n_runnable = runnable;
+	due->waker = kept.waker;
 	return 0;
 }
 
@@ -299,6 +315,15 @@ static __always_inline void wait_switch_clock(struct task_struct *prev, struct t
 	}
 }
 
+/* @now, of a switch. */
+static __always_inline void wait_compare_clocks(__u64 now)
+{
+	if ((__s64)(now - wait_compared_at) < WAIT_COMPARE_NS)
+		return;
+	wait_ahead_ns = bpf_ktime_get_ns() - now;
+	wait_compared_at = now;
+}
+
 /* Arguments of the tracepoint: whether it was preempted, the thread that leaves, the one that
  * comes. */
 SEC("tp_btf/sched_switch")
@@ -311,6 +336,8 @@ int wait_switch(unsigned long long *args)
 	if (!waits_can_be_seen())
 		return 0;
 	now = next->se.cfs_rq->rq->clock;
+	if (wait_wakers)
+		wait_compare_clocks(now);
 	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		wait_switch_clock(prev, next, i, now);
 	return 0;
@@ -343,6 +370,7 @@ static __always_inline struct abi_counters *wait_fill(struct wait_scratch *w, __
 	record->period = wait_clocks[i].cell_ns;
 	record->n_blocked = due->n_blocked;
 	record->n_runnable = due->n_runnable;
+	record->waker = due->waker;
 	due->n_blocked = 0;
 	due->n_runnable = 0;
 	return bpf_map_lookup_elem(&counters, &sampler);
@@ -402,7 +430,7 @@ static __always_inline void wait_send(struct wait_scratch *w, struct task_struct
 SEC("tp_btf/irq_work_entry")
 int wait_take(unsigned long long *args)
 {
-	struct wait_scratch *w = wait_scratch_of(bpf_get_smp_processor_id());
+	struct wait_scratch *w = wait_scratch_of(0, bpf_get_smp_processor_id());
 	struct task_struct *task;
 
 	if (!w || !w->pid)
@@ -552,6 +580,7 @@ int wait_visit(struct bpf_iter__task *context)
 
 	if (!task || !waits_can_be_seen() || !clock->cell_ns || !wait_has_clock(task))
 		return 0;
+	kept.waker = 0;
 	kept.arrival = task->sched_info.last_arrival;
 	if (!kept.arrival || !wait_goes_on(task, kept.arrival))
 		return 0;

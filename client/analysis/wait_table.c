@@ -284,6 +284,18 @@ static size_t wait_measure(const struct wait_table *t, const struct profile *p, 
 	return width;
 }
 
+/* Below the place, whose column is @before; further to the left if that is too long. */
+static void wait_put_waker(FILE *out, const char *waker, size_t before)
+{
+	const size_t n = strlen(WOKEN_BY) + utf8_length(waker);
+
+	if (before + n > COLUMNS)
+		before = n > COLUMNS - NUMBERS ? NUMBERS : COLUMNS - n;
+	fprintf(out, "%*s" WOKEN_BY, (int)before, "");
+	wait_put_cut(out, waker, COLUMNS - before - strlen(WOKEN_BY));
+	fputc('\n', out);
+}
+
 static int wait_put_row(const struct wait_table *t, const struct view_input *input,
 			const struct values *v, size_t width, const struct wait_row *row, FILE *out)
 {
@@ -304,9 +316,7 @@ static int wait_put_row(const struct wait_table *t, const struct view_input *inp
 	fputc('\n', out);
 	if (!*waker)
 		return 0;
-	fprintf(out, "%*s" WOKEN_BY, (int)before, "");
-	wait_put_cut(out, waker, room - strlen(WOKEN_BY));
-	fputc('\n', out);
+	wait_put_waker(out, waker, before);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "client/profctl/output.h"
 #include "common/options.h"
@@ -91,9 +92,16 @@ struct record_arguments {
 	const char *service;             /* or "" */
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
-	struct output_file output;       /* its format: as its name ends */
-	char *const *command;            /* up to NULL; NULL: none */
+	bool wakers;
+	struct output_file output; /* its format: as its name ends */
+	char *const *command;      /* up to NULL; NULL: none */
 };
+
+/* Whether @event, as it is given, samples the time that threads wait. */
+static inline bool event_has_waits(const char *event)
+{
+	return strcmp(event, "wall") == 0 || strcmp(event, "off-cpu") == 0;
+}
 
 /* @argv ends in NULL. Of what is refused, @ret has the command, where it has come to that. */
 int record_parse(int argc, char *const *argv, struct record_arguments *ret,

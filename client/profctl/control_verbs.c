@@ -180,7 +180,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	static const char one_rate[] = "only one of -F and -c, once",
 			  one_all[] = "--all is given twice";
 	uint64_t period = 0;
-	bool all = false, children = false, no_kernel = false;
+	bool all = false, children = false, no_kernel = false, wakers = false;
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
 		{'F', "frequency", option_number, &ret->request.rate, one_rate},
@@ -191,6 +191,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		{0, "formats", option_formats, ret, NULL},
 		{0, "children", option_flag, &children, NULL},
 		{0, "no-kernel", option_flag, &no_kernel, NULL},
+		{0, "wakers", option_flag, &wakers, NULL},
 		{0, NULL, option_target, TARGET(PID), NULL},
 		{'t', "tid", option_target, TARGET(TID), NULL},
 		{'s', "service", option_target, TARGET(SERVICE), NULL},
@@ -211,10 +212,13 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		return r;
 	ret->request.children = children;
 	ret->request.no_kernel = no_kernel;
+	ret->request.wakers = wakers;
 	ret->request.is_period = period != 0;
 	ret->request.rate = period ? period : ret->request.rate;
 	if (ret->n_targets == 0)
 		return usage_error(message, "no target: use a pid, -s SERVICE, --all");
+	if (wakers && !event_has_waits(ret->request.event))
+		return usage_error(message, "--wakers needs -e wall or -e off-cpu");
 	if (ret->n_targets > 1 && *ret->request.name)
 		return usage_error(message, "--name needs a single target");
 	return 0;

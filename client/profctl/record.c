@@ -47,12 +47,6 @@ static const char one_target[] = "only one of -a, -p, -s and COMMAND; the durati
 
 static const char one_event[] = "only one of --wall, --off-cpu and -e";
 
-/* Whether waits are recorded, which legacy profiles have no place for. */
-static bool record_has_waits(const struct record_arguments *a)
-{
-	return strcmp(a->event, "wall") == 0 || strcmp(a->event, "off-cpu") == 0;
-}
-
 static int record_check_arguments(struct record_arguments *a, struct usage_message *message)
 {
 	bool has_target = a->all || a->pid || *a->service;
@@ -66,7 +60,9 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 	if (a->output.format == ANY_CPUPROFILE && !a->command && !a->pid)
 		return usage_error(message, "a legacy profile (.prof) has one process: use -p PID, "
 					    "or a COMMAND");
-	if (a->output.format == ANY_CPUPROFILE && record_has_waits(a))
+	if (a->wakers && !event_has_waits(a->event))
+		return usage_error(message, "--wakers needs --wall or --off-cpu");
+	if (a->output.format == ANY_CPUPROFILE && event_has_waits(a->event))
 		return usage_error(message, "a legacy profile (.prof) has CPU time alone: waiting "
 					    "time needs another name");
 	if (a->frequency > UINT32_MAX)
@@ -85,6 +81,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{'e', "event", option_text, &ret->event, one_event},
 		{0, "wall", option_flag, &wall, one_event},
 		{0, "off-cpu", option_flag, &off_cpu, one_event},
+		{0, "wakers", option_flag, &ret->wakers, NULL},
 		{'d', "duration", option_seconds, &ret->duration_ns, NULL},
 		{'o', "output", option_text, &ret->output.path, NULL},
 		{'a', "all", option_flag, &ret->all, one_target},
@@ -190,6 +187,7 @@ static int open_session_at_socket(struct recording *r)
 	start.number = a->pid;
 	start.text = (char *)(uintptr_t)a->service;
 	start.event = (char *)(uintptr_t)a->event;
+	start.wakers = a->wakers;
 	start.rate = a->frequency;
 	start.name = (char[]){"record"};
 	start.live = true;
@@ -489,7 +487,7 @@ static int record_write_file(struct recording *r, const char *why)
 					r->lost);
 	if (!r->count)
 		profctl_complain(context, 0,
-				 record_has_waits(r->arguments)
+				 event_has_waits(r->arguments->event)
 					 ? "no samples: too short a time; increase -F or -d"
 					 : "no samples: too little CPU time was used; increase -F");
 	return profctl_complain(context, STATUS_DONE,

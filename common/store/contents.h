@@ -65,7 +65,8 @@ unsigned contents_find(const char *name, size_t length);
 	X(NAMESPACE, namespace, "yes"),\
 	X(IMAGE, image, "yes"),        \
 	X(VERSION, version, "yes"),    \
-	X(WAIT, wait, "yes")
+	X(WAIT, wait, "yes"),          \
+	X(WAKER, waker, "no")
 /* clang-format on */
 
 #define LABEL_NUMBER(label, key, is_on) LABEL_NUMBER_##label

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three tables of the same make: stacks, thread names, and the entries that count; and the frames
- * of all stacks, one after the other. The growth of each is known before it happens, so that it can
- * be counted against max_bytes, which is never passed.
+ * Tables of the same make: stacks, thread names, what ends waits, and the entries that count; and
+ * the frames of all stacks, one after the other. The growth of each is known before it happens, so
+ * that it can be counted against max_bytes, which is never passed.
  *
  * Hash tables are those of common/profile: open addressing, 8 bytes a slot, no pointer chase on the
  * way of every sample, and keyed, as profiled programs choose the stacks. All of a thing is
@@ -53,7 +53,7 @@ struct aggregate_table {
 
 struct aggregate {
 	size_t max_bytes;
-	struct aggregate_table stacks, names, entries;
+	struct aggregate_table stacks, names, wakers, entries;
 	uint64_t *frames;
 	size_t n_frames, max_frames;
 	struct profile_hash_key hash_key;
@@ -70,6 +70,7 @@ int aggregate_new(struct aggregate **ret, size_t max_bytes)
 	a->max_bytes = max_bytes;
 	a->stacks.size = sizeof(struct aggregate_stack);
 	a->names.size = a->names.key_bytes = sizeof(struct thread_name);
+	a->wakers.size = a->wakers.key_bytes = sizeof(struct aggregate_waker);
 	a->entries.size = sizeof(struct aggregate_entry);
 	a->entries.key_bytes = AGGREGATE_KEY_BYTES;
 	profile_hash_key_init(&a->hash_key);
@@ -89,6 +90,7 @@ void aggregate_free(struct aggregate *a)
 		return;
 	aggregate_table_deinit(&a->stacks);
 	aggregate_table_deinit(&a->names);
+	aggregate_table_deinit(&a->wakers);
 	aggregate_table_deinit(&a->entries);
 	free(a->frames);
 	times_deinit(&a->times);
@@ -211,6 +213,38 @@ static int aggregate_intern_stack(struct aggregate *a, const struct stack *stack
 	return r ? r : aggregate_table_add(&a->stacks, hash, &added, ret);
 }
 
+static int aggregate_intern_name(struct aggregate *a, const char *text, uint32_t *ret)
+{
+	struct thread_name name = {0};
+
+	memcpy(name.text, text, strnlen(text, sizeof(name.text) - 1));
+	return aggregate_intern(a, &a->names, &name, ret);
+}
+
+int aggregate_add_waker(struct aggregate *a, const struct aggregate_key *key, bool by_interrupt,
+			uint32_t *ret)
+{
+	struct aggregate_waker wanted = {.process = key->process,
+					 .generation = key->generation,
+					 .by_interrupt = by_interrupt};
+	int r = aggregate_intern_name(a, key->thread_name, &wanted.thread_name)
+			?: aggregate_intern_stack(a, &key->stack, &wanted.stack)
+			?: aggregate_intern(a, &a->wakers, &wanted, ret);
+
+	*ret = r ? 0 : *ret + 1;
+	return r;
+}
+
+const struct aggregate_waker *aggregate_waker(const struct aggregate *a, uint32_t waker)
+{
+	return (const struct aggregate_waker *)a->wakers.all + waker - 1;
+}
+
+uint32_t aggregate_n_wakers(const struct aggregate *a)
+{
+	return a->wakers.n;
+}
+
 /* All but the time; *ret: the entry. */
 static int aggregate_add_counts(struct aggregate *a, const struct aggregate_key *key,
 				uint64_t count, uint64_t weight, uint32_t *ret)
@@ -218,16 +252,14 @@ static int aggregate_add_counts(struct aggregate *a, const struct aggregate_key 
 	struct aggregate_entry wanted = {.process = key->process,
 					 .generation = key->generation,
 					 .tid = key->tid,
-					 .wait = key->wait};
+					 .wait = key->wait,
+					 .waker = key->waker};
 	struct aggregate_entry *entry;
-	struct thread_name name = {0};
 	uint32_t id;
-	int r;
+	int r = aggregate_intern_name(a, key->thread_name, &wanted.thread_name)
+			?: aggregate_intern_stack(a, &key->stack, &wanted.stack)
+			?: aggregate_intern(a, &a->entries, &wanted, &id);
 
-	memcpy(name.text, key->thread_name, strnlen(key->thread_name, sizeof(name.text) - 1));
-	r = aggregate_intern(a, &a->names, &name, &wanted.thread_name)
-		?: aggregate_intern_stack(a, &key->stack, &wanted.stack)
-		?: aggregate_intern(a, &a->entries, &wanted, &id);
 	if (r)
 		return r;
 	entry = (struct aggregate_entry *)a->entries.all + id;
@@ -273,10 +305,28 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 	return aggregate_add_time(a, id, key->time_ns / PROFILE_BUCKET_NS, count);
 }
 
+/* What ends the wait of @e, which is in @from. */
+static int aggregate_copy_waker(struct aggregate *a, const struct aggregate *from,
+				const struct aggregate_entry *e, uint32_t *ret)
+{
+	const struct aggregate_waker *w;
+	struct aggregate_key key;
+
+	*ret = 0;
+	if (!e->waker)
+		return AGGREGATE_E_OK;
+	w = aggregate_waker(from, e->waker);
+	key = (struct aggregate_key){.process = w->process,
+				     .generation = w->generation,
+				     .thread_name = aggregate_thread_name(from, w->thread_name),
+				     .stack = aggregate_stack(from, w->stack)};
+	return aggregate_add_waker(a, &key, w->by_interrupt, ret);
+}
+
 int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
 			const struct aggregate_entry *e)
 {
-	const struct aggregate_key key = {
+	struct aggregate_key key = {
 		.process = e->process,
 		.generation = e->generation,
 		.tid = e->tid,
@@ -285,7 +335,8 @@ int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
 		.stack = aggregate_stack(from, e->stack),
 	};
 	uint32_t id;
-	int r = aggregate_add_counts(a, &key, e->count, e->weight, &id);
+	int r = aggregate_copy_waker(a, from, e, &key.waker)
+			?: aggregate_add_counts(a, &key, e->count, e->weight, &id);
 
 	while (!r && a->times.scale < from->times.scale)
 		r = times_coarsen(&a->times, a->entries.all, a->entries.n);
@@ -342,6 +393,6 @@ static size_t aggregate_table_bytes(const struct aggregate_table *t)
 size_t aggregate_bytes(const struct aggregate *a)
 {
 	return sizeof(*a) + a->max_frames * sizeof(*a->frames) + aggregate_table_bytes(&a->stacks) +
-	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->entries) +
-	       times_bytes(&a->times);
+	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->wakers) +
+	       aggregate_table_bytes(&a->entries) + times_bytes(&a->times);
 }

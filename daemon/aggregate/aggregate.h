@@ -59,6 +59,7 @@ struct aggregate_entry {
 	uint32_t tid;         /* 0 unless threads are distinguished by id */
 	uint32_t stack;       /* id, see aggregate_stack() */
 	uint32_t wait;        /* see aggregate_wait() */
+	uint32_t waker;       /* what has ended the wait, see aggregate_waker(); 0: unknown */
 	uint32_t times;       /* see aggregate_time() */
 	uint64_t count;       /* samples */
 	uint64_t weight;      /* sum of the samples' weights */
@@ -84,9 +85,19 @@ struct aggregate_key {
 	uint64_t time_ns; /* Unix time; 0: not known; of a wait it is not looked at */
 	uint32_t generation;
 	uint32_t tid;
-	uint32_t wait; /* see aggregate_wait() */
+	uint32_t wait;  /* see aggregate_wait() */
+	uint32_t waker; /* of aggregate_add_waker(), or 0 */
 	const char *thread_name;
 	struct stack stack;
+};
+
+/* What ends waits: a thread of that name, or an interrupt; process: 0 if it is no matter whose. */
+struct aggregate_waker {
+	uint64_t process;
+	uint32_t generation;
+	uint32_t thread_name; /* as an entry's */
+	uint32_t stack;
+	uint32_t by_interrupt;
 };
 
 enum {
@@ -97,6 +108,16 @@ enum {
 /* Counts @count samples that weigh @weight together. Returns AGGREGATE_E_* or negative errno. */
 int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
 		  uint64_t weight);
+
+/*
+ * *ret: the number of what @key says of a process, generation, thread and stack, from 1 on. The
+ * same outcomes.
+ */
+int aggregate_add_waker(struct aggregate *a, const struct aggregate_key *key, bool by_interrupt,
+			uint32_t *ret);
+/* Of a number up to aggregate_n_wakers(). Lives until the next add. */
+const struct aggregate_waker *aggregate_waker(const struct aggregate *a, uint32_t waker);
+uint32_t aggregate_n_wakers(const struct aggregate *a);
 
 /* Counts what @e of another aggregate counts, with its times. The same outcomes. */
 int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,

@@ -62,6 +62,13 @@ struct sample {
 	uint16_t reason;  /* of quality's list */
 	int16_t call;     /* of a wait: the number of its system call, or WAIT_NO_CALL */
 	uint8_t wait; /* enum wait_state: what the weight is of; WAIT_NONE: CPU time, or events */
+	/*
+	 * Of a wait: the number of what has ended it, 0: unknown. What has ended waits comes before
+	 * them, with the same number and is_waker: no sample, but a thread, where it was when it
+	 * woke another one; or with by_interrupt no thread, but what the interrupt ran.
+	 */
+	uint64_t waker;
+	bool is_waker, by_interrupt;
 	bool kernel_thread;
 	bool owner_known; /* whether the source knows the next two: see proc_read_owner() */
 	bool only_uid;

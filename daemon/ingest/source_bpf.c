@@ -143,6 +143,7 @@ static void deliver_wait(struct bpf_source *s, struct sample *sample)
 	uint64_t until_ns = sample->time_ns;
 
 	if (wait.is_merged) {
+		sample->waker = 0;
 		sample->weight = wait.runnable_ns / 2;
 		sample->wait = WAIT_RUNNABLE;
 		wait.runnable_ns -= sample->weight;
@@ -157,6 +158,7 @@ static void deliver_wait(struct bpf_source *s, struct sample *sample)
 	sample->time_ns = until_ns;
 	sample->weight = wait.runnable_ns;
 	sample->wait = WAIT_RUNNABLE;
+	sample->waker = 0; /* a CPU is what it waited for then */
 	if (wait.runnable_ns)
 		deliver(s, sample);
 }

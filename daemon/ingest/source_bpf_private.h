@@ -26,7 +26,7 @@ struct bpf_sampler;
  * SAMPLE_CAUSES (source.h) names.
  */
 struct bpf_cause {
-	const char *programs[4]; /* their names, up to a NULL; start() attaches them */
+	const char *programs[5]; /* their names, up to a NULL; start() attaches them */
 	bool loads_late;         /* and loads them: a machine that does not use them has none */
 	/* What the kernel lacks for it; "": nothing. NULL: whatever runs profd's programs has it.
 	 */
@@ -64,16 +64,18 @@ struct bpf_sampler {
 /* source_bpf_waits.c: what all clocks of waits share, while there is one. */
 struct bpf_wait_clocks {
 	char missing[BPF_FEATURES_TEXT_MAX]; /* in this kernel, for clocks of waits */
-	int memory_fd;
-	uint32_t scratch_bytes;       /* of a CPU */
-	struct profile_bpf *skeleton; /* of the programs, with the maps of the source's */
-	struct bpf_wait_ring *rings;  /* by CPU: what asks for interrupts */
+	int memory_fd, wakers_fd;            /* scratch memory */
+	uint32_t scratch_bytes;              /* of a CPU */
+	struct profile_bpf *skeleton;        /* of the programs, with the maps of the source's */
+	struct bpf_wait_ring *rings;         /* by CPU: what asks for interrupts */
 	unsigned n_rings;
 	struct bpf_link *links[3];
+	struct bpf_link *wakers;
 	struct bpf_visit *visit; /* of threads that sleep; NULL: none is going on */
 	uint64_t next_visit_ns;  /* CLOCK_MONOTONIC */
 	struct {
 		struct bpf_sampler *sampler; /* NULL: free */
+		bool has_wakers;
 		int kept_fd;
 	} clocks[ABI_WAIT_CLOCKS_MAX];
 };

@@ -33,7 +33,8 @@ static bool is_sound(const struct abi_sample *record, size_t length)
 	expected += record->n_runtime * sizeof(struct abi_runtime_entry);
 	return n <= ABI_FRAMES_MAX && length == expected && record->sampler < SAMPLERS_MAX &&
 	       record->quality < N_STACK_QUALITY && record->wait < N_WAIT_STATES &&
-	       (record->n_blocked || record->n_runnable) == (record->wait != WAIT_NONE);
+	       (record->n_blocked || record->n_runnable) == (record->wait != WAIT_NONE) &&
+	       !(record->rest & ABI_WAKER && record->wait != WAIT_NONE);
 }
 
 /* @data: what follows the frames. */
@@ -131,6 +132,31 @@ static void decode_wait(const struct abi_sample *record, struct source_bpf_parts
 	}
 }
 
+/*
+ * What a thread did when it woke another one is the user's part of its stack; the kernel's part is
+ * the same for all. Of the kernel's own threads there is no other. Where an interrupt came, and
+ * what comes of one while the CPU is idle, that part up to there is it, and nothing of the thread.
+ */
+static void decode_waker(const struct source_bpf_parts *parts, struct sample *sample)
+{
+	uint32_t n = 0;
+
+	/* Callers were moved into their calls. */
+	while (n < sample->n_kernel &&
+	       !wait_places_is_interrupt(&parts->places, sample->frames[n] + (n > 0)))
+		n++;
+	sample->is_waker = true;
+	sample->by_interrupt = n < sample->n_kernel || !sample->tid;
+	if (sample->by_interrupt || sample->kernel_thread) {
+		sample->n_kernel = n;
+		sample->n_frames = n;
+		return;
+	}
+	sample->frames += sample->n_kernel;
+	sample->n_frames -= sample->n_kernel;
+	sample->n_kernel = 0;
+}
+
 bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_parts *parts,
 		       struct sample *ret)
 {
@@ -160,6 +186,7 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 		.reason = record.reason,
 		.call = record.call,
 		.wait = record.wait,
+		.waker = record.waker,
 		.kernel_thread = record.rest & ABI_KERNEL_THREAD,
 		.owner_known = record.owner & ABI_OWNER_KNOWN,
 		.only_uid = record.owner & ABI_OWNER_ONLY,
@@ -173,11 +200,14 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 	ret->comm[sizeof(ret->comm) - 1] = '\0';
 	if (record.wait != WAIT_NONE)
 		decode_wait(&record, parts, ret);
-	if (record.rest & ABI_REST) {
+	/* Those of a few frames are all that is wanted: the walk need not be finished. */
+	if (record.rest & ABI_WAKER) {
+		decode_waker(parts, ret);
+	} else if (record.rest & ABI_REST) {
 		decode_rest(&record, data + sizeof(record) + n * sizeof(*frames), &parts->rest);
 		ret->rest = &parts->rest;
 	}
-	n_entries = record.n_runtime;
+	n_entries = ret->by_interrupt ? 0 : record.n_runtime;
 	if (n_entries) {
 		decode_runtime(data + length - n_entries * sizeof(struct abi_runtime_entry),
 			       n_entries, parts);

@@ -91,18 +91,32 @@ static void bpf_waits_free_rings(struct bpf_wait_clocks *w)
 	w->n_rings = 0;
 }
 
-static int bpf_waits_make_memory(struct bpf_source *s)
+/* The scratch memory of all CPUs becomes number @which in the map. */
+static int bpf_waits_make_scratch(struct bpf_source *s, __u32 which, int *ret_fd)
 {
 	DECLARE_LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP);
-	__u32 first = 0;
-	int r = 0;
 
-	s->waits.memory_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "profd_wait_mem", sizeof(__u32),
-					    s->waits.scratch_bytes, s->n_possible_cpus, &options);
-	if (s->waits.memory_fd < 0 ||
-	    bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first,
-				&s->waits.memory_fd, 0) < 0)
+	*ret_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "profd_wait_mem", sizeof(__u32),
+				 s->waits.scratch_bytes, s->n_possible_cpus, &options);
+	if (*ret_fd < 0 ||
+	    bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &which, ret_fd, 0) < 0)
 		return error_origin(-errno);
+	return 0;
+}
+
+static void bpf_waits_free_scratch(struct bpf_source *s, __u32 which, int *fd)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &which);
+	closep(fd);
+	*fd = -1;
+}
+
+static int bpf_waits_make_memory(struct bpf_source *s)
+{
+	int r = bpf_waits_make_scratch(s, 0, &s->waits.memory_fd);
+
+	if (r)
+		return r;
 	s->waits.rings = calloc(s->n_possible_cpus, sizeof(*s->waits.rings));
 	if (!s->waits.rings)
 		return error_origin(-ENOMEM);
@@ -319,22 +333,19 @@ static void bpf_waits_wait_for_calls(void)
 static void bpf_waits_end(struct bpf_source *s)
 {
 	struct bpf_wait_clocks *w = &s->waits;
-	__u32 first = 0;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(w->links); i++) {
 		bpf_link__destroy(w->links[i]);
 		w->links[i] = NULL;
 	}
 	bpf_waits_wait_for_calls();
-	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_memory), &first);
+	bpf_waits_free_scratch(s, 0, &w->memory_fd);
 	for (__u32 cpu = 0; cpu < s->n_possible_cpus; cpu++)
 		bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_rings), &cpu);
 	bpf_visit_free(steal_ptr(&w->visit));
 	profile_bpf__destroy(w->skeleton);
 	w->skeleton = NULL;
 	bpf_waits_free_rings(w);
-	closep(&w->memory_fd);
-	w->memory_fd = -1;
 }
 
 static bool bpf_waits_have_clock(const struct bpf_source *s)
@@ -343,6 +354,40 @@ static bool bpf_waits_have_clock(const struct bpf_source *s)
 		if (s->waits.clocks[i].sampler)
 			return true;
 	return false;
+}
+
+/* Clocks that are told what ends the waits: bpf/wakers.bpf.h. */
+static unsigned bpf_wakers_count(const struct bpf_source *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
+		n += s->waits.clocks[i].sampler && s->waits.clocks[i].has_wakers;
+	return n;
+}
+
+/* For the first of them. */
+static int bpf_wakers_begin(struct bpf_source *s)
+{
+	int r = bpf_waits_make_scratch(s, 1, &s->waits.wakers_fd);
+
+	if (r)
+		return r;
+	s->waits.wakers = bpf_program__attach(s->waits.skeleton->progs.wait_wakes);
+	if (!s->waits.wakers)
+		return error_origin(-errno);
+	s->skeleton->bss->wait_wakers = 1;
+	return 0;
+}
+
+/* The last one has ended, on all CPUs. Takes what was not begun, or not wholly. */
+static void bpf_wakers_end(struct bpf_source *s)
+{
+	s->skeleton->bss->wait_wakers = 0;
+	s->skeleton->bss->wait_compared_at = 0;
+	bpf_link__destroy(steal_ptr(&s->waits.wakers));
+	bpf_waits_wait_for_calls();
+	bpf_waits_free_scratch(s, 1, &s->waits.wakers_fd);
 }
 
 /* Without kallsyms, or its addresses, states are what the records say. */
@@ -390,6 +435,7 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 			   struct source_message *message)
 {
 	struct bpf_source *s = sampler->owner;
+	const struct sampler_spec *spec = &s->source.samplers[sampler->index].spec;
 	bool is_first = !bpf_waits_have_clock(s);
 	__u32 clock = 0;
 	int r = 0;
@@ -403,8 +449,11 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 				     "session",
 				     ABI_WAIT_CLOCKS_MAX);
 	s->waits.clocks[clock].sampler = sampler;
+	s->waits.clocks[clock].has_wakers = spec->has_wakers;
 	if (is_first)
 		r = bpf_waits_begin(s, message);
+	if (!r && spec->has_wakers && bpf_wakers_count(s) == 1)
+		r = bpf_wakers_begin(s);
 	r = r ?: bpf_waits_make_kept(s, clock);
 	/* They need memory of the kernel's, which may have a limit: others go on without. */
 	if (r < 0)
@@ -414,8 +463,8 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 		return r;
 	s->skeleton->bss->wait_clocks[clock].since_ns = 0;
 	s->skeleton->bss->wait_clocks[clock].sampler = sampler->index;
-	__atomic_store_n(&s->skeleton->bss->wait_clocks[clock].cell_ns,
-			 bpf_waits_cell_ns(&s->source.samplers[sampler->index].spec),
+	s->skeleton->bss->wait_clocks[clock].wakers = spec->has_wakers;
+	__atomic_store_n(&s->skeleton->bss->wait_clocks[clock].cell_ns, bpf_waits_cell_ns(spec),
 			 __ATOMIC_RELEASE);
 	return 0;
 }
@@ -423,6 +472,7 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 static void bpf_waits_stop(struct bpf_sampler *sampler)
 {
 	struct bpf_source *s = sampler->owner;
+	bool had_wakers;
 	__u32 clock = 0;
 
 	while (clock < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[clock].sampler != sampler)
@@ -433,6 +483,9 @@ static void bpf_waits_stop(struct bpf_sampler *sampler)
 	if (s->waits.visit && s->waits.visit->sampler == sampler)
 		bpf_visit_free(steal_ptr(&s->waits.visit));
 	s->waits.clocks[clock].sampler = NULL;
+	had_wakers = s->waits.clocks[clock].has_wakers;
+	if (had_wakers && !bpf_wakers_count(s))
+		bpf_wakers_end(s);
 	if (bpf_waits_have_clock(s))
 		bpf_waits_wait_for_calls();
 	else
@@ -443,7 +496,7 @@ static void bpf_waits_stop(struct bpf_sampler *sampler)
 }
 
 const struct bpf_cause bpf_waits = {
-	.programs = {"wait_switch", "wait_take", "wait_visit"},
+	.programs = {"wait_switch", "wait_take", "wait_visit", "wait_wakes"},
 	.loads_late = true,
 	.missing = bpf_waits_missing,
 	.start = bpf_waits_start,
@@ -458,6 +511,7 @@ void bpf_waits_init(struct bpf_source *s)
 	if (sys_fd < 0 || bpf_features_read_missing(BPF_FEATURES_WAITS, sys_fd, s->waits.missing))
 		strcpy(s->waits.missing, "BTF");
 	s->waits.memory_fd = -1;
+	s->waits.wakers_fd = -1;
 	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		s->waits.clocks[i].kept_fd = -1;
 }
@@ -473,8 +527,8 @@ uint64_t bpf_waits_bytes(const struct bpf_source *s)
 {
 	uint64_t sum = (uint64_t)s->waits.n_rings * ABI_WAIT_RING_BYTES;
 
-	if (s->waits.memory_fd >= 0)
-		sum += (uint64_t)s->waits.scratch_bytes * s->n_possible_cpus;
+	sum += ((s->waits.memory_fd >= 0) + (s->waits.wakers_fd >= 0)) *
+	       (uint64_t)s->waits.scratch_bytes * s->n_possible_cpus;
 	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		if (s->waits.clocks[i].sampler)
 			sum += ABI_WAITS_KEPT_MAX *

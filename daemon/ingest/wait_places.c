@@ -31,9 +31,12 @@ static const struct {
 	{"__refrigerator", WAIT_STOPPED},
 };
 
+/* Without a device's or a vector's name; of x86. */
+static const char *const interrupts[] = {"asm_sysvec_", "asm_common_interrupt"};
+
 static const char *const beginnings[] = {"ret_from_fork_asm", "ret_from_fork"};
 
-_Static_assert(ARRAY_SIZE(wait_functions) <= WAIT_PLACES_MAX, "wait places");
+_Static_assert(ARRAY_SIZE(wait_functions) < WAIT_PLACES_MAX, "wait places");
 _Static_assert(ARRAY_SIZE(beginnings) == ARRAY_SIZE(((struct wait_places *)0)->beginnings),
 	       "beginnings");
 
@@ -68,14 +71,22 @@ static bool kernel_symbol_is(const struct kernel_symbol *s, const char *name)
 	return strlen(name) == s->length && !memcmp(s->name, name, s->length);
 }
 
+static void wait_places_put(struct wait_places *places, uint64_t address, uint8_t wait)
+{
+	if (places->n < WAIT_PLACES_MAX)
+		places->all[places->n++] =
+			(struct wait_place){.start = address, .end = UINT64_MAX, .wait = wait};
+}
+
 static void wait_places_add(struct wait_places *places, const struct kernel_symbol *s)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(wait_functions); i++)
-		if (kernel_symbol_is(s, wait_functions[i].name) && places->n < WAIT_PLACES_MAX)
-			places->all[places->n++] =
-				(struct wait_place){.start = s->address,
-						    .end = UINT64_MAX,
-						    .wait = wait_functions[i].wait};
+		if (kernel_symbol_is(s, wait_functions[i].name))
+			wait_places_put(places, s->address, wait_functions[i].wait);
+	for (unsigned i = 0; i < ARRAY_SIZE(interrupts); i++)
+		if (strlen(interrupts[i]) <= s->length &&
+		    !memcmp(s->name, interrupts[i], strlen(interrupts[i])))
+			wait_places_put(places, s->address, WAIT_PLACE_INTERRUPT);
 	for (unsigned i = 0; i < ARRAY_SIZE(beginnings); i++)
 		if (kernel_symbol_is(s, beginnings[i]))
 			places->beginnings[i] = s->address;
@@ -103,15 +114,26 @@ void wait_places_parse(const char *text, size_t length, struct wait_places *ret)
 			wait_places_bound(ret, symbol.address);
 }
 
+static uint8_t wait_places_at(const struct wait_places *places, uint64_t address)
+{
+	for (unsigned i = 0; i < places->n; i++)
+		if (places->all[i].start <= address && address < places->all[i].end)
+			return places->all[i].wait;
+	return WAIT_NONE;
+}
+
 uint8_t wait_places_find(const struct wait_places *places, uint64_t leaf)
 {
 	/* The call is before the address that it returns to, but where nothing was called. */
 	uint64_t at = wait_places_is_beginning(places, leaf) ? leaf : leaf - 1;
+	uint8_t found = wait_places_at(places, at);
 
-	for (unsigned i = 0; i < places->n; i++)
-		if (places->all[i].start <= at && at < places->all[i].end)
-			return places->all[i].wait;
-	return WAIT_NONE;
+	return found == WAIT_PLACE_INTERRUPT ? WAIT_NONE : found;
+}
+
+bool wait_places_is_interrupt(const struct wait_places *places, uint64_t address)
+{
+	return wait_places_at(places, address - 1) == WAIT_PLACE_INTERRUPT;
 }
 
 bool wait_places_is_beginning(const struct wait_places *places, uint64_t leaf)

@@ -12,12 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WAIT_PLACES_MAX 16
+#define WAIT_PLACES_MAX 80
+
+enum { WAIT_PLACE_INTERRUPT = 0x80 }; /* where interrupts begin: a place of no wait */
 
 struct wait_places {
 	struct wait_place {
 		uint64_t start, end; /* addresses */
-		uint8_t wait;        /* enum wait_state */
+		uint8_t wait;        /* enum wait_state, or the above */
 	} all[WAIT_PLACES_MAX];
 	unsigned n;
 	uint64_t beginnings[2]; /* of a thread that has not run yet; 0: not known */
@@ -33,6 +35,8 @@ void wait_places_parse(const char *text, size_t length, struct wait_places *ret)
  * says nothing.
  */
 uint8_t wait_places_find(const struct wait_places *places, uint64_t leaf);
+/* Whether a frame with this return address is where an interrupt came. */
+bool wait_places_is_interrupt(const struct wait_places *places, uint64_t address);
 /* Whether @leaf is where a new thread begins, which nothing has called. */
 bool wait_places_is_beginning(const struct wait_places *places, uint64_t leaf);
 

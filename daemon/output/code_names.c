@@ -94,21 +94,31 @@ static int code_names_add_frame(struct code_names *n, uint64_t frame)
 	return room_append(&n->frames, &n->max_frames, &n->n_frames, frame);
 }
 
+static int code_names_add_stack(struct code_names *n, const struct stack *s)
+{
+	int r = 0;
+
+	for (uint32_t j = s->n_kernel; j < s->n_frames && !r; j++)
+		if (frame_kind(s->frames[j]) == FRAME_RUNTIME)
+			r = code_names_add_frame(n, code_names_key(n, s->frames[j]));
+	return r;
+}
+
+/* Of samples, and of what ended their waits. */
 static int code_names_collect(struct code_names *n, const struct view *view)
 {
-	int r;
+	const struct aggregate *a = view->snapshot->aggregate;
+	int r = 0;
 
-	for (size_t i = 0; i < view->n_entries; i++) {
-		const struct stack *s = &view->entries[i].stack;
+	for (size_t i = 0; i < view->n_entries && !r; i++)
+		r = code_names_add_stack(n, &view->entries[i].stack);
+	for (uint32_t i = 1; i <= aggregate_n_wakers(a) && !r; i++) {
+		const struct stack stack = aggregate_stack(a, aggregate_waker(a, i)->stack);
 
-		for (uint32_t j = s->n_kernel; j < s->n_frames; j++) {
-			if (frame_kind(s->frames[j]) != FRAME_RUNTIME)
-				continue;
-			r = code_names_add_frame(n, code_names_key(n, s->frames[j]));
-			if (r)
-				return r;
-		}
+		r = code_names_add_stack(n, &stack);
 	}
+	if (r)
+		return r;
 	code_names_sort(n);
 	if (n->has_lines && n->n_frames) {
 		n->lines = calloc(n->n_frames, sizeof(*n->lines));

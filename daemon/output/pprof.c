@@ -18,6 +18,7 @@
 #include "common/room.h"
 #include "common/system_calls.h"
 #include "daemon/output/pprof_spots.h"
+#include "daemon/output/pprof_wakers.h"
 
 struct pprof_builder {
 	const struct context *c;
@@ -30,7 +31,8 @@ struct pprof_builder {
 	uint32_t *frames; /* spots of all samples, one after the other */
 	size_t n_frames, max_frames;
 	uint32_t *locations; /* by spot */
-	bool counts_cycles;  /* of which time is made */
+	struct pprof_wakers *wakers;
+	bool counts_cycles; /* of which time is made */
 };
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -43,6 +45,7 @@ static void pprof_builder_deinit(struct pprof_builder *b)
 	pprof_mappings_deinit(&b->mappings);
 	free(b->frames);
 	free(b->locations);
+	pprof_wakers_free(b->wakers);
 }
 
 static int pprof_build_frame(struct pprof_builder *b, uint32_t spot)
@@ -173,6 +176,7 @@ static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *
 		[LABEL_NUMBER_IMAGE].text = p->image,
 		[LABEL_NUMBER_VERSION].text = p->program ? image_version(p->program) : NULL,
 		[LABEL_NUMBER_WAIT].text = wait_call_name(e, call),
+		[LABEL_NUMBER_WAKER].text = pprof_wakers_text(b->wakers, e->entry->waker),
 		[ROW_STACK].text = stack_fault(e),
 		[ROW_REASON].text = stack_fault_reason(e),
 		[ROW_STATE].text = wait_state_name(e),
@@ -319,6 +323,7 @@ static int pprof_build(struct pprof_builder *b)
 	return r ?: pprof_mappings_main(&b->mappings, b->profile, b->c, b->view, b->group)
 		 ?: pprof_locate(b->c, b->symbolize, &b->spots, &b->mappings, b->profile,
 				 &b->locations)
+		 ?: pprof_wakers_new(&b->wakers, b->c, b->view, b->group, b->symbolize)
 		 ?: pprof_build_samples(b);
 }
 

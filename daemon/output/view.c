@@ -36,7 +36,7 @@ static int view_compare_service(const void *a, const void *b)
 	return strcmp(view_entry_service(a), view_entry_service(b)) ?: view_compare_process(a, b);
 }
 
-static const struct snapshot_process *view_find_process(const struct view *view, uint64_t serial)
+const struct snapshot_process *view_find_process(const struct view *view, uint64_t serial)
 {
 	const struct snapshot *s = view->snapshot;
 	size_t at = partition_point(s->n_processes, i, s->processes[i].serial < serial);

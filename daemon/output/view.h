@@ -53,6 +53,9 @@ int view_new(struct view **ret, const struct snapshot *snapshot);
 void view_free(struct view *view);
 DEFINE_CLEANUP(struct view *, view_free)
 
+/* The one of this serial; one that nothing is known of if the snapshot does not have it. */
+const struct snapshot_process *view_find_process(const struct view *view, uint64_t serial);
+
 /* Its weight is time without a CPU. */
 static inline bool view_is_wait(const struct view_entry *e)
 {

@@ -681,7 +681,7 @@ void walk_pass(struct unwinder *u, const struct sample *sample)
 	bool is_unknown = !sample->walked_until_ns && sample->quality == STACK_BROKEN;
 	struct unwinding w;
 
-	if (sample->kernel_thread || !(may_stale || is_raw || is_unknown) ||
+	if (sample->kernel_thread || sample->by_interrupt || !(may_stale || is_raw || is_unknown) ||
 	    !unwinding_init(u, sample, &w)) {
 		deliver_unfinished(u, sample);
 		return;

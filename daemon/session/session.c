@@ -18,6 +18,8 @@
 #include "common/store/names.h"
 #include "daemon/session/window.h"
 
+#define WAKER_FRAMES 24 /* of what ends a wait */
+
 struct session_member {
 	uint64_t serial;
 	struct process *process; /* owned reference */
@@ -126,9 +128,15 @@ static bool in_cgroup(const char *cgroup, const char *wanted)
 	return cgroup[length] == '\0' || cgroup[length] == '/' || length == 1;
 }
 
+/* Whether who owns the session may look into @p. */
+static bool session_may_see(const struct session *s, const struct process *p)
+{
+	return s->privileged || (p->uid_known && p->only_uid && p->uid == s->owner);
+}
+
 bool session_wants_process(const struct session *s, const struct process *p)
 {
-	if (!s->privileged && (!p->uid_known || !p->only_uid || p->uid != s->owner))
+	if (!session_may_see(s, p))
 		return false;
 	switch (s->target.kind) {
 	case TARGET_ALL:
@@ -217,6 +225,7 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		.generation = mappings_generation(p->mappings, sample->time_ns),
 		.tid = s->writing.labels & LABEL_TID ? (uint32_t)sample->tid : 0,
 		.wait = aggregate_wait((enum wait_state)sample->wait, sample->call),
+		.waker = window_find_waker(s->window, sample->waker),
 		.thread_name = s->writing.labels & LABEL_THREAD ? sample->comm : "",
 		.stack = {.frames = sample->frames,
 			  .n_frames = sample->n_frames,
@@ -240,6 +249,38 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 	s->counts.counted++;
 	stack_counts_add(&s->counts.stacks, sample->quality, sample->reason, 1);
 	return SESSION_E_OK;
+}
+
+/*
+ * Of a thread its name and the frames nearest to the wake-up, of an interrupt these alone. What the
+ * owner may not see has neither; the kernel's addresses are such, too.
+ */
+int session_add_waker(struct session *s, const struct sample *sample, struct process *p)
+{
+	const bool is_kernel = sample->by_interrupt || sample->kernel_thread;
+	const uint32_t n = sample->n_frames < WAKER_FRAMES ? sample->n_frames : WAKER_FRAMES;
+	struct aggregate_key key = {.thread_name = sample->comm,
+				    .stack = {.frames = sample->frames,
+					      .n_frames = n,
+					      .quality = (uint8_t)sample->quality}};
+	char name[SAMPLE_COMM_SIZE];
+	int r;
+
+	if (!(s->writing.labels & LABEL_WAKER) || (p && !is_kernel && !session_may_see(s, p)))
+		return 0;
+	if (is_kernel) {
+		/* kworker/0:1: of which there are many. */
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(sample->comm, "/"), sample->comm);
+		key.thread_name = sample->by_interrupt ? "" : name;
+		key.stack.n_frames = s->privileged && !s->hide_kernel ? n : 0;
+		key.stack.n_kernel = (uint16_t)key.stack.n_frames;
+	} else if (p) {
+		key.process = p->stay;
+		key.generation = mappings_generation(p->mappings, sample->time_ns);
+	}
+	r = window_add_waker(s->window, is_kernel ? NULL : p, &key, sample->by_interrupt,
+			     sample->waker);
+	return r < 0 ? r : 0;
 }
 
 void session_drop(struct session *s, enum dropped_reason reason)

@@ -172,6 +172,11 @@ void session_sweep(struct session *s, uint64_t before_ns);
  * SESSION_E_FULL (not counted yet: routed is not raised), or negative errno.
  */
 int session_add(struct session *s, const struct sample *sample, struct process *p);
+/*
+ * Keeps what has ended a wait, which is no sample, for the session's window. @p: whose process;
+ * NULL: nobody's. Returns 0 or negative errno.
+ */
+int session_add_waker(struct session *s, const struct sample *sample, struct process *p);
 /* The sample could not be counted for @reason. */
 void session_drop(struct session *s, enum dropped_reason reason);
 

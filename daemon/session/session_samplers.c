@@ -20,7 +20,7 @@ static bool same_spec(const struct sampler_spec *a, const struct sampler_spec *b
 	       a->event.exclude_user == b->event.exclude_user &&
 	       a->event.exclude_kernel == b->event.exclude_kernel && a->is_period == b->is_period &&
 	       a->rate == b->rate && a->kernel_stacks == b->kernel_stacks &&
-	       a->max_depth == b->max_depth;
+	       a->max_depth == b->max_depth && a->has_wakers == b->has_wakers;
 }
 
 int session_samplers_acquire(struct session_set *set, const struct sampler_spec *spec,

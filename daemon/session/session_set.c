@@ -137,11 +137,32 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 	return 0;
 }
 
+/* What has ended a wait, to all that may have the wait. */
+static int session_set_route_waker(struct session_set *set, const struct sample *sample)
+{
+	struct process *p = NULL;
+	int r = 0;
+
+	if (!sample->by_interrupt)
+		r = process_table_find(set->processes, sample, &p);
+	for (size_t i = 0; i < set->n_sessions && !r; i++) {
+		struct session *s = set->sessions[i];
+
+		if (session_has_sampler(s, sample->sampler) && session_takes_samples(s) &&
+		    s->window)
+			r = session_add_waker(s, sample, p);
+	}
+	return r;
+}
+
 int session_set_route(struct session_set *set, const struct sample *sample)
 {
 	bool is_counted = false, is_users = true;
 	struct process *p;
 	int r;
+
+	if (sample->is_waker)
+		return session_set_route_waker(set, sample);
 
 	ledger_count(&set->samplers[sample->sampler].ledger, sample);
 	r = process_table_find(set->processes, sample, &p);

@@ -155,6 +155,17 @@ static void choose_rate(const struct session *s, struct session_sampling *sampli
 		spec->kernel_stacks = false;
 }
 
+/* What ends waits is sampled where it is a label. */
+static void choose_wakers(struct session *s)
+{
+	for (unsigned i = 0; i < s->n_samplings; i++) {
+		struct sampler_spec *spec = &s->samplings[i].spec;
+
+		spec->has_wakers = spec->event.cause == CAUSE_SCHEDULER &&
+				   s->writing.labels & LABEL_WAKER;
+	}
+}
+
 static int apply_start_request(struct session *s, const struct session_defaults *defaults,
 			       const struct peer *peer, const Profd__Control__Start *start,
 			       struct source_message *message)
@@ -169,6 +180,9 @@ static int apply_start_request(struct session *s, const struct session_defaults 
 	s->privileged = peer->privileged;
 	s->hide_kernel = start->no_kernel;
 	s->writing = defaults->writing;
+	if (start->wakers)
+		s->writing.labels |= LABEL_WAKER;
+	choose_wakers(s);
 	if (start->n_formats)
 		s->writing.formats = 0;
 	for (size_t i = 0; i < start->n_formats; i++)
@@ -296,6 +310,7 @@ int session_set_start_system(struct session_set *set, struct source_message *mes
 	s->n_samplings = set->defaults.has_waits ? 2 : 1;
 	set->waits_trouble.text[0] = '\0';
 	s->writing = set->defaults.writing;
+	choose_wakers(s);
 	s->exclude_services = set->defaults.exclude_services;
 	s->exclude_comms = set->defaults.exclude_comms;
 	s->state = SESSION_RUNNING; /* again, if it had been stopped */

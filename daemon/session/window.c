@@ -16,6 +16,8 @@
 #include "daemon/resolve/jit_files.h"
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
+/* Wake-ups whose waits have not come yet: those of the time that threads are in run queues. */
+#define WINDOW_WOKEN 2048
 
 /* A process in one unit that the window counts: of the table, or taken back from a snapshot. */
 struct window_member {
@@ -27,8 +29,15 @@ struct window_member {
 	UT_hash_handle hh;
 };
 
+/* The wait that has this number was ended by the aggregate's waker. */
+struct window_woken {
+	uint64_t id;
+	uint32_t waker;
+};
+
 struct window {
 	struct aggregate *aggregate;
+	struct window_woken *woken; /* WINDOW_WOKEN; later ones replace earlier ones; or NULL */
 	struct window_member *members;
 	size_t n_members;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
@@ -70,6 +79,7 @@ void window_free(struct window *w)
 		free(m);
 	}
 	aggregate_free(w->aggregate);
+	free(w->woken);
 	free(w);
 }
 
@@ -90,23 +100,58 @@ static int window_get_member(struct window *w, uint64_t serial, struct window_me
 	return 0;
 }
 
+/* @serial: a stay of @p. */
+static int window_add_member(struct window *w, struct process *p, uint64_t serial)
+{
+	struct window_member *m;
+	int r = window_get_member(w, serial, &m);
+
+	if (r || m->process)
+		return r;
+	m->process = process_ref(p);
+	m->unit = process_unit_ref(p->unit);
+	return 0;
+}
+
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t time_ns, uint64_t weight)
 {
 	struct aggregate_key timed = *key;
-	struct window_member *m;
-	int r;
 
 	timed.time_ns = time_ns + w->to_wall_ns;
-	r = aggregate_add(w->aggregate, &timed, 1, weight)
-		    ?: window_get_member(w, key->process, &m);
-	if (r)
-		return r;
-	if (!m->process) {
-		m->process = process_ref(p);
-		m->unit = process_unit_ref(p->unit);
-	}
-	return AGGREGATE_E_OK;
+	return aggregate_add(w->aggregate, &timed, 1, weight)
+		       ?: window_add_member(w, p, key->process);
+}
+
+/* Numbers are a CPU's, in its topmost 16 bits, and count up. */
+static struct window_woken *window_woken_of(const struct window *w, uint64_t id)
+{
+	return &w->woken[(id + (id >> 48) * 997) % WINDOW_WOKEN];
+}
+
+int window_add_waker(struct window *w, struct process *p, const struct aggregate_key *key,
+		     bool by_interrupt, uint64_t id)
+{
+	struct window_woken woken = {.id = id};
+	int r;
+
+	if (!w->woken)
+		w->woken = calloc(WINDOW_WOKEN, sizeof(*w->woken));
+	if (!w->woken)
+		return error_origin(-ENOMEM);
+	r = aggregate_add_waker(w->aggregate, key, by_interrupt, &woken.waker);
+	if (!r && p)
+		r = window_add_member(w, p, key->process);
+	if (!r)
+		*window_woken_of(w, id) = woken;
+	return r;
+}
+
+uint32_t window_find_waker(const struct window *w, uint64_t id)
+{
+	const struct window_woken *woken = w->woken && id ? window_woken_of(w, id) : NULL;
+
+	return woken && woken->id == id ? woken->waker : 0;
 }
 
 void window_stack_counts(const struct aggregate *aggregate, struct stack_counts *ret)

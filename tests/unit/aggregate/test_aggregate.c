@@ -228,6 +228,70 @@ static void test_waits_are_entries_of_their_own(void **state)
 	assert_int_equal(entries[n - 1].stack, entries[0].stack);
 }
 
+/* What differs in any part is another waker, and a wait that each of them ended an entry of its
+ * own; a copy has the same. */
+static void test_wakers(void **state)
+{
+	cleanup(aggregate_freep) struct aggregate *a = NULL, *copy = NULL;
+	const uint64_t frames[] = {7, 8};
+	const struct aggregate_key wakers[] = {
+		{.process = 1, .thread_name = "t", .stack = {.frames = frames, .n_frames = 2}},
+		{.process = 2, .thread_name = "t", .stack = {.frames = frames, .n_frames = 2}},
+		{.process = 1,
+		 .generation = 1,
+		 .thread_name = "t",
+		 .stack = {.frames = frames, .n_frames = 2}},
+		{.process = 1, .thread_name = "u", .stack = {.frames = frames, .n_frames = 2}},
+		{.process = 1, .thread_name = "t", .stack = {.frames = frames, .n_frames = 1}},
+		{.process = 1, .thread_name = "t", .stack = {.frames = frames, .n_frames = 1}},
+	};
+	const size_t n_wakers = sizeof(wakers) / sizeof(*wakers);
+	const struct aggregate_entry *entries;
+	uint32_t numbers[sizeof(wakers) / sizeof(*wakers)];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(aggregate_new(&a, SIZE_MAX), 0);
+	assert_int_equal(aggregate_new(&copy, SIZE_MAX), 0);
+	for (unsigned round = 0; round < 2; round++)
+		for (size_t i = 0; i < n_wakers; i++) {
+			struct aggregate_key key = {.process = 9,
+						    .wait = aggregate_wait(WAIT_SLEEP, 202),
+						    .thread_name = "w",
+						    .stack = {.frames = frames, .n_frames = 2}};
+
+			/* The last one is an interrupt. */
+			assert_int_equal(aggregate_add_waker(a, &wakers[i], i == n_wakers - 1,
+							     &key.waker),
+					 AGGREGATE_E_OK);
+			assert_true(!round || key.waker == numbers[i]);
+			numbers[i] = key.waker;
+			assert_int_equal(aggregate_add(a, &key, 1, 10), AGGREGATE_E_OK);
+		}
+	assert_int_equal(aggregate_n_wakers(a), n_wakers);
+	entries = aggregate_entries(a, &n);
+	assert_int_equal(n, n_wakers);
+	/* The other way round: they get other numbers. */
+	for (size_t i = n; i-- > 0;)
+		assert_int_equal(aggregate_add_entry(copy, a, &entries[i]), AGGREGATE_E_OK);
+	entries = aggregate_entries(copy, &n);
+	assert_int_equal(n, n_wakers);
+	for (size_t i = 0; i < n; i++) {
+		const struct aggregate_key *wanted = &wakers[n - 1 - i];
+		const struct aggregate_waker *w = aggregate_waker(copy, entries[i].waker);
+		const struct stack stack = aggregate_stack(copy, w->stack);
+
+		assert_int_equal(entries[i].count, 2);
+		assert_int_equal(w->process, wanted->process);
+		assert_int_equal(w->generation, wanted->generation);
+		assert_int_equal(w->by_interrupt, i == 0);
+		assert_string_equal(aggregate_thread_name(copy, w->thread_name),
+				    wanted->thread_name);
+		assert_int_equal(stack.n_frames, wanted->stack.n_frames);
+		assert_memory_equal(stack.frames, frames, stack.n_frames * sizeof(*frames));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_known_stacks_count_when_full),
 		cmocka_unit_test(test_waits_as_numbers),
 		cmocka_unit_test(test_waits_are_entries_of_their_own),
+		cmocka_unit_test(test_wakers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

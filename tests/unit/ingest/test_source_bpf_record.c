@@ -289,6 +289,63 @@ static void test_what_a_wait_was(void **state)
 	destroy(&r);
 }
 
+/* Of a thread that wakes another one, the user's frames; of an interrupt, and of a thread of the
+ * kernel's, those of the kernel. It is no sample, and its walk is never to be finished. */
+static void test_waker(void **state)
+{
+	struct record r = make(3, 2, ABI_REST | ABI_WAKER, 64);
+	struct source_bpf_parts parts = {.frames = malloc(SAMPLE_FRAMES_MAX * sizeof(uint64_t)),
+					 .places = {.all = {{5000, 5010, WAIT_PLACE_INTERRUPT}},
+						    .n = 1}};
+	uint64_t *frames = (uint64_t *)(r.head + 1);
+	struct sample s;
+
+	(void)state;
+	assert_non_null(parts.frames);
+	r.head->waker = 77;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_true(s.is_waker);
+	assert_false(s.by_interrupt);
+	assert_int_equal(s.waker, 77);
+	assert_null(s.rest);
+	assert_int_equal(s.n_kernel, 0);
+	assert_int_equal(s.n_frames, 2);
+	assert_int_equal(s.frames[0], 1003);
+	/* It returns into the entry of interrupts, or is in it. */
+	for (uint64_t at = 5001; at <= 5010; at += 9) {
+		frames[2] = at;
+		assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+		assert_true(s.by_interrupt);
+		assert_int_equal(s.n_frames, 2);
+		assert_int_equal(s.n_kernel, 2);
+		assert_int_equal(s.frames[1], 1000);
+	}
+	frames[2] = 5011;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_false(s.by_interrupt);
+	r.head->rest |= ABI_KERNEL_THREAD;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_false(s.by_interrupt);
+	assert_int_equal(s.n_kernel, 3);
+	assert_int_equal(s.n_frames, 3);
+	r.head->rest &= ~ABI_KERNEL_THREAD;
+	/* While nobody runs. */
+	r.head->tid = 0;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_true(s.by_interrupt);
+	assert_int_equal(s.n_frames, 3);
+	/* Not both. */
+	r.head->wait = WAIT_SLEEP;
+	r.head->n_blocked = 1;
+	assert_refused(&r);
+	r.head->rest &= ~ABI_WAKER;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_false(s.is_waker);
+	assert_int_equal(s.waker, 77);
+	free(parts.frames);
+	destroy(&r);
+}
+
 static void test_lengths(void **state)
 {
 	struct record r = make(2, 3, ABI_REST, 128);
@@ -353,10 +410,10 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),           cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_no_rest),         cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_what_a_wait_was), cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_plain),   cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_no_rest), cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_waker),   cmocka_unit_test(test_what_a_wait_was),
+		cmocka_unit_test(test_lengths), cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,9 @@ static const char kallsyms[] = "ffffffff81001000 T ret_from_fork_asm\n"
 			       "ffffffff81003000 T get_signal\n"
 			       "ffffffff81003000 T an_alias\n"
 			       "ffffffff81003900 D data\n"
+			       "ffffffff81004000 T asm_sysvec_apic_timer_interrupt\n"
+			       "ffffffff81004020 T asm_common_interrupt\n"
+			       "ffffffff81004040 T asm_exc_page_fault\n"
 			       "ffffffff81003a00 t ptrace_stop.part.0\n"
 			       "ffffffffc0000000 t of_a_module\t[module]\n"
 			       "ffffffff81003b00 w last_one";
@@ -35,7 +38,7 @@ static void test_places(void **state)
 	const struct wait_places places = parse(kallsyms);
 
 	(void)state;
-	assert_int_equal(places.n, 4);
+	assert_int_equal(places.n, 6);
 	assert_int_equal(wait_places_find(&places, 0xffffffff81002000), WAIT_NONE);
 	assert_int_equal(wait_places_find(&places, 0xffffffff81002001), WAIT_RUNNABLE);
 	assert_int_equal(wait_places_find(&places, 0xffffffff81002100), WAIT_RUNNABLE);
@@ -47,6 +50,22 @@ static void test_places(void **state)
 	assert_int_equal(wait_places_find(&places, 0xffffffff81003b01), WAIT_NONE);
 	assert_int_equal(wait_places_find(&places, 0xffffffffc0000010), WAIT_NONE);
 	assert_int_equal(wait_places_find(&places, 0), WAIT_NONE);
+}
+
+static void test_interrupts(void **state)
+{
+	const struct wait_places places = parse(kallsyms);
+
+	(void)state;
+	assert_true(wait_places_is_interrupt(&places, 0xffffffff81004010));
+	assert_true(wait_places_is_interrupt(&places, 0xffffffff81004020));
+	assert_true(wait_places_is_interrupt(&places, 0xffffffff81004040));
+	assert_false(wait_places_is_interrupt(&places, 0xffffffff81004000));
+	assert_false(wait_places_is_interrupt(&places, 0xffffffff81004041));
+	assert_false(wait_places_is_interrupt(&places, 0xffffffff81002001));
+	assert_false(wait_places_is_interrupt(&places, 0));
+	/* And they are no place of a wait. */
+	assert_int_equal(wait_places_find(&places, 0xffffffff81004010), WAIT_NONE);
 }
 
 static void test_beginnings(void **state)
@@ -84,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_hidden_and_malformed),
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf/waits.bpf.h with threads that run and wait at random on a CPU or two: what is accounted for
- * is exactly what their clocks ticked, in the states that they were in.
+ * bpf/waits.bpf.h and bpf/wakers.bpf.h with threads that run and wait at random on a CPU or two:
+ * what is accounted for is exactly what their clocks ticked, in the states that they were in, and
+ * what ended it is known.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,12 +59,14 @@ static void bpf_ringbuf_discard(void *record, __u64 flags);
 static long bpf_seq_write(struct seq_file *seq, const void *data, __u32 length);
 
 #include "bpf/waits.bpf.h"
+#include "bpf/wakers.bpf.h"
 
 #define CELL_NS   10000000ull
 #define N_THREADS 40
 #define N_CPUS    3
 #define SPARE_CPU N_CPUS /* where a thread runs in the middle of a visit */
 #define SAMPLER   5
+#define AHEAD_NS  77000000000ull /* CLOCK_MONOTONIC, of rq.clock */
 
 /* What visits have printed. */
 static __u8 visited[65536];
@@ -91,6 +94,8 @@ static struct thread {
 	enum { RUNS, SLEEPS, QUEUED } state;
 	__u64 since;
 	struct truth truth, counted;
+	__u64 waker; /* number of the record when it was woken last; 0: there was none */
+	bool is_woken;
 } threads[N_THREADS], idle;
 
 static struct rq rq;
@@ -99,7 +104,7 @@ static struct cred cred;
 static struct kernfs_node node = {.id = 1};
 static struct cgroup group = {.kn = &node};
 static struct css_set groups = {.dfl_cgrp = &group};
-static struct wait_scratch wait_scratch_by_cpu[N_CPUS + 1];
+static struct wait_scratch wait_scratch_by_cpu[N_CPUS + 1], waker_scratch_by_cpu[N_CPUS + 1];
 static struct wait_visit visit;
 static struct abi_counters wait_counters[ABI_SAMPLERS_MAX];
 static struct {
@@ -107,7 +112,7 @@ static struct {
 	struct abi_wait_kept kept;
 } kept_all[2 * N_THREADS];
 static bool is_full;
-static unsigned n_asked, n_sent, n_visited;
+static unsigned n_asked, n_sent, n_visited, n_wakers;
 
 static void *bpf_ringbuf_reserve(void *ring, __u64 length, __u64 flags)
 {
@@ -131,11 +136,13 @@ static void *waits_lookup(void *map, __u32 key)
 	if (map == &wait_visits)
 		return &visit;
 	if (map == &wait_memory)
-		return key ? NULL : &wait_scratch_by_cpu;
+		return key == 0 ? &wait_scratch_by_cpu : key == 1 ? &waker_scratch_by_cpu : NULL;
 	if (map == &waits_kept)
 		return key ? NULL : &kept_all;
 	if (map == &wait_scratch_by_cpu)
 		return &wait_scratch_by_cpu[key];
+	if (map == &waker_scratch_by_cpu)
+		return &waker_scratch_by_cpu[key];
 	if (map == &kept_all)
 		for (size_t i = 0; i < ARRAY_SIZE(kept_all); i++)
 			if (kept_all[i].pid == key)
@@ -264,6 +271,28 @@ static void thread_queue(struct thread *t)
 	t->task.sched_info.last_queued = rq.clock;
 }
 
+/* The current thread of the current CPU wakes @t. */
+static void thread_wake(struct thread *t)
+{
+	unsigned long long args[] = {(uintptr_t)&t->task};
+	struct wait_scratch *w = &waker_scratch_by_cpu[current_cpu];
+	__u64 before = w->n_records;
+
+	now_ns = rq.clock + AHEAD_NS;
+	wait_wakes(args);
+	t->waker = 0;
+	t->is_woken = true;
+	if (w->n_records == before)
+		return;
+	t->waker = w->scratch.record.waker;
+	n_wakers++;
+	assert_int_equal(t->waker, (__u64)current_cpu << 48 | w->n_records);
+	assert_int_equal(w->scratch.record.rest & ABI_WAKER, ABI_WAKER);
+	assert_int_equal(w->scratch.record.tid, current_task->pid);
+	assert_int_equal(w->scratch.record.sampler, SAMPLER);
+	assert_int_equal(w->scratch.record.wait, WAIT_NONE);
+}
+
 static void count_sent(struct thread *next)
 {
 	const struct abi_sample *record = &wait_scratch_by_cpu[current_cpu].scratch.record;
@@ -274,6 +303,12 @@ static void count_sent(struct thread *next)
 	assert_int_equal(record->period, CELL_NS);
 	assert_int_equal(record->pid, next->task.tgid);
 	assert_int_equal(record->sampler, SAMPLER);
+	if (!wait_clocks[0].wakers) {
+		assert_int_equal(record->waker, 0);
+	} else if (record->n_blocked && next->is_woken) {
+		assert_int_not_equal(record->waker, 0);
+		assert_int_equal(record->waker, next->waker);
+	}
 }
 
 static void switch_to(struct thread *prev, struct thread *next, int prev_becomes)
@@ -281,6 +316,7 @@ static void switch_to(struct thread *prev, struct thread *next, int prev_becomes
 	unsigned long long args[] = {0, (uintptr_t)&prev->task, (uintptr_t)&next->task, 0};
 	unsigned asked = n_asked;
 
+	now_ns = rq.clock + AHEAD_NS;
 	wait_switch(args);
 	if (prev_becomes == QUEUED)
 		thread_queue(prev);
@@ -290,10 +326,11 @@ static void switch_to(struct thread *prev, struct thread *next, int prev_becomes
 	next->task.sched_info.last_queued = 0;
 	next->task.sched_info.last_arrival = rq.clock;
 	current_task = &next->task;
-	if (n_asked == asked)
-		return;
-	wait_take(args);
-	count_sent(next);
+	if (n_asked != asked) {
+		wait_take(args);
+		count_sent(next);
+	}
+	next->is_woken = false;
 }
 
 static void run_meanwhile(__u32 pid, __u64 ran_ns)
@@ -304,6 +341,7 @@ static void run_meanwhile(__u32 pid, __u64 ran_ns)
 
 	current_cpu = SPARE_CPU;
 	rq.clock += 1 + CELL_NS / 3;
+	t->is_woken = false;
 	thread_queue(t);
 	switch_to(&idle, t, RUNS);
 	rq.clock += ran_ns;
@@ -346,8 +384,11 @@ static int setup(void **state)
 	memset(wait_counters, 0, sizeof(wait_counters));
 	memset(kept_all, 0, sizeof(kept_all));
 	memset(wait_scratch_by_cpu, 0, sizeof(wait_scratch_by_cpu));
+	memset(waker_scratch_by_cpu, 0, sizeof(waker_scratch_by_cpu));
+	wait_wakers = 0;
+	wait_compared_at = wait_ahead_ns = 0;
 	is_full = false;
-	n_asked = n_sent = n_visited = 0;
+	n_asked = n_sent = n_visited = n_wakers = 0;
 	runs_meanwhile = NOT;
 	waits_unkept = 0;
 	rq.clock = 123456789;
@@ -384,6 +425,7 @@ static void run_at_random(unsigned n, uint64_t random, bool with_visits)
 
 	for (int i = 0; i < N_CPUS; i++)
 		running[i] = &idle;
+	current_task = &idle.task;
 	for (unsigned i = 0; i < n; i++) {
 		struct thread *sleeper = &threads[random_next(&random) % N_THREADS], *next;
 
@@ -393,8 +435,11 @@ static void run_at_random(unsigned n, uint64_t random, bool with_visits)
 			visit_thread(&threads[random_next(&random) % N_THREADS], &seq);
 			runs_meanwhile = NOT;
 		}
-		if (sleeper->state == SLEEPS)
+		if (sleeper->state == SLEEPS) {
+			current_task = &running[current_cpu]->task;
+			thread_wake(sleeper);
 			thread_queue(sleeper);
+		}
 		current_cpu = random_next(&random) % N_CPUS;
 		next = random_queued(&random);
 		if (next == running[current_cpu])
@@ -410,8 +455,10 @@ static void run_at_random(unsigned n, uint64_t random, bool with_visits)
 		switch_to(running[current_cpu], &idle, SLEEPS);
 	current_cpu = 0;
 	for (int i = 0; i < N_THREADS; i++) {
-		if (threads[i].state == SLEEPS)
+		if (threads[i].state == SLEEPS) {
+			threads[i].is_woken = false;
 			thread_queue(&threads[i]);
+		}
 		switch_to(&idle, &threads[i], RUNS);
 		switch_to(&threads[i], &idle, SLEEPS);
 	}
@@ -425,6 +472,7 @@ static void test_all_ticks_are_accounted_for(void **state)
 		const struct abi_counters *c = &wait_counters[SAMPLER];
 
 		setup(NULL);
+		wait_wakers = wait_clocks[0].wakers = seed % 3 == 0;
 		run_at_random(20000, seed, seed % 2);
 		for (int i = 0; i < N_THREADS; i++) {
 			const struct thread *t = &threads[i];
@@ -438,6 +486,7 @@ static void test_all_ticks_are_accounted_for(void **state)
 		assert_int_equal(c->wait_ticks, wait_ticks_counted);
 		assert_int_equal(c->seen, n_sent);
 		assert_true(n_sent > 1000);
+		assert_int_equal(n_wakers > 500, seed % 3 == 0);
 		assert_int_equal(n_visited > 100, seed % 2);
 		for (int i = 0; i < N_LOST; i++)
 			assert_int_equal(c->lost[i], 0);
@@ -496,6 +545,44 @@ static void test_others_are_filtered(void **state)
 	assert_true(c->excluded > 10);
 }
 
+/* Two clocks of one wake-up get the same walk; one that is not to know wakers, or whose filter
+ * leaves the thread out, none. */
+static void test_wakers_of_several_clocks(void **state)
+{
+	const struct abi_counters *c = &wait_counters[SAMPLER];
+	struct abi_wait_kept *kept;
+
+	(void)state;
+	wait_wakers = 1;
+	wait_clocks[0].wakers = 1;
+	wait_clocks[1] = (struct abi_wait_clock){.cell_ns = CELL_NS, .sampler = SAMPLER + 1};
+	samplers[SAMPLER + 1] = samplers[SAMPLER];
+	switch_to(&idle, &threads[1], RUNS);
+	switch_to(&threads[1], &threads[2], SLEEPS);
+	rq.clock += 10 * CELL_NS;
+	thread_wake(&threads[1]);
+	assert_int_equal(n_wakers, 1);
+	assert_int_equal(c->seen, 0);
+	kept = waits_lookup(&kept_all, 2);
+	assert_non_null(kept);
+	assert_int_equal(kept->waker, threads[1].waker);
+	assert_int_equal(kept->n, 0);
+	/* It is woken anew before it has run: the last one counts. */
+	thread_wake(&threads[1]);
+	assert_int_equal(n_wakers, 2);
+	assert_int_equal(kept->waker, threads[1].waker);
+
+	wait_clocks[0].wakers = 0;
+	thread_wake(&threads[1]);
+	assert_int_equal(n_wakers, 2);
+	wait_clocks[0].wakers = 1;
+	samplers[SAMPLER].all = 0;
+	thread_wake(&threads[1]);
+	assert_int_equal(n_wakers, 2);
+	assert_int_equal(c->excluded, 0);
+	wait_clocks[1] = (struct abi_wait_clock){0};
+}
+
 /* What does not fit in is visited again. */
 static void test_a_full_buffer(void **state)
 {
@@ -543,6 +630,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_full_ring_is_a_loss, setup),
 		cmocka_unit_test_setup(test_a_late_interrupt_is_a_loss, setup),
 		cmocka_unit_test_setup(test_others_are_filtered, setup),
+		cmocka_unit_test_setup(test_wakers_of_several_clocks, setup),
 		cmocka_unit_test_setup(test_a_full_buffer, setup),
 		cmocka_unit_test_setup(test_states, setup),
 	};

@@ -125,6 +125,7 @@ static inline void make_host(struct fixture *f)
 		   "ffffffff81000000 T _text\n"
 		   "ffffffff81001000 T do_work\n"
 		   "ffffffff81002000 t idle\n"
+		   "ffffffff81003000 T try_to_wake_up\n"
 		   "ffffffff82000000 T _etext\n"
 		   "ffffffffc0100000 t ext4_read\t[ext4]\n"
 		   "ffffffffc0100100 t ext4_write\t[ext4]\n");

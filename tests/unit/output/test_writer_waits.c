@@ -131,6 +131,74 @@ static void test_labels(void **state)
 	assert_sum(p, NULL, NULL, 66, 660, 0);
 }
 
+/* A wait of process 1 that @waker of process @process has ended. */
+static void add_woken(struct snapshot *s, uint64_t process, const char *waker, struct stack stack,
+		      bool by_interrupt)
+{
+	const uint64_t frames[] = {PROGRAM_AT + 0x100, PROGRAM_AT + 0x200};
+	const struct aggregate_key by = {.process = process, .thread_name = waker, .stack = stack};
+	struct aggregate_key key = {.process = 1,
+				    .wait = aggregate_wait(WAIT_SLEEP, SYS_read),
+				    .thread_name = "t1",
+				    .stack = {.frames = frames, .n_frames = 2}};
+
+	assert_int_equal(aggregate_add_waker(s->aggregate, &by, by_interrupt, &key.waker), 0);
+	assert_int_equal(aggregate_add(s->aggregate, &key, 1, 10000000), 0);
+}
+
+/* How many samples have @waker as their label. */
+static int64_t woken_by(const struct profile *p, const char *waker)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < p->n_samples; i++) {
+		const char *have = label_of(p, i, "waker");
+
+		n += have && strcmp(have, waker) == 0 ? p->sample_values[3 * i] : 0;
+	}
+	return n;
+}
+
+/* What ended waits, in words; its frames are in no sample, and no part of the file. */
+static void test_wakers(void **state)
+{
+	const uint64_t interrupt[] = {STEXT + 0x3010, STEXT + 0x1010}, nobody[] = {0x1234};
+	const uint64_t own[] = {LIBRARY_AT + 0x100, PROGRAM_2 + 0x100};
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+	cleanup(profile_freep) struct profile *p = NULL, *without = NULL;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct snapshot *s = wall_at(f, everything, ARRAY_SIZE(everything));
+
+		s->start_ns += i * 60 * NS;
+		s->labels |= i ? 0 : LABEL_WAKER;
+		add_woken(s, 0, "",
+			  (struct stack){.frames = interrupt, .n_frames = 2, .n_kernel = 2}, true);
+		add_woken(s, 0, "", (struct stack){.frames = interrupt}, true);
+		add_woken(s, 2, "flusher", (struct stack){.frames = own + 1, .n_frames = 1}, false);
+		add_woken(s, 77, "gone", (struct stack){.frames = nobody, .n_frames = 1}, false);
+		add_woken(s, 2, "cut",
+			  (struct stack){.frames = own, .n_frames = 1, .quality = STACK_TRUNCATED},
+			  false);
+		write_quietly(w, s, T0 + 60 * (i + 1));
+	}
+	p = read_pprof(path_of(f, A_SERVICE));
+	without = read_pprof(path_of(f, DAY_A "20261121T090100Z-60s.pb.gz"));
+	assert_int_equal(woken_by(p, "interrupt in do_work"), 1);
+	assert_int_equal(woken_by(p, "interrupt"), 1);
+	assert_int_equal(woken_by(p, "flusher"), 1); /* no worker is there to name it */
+	assert_int_equal(woken_by(p, "gone"), 1);
+	assert_int_equal(woken_by(p, "cut"), 1);
+	assert_sum(p, "sleep", "read", 5, 0, 50);
+	assert_int_equal(p->n_locations, without->n_locations);
+	assert_int_equal(p->n_functions, without->n_functions);
+	assert_int_equal(p->n_mappings, without->n_mappings);
+	for (size_t i = 0; i < without->n_samples; i++)
+		assert_null(label_of(without, i, "waker"));
+	assert_sum(without, "sleep", "read", 5, 0, 50);
+}
+
 /* What the listing says of a.service, up to the open window, if there is one. */
 static void listed(struct writer *w, const struct snapshot *open, uint64_t *ret_samples,
 		   uint64_t *ret_cpu_ns)
@@ -396,6 +464,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_wall),
 		T(test_labels),
+		T(test_wakers),
 		T(test_all_else_has_none),
 		T(test_nothing_but_waits),
 		T(test_off_cpu_alone),

@@ -199,6 +199,120 @@ static void test_wall_has_both(void **state)
 	check_ledgers(w);
 }
 
+/* What has ended a wait of process 10, by a thread of @pid, or an interrupt, and then the wait. */
+static void wake(struct world *w, unsigned sampler, pid_t pid, bool by_interrupt, uint64_t id)
+{
+	uint64_t frames[] = {0x3000, 0x4000};
+	struct sample sample = {.time_ns = 1000,
+				.weight = 30000000,
+				.pid = pid,
+				.tid = pid,
+				.sampler = (uint16_t)sampler,
+				.waker = id,
+				.is_waker = true,
+				.by_interrupt = by_interrupt,
+				.call = WAIT_NO_CALL,
+				.n_frames = 2,
+				.n_kernel = by_interrupt ? 2 : 0,
+				.frames = frames,
+				.comm = "waker"};
+
+	assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+	sample.is_waker = sample.by_interrupt = false;
+	sample.pid = sample.tid = 10;
+	sample.wait = WAIT_SLEEP;
+	sample.n_kernel = 0;
+	assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+}
+
+/* A session that asks for them knows what ended its waits, as far as its owner may see that. */
+static void test_wakers(void **state)
+{
+	const struct peer root = {.privileged = true}, user = {.uid = 1000};
+	const Profd__Control__Start requests[] = {
+		START("", "off-cpu", .target = TARGET_PID, .number = 10, .wakers = true),
+		START("", "off-cpu", .target = TARGET_PID, .number = 10),
+	};
+	const struct {
+		const struct peer *peer;
+		unsigned request;
+		bool knows_own, knows_others, knows_interrupt;
+		unsigned interrupt_frames;
+	} cases[] = {
+		{&root, 0, true, true, true, 2},
+		{&root, 1, false, false, false, 0},
+		{&user, 0, true, false, true, 0},
+	};
+	struct world *w = *state;
+
+	allow_waits(w, 40);
+	exec_of(w, 10, "a");
+	exec_of(w, 11, "b");
+	exec_of(w, 12, "c");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		cleanup(snapshot_freep) struct snapshot *copy = NULL;
+		const struct aggregate_entry *entries;
+		struct source_message message;
+		struct session *s;
+		unsigned sampler;
+		size_t n;
+
+		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+		for (pid_t pid = 10; pid <= 12; pid++) {
+			struct process *p = process_table_living(w->processes, pid);
+
+			assert_non_null(p);
+			p->uid = pid == 12 ? 1001 : 1000;
+			p->uid_known = p->only_uid = true;
+		}
+		assert_int_equal(session_set_start(w->set, cases[i].peer,
+						   &requests[cases[i].request], -1, &s, &message),
+				 0);
+		sampler = s->samplings[0].sampler;
+		assert_int_equal(w->source->samplers[sampler].spec.has_wakers, !cases[i].request);
+		wake(w, sampler, 11, false, 1);
+		wake(w, sampler, 12, false, (UINT64_C(3) << 48) + 1);
+		wake(w, sampler, 12, true, 2);
+		wake(w, sampler, 12, true, 0); /* not known which */
+		assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+		assert_int_equal(s->counts.counted, 4);
+		assert_int_equal(session_set_copy_window(w->set, s, NULL, &copy), 0);
+		entries = aggregate_entries(copy->aggregate, &n);
+		assert_true(n <= 4);
+		for (size_t k = 0; k < n; k++) {
+			const struct aggregate_waker *waker =
+				entries[k].waker
+					? aggregate_waker(copy->aggregate, entries[k].waker)
+					: NULL;
+			struct stack stack;
+
+			if (!waker) {
+				assert_int_equal(entries[k].count,
+						 1 + !cases[i].knows_own + !cases[i].knows_others +
+							 !cases[i].knows_interrupt);
+				continue;
+			}
+			stack = aggregate_stack(copy->aggregate, waker->stack);
+			if (waker->by_interrupt) {
+				assert_true(cases[i].knows_interrupt);
+				assert_int_equal(stack.n_frames, cases[i].interrupt_frames);
+				continue;
+			}
+			assert_string_equal(aggregate_thread_name(copy->aggregate,
+								  waker->thread_name),
+					    "waker");
+			assert_int_equal(stack.n_frames, 2);
+			assert_true(cases[i].knows_others ||
+				    waker->process == process_table_living(w->processes, 11)->stay);
+		}
+		assert_int_equal(n, 1 + cases[i].knows_own + cases[i].knows_others +
+					    cases[i].knows_interrupt);
+		assert_int_equal(session_set_stop(w->set, s, NULL), 0);
+		await_all(w);
+	}
+	check_ledgers(w);
+}
+
 /* What was asked for holds for both; without privileges not more than policy allows. */
 static void test_rates_of_wall(void **state)
 {
@@ -387,13 +501,10 @@ static void test_both_filters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD(test_wall_has_both),
-		WORLD(test_rates_of_wall),
-		WORLD(test_a_wait_that_began_before),
-		WORLD(test_periods_of_wall),
-		WORLD(test_wall_is_refused),
-		WORLD(test_system_goes_on_without),
-		WORLD(test_both_are_slowed),
+		WORLD(test_wall_has_both),          WORLD(test_wakers),
+		WORLD(test_rates_of_wall),          WORLD(test_a_wait_that_began_before),
+		WORLD(test_periods_of_wall),        WORLD(test_wall_is_refused),
+		WORLD(test_system_goes_on_without), WORLD(test_both_are_slowed),
 		WORLD(test_both_filters),
 	};
 
