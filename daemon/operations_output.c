@@ -416,7 +416,7 @@ static int restrict_to_program(struct daemon *d, const struct peer *peer, pid_t 
 	born_ns = p->born_ns ? p->born_ns : d->started_ns;
 	filter->serial = p->serial;
 	options->service = process_unit_service(p->unit);
-	options->select.no_kernel = true;
+	options->select.is_restricted = true;
 	/* A second more: windows are told apart by whole ones. */
 	options->select.not_before_s = (clock_ns(CLOCK_REALTIME) - (now_ns - born_ns)) / NS_PER_S +
 				       1;

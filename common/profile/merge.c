@@ -24,7 +24,8 @@
 #include "common/room.h"
 #include "common/text_print.h"
 
-#define SIZE_ROUND UINT64_C(0x1000) /* pprof's: mapped sizes differ in the last page */
+#define WAKER_LABEL "waker"
+#define SIZE_ROUND  UINT64_C(0x1000) /* pprof's: mapped sizes differ in the last page */
 
 /* --- translating ------------------------------------------------------------------------------ */
 
@@ -201,8 +202,8 @@ struct merge {
 	double ratios[PROFILE_TYPES_MAX + 1]; /* to the units of @p; last the period's */
 	/* Where the values of @p's types are in @from; PROFILE_NONE: they are 0. */
 	uint32_t from_types[PROFILE_TYPES_MAX];
-	int64_t label_now;              /* for samples without a label */
-	uint32_t from_window, from_pid; /* strings; PROFILE_NONE: not in there */
+	int64_t label_now;                          /* for samples without a label */
+	uint32_t from_window, from_pid, from_waker; /* strings; PROFILE_NONE: not in there */
 
 	/* Of one sample. */
 	uint32_t *chain;
@@ -382,7 +383,7 @@ static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uin
 	int r = room_make(&m->chain, &m->max_chain, (size_t)s->n_locations + 1, sizeof(*m->chain));
 
 	for (uint32_t i = 0; i < s->n_locations && !r; i++) {
-		if (m->select->no_kernel &&
+		if (m->select->is_restricted &&
 		    profile_is_kernel_location(m->from, &m->from->locations[chain[i]]))
 			continue;
 		r = translate_location(&m->translation, chain[i], &m->chain[n++]);
@@ -447,6 +448,8 @@ static int merge_copy_labels(struct merge *m, const struct profile_sample *s, ui
 			if (m->mode == MERGE_WINDOWS_DROPPED)
 				continue;
 		}
+		if (l.key == m->from_waker && m->select->is_restricted)
+			continue;
 		r = translate_string(&m->translation, l.key, &l.key) ?:
 		    translate_string(&m->translation, l.str, &l.str) ?:
 		    translate_string(&m->translation, l.num_unit, &l.num_unit);
@@ -633,6 +636,7 @@ static int merge_begin_source(struct merge *m, struct profile_message *message)
 		return r;
 	/* Samples may come later: all that is known of keys is that they are strings. */
 	m->from_window = profile_find_text(m->from, WINDOWS_LABEL);
+	m->from_waker = profile_find_text(m->from, WAKER_LABEL);
 	m->from_pid = m->select->has_pid ? profile_find_text(m->from, "pid") : PROFILE_NONE;
 	m->label_now = m->from->time_ns / (int64_t)NS_PER_S;
 	/* The first mapping is the program, by convention. */

@@ -43,7 +43,9 @@ struct merge_select {
 	uint64_t since_ns, until_ns; /* windows that overlap it; Unix time, 0: no bound */
 	uint64_t not_before_s;       /* windows that begin then or later */
 	bool has_pid;                /* only samples whose label `pid` is @pid */
-	bool no_kernel;              /* without kernel frames: no kernel addresses */
+	/* What who may only see one process may have: no kernel addresses, and nothing of what
+	 * other processes did, which is in the label `waker`. */
+	bool is_restricted;
 	int64_t pid;
 };
 

@@ -50,7 +50,9 @@ static void test_one_pid_without_the_kernel(void **state)
 	int64_t sum = 0;
 
 	for (int64_t pid = 6; pid < 11; pid++) {
-		const struct merge_select select = {.has_pid = true, .pid = pid, .no_kernel = true};
+		const struct merge_select select = {.has_pid = true,
+						    .pid = pid,
+						    .is_restricted = true};
 		cleanup(profile_freep) struct profile *p =
 			merge_in_order(parts, forward, N_PARTS, MERGE_WINDOWS_DROPPED, &select);
 
@@ -165,7 +167,7 @@ static void test_first_says(void **state)
 /* An address of 0 is none; its mapping tells that it is the kernel's. */
 static void test_kernel_without_addresses(void **state)
 {
-	const struct merge_select select = {.no_kernel = true};
+	const struct merge_select select = {.is_restricted = true};
 	cleanup(profile_freep) struct profile *p = empty_profile(T0, 60, NULL);
 	cleanup(merge_freep) struct merge *m = NULL;
 	struct profile_message message;
@@ -180,6 +182,33 @@ static void test_kernel_without_addresses(void **state)
 	assert_int_equal(merge_profile(m)->samples[0].n_locations, 1);
 }
 
+/* Who may see one process has nothing of what woke it, which is others'. */
+static void test_one_pid_without_wakers(void **state)
+{
+	(void)state;
+	for (unsigned restricted = 0; restricted < 2; restricted++) {
+		const struct merge_select select = {.is_restricted = restricted};
+		cleanup(profile_freep) struct profile *p = empty_profile(T0, 60, NULL);
+		cleanup(merge_freep) struct merge *m = NULL;
+		struct profile_label labels[2] = {{0}};
+		struct profile_message message;
+		uint32_t chain = locate(p, map_image(p, 1, 0), 5);
+		const int64_t values[] = {1, 1};
+
+		assert_int_equal(profile_add_text(p, "waker", &labels[0].key), 0);
+		assert_int_equal(profile_add_text(p, "other in secret", &labels[0].str), 0);
+		assert_int_equal(profile_add_text(p, "state", &labels[1].key), 0);
+		assert_int_equal(profile_add_text(p, "sleep", &labels[1].str), 0);
+		assert_int_equal(profile_add_sample(p, &chain, 1, values, labels, 2), 0);
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(m, p, &select, NULL, &message), 0);
+		assert_int_equal(merge_profile(m)->samples[0].n_labels, restricted ? 1 : 2);
+		assert_int_equal(profile_find_text(merge_profile(m), "other in secret") !=
+					 PROFILE_NONE,
+				 !restricted);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_equal_mappings),
 		cmocka_unit_test(test_first_says),
 		cmocka_unit_test(test_kernel_without_addresses),
+		cmocka_unit_test(test_one_pid_without_wakers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
