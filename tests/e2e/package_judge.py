@@ -177,6 +177,25 @@ def judge_start(m, pid):
           done.stderr)
 
 
+def judge_waits(m):
+    """Redis's clients are woken by Redis, under the installed unit's restrictions."""
+    doctor = m.run("profctl", "doctor").stdout
+    line = next((line for line in doctor.splitlines() if "waiting time" in line), "")
+    check(line.split()[:1] == ["ok"], "waiting time can be had", doctor)
+    done = m.run("profctl", "record", "--off-cpu", "--wakers", "-s", "benchmark.service", "-d", str(2 * m.patience),
+                 "-o", "/var/tmp/waits.pb.gz", timeout=300)
+    if not check(done.returncode == 0, "profctl record --off-cpu --wakers", done.stderr):
+        return
+    done = m.run("profctl", "report", "--waits", "--idle", "--json", "/var/tmp/waits.pb.gz")
+    told = json.loads(done.stdout) if done.returncode == 0 else {"total": 0, "waits": []}
+    times = {}
+    for row in told["waits"]:
+        if row["wait"] in ("epoll_wait", "epoll_pwait"):
+            times[row["waker"]] = times.get(row["waker"], 0) + row["time"]
+    by_redis = sum(time for waker, time in times.items() if (waker or "").startswith("redis-server"))
+    check(times and by_redis > 0.5 * sum(times.values()), "clients wait until Redis answers", told or done.stderr)
+
+
 def judge_ledger(m):
     done = m.run("profctl", "status", "--json")
     status = json.loads(done.stdout) if done.returncode == 0 else {}
