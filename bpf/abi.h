@@ -31,6 +31,8 @@
 #define ABI_COPY_MAX          49152u /* bytes of a stack that a record can carry */
 #define ABI_WAIT_CLOCKS_MAX   4      /* samplers of waits at a time */
 #define ABI_WAITS_KEPT_MAX    16384 /* threads that had a tick on a CPU, or in a wait that goes on */
+#define ABI_WAKERS_MAX        4096  /* threads that were woken, and have not had a CPU since */
+#define ABI_WAKER_FRAMES      24    /* user frames of a waker */
 #define ABI_WAIT_RING_BYTES   65536 /* 16 bytes for each wait that is sampled between two drains */
 #define ABI_LIVES_BYTES       (256u << 10)
 #define ABI_CODES_BYTES       (256u << 10)
@@ -50,7 +52,8 @@
 #define ABI_WITNESS       4 /* with ABI_REST: the walk is complete, and this is for its repetition */
 #define ABI_CUT           8 /* an interpreter has more frames than these */
 #define ABI_KERNEL_THREAD 16
-#define ABI_WAKER         32 /* no sample: of what ends waits, see bpf/wakers.bpf.h */
+#define ABI_WAKER         32 /* not a sample: the stack of a waker, see bpf/wakers.bpf.h */
+#define ABI_IDLE          64 /* with ABI_WAKER: no thread had the CPU */
 
 /* Bits of abi_sample.owner and abi_life.owner. */
 #define ABI_OWNER_KNOWN 1
@@ -72,8 +75,8 @@ struct abi_sample {
 	__u64 start_code;      /* with ABI_REST: the program's own; 0 unknown, as is end_code */
 	__u64 end_code;
 	__u64 copy_address; /* with ABI_REST */
-	__u64 waker; /* of a wait: number of the record of what ended it, 0 unknown; with ABI_WAKER
-			the record's own */
+	__u64 waker; /* of a wait: number of its waker's record, 0 unknown; with ABI_WAKER its own
+		      */
 	__u32 copy_bytes; /* with ABI_REST, at most ABI_COPY_MAX, a multiple of 8 */
 	__u32 pid, tid;
 	__u32 n_blocked, n_runnable; /* ticks of a wait that has ended; both 0: it is none */
@@ -204,14 +207,19 @@ struct abi_wait_clock {
 	__u64 cell_ns;  /* 0: not in use; below 2^32 */
 	__u64 since_ns; /* rq.clock of the first switch */
 	__u32 sampler;
-	__u32 wakers; /* whether it is told what ends the waits: bpf/wakers.bpf.h */
+	__u32 wakers; /* whether its waits have wakers: bpf/wakers.bpf.h */
 };
 
 /* What is known of a thread, by its pid in the initial namespace and its clock. */
 struct abi_wait_kept {
 	__u64 arrival; /* its sched_info.last_arrival then: else it is of an earlier time */
 	__u64 n;       /* ticks since that are accounted for */
-	__u64 waker;   /* number of the record of what has ended the wait; 0 none */
+};
+
+/* What has woken a thread, by its pid in the initial namespace. */
+struct abi_waker {
+	__u64 arrival; /* of the thread, as in struct abi_wait_kept */
+	__u64 number;  /* of the record */
 };
 
 /* A process in the filter, by its pid; bit i is sampler i. */
@@ -244,7 +252,8 @@ _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
 _Static_assert(sizeof(struct abi_counters) == 8 * (10 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_wait_clock) == 24, "struct abi_wait_clock");
-_Static_assert(sizeof(struct abi_wait_kept) == 24, "struct abi_wait_kept");
+_Static_assert(sizeof(struct abi_wait_kept) == 16, "struct abi_wait_kept");
+_Static_assert(sizeof(struct abi_waker) == 16, "struct abi_waker");
 _Static_assert(sizeof(struct abi_member) == 16, "struct abi_member");
 _Static_assert(sizeof(struct abi_root) == 32, "struct abi_root");
 

@@ -180,6 +180,20 @@ static __always_inline void sample_send(struct scratch *s, void *ring, __u64 n_b
 		c->lost[LOST_RING_FULL] += sample_count(&s->record);
 }
 
+/* The user's part of the stack. */
+static __always_inline void sample_walk(struct scratch *s, struct task_struct *task,
+					const struct cause *cause, __u32 max_depth)
+{
+	struct unwind *u = &s->unwind;
+
+	u->now_s = s->record.time_ns / 1000000000;
+	unwind_user(s, task, cause->user_regs, cause->user, s->record.n_kernel, max_depth);
+	s->record.n_user = u->n;
+	s->record.quality = u->quality;
+	s->record.reason = u->reason;
+	s->record.walked_until_ns = u->has_root ? u->root.until_ns : 0;
+}
+
 /*
  * The user's part of the stack, what is left of it to do, and off it goes. Returns how long the
  * body is.
@@ -199,12 +213,7 @@ static __always_inline __u64 walk_and_send(struct scratch *s, struct task_struct
 		c->lost[LOST_RING_FULL] += sample_count(&s->record);
 		return 0;
 	}
-	u->now_s = s->record.time_ns / 1000000000;
-	unwind_user(s, task, cause->user_regs, cause->user, s->record.n_kernel, max_depth);
-	s->record.n_user = u->n;
-	s->record.quality = u->quality;
-	s->record.reason = u->reason;
-	s->record.walked_until_ns = u->has_root ? u->root.until_ns : 0;
+	sample_walk(s, task, cause, max_depth);
 	used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
 	length = 8 * (u->first + u->n) + sample_append_rest(s, task, cause, ring_bytes, used);
 	length = sample_append_runtime(s, length);

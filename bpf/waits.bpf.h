@@ -35,8 +35,8 @@
 volatile struct abi_wait_clock wait_clocks[ABI_WAIT_CLOCKS_MAX];
 
 /*
- * How far CLOCK_MONOTONIC is ahead of rq.clock, as of a switch at wait_compared_at, rq.clock; 0: it
- * is not known. While profd says that there are clocks with wakers.
+ * How far CLOCK_MONOTONIC was ahead of rq.clock at a switch, and rq.clock then; 0: unknown. Kept up
+ * to date while wait_wakers is set: there are clocks whose waits have wakers.
  */
 __u64 wait_ahead_ns, wait_compared_at;
 volatile __u32 wait_wakers;
@@ -48,12 +48,13 @@ __u64 waits_unkept;
 
 struct wait_due {
 	__u32 n_blocked, n_runnable;
-	__u64 waker;
+	__u64 cell_ns, waker;
 };
 
 /*
  * Of a CPU. What is due is of the thread that was switched in last, if pid is not 0. Wakers have
- * such memory of their own: the last number that a record has, and counters of what is no sample.
+ * such memory of their own: the number that their last record had, and counters of what is no
+ * sample.
  */
 struct wait_scratch {
 	__u32 pid; /* in the initial namespace */
@@ -111,6 +112,22 @@ struct {
 	__type(key, __u32);
 	__array(values, struct waits_kept);
 } waits_kept SEC(".maps");
+
+/* Nobody takes entries out: those that were not used for long make room. */
+struct wait_woken {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, ABI_WAKERS_MAX);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct abi_waker));
+};
+
+/* Of all clocks, while one of them has wakers. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct wait_woken);
+} wait_woken SEC(".maps");
 
 static __always_inline __u64 wait_seed(const struct task_struct *task)
 {
@@ -177,22 +194,33 @@ static __noinline int wait_leaves(struct task_struct *task, __u32 i, __u64 n)
 	return 0;
 }
 
-/* What is known since @task last had a CPU: its ticks on it, and what has woken it. */
-static __always_inline struct abi_wait_kept wait_take_kept(const struct task_struct *task, __u32 i)
+/* How many of the ticks since it last had a CPU @task had on it. */
+static __always_inline __u64 wait_take_kept(const struct task_struct *task, __u32 i)
 {
-	struct abi_wait_kept *found, kept = {0};
 	void *map = bpf_map_lookup_elem(&waits_kept, &i);
+	struct abi_wait_kept *kept;
 	__u32 pid = task->pid;
+	__u64 n = 0;
 
 	if (!map)
-		return kept;
-	found = bpf_map_lookup_elem(map, &pid);
-	if (!found)
-		return kept;
-	if (found->arrival == task->sched_info.last_arrival)
-		kept = *found;
+		return 0;
+	kept = bpf_map_lookup_elem(map, &pid);
+	if (!kept)
+		return 0;
+	if (kept->arrival == task->sched_info.last_arrival)
+		n = kept->n;
 	bpf_map_delete_elem(map, &pid);
-	return kept;
+	return n;
+}
+
+/* The number of its waker's record, 0: unknown. */
+static __always_inline __u64 wait_find_waker(const struct task_struct *task)
+{
+	__u32 first = 0, pid = task->pid;
+	void *map = bpf_map_lookup_elem(&wait_woken, &first);
+	const struct abi_waker *waker = map ? bpf_map_lookup_elem(map, &pid) : NULL;
+
+	return waker && waker->arrival == task->sched_info.last_arrival ? waker->number : 0;
 }
 
 static __always_inline struct wait_scratch *wait_scratch_of(__u32 which, __u32 cpu)
@@ -252,22 +280,21 @@ static __always_inline void wait_lose(struct wait_scratch *w)
 static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u64 now)
 {
 	volatile struct abi_wait_clock *clock = &wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)];
-	__u64 queued = task->sched_info.last_queued, from = wait_from(task, clock), runnable;
+	__u64 queued = task->sched_info.last_queued, from = wait_from(task, clock), kept, runnable;
+	__u64 cell_ns = clock->cell_ns;
 	__u32 sampler = clock->sampler, cpu = bpf_get_smp_processor_id();
 	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
-	struct abi_wait_kept kept;
 	struct wait_scratch *w;
 	struct wait_due *due;
 	__u32 n_samples;
 
-	if (!c || !clock->cell_ns || !wait_is_wanted(task, sampler, c))
+	if (!c || !cell_ns || !wait_is_wanted(task, sampler, c))
 		return 0;
 	kept = wait_take_kept(task, i);
-	if (n <= kept.n)
+	if (n <= kept)
 		return 0;
-	n -= kept.n;
-	runnable = queued ? wait_ticks(wait_seed(task), queued > from ? queued : from, now,
-				       clock->cell_ns)
+	n -= kept;
+	runnable = queued ? wait_ticks(wait_seed(task), queued > from ? queued : from, now, cell_ns)
 			  : 0;
 	if (runnable > n)
 		runnable = n;
@@ -289,7 +316,8 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	}
 	due->n_blocked = n - runnable;
 	due->n_runnable = runnable;
-	due->waker = kept.waker;
+	due->cell_ns = cell_ns;
+	due->waker = clock->wakers ? wait_find_waker(task) : 0;
 	return 0;
 }
 
@@ -367,7 +395,7 @@ static __always_inline struct abi_counters *wait_fill(struct wait_scratch *w, __
 	struct wait_due *due = &w->due[i];
 
 	record->sampler = sampler;
-	record->period = wait_clocks[i].cell_ns;
+	record->period = due->cell_ns; /* its clock may have ended since */
 	record->n_blocked = due->n_blocked;
 	record->n_runnable = due->n_runnable;
 	record->waker = due->waker;
@@ -475,12 +503,16 @@ struct {
 
 #define WAIT_VISIT_ROOM (sizeof(struct wait_visit) + 8)
 
-static __always_inline bool wait_goes_on(const struct task_struct *task, __u64 arrival)
+static __always_inline bool wait_is_asleep(const struct task_struct *task)
 {
 	return task->__state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | TASK_STOPPED |
 				TASK_TRACED | TASK_FROZEN) &&
-	       !(task->__state & TASK_DEAD) && !task->exit_state && !task->on_cpu &&
-	       task->sched_info.last_arrival == arrival;
+	       !(task->__state & TASK_DEAD) && !task->exit_state && !task->on_cpu;
+}
+
+static __always_inline bool wait_goes_on(const struct task_struct *task, __u64 arrival)
+{
+	return wait_is_asleep(task) && task->sched_info.last_arrival == arrival;
 }
 
 static __always_inline __u8 wait_state_now(const struct task_struct *task)
@@ -580,7 +612,6 @@ int wait_visit(struct bpf_iter__task *context)
 
 	if (!task || !waits_can_be_seen() || !clock->cell_ns || !wait_has_clock(task))
 		return 0;
-	kept.waker = 0;
 	kept.arrival = task->sched_info.last_arrival;
 	if (!kept.arrival || !wait_goes_on(task, kept.arrival))
 		return 0;

@@ -3,98 +3,131 @@
 #define PROFD_BPF_WAKERS_BPF_H
 
 /*
- * What ends a wait, for clocks that want it (bpf/waits.bpf.h). When a thread is woken, arithmetic
- * says already whether its wait is going to be a sample. If it is, and only then, the stack of the
- * thread that wakes it is taken and sent, under a number that the sample of the wait has as well.
+ * Wakers, for clocks that want them (bpf/waits.bpf.h). When a thread is woken, arithmetic says
+ * already whether its wait is going to be a sample. Only if it is, the stack of the current thread,
+ * which wakes it, is taken and sent, under a number that the sample of the wait has as well.
  *
- * The clock of the run queue stands still between switches, so the time of a wake-up is had from
- * CLOCK_MONOTONIC, less what that is ahead, as was seen at a switch not long ago. The switch was
- * before it was looked at, so what comes out is a little early, never late: of a tick that falls in
- * between, the waker is not known.
+ * The wake-up's time is CLOCK_MONOTONIC less its offset from rq.clock, measured at a recent switch;
+ * the clock of the run queue itself stands still in between. The switch was before it was measured,
+ * so the time is a little early: of a tick that falls in between, the waker is not known.
+ *
+ * The tracepoint comes with interrupts off and a lock of the woken thread's held: so a walk ends
+ * after a few frames, and nothing is copied for profd to finish it.
  */
 #include "bpf/waits.bpf.h"
 
 #define WAKERS_MEMORY 1 /* in wait_memory */
 
-/* Whether the wait of @task, which is being woken @now, is going to be a sample of clock @i. */
-static __noinline int waker_is_wanted(struct task_struct *task, __u32 i, __u64 now)
+/* Whether the wait of @task, which is woken @now, has a tick of clock @i that is its own. */
+static __noinline int waker_is_due(struct task_struct *task, __u32 i, __u64 now)
 {
 	volatile struct abi_wait_clock *clock = &wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)];
-	__u64 n, ids = (__u64)task->tgid << 32 | (__u32)task->pid;
-	struct abi_counters unused = {0}; /* the sample counts, not this */
-	__u32 sampler = clock->sampler, pid = task->pid;
+	__u64 cell_ns = clock->cell_ns, n;
 	struct abi_wait_kept *kept;
+	__u32 pid = task->pid;
 	void *map;
 
-	if (!clock->cell_ns || !clock->wakers)
+	if (!cell_ns || !clock->wakers)
 		return 0;
-	n = wait_ticks(wait_seed(task), wait_from(task, clock), now, clock->cell_ns);
+	n = wait_ticks(wait_seed(task), wait_from(task, clock), now, cell_ns);
 	map = n ? bpf_map_lookup_elem(&waits_kept, &i) : NULL;
 	if (!map)
 		return 0;
 	kept = bpf_map_lookup_elem(map, &pid);
-	if (kept && kept->arrival == task->sched_info.last_arrival && kept->n >= n)
-		return 0;
+	return !kept || kept->arrival != task->sched_info.last_arrival || kept->n < n;
+}
+
+/* And whether clock @i samples it. */
+static __noinline int waker_is_wanted(struct task_struct *task, __u32 i)
+{
+	__u64 ids = (__u64)task->tgid << 32 | (__u32)task->pid;
+	__u32 sampler = wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)].sampler;
+	struct abi_counters unused = {0}; /* the sample counts, not this */
+
 	return filter_task(config_of(sampler), sampler, task, false, &unused, &ids);
 }
 
-/*
- * The wait of @task has the waker of number @id. A visit of the thread may come in between, and
- * then it has none.
- */
-static __noinline int waker_keep(struct task_struct *task, __u32 i, __u64 id)
+static __always_inline void waker_keep(const struct task_struct *task, __u64 number)
 {
-	struct abi_wait_kept *found, kept = {.arrival = task->sched_info.last_arrival, .waker = id};
-	void *map = bpf_map_lookup_elem(&waits_kept, &i);
-	__u32 pid = task->pid;
+	const struct abi_waker waker = {task->sched_info.last_arrival, number};
+	__u32 first = 0, pid = task->pid;
+	void *map = bpf_map_lookup_elem(&wait_woken, &first);
 
-	if (!map)
-		return 0;
-	found = bpf_map_lookup_elem(map, &pid);
-	if (found && found->arrival == kept.arrival)
-		found->waker = id;
-	else
-		bpf_map_update_elem(map, &pid, &kept, found ? 0 : BPF_NOEXIST);
-	return 0;
+	if (map)
+		bpf_map_update_elem(map, &pid, &waker, 0);
 }
 
-/* The current thread wakes @task, which the clocks of @due want to know. */
+/* Fills in what @s is to say of the current thread. False: nothing is to be said of it. */
+static __always_inline bool waker_fill(struct wait_scratch *w, struct task_struct *waker,
+				       const struct cause *cause)
+{
+	__u64 ids = bpf_get_current_pid_tgid();
+	struct abi_sample *record = &w->scratch.record;
+	long length;
+
+	if (pids_translated && ids) {
+		ids = pids_of(waker);
+		/* Outside. The kernel's threads belong to nobody. */
+		if (!ids && !(waker->flags & PF_KTHREAD))
+			return false;
+	}
+	sample_fill_header(record, waker, ids, cause);
+	record->rest |= ABI_WAKER | (waker->pid ? 0 : ABI_IDLE);
+	record->waker = (__u64)bpf_get_smp_processor_id() << 48 | ++w->n_records;
+	length = bpf_get_stack(cause->context, w->scratch.body,
+			       ABI_KERNEL_FRAMES_MAX * sizeof(__u64), 0);
+	/* Without it an interrupt would look like the thread that it came to. */
+	if (length < (long)sizeof(__u64))
+		return false;
+	record->n_kernel = (__u64)length / sizeof(__u64);
+	return true;
+}
+
+/* The record to the sampler of clock @i, unless samples need the room. */
+static __always_inline void waker_send_to(struct scratch *s, __u32 i, __u64 length)
+{
+	__u32 sampler = wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)].sampler;
+	void *ring = bpf_map_lookup_elem(&rings, &sampler);
+	__u64 used;
+
+	__asm__ volatile("" : "+r"(length));
+	if (!ring || length > BODY_BYTES)
+		return;
+	used = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+	if (used > config_of(sampler)->ring_bytes / 4 * 3)
+		return;
+	s->record.sampler = sampler;
+	bpf_ringbuf_output(ring, &s->record, sizeof(s->record) + length, BPF_RB_NO_WAKEUP);
+}
+
+/* The current thread wakes @task, which the clocks of @due sample. */
 static __always_inline void waker_send(struct task_struct *task, __u32 due, void *context)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
-	__u64 ids = bpf_get_current_pid_tgid(), length;
-	__u32 cpu = bpf_get_smp_processor_id(), i;
-	struct wait_scratch *w = wait_scratch_of(WAKERS_MEMORY, cpu);
-	struct cause cause = {.context = context};
+	struct wait_scratch *w = wait_scratch_of(WAKERS_MEMORY, bpf_get_smp_processor_id());
+	const struct cause cause = {.context = context};
+	__u64 begun_ns = bpf_ktime_get_ns(), length;
+	struct abi_counters *c = NULL;
 	struct scratch *s;
 
-	if (!w)
+	if (!w || !waker_fill(w, waker, &cause))
 		return;
 	s = &w->scratch;
-	if (pids_translated && ids)
-		ids = pids_of(waker);
-	sample_fill_header(&s->record, waker, ids, &cause);
-	s->record.rest |= ABI_WAKER;
-	s->record.waker = (__u64)cpu << 48 | ++w->n_records;
-	s->record.n_kernel = copy_kernel_stack(&cause, s);
-	for (i = 0; i < ABI_WAIT_CLOCKS_MAX && !(due >> i & 1); i++)
-		;
-	/* For the verifier any of them, so that it follows one walk. */
-	__asm__ volatile("" : "+r"(i));
-	if (i >= ABI_WAIT_CLOCKS_MAX)
-		return;
-	cause.sampler = wait_clocks[i].sampler;
-	s->record.sampler = cause.sampler;
-	length = walk_and_send(s, waker, &cause, &w->unused);
-	waker_keep(task, i, s->record.waker);
-	due &= ~(1u << i);
-	for (i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {
+	sample_walk(s, waker, &cause, ABI_WAKER_FRAMES);
+	length = sample_append_runtime(s, 8 * (s->unwind.first + s->unwind.n));
+	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {
 		if (!(due >> i & 1))
 			continue;
-		s->record.sampler = wait_clocks[i].sampler;
-		wait_send_copy(s, length, &w->unused);
-		waker_keep(task, i, s->record.waker);
+		waker_send_to(s, i, length);
+		if (!c) {
+			__u32 sampler = s->record.sampler;
+
+			c = bpf_map_lookup_elem(&counters, &sampler);
+			if (c)
+				c->run_ns += bpf_ktime_get_ns() - begun_ns;
+		}
 	}
+	waker_keep(task, s->record.waker);
 }
 
 /* Argument of the tracepoint: the thread that is woken, by the current one. */
@@ -106,11 +139,11 @@ int wait_wakes(unsigned long long *args)
 	__u64 now;
 
 	if (!waits_can_be_seen() || !wait_compared_at || !wait_has_clock(task) ||
-	    !task->sched_info.last_arrival || !wait_goes_on(task, task->sched_info.last_arrival))
+	    !task->sched_info.last_arrival || !wait_is_asleep(task))
 		return 0;
 	now = bpf_ktime_get_ns() - wait_ahead_ns;
 	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
-		if (wait_clocks[i].wakers && waker_is_wanted(task, i, now))
+		if (waker_is_due(task, i, now) && waker_is_wanted(task, i))
 			due |= 1u << i;
 	if (due)
 		waker_send(task, due, args);

@@ -121,7 +121,7 @@ const struct verb verbs[] = {
 	 "  -e, --event EVENT    cpu-clock, cycles ...; :u or :k for user or kernel only\n"
 	 "      --wall           CPU time, and the time that threads wait: short for -e wall\n"
 	 "      --off-cpu        the time that threads wait: short for -e off-cpu\n"
-	 "      --wakers         of these waits also what ended each of them\n"
+	 "      --wakers         also record what woke each thread: the label waker\n"
 	 "  -d, --duration TIME  seconds, or e.g. 30m; COMMAND continues after that\n"
 	 "  -o, --output FILE    instead of ./profd.pb.gz, or profd-2 ... if there is one; a name "
 	 "in "
@@ -168,7 +168,7 @@ const struct verb verbs[] = {
 	 "      --formats LIST   pprof, legacy or both\n"
 	 "      --children       also the process's children, present and future\n"
 	 "      --no-kernel      without kernel frames\n"
-	 "      --wakers         of waits also what ended each of them\n"
+	 "      --wakers         also record what woke each thread: the label waker\n"
 	 "Without privileges: processes of your own, at most 1000 Hz and 4 sessions.\n"
 	 "\nExample: id=$(profctl start -F 999 1234); sleep 10; profctl stop $id\n",
 	 start_run},

@@ -305,12 +305,13 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 	return aggregate_add_time(a, id, key->time_ns / PROFILE_BUCKET_NS, count);
 }
 
-/* What ends the wait of @e, which is in @from. */
+/* The waker of @e, which is in @from. Without room for it, it is unknown. */
 static int aggregate_copy_waker(struct aggregate *a, const struct aggregate *from,
 				const struct aggregate_entry *e, uint32_t *ret)
 {
 	const struct aggregate_waker *w;
 	struct aggregate_key key;
+	int r;
 
 	*ret = 0;
 	if (!e->waker)
@@ -320,7 +321,8 @@ static int aggregate_copy_waker(struct aggregate *a, const struct aggregate *fro
 				     .generation = w->generation,
 				     .thread_name = aggregate_thread_name(from, w->thread_name),
 				     .stack = aggregate_stack(from, w->stack)};
-	return aggregate_add_waker(a, &key, w->by_interrupt, ret);
+	r = aggregate_add_waker(a, &key, w->by_interrupt, ret);
+	return r < 0 ? r : AGGREGATE_E_OK;
 }
 
 int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,

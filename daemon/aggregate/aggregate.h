@@ -59,7 +59,7 @@ struct aggregate_entry {
 	uint32_t tid;         /* 0 unless threads are distinguished by id */
 	uint32_t stack;       /* id, see aggregate_stack() */
 	uint32_t wait;        /* see aggregate_wait() */
-	uint32_t waker;       /* what has ended the wait, see aggregate_waker(); 0: unknown */
+	uint32_t waker;       /* of the wait, see aggregate_waker(); 0: unknown */
 	uint32_t times;       /* see aggregate_time() */
 	uint64_t count;       /* samples */
 	uint64_t weight;      /* sum of the samples' weights */
@@ -91,7 +91,7 @@ struct aggregate_key {
 	struct stack stack;
 };
 
-/* What ends waits: a thread of that name, or an interrupt; process: 0 if it is no matter whose. */
+/* A thread of that name, or an interrupt; process: 0 if it is not a user process. */
 struct aggregate_waker {
 	uint64_t process;
 	uint32_t generation;
@@ -110,8 +110,7 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 		  uint64_t weight);
 
 /*
- * *ret: the number of what @key says of a process, generation, thread and stack, from 1 on. The
- * same outcomes.
+ * *ret: the number of @key's process, generation, thread and stack, from 1 on. The same outcomes.
  */
 int aggregate_add_waker(struct aggregate *a, const struct aggregate_key *key, bool by_interrupt,
 			uint32_t *ret);

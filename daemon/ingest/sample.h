@@ -63,9 +63,9 @@ struct sample {
 	int16_t call;     /* of a wait: the number of its system call, or WAIT_NO_CALL */
 	uint8_t wait; /* enum wait_state: what the weight is of; WAIT_NONE: CPU time, or events */
 	/*
-	 * Of a wait: the number of what has ended it, 0: unknown. What has ended waits comes before
-	 * them, with the same number and is_waker: no sample, but a thread, where it was when it
-	 * woke another one; or with by_interrupt no thread, but what the interrupt ran.
+	 * Of a wait: the number of its waker, 0: unknown. Wakers come before the waits, with the
+	 * same number and is_waker, and are no samples: a thread, where it was when it woke another
+	 * one; or with by_interrupt no thread, but what the interrupt ran.
 	 */
 	uint64_t waker;
 	bool is_waker, by_interrupt;

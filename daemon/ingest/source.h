@@ -75,7 +75,7 @@ struct sampler_spec {
 	bool kernel_stacks;
 	uint32_t max_depth; /* user frames */
 	bool all;           /* filter: every process, else those added */
-	bool has_wakers;    /* of waits: what ends them is delivered, too */
+	bool has_wakers;    /* of waits: their wakers are delivered, too */
 };
 
 /* X(name): see status --json, unwinding. Of all samplers. */

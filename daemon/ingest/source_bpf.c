@@ -133,39 +133,10 @@ static void deliver(struct bpf_source *s, const struct sample *sample)
 	s->source.options.sink->sample(s->source.options.sink->userdata, sample);
 }
 
-/*
- * A wait, in its two parts. Where both were counted, and one is nothing after all, the other one
- * comes in two halves: each is a sample that was seen.
- */
-static void deliver_wait(struct bpf_source *s, struct sample *sample)
-{
-	struct source_bpf_wait wait = s->parts.wait;
-	uint64_t until_ns = sample->time_ns;
-
-	if (wait.is_merged) {
-		sample->waker = 0;
-		sample->weight = wait.runnable_ns / 2;
-		sample->wait = WAIT_RUNNABLE;
-		wait.runnable_ns -= sample->weight;
-		sample->time_ns = until_ns - wait.runnable_ns;
-		deliver(s, sample);
-	}
-	/* It slept first. */
-	sample->time_ns = until_ns - wait.runnable_ns;
-	sample->weight = wait.blocked_ns;
-	if (wait.blocked_ns)
-		deliver(s, sample);
-	sample->time_ns = until_ns;
-	sample->weight = wait.runnable_ns;
-	sample->wait = WAIT_RUNNABLE;
-	sample->waker = 0; /* a CPU is what it waited for then */
-	if (wait.runnable_ns)
-		deliver(s, sample);
-}
-
 bool bpf_deliver_record(struct bpf_source *s, const void *data, size_t length, bool *ret_is_younger)
 {
-	struct sample sample;
+	struct sample sample, parts[SOURCE_BPF_WAIT_PARTS];
+	unsigned n;
 
 	if (!source_bpf_decode(data, length, &s->parts, &sample))
 		return false;
@@ -174,10 +145,13 @@ bool bpf_deliver_record(struct bpf_source *s, const void *data, size_t length, b
 		s->error = process_events_drain(s->events, &s->events_until);
 	if (s->error < 0)
 		return false;
-	if (sample.wait)
-		deliver_wait(s, &sample);
-	else
+	if (!sample.wait) {
 		deliver(s, &sample);
+		return true;
+	}
+	n = source_bpf_wait_parts(&s->parts.wait, &sample, parts);
+	for (unsigned i = 0; i < n; i++)
+		deliver(s, &parts[i]);
 	return true;
 }
 

@@ -65,11 +65,13 @@ struct bpf_sampler {
 struct bpf_wait_clocks {
 	char missing[BPF_FEATURES_TEXT_MAX]; /* in this kernel, for clocks of waits */
 	int memory_fd, wakers_fd;            /* scratch memory */
-	uint32_t scratch_bytes;              /* of a CPU */
-	struct profile_bpf *skeleton;        /* of the programs, with the maps of the source's */
-	struct bpf_wait_ring *rings;         /* by CPU: what asks for interrupts */
+	int woken_fd;
+	uint32_t scratch_bytes;       /* of a CPU */
+	struct profile_bpf *skeleton; /* of the programs, with the maps of the source's */
+	struct bpf_wait_ring *rings;  /* by CPU: what asks for interrupts */
 	unsigned n_rings;
 	struct bpf_link *links[3];
+	struct profile_bpf *wakers_skeleton;
 	struct bpf_link *wakers;
 	struct bpf_visit *visit; /* of threads that sleep; NULL: none is going on */
 	uint64_t next_visit_ns;  /* CLOCK_MONOTONIC */

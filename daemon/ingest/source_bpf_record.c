@@ -137,7 +137,7 @@ static void decode_wait(const struct abi_sample *record, struct source_bpf_parts
  * the same for all. Of the kernel's own threads there is no other. Where an interrupt came, and
  * what comes of one while the CPU is idle, that part up to there is it, and nothing of the thread.
  */
-static void decode_waker(const struct source_bpf_parts *parts, struct sample *sample)
+static void decode_waker(const struct source_bpf_parts *parts, bool is_idle, struct sample *sample)
 {
 	uint32_t n = 0;
 
@@ -146,10 +146,13 @@ static void decode_waker(const struct source_bpf_parts *parts, struct sample *sa
 	       !wait_places_is_interrupt(&parts->places, sample->frames[n] + (n > 0)))
 		n++;
 	sample->is_waker = true;
-	sample->by_interrupt = n < sample->n_kernel || !sample->tid;
+	sample->by_interrupt = n < sample->n_kernel || is_idle;
 	if (sample->by_interrupt || sample->kernel_thread) {
 		sample->n_kernel = n;
 		sample->n_frames = n;
+		/* Not what the thread's stack was, which is of no matter. */
+		sample->quality = STACK_COMPLETE;
+		sample->reason = 0;
 		return;
 	}
 	sample->frames += sample->n_kernel;
@@ -202,7 +205,7 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 		decode_wait(&record, parts, ret);
 	/* Those of a few frames are all that is wanted: the walk need not be finished. */
 	if (record.rest & ABI_WAKER) {
-		decode_waker(parts, ret);
+		decode_waker(parts, record.rest & ABI_IDLE, ret);
 	} else if (record.rest & ABI_REST) {
 		decode_rest(&record, data + sizeof(record) + n * sizeof(*frames), &parts->rest);
 		ret->rest = &parts->rest;
@@ -215,6 +218,41 @@ bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_par
 		ret->runtime = &parts->runtime;
 	}
 	return true;
+}
+
+/* What ended the sleep did not give it the CPU. */
+static struct sample wait_part_runnable(const struct sample *sample, uint64_t weight,
+					uint64_t until_ns)
+{
+	struct sample part = *sample;
+
+	part.wait = WAIT_RUNNABLE;
+	part.waker = 0;
+	part.weight = weight;
+	part.time_ns = until_ns;
+	return part;
+}
+
+unsigned source_bpf_wait_parts(const struct source_bpf_wait *wait, const struct sample *sample,
+			       struct sample ret[SOURCE_BPF_WAIT_PARTS])
+{
+	uint64_t runnable_ns = wait->runnable_ns, until_ns = sample->time_ns;
+	unsigned n = 0;
+
+	if (wait->is_merged) {
+		uint64_t half = runnable_ns / 2;
+
+		runnable_ns -= half;
+		ret[n++] = wait_part_runnable(sample, half, until_ns - runnable_ns);
+	} else if (wait->blocked_ns) {
+		/* It slept first. */
+		ret[n] = *sample;
+		ret[n].weight = wait->blocked_ns;
+		ret[n++].time_ns = until_ns - runnable_ns;
+	}
+	if (runnable_ns)
+		ret[n++] = wait_part_runnable(sample, runnable_ns, until_ns);
+	return n;
 }
 
 bool source_bpf_decode_code(const uint8_t *data, size_t length, struct source_bpf_code *ret)

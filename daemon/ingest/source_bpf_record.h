@@ -40,6 +40,16 @@ struct source_bpf_parts {
 bool source_bpf_decode(const uint8_t *data, size_t length, struct source_bpf_parts *parts,
 		       struct sample *ret);
 
+#define SOURCE_BPF_WAIT_PARTS 2
+
+/*
+ * The samples of @sample, which is all of @wait, in the order of time: as many as were seen. Each
+ * ends at its time_ns. Where both parts were counted, and one is nothing after all, the other one
+ * comes in two halves. Returns how many there are, 1 or 2.
+ */
+unsigned source_bpf_wait_parts(const struct source_bpf_wait *wait, const struct sample *sample,
+			       struct sample ret[SOURCE_BPF_WAIT_PARTS]);
+
 /* A code object, as it is; its bytes are in @data. */
 struct source_bpf_code {
 	uint64_t id;

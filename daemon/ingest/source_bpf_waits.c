@@ -125,15 +125,17 @@ static int bpf_waits_make_memory(struct bpf_source *s)
 	return r;
 }
 
-static bool is_of_waits(const struct bpf_program *program)
+static bool bpf_waits_is_among(const struct bpf_program *program, const char *const *names)
 {
-	for (unsigned i = 0; bpf_waits.programs[i]; i++)
-		if (!strcmp(bpf_program__name(program), bpf_waits.programs[i]))
+	for (; *names; names++)
+		if (!strcmp(bpf_program__name(program), *names))
 			return true;
 	return false;
 }
 
-static int bpf_waits_load(struct bpf_source *s, struct source_message *message)
+/* A copy of the object with these programs, up to a NULL. @what they sample, for the message. */
+static int bpf_waits_load(struct bpf_source *s, const char *const *names, const char *what,
+			  struct profile_bpf **ret, struct source_message *message)
 {
 	struct profile_bpf *skeleton = profile_bpf__open();
 	struct source_message said = {""};
@@ -141,11 +143,11 @@ static int bpf_waits_load(struct bpf_source *s, struct source_message *message)
 	struct bpf_map *map;
 	int r = 0;
 
-	s->waits.skeleton = skeleton;
+	*ret = skeleton;
 	if (!skeleton)
 		return error_origin(-errno);
 	bpf_object__for_each_program(program, skeleton->obj)
-		bpf_program__set_autoload(program, is_of_waits(program));
+		bpf_program__set_autoload(program, bpf_waits_is_among(program, names));
 	bpf_object__for_each_map(map, skeleton->obj)
 	{
 		const char *name = bpf_map__name(map);
@@ -160,9 +162,9 @@ static int bpf_waits_load(struct bpf_source *s, struct source_message *message)
 	bpf_source_hear(NULL);
 	if (r < 0)
 		return source_refuse(message, SOURCE_E_UNSUPPORTED,
-				     "cannot sample waits: their BPF programs cannot be loaded "
+				     "cannot sample %s: the BPF programs for them cannot be loaded "
 				     "(%.150s)",
-				     *said.text ? said.text : strerror(-r));
+				     what, *said.text ? said.text : strerror(-r));
 	return 0;
 }
 
@@ -356,7 +358,7 @@ static bool bpf_waits_have_clock(const struct bpf_source *s)
 	return false;
 }
 
-/* Clocks that are told what ends the waits: bpf/wakers.bpf.h. */
+/* Clocks whose waits have wakers: bpf/wakers.bpf.h. */
 static unsigned bpf_wakers_count(const struct bpf_source *s)
 {
 	unsigned n = 0;
@@ -366,28 +368,57 @@ static unsigned bpf_wakers_count(const struct bpf_source *s)
 	return n;
 }
 
-/* For the first of them. */
-static int bpf_wakers_begin(struct bpf_source *s)
+static int bpf_wakers_make_woken(struct bpf_source *s)
 {
-	int r = bpf_waits_make_scratch(s, 1, &s->waits.wakers_fd);
+	__u32 first = 0;
 
+	s->waits.woken_fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "profd_woken", sizeof(__u32),
+					   sizeof(struct abi_waker), ABI_WAKERS_MAX, NULL);
+	if (s->waits.woken_fd < 0 || bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.wait_woken),
+							 &first, &s->waits.woken_fd, 0) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
+/* For the first of them. */
+static int bpf_wakers_begin(struct bpf_source *s, struct source_message *message)
+{
+	static const char *const programs[] = {"wait_wakes", NULL};
+	struct bpf_wait_clocks *w = &s->waits;
+	int r;
+
+	if (!wait_places_have_interrupts(&s->parts.places))
+		return source_refuse(message, SOURCE_E_UNSUPPORTED,
+				     "cannot sample what wakes threads: the kernel's addresses are "
+				     "hidden, so that interrupts cannot be told from threads");
+	r = bpf_waits_make_scratch(s, 1, &w->wakers_fd)
+		    ?: bpf_wakers_make_woken(s)
+		    ?: bpf_waits_load(s, programs, "what wakes threads", &w->wakers_skeleton,
+				      message);
 	if (r)
 		return r;
-	s->waits.wakers = bpf_program__attach(s->waits.skeleton->progs.wait_wakes);
-	if (!s->waits.wakers)
+	w->wakers = bpf_program__attach(w->wakers_skeleton->progs.wait_wakes);
+	if (!w->wakers)
 		return error_origin(-errno);
 	s->skeleton->bss->wait_wakers = 1;
 	return 0;
 }
 
-/* The last one has ended, on all CPUs. Takes what was not begun, or not wholly. */
+/* The last one has ended. Takes what was not begun, or not wholly. */
 static void bpf_wakers_end(struct bpf_source *s)
 {
+	struct bpf_wait_clocks *w = &s->waits;
+	__u32 first = 0;
+
 	s->skeleton->bss->wait_wakers = 0;
-	s->skeleton->bss->wait_compared_at = 0;
-	bpf_link__destroy(steal_ptr(&s->waits.wakers));
+	bpf_link__destroy(steal_ptr(&w->wakers));
 	bpf_waits_wait_for_calls();
-	bpf_waits_free_scratch(s, 1, &s->waits.wakers_fd);
+	s->skeleton->bss->wait_compared_at = 0;
+	bpf_waits_free_scratch(s, 1, &w->wakers_fd);
+	bpf_map_delete_elem(bpf_map__fd(s->skeleton->maps.wait_woken), &first);
+	closep(&w->woken_fd);
+	w->woken_fd = -1;
+	profile_bpf__destroy(steal_ptr(&w->wakers_skeleton));
 }
 
 /* Without kallsyms, or its addresses, states are what the records say. */
@@ -419,9 +450,13 @@ static int bpf_waits_make_kept(struct bpf_source *s, __u32 clock)
 /* For the first clock. */
 static int bpf_waits_begin(struct bpf_source *s, struct source_message *message)
 {
+	static const char *const programs[] = {"wait_switch", "wait_take", "wait_visit", NULL};
+
 	s->waits.next_visit_ns = clock_ns(CLOCK_MONOTONIC) + VISIT_NS;
 	bpf_waits_find_places(s);
-	return bpf_waits_make_memory(s) ?: bpf_waits_load(s, message) ?: bpf_waits_attach(s);
+	return bpf_waits_make_memory(s)
+		       ?: bpf_waits_load(s, programs, "waits", &s->waits.skeleton, message)
+		       ?: bpf_waits_attach(s);
 }
 
 static uint64_t bpf_waits_cell_ns(const struct sampler_spec *spec)
@@ -444,16 +479,17 @@ static int bpf_waits_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 	while (clock < ABI_WAIT_CLOCKS_MAX && s->waits.clocks[clock].sampler)
 		clock++;
 	if (clock == ABI_WAIT_CLOCKS_MAX)
-		return source_refuse(message, SOURCE_E_FULL,
-				     "waits are sampled at %d rates: use one of theirs, or stop a "
-				     "session",
-				     ABI_WAIT_CLOCKS_MAX);
+		return source_refuse(
+			message, SOURCE_E_FULL,
+			"waits are sampled in %d ways (rate, wakers): use one of them, "
+			"or stop a session",
+			ABI_WAIT_CLOCKS_MAX);
 	s->waits.clocks[clock].sampler = sampler;
 	s->waits.clocks[clock].has_wakers = spec->has_wakers;
 	if (is_first)
 		r = bpf_waits_begin(s, message);
 	if (!r && spec->has_wakers && bpf_wakers_count(s) == 1)
-		r = bpf_wakers_begin(s);
+		r = bpf_wakers_begin(s, message);
 	r = r ?: bpf_waits_make_kept(s, clock);
 	/* They need memory of the kernel's, which may have a limit: others go on without. */
 	if (r < 0)
@@ -511,7 +547,7 @@ void bpf_waits_init(struct bpf_source *s)
 	if (sys_fd < 0 || bpf_features_read_missing(BPF_FEATURES_WAITS, sys_fd, s->waits.missing))
 		strcpy(s->waits.missing, "BTF");
 	s->waits.memory_fd = -1;
-	s->waits.wakers_fd = -1;
+	s->waits.wakers_fd = s->waits.woken_fd = -1;
 	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		s->waits.clocks[i].kept_fd = -1;
 }
@@ -529,6 +565,8 @@ uint64_t bpf_waits_bytes(const struct bpf_source *s)
 
 	sum += ((s->waits.memory_fd >= 0) + (s->waits.wakers_fd >= 0)) *
 	       (uint64_t)s->waits.scratch_bytes * s->n_possible_cpus;
+	if (s->waits.woken_fd >= 0)
+		sum += ABI_WAKERS_MAX * (sizeof(struct abi_waker) + 8 + 64 + 16);
 	for (unsigned i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		if (s->waits.clocks[i].sampler)
 			sum += ABI_WAITS_KEPT_MAX *

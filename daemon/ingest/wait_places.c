@@ -31,8 +31,9 @@ static const struct {
 	{"__refrigerator", WAIT_STOPPED},
 };
 
-/* Without a device's or a vector's name; of x86. */
-static const char *const interrupts[] = {"asm_sysvec_", "asm_common_interrupt"};
+/* Without a device's or a vector's name; of x86, by IDT and by FRED. */
+static const char *const interrupts[] = {"asm_sysvec_", "asm_common_interrupt", "fred_sysvec_",
+					 "fred_extint"};
 
 static const char *const beginnings[] = {"ret_from_fork_asm", "ret_from_fork"};
 
@@ -134,6 +135,14 @@ uint8_t wait_places_find(const struct wait_places *places, uint64_t leaf)
 bool wait_places_is_interrupt(const struct wait_places *places, uint64_t address)
 {
 	return wait_places_at(places, address - 1) == WAIT_PLACE_INTERRUPT;
+}
+
+bool wait_places_have_interrupts(const struct wait_places *places)
+{
+	for (unsigned i = 0; i < places->n; i++)
+		if (places->all[i].wait == WAIT_PLACE_INTERRUPT)
+			return true;
+	return false;
 }
 
 bool wait_places_is_beginning(const struct wait_places *places, uint64_t leaf)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WAIT_PLACES_MAX 80
+#define WAIT_PLACES_MAX 96
 
 enum { WAIT_PLACE_INTERRUPT = 0x80 }; /* where interrupts begin: a place of no wait */
 
@@ -37,6 +37,8 @@ void wait_places_parse(const char *text, size_t length, struct wait_places *ret)
 uint8_t wait_places_find(const struct wait_places *places, uint64_t leaf);
 /* Whether a frame with this return address is where an interrupt came. */
 bool wait_places_is_interrupt(const struct wait_places *places, uint64_t address);
+/* Whether these places are known. */
+bool wait_places_have_interrupts(const struct wait_places *places);
 /* Whether @leaf is where a new thread begins, which nothing has called. */
 bool wait_places_is_beginning(const struct wait_places *places, uint64_t leaf);
 

@@ -5,12 +5,13 @@
  *
  * From the leaf to the root comes what everybody goes through in order to wake a thread: of the
  * kernel's frames its functions for that, of the user's the libraries and the language's runtime.
- * The first one behind them is what says something. Where all of a thread's are such, and that is
- * all of its stack, it is the one that calls into the kernel.
+ * The first one behind them is what says something, also without a name. Where all of a thread's
+ * are such, and that is all of its stack, it is the one that calls into the kernel.
  */
 #include "daemon/output/pprof_wakers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,33 +24,33 @@
 #include "daemon/output/pprof_spots.h"
 
 /* How names of the kernel's functions begin that wake, and of what samples that. */
-static const char *const waking_functions[] = {
-	"bpf_",
-	"__bpf_",
-	"___bpf_",
-	"__traceiter_",
-	"trace_",
-	"perf_",
-	"ftrace_",
-	"try_to_wake_up",
-	"wake_up_",
-	"__wake_up",
-	"swake_",
-	"complete",
-	"autoremove_wake_function",
-	"default_wake_function",
-	"pollwake",
-	"woken_wake_function",
-	"ep_autoremove_wake_function",
-	"ep_poll_callback",
-	"__ep_",
-	"rwsem_mark_wake",
-	"wake_q",
-	"rcuwait_wake_up",
-	"__do_wake",
-	"swait_",
-	"prog_",
-};
+static const char *const waking_functions[] = {"bpf_",
+					       "__bpf_",
+					       "___bpf_",
+					       "__traceiter_",
+					       "trace_",
+					       "perf_",
+					       "ftrace_",
+					       "try_to_wake_up",
+					       "wake_",
+					       "__wake_up",
+					       "folio_wake_bit",
+					       "var_wake_function",
+					       "swake_",
+					       "complete",
+					       "autoremove_wake_function",
+					       "default_wake_function",
+					       "io_wake_function",
+					       "receiver_wake_function",
+					       "pollwake",
+					       "woken_wake_function",
+					       "ep_autoremove_wake_function",
+					       "ep_poll_callback",
+					       "__ep_",
+					       "rwsem_mark_wake",
+					       "rcuwait_wake_up",
+					       "__do_wake",
+					       "swait_"};
 
 /* Frames of a waker: indices of spots, leaf first. */
 struct waker_frames {
@@ -133,19 +134,23 @@ static bool waking_is_function(const char *name)
 	return false;
 }
 
-/* Whether @line of a frame at @place says what it was that woke. */
-static bool waker_is_telling(const struct profile *p, const struct place *place,
-			     const struct profile_line *line)
+/* The file's name that it is in, "" if it is in none. */
+static const char *waker_object(const struct place *place)
 {
-	const struct profile_function *f = &p->functions[line->function];
-	const char *path = place->kind == PLACE_IMAGE ? place->mapping->image->path : "";
+	const char *path = place->kind == PLACE_IMAGE ? place->mapping->image->path : NULL;
 	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+/* Whether @f, of a frame at @place, says what it was that woke; NULL: it has no name. */
+static bool waker_is_telling(const struct profile *p, const struct place *place,
+			     const struct profile_function *f)
+{
 	const struct code_names_known code = {
-		.object = slash  ? slash + 1
-			  : path ? path
-				 : "",
-		.file = profile_string(p, f->filename),
-		.name = profile_string(p, f->name),
+		.object = waker_object(place),
+		.file = f ? profile_string(p, f->filename) : "",
+		.name = f ? profile_string(p, f->name) : "",
 		.call = "",
 		.is_kernel = place->kind == PLACE_KERNEL,
 		.is_script = place->code,
@@ -156,42 +161,59 @@ static bool waker_is_telling(const struct profile *p, const struct place *place,
 	return code_owner_of(&code) == CODE_OWN;
 }
 
-/* The function of @frames that says most; NULL: none does, or has a name. @is_whole: they end at
- * the stack's root. */
-static const char *waker_function(const struct wakers_builder *b, const struct waker_frames *frames,
-				  bool is_whole)
+/* Where a thread was, or an interrupt: a function, or what a frame without a name is called. */
+struct waker_where {
+	const char *function; /* or "" */
+	const char *object;   /* of a frame without a name; or NULL */
+	uint64_t offset;
+};
+
+/* The frame of @frames that says most. @is_whole: they end at the stack's root. */
+static struct waker_where waker_find_where(const struct wakers_builder *b,
+					   const struct waker_frames *frames, bool is_whole)
 {
 	const struct profile *p = b->profile;
-	const char *first = NULL;
+	struct waker_where first = {.function = ""};
 
 	for (uint32_t i = 0; i < frames->n; i++) {
 		const uint32_t spot = b->all[frames->first + i];
+		const struct place *place = &b->spots.all[spot];
 		const struct profile_location *l = &p->locations[b->locations[spot]];
 
+		if (!l->n_lines && place->kind == PLACE_IMAGE && *waker_object(place) &&
+		    waker_is_telling(p, place, NULL))
+			return (struct waker_where){"", waker_object(place), place->file_offset};
 		for (uint32_t k = 0; k < l->n_lines; k++) {
-			const struct profile_line *line = &p->lines[l->first_line + k];
-			const char *name = profile_string(p, p->functions[line->function].name);
+			const struct profile_function *f =
+				&p->functions[p->lines[l->first_line + k].function];
+			const char *name = profile_string(p, f->name);
 
-			if (waker_is_telling(p, &b->spots.all[spot], line))
-				return name;
-			first = first ? first : name;
+			if (waker_is_telling(p, place, f))
+				return (struct waker_where){.function = name};
+			if (!*first.function)
+				first.function = name;
 		}
 	}
-	return is_whole ? first : NULL;
+	return is_whole ? first : (struct waker_where){.function = ""};
 }
 
 static int wakers_describe(struct wakers_builder *b, uint32_t waker)
 {
 	const struct aggregate_waker *w = aggregate_waker(b->aggregate, waker);
+	const struct stack stack = aggregate_stack(b->aggregate, w->stack);
 	const char *who = w->by_interrupt ? "interrupt"
 					  : aggregate_thread_name(b->aggregate, w->thread_name);
-	const struct stack stack = aggregate_stack(b->aggregate, w->stack);
-	const char *function = waker_function(b, &b->frames[waker - 1],
-					      stack.quality == STACK_COMPLETE);
+	const struct waker_where where = waker_find_where(b, &b->frames[waker - 1],
+							  stack.quality == STACK_COMPLETE);
 	char **text = &b->wakers->texts[waker - 1];
+	int n;
 
 	free(steal_ptr(text));
-	if (asprintf(text, "%s%s%s", who, function ? " in " : "", function ? function : "") >= 0)
+	if (where.object)
+		n = asprintf(text, "%s in %s+0x%" PRIx64, who, where.object, where.offset);
+	else
+		n = asprintf(text, "%s%s%s", who, *where.function ? " in " : "", where.function);
+	if (n >= 0)
 		return 0;
 	*text = NULL;
 	return error_origin(-ENOMEM);

@@ -3,9 +3,10 @@
 #define PROFD_OUTPUT_PPROF_WAKERS_H
 
 /*
- * What ended the waits of a group, in words, as the label `waker` has it: "flusher in cache_put"
+ * The wakers of a group's waits, in words, as the label `waker` has it: "flusher in cache_put"
  * for a thread and the program's function that it was in, "interrupt in hrtimer_wakeup" for what an
- * interrupt ran; without "in" where no function is known.
+ * interrupt ran; an address of a file in place of a
+ * function without a name; without "in" where nothing is known.
  */
 #include <stdint.h>
 

@@ -18,7 +18,7 @@
 #include "common/store/names.h"
 #include "daemon/session/window.h"
 
-#define WAKER_FRAMES 24 /* of what ends a wait */
+#define WAKER_FRAMES 24
 
 struct session_member {
 	uint64_t serial;
@@ -251,35 +251,45 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 	return SESSION_E_OK;
 }
 
+/* "kworker" of kworker/0:1: there is one for each CPU, and more. */
+static int waker_name_length(const char *comm)
+{
+	const char *slash = strchr(comm, '/');
+
+	return (int)(slash && strncmp(comm, "irq/", 4) != 0 && strncmp(comm, "jbd2/", 5) != 0
+			     ? (size_t)(slash - comm)
+			     : strlen(comm));
+}
+
 /*
- * Of a thread its name and the frames nearest to the wake-up, of an interrupt these alone. What the
- * owner may not see has neither; the kernel's addresses are such, too.
+ * Stores the thread's name and its innermost frames; of an interrupt, frames only. Omits what the
+ * owner may not see, which the kernel's addresses are a part of.
  */
 int session_add_waker(struct session *s, const struct sample *sample, struct process *p)
 {
-	const bool is_kernel = sample->by_interrupt || sample->kernel_thread;
-	const uint32_t n = sample->n_frames < WAKER_FRAMES ? sample->n_frames : WAKER_FRAMES;
+	const bool is_cut = sample->n_frames > WAKER_FRAMES;
 	struct aggregate_key key = {.thread_name = sample->comm,
 				    .stack = {.frames = sample->frames,
-					      .n_frames = n,
-					      .quality = (uint8_t)sample->quality}};
+					      .n_frames = is_cut ? WAKER_FRAMES : sample->n_frames,
+					      .quality = is_cut ? STACK_TRUNCATED
+								: (uint8_t)sample->quality}};
 	char name[SAMPLE_COMM_SIZE];
 	int r;
 
-	if (!(s->writing.labels & LABEL_WAKER) || (p && !is_kernel && !session_may_see(s, p)))
+	if (!(s->writing.labels & LABEL_WAKER) || (p && !session_may_see(s, p)))
 		return 0;
-	if (is_kernel) {
-		/* kworker/0:1: of which there are many. */
-		snprintf(name, sizeof(name), "%.*s", (int)strcspn(sample->comm, "/"), sample->comm);
-		key.thread_name = sample->by_interrupt ? "" : name;
-		key.stack.n_frames = s->privileged && !s->hide_kernel ? n : 0;
-		key.stack.n_kernel = (uint16_t)key.stack.n_frames;
-	} else if (p) {
+	if (p) {
 		key.process = p->stay;
 		key.generation = mappings_generation(p->mappings, sample->time_ns);
+	} else {
+		snprintf(name, sizeof(name), "%.*s",
+			 sample->by_interrupt ? 0 : waker_name_length(sample->comm), sample->comm);
+		key.thread_name = name;
+		if (!s->privileged || s->hide_kernel)
+			key.stack.n_frames = 0;
+		key.stack.n_kernel = (uint16_t)key.stack.n_frames;
 	}
-	r = window_add_waker(s->window, is_kernel ? NULL : p, &key, sample->by_interrupt,
-			     sample->waker);
+	r = window_add_waker(s->window, p, &key, sample->by_interrupt, sample->waker);
 	return r < 0 ? r : 0;
 }
 

@@ -173,8 +173,8 @@ void session_sweep(struct session *s, uint64_t before_ns);
  */
 int session_add(struct session *s, const struct sample *sample, struct process *p);
 /*
- * Keeps what has ended a wait, which is no sample, for the session's window. @p: whose process;
- * NULL: nobody's. Returns 0 or negative errno.
+ * Keeps a waker, @sample, which is none, for the session's window. @p: its process; NULL: not a
+ * user process. Returns 0 or negative errno.
  */
 int session_add_waker(struct session *s, const struct sample *sample, struct process *p);
 /* The sample could not be counted for @reason. */

@@ -137,13 +137,13 @@ int session_set_flush(struct session_set *set, struct session *only, struct flus
 	return 0;
 }
 
-/* What has ended a wait, to all that may have the wait. */
+/* A waker, to all that may have the wait. */
 static int session_set_route_waker(struct session_set *set, const struct sample *sample)
 {
 	struct process *p = NULL;
 	int r = 0;
 
-	if (!sample->by_interrupt)
+	if (!sample->by_interrupt && !sample->kernel_thread)
 		r = process_table_find(set->processes, sample, &p);
 	for (size_t i = 0; i < set->n_sessions && !r; i++) {
 		struct session *s = set->sessions[i];

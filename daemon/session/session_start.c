@@ -155,7 +155,7 @@ static void choose_rate(const struct session *s, struct session_sampling *sampli
 		spec->kernel_stacks = false;
 }
 
-/* What ends waits is sampled where it is a label. */
+/* Wakers are sampled where they are a label. */
 static void choose_wakers(struct session *s)
 {
 	for (unsigned i = 0; i < s->n_samplings; i++) {

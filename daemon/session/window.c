@@ -25,7 +25,8 @@ struct window_member {
 	struct process *process;
 	struct process_unit *unit;          /* with process */
 	struct snapshot_process taken_back; /* if there is no process */
-	bool is_copied;                     /* into the snapshot that is being made */
+	/* Into the snapshot that is being made: it, and what it counts. */
+	bool is_copied, is_chosen;
 	UT_hash_handle hh;
 };
 
@@ -282,7 +283,35 @@ static bool window_filter_passes(const struct window_filter *f, const struct sna
 	return !f->pid || (p->pid == f->pid && (!f->serial || p->program_serial == f->serial));
 }
 
-/* Copies of those that @filter lets pass, which are marked, in their order. */
+/* Marks those that @filter lets pass, and those of their wakers. */
+static void window_choose(struct window *w, const struct window_filter *filter)
+{
+	const struct aggregate_entry *entries;
+	struct window_member *m, *next, *of;
+	size_t n;
+
+	HASH_ITER (hh, w->members, m, next) {
+		const struct snapshot_process p = describe_member(m);
+
+		m->is_copied = m->is_chosen = window_filter_passes(filter, &p);
+	}
+	if (!filter || !aggregate_n_wakers(w->aggregate))
+		return;
+	entries = aggregate_entries(w->aggregate, &n);
+	for (size_t i = 0; i < n; i++) {
+		const struct aggregate_entry *e = &entries[i];
+
+		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), of);
+		if (!e->waker || !of || !of->is_chosen)
+			continue;
+		HASH_FIND(hh, w->members, &aggregate_waker(w->aggregate, e->waker)->process,
+			  sizeof(uint64_t), m);
+		if (m)
+			m->is_copied = true;
+	}
+}
+
+/* Copies of those that @filter lets pass, and of their wakers, which are marked, in their order. */
 static int copy_processes(struct window *w, const struct window_filter *filter,
 			  struct snapshot *snapshot)
 {
@@ -292,10 +321,10 @@ static int copy_processes(struct window *w, const struct window_filter *filter,
 	snapshot->processes = calloc(w->n_members ? w->n_members : 1, sizeof(*snapshot->processes));
 	if (!snapshot->processes)
 		return error_origin(-ENOMEM);
+	window_choose(w, filter);
 	HASH_ITER (hh, w->members, m, next) {
 		const struct snapshot_process p = describe_member(m);
 
-		m->is_copied = window_filter_passes(filter, &p);
 		if (!m->is_copied)
 			continue;
 		r = copy_process(&p, &snapshot->processes[snapshot->n_processes++]);
@@ -307,7 +336,7 @@ static int copy_processes(struct window *w, const struct window_filter *filter,
 	return 0;
 }
 
-/* The samples of those that are marked. */
+/* The samples of those that are chosen. */
 static int copy_entries(const struct window *w, struct aggregate **ret)
 {
 	const struct aggregate_entry *entries;
@@ -323,7 +352,7 @@ static int copy_entries(const struct window *w, struct aggregate **ret)
 		struct window_member *m;
 
 		HASH_FIND(hh, w->members, &e->process, sizeof(e->process), m);
-		if (!m || !m->is_copied)
+		if (!m || !m->is_chosen)
 			continue;
 		r = aggregate_add_entry(*ret, w->aggregate, e);
 		if (r)

@@ -50,9 +50,9 @@ DEFINE_CLEANUP(struct window *, window_free)
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t time_ns, uint64_t weight);
 /*
- * Keeps what has ended a wait, @key, until the sample of the wait, which has the same number @id,
- * takes it as its key's waker. @p: whose process it was, with @key->process = p->stay; NULL: that
- * is no matter. The same outcomes; what does not fit is not known.
+ * Keeps a waker, @key, until the sample of the wait, which has the same number @id, takes it as its
+ * key's waker. @p: its process, with @key->process = p->stay; NULL: not a user process. The same
+ * outcomes; what does not fit is not known.
  */
 int window_add_waker(struct window *w, struct process *p, const struct aggregate_key *key,
 		     bool by_interrupt, uint64_t id);

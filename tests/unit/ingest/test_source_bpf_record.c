@@ -289,6 +289,39 @@ static void test_what_a_wait_was(void **state)
 	destroy(&r);
 }
 
+static void assert_part(const struct sample *part, uint8_t wait, uint64_t weight, uint64_t until_ns,
+			uint64_t waker)
+{
+	assert_int_equal(part->wait, wait);
+	assert_int_equal(part->weight, weight);
+	assert_int_equal(part->time_ns, until_ns);
+	assert_int_equal(part->waker, waker);
+	assert_int_equal(part->tid, 3);
+}
+
+/* A sleep ends where the queue begins, and halves of one in the middle. */
+static void test_parts_of_a_wait(void **state)
+{
+	const struct sample whole = {.time_ns = 1000, .tid = 3, .wait = WAIT_DISK, .waker = 7};
+	struct sample parts[SOURCE_BPF_WAIT_PARTS];
+	struct source_bpf_wait wait = {.blocked_ns = 50};
+
+	(void)state;
+	assert_int_equal(source_bpf_wait_parts(&wait, &whole, parts), 1);
+	assert_part(&parts[0], WAIT_DISK, 50, 1000, 7);
+	wait.runnable_ns = 30;
+	assert_int_equal(source_bpf_wait_parts(&wait, &whole, parts), 2);
+	assert_part(&parts[0], WAIT_DISK, 50, 970, 7);
+	assert_part(&parts[1], WAIT_RUNNABLE, 30, 1000, 0);
+	wait = (struct source_bpf_wait){.runnable_ns = 30};
+	assert_int_equal(source_bpf_wait_parts(&wait, &whole, parts), 1);
+	assert_part(&parts[0], WAIT_RUNNABLE, 30, 1000, 0);
+	wait = (struct source_bpf_wait){.runnable_ns = 31, .is_merged = true};
+	assert_int_equal(source_bpf_wait_parts(&wait, &whole, parts), 2);
+	assert_part(&parts[0], WAIT_RUNNABLE, 15, 984, 0);
+	assert_part(&parts[1], WAIT_RUNNABLE, 16, 1000, 0);
+}
+
 /* Of a thread that wakes another one, the user's frames; of an interrupt, and of a thread of the
  * kernel's, those of the kernel. It is no sample, and its walk is never to be finished. */
 static void test_waker(void **state)
@@ -329,8 +362,12 @@ static void test_waker(void **state)
 	assert_int_equal(s.n_kernel, 3);
 	assert_int_equal(s.n_frames, 3);
 	r.head->rest &= ~ABI_KERNEL_THREAD;
-	/* While nobody runs. */
+	/* While no thread runs; in a namespace without the kernel's threads these have no number.
+	 */
 	r.head->tid = 0;
+	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
+	assert_false(s.by_interrupt);
+	r.head->rest |= ABI_IDLE;
 	assert_true(source_bpf_decode(r.bytes, r.length, &parts, &s));
 	assert_true(s.by_interrupt);
 	assert_int_equal(s.n_frames, 3);
@@ -410,10 +447,11 @@ static void test_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain),   cmocka_unit_test(test_rest),
-		cmocka_unit_test(test_no_rest), cmocka_unit_test(test_wait),
-		cmocka_unit_test(test_waker),   cmocka_unit_test(test_what_a_wait_was),
-		cmocka_unit_test(test_lengths), cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_plain),           cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_no_rest),         cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_parts_of_a_wait), cmocka_unit_test(test_waker),
+		cmocka_unit_test(test_what_a_wait_was), cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

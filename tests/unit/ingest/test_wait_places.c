@@ -64,6 +64,8 @@ static void test_interrupts(void **state)
 	assert_false(wait_places_is_interrupt(&places, 0xffffffff81004041));
 	assert_false(wait_places_is_interrupt(&places, 0xffffffff81002001));
 	assert_false(wait_places_is_interrupt(&places, 0));
+	assert_true(wait_places_have_interrupts(&places));
+	assert_false(wait_places_have_interrupts(&(struct wait_places){0}));
 	/* And they are no place of a wait. */
 	assert_int_equal(wait_places_find(&places, 0xffffffff81004010), WAIT_NONE);
 }
