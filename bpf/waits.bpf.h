@@ -53,15 +53,13 @@ struct wait_due {
 
 /*
  * Of a CPU. What is due is of the thread that was switched in last, if pid is not 0. Wakers have
- * such memory of their own: the number that their last record had, and counters of what is no
- * sample.
+ * such memory of their own, with the number that their last record had.
  */
 struct wait_scratch {
 	__u32 pid; /* in the initial namespace */
 	__u32 n_kernel;
 	struct wait_due due[ABI_WAIT_CLOCKS_MAX];
 	__u64 n_records;
-	struct abi_counters unused;
 	struct scratch scratch;
 };
 

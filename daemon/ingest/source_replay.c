@@ -312,7 +312,7 @@ static void recorder_on_sample(void *userdata, const struct sample *sample)
 {
 	struct recorder *r = userdata;
 
-	/* A recording does not say what ended waits. */
+	/* A recording has no wakers. */
 	if (!sample->is_waker)
 		recorder_put(r, replay_encode_sample(sample, r->record));
 	r->next->sample(r->next->userdata, sample);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WAIT_PLACES_MAX 96
+#define WAIT_PLACES_MAX 160
 
 enum { WAIT_PLACE_INTERRUPT = 0x80 }; /* where interrupts begin: a place of no wait */
 
