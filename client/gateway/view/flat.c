@@ -22,7 +22,7 @@
 
 #define UNPACKED_MAX ((size_t)128 << 20)
 #define LINE_MAX     (2 * FLAT_NAME_MAX + 32)
-#define UNNAMED      "[unknown]"
+#define UNNAMED      "<unknown>"
 
 struct flat_key {
 	uint32_t service, function, path; /* strings; `path` if there is no function */
@@ -149,7 +149,7 @@ static void flat_copy_name(char name[FLAT_NAME_MAX + 1], const char *text)
 	utf8_make_harmless(name, "");
 }
 
-/* As pprof calls what has no name: by its file. */
+/* As pprof calls what has no name: by its file, if there is one. */
 static void flat_make_name(char name[FLAT_NAME_MAX + 1], const struct profile *p,
 			   const struct flat_key *key)
 {

@@ -19,6 +19,7 @@
 struct use {
 	const char *service, *function; /* NULL: a leaf without a name, of /bin/stripped */
 	int64_t ns;
+	bool is_nowhere; /* of no file */
 };
 
 static uint32_t add_text(struct profile *p, const char *text)
@@ -36,10 +37,11 @@ static void add_use(struct profile *p, const struct use *u)
 	struct profile_function function = {.name = add_text(p, u->function ? u->function : "")};
 	struct profile_mapping mapping = {.start = 0x1000, .limit = 0x2000};
 	struct profile_line line = {0};
-	uint32_t at, where;
+	uint32_t at, where = PROFILE_NONE;
 
 	mapping.path = add_text(p, "/bin/stripped");
-	assert_int_equal(profile_add_mapping(p, &mapping, &where), 0);
+	if (!u->is_nowhere)
+		assert_int_equal(profile_add_mapping(p, &mapping, &where), 0);
 	if (u->function)
 		assert_int_equal(profile_add_function(p, &function, &line.function), 0);
 	assert_int_equal(profile_add_location(p, where, 0x1000 + p->n_locations, &line,
@@ -81,14 +83,13 @@ static void assert_lines(const struct use *uses, size_t n, const char *lines)
 
 static void test_sums(void **state)
 {
-	const struct use uses[] = {{"a", "run", 5},
-				   {"b", "run", 9},
-				   {"a", "run", 2},
-				   {"a", NULL, 3},
-				   {"a", "none", 0}};
+	const struct use uses[] = {{"a", "run", 5, false}, {"b", "run", 9, false},
+				   {"a", "run", 2, false}, {"a", NULL, 3, false},
+				   {"a", NULL, 1, true},   {"a", "none", 0, false}};
 
 	(void)state;
-	assert_lines(uses, ARRAY_SIZE(uses), "9 b\trun\n7 a\trun\n3 a\t[stripped]\n");
+	assert_lines(uses, ARRAY_SIZE(uses),
+		     "9 b\trun\n7 a\trun\n3 a\t[stripped]\n1 a\t<unknown>\n");
 	assert_lines(NULL, 0, "");
 }
 
@@ -96,7 +97,7 @@ static void test_sums(void **state)
 static void test_names(void **state)
 {
 	char name[FLAT_NAME_MAX + 50], wanted[FLAT_NAME_MAX + 50];
-	const struct use uses[] = {{"s\ts", "a\n\"", 9}, {"s", name, 5}};
+	const struct use uses[] = {{"s\ts", "a\n\"", 9, false}, {"s", name, 5, false}};
 
 	(void)state;
 	memset(name, 'x', sizeof(name));
