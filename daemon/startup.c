@@ -119,6 +119,7 @@ static void fill_output_options(struct daemon *d, struct output_options *ret)
 		.symbol_cache_bytes = budget_share(d, SYMBOLS_SHARE),
 		.opener = d->opener,
 		.copier = d->copier,
+		.host_root = process_table_host_root(d->processes),
 		.budget = &d->memory,
 		.read_only = d->options.read_only,
 		.no_kernel = d->options.user && event_paranoid_level() > 1,

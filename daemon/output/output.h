@@ -38,6 +38,7 @@ struct output_options {
 	const char *fetched_path;     /* as in symbols.h */
 	struct file_opener *opener;   /* the same */
 	struct file_copier *copier;   /* the same */
+	struct mount_root *host_root; /* the same */
 };
 
 enum output_task {

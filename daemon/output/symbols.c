@@ -94,6 +94,8 @@ int symbols_new(struct symbols **ret, const struct symbols_options *options)
 	s->finder.fetched_path = options->fetched_path;
 	s->finder.opener = options->opener;
 	s->finder.copier = options->copier;
+	if (options->host_root)
+		s->finder.host = mount_root_ref(options->host_root);
 	r = asker_init(&s->asker, &worker);
 	if (r)
 		return r;
@@ -141,6 +143,7 @@ void symbols_free(struct symbols *s)
 		symbols_drop_entry(s, e);
 	asker_deinit(&s->asker);
 	closep(&s->finder.fetched_fd);
+	mount_root_unref(s->finder.host);
 	debug_finder_forget_left(&s->finder);
 	free(s);
 }

@@ -29,6 +29,7 @@
 struct file_copier;
 struct file_opener;
 struct memory_budget;
+struct mount_root;
 struct symbols;
 
 struct symbols_build_id {
@@ -54,6 +55,11 @@ struct symbols_options {
 	 */
 	struct file_opener *opener;
 	struct file_copier *copier; /* for images on FUSE; borrowed. NULL: they have no names */
+	/*
+	 * What the machine itself sees, in which debug files are looked for first: a process may
+	 * map its libraries and see others in their place. NULL: nowhere.
+	 */
+	struct mount_root *host_root;
 };
 
 struct symbols_stats {
@@ -120,6 +126,7 @@ struct symbols_package {
 	struct image *program;                /* borrowed */
 	char version[WORKER_PACKAGE_VERSION]; /* clean; "": of none */
 	bool is_known;                        /* false: it cannot be found out now */
+	bool host_is_slow;                    /* the machine's database did not answer */
 };
 
 /* Whether packages have files at such paths at all. Pure. */

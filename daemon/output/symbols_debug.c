@@ -3,10 +3,14 @@
  * The image's headers say which files there may be; debug_choice_make() asks for one after the
  * other by the callbacks here. A process that may wait in our place opens them, because a directory
  * of somebody else's mount namespace may never answer.
+ *
+ * The machine's root is asked first: by build id, and by paths of the image only if the image is at
+ * its path there, too, and not a container's that has one of the same name.
  */
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/clock.h"
 #include "daemon/output/symbols_private.h"
@@ -15,6 +19,8 @@
 #include "daemon/resolve/mount_root.h"
 
 #define DEBUG_DIR "/usr/lib/debug/"
+#define IDS_DIR   DEBUG_DIR ".build-id/"
+#define DWZ_DIR   DEBUG_DIR ".dwz/"
 /* A root in which something did not open in time is left alone for so long. */
 #define SLOW_NS (600 * NS_PER_S)
 /* Lists of packages are read once, from a disk that may be busy with others. */
@@ -45,13 +51,15 @@ static int open_fetched_file(struct debug_finder *f, const uint8_t *id, size_t l
 	return debug_files_open(f->fetched_fd, false, path);
 }
 
-/* The files of one image are looked for in the directories of the process that mapped it. */
+/* The files of one image are looked for in one root. */
 struct opening {
 	struct debug_finder *finder;
 	struct image_debug *files;
 	struct image *image;
-	int root_fd;      /* -1: nowhere */
-	bool is_given_up; /* there may be more than was found */
+	struct mount_root *root; /* NULL: nowhere */
+	int root_fd, image_fd;   /* -1: nowhere; the image's own file */
+	bool is_last;            /* no other root comes after it */
+	bool is_given_up;        /* there may be more than was found */
 };
 
 bool root_question_begin(struct root_question *q)
@@ -88,13 +96,25 @@ void root_question_end(struct root_question *q, int r)
 		now_ns + (q->where == MOUNT_ROOT_PACKAGES ? SLOW_PACKAGES_NS : SLOW_NS);
 }
 
+/* Of a user namespace that anybody may have made, a file names only programs of its owner. */
+static bool symbols_debug_may_name(const struct opening *opening, int fd)
+{
+	struct statx debug, image;
+
+	if (opening->root->is_ours)
+		return true;
+	return mount_root_stat(fd, &debug) && mount_root_stat(opening->image_fd, &image) &&
+	       debug.stx_mask & image.stx_mask & STATX_UID &&
+	       (debug.stx_uid == 0 || debug.stx_uid == image.stx_uid);
+}
+
 /* By a process that may wait in our place. Returns the fd or -1. */
 static int symbols_debug_open_below(struct opening *opening, const char *path)
 {
 	struct debug_finder *f = opening->finder;
 	struct root_question q = {
 		.finder = f,
-		.root = opening->image->root,
+		.root = opening->root,
 		.where = strncmp(path, DEBUG_DIR, strlen(DEBUG_DIR)) == 0 ? MOUNT_ROOT_DEBUG_DIR
 									  : MOUNT_ROOT_ELSEWHERE,
 	};
@@ -109,11 +129,34 @@ static int symbols_debug_open_below(struct opening *opening, const char *path)
 	return fd;
 }
 
+static bool symbols_debug_is_below(const char *path, const char *directory)
+{
+	return strncmp(path, directory, strlen(directory)) == 0 && !strstr(path, "/../");
+}
+
+/* Whether @path means in this root what it means in the image's. */
+static bool symbols_debug_may_ask(struct opening *opening, const char *path)
+{
+	cleanup(closep) int there = -1;
+	struct statx a, b;
+
+	if (opening->root == opening->image->root || symbols_debug_is_below(path, IDS_DIR) ||
+	    symbols_debug_is_below(path, DWZ_DIR))
+		return true;
+	there = symbols_debug_open_below(opening, opening->image->path);
+	return there >= 0 && mount_root_stat(there, &a) && mount_root_stat(opening->image_fd, &b) &&
+	       a.stx_mask & b.stx_mask & STATX_INO && a.stx_ino == b.stx_ino &&
+	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+}
+
 static int symbols_debug_open(void *context, const char *path)
 {
 	struct opening *opening = context;
+	cleanup(closep) int fd = -1;
 
-	return opening->root_fd >= 0 ? symbols_debug_open_below(opening, path) : -1;
+	if (opening->root_fd >= 0 && symbols_debug_may_ask(opening, path))
+		fd = symbols_debug_open_below(opening, path);
+	return fd >= 0 && symbols_debug_may_name(opening, fd) ? steal_fd(&fd) : -1;
 }
 
 static int symbols_debug_inspect(void *context, int fd, struct worker_image *ret,
@@ -127,13 +170,18 @@ static int symbols_debug_inspect(void *context, int fd, struct worker_image *ret
 			     &(struct asker_file){&image->is_bad, image->path}, ret, ret_outcome);
 }
 
-/* A file that was fetched, or the note that it is wanted. */
+/*
+ * A file that was fetched, or the note that it is wanted: where there is another root to look in,
+ * only what belongs to a debug file that was found.
+ */
 static int symbols_debug_fetch(void *context, const uint8_t *id, size_t length)
 {
 	struct opening *opening = context;
 	struct image_debug *d = opening->files;
 	int fd;
 
+	if (!opening->is_last && d->choice.debug < 0)
+		return -1;
 	if (!opening->finder->fetched_path || length < 2 || length > sizeof(d->wanted.bytes))
 		return -1;
 	fd = open_fetched_file(opening->finder, id, length);
@@ -143,6 +191,17 @@ static int symbols_debug_fetch(void *context, const uint8_t *id, size_t length)
 		d->asked_after = opening->finder->window;
 	}
 	return fd;
+}
+
+/* Also where there is none. */
+static bool root_answers(const struct mount_root *root)
+{
+	const uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	for (unsigned i = 0; root && i < N_MOUNT_ROOT_PLACES; i++)
+		if (root->slow_until_ns[i] > now_ns)
+			return false;
+	return true;
 }
 
 bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
@@ -156,24 +215,37 @@ bool debug_finder_may_have_more(struct debug_finder *f, struct image_debug *d,
 		if (fd >= 0)
 			return true;
 	}
-	if (!d->given_up || d->given_up == f->window || !image->root)
-		return false;
-	for (unsigned i = 0; i < N_MOUNT_ROOT_PLACES; i++)
-		if (image->root->slow_until_ns[i] > clock_ns(CLOCK_MONOTONIC))
-			return false;
-	return true;
+	return d->given_up && d->given_up != f->window && root_answers(f->host) &&
+	       root_answers(image->root);
+}
+
+/* In @root, which may be NULL, and where files are fetched to. */
+static int symbols_debug_look_in(struct opening *opening, struct mount_root *root, unsigned depth,
+				 const struct worker_image *facts)
+{
+	const struct debug_choice_world world = {
+		.context = opening,
+		.open = symbols_debug_open,
+		.inspect = symbols_debug_inspect,
+		.fetch = symbols_debug_fetch,
+	};
+	int r;
+
+	opening->root = root;
+	opening->root_fd = root ? lent_fd_borrow(&root->fd) : -1;
+	r = debug_choice_make(&world, opening->image->path, facts, depth == SYMBOLS_LINES,
+			      &opening->files->choice);
+	closep(&opening->root_fd);
+	return r;
 }
 
 int debug_finder_look(struct debug_finder *f, struct image_debug *d, struct image *image, int fd,
 		      unsigned depth, bool *ret_nameless)
 {
-	struct opening opening = {.finder = f, .files = d, .image = image, .root_fd = -1};
-	const struct debug_choice_world world = {
-		.context = &opening,
-		.open = symbols_debug_open,
-		.inspect = symbols_debug_inspect,
-		.fetch = symbols_debug_fetch,
-	};
+	struct opening opening = {
+		.finder = f, .files = d, .image = image, .root_fd = -1, .image_fd = fd};
+	struct mount_root *const roots[] = {f->host, image->root != f->host ? image->root : NULL};
+	const size_t n_roots = roots[1] ? 2 : 1;
 	cleanup(freep) struct worker_image *known = NULL;
 	enum worker_outcome outcome = WORKER_DONE;
 	struct worker_image facts;
@@ -182,7 +254,7 @@ int debug_finder_look(struct debug_finder *f, struct image_debug *d, struct imag
 	*ret_nameless = false;
 	if (d->has_looked[depth] || image_debug_is_open(d) || image->kind != IMAGE_FILE)
 		return ASK_OK;
-	if (!image->root && !f->fetched_path)
+	if (!f->host && !image->root && !f->fetched_path)
 		return ASK_OK; /* nowhere to look */
 	known = steal_ptr(&d->facts);
 	if (!known)
@@ -191,12 +263,11 @@ int debug_finder_look(struct debug_finder *f, struct image_debug *d, struct imag
 	if (r || *ret_nameless)
 		return r;
 	d->has_looked[depth] = true;
-	if (image->root)
-		opening.root_fd = lent_fd_borrow(&image->root->fd);
-	r = debug_choice_make(&world, image->path, known ? known : &facts, depth == SYMBOLS_LINES,
-			      &d->choice);
+	for (size_t i = 0; i < n_roots && !r && !image_debug_is_open(d); i++) {
+		opening.is_last = i + 1 == n_roots;
+		r = symbols_debug_look_in(&opening, roots[i], depth, known ? known : &facts);
+	}
 	d->given_up = opening.is_given_up ? f->window : 0;
-	closep(&opening.root_fd);
 	f->n_open += image_debug_is_open(d);
 	return r;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which version dpkg says that a program is, by the database of the root that it was seen in: the
- * file must still be that of its path, a list of files must have the path, and the status of
- * packages the version. Programs of one root are looked for together, as their lists have to be
- * read as a whole. All that takes time is done by the opener and the image worker.
+ * Which version dpkg says that a program is, by the database of the machine where the program is
+ * one of the machine's, else by that of the root that it was seen in: the file must still be that
+ * of its path, a list of files must have the path, and the status of packages the version. Programs
+ * of one root are looked for together, as their lists have to be read as a whole. All that takes
+ * time is done by the opener and the image worker.
  *
  * A root may be a stranger's, who sees the host's programs there as well. So a database counts only
  * for programs of the user who owns it.
@@ -227,9 +228,9 @@ static int look_for_some(struct package_search_of_root *s, struct symbols_packag
 	return r;
 }
 
-static int look_in_root(struct debug_finder *f, struct symbols_package *all, size_t n)
+static int look_in_root(struct debug_finder *f, struct mount_root *root,
+			struct symbols_package *all, size_t n)
 {
-	struct mount_root *root = all[0].program->root;
 	cleanup(freep) struct package_search_of_root *s = NULL;
 	cleanup(closep) int root_fd = -1;
 	size_t taken;
@@ -253,19 +254,35 @@ static int look_in_root(struct debug_finder *f, struct symbols_package *all, siz
 	return r;
 }
 
-DEFINE_ORDER(compare_packages_by_root, struct symbols_package,
-	     order_of((uintptr_t)x->program->root, (uintptr_t)y->program->root))
+/* Of what the machine's database cannot say now, the program's own may know. */
+static bool has_answer(const struct symbols_package *p)
+{
+	return p->version[0] || (!p->is_known && !p->host_is_slow);
+}
+
+/* Those that have no answer yet are first, by the roots that they were seen in. */
+DEFINE_ORDER(compare_packages, struct symbols_package,
+	     order_of(has_answer(x), has_answer(y))
+		     ?: order_of((uintptr_t)x->program->root, (uintptr_t)y->program->root))
 
 int debug_finder_find_packages(struct debug_finder *f, struct symbols_package *all, size_t n)
 {
-	int r = 0;
+	int r = look_in_root(f, f->host, all, n);
 
+	for (size_t i = 0; i < n; i++)
+		all[i].host_is_slow = !all[i].is_known && all[i].program->root != f->host;
 	if (n)
-		qsort(all, n, sizeof(*all), compare_packages_by_root);
-	for (size_t i = 0, end; i < n && !r; i = end) {
-		for (end = i + 1; end < n && all[end].program->root == all[i].program->root; end++)
+		qsort(all, n, sizeof(*all), compare_packages);
+	for (size_t i = 0, end; i < n && !r && !has_answer(&all[i]); i = end) {
+		struct mount_root *root = all[i].program->root;
+
+		for (end = i + 1;
+		     end < n && all[end].program->root == root && !has_answer(&all[end]); end++)
 			;
-		r = look_in_root(f, all + i, end - i);
+		if (root != f->host)
+			r = look_in_root(f, root, all + i, end - i);
 	}
+	for (size_t i = 0; i < n; i++)
+		all[i].is_known &= all[i].version[0] || !all[i].host_is_slow;
 	return r;
 }

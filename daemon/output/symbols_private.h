@@ -89,11 +89,15 @@ struct asker *symbols_asker(struct symbols *s);
 /* --- symbols_debug.c -------------------------------------------------------------------------- */
 
 /*
- * An image's separate debug files (debug_files.h), looked for in the mount namespace that it was
- * seen in. What is nowhere in there another process may fetch: we publish the build ids that
- * are wanted and look, once a window, whether they have arrived. Fetched files lie
- * in one directory by build id, and are as trusted as any other: the image worker reads them, and
- * they count if it finds the build id in them.
+ * An image's separate debug files (debug_files.h), looked for on the machine, then in the mount
+ * namespace that the image was seen in. All who map an image have its names, and the first process
+ * that mapped it may control that namespace: in one of a user namespace that is not ours, only
+ * files of root or of the image's owner count.
+ *
+ * What is in neither another process may fetch: we publish the build ids that are wanted and look,
+ * once a window, whether they have arrived. Fetched files lie in one directory by build id, and are
+ * as trusted as any other: the image worker reads them, and they count if it finds the build id in
+ * them.
  */
 enum { SYMBOLS_FUNCTIONS, SYMBOLS_LINES, N_SYMBOLS_DEPTHS };
 
@@ -115,6 +119,7 @@ struct debug_finder {
 	struct asker *asker;
 	struct file_opener *opener; /* as in symbols.h */
 	struct file_copier *copier; /* the same */
+	struct mount_root *host;    /* a reference, or NULL */
 	const char *fetched_path;   /* the same; NULL: none */
 	int fetched_fd;             /* it, as a place; -1: not there yet */
 	uint64_t window;

@@ -137,6 +137,7 @@ int writer_new(struct writer **ret, const struct output_options *options,
 		.fetched_path = options->fetched_path,
 		.opener = options->opener,
 		.copier = options->copier,
+		.host_root = options->host_root,
 		.budget = options->budget,
 	};
 	int r;

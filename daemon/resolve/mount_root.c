@@ -34,6 +34,8 @@
 struct mount_roots {
 	int proc_fd;
 	uint64_t n_calls, next_id;
+	struct mount_root *host; /* a reference, or NULL: not looked at yet, or not to be had */
+	pid_t host_pid;
 	struct mount_root *held[MOUNT_ROOTS_MAX]; /* references */
 	size_t n;
 };
@@ -81,13 +83,31 @@ void mount_roots_free(struct mount_roots *roots)
 {
 	if (!roots)
 		return;
+	mount_root_unref(roots->host);
 	while (roots->n)
 		mount_roots_remove(roots, roots->n - 1);
 	free(roots);
 }
 
+struct mount_root *mount_roots_host(struct mount_roots *roots)
+{
+	static const pid_t pids[] = {1, 0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pids) && !roots->host; i++) {
+		roots->host_pid = pids[i];
+		if (mount_roots_get(roots, pids[i], &roots->host))
+			break;
+	}
+	return roots->host;
+}
+
 void mount_roots_sweep(struct mount_roots *roots)
 {
+	cleanup(mount_root_unrefp) struct mount_root *looked_at = NULL;
+
+	/* For whether FUSE is in sight there by now. */
+	if (roots->host)
+		(void)mount_roots_get(roots, roots->host_pid, &looked_at);
 	for (size_t i = roots->n; i-- > 0;)
 		if (atomic_load(&roots->held[i]->n_references) == 1)
 			mount_roots_remove(roots, i);
@@ -318,7 +338,7 @@ bool mount_root_stat(int fd, struct statx *ret)
 {
 	const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
 
-	if (statx(fd, "", flags, STATX_TYPE | STATX_INO | STATX_MNT_ID, ret) == 0)
+	if (statx(fd, "", flags, STATX_TYPE | STATX_UID | STATX_INO | STATX_MNT_ID, ret) == 0)
 		return true;
 	return errno == EACCES && statx(fd, "", flags, 0, ret) == 0;
 }
@@ -385,13 +405,14 @@ static struct mount_root *mount_roots_find(struct mount_roots *roots, const stru
 	return NULL;
 }
 
-/* Takes the reference over. */
+/* Takes the reference over. The machine's makes no room. */
 static void mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 {
-	size_t oldest = 0;
+	size_t oldest = roots->n && roots->held[0] == roots->host;
 
-	for (size_t i = 1; i < roots->n; i++)
-		if (roots->held[i]->used < roots->held[oldest]->used)
+	for (size_t i = oldest + 1; i < roots->n; i++)
+		if (roots->held[i] != roots->host &&
+		    roots->held[i]->used < roots->held[oldest]->used)
 			oldest = i;
 	if (roots->n == MOUNT_ROOTS_MAX)
 		mount_roots_remove(roots, oldest);

@@ -72,7 +72,12 @@ DEFINE_CLEANUP(struct mount_roots *, mount_roots_free)
  * may not be looked at. Asks no file system anything. Returns 0 or negative errno.
  */
 int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **ret);
-/* Closes those that nobody else refers to. */
+/*
+ * The machine's: that of process 1, else our own, which may be a container's or have less in it;
+ * the same one from the first call on. It stays open. Borrowed; NULL if neither can be had.
+ */
+struct mount_root *mount_roots_host(struct mount_roots *roots);
+/* Closes those that nobody else refers to. Call it now and then. */
 void mount_roots_sweep(struct mount_roots *roots);
 
 /*

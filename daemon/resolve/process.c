@@ -39,6 +39,11 @@ int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes)
 	return 0;
 }
 
+struct mount_root *process_table_host_root(struct process_table *t)
+{
+	return mount_roots_host(image_table_roots(t->images));
+}
+
 struct process *process_ref(struct process *p)
 {
 	p->n_references++;

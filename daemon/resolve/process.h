@@ -216,6 +216,8 @@ void process_table_drained(struct process_table *t);
  * second; @now_ns: CLOCK_MONOTONIC.
  */
 void process_table_sweep(struct process_table *t, uint64_t now_ns);
+/* mount_roots_host(), as of the last sweep; borrowed. */
+struct mount_root *process_table_host_root(struct process_table *t);
 /* Whether windows that count processes that have ended keep most of the room for mappings. */
 bool process_table_wants_end(const struct process_table *t);
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret);

@@ -396,6 +396,69 @@ static void test_debug_file(void **state)
 	}
 }
 
+/*
+ * The machine's debug files go before those of the root that an image was seen in, and what anybody
+ * may have made names only the images of who made it.
+ */
+static void test_debug_file_of_host(void **state)
+{
+	/* Who owns the debug file there, and whether it is the right one; which names are there. */
+	static const struct {
+		bool has_host, host_fits, is_seen, is_ours, has_own;
+		uid_t owner, image_owner;
+		bool want;
+	} rows[] = {
+		{true, true, false, false, false, 0, 0, true},
+		{true, true, true, false, false, 0, 0, true},
+		{true, false, true, true, true, 1000, 0, true},
+		{true, false, true, false, true, 1000, 0, false},
+		{true, false, true, false, true, 1000, 1000, true},
+		{true, false, true, false, true, 0, 1000, true},
+		{false, false, true, false, true, 1000, 0, false},
+		{false, false, false, false, false, 0, 0, false},
+	};
+	struct fixture *f = *state;
+	uint64_t address = vaddr_of(first_target);
+
+	if (geteuid() != 0)
+		skip();
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct mount_root host = {.n_references = 10, .is_ours = true, .fd = -1};
+		struct mount_root seen = {.n_references = 10, .is_ours = rows[i].is_ours, .fd = -1};
+		struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
+		cleanup(symbols_freep) struct symbols *s = NULL;
+		cleanup(image_unrefp) struct image *image = make_copy(f, 20 + i, 0);
+		struct symbols_build_id id;
+		char name[32], path[160];
+
+		snprintf(name, sizeof(name), "copy-%u", 20 + (unsigned)i);
+		strip_copy(f, name);
+		assert_int_equal(fchownat(f->dir.fd, name, rows[i].image_owner, 0, 0), 0);
+		options.host_root = rows[i].has_host ? &host : NULL;
+		assert_int_equal(symbols_new(&s, &options), 0);
+		build_id_of(s, image, &id);
+		put_debug_file(f, "host/" DEBUG_DIR, &id,
+			       rows[i].host_fits ? "/proc/self/exe" : "/bin/true");
+		debug_path("seen/" DEBUG_DIR, &id, path);
+		if (rows[i].has_own) {
+			put_debug_file(f, "seen/" DEBUG_DIR, &id, "/proc/self/exe");
+			assert_int_equal(fchownat(f->dir.fd, path, rows[i].owner, 0, 0), 0);
+		} else {
+			put_debug_file(f, "seen/" DEBUG_DIR, &id, "/bin/true");
+			assert_int_equal(unlinkat(f->dir.fd, path, 0), 0);
+		}
+		host.fd = openat(f->dir.fd, "host", O_PATH | O_CLOEXEC);
+		seen.fd = openat(f->dir.fd, "seen", O_PATH | O_CLOEXEC);
+		image->root = rows[i].is_seen ? &seen : NULL;
+		if (rows[i].want)
+			assert_string_equal(name_at(s, image, address), "first_target");
+		else
+			assert_string_not_equal(name_at(s, image, address), "first_target");
+		close(host.fd);
+		close(seen.fd);
+	}
+}
+
 /* Debug files are opened by somebody who may wait in our place, and not again where he had to. */
 static void test_slow_dir(void **state)
 {
@@ -726,6 +789,7 @@ int main(void)
 		T(test_wrong),
 		T(test_no_worker),
 		T(test_debug_file),
+		T(test_debug_file_of_host),
 		T(test_slow_dir),
 		T(test_copies_of_avoided_images),
 		T(test_children_left_behind),

@@ -12,7 +12,7 @@
 
 struct machine {
 	struct fixture *f;
-	struct mount_root root;
+	struct mount_root root, host; /* the machine's: nowhere, unless a test says so */
 	struct file_opener *opener;
 	struct symbols *symbols;
 };
@@ -26,6 +26,9 @@ static void machine_set_up(struct machine *m, struct fixture *f, uint64_t wait_n
 	m->root.n_references = 1000;
 	m->root.fd = f->dir.fd;
 	m->root.is_ours = true;
+	m->host = m->root;
+	m->host.fd = -1;
+	options.host_root = &m->host;
 	assert_int_equal(file_opener_new(&m->opener, wait_ns), 0);
 	options.opener = m->opener;
 	assert_int_equal(symbols_new(&m->symbols, &options), 0);
@@ -164,6 +167,38 @@ static void test_owners(void **state)
 	machine_tear_down(&m);
 }
 
+/* The machine's programs are its own, wherever they were seen; others have the versions there. */
+static void test_host(void **state)
+{
+	struct machine m; /* goes after the images of its root */
+	cleanup(image_unrefp) struct image *host = NULL, *guest = NULL;
+
+	machine_set_up(&m, *state, 0);
+	put_status(&m);
+	put_text(&m, INFO "one.list", "/usr/bin/one\n/usr/bin/guest\n");
+	host = put_program(&m, 10, "/usr/bin/one");
+	put_text(&m, "usr/bin/guest", "another one");
+	put_text(&m, "seen/" INFO "two.list", "/usr/bin/one\n/usr/bin/guest\n");
+	put_text(&m, "seen/" STATUS, "Package: two\nStatus: install ok installed\nVersion: 3\n");
+	m.host.fd = m.f->dir.fd;
+	m.root.fd = openat(m.f->dir.fd, "seen", O_PATH | O_CLOEXEC);
+	assert_string_equal(version_of(&m, host), "1.0-1");
+	host->root = NULL;
+	assert_string_equal(version_of(&m, host), "1.0-1");
+	guest = make_image(11, IMAGE_FILE, "/usr/bin/guest", 0x11);
+	put_text(&m, "seen/usr/bin/guest", "guest");
+	guest->fd = openat(m.root.fd, "usr/bin/guest", O_RDONLY | O_CLOEXEC);
+	guest->root = &m.root;
+	assert_string_equal(version_of(&m, guest), "3");
+	/* What the machine cannot say now, their own root may know. */
+	m.host.slow_until_ns[MOUNT_ROOT_PACKAGES] = UINT64_MAX;
+	assert_string_equal(version_of(&m, guest), "3");
+	host->root = &m.root;
+	assert_null(version_of(&m, host));
+	close(m.root.fd);
+	machine_tear_down(&m);
+}
+
 /* More than one search has room for, of two roots. */
 static void test_many(void **state)
 {
@@ -241,6 +276,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_replaced, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_no_database, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_owners, fixture_setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(test_host, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_many, fixture_setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(test_slow, fixture_setup, fixture_teardown),
 		cmocka_unit_test(test_places),

@@ -122,6 +122,52 @@ static void test_whose_it_is(void **state)
 	assert_int_equal(own->user_ns_fd, -1);
 }
 
+/* Process 1's where there is one. */
+static void test_host(void **state)
+{
+	cleanup(mount_roots_freep) struct mount_roots *true_ones = NULL, *none = NULL;
+	cleanup(closep) int proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct fixture *f = *state;
+	struct mount_root *host;
+
+	assert_int_equal(mount_roots_new(&none, -1), 0);
+	assert_null(mount_roots_host(none));
+	assert_null(mount_roots_host(f->roots));
+	write_text(f->world.proc.fd, "self/root/program", "x");
+	host = mount_roots_host(f->roots);
+	assert_non_null(host);
+	assert_int_equal(faccessat(host->fd, "program", F_OK, 0), 0);
+	/* Who has it has it for good. */
+	write_text(f->world.proc.fd, "1/root/first", "x");
+	mount_roots_sweep(f->roots);
+	assert_ptr_equal(mount_roots_host(f->roots), host);
+	mount_roots_free(f->roots);
+	assert_int_equal(mount_roots_new(&f->roots, f->world.proc.fd), 0);
+	assert_int_equal(faccessat(mount_roots_host(f->roots)->fd, "first", F_OK, 0), 0);
+	assert_int_equal(mount_roots_new(&true_ones, proc_fd), 0);
+	assert_true(mount_roots_host(true_ones)->is_ours);
+}
+
+/* However many others are asked for, before anybody sweeps, it stays open. */
+static void test_host_stays(void **state)
+{
+	struct fixture *f = *state;
+	struct mount_root *host;
+	char name[64];
+
+	write_text(f->world.proc.fd, "1/root/first", "x");
+	host = mount_roots_host(f->roots);
+	for (int pid = 20; pid < 21 + 2 * MOUNT_ROOTS_MAX; pid++) {
+		snprintf(name, sizeof(name), "%d/root/program", pid);
+		write_text(f->world.proc.fd, name, "x");
+		mount_root_unref(get(f, pid));
+	}
+	assert_true(host->fd >= 0);
+	mount_roots_sweep(f->roots);
+	assert_true(host->fd >= 0);
+	assert_ptr_equal(mount_roots_host(f->roots), host);
+}
+
 /* The user namespace of who made one for himself stays open with the root. */
 static void test_user_namespaces(void **state)
 {
@@ -339,6 +385,8 @@ int main(void)
 		TEST(test_namespaces_differ),
 		TEST(test_fuse_in_sight),
 		TEST(test_whose_it_is),
+		TEST(test_host),
+		TEST(test_host_stays),
 		cmocka_unit_test(test_user_namespaces),
 		cmocka_unit_test(test_root_on_fuse),
 		TEST(test_unused_ones_are_closed),
