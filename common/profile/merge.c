@@ -2,7 +2,7 @@
 /*
  * A source is begun: its types agree with those that are there (value_types.h), and its windows are
  * listed, of which some are selected. Its samples follow, whose things are translated as they come
- * (struct translation), with their labels sorted. At its end windows and metadata are added up;
+ * (translation.h), with their labels sorted. At its end windows and metadata are added up;
  * what a merge says of itself is written when it is finished.
  */
 #include "common/profile/merge.h"
@@ -17,167 +17,14 @@
 #include "common/order.h"
 #include "common/partition_point.h"
 #include "common/profile/coverage.h"
-#include "common/profile/intern.h"
 #include "common/profile/sample_times.h"
+#include "common/profile/translation.h"
 #include "common/profile/value_types.h"
 #include "common/profile/windows.h"
 #include "common/room.h"
 #include "common/text_print.h"
 
 #define WAKER_LABEL "waker"
-#define SIZE_ROUND  UINT64_C(0x1000) /* pprof's: mapped sizes differ in the last page */
-
-/* --- translating ------------------------------------------------------------------------------ */
-
-/*
- * Things of one profile as things of another, which several are added to: each is translated when
- * the first one asks, so that only what samples refer to is taken over. Mappings of one build id
- * (without one: of one path), equal in offset and size but for what pages round, are one mapping,
- * and addresses move with it, as in pprof. What mappings are equal by is not what struct profile
- * compares: they have a table of their own, which outlives a source.
- */
-struct translation {
-	struct profile *to; /* borrowed, both */
-	const struct profile *from;
-	uint32_t *strings, *mappings, *functions, *locations; /* by index in @from; PROFILE_NONE */
-	struct known_mapping *known; /* mappings of @to, by what they are equal by */
-	struct intern known_in;
-	struct profile_line *lines;
-	size_t max_lines;
-};
-
-struct known_mapping {
-	uint64_t n_pages, offset, file; /* file: its build id, or else path */
-	uint32_t mapping;
-};
-
-static int translation_new_map(uint32_t **ret, size_t n)
-{
-	*ret = malloc((n + 1) * sizeof(**ret));
-	if (!*ret)
-		return error_origin(-ENOMEM);
-	memset(*ret, 0xff, (n + 1) * sizeof(**ret)); /* PROFILE_NONE */
-	return 0;
-}
-
-/* From now on of @from, until translation_end(); @to is always the same. 0 or negative errno. */
-static int translation_begin(struct translation *t, struct profile *to, const struct profile *from)
-{
-	int r = translation_new_map(&t->strings, profile_n_strings(from)) ?:
-		translation_new_map(&t->mappings, from->n_mappings) ?:
-		translation_new_map(&t->functions, from->n_functions) ?:
-		translation_new_map(&t->locations, from->n_locations);
-
-	t->to = to;
-	t->from = from;
-	return r;
-}
-
-static void translation_end(struct translation *t)
-{
-	free(t->strings);
-	free(t->mappings);
-	free(t->functions);
-	free(t->locations);
-	t->strings = t->mappings = t->functions = t->locations = NULL;
-}
-
-static void translation_deinit(struct translation *t)
-{
-	translation_end(t);
-	intern_deinit(&t->known_in);
-	free(t->known);
-	free(t->lines);
-}
-
-/* From an index in @from to that in @to, where it is added if need be. 0 or negative errno. */
-static int translate_string(struct translation *t, uint32_t string, uint32_t *ret)
-{
-	uint32_t *to = &t->strings[string];
-	int r = *to == PROFILE_NONE ? profile_add_text(t->to, profile_string(t->from, string), to)
-				    : 0;
-
-	if (!r)
-		*ret = *to;
-	return r;
-}
-
-static int translate_mapping(struct translation *t, uint32_t mapping, uint32_t *ret)
-{
-	struct profile_mapping copy = t->from->mappings[mapping];
-	const uint64_t size = copy.limit - copy.start;
-	struct known_mapping known = {.n_pages = size / SIZE_ROUND + (size % SIZE_ROUND != 0),
-				      .offset = copy.offset,
-				      .mapping = PROFILE_NONE};
-	uint32_t *to = &t->mappings[mapping], index;
-	int r = 0;
-
-	if (*to == PROFILE_NONE) {
-		r = translate_string(t, copy.path, &copy.path)
-			    ?: translate_string(t, copy.build_id, &copy.build_id);
-		known.file = copy.build_id ? copy.build_id : copy.path;
-		r = r
-			    ?: intern_add(&t->known_in, &t->known, &known, sizeof(known),
-					  offsetof(struct known_mapping, mapping), &index);
-		if (!r && t->known[index].mapping == PROFILE_NONE)
-			r = profile_add_mapping(t->to, &copy, &t->known[index].mapping);
-		if (!r)
-			*to = t->known[index].mapping;
-	}
-	*ret = *to;
-	return r;
-}
-
-static int translate_function(struct translation *t, uint32_t function, uint32_t *ret)
-{
-	struct profile_function copy = t->from->functions[function];
-	uint32_t *to = &t->functions[function];
-	int r = 0;
-
-	if (*to == PROFILE_NONE) {
-		r = translate_string(t, copy.name, &copy.name) ?:
-		    translate_string(t, copy.system_name, &copy.system_name) ?:
-		    translate_string(t, copy.filename, &copy.filename) ?:
-		    profile_add_function(t->to, &copy, to);
-	}
-	if (!r)
-		*ret = *to;
-	return r;
-}
-
-static int translate_location(struct translation *t, uint32_t location, uint32_t *ret)
-{
-	const struct profile_location *l = &t->from->locations[location];
-	uint32_t *to = &t->locations[location], mapping = PROFILE_NONE;
-	uint64_t address = l->address;
-	int r = 0;
-
-	if (*to != PROFILE_NONE) {
-		*ret = *to;
-		return 0;
-	}
-	if (l->mapping != PROFILE_NONE) {
-		r = translate_mapping(t, l->mapping, &mapping);
-		if (r)
-			return r;
-		/* Address 0 is no address: the profile was stripped of them. */
-		if (address)
-			address += t->to->mappings[mapping].start -
-				   t->from->mappings[l->mapping].start;
-	}
-	r = room_make(&t->lines, &t->max_lines, l->n_lines, sizeof(*t->lines));
-	for (uint32_t i = 0; i < l->n_lines && !r; i++) {
-		t->lines[i] = t->from->lines[l->first_line + i];
-		r = translate_function(t, t->lines[i].function, &t->lines[i].function);
-	}
-	if (!r)
-		r = profile_add_location(t->to, mapping, address, t->lines, l->n_lines, to);
-	if (r)
-		return r;
-	t->to->locations[*to].is_folded |= l->is_folded;
-	*ret = *to;
-	return 0;
-}
 
 /* --- the merge -------------------------------------------------------------------------------- */
 
@@ -386,7 +233,7 @@ static int merge_copy_chain(struct merge *m, const struct profile_sample *s, uin
 		if (m->select->is_restricted &&
 		    profile_is_kernel_location(m->from, &m->from->locations[chain[i]]))
 			continue;
-		r = translate_location(&m->translation, chain[i], &m->chain[n++]);
+		r = translation_add_location(&m->translation, chain[i], &m->chain[n++]);
 	}
 	if (!r && !n && s->n_locations)
 		r = add_kernel_placeholder(m, &m->chain[n++]);
@@ -450,9 +297,9 @@ static int merge_copy_labels(struct merge *m, const struct profile_sample *s, ui
 		}
 		if (l.key == m->from_waker && m->select->is_restricted)
 			continue;
-		r = translate_string(&m->translation, l.key, &l.key) ?:
-		    translate_string(&m->translation, l.str, &l.str) ?:
-		    translate_string(&m->translation, l.num_unit, &l.num_unit);
+		r = translation_add_string(&m->translation, l.key, &l.key) ?:
+		    translation_add_string(&m->translation, l.str, &l.str) ?:
+		    translation_add_string(&m->translation, l.num_unit, &l.num_unit);
 		if (!r)
 			m->labels[n++] = l;
 	}
@@ -530,7 +377,7 @@ int merge_samples(struct merge *m, size_t first, size_t n, int64_t *ret_samples)
 
 static int merge_keep_first_text(struct merge *m, uint32_t string, uint32_t *to)
 {
-	return *to ? 0 : translate_string(&m->translation, string, to);
+	return *to ? 0 : translation_add_string(&m->translation, string, to);
 }
 
 static int merge_add_metadata(struct merge *m)
@@ -641,7 +488,7 @@ static int merge_begin_source(struct merge *m, struct profile_message *message)
 	m->label_now = m->from->time_ns / (int64_t)NS_PER_S;
 	/* The first mapping is the program, by convention. */
 	if (!m->p->n_mappings && m->from->n_mappings && !m->select->has_pid)
-		r = translate_mapping(&m->translation, 0, &main_mapping);
+		r = translation_add_mapping(&m->translation, 0, &main_mapping);
 	return r;
 }
 
