@@ -315,7 +315,10 @@ int daemon_apply_config(struct daemon *d)
 	output_configure(d->output, &output);
 	d->sessions->defaults = (struct session_defaults){
 		.interval_ns = c->interval_ns,
-		.writing = {.formats = c->formats, .labels = c->labels, .symbolize = c->symbolize},
+		.writing = {.formats = c->formats,
+			    .labels = c->labels,
+			    .symbolize = c->symbolize,
+			    .latency = c->latency},
 		.event = d->event,
 		.frequency = c->frequency,
 		.kernel_stacks = c->kernel_stacks,

@@ -92,7 +92,7 @@ struct record_arguments {
 	const char *service;             /* or "" */
 	uint64_t frequency, duration_ns; /* 0: not given */
 	const char *event;               /* "": not given */
-	bool wakers;
+	bool wakers, latency;
 	struct output_file output; /* its format: as its name ends */
 	char *const *command;      /* up to NULL; NULL: none */
 };

@@ -180,7 +180,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	static const char one_rate[] = "only one of -F and -c, once",
 			  one_all[] = "--all is given twice";
 	uint64_t period = 0;
-	bool all = false, children = false, no_kernel = false, wakers = false;
+	bool all = false, children = false, no_kernel = false, wakers = false, latency = false;
 	const struct option_row rows[] = {
 		{0, "json", option_flag, &ret->json, NULL},
 		{'F', "frequency", option_number, &ret->request.rate, one_rate},
@@ -192,6 +192,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 		{0, "children", option_flag, &children, NULL},
 		{0, "no-kernel", option_flag, &no_kernel, NULL},
 		{0, "wakers", option_flag, &wakers, NULL},
+		{0, "latency", option_flag, &latency, NULL},
 		{0, NULL, option_target, TARGET(PID), NULL},
 		{'t', "tid", option_target, TARGET(TID), NULL},
 		{'s', "service", option_target, TARGET(SERVICE), NULL},
@@ -213,6 +214,7 @@ int start_parse(int argc, char *const *argv, struct start_arguments *ret,
 	ret->request.children = children;
 	ret->request.no_kernel = no_kernel;
 	ret->request.wakers = wakers;
+	ret->request.latency = latency;
 	ret->request.is_period = period != 0;
 	ret->request.rate = period ? period : ret->request.rate;
 	if (ret->n_targets == 0)

@@ -62,9 +62,13 @@ static int record_check_arguments(struct record_arguments *a, struct usage_messa
 					    "or a COMMAND");
 	if (a->wakers && !event_has_waits(a->event))
 		return usage_error(message, "--wakers needs --wall or --off-cpu");
-	if (a->output.format == ANY_CPUPROFILE && event_has_waits(a->event))
-		return usage_error(message, "a legacy profile (.prof) has CPU time alone: waiting "
-					    "time needs another name");
+	if (a->latency && strcmp(a->event, "off-cpu") == 0)
+		return usage_error(message, "--latency cannot be used with --off-cpu");
+	if (a->output.format == ANY_CPUPROFILE && (event_has_waits(a->event) || a->latency))
+		return usage_error(message,
+				   "a legacy profile (.prof) has CPU time alone: %s needs another "
+				   "name",
+				   a->latency ? "latency" : "waiting time");
 	if (a->frequency > UINT32_MAX)
 		return usage_error(message, "-F is at most %" PRIu32, UINT32_MAX);
 	if (a->command && strcmp(a->output.path, "-") == 0)
@@ -82,6 +86,7 @@ int record_parse(int argc, char *const *argv, struct record_arguments *ret,
 		{0, "wall", option_flag, &wall, one_event},
 		{0, "off-cpu", option_flag, &off_cpu, one_event},
 		{0, "wakers", option_flag, &ret->wakers, NULL},
+		{0, "latency", option_flag, &ret->latency, NULL},
 		{'d', "duration", option_seconds, &ret->duration_ns, NULL},
 		{'o', "output", option_text, &ret->output.path, NULL},
 		{'a', "all", option_flag, &ret->all, one_target},
@@ -188,6 +193,7 @@ static int open_session_at_socket(struct recording *r)
 	start.text = (char *)(uintptr_t)a->service;
 	start.event = (char *)(uintptr_t)a->event;
 	start.wakers = a->wakers;
+	start.latency = a->latency;
 	start.rate = a->frequency;
 	start.name = (char[]){"record"};
 	start.live = true;
@@ -429,6 +435,8 @@ static int record_add_types(struct profile *p, const struct record_arguments *a)
 {
 	int r = value_types_add(p, strcmp(a->event, "off-cpu") == 0 ? a->event : "cpu-clock");
 
+	if (!r && a->latency)
+		r = value_types_add_latency(p);
 	return r || strcmp(a->event, "wall") != 0 ? r : value_types_add_waits(p);
 }
 

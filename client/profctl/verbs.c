@@ -105,7 +105,7 @@ const struct verb verbs[] = {
 	 images_run},
 	{TASK_RECORD, "record",
 	 "[-F HZ] [-e EVENT | --wall | --off-cpu] [--wakers]\n"
-	 "                      [-d TIME] [-o FILE]\n"
+	 "                      [--latency] [-d TIME] [-o FILE]\n"
 	 "                      (-a | -p PID | -s SERVICE | [--] COMMAND...)",
 	 "record running processes, or a command, into one file",
 	 "Uses a session of the running profd, or starts a profd for the recording. Ends after "
@@ -122,6 +122,7 @@ const struct verb verbs[] = {
 	 "      --wall           CPU time, and the time that threads wait: short for -e wall\n"
 	 "      --off-cpu        the time that threads wait: short for -e off-cpu\n"
 	 "      --wakers         also record what woke each thread: the label waker\n"
+	 "      --latency        a second value of CPU time: what others wait for\n"
 	 "  -d, --duration TIME  seconds, or e.g. 30m; COMMAND continues after that\n"
 	 "  -o, --output FILE    instead of ./profd.pb.gz, or profd-2 ... if there is one; a name "
 	 "in "
@@ -147,7 +148,8 @@ const struct verb verbs[] = {
 	 run_run},
 	{TASK_RECORD, "start",
 	 "TARGET... [-F HZ | -c N] [-e EVENT] [-d TIME] [--name NAME]\n"
-	 "                     [--formats LIST] [--children] [--no-kernel] [--json]",
+	 "                     [--formats LIST] [--children] [--no-kernel] [--wakers]\n"
+	 "                     [--latency] [--json]",
 	 "start a session for a process, a service or more",
 	 "Prints the session's id. Each TARGET gets its own session:\n"
 	 "  PID                  a process\n"
@@ -169,6 +171,7 @@ const struct verb verbs[] = {
 	 "      --children       also the process's children, present and future\n"
 	 "      --no-kernel      without kernel frames\n"
 	 "      --wakers         also record what woke each thread: the label waker\n"
+	 "      --latency        a second value of CPU time: what others wait for\n"
 	 "Without privileges: processes of your own, at most 1000 Hz and 4 sessions.\n"
 	 "\nExample: id=$(profctl start -F 999 1234); sleep 10; profctl stop $id\n",
 	 start_run},

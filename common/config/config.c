@@ -36,6 +36,7 @@ const struct config_key config_keys[] = {
 	{"sampling", "frequency", KIND_U64, AT(frequency), 1, 100000, "99"},
 	{"sampling", "off_cpu", KIND_BOOL, AT(off_cpu), 0, 0, "no"},
 	{"sampling", "off_cpu_frequency", KIND_U64, AT(off_cpu_frequency), 0, 100000, "0"},
+	{"sampling", "latency", KIND_BOOL, AT(latency), 0, 0, "no"},
 	{"sampling", "kernel_stacks", KIND_BOOL, AT(kernel_stacks), 0, 0, "yes"},
 	{"sampling", "max_depth", KIND_U32, AT(max_depth), 1, 1024, "1024"},
 	{"sampling", "exclude_self", KIND_BOOL, AT(exclude_self), 0, 0, "yes"},

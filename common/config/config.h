@@ -57,6 +57,7 @@ struct config {
 	uint64_t frequency;         /* Hz */
 	bool off_cpu;               /* the system session samples waits, too */
 	uint64_t off_cpu_frequency; /* Hz; 0: as frequency */
+	bool latency;
 	bool kernel_stacks;
 	uint32_t max_depth;
 	bool exclude_self;

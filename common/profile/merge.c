@@ -104,21 +104,23 @@ void merge_fix_types(struct merge *m)
 	m->has_fixed_types = true;
 }
 
-int merge_add_waits(struct merge *m)
+int merge_add_optional_types(struct merge *m)
 {
 	const uint32_t n = m->p->n_sample_types;
-	uint32_t waits;
+	uint32_t found;
 	int r;
 
-	if (n != 2 || value_types_find_waits(m->p, &waits))
+	if (n < 2 || (n == 2 && value_types_find_waits(m->p, &found)))
 		return 0;
-	r = value_types_add_waits(m->p);
+	r = value_types_add_optional(m->p);
 	if (r)
 		return r;
-	/* A profile that is being added has none. */
-	m->from_types[n] = PROFILE_NONE;
-	m->ratios[n + 1] = m->ratios[n];
-	m->ratios[n] = 1;
+	/* A profile that is being added has none of them. */
+	m->ratios[m->p->n_sample_types] = m->ratios[n];
+	for (uint32_t i = n; i < m->p->n_sample_types; i++) {
+		m->from_types[i] = PROFILE_NONE;
+		m->ratios[i] = 1;
+	}
 	return 0;
 }
 

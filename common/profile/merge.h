@@ -66,10 +66,10 @@ void merge_use_common_types(struct merge *m);
  */
 void merge_fix_types(struct merge *m);
 /*
- * Has waits among the types from now on, unless what is there already cannot have them. Something
- * must have been added, or begun. 0 or negative errno.
+ * Has waits and latency among the types from now on, unless what is there already cannot have them.
+ * Something must have been added, or begun. 0 or negative errno.
  */
-int merge_add_waits(struct merge *m);
+int merge_add_optional_types(struct merge *m);
 /* Samples keep their times from now on (sample_times.h), which are forgotten otherwise. */
 void merge_keep_times(struct merge *m);
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types are distinguished by name. Profiles with waits and without become one with waits: what one
- * of them lacks is 0 there, while types of others are left out, or make a mismatch, as in pprof.
- * Units of one name agree if one is a multiple of the other:
- * values move to the finer one, in which none is rounded away. A profile's period has a type of its
- * own, which has to agree as well.
+ * Types are distinguished by name. Profiles with waits or latency and without become one with them:
+ * what one of them lacks is 0 there, while types of others are left out, or make a mismatch, as in
+ * pprof. Units of one name agree if one is a multiple of the other: values move to the finer one,
+ * in which none is rounded away. A profile's period has a type of its own, which has to agree as
+ * well.
  *
  * Behind that, the arithmetic of differences: values that are scaled, marked as the base's, and
  * added up.
@@ -27,7 +27,11 @@ static const struct value_type value_types[] = {
 	{"samples", "count", {NULL}},
 	{"cpu", "nanoseconds", {"cpu-clock", "task-clock"}},
 	{"off_cpu", "nanoseconds", {WAITS}},
+	{"latency", "nanoseconds", {NULL}},
 };
+
+/* Those that one profile of profd has beside CPU time and another one lacks. */
+static const char *const optional_types[] = {"off_cpu", "latency"};
 
 const struct value_type *value_type_of_event(const char *event)
 {
@@ -56,21 +60,67 @@ int value_types_add(struct profile *p, const char *event)
 	return r;
 }
 
-int value_types_add_waits(struct profile *p)
+/* The row of this name, its number: ARRAY_SIZE(value_types): none. */
+static size_t value_types_row(const char *name)
 {
-	const struct value_type *waits = value_type_of_event(WAITS);
+	size_t row = 0;
+
+	while (row < ARRAY_SIZE(value_types) && strcmp(value_types[row].name, name) != 0)
+		row++;
+	return row;
+}
+
+/* A row, behind what is there. */
+static int value_types_append(struct profile *p, const char *name)
+{
+	const struct value_type *type = &value_types[value_types_row(name)];
 
 	if (!p->default_sample_type)
 		p->default_sample_type = p->sample_types[1].type;
-	return profile_insert_sample_type(p, p->n_sample_types, waits->name, waits->unit);
+	return profile_insert_sample_type(p, p->n_sample_types, type->name, type->unit);
+}
+
+int value_types_add_waits(struct profile *p)
+{
+	return value_types_append(p, value_type_of_event(WAITS)->name);
+}
+
+int value_types_add_latency(struct profile *p)
+{
+	return value_types_append(p, "latency");
+}
+
+static bool value_types_find_name(const struct profile *p, const char *name, uint32_t *ret)
+{
+	for (*ret = 1; *ret < p->n_sample_types; ++*ret)
+		if (strcmp(profile_string(p, p->sample_types[*ret].type), name) == 0)
+			return true;
+	return false;
 }
 
 bool value_types_find_waits(const struct profile *p, uint32_t *ret)
 {
-	const char *name = value_type_of_event(WAITS)->name;
+	return value_types_find_name(p, value_type_of_event(WAITS)->name, ret);
+}
 
-	for (*ret = 1; *ret < p->n_sample_types; ++*ret)
-		if (strcmp(profile_string(p, p->sample_types[*ret].type), name) == 0)
+int value_types_add_optional(struct profile *p)
+{
+	uint32_t found;
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(optional_types) && !r; i++)
+		if (!value_types_find_name(p, optional_types[i], &found))
+			r = value_types_append(p, optional_types[i]);
+	return r;
+}
+
+/* Whether @p has a type that others of profd may lack. */
+static bool value_types_have_optional(const struct profile *p)
+{
+	uint32_t found;
+
+	for (size_t i = 0; i < ARRAY_SIZE(optional_types); i++)
+		if (value_types_find_name(p, optional_types[i], &found))
 			return true;
 	return false;
 }
@@ -118,16 +168,6 @@ uint32_t value_types_common(const struct profile *a, const struct profile *b,
 	return n;
 }
 
-/* The row of this name, its number: ARRAY_SIZE(value_types): none. */
-static size_t value_types_row(const char *name)
-{
-	size_t row = 0;
-
-	while (row < ARRAY_SIZE(value_types) && strcmp(value_types[row].name, name) != 0)
-		row++;
-	return row;
-}
-
 /* The number of @type of @of among @p's types; PROFILE_NONE: it has none. */
 static uint32_t value_types_find(const struct profile *p, const struct profile *of, uint32_t type)
 {
@@ -160,12 +200,14 @@ static bool value_types_begin_with_samples(const struct profile *p)
 	       value_types_row(profile_string(p, p->sample_types[0].type)) == 0;
 }
 
-/* Waits are the last ones, CPU time comes before what is not samples. */
+/* CPU time comes before the optional ones. */
 static int value_types_insert(struct profile *p, const struct value_type *type)
 {
-	const bool is_last = type == value_type_of_event(WAITS);
+	bool is_optional = false;
 
-	return profile_insert_sample_type(p, is_last ? p->n_sample_types : 1, type->name,
+	for (size_t i = 0; i < ARRAY_SIZE(optional_types); i++)
+		is_optional |= strcmp(type->name, optional_types[i]) == 0;
+	return profile_insert_sample_type(p, is_optional ? p->n_sample_types : 1, type->name,
 					  type->unit);
 }
 
@@ -181,16 +223,26 @@ static void value_types_set_default(struct profile *p)
 		p->period_type = *shown;
 }
 
+/* Of two with the same types: one has them in another order, as merges leave them. */
+static bool value_types_are_reordered(const struct profile *a, const struct profile *b)
+{
+	for (uint32_t i = 0; i < a->n_sample_types && i < b->n_sample_types; i++)
+		if (!value_types_have_one_name(a, &a->sample_types[i], b, &b->sample_types[i]))
+			return true;
+	return false;
+}
+
 int value_types_unite(struct profile *p, const struct profile *from, bool is_fixed, bool *ret,
 		      uint32_t ret_from[PROFILE_TYPES_MAX])
 {
-	uint32_t waits, n_p, n_from;
+	uint32_t n_p, n_from;
 	int r = 0;
 
 	*ret = value_types_begin_with_samples(p) && value_types_begin_with_samples(from) &&
-	       (value_types_find_waits(p, &waits) || value_types_find_waits(from, &waits)) &&
+	       (value_types_have_optional(p) || value_types_have_optional(from)) &&
 	       value_types_lacks_rows(p, from, &n_p) && value_types_lacks_rows(from, p, &n_from) &&
-	       n_p + n_from && (!n_p || !is_fixed) && p->n_sample_types + n_p <= PROFILE_TYPES_MAX;
+	       (n_p + n_from || value_types_are_reordered(p, from)) && (!n_p || !is_fixed) &&
+	       p->n_sample_types + n_p <= PROFILE_TYPES_MAX;
 	if (!*ret)
 		return 0;
 	for (uint32_t i = 0; i < from->n_sample_types && !r; i++)

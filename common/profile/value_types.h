@@ -32,6 +32,10 @@ int value_types_add(struct profile *p, const char *event);
  * 0 of them. 0 or negative errno.
  */
 int value_types_add_waits(struct profile *p);
+/* The same with latency (daemon/aggregate/latency.h), beside CPU time. */
+int value_types_add_latency(struct profile *p);
+/* Both, as far as @p, which has CPU time, has none of them. */
+int value_types_add_optional(struct profile *p);
 /* Which type is that of waits: never the first one. False: none. */
 bool value_types_find_waits(const struct profile *p, uint32_t *ret);
 
@@ -50,11 +54,12 @@ uint32_t value_types_common(const struct profile *a, const struct profile *b,
  * others. */
 bool value_types_is_wait(const struct profile *p, size_t sample);
 /*
- * Profiles of profd with waits and without, or of waits alone: where both have samples, one has
- * waits, and what the other lacks are rows of the table above, they are added to @p, whose samples
- * have 0 of them. *ret: this is so; then ret_from[] is, of each of @p's types, which one of @from's
- * that is, or PROFILE_NONE: its samples have 0 of it. Else @p is as it was. @is_fixed: it may not
- * get any more types. 0 or negative errno.
+ * Profiles of profd with waits and without, or of waits alone, or with latency and without: where
+ * both have samples, one has these, and what the other lacks are rows of the table above, they are
+ * added to @p, whose samples have 0 of them. The same types may be in another order. *ret: this is
+ * so; then ret_from[] is, of each of @p's types, which one of @from's that is, or PROFILE_NONE: its
+ * samples have 0 of it. Else @p is as it was. @is_fixed: it may not get any more types. 0 or
+ * negative errno.
  */
 int value_types_unite(struct profile *p, const struct profile *from, bool is_fixed, bool *ret,
 		      uint32_t ret_from[PROFILE_TYPES_MAX]);

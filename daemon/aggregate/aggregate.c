@@ -58,6 +58,10 @@ struct aggregate {
 	size_t n_frames, max_frames;
 	struct profile_hash_key hash_key;
 	uint64_t count;
+	uint32_t last; /* entry that was counted */
+	bool has_latency;
+	uint64_t *latencies; /* by entry, as many as there is room for entries, but for new ones */
+	uint32_t n_latencies;
 	struct times times;
 };
 
@@ -93,6 +97,7 @@ void aggregate_free(struct aggregate *a)
 	aggregate_table_deinit(&a->wakers);
 	aggregate_table_deinit(&a->entries);
 	free(a->frames);
+	free(a->latencies);
 	times_deinit(&a->times);
 	free(a);
 }
@@ -143,16 +148,57 @@ static int aggregate_is_thing(const void *owner, uint32_t index, const void *key
 	return memcmp((const char *)t->all + index * t->size, key, t->key_bytes) == 0;
 }
 
+/* How many things there is room for once one more is added. */
+static uint32_t aggregate_table_next(const struct aggregate_table *t)
+{
+	return t->n < t->capacity ? t->capacity : t->capacity ? t->capacity * 2 : TABLE_MIN;
+}
+
+/* Bytes that the latencies take more when an entry is added. */
+static size_t aggregate_latencies_growth(const struct aggregate *a)
+{
+	const uint32_t next = aggregate_table_next(&a->entries);
+
+	return a->has_latency && next > a->n_latencies ? (next - a->n_latencies) * sizeof(uint64_t)
+						       : 0;
+}
+
+/* As many as there is room for entries. */
+static int aggregate_make_latencies(struct aggregate *a)
+{
+	const uint32_t n = a->entries.capacity;
+	uint64_t *moved;
+
+	if (!a->has_latency || n <= a->n_latencies)
+		return 0;
+	moved = reallocarray(a->latencies, n, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	memset(moved + a->n_latencies, 0, (n - a->n_latencies) * sizeof(*moved));
+	a->latencies = moved;
+	a->n_latencies = n;
+	return 0;
+}
+
+int aggregate_want_latency(struct aggregate *a)
+{
+	a->has_latency = true;
+	return aggregate_make_latencies(a);
+}
+
 /* The number of @thing in @t, to which it is added if need be. AGGREGATE_E_* or negative errno. */
 static int aggregate_intern(struct aggregate *a, struct aggregate_table *t, const void *thing,
 			    uint32_t *ret)
 {
 	uint32_t hash = profile_hash(&a->hash_key, thing, t->key_bytes);
+	size_t growth = aggregate_table_growth(t);
 
 	*ret = profile_table_find(&t->slots, hash, aggregate_is_thing, t, thing);
 	if (*ret != PROFILE_NONE)
 		return AGGREGATE_E_OK;
-	if (!aggregate_has_room(a, aggregate_table_growth(t)))
+	if (t == &a->entries)
+		growth += aggregate_latencies_growth(a);
+	if (!aggregate_has_room(a, growth))
 		return AGGREGATE_E_FULL;
 	return aggregate_table_add(t, hash, thing, ret);
 }
@@ -258,7 +304,8 @@ static int aggregate_add_counts(struct aggregate *a, const struct aggregate_key 
 	uint32_t id;
 	int r = aggregate_intern_name(a, key->thread_name, &wanted.thread_name)
 			?: aggregate_intern_stack(a, &key->stack, &wanted.stack)
-			?: aggregate_intern(a, &a->entries, &wanted, &id);
+			?: aggregate_intern(a, &a->entries, &wanted, &id)
+			?: aggregate_make_latencies(a);
 
 	if (r)
 		return r;
@@ -266,8 +313,24 @@ static int aggregate_add_counts(struct aggregate *a, const struct aggregate_key 
 	entry->count += count;
 	entry->weight += weight;
 	a->count += count;
-	*ret = id;
+	a->last = *ret = id;
 	return AGGREGATE_E_OK;
+}
+
+uint32_t aggregate_last(const struct aggregate *a)
+{
+	return a->last;
+}
+
+void aggregate_add_latency(struct aggregate *a, uint32_t entry, uint64_t ns)
+{
+	a->latencies[entry] += ns;
+}
+
+uint64_t aggregate_latency(const struct aggregate *a, const struct aggregate_entry *e)
+{
+	return a->has_latency ? a->latencies[e - (const struct aggregate_entry *)a->entries.all]
+			      : 0;
 }
 
 /* Makes room for one time more; the times have become coarser then, or are given up. */
@@ -337,9 +400,12 @@ int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
 		.stack = aggregate_stack(from, e->stack),
 	};
 	uint32_t id;
-	int r = aggregate_copy_waker(a, from, e, &key.waker)
-			?: aggregate_add_counts(a, &key, e->count, e->weight, &id);
+	int r = from->has_latency ? aggregate_want_latency(a) : 0;
 
+	r = r ?: aggregate_copy_waker(a, from, e, &key.waker)
+	      ?: aggregate_add_counts(a, &key, e->count, e->weight, &id);
+	if (!r && from->has_latency)
+		aggregate_add_latency(a, id, aggregate_latency(from, e));
 	while (!r && a->times.scale < from->times.scale)
 		r = times_coarsen(&a->times, a->entries.all, a->entries.n);
 	for (uint32_t i = e->times; i && !r; i = aggregate_time(from, i).next) {
@@ -396,5 +462,6 @@ size_t aggregate_bytes(const struct aggregate *a)
 {
 	return sizeof(*a) + a->max_frames * sizeof(*a->frames) + aggregate_table_bytes(&a->stacks) +
 	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->wakers) +
-	       aggregate_table_bytes(&a->entries) + times_bytes(&a->times);
+	       aggregate_table_bytes(&a->entries) + a->n_latencies * sizeof(*a->latencies) +
+	       times_bytes(&a->times);
 }

@@ -118,6 +118,18 @@ int aggregate_add_waker(struct aggregate *a, const struct aggregate_key *key, bo
 const struct aggregate_waker *aggregate_waker(const struct aggregate *a, uint32_t waker);
 uint32_t aggregate_n_wakers(const struct aggregate *a);
 
+/* The number of the entry that the last aggregate_add() counted, which returned AGGREGATE_E_OK. */
+uint32_t aggregate_last(const struct aggregate *a);
+/*
+ * From now on entries have latencies (latency.h), 0 to begin with: a table beside theirs, which
+ * others do not pay for. Copies and restored entries have theirs, too. Returns 0 or -ENOMEM.
+ */
+int aggregate_want_latency(struct aggregate *a);
+/* Where that was asked for. */
+void aggregate_add_latency(struct aggregate *a, uint32_t entry, uint64_t ns);
+/* Of one of @a's entries, ns; 0 where nobody asked. */
+uint64_t aggregate_latency(const struct aggregate *a, const struct aggregate_entry *e);
+
 /* Counts what @e of another aggregate counts, with its times. The same outcomes. */
 int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
 			const struct aggregate_entry *e);

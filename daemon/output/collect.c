@@ -243,7 +243,7 @@ static int collect_begin_spill(struct collect *c)
 }
 
 /* Whether a file has more values than CPU samples do: a file of ours begins with its types. */
-static int collect_has_waits(const struct collect *c, const struct collect_file *file, bool *ret)
+static int collect_has_optional(const struct collect *c, const struct collect_file *file, bool *ret)
 {
 	cleanup(stored_freep) struct stored *stored = NULL;
 	int r = stored_open(&stored, c->store, file->path, c->options.max_bytes);
@@ -258,19 +258,19 @@ static int collect_has_waits(const struct collect *c, const struct collect_file 
 }
 
 /*
- * Types cannot change once samples are written. Before that, it is looked for waits in the files
- * that are still to be read.
+ * Types cannot change once samples are written. Before that, the files that are still to
+ * be read are checked for waits and latency.
  */
 static int collect_look_some(struct collect *c)
 {
-	bool has_waits = false;
+	bool has_optional = false;
 	int r = 0;
 
-	for (unsigned i = 0; i < STEP_FILES && c->n_looked < c->n_files && !has_waits && !r; i++)
-		r = collect_has_waits(c, &c->files[c->n_looked++], &has_waits);
-	if (!r && has_waits)
-		r = merge_add_waits(c->merge);
-	if (r || (c->n_looked < c->n_files && !has_waits))
+	for (unsigned i = 0; i < STEP_FILES && c->n_looked < c->n_files && !has_optional && !r; i++)
+		r = collect_has_optional(c, &c->files[c->n_looked++], &has_optional);
+	if (!r && has_optional)
+		r = merge_add_optional_types(c->merge);
+	if (r || (c->n_looked < c->n_files && !has_optional))
 		return r;
 	return collect_begin_spill(c);
 }

@@ -32,7 +32,8 @@ struct pprof_builder {
 	size_t n_frames, max_frames;
 	uint32_t *locations; /* by spot */
 	struct pprof_wakers *wakers;
-	bool counts_cycles; /* of which time is made */
+	bool counts_cycles;      /* of which time is made */
+	uint32_t latency, waits; /* which values these are; 0: none */
 };
 
 static const char *const truncated_names[] = {TRUNCATED_REASONS(REASON_NAME)};
@@ -206,8 +207,9 @@ static int pprof_build_labels(struct pprof_builder *b, const struct view_entry *
 
 /*
  * Clocks tell time, and so do cycles at a fixed frequency: each sample stands for 1/frequency of a
- * second of a CPU that was not idle. Everything else counts events. Waits beside them have a value
- * of their own, the last one; those that are sampled alone are what the second value is of.
+ * second of a CPU that was not idle. Everything else counts events. Latency and waits beside them
+ * have values of their own, the last ones; waits that are sampled alone are what the second value
+ * is of.
  */
 static int pprof_build_types(struct pprof_builder *b)
 {
@@ -223,8 +225,14 @@ static int pprof_build_types(struct pprof_builder *b)
 	event = b->counts_cycles ? "cpu-clock" : s->event;
 	/* "cpu-clock:u" and the like measure what the clock does. */
 	r = value_types_add(p, s->is_clock && !value_type_of_event(event) ? "cpu-clock" : event);
-	if (!r && s->off_cpu_period)
+	if (!r && s->has_latency) {
+		b->latency = p->n_sample_types;
+		r = value_types_add_latency(p);
+	}
+	if (!r && s->off_cpu_period) {
+		b->waits = p->n_sample_types;
 		r = value_types_add_waits(p);
+	}
 	return r;
 }
 
@@ -233,14 +241,18 @@ static void pprof_values(const struct pprof_builder *b, const struct aggregate_e
 			 int64_t ret[PROFILE_TYPES_MAX])
 {
 	const struct snapshot *s = b->view->snapshot;
-	const bool is_beside = entry->wait && b->profile->n_sample_types > 2;
+	const bool is_beside = entry->wait && b->waits;
 
+	memset(ret, 0, PROFILE_TYPES_MAX * sizeof(*ret));
 	ret[0] = (int64_t)entry->count;
 	ret[1] = is_beside ? 0
 		 : b->counts_cycles
 			 ? (int64_t)((unsigned __int128)entry->count * NS_PER_S / s->frequency)
 			 : (int64_t)entry->weight;
-	ret[2] = is_beside ? (int64_t)entry->weight : 0;
+	if (b->latency)
+		ret[b->latency] = (int64_t)aggregate_latency(s->aggregate, entry);
+	if (is_beside)
+		ret[b->waits] = (int64_t)entry->weight;
 }
 
 /* --- the profile ------------------------------------------------------------------------------ */

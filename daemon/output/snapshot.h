@@ -70,6 +70,7 @@ struct snapshot {
 	uint64_t frequency; /* Hz, or 0 where a period was asked for */
 	/* The same of waits that were sampled beside the event; period 0: they were not. */
 	uint64_t off_cpu_period, off_cpu_frequency;
+	bool has_latency; /* entries with CPU time have theirs */
 
 	/* The ledger of this window, without newline or "# ": of the event, and of waits or NULL.
 	 */

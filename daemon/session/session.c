@@ -218,6 +218,33 @@ static uint64_t session_weight(const struct session *s, const struct sample *sam
 	return sample->time_ns - s->attached_ns;
 }
 
+/* Samples of a counter have no period that is known. */
+static uint64_t session_period(const struct sampler_spec *spec)
+{
+	return spec->is_period ? spec->rate : spec->event.is_clock ? NS_PER_S / spec->rate : 0;
+}
+
+/* Cycles at a fixed frequency tell time, too. */
+uint64_t session_cpu_period(const struct session *s)
+{
+	const struct sampler_spec *spec = &s->samplings[0].spec;
+
+	if (spec->event.cause == CAUSE_SCHEDULER)
+		return 0;
+	if (spec->event.is_clock)
+		return session_period(spec);
+	return !spec->is_period && strcmp(spec->event.name, "cycles") == 0 ? NS_PER_S / spec->rate
+									   : 0;
+}
+
+static int session_add_latency(struct session *s, const struct sample *sample, struct process *p)
+{
+	const bool is_clock = s->samplings[0].spec.event.is_clock;
+
+	return window_add_latency(s->window, p, sample->tid, sample->time_ns,
+				  is_clock ? sample->weight : session_cpu_period(s));
+}
+
 int session_add(struct session *s, const struct sample *sample, struct process *p)
 {
 	struct aggregate_key key = {
@@ -241,6 +268,8 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		return SESSION_E_OK;
 	}
 	r = window_add(s->window, p, &key, sample->time_ns, session_weight(s, sample));
+	if (!r && s->writing.latency && !key.wait)
+		r = session_add_latency(s, sample, p);
 	if (r < 0)
 		return r;
 	if (r == AGGREGATE_E_FULL)
@@ -318,12 +347,6 @@ void session_count_unwritten(struct session *s, const struct aggregate *aggregat
 	session_revert_counts(s, &lost, DROPPED_UNWRITTEN);
 }
 
-/* Samples of a counter have no period that is known. */
-static uint64_t session_period(const struct sampler_spec *spec)
-{
-	return spec->is_period ? spec->rate : spec->event.is_clock ? NS_PER_S / spec->rate : 0;
-}
-
 /* By what it is sampled: as it was up to now, also when its samplers are about to be gone. */
 static void session_describe_sampling(const struct session *s, struct snapshot *snapshot)
 {
@@ -353,6 +376,7 @@ static int session_make_snapshot(const struct session *s, struct snapshot **ret)
 	snapshot->labels = s->writing.labels;
 	snapshot->symbolize = s->writing.symbolize;
 	snapshot->hide_kernel = s->hide_kernel;
+	snapshot->has_latency = s->writing.latency && session_cpu_period(s);
 	session_describe_sampling(s, snapshot);
 	if (s->directory) {
 		snapshot->session_name = strdup(s->directory);

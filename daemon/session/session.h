@@ -47,6 +47,7 @@ enum session_state {
 struct session_writing {
 	unsigned formats, labels;
 	enum symbolize symbolize;
+	bool latency; /* if the event tells time: session_cpu_period() */
 };
 
 struct session_counts {
@@ -136,6 +137,9 @@ static inline bool session_has_sampler(const struct session *s, unsigned sampler
 			return true;
 	return false;
 }
+
+/* CPU time between two samples of a busy CPU, in ns; 0: its event does not tell time, or waits. */
+uint64_t session_cpu_period(const struct session *s);
 
 /* What it samples, by the name that it is asked for. */
 static inline const char *session_event(const struct session *s)

@@ -182,6 +182,10 @@ static int apply_start_request(struct session *s, const struct session_defaults 
 	s->writing = defaults->writing;
 	if (start->wakers)
 		s->writing.labels |= LABEL_WAKER;
+	if (start->latency && !session_cpu_period(s))
+		return source_refuse(message, SESSION_START_E_REFUSED,
+				     "latency needs CPU time; the event is %s", session_event(s));
+	s->writing.latency |= start->latency;
 	choose_wakers(s);
 	if (start->n_formats)
 		s->writing.formats = 0;

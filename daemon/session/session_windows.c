@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "daemon/aggregate/latency.h"
 #include "daemon/control/buckets.h"
 #include "daemon/session/session_set_private.h"
 
 #define WINDOW_BYTES_MIN (256u * 1024)
+#define LATENCY_SHARE    8 /* this part of a window's memory is for latencies, at most */
 /* After a window that could not be written. */
 #define PATIENCE_NS (10 * NS_PER_S)
 /*
@@ -89,9 +91,16 @@ static size_t window_share(const struct session_set *set, const struct session *
 static int open_window(const struct session_set *set, struct session *s,
 		       const struct ledgers *ledgers)
 {
+	const uint64_t period_ns = s->writing.latency ? session_cpu_period(s) : 0;
+	const size_t share = window_share(set, s);
+	size_t latency = period_ns ? share / LATENCY_SHARE : 0;
 	struct moment start = moment_now();
+	int r;
 
-	return window_new(&s->window, &start, window_share(set, s), ledgers);
+	if (latency > LATENCY_BYTES_MAX)
+		latency = LATENCY_BYTES_MAX;
+	r = window_new(&s->window, &start, share - latency, ledgers);
+	return r || !period_ns ? r : window_want_latency(s->window, period_ns, latency);
 }
 
 /* Closes the window of @s and hands it on; @flush may be NULL. No new window is opened. */

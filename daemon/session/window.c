@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/order.h"
 #include "common/store/names.h"
+#include "daemon/aggregate/latency.h"
 #include "daemon/resolve/jit_files.h"
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
@@ -38,6 +39,7 @@ struct window_woken {
 
 struct window {
 	struct aggregate *aggregate;
+	struct latency *latency;    /* or NULL: nobody asked */
 	struct window_woken *woken; /* WINDOW_WOKEN; later ones replace earlier ones; or NULL */
 	struct window_member *members;
 	size_t n_members;
@@ -80,6 +82,7 @@ void window_free(struct window *w)
 		free(m);
 	}
 	aggregate_free(w->aggregate);
+	latency_free(w->latency);
 	free(w->woken);
 	free(w);
 }
@@ -122,6 +125,24 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 	timed.time_ns = time_ns + w->to_wall_ns;
 	return aggregate_add(w->aggregate, &timed, 1, weight)
 		       ?: window_add_member(w, p, key->process);
+}
+
+int window_want_latency(struct window *w, uint64_t period_ns, size_t max_bytes)
+{
+	return aggregate_want_latency(w->aggregate)
+		       ?: latency_new(&w->latency, period_ns, max_bytes);
+}
+
+int window_add_latency(struct window *w, const struct process *p, pid_t tid, uint64_t time_ns,
+		       uint64_t cpu_ns)
+{
+	struct latency_sample sample = {.time_ns = time_ns, .cpu_ns = cpu_ns, .tid = tid};
+
+	if (!w->latency)
+		return 0;
+	sample.service = process_unit_service(p->unit);
+	sample.entry = aggregate_last(w->aggregate);
+	return latency_add(w->latency, w->aggregate, &sample);
 }
 
 /* Numbers are a CPU's, in its topmost 16 bits, and count up. */
@@ -383,6 +404,8 @@ int window_fill_snapshot(struct window *w, const struct moment *end, const struc
 {
 	int r = copy_processes(w, filter, snapshot);
 
+	if (w->latency)
+		(filter ? latency_update : latency_settle)(w->latency, w->aggregate);
 	if (!r && filter)
 		r = copy_entries(w, &snapshot->aggregate);
 	if (r)

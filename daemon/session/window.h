@@ -50,6 +50,17 @@ DEFINE_CLEANUP(struct window *, window_free)
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t time_ns, uint64_t weight);
 /*
+ * Entries have latencies (latency.h) from now on, of samples each @period_ns, which are kept in
+ * @max_bytes until then. Returns 0 or negative errno.
+ */
+int window_want_latency(struct window *w, uint64_t period_ns, size_t max_bytes);
+/*
+ * The sample that window_add() has just counted was one of @cpu_ns of CPU time, of @tid. Does
+ * nothing if no latencies are wanted. Returns 0 or negative errno.
+ */
+int window_add_latency(struct window *w, const struct process *p, pid_t tid, uint64_t time_ns,
+		       uint64_t cpu_ns);
+/*
  * Keeps a waker, @key, until the sample of the wait, which has the same number @id, takes it as its
  * key's waker. @p: its process, with @key->process = p->stay; NULL: not a user process. The same
  * outcomes; what does not fit is not known.
@@ -71,8 +82,8 @@ int window_complete(struct window *w, struct process_table *processes);
 /*
  * Puts processes, samples, times and the text of the ledgers into @snapshot, which says what it was
  * sampled by. With @filter the window stays as it is, and only processes that @filter lets pass,
- * and their samples, are copied; the ledgers are of all. NULL: all of it, and the samples leave the
- * window. Returns 0 or negative errno.
+ * and their samples, are copied, those of the last two seconds without latency; the ledgers are of
+ * all. NULL: all of it, and the samples leave the window. Returns 0 or negative errno.
  */
 int window_fill_snapshot(struct window *w, const struct moment *end, const struct ledgers *ledgers,
 			 const struct window_filter *filter, struct snapshot *snapshot,

@@ -90,7 +90,7 @@ _profctl_value()
 	--to) _profctl_choose <<<$'pprof\nlegacy\ncollapsed\nspeedscope\nfirefox\notlp' ;;
 	--symbolize) _profctl_choose <<<$'none\nlocal\nfastlocal\nremote\nforce' ;;
 	--sample_index)
-		_profctl_choose < <(printf '%s\n' samples cpu off_cpu wall alloc_objects alloc_space \
+		_profctl_choose < <(printf '%s\n' samples cpu latency off_cpu wall alloc_objects alloc_space \
 			inuse_objects inuse_space contentions delay)
 		;;
 	--unit) _profctl_choose < <(printf '%s\n' auto minimum ns us ms s B kB MB GB) ;;

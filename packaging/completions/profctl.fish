@@ -58,7 +58,7 @@ function __profctl_value
         case --symbolize
             printf '%s\n' none local fastlocal remote force
         case --sample_index
-            printf '%s\n' samples cpu off_cpu wall alloc_objects alloc_space inuse_objects inuse_space \
+            printf '%s\n' samples cpu latency off_cpu wall alloc_objects alloc_space inuse_objects inuse_space \
                 contentions delay
         case --unit
             printf '%s\n' auto minimum ns us ms s B kB MB GB

@@ -16,7 +16,7 @@ import { printRange, printSpan, toSeconds } from "./times.js";
 import { showTop } from "./top.js";
 
 const TOP_ROWS = 500;
-const TYPES = { cpu: "CPU time", off_cpu: "waiting time", wall: "wall-clock time" };
+const TYPES = { cpu: "CPU time", latency: "latency", off_cpu: "waiting time", wall: "wall-clock time" };
 const SLOW_MS = 700;
 const VIEWS = {
 	flame: { kind: "flame", panel: "view-flame", show: (a) => showData(a.data) },
@@ -75,7 +75,7 @@ function summaryOf(answer, base, nCpus) {
 	const average = isTime(answer.unit) && answer.unit === "nanoseconds" && span > 0
 		? answer.total / (span * 1e6) : null;
 	const waits = ["off_cpu", "wall"].includes(answer.type);
-	const cores = waits ? null : average;
+	const cores = waits || answer.type === "latency" ? null : average;
 	const share = cores !== null && nCpus ? cores / nCpus : null;
 
 	return [

@@ -116,6 +116,44 @@ static void test_wall(void **state)
 	assert_sum(p, "stopped", "syscall 32767", 1, 0, 30);
 }
 
+/* A value between CPU time and waits, which have none of it; also without waits. */
+static void test_latency(void **state)
+{
+	static const char *const types[] = {"samples", "cpu", "latency", "off_cpu"};
+	struct fixture *f = *state;
+	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct snapshot *s = i ? make_snapshot(f, T0 + 60, everything,
+						       ARRAY_SIZE(everything))
+				       : wall_at(f, everything, ARRAY_SIZE(everything));
+		cleanup(profile_freep) struct profile *p = NULL;
+		const struct aggregate_entry *entries;
+		int64_t wanted = 0;
+		size_t n;
+
+		s->has_latency = true;
+		assert_int_equal(aggregate_want_latency(s->aggregate), 0);
+		entries = aggregate_entries(s->aggregate, &n);
+		for (uint32_t e = 0; e < n; e++) {
+			if (entries[e].wait)
+				continue;
+			aggregate_add_latency(s->aggregate, e, entries[e].weight / 2);
+			wanted += entries[e].process == 1 ? (int64_t)entries[e].weight / 2 : 0;
+		}
+		write_quietly(w, s, T0 + 60 * (i + 1));
+		p = read_pprof(path_of(f, i ? DAY_A "20261121T090100Z-60s.pb.gz" : A_SERVICE));
+		assert_int_equal(p->n_sample_types, i ? 3 : 4);
+		for (uint32_t t = 0; t < p->n_sample_types; t++)
+			assert_string_equal(profile_string(p, p->sample_types[t].type), types[t]);
+		assert_int_equal(profile_default_type(p), 1);
+		assert_true(wanted > 0 && profile_total(p, 2) >= wanted);
+		assert_int_equal(profile_total(p, 2), profile_total(p, 1) / 2);
+		if (!i)
+			assert_int_equal(profile_total(p, 3), 210 * 1000000);
+	}
+}
+
 /* The label `wait` can be switched off; what a wait is can be seen all the same. */
 static void test_labels(void **state)
 {
@@ -374,12 +412,17 @@ static struct snapshot *wall_minute(const struct fixture *f, unsigned i, bool ha
 	return s;
 }
 
-/* What is there of @p: CPU samples of all minutes, and the waits of @n_waits of them. */
+/*
+ * What is there of @p: CPU samples of all minutes, and the waits of @n_waits of them. What was
+ * written before all was read has all columns that there may be.
+ */
 static void assert_all_of(const struct profile *p, unsigned n, unsigned n_waits)
 {
-	assert_int_equal(p->n_sample_types, 3);
+	assert_in_range(p->n_sample_types, 3, 4);
 	assert_string_equal(profile_string(p, p->sample_types[1].type), "cpu");
 	assert_string_equal(profile_string(p, p->sample_types[2].type), "off_cpu");
+	if (p->n_sample_types > 3)
+		assert_string_equal(profile_string(p, p->sample_types[3].type), "latency");
 	assert_int_equal(profile_default_type(p), 1);
 	assert_int_equal(profile_total(p, 1), n * SAMPLES * INT64_C(10000000));
 	assert_int_equal(profile_total(p, 2), n_waits * 7 * INT64_C(30000000));
@@ -465,6 +508,7 @@ int main(void)
 		T(test_wall),
 		T(test_labels),
 		T(test_wakers),
+		T(test_latency),
 		T(test_all_else_has_none),
 		T(test_nothing_but_waits),
 		T(test_off_cpu_alone),

@@ -49,6 +49,9 @@ static void assert_types(const struct profile *p, const char *const *types)
 
 static const char *const plain[] = {"samples", "cpu", NULL};
 static const char *const wall[] = {"samples", "cpu", "off_cpu", NULL};
+static const char *const latency[] = {"samples", "cpu", "latency", NULL};
+static const char *const both[] = {"samples", "cpu", "latency", "off_cpu", NULL};
+static const char *const foreseen[] = {"samples", "cpu", "off_cpu", "latency", NULL};
 static const char *const off_cpu[] = {"samples", "off_cpu", NULL};
 static const char *const faults[] = {"samples", "page-faults", NULL};
 static const char *const faulty_wall[] = {"samples", "page-faults", "off_cpu", NULL};
@@ -65,6 +68,10 @@ static void test_pairs(void **state)
 		{off_cpu, wall, wall, wall},
 		{off_cpu, plain, wall, wall},
 		{wall, wall, wall, wall},
+		{plain, latency, latency, latency},
+		{plain, both, both, both},
+		{latency, both, both, both},
+		{latency, faults, NULL, samples},
 		{faults, faulty_wall, faulty_wall, faulty_wall},
 		{off_cpu, faulty_wall, NULL, NULL}, /* faults are none of ours */
 		{plain, faults, NULL, samples},
@@ -143,6 +150,64 @@ static void test_units_of_waits(void **state)
 	assert_int_equal(profile_total(merge_profile(m), 2), 20000); /* ns */
 }
 
+/* One has waits and the other latency: what comes later is behind. */
+static void test_waits_and_latency(void **state)
+{
+	cleanup(profile_freep) struct profile *x = profile_of(latency, "nanoseconds");
+	cleanup(profile_freep) struct profile *y = profile_of(wall, "nanoseconds");
+	struct profile_message message;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		cleanup(merge_freep) struct merge *m = NULL;
+
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		assert_int_equal(merge_add(m, i ? y : x, NULL, NULL, &message), 0);
+		assert_int_equal(merge_add(m, i ? x : y, NULL, NULL, &message), 0);
+		assert_types(merge_profile(m), i ? foreseen : both);
+		assert_int_equal(total_of(merge_profile(m), "cpu"), 20);
+		assert_int_equal(total_of(merge_profile(m), "latency"), 20);
+		assert_int_equal(total_of(merge_profile(m), "off_cpu"), 20);
+		assert_int_equal(profile_default_type(merge_profile(m)), 1);
+	}
+}
+
+/* Types that were added later have another place in some profiles than in others. */
+static void test_other_orders(void **state)
+{
+	static const char *const *const all[][3] = {{wall, both, both},
+						    {both, foreseen, both},
+						    {foreseen, both, wall},
+						    {latency, wall, both}};
+	static const char *const names[] = {"cpu", "latency", "off_cpu"};
+	struct profile_message message;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		cleanup(merge_freep) struct merge *m = NULL;
+		int64_t wanted[3] = {0};
+
+		assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
+		for (unsigned k = 0; k < 3; k++) {
+			cleanup(profile_freep) struct profile *p = profile_of(all[i][k],
+									      "nanoseconds");
+
+			assert_int_equal(merge_add(m, p, NULL, NULL, &message), 0);
+			if (k == 1)
+				merge_fix_types(m);
+			for (unsigned t = 0; t < 3; t++) {
+				const int64_t more = total_of(p, names[t]);
+
+				wanted[t] += more > 0 ? more : 0;
+			}
+		}
+		for (unsigned t = 0; t < 3; t++)
+			assert_int_equal(total_of(merge_profile(m), names[t]), wanted[t]);
+		assert_int_equal(merge_profile(m)->n_sample_types, 4);
+		assert_int_equal(profile_default_type(merge_profile(m)), 1);
+	}
+}
+
 /* Once types are fixed, waits are one more, which is refused, and none less. */
 static void test_fixed_types(void **state)
 {
@@ -169,6 +234,7 @@ static void test_waits_are_foreseen(void **state)
 {
 	cleanup(profile_freep) struct profile *x = profile_of(plain, "milliseconds");
 	cleanup(profile_freep) struct profile *y = profile_of(wall, "nanoseconds");
+	cleanup(profile_freep) struct profile *z = profile_of(both, "nanoseconds");
 	const int64_t values[] = {1, 7};
 	const uint32_t chain = locate(x, 0, 99);
 	cleanup(merge_freep) struct merge *m = NULL;
@@ -179,17 +245,19 @@ static void test_waits_are_foreseen(void **state)
 	assert_int_equal(merge_new(&m, MERGE_WINDOWS_KEPT), 0);
 	assert_int_equal(merge_begin(m, x, NULL, &message), 0);
 	assert_int_equal(merge_samples(m, 0, 1, NULL), 0);
-	assert_int_equal(merge_add_waits(m), 0);
-	assert_int_equal(merge_add_waits(m), 0);
+	assert_int_equal(merge_add_optional_types(m), 0);
+	assert_int_equal(merge_add_optional_types(m), 0);
 	merge_fix_types(m);
 	assert_int_equal(merge_samples(m, 1, 1, NULL), 0);
 	assert_int_equal(merge_end(m), 0);
 	assert_int_equal(merge_profile(m)->period, 10);
 	assert_int_equal(merge_add(m, y, NULL, NULL, &message), 0);
-	assert_types(merge_profile(m), wall);
-	assert_int_equal(profile_total(merge_profile(m), 0), 4);
-	assert_int_equal(profile_total(merge_profile(m), 1), 17 * 1000000 + 10);
-	assert_int_equal(profile_total(merge_profile(m), 2), 20);
+	assert_int_equal(merge_add(m, z, NULL, NULL, &message), 0);
+	assert_types(merge_profile(m), foreseen);
+	assert_int_equal(total_of(merge_profile(m), "latency"), 20);
+	assert_int_equal(profile_total(merge_profile(m), 0), 7);
+	assert_int_equal(profile_total(merge_profile(m), 1), 17 * 1000000 + 20);
+	assert_int_equal(profile_total(merge_profile(m), 2), 20 + 30);
 	assert_int_equal(profile_default_type(merge_profile(m)), 1);
 }
 
@@ -199,6 +267,8 @@ int main(void)
 		cmocka_unit_test(test_pairs),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_units_of_waits),
+		cmocka_unit_test(test_waits_and_latency),
+		cmocka_unit_test(test_other_orders),
 		cmocka_unit_test(test_fixed_types),
 		cmocka_unit_test(test_waits_are_foreseen),
 	};

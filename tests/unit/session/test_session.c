@@ -104,6 +104,69 @@ static void test_targets(void **state)
 	process_unref(shell);
 }
 
+/* The latencies of all entries of a snapshot, and whether its values are to have them. */
+static uint64_t latencies_of(struct session *s, const struct window_filter *copied, bool wanted)
+{
+	const struct moment now = {4000, 4000};
+	struct snapshot *snapshot = NULL;
+	struct window_closing closing;
+	const struct aggregate_entry *entries;
+	uint64_t sum = 0;
+	size_t n;
+
+	assert_int_equal(session_snapshot_window(s, &now, &no_ledger, copied, &snapshot, &closing),
+			 SESSION_E_OK);
+	assert_int_equal(snapshot->has_latency, wanted);
+	entries = aggregate_entries(snapshot->aggregate, &n);
+	for (size_t i = 0; i < n; i++)
+		sum += aggregate_latency(snapshot->aggregate, &entries[i]);
+	snapshot_free(snapshot);
+	return sum;
+}
+
+/* Of events that tell time: a clock's weights, the period of cycles at a frequency. */
+static void test_latency(void **state)
+{
+	static const struct {
+		const char *event;
+		bool is_clock, is_period;
+		uint64_t period_ns, sum; /* of two threads of one service and one of another */
+	} rows[] = {
+		{"cpu-clock", true, false, 10000000, 10 / 2 * 2 + 10},
+		{"cpu-clock", true, true, 100, 10 / 2 * 2 + 10},
+		{"cycles", false, false, 10000000, 10000000 / 2 * 2 + 10000000},
+		{"cycles", false, true, 0, 0},
+		{"page-faults", false, false, 0, 0},
+	};
+	struct process *a = make_process(10, 0, "a.service", "a");
+	struct process *b = make_process(11, 0, "b.service", "b");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct session *s = make_session(
+			(Profd__Control__Start)START("", "", .target = TARGET_ALL));
+		struct sampler_spec *spec = &s->samplings[0].spec;
+
+		snprintf(spec->event.name, sizeof(spec->event.name), "%s", rows[i].event);
+		spec->event.is_clock = rows[i].is_clock;
+		spec->is_period = rows[i].is_period;
+		s->writing.latency = true;
+		assert_int_equal(session_cpu_period(s), rows[i].period_ns);
+		if (rows[i].period_ns)
+			assert_int_equal(window_want_latency(s->window, rows[i].period_ns, 1 << 16),
+					 0);
+		add_sample(s, a, 10, 0, "a");
+		add_sample(s, a, 12, 1, "a");
+		add_sample(s, b, 11, 0, "b");
+		/* A copy of what is open leaves it as it is. */
+		assert_int_equal(latencies_of(s, &(struct window_filter){0}, rows[i].period_ns), 0);
+		assert_int_equal(latencies_of(s, NULL, rows[i].period_ns), rows[i].sum);
+		session_free(s);
+	}
+	process_unref(a);
+	process_unref(b);
+}
+
 static void test_cgroups_hold_what_lies_below(void **state)
 {
 	struct process *p = make_process(1, 0, "x", "x");
@@ -483,6 +546,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_targets),
+		cmocka_unit_test(test_latency),
 		cmocka_unit_test(test_cgroups_hold_what_lies_below),
 		cmocka_unit_test(test_a_pid_is_followed_through_exec_and_fork),
 		cmocka_unit_test(test_the_unprivileged_see_their_own),

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples come nearly in the order of time; those whose stacks have to be finished come later. All
+ * of the last seconds are kept in one array. When it is full it is sorted, so that those of one
+ * service and one period are side by side, and the periods that are over get their parts.
+ *
+ * One thread may have two samples in a period, and is one all the same; and a sample may be of
+ * several periods, where a thread samples itself.
+ */
+#include "daemon/aggregate/latency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/error.h"
+#include "common/order.h"
+#include "common/profile/profile_table.h"
+
+#define KEPT_MIN 256u
+/* A sample waits for memory or for unwind rules for 1.5 s at most. */
+#define LATE_NS (2 * NS_PER_S)
+
+/* A sample, as small as it can be. */
+struct kept_sample {
+	uint64_t period; /* the number of the period that it is in */
+	uint32_t cpu_ns, service /* hash */, tid, entry;
+};
+
+struct latency {
+	struct profile_hash_key hash_key;
+	struct kept_sample *kept;
+	uint32_t n, capacity, max;
+	uint64_t period_ns, newest; /* period */
+};
+
+int latency_new(struct latency **ret, uint64_t period_ns, size_t max_bytes)
+{
+	struct latency *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return error_origin(-ENOMEM);
+	if (max_bytes > LATENCY_BYTES_MAX)
+		max_bytes = LATENCY_BYTES_MAX;
+	l->max = (uint32_t)(max_bytes / sizeof(struct kept_sample));
+	if (l->max < KEPT_MIN)
+		l->max = KEPT_MIN;
+	l->period_ns = period_ns;
+	profile_hash_key_init(&l->hash_key);
+	*ret = l;
+	return 0;
+}
+
+void latency_free(struct latency *l)
+{
+	if (!l)
+		return;
+	free(l->kept);
+	free(l);
+}
+
+static bool kept_ran_together(const struct kept_sample *x, const struct kept_sample *y)
+{
+	return x->service == y->service && x->period == y->period;
+}
+
+DEFINE_ORDER(compare_kept, struct kept_sample,
+	     order_of(x->service, y->service)
+		     ?: order_of(x->period, y->period)
+		     ?: order_of(x->tid, y->tid))
+
+/* @all (@n): of one service and one period, by thread. */
+static void latency_share(struct aggregate *a, const struct kept_sample *all, uint32_t n)
+{
+	uint32_t n_threads = 1;
+
+	for (uint32_t i = 1; i < n; i++)
+		n_threads += all[i].tid != all[i - 1].tid;
+	for (uint32_t i = 0; i < n; i++)
+		aggregate_add_latency(a, all[i].entry, all[i].cpu_ns / n_threads);
+}
+
+/* Shares out the periods up to @last, and keeps the others. */
+static void latency_share_until(struct latency *l, struct aggregate *a, uint64_t last)
+{
+	uint32_t n_left = 0;
+
+	if (!l->n)
+		return;
+	qsort(l->kept, l->n, sizeof(*l->kept), compare_kept);
+	for (uint32_t i = 0, end; i < l->n; i = end) {
+		for (end = i + 1; end < l->n && kept_ran_together(&l->kept[i], &l->kept[end]);)
+			end++;
+		if (l->kept[i].period <= last) {
+			latency_share(a, l->kept + i, end - i);
+			continue;
+		}
+		memmove(l->kept + n_left, l->kept + i, (end - i) * sizeof(*l->kept));
+		n_left += end - i;
+	}
+	l->n = n_left;
+}
+
+/* The periods that were over @ns before the newest sample. */
+static void latency_share_older(struct latency *l, struct aggregate *a, uint64_t ns)
+{
+	const uint64_t n_late = ns / l->period_ns + 1;
+
+	if (l->newest >= n_late)
+		latency_share_until(l, a, l->newest - n_late);
+}
+
+void latency_update(struct latency *l, struct aggregate *a)
+{
+	latency_share_older(l, a, LATE_NS);
+}
+
+void latency_settle(struct latency *l, struct aggregate *a)
+{
+	latency_share_until(l, a, UINT64_MAX);
+}
+
+/* If what may still have company is too much, the oldest of it goes without. */
+static int latency_make_room(struct latency *l, struct aggregate *a)
+{
+	uint32_t bigger = l->capacity ? l->capacity * 2 : KEPT_MIN;
+	struct kept_sample *moved;
+
+	if (l->capacity == l->max) {
+		for (uint64_t ns = LATE_NS; ns && l->n > l->max / 2; ns /= 2)
+			latency_share_older(l, a, ns);
+		if (l->n > l->max / 2)
+			latency_settle(l, a);
+		return 0;
+	}
+	if (bigger > l->max)
+		bigger = l->max;
+	moved = reallocarray(l->kept, bigger, sizeof(*moved));
+	if (!moved)
+		return error_origin(-ENOMEM);
+	l->kept = moved;
+	l->capacity = bigger;
+	return 0;
+}
+
+int latency_add(struct latency *l, struct aggregate *a, const struct latency_sample *sample)
+{
+	const uint64_t period = sample->time_ns / l->period_ns;
+	int r;
+
+	/* Nobody samples that rarely. */
+	if (!sample->cpu_ns || sample->cpu_ns > UINT32_MAX)
+		return 0;
+	r = l->n < l->capacity ? 0 : latency_make_room(l, a);
+	if (r)
+		return r;
+	l->kept[l->n++] = (struct kept_sample){
+		.period = period,
+		.cpu_ns = (uint32_t)sample->cpu_ns,
+		.service = profile_hash(&l->hash_key, sample->service, strlen(sample->service)),
+		.tid = (uint32_t)sample->tid,
+		.entry = sample->entry,
+	};
+	if (period > l->newest)
+		l->newest = period;
+	return 0;
+}
