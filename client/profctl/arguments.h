@@ -45,7 +45,14 @@ int stop_parse(int argc, char *const *argv, struct stop_arguments *ret,
 int flush_parse(int argc, char *const *argv, Profd__Control__Flush *ret, bool *ret_json,
 		struct usage_message *message);
 
-enum list_order { LIST_BY_CPU, LIST_BY_NAME, LIST_BY_SIZE, LIST_BY_TIME, N_LIST_ORDERS };
+enum list_order {
+	LIST_BY_CPU,
+	LIST_BY_WAITS,
+	LIST_BY_NAME,
+	LIST_BY_SIZE,
+	LIST_BY_TIME,
+	N_LIST_ORDERS
+};
 
 struct list_arguments {
 	Profd__Control__List request;

@@ -48,10 +48,8 @@ static int option_list_order(const char *name, const char *text, void *to,
 			     struct usage_message *message)
 {
 	static const char *const names[N_LIST_ORDERS] = {
-		[LIST_BY_CPU] = "cpu",
-		[LIST_BY_NAME] = "name",
-		[LIST_BY_SIZE] = "size",
-		[LIST_BY_TIME] = "time",
+		[LIST_BY_CPU] = "cpu",   [LIST_BY_WAITS] = "off-cpu", [LIST_BY_NAME] = "name",
+		[LIST_BY_SIZE] = "size", [LIST_BY_TIME] = "time",
 	};
 
 	for (int i = 0; i < N_LIST_ORDERS; i++) {
@@ -59,7 +57,8 @@ static int option_list_order(const char *name, const char *text, void *to,
 		if (strcmp(text, names[i]) == 0)
 			return 0;
 	}
-	return usage_error(message, "%s takes cpu, name, size or time, not '%s'", name, text);
+	return usage_error(message, "%s takes cpu, off-cpu, name, size or time, not '%s'", name,
+			   text);
 }
 
 int list_parse(int argc, char *const *argv, uint64_t now_ns, struct list_arguments *ret,
@@ -90,9 +89,9 @@ static uint64_t length_ns(const Profd__Control__ListingRow *row)
 	return row->end_ns > row->start_ns ? row->end_ns - row->start_ns : 0;
 }
 
-/* What a service's share is of. */
+/* What a service's share is of, and whether anything is known of waits. */
 struct list_total {
-	uint64_t cpu_ns, samples;
+	uint64_t cpu_ns, off_cpu_ns, samples;
 };
 
 static struct list_total list_sum(const Profd__Control__Listing *listing)
@@ -101,6 +100,7 @@ static struct list_total list_sum(const Profd__Control__Listing *listing)
 
 	for (size_t i = 0; i < listing->n_rows; i++) {
 		total.cpu_ns += listing->rows[i]->cpu_ns;
+		total.off_cpu_ns += listing->rows[i]->off_cpu_ns;
 		total.samples += listing->rows[i]->samples;
 	}
 	return total;
@@ -123,6 +123,8 @@ static int list_compare(const void *a, const void *b, void *order)
 
 	if (*(int *)order == LIST_BY_CPU)
 		r = order_of(y->cpu_ns, x->cpu_ns) ?: order_of(y->samples, x->samples);
+	else if (*(int *)order == LIST_BY_WAITS)
+		r = order_of(y->off_cpu_ns, x->off_cpu_ns);
 	else if (*(int *)order == LIST_BY_SIZE)
 		r = order_of(y->bytes, x->bytes);
 	else if (*(int *)order == LIST_BY_TIME)
@@ -170,6 +172,7 @@ static void list_print_json(const Profd__Control__Listing *listing, const struct
 			json_number(&j, "samples", row->samples);
 			json_real(&j, "cpu_seconds", (double)row->cpu_ns / 1e9);
 			json_real(&j, "share", list_share(total, row));
+			json_real(&j, "off_cpu_seconds", (double)row->off_cpu_ns / 1e9);
 		}
 		json_number(&j, "size_bytes", row->bytes);
 		json_close(&j);
@@ -259,8 +262,12 @@ static int print_windows(const struct context *context, const Profd__Control__Li
 static int print_services(const struct context *context, const Profd__Control__Listing *listing,
 			  const struct list_total *total)
 {
-	cleanup(table_deinit) struct table t = TABLE_OF("~SERVICE", ">CPU s", ">SHARE", "FROM",
-							"TO", ">SIZE");
+	static const char *const columns[] = {"~SERVICE", ">CPU s", ">SHARE", "FROM",
+					      "TO",       ">SIZE",  NULL};
+	static const char *const with_waits[] = {"~SERVICE", ">CPU s", ">SHARE", ">OFF-CPU s",
+						 "FROM",     "TO",     ">SIZE",  NULL};
+	cleanup(table_deinit) struct table t = {.columns = total->off_cpu_ns ? with_waits
+									     : columns};
 
 	t.max = list_columns(context);
 	for (size_t i = 0; i < listing->n_rows; i++) {
@@ -272,6 +279,8 @@ static int print_services(const struct context *context, const Profd__Control__L
 		else
 			table_cell(&t, "-");
 		table_cell(&t, "%.1f%%", list_share(total, row) * 100);
+		if (total->off_cpu_ns)
+			table_cell(&t, "%.1f", (double)row->off_cpu_ns / 1e9);
 		list_add_moment(&t, row->start_ns, false);
 		list_add_moment(&t, row->end_ns, false);
 		table_cell(&t, "%s", TEXT_OF_SIZE(row->bytes));

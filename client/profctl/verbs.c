@@ -12,7 +12,8 @@ const struct verb verbs[] = {
 	 "The CPU seconds of each service in the range, its share, and what the store has of it.\n"
 	 "  -s, --service S   the windows of S; nginx is nginx.service. Several services\n"
 	 "                    are listed as all are: a,b or 'web-*'\n"
-	 "      --sort ORDER  services by cpu (the default), name, size or time\n"
+	 "      --sort ORDER  services by cpu (the default), off-cpu, name, size or\n"
+	 "                    time\n"
 	 "      --since T     windows after this: -2h30m, 14:03, yesterday 14:03 or RFC 3339\n"
 	 "      --until T     windows before this\n"
 	 "      --url         print the address of profd's page for the same question\n"
@@ -122,7 +123,7 @@ const struct verb verbs[] = {
 	 "      --wall           CPU time, and the time that threads wait: short for -e wall\n"
 	 "      --off-cpu        the time that threads wait: short for -e off-cpu\n"
 	 "      --wakers         also record what woke each thread: the label waker\n"
-	 "      --latency        a second value of CPU time: what others wait for\n"
+	 "      --latency        also CPU time divided by the threads that ran: latency\n"
 	 "  -d, --duration TIME  seconds, or e.g. 30m; COMMAND continues after that\n"
 	 "  -o, --output FILE    instead of ./profd.pb.gz, or profd-2 ... if there is one; a name "
 	 "in "
@@ -171,7 +172,7 @@ const struct verb verbs[] = {
 	 "      --children       also the process's children, present and future\n"
 	 "      --no-kernel      without kernel frames\n"
 	 "      --wakers         also record what woke each thread: the label waker\n"
-	 "      --latency        a second value of CPU time: what others wait for\n"
+	 "      --latency        also CPU time divided by the threads that ran: latency\n"
 	 "Without privileges: processes of your own, at most 1000 Hz and 4 sessions.\n"
 	 "\nExample: id=$(profctl start -F 999 1234); sleep 10; profctl stop $id\n",
 	 start_run},

@@ -21,6 +21,9 @@ size_t counts_text_print(const struct index_counts *counts, size_t n, char *ret)
 			length += (size_t)snprintf(ret + length, COUNTS_TEXT_MAX,
 						   ":%" PRIu32 "@%" PRIu32, c->peak.cpu_ms,
 						   c->peak.at);
+		if (c->off_ns)
+			length += (size_t)snprintf(ret + length, COUNTS_TEXT_MAX, "~%" PRIu64,
+						   c->off_ns);
 		if (c->has_events)
 			length += (size_t)snprintf(ret + length, COUNTS_TEXT_MAX, "!");
 	}
@@ -68,7 +71,9 @@ bool counts_text_parse(const char *text, struct index_counts *ret, size_t n)
 		    !counts_text_number(&at, INDEX_SAMPLES_UNKNOWN - 1, &ret[i].samples) ||
 		    !counts_text_sign(&at, ':') ||
 		    !counts_text_number(&at, UINT64_MAX, &ret[i].cpu_ns) ||
-		    (counts_text_sign(&at, ':') && !counts_text_peak(&at, &ret[i].peak)))
+		    (counts_text_sign(&at, ':') && !counts_text_peak(&at, &ret[i].peak)) ||
+		    (counts_text_sign(&at, '~') &&
+		     !counts_text_number(&at, UINT64_MAX, &ret[i].off_ns)))
 			return false;
 		ret[i].has_events = counts_text_sign(&at, '!');
 	}

@@ -5,7 +5,7 @@
 /*
  * What the store holds, in memory: built once at start, kept up to date by every write and
  * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
- * session; its files lie in queues by format, oldest first. About 60 bytes a file.
+ * session; its files lie in queues by format, oldest first. About 70 bytes a file.
  *
  * Memory only: knows no system call.
  */
@@ -34,6 +34,7 @@ struct index_counts {
 	uint64_t
 		samples; /* without waits beside them; or INDEX_SAMPLES_UNKNOWN: neither is known */
 	uint64_t cpu_ns; /* CPU time; 0 if it counts other events */
+	uint64_t off_ns; /* time that threads waited; 0: unknown, too */
 	struct index_peak peak;
 	bool has_events; /* STORE_EVENTS_ATTRIBUTE */
 };

@@ -65,6 +65,7 @@ static bool listing_find_hours(const struct listing *l, const char *path,
 		ret->end_s = start_s + NAMES_ROLLED_HOUR_S;
 		ret->counts.samples += hours[i].samples;
 		ret->counts.cpu_ns += hours[i].cpu_ns;
+		ret->counts.off_ns += hours[i].off_ns;
 	}
 	return true;
 }
@@ -85,6 +86,7 @@ static void listing_count_file(const struct listing *l, Profd__Control__ListingR
 	row->bytes += (uint64_t)file->blocks * INDEX_BLOCK;
 	row->samples += has_samples ? part.counts.samples : 0;
 	row->cpu_ns += has_samples ? part.counts.cpu_ns : 0;
+	row->off_cpu_ns += has_samples ? part.counts.off_ns : 0;
 }
 
 static int listing_add_row(struct listing *l, const char *service, Profd__Control__ListingRow **ret)
@@ -263,6 +265,7 @@ int listing_add_open(Profd__Control__Listing *rows, const struct snapshot *open,
 
 			row->samples += view_is_wait(e) ? 0 : e->entry->count;
 			row->cpu_ns += view_cpu_ns(view, e);
+			row->off_cpu_ns += view_is_wait(e) ? e->entry->weight : 0;
 		}
 	}
 	listing_sort(rows);

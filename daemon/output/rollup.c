@@ -375,6 +375,7 @@ static int rollup_read_minute(struct rollup *r, struct index_shelf *shelf)
 	counts = stored_count_profile(stored_profile(r->file));
 	r->hours[r->at_hour].samples += counts.samples;
 	r->hours[r->at_hour].cpu_ns += counts.cpu_ns;
+	r->hours[r->at_hour].off_ns += counts.off_ns;
 	profile_clear_samples(stored_profile(r->file));
 	if (read == STORED_E_DONE) {
 		e = merge_end(r->merge)
@@ -493,6 +494,7 @@ static int rollup_sync_file(struct rollup *r)
 	for (size_t i = 0; i < STORE_HOURS; i++) {
 		counts.samples += r->hours[i].samples;
 		counts.cpu_ns += r->hours[i].cpu_ns;
+		counts.off_ns += r->hours[i].off_ns;
 		peak_join(&counts.peak, r->hours[i].peak, i * NAMES_ROLLED_HOUR_S);
 	}
 	counts.has_events = r->events;

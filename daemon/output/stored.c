@@ -128,13 +128,16 @@ static int64_t stored_count_rows(const struct profile *p)
 
 struct index_counts stored_count_profile(const struct profile *profile)
 {
-	int64_t samples = stored_count_rows(profile), cpu_ns = 0;
-	uint32_t cpu;
+	int64_t samples = stored_count_rows(profile), cpu_ns = 0, off_ns = 0;
+	uint32_t cpu, waits;
 
 	if (stored_find_cpu(profile, &cpu))
 		cpu_ns = profile_total(profile, cpu);
+	if (value_types_find_waits(profile, &waits))
+		off_ns = profile_total(profile, waits);
 	return (struct index_counts){.samples = samples > 0 ? (uint64_t)samples : 0,
-				     .cpu_ns = cpu_ns > 0 ? (uint64_t)cpu_ns : 0};
+				     .cpu_ns = cpu_ns > 0 ? (uint64_t)cpu_ns : 0,
+				     .off_ns = off_ns > 0 ? (uint64_t)off_ns : 0};
 }
 
 int stored_count_samples(struct stored *s, struct index_counts *ret)
@@ -156,7 +159,8 @@ int stored_count_samples(struct stored *s, struct index_counts *ret)
 		more = stored_count_profile(stored_profile(s));
 		profile_clear_samples(stored_profile(s));
 		if (__builtin_add_overflow(sum.samples, more.samples, &sum.samples) ||
-		    __builtin_add_overflow(sum.cpu_ns, more.cpu_ns, &sum.cpu_ns))
+		    __builtin_add_overflow(sum.cpu_ns, more.cpu_ns, &sum.cpu_ns) ||
+		    __builtin_add_overflow(sum.off_ns, more.off_ns, &sum.off_ns))
 			return STORED_E_DAMAGED;
 	} while (r != STORED_E_DONE);
 	*ret = sum;

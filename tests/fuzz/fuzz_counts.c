@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < N; i++)
 			if (again[i].samples != counts[i].samples ||
 			    again[i].cpu_ns != counts[i].cpu_ns ||
+			    again[i].off_ns != counts[i].off_ns ||
 			    again[i].peak.cpu_ms != counts[i].peak.cpu_ms)
 				abort();
 	}

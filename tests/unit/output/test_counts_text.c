@@ -10,10 +10,10 @@
 static void test_there_and_back(void **state)
 {
 	const struct index_counts counts[] = {
-		{5940, UINT64_C(59400000000), {3900, 127}, false},
+		{5940, UINT64_C(59400000000), 0, {3900, 127}, false},
 		{0},
-		{UINT64_MAX - 1, UINT64_MAX, {UINT32_MAX, INDEX_PEAK_AT_MAX}, true},
-		{1, 0, {0}, true},
+		{UINT64_MAX - 1, UINT64_MAX, UINT64_MAX, {UINT32_MAX, INDEX_PEAK_AT_MAX}, true},
+		{1, 0, 7, {0}, true},
 	};
 	char text[4 * COUNTS_TEXT_MAX];
 	struct index_counts back[4];
@@ -21,8 +21,9 @@ static void test_there_and_back(void **state)
 
 	(void)state;
 	assert_int_equal(length, strlen(text));
-	assert_string_equal(text, "5940:59400000000:3900@127 0:0 18446744073709551614:"
-				  "18446744073709551615:4294967295@864000! 1:0!");
+	assert_string_equal(text,
+			    "5940:59400000000:3900@127 0:0 18446744073709551614:"
+			    "18446744073709551615:4294967295@864000~18446744073709551615! 1:0~7!");
 	assert_true(counts_text_parse(text, back, 4));
 	assert_memory_equal(back, counts, sizeof(counts));
 	assert_false(counts_text_parse(text, back, 3));
@@ -48,6 +49,11 @@ static void test_malformed(void **state)
 		"1:2x",
 		"1:2:3@4@5",
 		"1:2!!",
+		"1:2~",
+		"1:2~-1",
+		"1:2~18446744073709551616",
+		"1:2!~1",
+		"1~2:3",
 		"1!:2",
 		"!",
 		"1:2:3@864001",

@@ -239,7 +239,7 @@ static void test_wakers(void **state)
 
 /* What the listing says of a.service, up to the open window, if there is one. */
 static void listed(struct writer *w, const struct snapshot *open, uint64_t *ret_samples,
-		   uint64_t *ret_cpu_ns)
+		   uint64_t *ret_cpu_ns, uint64_t *ret_off_ns)
 {
 	struct output_result result = {0};
 
@@ -250,6 +250,7 @@ static void listed(struct writer *w, const struct snapshot *open, uint64_t *ret_
 	assert_string_equal(result.listing->rows[0]->service, "a.service");
 	*ret_samples = result.listing->rows[0]->samples;
 	*ret_cpu_ns = result.listing->rows[0]->cpu_ns;
+	*ret_off_ns = result.listing->rows[0]->off_cpu_ns;
 	listing_free(result.listing);
 }
 
@@ -285,7 +286,7 @@ static void test_all_else_has_none(void **state)
 	struct writer *w = open_writer(f, NULL, NULL, T0);
 	struct snapshot *s = wall_at(f, everything, ARRAY_SIZE(everything)), *open;
 	struct census one, two;
-	uint64_t n, cpu_ns;
+	uint64_t n, cpu_ns, off_ns;
 
 	write_quietly(w, everything_at(f, T0), T0 + 60);
 	one = take_census(f);
@@ -297,7 +298,7 @@ static void test_all_else_has_none(void **state)
 	assert_int_equal(two.images, 2 * one.images);
 	assert_int_equal(two.n_images, one.n_images);
 	assert_int_equal(two.pprof, 2 * one.pprof + 8);
-	listed(w, NULL, &n, &cpu_ns);
+	listed(w, NULL, &n, &cpu_ns, &off_ns);
 	assert_int_equal(n, 2 * 66);
 	assert_int_equal(cpu_ns, 2 * 66 * UINT64_C(10000000));
 
@@ -306,9 +307,10 @@ static void test_all_else_has_none(void **state)
 	w = open_writer(f, NULL, NULL, T0 + 120);
 	open = wall_at(f, everything, ARRAY_SIZE(everything));
 	open->start_ns += 120 * NS;
-	listed(w, open, &n, &cpu_ns);
+	listed(w, open, &n, &cpu_ns, &off_ns);
 	assert_int_equal(n, 3 * 66);
 	assert_int_equal(cpu_ns, 3 * 66 * UINT64_C(10000000));
+	assert_int_equal(off_ns, 2 * 7 * UINT64_C(30000000)); /* the first window had none */
 	assert_int_equal(used(w, open), cpu_ns);
 	snapshot_free(open);
 	writer_free(w);
@@ -320,7 +322,7 @@ static void test_nothing_but_waits(void **state)
 	struct fixture *f = *state;
 	cleanup(writer_freep) struct writer *w = open_writer(f, NULL, NULL, T0);
 	struct census census;
-	uint64_t n, cpu_ns;
+	uint64_t n, cpu_ns, off_ns;
 
 	write_quietly(w, wall_at(f, NULL, 0), T0 + 60);
 	census = take_census(f);
@@ -328,9 +330,10 @@ static void test_nothing_but_waits(void **state)
 	assert_int_equal(census.pprof, 8);
 	assert_int_equal(census.n_legacy, 0);
 	assert_int_equal(census.n_images, 0);
-	listed(w, NULL, &n, &cpu_ns);
+	listed(w, NULL, &n, &cpu_ns, &off_ns);
 	assert_int_equal(n, 0);
 	assert_int_equal(cpu_ns, 0);
+	assert_int_equal(off_ns, 7 * 30000000);
 }
 
 /* A session of waits alone: they are what its second value is of, and its samples. */
@@ -472,7 +475,7 @@ static void test_rolled_up(void **state)
 		struct output_options o = rolling(f);
 		struct writer *w;
 		struct census census;
-		uint64_t n, cpu_ns;
+		uint64_t n, cpu_ns, off_ns;
 
 		o.background_bytes = bytes[k];
 		w = open_writer(f, &o, NULL, T0);
@@ -487,9 +490,10 @@ static void test_rolled_up(void **state)
 		census = take_census(f);
 		assert_int_equal(census.pprof,
 				 (int64_t)((k + 1) * (MINUTES * SAMPLES + MINUTES / 2 * 8)));
-		listed(w, NULL, &n, &cpu_ns);
+		listed(w, NULL, &n, &cpu_ns, &off_ns);
 		assert_int_equal(n, (k + 1) * MINUTES * SAMPLES);
 		assert_int_equal(cpu_ns, n * 10000000);
+		assert_int_equal(off_ns, (k + 1) * MINUTES / 2 * 7 * UINT64_C(30000000));
 		if (!k) {
 			cleanup(profile_freep) struct profile *p = read_pprof(
 				path_of(f, DAY_A "20261121T090000Z-3600s.pb.gz"));

@@ -336,6 +336,37 @@ static void test_windows(void **state)
 	assert_null(strstr(w->out, "d.e-9"));
 }
 
+/* Waiting time has a column where any is known. */
+static void test_services_that_wait(void **state)
+{
+	Profd__Control__Response listing = PROFD__CONTROL__RESPONSE__INIT;
+	Profd__Control__Listing l = PROFD__CONTROL__LISTING__INIT;
+	Profd__Control__ListingRow rows[2], *all[2] = {&rows[0], &rows[1]};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < 2; i++) {
+		profd__control__listing_row__init(&rows[i]);
+		rows[i].service = (char *)(uintptr_t)(i ? "b.service" : "a.service");
+		rows[i].cpu_ns = (i ? 30 : 10) * UINT64_C(1000000000);
+		rows[i].off_cpu_ns = i ? 0 : UINT64_C(12340000000);
+	}
+	listing.result_case = PROFD__CONTROL__RESPONSE__RESULT_LISTING;
+	listing.listing = &l;
+	l.n_rows = 2;
+	l.rows = all;
+	start_daemon(w, &listing);
+	assert_int_equal(run(w, "list"), 0);
+	assert_non_null(strstr(w->out, "SERVICE    CPU s  SHARE  OFF-CPU s"));
+	assert_non_null(strstr(w->out, "\na.service   10.0  25.0%       12.3  "));
+	assert_non_null(strstr(w->out, "\nb.service   30.0  75.0%        0.0  "));
+	assert_true(strstr(w->out, "a.service") > strstr(w->out, "b.service"));
+	assert_int_equal(run(w, "list --sort off-cpu"), 0);
+	assert_true(strstr(w->out, "a.service") < strstr(w->out, "b.service"));
+	assert_int_equal(run(w, "list --json"), 0);
+	assert_non_null(strstr(w->out, "\"off_cpu_seconds\": 12.34,"));
+	assert_string_equal(w->err, "");
+}
+
 /* Whose CPU time it was, the most first. */
 static void test_services(void **state)
 {
@@ -373,6 +404,7 @@ static void test_services(void **state)
 	assert_int_equal(run(w, "list --json"), 0);
 	assert_non_null(strstr(w->out, "\"cpu_seconds\": 30,\n    \"share\": 0.75,"));
 	assert_string_equal(w->err, "");
+	assert_null(strstr(w->out, "OFF-CPU"));
 	/* Several are listed as all are, with shares of all. */
 	assert_int_equal(run(w, "list -s a,c"), 0);
 	assert_non_null(strstr(w->out, "\na.service   10.0  25.0%  "));
@@ -650,6 +682,7 @@ int main(void)
 		TEST(test_answers),
 		TEST(test_windows),
 		TEST(test_services),
+		TEST(test_services_that_wait),
 		TEST(test_report_of_no_service),
 		TEST(test_start_of_no_service),
 		TEST(test_table),
