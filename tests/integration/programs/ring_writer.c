@@ -287,13 +287,14 @@ static void vanish(void)
 	printf("calls %lu\n", n);
 }
 
+/* All stay until the last one has tried: no ring is free again for those behind. */
 static void crowd(void)
 {
 	unsigned n_attached = 0, n_children = 0;
-	int ends[2];
-	char one = 1;
+	int told[2], stay[2];
+	char is_attached;
 
-	if (pipe2(ends, O_NONBLOCK) < 0)
+	if (pipe(told) < 0 || pipe(stay) < 0)
 		exit(1);
 	for (; n_children < n_crowd; n_children++) {
 		pid_t pid = fork();
@@ -303,17 +304,20 @@ static void crowd(void)
 			break;
 		if (pid)
 			continue;
-		if (attach(&ring) == 0)
-			one = write(ends[1], &one, 1) == 1;
-		while (time_is_left())
-			usleep(100000);
+		close(stay[1]);
+		is_attached = attach(&ring) == 0;
+		if (write(told[1], &is_attached, 1) != 1 || read(stay[0], &is_attached, 1) != 0)
+			_exit(1);
 		_exit(0);
 	}
+	close(told[1]);
+	for (unsigned i = 0; i < n_children && read(told[0], &is_attached, 1) == 1; i++)
+		n_attached += is_attached == 1;
+	while (time_is_left())
+		usleep(100000);
+	close(stay[1]);
 	while (wait(NULL) > 0 || errno == EINTR)
 		;
-	/* A pipe has room for all of them. */
-	while (read(ends[0], &one, 1) == 1)
-		n_attached++;
 	printf("attached %u of %u\n", n_attached, n_children);
 }
 
