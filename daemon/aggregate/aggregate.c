@@ -400,11 +400,9 @@ int aggregate_add_entry(struct aggregate *a, const struct aggregate *from,
 		.stack = aggregate_stack(from, e->stack),
 	};
 	uint32_t id;
-	int r = from->has_latency ? aggregate_want_latency(a) : 0;
-
-	r = r ?: aggregate_copy_waker(a, from, e, &key.waker)
-	      ?: aggregate_add_counts(a, &key, e->count, e->weight, &id);
-	if (!r && from->has_latency)
+	int r = aggregate_copy_waker(a, from, e, &key.waker)
+			?: aggregate_add_counts(a, &key, e->count, e->weight, &id);
+	if (!r && a->has_latency)
 		aggregate_add_latency(a, id, aggregate_latency(from, e));
 	while (!r && a->times.scale < from->times.scale)
 		r = times_coarsen(&a->times, a->entries.all, a->entries.n);

@@ -122,7 +122,7 @@ uint32_t aggregate_n_wakers(const struct aggregate *a);
 uint32_t aggregate_last(const struct aggregate *a);
 /*
  * From now on entries have latencies (latency.h), 0 to begin with: a table beside theirs, which
- * others do not pay for. Copies and restored entries have theirs, too. Returns 0 or -ENOMEM.
+ * others do not pay for. What is added of another aggregate has its own. Returns 0 or -ENOMEM.
  */
 int aggregate_want_latency(struct aggregate *a);
 /* Where that was asked for. */

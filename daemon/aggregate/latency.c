@@ -22,10 +22,11 @@
 /* A sample waits for memory or for unwind rules for 1.5 s at most. */
 #define LATE_NS (2 * NS_PER_S)
 
-/* A sample, as small as it can be. */
 struct kept_sample {
 	uint64_t period; /* the number of the period that it is in */
-	uint32_t cpu_ns, service /* hash */, tid, entry;
+	uint64_t cpu_ns;
+	uint32_t service; /* hash */
+	uint32_t tid, entry;
 };
 
 struct latency {
@@ -147,17 +148,13 @@ static int latency_make_room(struct latency *l, struct aggregate *a)
 int latency_add(struct latency *l, struct aggregate *a, const struct latency_sample *sample)
 {
 	const uint64_t period = sample->time_ns / l->period_ns;
-	int r;
+	int r = l->n < l->capacity ? 0 : latency_make_room(l, a);
 
-	/* Nobody samples that rarely. */
-	if (!sample->cpu_ns || sample->cpu_ns > UINT32_MAX)
-		return 0;
-	r = l->n < l->capacity ? 0 : latency_make_room(l, a);
-	if (r)
+	if (r || !sample->cpu_ns)
 		return r;
 	l->kept[l->n++] = (struct kept_sample){
 		.period = period,
-		.cpu_ns = (uint32_t)sample->cpu_ns,
+		.cpu_ns = sample->cpu_ns,
 		.service = profile_hash(&l->hash_key, sample->service, strlen(sample->service)),
 		.tid = (uint32_t)sample->tid,
 		.entry = sample->entry,

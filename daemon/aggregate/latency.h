@@ -24,7 +24,7 @@ struct latency;
 
 /*
  * @period_ns: of all samples, more than 0. @max_bytes: bound for samples whose part is not known
- * yet; LATENCY_BYTES_MAX is enough for 40 busy CPUs at 99 Hz. Returns 0 or -ENOMEM.
+ * yet; LATENCY_BYTES_MAX is enough for 30 busy CPUs at 99 Hz. Returns 0 or -ENOMEM.
  */
 int latency_new(struct latency **ret, uint64_t period_ns, size_t max_bytes);
 /* What was not settled is lost. */

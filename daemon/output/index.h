@@ -5,7 +5,7 @@
 /*
  * What the store holds, in memory: built once at start, kept up to date by every write and
  * deletion, so that neither retention nor `list` walks the tree. A shelf is one service or one
- * session; its files lie in queues by format, oldest first. About 70 bytes a file.
+ * session; its files are in queues by format, oldest first. About 70 bytes a file.
  *
  * Memory only: knows no system call.
  */

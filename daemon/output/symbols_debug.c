@@ -59,7 +59,9 @@ struct opening {
 	struct mount_root *root; /* NULL: nowhere */
 	int root_fd, image_fd;   /* -1: nowhere; the image's own file */
 	bool is_last;            /* no other root comes after it */
-	bool is_given_up;        /* there may be more than was found */
+	/* Of the machine's root: whether the image is at its path there, and if that is known. */
+	bool is_in_place, has_place;
+	bool is_given_up; /* there may be more than was found */
 };
 
 bool root_question_begin(struct root_question *q)
@@ -134,19 +136,26 @@ static bool symbols_debug_is_below(const char *path, const char *directory)
 	return strncmp(path, directory, strlen(directory)) == 0 && !strstr(path, "/../");
 }
 
+static bool symbols_debug_is_in_place(struct opening *opening)
+{
+	cleanup(closep) int there = symbols_debug_open_below(opening, opening->image->path);
+	struct statx a, b;
+
+	return there >= 0 && mount_root_stat(there, &a) && mount_root_stat(opening->image_fd, &b) &&
+	       mount_root_is_same_file(&a, &b);
+}
+
 /* Whether @path means in this root what it means in the image's. */
 static bool symbols_debug_may_ask(struct opening *opening, const char *path)
 {
-	cleanup(closep) int there = -1;
-	struct statx a, b;
-
 	if (opening->root == opening->image->root || symbols_debug_is_below(path, IDS_DIR) ||
 	    symbols_debug_is_below(path, DWZ_DIR))
 		return true;
-	there = symbols_debug_open_below(opening, opening->image->path);
-	return there >= 0 && mount_root_stat(there, &a) && mount_root_stat(opening->image_fd, &b) &&
-	       a.stx_mask & b.stx_mask & STATX_INO && a.stx_ino == b.stx_ino &&
-	       a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor;
+	if (!opening->has_place) {
+		opening->has_place = true;
+		opening->is_in_place = symbols_debug_is_in_place(opening);
+	}
+	return opening->is_in_place;
 }
 
 static int symbols_debug_open(void *context, const char *path)

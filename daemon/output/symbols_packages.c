@@ -112,8 +112,7 @@ static bool is_in_its_place(struct package_search_of_root *s, const struct image
 	if (there < 0 || !mount_root_stat(own, &a) || !mount_root_stat(there, &b))
 		return false;
 	*ret = b.stx_uid;
-	return a.stx_dev_major == b.stx_dev_major && a.stx_dev_minor == b.stx_dev_minor &&
-	       a.stx_ino == b.stx_ino;
+	return mount_root_is_same_file(&a, &b);
 }
 
 /* Adds it to the search. False: there is no more room. */

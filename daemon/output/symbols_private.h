@@ -95,7 +95,7 @@ struct asker *symbols_asker(struct symbols *s);
  * files of root or of the image's owner count.
  *
  * What is in neither another process may fetch: we publish the build ids that are wanted and look,
- * once a window, whether they have arrived. Fetched files lie in one directory by build id, and are
+ * once a window, whether they have arrived. Fetched files are in one directory by build id, and are
  * as trusted as any other: the image worker reads them, and they count if it finds the build id in
  * them.
  */

@@ -343,6 +343,12 @@ bool mount_root_stat(int fd, struct statx *ret)
 	return errno == EACCES && statx(fd, "", flags, 0, ret) == 0;
 }
 
+bool mount_root_is_same_file(const struct statx *a, const struct statx *b)
+{
+	return a->stx_mask & b->stx_mask & STATX_INO && a->stx_ino == b->stx_ino &&
+	       a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor;
+}
+
 /* By the mounts of @pid, which is one of those that share it. */
 static void look_for_fuse(const struct mount_roots *roots, struct mount_root *root, pid_t pid)
 {

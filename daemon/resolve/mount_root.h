@@ -94,6 +94,8 @@ bool mount_root_find_mount(int proc_fd, pid_t pid, uint64_t id, struct mounts_mo
  */
 struct statx;
 bool mount_root_stat(int fd, struct statx *ret);
+/* Whether two of these are of one file. Pure. */
+bool mount_root_is_same_file(const struct statx *a, const struct statx *b);
 
 /* openat2(2) with O_PATH, which asks nothing of the file that is found. */
 int mount_root_open_below(int dir_fd, const char *path, uint64_t flags, uint64_t resolve);

@@ -365,6 +365,8 @@ static int copy_entries(const struct window *w, struct aggregate **ret)
 	/* Enough for a part of it, also where most of it are times, which have a share. */
 	int r = aggregate_new(ret, 16 * aggregate_bytes(w->aggregate) + AGGREGATE_COPY_MIN);
 
+	if (!r && w->latency)
+		r = aggregate_want_latency(*ret);
 	if (r)
 		return r;
 	entries = aggregate_entries(w->aggregate, &n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * phases MS: one thread works alone for so many milliseconds of CPU time, in alone(), then it and
+ * phases MS: one thread works alone for MS milliseconds of CPU time, in alone(), then it and
  * another one work for as long each, in together(), and so on until it is killed.
  */
 #include <pthread.h>

@@ -59,7 +59,7 @@ static uint64_t latency_of(const struct fixture *f, uint32_t entry)
 static void test_periods(void **state)
 {
 	struct fixture f;
-	uint32_t alone, first, second, other, twice, longer;
+	uint32_t alone, first, second, other, twice, longer, seldom;
 
 	(void)state;
 	open_with(&f, 1 << 20);
@@ -73,9 +73,10 @@ static void test_periods(void **state)
 	assert_int_equal(sample(&f, "s", 3, 0x50, 8 * PERIOD + 1, PERIOD), twice);
 	/* Of a thread that samples itself, and was late. */
 	longer = sample(&f, "s", 4, 0x60, 9 * PERIOD, 3 * PERIOD);
-	/* No time at all, and more than there is. */
+	/* Of more than four seconds. */
+	seldom = sample(&f, "s", 4, 0x68, 10 * PERIOD, UINT64_C(5000000000));
+	/* No time at all. */
 	sample(&f, "s", 5, 0x70, 8 * PERIOD, 0);
-	sample(&f, "s", 5, 0x70, 8 * PERIOD, UINT64_MAX);
 	assert_int_equal(latency_of(&f, alone), 0);
 	for (unsigned i = 0; i < 2; i++) {
 		latency_settle(f.l, f.a);
@@ -85,6 +86,7 @@ static void test_periods(void **state)
 		assert_int_equal(latency_of(&f, other), PERIOD);
 		assert_int_equal(latency_of(&f, twice), 2 * PERIOD);
 		assert_int_equal(latency_of(&f, longer), 3 * PERIOD);
+		assert_int_equal(latency_of(&f, seldom), UINT64_C(5000000000));
 	}
 	close_both(&f);
 }
@@ -203,6 +205,7 @@ static void test_copies(void **state)
 	sample(&f, "s", 1, 0x10, PERIOD, PERIOD);
 	latency_settle(f.l, f.a);
 	assert_int_equal(aggregate_new(&copy, SIZE_MAX), 0);
+	assert_int_equal(aggregate_want_latency(copy), 0);
 	entries = aggregate_entries(f.a, &n);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(aggregate_add_entry(copy, f.a, &entries[0]), AGGREGATE_E_OK);

@@ -421,7 +421,7 @@ static void test_debug_file_of_host(void **state)
 	uint64_t address = vaddr_of(first_target);
 
 	if (geteuid() != 0)
-		skip();
+		skip(); /* only root can give a file to another user: chown(2) */
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct mount_root host = {.n_references = 10, .is_ours = true, .fd = -1};
 		struct mount_root seen = {.n_references = 10, .is_ours = rows[i].is_ours, .fd = -1};
