@@ -96,7 +96,7 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
  * before it wait to be written.
  */
 int session_windows_flush(struct session_set *set, struct session *s, struct flush *flush);
-/* The window is full: closes it early. SESSION_E_FULL: the one before is still in the way. */
+/* The window is full: closes it early. SESSION_E_FULL: those before it are still in the way. */
 int session_windows_make_room(struct session_set *set, struct session *s);
 /* A window of @s came back unwritten. */
 int session_windows_keep(struct session *s, struct snapshot *snapshot,

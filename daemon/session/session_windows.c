@@ -53,11 +53,14 @@ static bool user_has_session(const struct session_set *set, size_t n, const stru
 	return false;
 }
 
-/*
- * Into how many parts the memory of @s's tier goes: sessions, or users and then their sessions. @s
- * itself may be one that is about to begin.
- */
-static size_t count_parts(const struct session_set *set, const struct session *s)
+/* Who shares the memory of a tier with a session, itself among them. */
+struct sharers {
+	size_t n_equal; /* sessions of the privileged, or users */
+	size_t n_own;   /* sessions of its user; 1 for the privileged */
+};
+
+/* @s itself may be one that is about to begin. */
+static struct sharers count_sharers(const struct session_set *set, const struct session *s)
 {
 	size_t n_privileged = 1, n_own = 1, n_users;
 
@@ -72,20 +75,32 @@ static size_t count_parts(const struct session_set *set, const struct session *s
 		n_users += is_of_user(other) && !user_has_session(set, i, s, other->owner);
 	}
 	if (s->privileged)
-		return n_privileged > 2 ? n_privileged : 2;
-	return (n_users > 2 ? n_users : 2) * n_own;
+		return (struct sharers){.n_equal = n_privileged, .n_own = 1};
+	return (struct sharers){.n_equal = n_users, .n_own = n_own};
 }
 
 /*
  * Half the memory is for windows that are being written. Of the other half, one half is for the
- * sessions of the privileged, in equal shares, and one for users', in equal shares by user. Shares
- * are fixed when a window opens.
+ * sessions of the privileged, in equal shares, and one for users', in equal shares by user, of at
+ * least two each. Shares are fixed when a window opens.
  */
 static size_t window_share(const struct session_set *set, const struct session *s)
 {
-	size_t share = set->defaults.memory_bytes / 4 / count_parts(set, s);
+	const struct sharers sharers = count_sharers(set, s);
+	const size_t n = sharers.n_equal > 2 ? sharers.n_equal : 2;
+	size_t share = set->defaults.memory_bytes / 4 / (n * sharers.n_own);
 
 	return share > WINDOW_BYTES_MIN ? share : WINDOW_BYTES_MIN;
+}
+
+/*
+ * How many full windows of @s may wait to be written before the next one has to wait, too: what is
+ * kept for a second sharer holds one more while there is none. A disk may need seconds for what a
+ * machine's busiest moment filled in one.
+ */
+static unsigned windows_in_flight_max(const struct session_set *set, const struct session *s)
+{
+	return count_sharers(set, s).n_equal < 2 ? 2 : 1;
 }
 
 static int open_window(const struct session_set *set, struct session *s,
@@ -366,7 +381,7 @@ int session_windows_make_room(struct session_set *set, struct session *s)
 
 	if (s->is_live)
 		return s->untaken.n ? SESSION_E_FULL : session_windows_next(set, s, NULL);
-	if (s->n_in_flight || s->patience_ns > now_ns)
+	if (s->patience_ns > now_ns || s->n_in_flight >= windows_in_flight_max(set, s))
 		return SESSION_E_FULL;
 	if (!s->privileged && set->buckets) {
 		if (buckets_wait_ns(set->buckets, s->owner, now_ns))

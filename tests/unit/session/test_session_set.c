@@ -308,6 +308,41 @@ static void test_full_windows_close_early(void **state)
 	assert_int_equal(samples_written(w, "services"), s->counts.counted);
 }
 
+/* Windows of @s that a disk which does not write holds up before samples are dropped. */
+static uint64_t windows_held_up(struct world *w, struct session *s)
+{
+	const uint64_t early = s->counts.early_closes, dropped = s->counts.dropped[DROPPED_MEMORY];
+
+	for (uint64_t at = 0; s->counts.dropped[DROPPED_MEMORY] == dropped; at += 500)
+		distinct_samples_of(w, s->samplings[0].sampler, 10, 500, at);
+	check_ledgers(w);
+	return s->counts.early_closes - early;
+}
+
+/* The place of a second sharer is one more window of the only one. */
+static void test_full_windows_wait_for_the_disk(void **state)
+{
+	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
+	const struct peer root = {.privileged = true};
+	struct source_message message;
+	struct world *w = *state;
+	struct session *system, *s;
+
+	w->set->defaults = make_defaults(2 << 20);
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	system = w->set->sessions[0];
+	assert_int_equal(windows_held_up(w, system), 2);
+	assert_int_equal(system->n_in_flight, 2);
+	await_all(w);
+	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
+	assert_int_equal(windows_held_up(w, system), 1);
+	await_all(w);
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	await_all(w);
+	assert_int_equal(samples_written(w, "services"), system->counts.counted);
+}
+
 static uint64_t in_flight(struct world *w)
 {
 	struct source_stats stats;
@@ -622,6 +657,7 @@ int main(void)
 		WORLD(test_users_share_their_memory),
 		WORLD(test_windows_let_the_ended_go),
 		WORLD(test_full_windows_close_early),
+		WORLD(test_full_windows_wait_for_the_disk),
 		WORLD(test_live_sessions_write_nothing),
 		WORLD(test_what_nobody_takes_is_dropped),
 		WORLD(test_windows_that_wait_are_bounded),
