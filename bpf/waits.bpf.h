@@ -453,7 +453,16 @@ static __always_inline void wait_send(struct wait_scratch *w, struct task_struct
 	}
 }
 
+/*
+ * x86 has a tracepoint for each kind of interrupt, arm64 one for all that CPUs ask each other and
+ * themselves for: whichever of them comes first after the switch comes in the thread's own context.
+ * (x86 has arm64's by name, but it is never reached.)
+ */
+#if defined(__TARGET_ARCH_arm64)
+SEC("tp_btf/ipi_entry")
+#else
 SEC("tp_btf/irq_work_entry")
+#endif
 int wait_take(unsigned long long *args)
 {
 	struct wait_scratch *w = wait_scratch_of(0, bpf_get_smp_processor_id());

@@ -19,7 +19,8 @@ static const struct {
 	{BPF_FEATURES_SAMPLES, "BPF_FUNC_task_pt_regs", "bpf_task_pt_regs (5.15)"},
 	{BPF_FEATURES_SAMPLES, "BPF_FUNC_loop", "bpf_loop (5.17)"},
 	{BPF_FEATURES_WAITS, "btf_trace_sched_switch", "the tracepoint sched_switch"},
-	{BPF_FEATURES_WAITS, "btf_trace_irq_work_entry", "the tracepoint irq_work_entry (x86)"},
+	{BPF_FEATURES_WAITS, "btf_trace_" BPF_FEATURES_INTERRUPT,
+	 "the tracepoint " BPF_FEATURES_INTERRUPT},
 	{BPF_FEATURES_WAITS, "last_queued", "CONFIG_SCHED_INFO"},
 	{BPF_FEATURES_WAITS, "runnable_weight", "CONFIG_FAIR_GROUP_SCHED"},
 };

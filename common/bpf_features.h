@@ -13,6 +13,13 @@
 
 #define BPF_FEATURES_TEXT_MAX 160
 
+/* The tracepoint of the interrupts that take the stacks of waits (bpf/waits.bpf.h). */
+#ifdef __aarch64__
+#define BPF_FEATURES_INTERRUPT "ipi_entry"
+#else
+#define BPF_FEATURES_INTERRUPT "irq_work_entry"
+#endif
+
 /* What profd needs them for: samples of CPU time and all else, and samples of waits. */
 enum bpf_features { BPF_FEATURES_SAMPLES, BPF_FEATURES_WAITS };
 

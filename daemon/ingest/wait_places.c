@@ -22,6 +22,7 @@ static const struct {
 	{"irqentry_exit_to_user_mode", WAIT_RUNNABLE},
 	{"irqentry_exit", WAIT_RUNNABLE},
 	{"raw_irqentry_exit_cond_resched", WAIT_RUNNABLE},
+	{"do_notify_resume", WAIT_RUNNABLE}, /* arm64 */
 	{"ret_from_fork", WAIT_RUNNABLE},
 	{"ret_from_fork_asm", WAIT_RUNNABLE},
 	{"do_signal_stop", WAIT_STOPPED},
@@ -31,9 +32,9 @@ static const struct {
 	{"__refrigerator", WAIT_STOPPED},
 };
 
-/* Without a device's or a vector's name; of x86, by IDT and by FRED. */
+/* Without a device's or a vector's name; of x86, by IDT and by FRED, and of arm64. */
 static const char *const interrupts[] = {"asm_sysvec_", "asm_common_interrupt", "fred_sysvec_",
-					 "fred_extint"};
+					 "fred_extint", "el1_interrupt",        "el0_interrupt"};
 
 static const char *const beginnings[] = {"ret_from_fork_asm", "ret_from_fork"};
 

@@ -39,20 +39,18 @@ static void test_kernels(void **state)
 	expect(v5_17, sizeof(v5_17), "");
 }
 
-/* arm64 has no tracepoint of irq_work. */
 static void test_waits(void **state)
 {
-	static const char all[] =
-		"\0btf_trace_sched_switch\0btf_trace_irq_work_entry\0last_queued\0"
-		"runnable_weight";
-	static const char arm64[] = "\0btf_trace_sched_switch\0last_queued\0runnable_weight";
+	static const char all[] = "\0btf_trace_sched_switch\0btf_trace_" BPF_FEATURES_INTERRUPT
+				  "\0last_queued\0runnable_weight";
+	static const char without[] = "\0btf_trace_sched_switch\0last_queued\0runnable_weight";
 	char text[BPF_FEATURES_TEXT_MAX];
 
 	(void)state;
 	bpf_features_list_missing(BPF_FEATURES_WAITS, all, sizeof(all), text);
 	assert_string_equal(text, "");
-	bpf_features_list_missing(BPF_FEATURES_WAITS, arm64, sizeof(arm64), text);
-	assert_string_equal(text, "the tracepoint irq_work_entry (x86)");
+	bpf_features_list_missing(BPF_FEATURES_WAITS, without, sizeof(without), text);
+	assert_string_equal(text, "the tracepoint " BPF_FEATURES_INTERRUPT);
 	bpf_features_list_missing(BPF_FEATURES_WAITS, v5_17, sizeof(v5_17), text);
 	assert_non_null(strstr(text, "CONFIG_SCHED_INFO, CONFIG_FAIR_GROUP_SCHED"));
 }

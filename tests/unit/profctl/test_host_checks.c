@@ -29,8 +29,8 @@ struct world {
 #define BTF_SAMPLES                                               \
 	"\0BPF_MAP_TYPE_RINGBUF\0BPF_FUNC_get_current_task_btf\0" \
 	"BPF_FUNC_get_attach_cookie\0BPF_FUNC_task_pt_regs\0BPF_FUNC_loop"
-static const char btf[] = "\0btf_trace_sched_switch\0btf_trace_irq_work_entry\0last_queued\0"
-			  "runnable_weight" BTF_SAMPLES;
+static const char btf[] = "\0btf_trace_sched_switch\0btf_trace_" BPF_FEATURES_INTERRUPT
+			  "\0last_queued\0runnable_weight" BTF_SAMPLES;
 
 /* A host on which all is well. */
 static int setup(void **state)
@@ -176,13 +176,13 @@ static void test_bpf(void **state)
 
 static void test_waits(void **state)
 {
-	static const char arm64[] =
+	static const char without[] =
 		"\0btf_trace_sched_switch\0last_queued\0runnable_weight" BTF_SAMPLES;
 	struct world *w = *state;
 
 	expect(w, "waiting time", CHECK_OK, "irq_work");
-	write_file(w->dir.fd, "kernel/btf/vmlinux", arm64, sizeof(arm64));
-	expect(w, "waiting time", CHECK_WARN, "lacks the tracepoint irq_work_entry (x86)");
+	write_file(w->dir.fd, "kernel/btf/vmlinux", without, sizeof(without));
+	expect(w, "waiting time", CHECK_WARN, "lacks the tracepoint " BPF_FEATURES_INTERRUPT);
 	/* 5.10 has the tracepoints, but profd's programs do not run there. */
 	write_file(w->dir.fd, "kernel/btf/vmlinux", btf, sizeof(btf) - sizeof("BPF_FUNC_loop"));
 	expect(w, "waiting time", CHECK_WARN, "lacks bpf_loop");
