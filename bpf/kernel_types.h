@@ -204,8 +204,11 @@ struct thread_struct {
 #endif
 
 /* With CONFIG_FAIR_GROUP_SCHED, of tasks of every scheduling class. */
+struct task_struct;
+
 struct rq {
-	__u64 clock; /* ns, of sched_clock(); brought up to date before a switch */
+	__u64 clock;              /* ns, of sched_clock(); brought up to date before a switch */
+	struct task_struct *curr; /* a switch says so first */
 } __attribute__((preserve_access_index));
 
 struct cfs_rq {

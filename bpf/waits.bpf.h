@@ -202,6 +202,7 @@ static __always_inline __u64 wait_take_kept(const struct task_struct *task, __u3
 
 	if (!map)
 		return 0;
+	__sync_fetch_and_add(&n, 0); /* a full barrier: the run queue's thread is this one */
 	kept = bpf_map_lookup_elem(map, &pid);
 	if (!kept)
 		return 0;
@@ -274,12 +275,23 @@ static __always_inline void wait_lose(struct wait_scratch *w)
 	w->pid = 0;
 }
 
+/* How many of the last @n ticks before @now @task has been queued for. */
+static __always_inline __u64 wait_runnable(const struct task_struct *task, __u64 from, __u64 now,
+					   __u64 n, __u64 cell_ns)
+{
+	__u64 queued = task->sched_info.last_queued, runnable;
+
+	if (!queued)
+		return 0;
+	runnable = wait_ticks(wait_seed(task), queued > from ? queued : from, now, cell_ns);
+	return runnable < n ? runnable : n;
+}
+
 /* @task gets the CPU at @now, after @n ticks. */
 static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u64 now)
 {
 	volatile struct abi_wait_clock *clock = &wait_clocks[i & (ABI_WAIT_CLOCKS_MAX - 1)];
-	__u64 queued = task->sched_info.last_queued, from = wait_from(task, clock), kept, runnable;
-	__u64 cell_ns = clock->cell_ns;
+	__u64 from = wait_from(task, clock), cell_ns = clock->cell_ns, kept, runnable;
 	__u32 sampler = clock->sampler, cpu = bpf_get_smp_processor_id();
 	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
 	struct wait_scratch *w;
@@ -292,10 +304,7 @@ static __noinline int wait_ends(struct task_struct *task, __u32 i, __u64 n, __u6
 	if (n <= kept)
 		return 0;
 	n -= kept;
-	runnable = queued ? wait_ticks(wait_seed(task), queued > from ? queued : from, now, cell_ns)
-			  : 0;
-	if (runnable > n)
-		runnable = n;
+	runnable = wait_runnable(task, from, now, n, cell_ns);
 	n_samples = 1 + (runnable && runnable < n);
 	c->seen += n_samples;
 	c->wait_ticks += n;
@@ -489,15 +498,21 @@ int wait_take(unsigned long long *args)
  * was written. If not, the ticks are ours only if it was found already, which removes it. Two
  * moments remain: in the middle of the switch that cannot be said, and ticks are lost; and a thread
  * that has run and sleeps anew before anything was written loses what was kept of that.
+ *
+ * When a session ends, threads that wait for a CPU are visited, too. One of these gets it in the
+ * middle of a visit as a sleeper does: the run queue says so before what is kept is looked at. But
+ * soon it changes its memory, so that of its user stack only the first frame is known.
  */
 
-/* The clock whose threads are visited. */
+/* The clock whose threads are visited, and whether those that wait for a CPU are. */
 __u32 wait_visited;
+volatile __u32 wait_visits_queued;
 
 struct wait_visit {
 	struct abi_sample record;
 	struct unwind_registers registers;
 	__u64 frames[ABI_KERNEL_FRAMES_MAX];
+	__u64 leaf;
 };
 
 /* One visit at a time. */
@@ -510,6 +525,12 @@ struct {
 
 #define WAIT_VISIT_ROOM (sizeof(struct wait_visit) + 8)
 
+static __always_inline bool wait_is_queued(const struct task_struct *task)
+{
+	return bpf_core_field_exists(struct rq, curr) && !task->__state && !task->exit_state &&
+	       !task->on_cpu && task->se.cfs_rq->rq->curr != task;
+}
+
 static __always_inline bool wait_is_asleep(const struct task_struct *task)
 {
 	return task->__state & (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | TASK_STOPPED |
@@ -519,16 +540,18 @@ static __always_inline bool wait_is_asleep(const struct task_struct *task)
 
 static __always_inline bool wait_goes_on(const struct task_struct *task, __u64 arrival)
 {
-	return wait_is_asleep(task) && task->sched_info.last_arrival == arrival;
+	return (wait_is_asleep(task) || (wait_visits_queued && wait_is_queued(task))) &&
+	       task->sched_info.last_arrival == arrival;
 }
 
 static __always_inline __u8 wait_state_now(const struct task_struct *task)
 {
 	__u32 state = task->__state;
 
-	return state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ? WAIT_STOPPED
-	       : state & TASK_UNINTERRUPTIBLE                     ? WAIT_DISK
-								  : WAIT_SLEEP;
+	return !state                                               ? wait_state_of(task)
+	       : state & (TASK_STOPPED | TASK_TRACED | TASK_FROZEN) ? WAIT_STOPPED
+	       : state & TASK_UNINTERRUPTIBLE                       ? WAIT_DISK
+								    : WAIT_SLEEP;
 }
 
 static __always_inline void wait_visit_fill(struct wait_visit *v, struct task_struct *task,
@@ -554,6 +577,11 @@ static __always_inline void wait_visit_fill(struct wait_visit *v, struct task_st
 	v->record.n_kernel = length > 0 ? (__u64)length / sizeof(__u64) : 0;
 	if (!mm || !regs) {
 		v->record.quality = STACK_NO_USER;
+	} else if (!task->__state) {
+		v->record.quality = STACK_BROKEN;
+		v->record.reason = BROKEN_STALE;
+		v->record.n_user = 1;
+		v->leaf = REGISTER_PC(regs);
 	} else {
 		v->record.quality = STACK_BROKEN;
 		v->record.reason = BROKEN_NO_COPY;
@@ -599,6 +627,8 @@ static __always_inline void wait_visit_print(struct seq_file *seq, struct wait_v
 	__asm__ volatile("" : "+r"(n));
 	n &= ABI_KERNEL_FRAMES_MAX; /* all of its bits are 1 */
 	bpf_seq_write(seq, v->frames, n * sizeof(__u64));
+	if (v->record.n_user)
+		bpf_seq_write(seq, &v->leaf, sizeof(v->leaf));
 	if (v->record.rest & ABI_REST)
 		bpf_seq_write(seq, &v->registers, sizeof(v->registers));
 }
@@ -612,7 +642,7 @@ int wait_visit(struct bpf_iter__task *context)
 	struct task_struct *task = context->task;
 	struct abi_counters unused = {0}; /* nobody excludes a thread by a visit */
 	struct abi_wait_kept *found, kept;
-	__u64 now, before = 0, ids;
+	__u64 now, before = 0, ids, from;
 	struct abi_counters *c;
 	struct wait_visit *v;
 	void *map;
@@ -623,7 +653,8 @@ int wait_visit(struct bpf_iter__task *context)
 	if (!kept.arrival || !wait_goes_on(task, kept.arrival))
 		return 0;
 	now = bpf_get_current_task_btf()->se.cfs_rq->rq->clock;
-	kept.n = wait_ticks(wait_seed(task), wait_from(task, clock), now, clock->cell_ns);
+	from = wait_from(task, clock);
+	kept.n = wait_ticks(wait_seed(task), from, now, clock->cell_ns);
 	pid = task->pid;
 	sampler = clock->sampler;
 	map = bpf_map_lookup_elem(&waits_kept, &i);
@@ -648,12 +679,13 @@ int wait_visit(struct bpf_iter__task *context)
 	wait_visit_fill(v, task, ids);
 	v->record.sampler = sampler;
 	v->record.period = clock->cell_ns;
-	v->record.n_blocked = kept.n - before;
+	v->record.n_runnable = wait_runnable(task, from, now, kept.n - before, clock->cell_ns);
+	v->record.n_blocked = kept.n - before - v->record.n_runnable;
 	if (!wait_visit_keep(task, map, &kept, before))
 		return 0;
 	/* A switch may come in between. */
-	__sync_fetch_and_add(&c->seen, 1);
-	__sync_fetch_and_add(&c->wait_ticks, v->record.n_blocked);
+	__sync_fetch_and_add(&c->seen, sample_count(&v->record));
+	__sync_fetch_and_add(&c->wait_ticks, kept.n - before);
 	wait_visit_print(seq, v);
 	return 0;
 }

@@ -224,7 +224,7 @@ static size_t bpf_visit_record_length(const uint8_t *data, size_t length)
 	if (length < sizeof(head))
 		return 0;
 	memcpy(&head, data, sizeof(head));
-	expected = sizeof(head) + head.n_kernel * sizeof(uint64_t) +
+	expected = sizeof(head) + ((size_t)head.n_kernel + head.n_user) * sizeof(uint64_t) +
 		   (head.rest & ABI_REST ? sizeof(struct unwind_registers) : 0);
 	return expected <= length ? expected : 0;
 }
@@ -305,7 +305,7 @@ static int bpf_waits_visit(struct bpf_source *s)
 	return bpf_visit_new(&s->waits.visit, s, clock);
 }
 
-/* All of the threads of @sampler that sleep now. */
+/* All of the threads of @sampler that wait now. */
 static int bpf_waits_account(struct bpf_sampler *sampler)
 {
 	struct bpf_source *s = sampler->owner;
@@ -318,9 +318,11 @@ static int bpf_waits_account(struct bpf_sampler *sampler)
 	if (clock == ABI_WAIT_CLOCKS_MAX)
 		return 0;
 	bpf_visit_free(steal_ptr(&s->waits.visit));
+	s->skeleton->bss->wait_visits_queued = 1;
 	r = bpf_visit_new(&s->waits.visit, s, clock);
 	while (!r && more)
 		r = bpf_visit_go_on(s, &more);
+	s->skeleton->bss->wait_visits_queued = 0;
 	return r;
 }
 

@@ -118,7 +118,7 @@ static struct {
 	struct abi_waker waker;
 } woken_all[2 * N_THREADS];
 static bool is_full;
-static unsigned n_asked, n_sent, n_visited, n_wakers;
+static unsigned n_asked, n_sent, n_visited, n_visited_queued, n_wakers;
 
 static void *bpf_ringbuf_reserve(void *ring, __u64 length, __u64 flags)
 {
@@ -163,10 +163,13 @@ static void *waits_lookup(void *map, __u32 key)
 }
 
 static void run_meanwhile(__u32 pid, __u64 ran_ns);
+static void begin_meanwhile(__u32 pid);
 
-/* In a visit, the next thread of which something is kept is woken and runs before, or after that.
+/*
+ * In a visit, the next thread of which something is kept is woken and runs before, or after that;
+ * or it is in the middle of the switch when the visit ends.
  */
-static enum { NOT, BEFORE, AFTER } runs_meanwhile;
+static enum { NOT, BEFORE, AFTER, HALF_BEFORE, HALF_AFTER, N_MEANWHILE } runs_meanwhile;
 
 static long waits_update(void *map, __u32 key, const void *value)
 {
@@ -183,6 +186,8 @@ static long waits_update(void *map, __u32 key, const void *value)
 	runs_meanwhile = NOT;
 	if (when == BEFORE)
 		run_meanwhile(key, 0); /* a tick on the CPU would be lost: bpf/waits.bpf.h */
+	if (when == HALF_BEFORE)
+		begin_meanwhile(key);
 	kept = waits_lookup(map, key) ?: waits_lookup(map, 0);
 	if (!kept)
 		return -7;
@@ -192,6 +197,8 @@ static long waits_update(void *map, __u32 key, const void *value)
 			kept_all[i].pid = key;
 	if (when == AFTER)
 		run_meanwhile(key, 1 + CELL_NS / 3);
+	if (when == HALF_AFTER)
+		begin_meanwhile(key);
 	return 0;
 }
 
@@ -338,13 +345,22 @@ static void count_sent(struct thread *next)
 	}
 }
 
-static void switch_to(struct thread *prev, struct thread *next, int prev_becomes)
+/* As far as the tracepoint. Returns n_asked before. */
+static unsigned switch_begin(struct thread *prev, struct thread *next)
 {
 	unsigned long long args[] = {0, (uintptr_t)&prev->task, (uintptr_t)&next->task, 0};
 	unsigned asked = n_asked;
 
 	now_ns = rq.clock + AHEAD_NS;
+	rq.curr = &next->task;
 	wait_switch(args);
+	return asked;
+}
+
+static void switch_end(struct thread *prev, struct thread *next, int prev_becomes, unsigned asked)
+{
+	unsigned long long args[] = {0, (uintptr_t)&prev->task, (uintptr_t)&next->task, 0};
+
 	if (prev_becomes == QUEUED)
 		thread_queue(prev);
 	else
@@ -360,6 +376,52 @@ static void switch_to(struct thread *prev, struct thread *next, int prev_becomes
 	next->is_woken = false;
 }
 
+static void switch_to(struct thread *prev, struct thread *next, int prev_becomes)
+{
+	switch_end(prev, next, prev_becomes, switch_begin(prev, next));
+}
+
+static void queue_meanwhile(struct thread *t)
+{
+	rq.clock += 1 + CELL_NS / 3;
+	if (t->state != SLEEPS)
+		return;
+	t->is_woken = false;
+	thread_queue(t);
+}
+
+static struct {
+	struct thread *thread; /* NULL: none is in the middle of a switch */
+	unsigned asked;
+} begun;
+
+static void begin_meanwhile(__u32 pid)
+{
+	__u32 cpu = current_cpu;
+
+	current_cpu = SPARE_CPU;
+	begun.thread = &threads[pid - 1];
+	queue_meanwhile(begun.thread);
+	begun.asked = switch_begin(&idle, begun.thread);
+	current_cpu = cpu;
+}
+
+static void end_meanwhile(void)
+{
+	struct task_struct *task = current_task;
+	__u32 cpu = current_cpu;
+
+	if (!begun.thread)
+		return;
+	current_cpu = SPARE_CPU;
+	switch_end(&idle, begun.thread, RUNS, begun.asked);
+	rq.clock += 1 + CELL_NS / 3;
+	switch_to(begun.thread, &idle, SLEEPS);
+	begun.thread = NULL;
+	current_cpu = cpu;
+	current_task = task;
+}
+
 static void run_meanwhile(__u32 pid, __u64 ran_ns)
 {
 	struct thread *t = &threads[pid - 1];
@@ -367,9 +429,7 @@ static void run_meanwhile(__u32 pid, __u64 ran_ns)
 	__u32 cpu = current_cpu;
 
 	current_cpu = SPARE_CPU;
-	rq.clock += 1 + CELL_NS / 3;
-	t->is_woken = false;
-	thread_queue(t);
+	queue_meanwhile(t);
 	switch_to(&idle, t, RUNS);
 	rq.clock += ran_ns;
 	switch_to(t, &idle, SLEEPS);
@@ -382,23 +442,31 @@ static void visit_thread(struct thread *t, struct seq_file *seq)
 	struct bpf_iter_meta meta = {.seq = seq};
 	struct bpf_iter__task context = {.meta = &meta, .task = &t->task};
 	struct abi_sample record;
+	bool is_queued = t->state == QUEUED;
 
 	visited_length = 0;
 	seq->count = 0;
 	wait_visit(&context);
+	end_meanwhile();
 	if (!visited_length)
 		return;
 	memcpy(&record, visited, sizeof(record));
 	assert_int_equal(record.tid, t->task.pid);
 	assert_int_equal(record.period, CELL_NS);
 	assert_int_equal(record.wait, WAIT_SLEEP);
-	assert_int_equal(record.n_runnable, 0);
+	if (!is_queued)
+		assert_int_equal(record.n_runnable, 0);
+	else
+		assert_int_not_equal(wait_visits_queued, 0);
+	assert_int_equal(record.rest & ABI_REST && is_queued, 0);
 	assert_int_equal(visited_length,
-			 sizeof(record) + record.n_kernel * sizeof(__u64) +
+			 sizeof(record) + (record.n_kernel + record.n_user) * sizeof(__u64) +
 				 (record.rest & ABI_REST ? sizeof(struct unwind_registers) : 0));
 	t->counted.blocked += record.n_blocked;
-	n_sent++;
+	t->counted.runnable += record.n_runnable;
+	n_sent += (record.n_blocked != 0) + (record.n_runnable != 0);
 	n_visited++;
+	n_visited_queued += is_queued;
 }
 
 static int setup(void **state)
@@ -417,7 +485,9 @@ static int setup(void **state)
 	wait_wakers = 0;
 	wait_compared_at = wait_ahead_ns = 0;
 	is_full = false;
-	n_asked = n_sent = n_visited = n_wakers = 0;
+	n_asked = n_sent = n_visited = n_visited_queued = n_wakers = 0;
+	wait_visits_queued = 0;
+	begun.thread = NULL;
 	runs_meanwhile = NOT;
 	waits_unkept = 0;
 	rq.clock = 123456789;
@@ -460,7 +530,7 @@ static void run_at_random(unsigned n, uint64_t random, bool with_visits)
 
 		rq.clock += random_time(&random) / N_THREADS;
 		if (with_visits && i % 5 == 0) {
-			runs_meanwhile = random_next(&random) % 3;
+			runs_meanwhile = random_next(&random) % N_MEANWHILE;
 			visit_thread(&threads[random_next(&random) % N_THREADS], &seq);
 			runs_meanwhile = NOT;
 		}
@@ -502,6 +572,7 @@ static void test_all_ticks_are_accounted_for(void **state)
 
 		setup(NULL);
 		wait_wakers = wait_clocks[0].wakers = seed % 3 == 0;
+		wait_visits_queued = seed % 4 == 1;
 		run_at_random(20000, seed, seed % 2);
 		for (int i = 0; i < N_THREADS; i++) {
 			const struct thread *t = &threads[i];
@@ -517,6 +588,7 @@ static void test_all_ticks_are_accounted_for(void **state)
 		assert_true(n_sent > 1000);
 		assert_int_equal(n_wakers > 500, seed % 3 == 0);
 		assert_int_equal(n_visited > 100, seed % 2);
+		assert_int_equal(n_visited_queued > 20, seed % 4 == 1);
 		for (int i = 0; i < N_LOST; i++)
 			assert_int_equal(c->lost[i], 0);
 		assert_int_equal(waits_unkept, 0);
