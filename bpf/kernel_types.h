@@ -203,12 +203,12 @@ struct thread_struct {
 } __attribute__((preserve_access_index));
 #endif
 
-/* With CONFIG_FAIR_GROUP_SCHED, of tasks of every scheduling class. */
 struct task_struct;
 
+/* With CONFIG_FAIR_GROUP_SCHED, of tasks of every scheduling class. */
 struct rq {
 	__u64 clock;              /* ns, of sched_clock(); brought up to date before a switch */
-	struct task_struct *curr; /* a switch says so first */
+	struct task_struct *curr; /* set before the tracepoint sched_switch */
 } __attribute__((preserve_access_index));
 
 struct cfs_rq {

@@ -192,6 +192,16 @@ static __noinline int wait_leaves(struct task_struct *task, __u32 i, __u64 n)
 	return 0;
 }
 
+/* What is written before and read behind it is so on other CPUs, too. */
+static __always_inline void wait_full_barrier(void)
+{
+	__u64 word = 0, before;
+
+	/* arm64 orders nothing where nobody wants what was there before. */
+	before = __sync_fetch_and_add(&word, 1);
+	__asm__ volatile("" : : "r"(before));
+}
+
 /* How many of the ticks since it last had a CPU @task had on it. */
 static __always_inline __u64 wait_take_kept(const struct task_struct *task, __u32 i)
 {
@@ -202,7 +212,7 @@ static __always_inline __u64 wait_take_kept(const struct task_struct *task, __u3
 
 	if (!map)
 		return 0;
-	__sync_fetch_and_add(&n, 0); /* a full barrier: the run queue's thread is this one */
+	wait_full_barrier(); /* first rq->curr was written; the other half is wait_visit_keep() */
 	kept = bpf_map_lookup_elem(map, &pid);
 	if (!kept)
 		return 0;
@@ -499,7 +509,7 @@ int wait_take(unsigned long long *args)
  * moments remain: in the middle of the switch that cannot be said, and ticks are lost; and a thread
  * that has run and sleeps anew before anything was written loses what was kept of that.
  *
- * When a session ends, threads that wait for a CPU are visited, too. One of these gets it in the
+ * When a clock ends, threads that wait for a CPU are visited, too. One of these gets it in the
  * middle of a visit as a sleeper does: the run queue says so before what is kept is looked at. But
  * soon it changes its memory, so that of its user stack only the first frame is known.
  */
@@ -579,9 +589,9 @@ static __always_inline void wait_visit_fill(struct wait_visit *v, struct task_st
 		v->record.quality = STACK_NO_USER;
 	} else if (!task->__state) {
 		v->record.quality = STACK_BROKEN;
-		v->record.reason = BROKEN_STALE;
+		v->record.reason = BROKEN_QUEUED;
 		v->record.n_user = 1;
-		v->leaf = REGISTER_PC(regs);
+		v->leaf = REGISTER_PC(regs) - !!REGISTER_SYSCALL(regs);
 	} else {
 		v->record.quality = STACK_BROKEN;
 		v->record.reason = BROKEN_NO_COPY;
@@ -606,7 +616,7 @@ static __always_inline bool wait_visit_keep(struct task_struct *task, void *map,
 		__sync_fetch_and_add(&waits_unkept, 1);
 		return false;
 	}
-	__sync_fetch_and_add(&waits_unkept, 0); /* a full barrier: first that, then the state */
+	wait_full_barrier(); /* first that, then the state */
 	if (wait_goes_on(task, kept->arrival))
 		return true;
 	found = bpf_map_lookup_elem(map, &pid);
@@ -650,7 +660,9 @@ int wait_visit(struct bpf_iter__task *context)
 	if (!task || !waits_can_be_seen() || !clock->cell_ns || !wait_has_clock(task))
 		return 0;
 	kept.arrival = task->sched_info.last_arrival;
-	if (!kept.arrival || !wait_goes_on(task, kept.arrival))
+	if (!kept.arrival && !(wait_visits_queued && task->sched_info.last_queued))
+		return 0;
+	if (!wait_goes_on(task, kept.arrival))
 		return 0;
 	now = bpf_get_current_task_btf()->se.cfs_rq->rq->clock;
 	from = wait_from(task, clock);

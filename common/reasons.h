@@ -27,7 +27,8 @@
 	X(RULE, rule)         /* an unwind rule that the walk cannot follow */                   \
 	X(NO_TABLE, no_table) /* unwind rules that could not be had in time or at all */         \
 	X(NO_COPY, no_copy)   /* profd was to finish the walk; no room for its stack */          \
-	X(STALE, stale)       /* walked by mappings that had just been replaced */
+	X(STALE, stale)       /* walked by mappings that had just been replaced */               \
+	X(QUEUED, queued)     /* a wait for a CPU that went on when its session ended */
 
 /* The tick left no sample. */
 #define LOSS_REASONS(X)                                                                \
@@ -38,8 +39,8 @@
 	X(SWITCHED, switched)   /* the thread lost its CPU before its stack was taken */
 
 /* A session wanted the sample but could not count it. */
-#define DROP_REASONS(X)                                                                         \
-	X(MEMORY, memory) /* budget reached while the previous window is still being written */ \
+#define DROP_REASONS(X)                                                                           \
+	X(MEMORY, memory)       /* budget reached while windows before are still being written */ \
 	X(UNWRITTEN, unwritten) /* its last window could not be written */
 
 #define REASON_ENUM_TRUNCATED(c, n) TRUNCATED_##c,

@@ -144,7 +144,8 @@ static void check_waits(const struct host *host, struct check *c)
 			  "waits cannot be sampled: BPF of this kernel lacks %s", missing);
 	else
 		check_set(c, CHECK_OK, NULL,
-			  "waits are sampled when they end (sched_switch), stacks by irq_work");
+			  "waits are sampled when they end (sched_switch), stacks "
+			  "by " BPF_FEATURES_INTERRUPT);
 }
 
 static void check_pmu(const struct host *host, struct check *c)

@@ -350,7 +350,7 @@ static int bpf_account(struct source *source, unsigned index)
 {
 	struct bpf_sampler *sampler = &((struct bpf_source *)source)->samplers[index];
 
-	return sampler->cause->account ? sampler->cause->account(sampler) : 0;
+	return sampler->cause->account ? sampler->cause->account(sampler, false) : 0;
 }
 
 static int bpf_remove_sampler(struct source *source, unsigned index)
@@ -359,7 +359,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	r = bpf_account(source, index);
+	r = sampler->cause->account ? sampler->cause->account(sampler, true) : 0;
 	if (r < 0)
 		return r;
 	bpf_sampler_stop(sampler);

@@ -305,8 +305,11 @@ static int bpf_waits_visit(struct bpf_source *s)
 	return bpf_visit_new(&s->waits.visit, s, clock);
 }
 
-/* All of the threads of @sampler that wait now. */
-static int bpf_waits_account(struct bpf_sampler *sampler)
+/*
+ * All of the threads of @sampler that sleep now, and at last those that wait for a CPU: while it
+ * has others, these get their stacks when the wait ends.
+ */
+static int bpf_waits_account(struct bpf_sampler *sampler, bool is_last)
 {
 	struct bpf_source *s = sampler->owner;
 	bool more = true;
@@ -318,7 +321,7 @@ static int bpf_waits_account(struct bpf_sampler *sampler)
 	if (clock == ABI_WAIT_CLOCKS_MAX)
 		return 0;
 	bpf_visit_free(steal_ptr(&s->waits.visit));
-	s->skeleton->bss->wait_visits_queued = 1;
+	s->skeleton->bss->wait_visits_queued = is_last;
 	r = bpf_visit_new(&s->waits.visit, s, clock);
 	while (!r && more)
 		r = bpf_visit_go_on(s, &more);

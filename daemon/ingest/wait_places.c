@@ -34,7 +34,8 @@ static const struct {
 
 /* Without a device's or a vector's name; of x86, by IDT and by FRED, and of arm64. */
 static const char *const interrupts[] = {"asm_sysvec_", "asm_common_interrupt", "fred_sysvec_",
-					 "fred_extint", "el1_interrupt",        "el0_interrupt"};
+					 "fred_extint", "el1_interrupt",        "el0_interrupt",
+					 "el1h_64_irq", "el0t_64_irq"};
 
 static const char *const beginnings[] = {"ret_from_fork_asm", "ret_from_fork"};
 

@@ -678,7 +678,8 @@ void walk_pass(struct unwinder *u, const struct sample *sample)
 	bool may_stale = may_be_stale(u, sample);
 	bool is_raw = u->options.raw_frames && sample->n_frames > sample->n_kernel;
 	/* No root, and no room for a copy: only the kernel's next walk can be helped. */
-	bool is_unknown = !sample->walked_until_ns && sample->quality == STACK_BROKEN;
+	bool is_unknown = !sample->walked_until_ns && sample->quality == STACK_BROKEN &&
+			  sample->reason != BROKEN_QUEUED;
 	struct unwinding w;
 
 	if (sample->kernel_thread || sample->by_interrupt || !(may_stale || is_raw || is_unknown) ||

@@ -260,7 +260,7 @@ static int let_ended_go(struct session_set *set, uint64_t now_ns)
 		return 0;
 	set->let_go_ns = now_ns + LET_GO_NS;
 	for (size_t i = 0; i < set->n_sessions && r >= 0; i++)
-		if (session_takes_samples(set->sessions[i]) &&
+		if (session_takes_samples(set->sessions[i]) && !set->sessions[i]->n_in_flight &&
 		    window_count(set->sessions[i]->window))
 			r = session_windows_make_room(set, set->sessions[i]);
 	return r < 0 ? r : 0;

@@ -18,11 +18,11 @@
 /* After a window that could not be written. */
 #define PATIENCE_NS (10 * NS_PER_S)
 /*
- * Windows of one session that may wait for the output thread: one that ended with its time, and
- * those of flushes and of changes of the rate, which come as often as somebody wants. The last
- * place is for the end of the session.
+ * Windows of one session that may wait for the output thread: one that ended with its time, up to
+ * two that were full, and those of flushes and of changes of the rate, which come as often as
+ * somebody wants. The last place is for the end of the session.
  */
-#define IN_FLIGHT_MAX 4
+#define IN_FLIGHT_MAX 5
 /* What a window costs, about, that closes early because its stacks are many, as that of a flush. */
 #define EARLY_CLOSE_US 5000
 /* Samplers that only the privileged may take. */

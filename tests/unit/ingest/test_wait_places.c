@@ -70,6 +70,27 @@ static void test_interrupts(void **state)
 	assert_int_equal(wait_places_find(&places, 0xffffffff81004010), WAIT_NONE);
 }
 
+/* arm64's: entry code, its part in C, and where it leaves for another thread. */
+static void test_arm64(void **state)
+{
+	const struct wait_places places = parse("ffff800008011000 t el1h_64_irq\n"
+						"ffff800008011100 t el0t_64_irq\n"
+						"ffff800008011200 t el0_svc\n"
+						"ffff800008012000 t el1_interrupt\n"
+						"ffff800008012100 t el1_abort\n"
+						"ffff800008013000 T do_notify_resume\n"
+						"ffff800008014000 T other");
+
+	(void)state;
+	assert_true(wait_places_is_interrupt(&places, 0xffff800008011010));
+	assert_true(wait_places_is_interrupt(&places, 0xffff800008011110));
+	assert_false(wait_places_is_interrupt(&places, 0xffff800008011210));
+	assert_true(wait_places_is_interrupt(&places, 0xffff800008012010));
+	assert_false(wait_places_is_interrupt(&places, 0xffff800008012110));
+	assert_int_equal(wait_places_find(&places, 0xffff800008013010), WAIT_RUNNABLE);
+	assert_int_equal(wait_places_find(&places, 0xffff800008014010), WAIT_NONE);
+}
+
 static void test_beginnings(void **state)
 {
 	const struct wait_places places = parse(kallsyms);
@@ -106,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_arm64),
 		cmocka_unit_test(test_beginnings),
 		cmocka_unit_test(test_hidden_and_malformed),
 	};

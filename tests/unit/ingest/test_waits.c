@@ -441,12 +441,20 @@ static void visit_thread(struct thread *t, struct seq_file *seq)
 {
 	struct bpf_iter_meta meta = {.seq = seq};
 	struct bpf_iter__task context = {.meta = &meta, .task = &t->task};
+	static struct mm_struct mm;
+	bool is_queued = t->state == QUEUED, has_memory = runs_meanwhile == NOT;
 	struct abi_sample record;
-	bool is_queued = t->state == QUEUED;
+	__u64 leaf;
 
 	visited_length = 0;
 	seq->count = 0;
+	/* Of a system call, or not. */
+	entry_regs = (struct pt_regs){.ip = 0x401000,
+				      .cx = 0x401000,
+				      .orig_ax = t->task.pid % 2 ? 7 : -1ul};
+	t->task.mm = has_memory ? &mm : NULL;
 	wait_visit(&context);
+	t->task.mm = NULL;
 	end_meanwhile();
 	if (!visited_length)
 		return;
@@ -458,7 +466,15 @@ static void visit_thread(struct thread *t, struct seq_file *seq)
 		assert_int_equal(record.n_runnable, 0);
 	else
 		assert_int_not_equal(wait_visits_queued, 0);
-	assert_int_equal(record.rest & ABI_REST && is_queued, 0);
+	assert_int_equal(record.rest & ABI_REST, has_memory && !is_queued ? ABI_REST : 0);
+	assert_int_equal(record.n_user, has_memory && is_queued);
+	if (record.n_user) {
+		memcpy(&leaf, visited + sizeof(record) + record.n_kernel * sizeof(leaf),
+		       sizeof(leaf));
+		assert_int_equal(record.quality, STACK_BROKEN);
+		assert_int_equal(record.reason, BROKEN_QUEUED);
+		assert_int_equal(leaf, 0x401000 - t->task.pid % 2);
+	}
 	assert_int_equal(visited_length,
 			 sizeof(record) + (record.n_kernel + record.n_user) * sizeof(__u64) +
 				 (record.rest & ABI_REST ? sizeof(struct unwind_registers) : 0));

@@ -180,7 +180,7 @@ static void test_waits(void **state)
 		"\0btf_trace_sched_switch\0last_queued\0runnable_weight" BTF_SAMPLES;
 	struct world *w = *state;
 
-	expect(w, "waiting time", CHECK_OK, "irq_work");
+	expect(w, "waiting time", CHECK_OK, "stacks by " BPF_FEATURES_INTERRUPT);
 	write_file(w->dir.fd, "kernel/btf/vmlinux", without, sizeof(without));
 	expect(w, "waiting time", CHECK_WARN, "lacks the tracepoint " BPF_FEATURES_INTERRUPT);
 	/* 5.10 has the tracepoints, but profd's programs do not run there. */
