@@ -67,6 +67,17 @@ static int open_it(struct world *w, const char *path, const char *text)
 	return r;
 }
 
+/* The same; a busy machine's children may be late. */
+static int open_at_last(struct world *w, const char *path, const char *text)
+{
+	int r;
+
+	do
+		r = open_it(w, path, text);
+	while (r == FILE_OPENER_E_SLOW);
+	return r;
+}
+
 static void test_opens_below_the_root(void **state)
 {
 	struct world *w = *state;
@@ -127,7 +138,7 @@ static void test_a_stuck_one_is_replaced(void **state)
 		assert_int_equal(open_it(w, "/usr/file", ""), FILE_OPENER_E_SLOW);
 		await_end(servant);
 		servant_of(w->keeper, servant);
-		assert_int_equal(open_it(w, "/usr/other", "another"), FILE_OPENER_E_OK);
+		assert_int_equal(open_at_last(w, "/usr/other", "another"), FILE_OPENER_E_OK);
 	}
 	/* One that goes on in time has done no harm. */
 	file_opener_free(w->opener);
@@ -150,12 +161,13 @@ static void test_lost_ones_come_back(void **state)
 	servant = servant_of(keeper, 0);
 	make(servant, SIGKILL, 'Z');
 	assert_int_equal(open_it(w, "/usr/file", ""), FILE_OPENER_E_SLOW);
-	servant = servant_of(keeper, servant);
-	assert_int_equal(open_it(w, "/usr/file", "inside"), FILE_OPENER_E_OK);
+	servant_of(keeper, servant);
+	assert_int_equal(open_at_last(w, "/usr/file", "inside"), FILE_OPENER_E_OK);
+	servant = servant_of(keeper, 0);
 	make(keeper, SIGKILL, 'Z');
 	await_end(servant);
 	assert_int_equal(open_it(w, "/usr/file", ""), FILE_OPENER_E_LOST);
-	assert_int_equal(open_it(w, "/usr/file", "inside"), FILE_OPENER_E_OK);
+	assert_int_equal(open_at_last(w, "/usr/file", "inside"), FILE_OPENER_E_OK);
 	assert_int_not_equal(child_of(getpid(), 0), keeper);
 }
 
