@@ -71,18 +71,19 @@ static void fuzz_debugdata(const uint8_t *data, size_t size)
 
 static void fuzz_stubs(const uint8_t *data, size_t size)
 {
-	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64};
+	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64, EM_386};
 	const struct plt_slot slots[] = {{0x2000, "slot", 4}};
 	const uint64_t jumps[] = {0x2000, 0x2000, 0x3000};
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 2 * ARRAY_SIZE(machines); i++) {
 		struct symtab_entries list = {0};
 
 		if (plt_scan(&(struct plt_code){.code = data,
 						.length = size,
 						.address = 0x1000,
-						.machine = machines[i & 1],
-						.entry_size = 8 * (i >> 1),
+						.machine = machines[i / 2],
+						.got = 0x1ff0,
+						.entry_size = 8 * (i & 1),
 						.slots = slots,
 						.n_slots = ARRAY_SIZE(slots),
 						.jump_slots = jumps,

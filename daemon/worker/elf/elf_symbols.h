@@ -71,10 +71,11 @@ struct plt_code {
 	size_t length;
 	uint64_t address; /* link-time, of the first byte */
 	uint16_t machine;
-	unsigned entry_size;          /* bytes of a stub on x86-64; not 8 or 16: by their look */
+	uint64_t got;                 /* of 32-bit x86: the address of its global offset table */
+	unsigned entry_size;          /* bytes of a stub on x86; not 8 or 16: by their look */
 	const struct plt_slot *slots; /* by address */
 	size_t n_slots;
-	const uint64_t *jump_slots; /* addresses of slots, in the order of .rela.plt */
+	const uint64_t *jump_slots; /* addresses of slots, in the order of .rela.plt or .rel.plt */
 	size_t n_jump_slots;
 };
 

@@ -7,6 +7,7 @@
 #include "daemon/worker/elf/elf_symbols.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,48 +48,64 @@ static int add_stub(const struct plt_code *c, struct stub stub, uint64_t slot_ad
 	return symtab_entries_add(list, &entry);
 }
 
-/* --- x86-64 ----------------------------------------------------------------------------------- */
+/* --- x86 -------------------------------------------------------------------------------------- */
 
 static int32_t get_s32(const uint8_t *at)
 {
 	return (int32_t)(uint32_t)bytes_number(at, 4, false);
 }
 
+#define REL_BYTES 8 /* of a relocation of 32-bit files, without addend */
+
+/* `jmp *slot`, or relative to the global offset table in 32-bit code that runs anywhere. */
+static bool x86_is_jump(const struct plt_code *c, const uint8_t *code)
+{
+	return code[0] == 0xff && (code[1] == 0x25 || (code[1] == 0xa3 && c->machine == EM_386));
+}
+
 /* The short ones are a jump and two bytes that do nothing, 66 90. */
-static size_t x86_64_size(const struct plt_code *c, const uint8_t *code)
+static size_t x86_size(const struct plt_code *c, const uint8_t *code)
 {
 	if (c->entry_size == 8 || c->entry_size == 16)
 		return c->entry_size;
-	return code[0] == 0xff && code[1] == 0x25 && code[6] == 0x66 && code[7] == 0x90 ? 8 : 16;
+	return x86_is_jump(c, code) && code[6] == 0x66 && code[7] == 0x90 ? 8 : 16;
+}
+
+/* The slot of the jump that is @at bytes into the code. */
+static uint64_t x86_slot(const struct plt_code *c, size_t at)
+{
+	int32_t n = get_s32(c->code + at + 2);
+
+	if (c->machine == EM_X86_64)
+		return c->address + at + 6 + (uint64_t)(int64_t)n;
+	return (uint32_t)n + (c->code[at + 1] == 0xa3 ? (uint32_t)c->got : 0);
 }
 
 /*
- * A stub has `jmp *slot(%rip)` in it, ff 25 and the distance from its end.
- * With landing pads, the lazy half of a stub stands alone and has no more than `push $n` in front
- * of its jump (68 and the number of its relocation), maybe behind an endbr64.
+ * A stub has a jump in it, on x86-64 `jmp *slot(%rip)`, ff 25 and the distance from its end. With
+ * landing pads, the lazy half of a stub stands alone and has no more than `push $n` in front of its
+ * jump (68 and the number of its relocation, in 32-bit code its bytes), maybe behind an endbr.
  */
-static int scan_x86_64(const struct plt_code *c, unsigned source, struct symtab_entries *list)
+static int scan_x86(const struct plt_code *c, unsigned source, struct symtab_entries *list)
 {
-	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const uint8_t endbr[4] = {0xf3, 0x0f, 0x1e, c->machine == EM_X86_64 ? 0xfa : 0xfb};
 
 	for (size_t at = 0, size; c->length - at >= 8; at += size) {
 		const uint8_t *code = c->code + at;
-		size_t push = memcmp(code, endbr64, 4) == 0 ? 4 : 0, i = 0;
+		size_t push = memcmp(code, endbr, 4) == 0 ? 4 : 0, i = 0;
 		int r = 0;
 
-		size = x86_64_size(c, code);
+		size = x86_size(c, code);
 		if (c->length - at < size)
 			break;
-		while (i + 6 <= size && !(code[i] == 0xff && code[i + 1] == 0x25))
+		while (i + 6 <= size && !x86_is_jump(c, code + i))
 			i++;
 		if (i + 6 <= size) {
-			uint64_t next = c->address + at + i + 6;
-
-			r = add_stub(c, (struct stub){at, size},
-				     next + (uint64_t)(int64_t)get_s32(code + i + 2), source, list);
+			r = add_stub(c, (struct stub){at, size}, x86_slot(c, at + i), source, list);
 		} else if (push + 5 <= size && code[push] == 0x68) {
 			uint32_t n = (uint32_t)get_s32(code + push + 1);
 
+			n = c->machine == EM_386 ? n / REL_BYTES : n;
 			if (n < c->n_jump_slots)
 				r = add_stub(c, (struct stub){at, size}, c->jump_slots[n], source,
 					     list);
@@ -155,8 +172,8 @@ static int scan_aarch64(const struct plt_code *c, unsigned source, struct symtab
 
 int plt_scan(const struct plt_code *code, unsigned source, struct symtab_entries *list)
 {
-	if (code->machine == EM_X86_64)
-		return scan_x86_64(code, source, list);
+	if (code->machine == EM_X86_64 || code->machine == EM_386)
+		return scan_x86(code, source, list);
 	if (code->machine == EM_AARCH64)
 		return scan_aarch64(code, source, list);
 	return 0;
@@ -186,6 +203,9 @@ static enum slot_kind plt_slot_kind(uint16_t machine, const GElf_Rela *rela)
 {
 	uint64_t type = GELF_R_TYPE(rela->r_info);
 
+	/* A resolver's address is in its slot there. */
+	if (machine == EM_386)
+		return type == R_386_JMP_SLOT || type == R_386_GLOB_DAT ? PLT_NAMED : PLT_NONE;
 	if (machine == EM_X86_64)
 		return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ? PLT_NAMED
 		       : type == R_X86_64_IRELATIVE                            ? PLT_RESOLVER
@@ -224,13 +244,34 @@ static bool plt_name_slot(struct elf_table *dynamic, const struct symtab_entries
 	return true;
 }
 
-static int plt_read_relocations(struct elf_image *image, const char *section, bool in_order,
+static bool plt_get_relocation(Elf_Data *data, bool has_addend, size_t i, GElf_Rela *ret)
+{
+	GElf_Rel rel;
+
+	if (has_addend)
+		return gelf_getrela(data, (int)i, ret);
+	if (!gelf_getrel(data, (int)i, &rel))
+		return false;
+	*ret = (GElf_Rela){.r_offset = rel.r_offset, .r_info = rel.r_info};
+	return true;
+}
+
+/* @of: the rest of the section's name, which begins with .rela or .rel. */
+static int plt_read_relocations(struct elf_image *image, const char *of, bool in_order,
 				struct elf_table *dynamic, const struct symtab_entries *functions,
 				struct slots *slots)
 {
-	Elf_Data *data = elf_image_data(image, elf_image_find(image, SHT_RELA, section),
-					RELOCATIONS_MAX);
-	size_t n = data ? data->d_size / gelf_fsize(image->elf, ELF_T_RELA, 1, EV_CURRENT) : 0;
+	bool has_addend = image->header.e_machine != EM_386;
+	char name[16];
+	Elf_Data *data;
+	size_t n;
+
+	snprintf(name, sizeof(name), ".rel%s%s", has_addend ? "a" : "", of);
+	data = elf_image_data(image, elf_image_find(image, has_addend ? SHT_RELA : SHT_REL, name),
+			      RELOCATIONS_MAX);
+	n = data ? data->d_size / gelf_fsize(image->elf, has_addend ? ELF_T_RELA : ELF_T_REL, 1,
+					     EV_CURRENT)
+		 : 0;
 
 	if (in_order && n > 0) {
 		slots->jumps = calloc(n < SLOTS_MAX ? n : SLOTS_MAX, sizeof(*slots->jumps));
@@ -242,7 +283,7 @@ static int plt_read_relocations(struct elf_image *image, const char *section, bo
 		struct plt_slot slot;
 		GElf_Rela rela;
 
-		if (!gelf_getrela(data, (int)i, &rela))
+		if (!plt_get_relocation(data, has_addend, i, &rela))
 			continue;
 		if (in_order && i < SLOTS_MAX)
 			slots->jumps[slots->n_jumps++] = rela.r_offset;
@@ -263,6 +304,23 @@ static int plt_compare_slots(const void *pa, const void *pb)
 	return order_of(a->address, b->address) ?: order_of((uintptr_t)a->name, (uintptr_t)b->name);
 }
 
+static bool plt_knows(const GElf_Ehdr *header)
+{
+	bool is_64 = header->e_ident[EI_CLASS] == ELFCLASS64;
+
+	return is_64 ? header->e_machine == EM_X86_64 || header->e_machine == EM_AARCH64
+		     : header->e_machine == EM_386;
+}
+
+/* What 32-bit code has in %ebx. */
+static uint64_t plt_find_got(struct elf_image *image)
+{
+	size_t s = elf_image_find(image, SHT_PROGBITS, ".got.plt");
+
+	s = s ? s : elf_image_find(image, SHT_PROGBITS, ".got");
+	return s ? image->sections[s].sh_addr : 0;
+}
+
 int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned source,
 		struct symtab_entries *list)
 {
@@ -270,11 +328,10 @@ int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned sou
 	cleanup(plt_slots_deinit) struct slots slots = {0};
 	int r;
 
-	if (image->header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    (image->header.e_machine != EM_X86_64 && image->header.e_machine != EM_AARCH64))
+	if (!plt_knows(&image->header))
 		return 0;
-	r = plt_read_relocations(image, ".rela.plt", true, dynamic, list, &slots)
-		    ?: plt_read_relocations(image, ".rela.dyn", false, dynamic, list, &slots);
+	r = plt_read_relocations(image, ".plt", true, dynamic, list, &slots)
+		    ?: plt_read_relocations(image, ".dyn", false, dynamic, list, &slots);
 	if (r || slots.n == 0)
 		return r;
 	qsort(slots.items, slots.n, sizeof(*slots.items), plt_compare_slots);
@@ -288,6 +345,7 @@ int plt_collect(struct elf_image *image, struct elf_table *dynamic, unsigned sou
 						.length = data->d_size,
 						.address = image->sections[s].sh_addr,
 						.machine = image->header.e_machine,
+						.got = plt_find_got(image),
 						.entry_size =
 							(unsigned)image->sections[s].sh_entsize,
 						.slots = slots.items,

@@ -49,6 +49,7 @@ static void scan(const uint8_t *code, size_t length, uint16_t machine, unsigned 
 						     .length = length,
 						     .address = CODE,
 						     .machine = machine,
+						     .got = GOT - 0x10,
 						     .entry_size = entry_size,
 						     .slots = slots,
 						     .n_slots = ARRAY_SIZE(slots),
@@ -85,8 +86,41 @@ static void test_x86_64_lazy(void **state)
 	/* Cut short, and of a machine that has none such. */
 	list.n = 0;
 	scan(code, 31, EM_X86_64, 16, &list);
-	scan(code, sizeof(code), EM_386, 16, &list);
+	scan(code, sizeof(code), EM_ARM, 16, &list);
 	assert_int_equal(list.n, 0);
+}
+
+/* 32-bit: addresses of slots, or distances from the table that %ebx has. */
+static void test_i386(void **state)
+{
+	cleanup(symtab_entries_deinit) struct symtab_entries list = {0};
+	uint8_t code[16 * 6] = {0};
+
+	(void)state;
+	/* push 4(%ebx); jmp *8(%ebx): the head of all */
+	memcpy(code, "\xff\xb3\4\0\0\0\xff\xa3\x08\0\0\0", 12);
+	memcpy(code + 16, "\xff\xa3\x10\0\0\0\x68\0\0\0\0\xe9", 12);
+	memcpy(code + 32, "\xff\x25\x08\x40\x40\0\x68\x08\0\0\0\xe9", 12);
+	/* endbr32; jmp *0x20(%ebx) */
+	memcpy(code + 48, "\xf3\x0f\x1e\xfb\xff\xa3\x20\0\0\0", 10);
+	/* endbr32; push $8: the second relocation */
+	memcpy(code + 64, "\xf3\x0f\x1e\xfb\x68\x08\0\0\0\xe9", 10);
+	/* endbr64 and a far relocation: neither */
+	memcpy(code + 80, "\xf3\x0f\x1e\xfa\x68\xff\xff\xff\xff\xe9", 10);
+	scan(code, sizeof(code), EM_386, 4, &list);
+	assert_int_equal(list.n, 4);
+	check_stub(&list.entries[0], CODE + 16, 16, "malloc");
+	check_stub(&list.entries[1], CODE + 32, 16, "free");
+	check_stub(&list.entries[2], CODE + 48, 16, "read");
+	check_stub(&list.entries[3], CODE + 64, 16, "malloc");
+	/* Without a lazy half. */
+	list.n = 0;
+	memcpy(code, "\xff\xa3\x20\0\0\0\x66\x90", 8);
+	memcpy(code + 8, "\xff\xa3\x18\0\0\0\x66\x90", 8);
+	scan(code, 16, EM_386, 8, &list);
+	assert_int_equal(list.n, 2);
+	check_stub(&list.entries[0], CODE, 8, "read");
+	check_stub(&list.entries[1], CODE + 8, 8, "free");
 }
 
 static void test_x86_64_short(void **state)
@@ -226,8 +260,11 @@ static void test_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86_64_lazy), cmocka_unit_test(test_x86_64_short),
-		cmocka_unit_test(test_aarch64),     cmocka_unit_test(test_aarch64_backwards),
+		cmocka_unit_test(test_x86_64_lazy),
+		cmocka_unit_test(test_x86_64_short),
+		cmocka_unit_test(test_i386),
+		cmocka_unit_test(test_aarch64),
+		cmocka_unit_test(test_aarch64_backwards),
 		cmocka_unit_test(test_file),
 	};
 
