@@ -38,7 +38,7 @@ static void build_id_of(struct symbols *s, struct image *image, struct symbols_b
 	memcpy(ret->bytes, image_elf(image)->build_id, sizeof(ret->bytes));
 }
 
-/* Where the debug file of @id lies below @dir. */
+/* The path of the debug file of @id below @dir. */
 static void debug_path(const char *dir, const struct symbols_build_id *id, char path[128])
 {
 	char hex[3];

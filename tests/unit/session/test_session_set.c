@@ -322,6 +322,33 @@ static uint64_t windows_held_up(struct world *w, struct session *s)
 /* The place of a second sharer is one more window of the only one. */
 static void test_full_windows_wait_for_the_disk(void **state)
 {
+	struct source_message message;
+	struct world *w = *state;
+	struct session *system;
+
+	w->set->defaults = make_defaults(2 << 20);
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start_system(w->set, &message), 0);
+	system = w->set->sessions[0];
+	assert_int_equal(windows_held_up(w, system), 2);
+	assert_int_equal(system->n_in_flight, 2);
+	/* And two changes of the rate leave room for the end. */
+	for (unsigned i = 1; i <= 2; i++) {
+		const unsigned halvings[N_TIERS] = {i, i};
+
+		assert_int_equal(session_set_slow_down(w->set, halvings), 0);
+		distinct_samples_of(w, system->samplings[0].sampler, 10, 10, 0);
+	}
+	assert_int_equal(session_set_stop_system(w->set), 0);
+	assert_int_equal(system->n_in_flight, 5);
+	assert_int_equal(system->counts.dropped[DROPPED_UNWRITTEN], 0);
+	await_all(w);
+	assert_int_equal(samples_written(w, "services"), system->counts.counted);
+}
+
+/* That place is gone when there is a second one. */
+static void test_two_have_a_window_each(void **state)
+{
 	const Profd__Control__Start request = START("", "", .target = TARGET_PID, .number = 10);
 	const struct peer root = {.privileged = true};
 	struct source_message message;
@@ -332,9 +359,6 @@ static void test_full_windows_wait_for_the_disk(void **state)
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	system = w->set->sessions[0];
-	assert_int_equal(windows_held_up(w, system), 2);
-	assert_int_equal(system->n_in_flight, 2);
-	await_all(w);
 	assert_int_equal(session_set_start(w->set, &root, &request, -1, &s, &message), 0);
 	assert_int_equal(windows_held_up(w, system), 1);
 	await_all(w);
@@ -658,6 +682,7 @@ int main(void)
 		WORLD(test_windows_let_the_ended_go),
 		WORLD(test_full_windows_close_early),
 		WORLD(test_full_windows_wait_for_the_disk),
+		WORLD(test_two_have_a_window_each),
 		WORLD(test_live_sessions_write_nothing),
 		WORLD(test_what_nobody_takes_is_dropped),
 		WORLD(test_windows_that_wait_are_bounded),
