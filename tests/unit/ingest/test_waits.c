@@ -714,6 +714,29 @@ static void test_wakers_of_several_clocks(void **state)
 	wait_clocks[1] = (struct abi_wait_clock){0};
 }
 
+/* When a clock ends, who has not run yet has waited, too; and not once more at its first switch. */
+static void test_new_threads_at_the_end(void **state)
+{
+	struct seq_file seq = {.size = 32768};
+	struct thread *t = &threads[0];
+
+	(void)state;
+	current_task = &idle.task;
+	rq.curr = &idle.task;
+	wait_clocks[0].since_ns = rq.clock;
+	thread_queue(t);
+	rq.clock += 10 * CELL_NS;
+	visit_thread(t, &seq);
+	assert_int_equal(n_visited, 0);
+	wait_visits_queued = 1;
+	visit_thread(t, &seq);
+	assert_int_equal(n_visited_queued, 1);
+	assert_in_range(t->counted.runnable, 9, 11); /* one in each cell */
+	assert_int_equal(t->counted.blocked, 0);
+	switch_to(&idle, t, RUNS);
+	assert_int_equal(t->counted.runnable, t->truth.runnable);
+}
+
 /* What does not fit in is visited again. */
 static void test_a_full_buffer(void **state)
 {
@@ -762,6 +785,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_late_interrupt_is_a_loss, setup),
 		cmocka_unit_test_setup(test_others_are_filtered, setup),
 		cmocka_unit_test_setup(test_wakers_of_several_clocks, setup),
+		cmocka_unit_test_setup(test_new_threads_at_the_end, setup),
 		cmocka_unit_test_setup(test_a_full_buffer, setup),
 		cmocka_unit_test_setup(test_states, setup),
 	};
