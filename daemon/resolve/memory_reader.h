@@ -6,7 +6,7 @@
  * Reads words of other processes' memory that a stack copy lacks, because the page was not there
  * when the tick's program asked (swapped out, not yet copied after a fork, or beyond the copy).
  * Such a read can block for as long as the process's owner likes (FUSE, userfaultfd), so it happens
- * in a child process (process_vm_readv(2)), which is killed and replaced when it takes too long.
+ * in a child process (/proc/PID/mem), which is killed and replaced when it takes too long.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -89,6 +89,12 @@ static inline struct fuse_attr fuse_attr_of(uint64_t node, uint64_t size)
 	};
 }
 
+/* Whoever opens it with O_DIRECT maps it only when no page of it is cached (fs/fuse/file.c). */
+static inline uint32_t fuse_open_flags(const struct fuse_open_in *in)
+{
+	return in->flags & O_DIRECT ? FOPEN_DIRECT_IO : 0;
+}
+
 /* The answer to @request into @body; its length, or -errno. */
 static inline int fuse_answer(const struct fuse_in_header *request, uint64_t size, void *body)
 {
@@ -108,7 +114,8 @@ static inline int fuse_answer(const struct fuse_in_header *request, uint64_t siz
 			.attr = fuse_attr_of(request->nodeid, size)};
 		return sizeof(struct fuse_attr_out);
 	case FUSE_OPEN:
-		*(struct fuse_open_out *)body = (struct fuse_open_out){.fh = 1};
+		*(struct fuse_open_out *)body = (struct fuse_open_out){
+			.fh = 1, .open_flags = fuse_open_flags((const void *)(request + 1))};
 		return sizeof(struct fuse_open_out);
 	case FUSE_READ:
 		memcpy(body, text, strlen(text));

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +27,8 @@
 #include <unistd.h>
 
 #include "daemon/resolve/memory_reader.h"
-#include "tests/unit/resolve/keeper_fixture.h"
+#include "tests/support/temp_dir.h"
+#include "tests/unit/resolve/fuse_fixture.h"
 
 #define PAGE    4096u
 #define N_PAGES 20u
@@ -251,6 +253,87 @@ static void test_a_stuck_reader_is_replaced(void **state)
 	replaces_a_reader(*state, SIGSTOP, 'T');
 }
 
+static void *mapped;
+static volatile pid_t toucher;
+
+static void *touch_page(void *unused)
+{
+	(void)unused;
+	toucher = gettid();
+	return (void *)(uintptr_t) * (volatile char *)mapped;
+}
+
+static bool comes_to_state(volatile pid_t *pid, char wanted)
+{
+	char state = 0;
+	pid_t parent;
+
+	for (int i = 0; state != wanted && i < PATIENT / 5; i++) {
+		if (!*pid || !look(*pid, &parent, &state) || state != wanted)
+			nap();
+	}
+	return state == wanted;
+}
+
+/*
+ * A process that holds its memory's lock until its file system's server ends: it maps a file of
+ * which a page is still being read.
+ */
+static pid_t hold_memory(const struct fuse_world *fuse, const char *folder)
+{
+	pid_t pid = fork();
+	char path[PATH_MAX];
+	pthread_t thread;
+	int fd;
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	snprintf(path, sizeof(path), "%s/file", folder + 1);
+	if (setns(fuse->user_ns_fd, CLONE_NEWUSER) < 0 ||
+	    (fd = openat(fuse->root_fd, path, O_RDONLY | O_DIRECT | O_CLOEXEC)) < 0)
+		_exit(1);
+	mapped = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (mapped == MAP_FAILED || pthread_create(&thread, NULL, touch_page, NULL) ||
+	    !comes_to_state(&toucher, 'S'))
+		_exit(1);
+	mmap(mapped, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	_exit(1);
+}
+
+/* That it was given up is also its end: it is not left waiting for a lock that a stranger holds. */
+static void test_a_reader_that_is_held_up_can_be_killed(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	struct fuse_world fuse = {0};
+	struct temp_dir dir;
+	pid_t holder, reader;
+
+	if (geteuid())
+		skip(); /* nobody else may read memory of another user namespace */
+	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
+	reader = servant_of(child_of(getpid(), t->pid), 0);
+	temp_dir_make(&dir);
+	if (!fuse_start(&fuse, dir.path, FUSE_READ, PAGE))
+		skip();
+	holder = hold_memory(&fuse, dir.path);
+	assert_true(comes_to_state(&holder, 'D'));
+	request_read(m, 1, holder, t->bytes, 8);
+	assert_true(comes_to_state(&reader, 'D'));
+	memory_reader_tick(m, 1000 * MS);
+	memory_reader_tick(m, 1201 * MS);
+	expect_lost(m, 1);
+	request_read(m, 2, t->pid, t->bytes, 8);
+	expect(m, t, 2, t->bytes, 8);
+	await_end(reader);
+	fuse_stop(&fuse);
+	kill(holder, SIGKILL);
+	assert_int_equal(waitpid(holder, NULL, 0), holder);
+	temp_dir_remove(&dir);
+}
+
 static void test_a_dead_reader_is_replaced(void **state)
 {
 	replaces_a_reader(*state, SIGKILL, 'Z');
@@ -392,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_answers_what_is_not_there),
 		cmocka_unit_test(test_order_and_limit),
 		cmocka_unit_test(test_a_stuck_reader_is_replaced),
+		cmocka_unit_test(test_a_reader_that_is_held_up_can_be_killed),
 		cmocka_unit_test(test_a_dead_reader_is_replaced),
 		cmocka_unit_test(test_a_late_caller_loses_nothing),
 		cmocka_unit_test(test_a_lost_keeper_comes_back),
