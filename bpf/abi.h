@@ -190,9 +190,14 @@ struct abi_sampler {
 	X(outside)    /* runs in processes without a pid here: bpf/pids.bpf.h */                \
 	X(wait_ticks) /* ticks of a clock of waits in the waits that were seen */               \
 	X(cpu_ticks)  /* and those that its threads had on a CPU */                             \
-	X(run_ns)     /* how long the runs took that became a sample */
+	X(run_ns)     /* how long the runs took that became a sample */                         \
+	X(watch_ns)   /* how long it took to look at the switches and wake-ups that were timed */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
+
+/* Of switches and wake-ups of threads, where waits are sampled, one in so many is timed. */
+#define ABI_WATCH_BITS   10
+#define ABI_WATCH_ONE_IN (1u << ABI_WATCH_BITS)
 
 struct abi_counters {
 	ABI_COUNTERS(ABI_COUNTER_FIELD)
@@ -250,7 +255,7 @@ _Static_assert(sizeof(struct abi_told) == 32, "struct abi_told");
 _Static_assert(sizeof(struct abi_runtime_key) == 24, "struct abi_runtime_key");
 _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
 _Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (10 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_counters) == 8 * (11 + N_LOST), "struct abi_counters");
 _Static_assert(sizeof(struct abi_wait_clock) == 24, "struct abi_wait_clock");
 _Static_assert(sizeof(struct abi_wait_kept) == 16, "struct abi_wait_kept");
 _Static_assert(sizeof(struct abi_waker) == 16, "struct abi_waker");

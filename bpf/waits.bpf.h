@@ -369,6 +369,34 @@ static __always_inline void wait_compare_clocks(__u64 now)
 	wait_compared_at = now;
 }
 
+/*
+ * When one begins to look at what happens at @now, in any clock; 0: this is not to be timed. A hash
+ * decides, as there are machines whose clock moves in steps.
+ */
+static __always_inline __u64 wait_watch_begin(__u64 now)
+{
+	return now * 0x9e3779b97f4a7c15ull >> (64 - ABI_WATCH_BITS) ? 0 : bpf_ktime_get_ns();
+}
+
+/* It was for all clocks: one of them has it. */
+static __noinline int wait_watch_end(__u64 begun_ns)
+{
+	__u64 watch_ns = bpf_ktime_get_ns() - begun_ns;
+
+	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {
+		__u32 sampler = wait_clocks[i].sampler;
+		struct abi_counters *c;
+
+		if (!wait_clocks[i].cell_ns)
+			continue;
+		c = bpf_map_lookup_elem(&counters, &sampler);
+		if (c)
+			c->watch_ns += watch_ns;
+		break;
+	}
+	return 0;
+}
+
 /* Arguments of the tracepoint: whether it was preempted, the thread that leaves, the one that
  * comes. */
 SEC("tp_btf/sched_switch")
@@ -376,15 +404,18 @@ int wait_switch(unsigned long long *args)
 {
 	struct task_struct *prev = (void *)args[1];
 	struct task_struct *next = (void *)args[2];
-	__u64 now;
+	__u64 now, begun_ns;
 
 	if (!waits_can_be_seen())
 		return 0;
 	now = next->se.cfs_rq->rq->clock;
+	begun_ns = wait_watch_begin(now);
 	if (wait_wakers)
 		wait_compare_clocks(now);
 	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		wait_switch_clock(prev, next, i, now);
+	if (begun_ns)
+		wait_watch_end(begun_ns);
 	return 0;
 }
 

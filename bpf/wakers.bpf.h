@@ -135,16 +135,19 @@ SEC("tp_btf/sched_waking")
 int wait_wakes(unsigned long long *args)
 {
 	struct task_struct *task = (void *)args[0];
+	__u64 now, begun_ns;
 	__u32 due = 0;
-	__u64 now;
 
 	if (!waits_can_be_seen() || !wait_compared_at || !wait_has_clock(task) ||
 	    !task->sched_info.last_arrival || !wait_is_asleep(task))
 		return 0;
 	now = bpf_ktime_get_ns() - wait_ahead_ns;
+	begun_ns = wait_watch_begin(now);
 	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++)
 		if (waker_is_due(task, i, now) && waker_is_wanted(task, i))
 			due |= 1u << i;
+	if (begun_ns)
+		wait_watch_end(begun_ns);
 	if (due)
 		waker_send(task, due, args);
 	return 0;

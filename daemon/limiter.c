@@ -12,7 +12,7 @@ double limiter_sum(const double shares[N_COSTS])
 
 enum cost limiter_blame(const double shares[N_COSTS], double max_share)
 {
-	enum cost dear = COST_EVENTS;
+	enum cost dear = COST_SWITCHES;
 
 	if (limiter_sum(shares) <= max_share)
 		return N_COSTS;

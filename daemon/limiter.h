@@ -4,9 +4,10 @@
 
 /*
  * When sampling is to slow down because it takes too much of the machine ([sampling]
- * max_cpu), and when it may become faster again. Only its own cost counts: what process events,
- * names, collecting and requests cost is as much at any rate, and a user could take the samples
- * from everybody with it. Rates are halved, as often as it takes, one step at a time:
+ * max_cpu), and when it may become faster again. Only its own cost counts: what switches of
+ * threads, process events, names, collecting and requests cost is as much at any rate, and a user
+ * could take the samples from everybody with it. Rates are halved, as often as it takes, one step
+ * at a time:
  *
  *   LIMITER_OVER measurements in a row above the limit: one halving more of the first tier that can
  *   be slowed; of the users' as many as are needed if sampling for them is all that there is;
@@ -34,6 +35,7 @@ struct limiter {
 /* What profd's CPU time counts as. */
 enum cost {
 	COST_SAMPLING, /* and writing windows: more samples are more stacks */
+	COST_SWITCHES, /* of threads, which are looked at for waits */
 	COST_EVENTS,
 	COST_NAMES,
 	COST_OUTPUT, /* what is left: files that are listed, collected, deleted */

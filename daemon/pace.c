@@ -64,11 +64,12 @@ void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
 	profd__control__cpu__init(ret);
 	ret->user_seconds = seconds_of(&usage.ru_utime);
 	ret->system_seconds = seconds_of(&usage.ru_stime);
-	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9;
+	ret->switches_seconds = (double)source->watch_ns / 1e9;
+	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9 + ret->switches_seconds;
 	ret->workers_seconds = pace_children_seconds(workers, 2);
 	ret->events_seconds = (double)d->cpu_causes.ns[CPU_EVENTS] / 1e9;
-	ret->sampling_seconds = ret->bpf_seconds + (double)d->cpu_causes.ns[CPU_SAMPLING] / 1e9 +
-				tables;
+	ret->sampling_seconds =
+		(double)(source->bpf_run_ns + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9 + tables;
 	ret->names_seconds = seconds_less(ret->workers_seconds, tables);
 	ret->output_seconds = seconds_less(ret->user_seconds + ret->system_seconds, own);
 	ret->control_seconds =
@@ -92,6 +93,7 @@ static int pace_used_seconds(struct daemon *d, double ret[N_COSTS], double *ret_
 	daemon_used_cpu(d, &source, &unwinder, &output, &cpu);
 	*ret_windows = (double)output.windows_ns / 1e9;
 	ret[COST_SAMPLING] = cpu.sampling_seconds;
+	ret[COST_SWITCHES] = cpu.switches_seconds;
 	ret[COST_EVENTS] = cpu.events_seconds;
 	ret[COST_NAMES] = cpu.names_seconds;
 	ret[COST_OUTPUT] = cpu.output_seconds - *ret_windows - (double)output.background_ns / 1e9;
@@ -188,6 +190,7 @@ static void pace_log_change(const struct daemon *d, const struct limiter *before
 static void pace_report_dear(struct daemon *d, const double shares[N_COSTS], bool can_slow)
 {
 	static const char *const words[] = {[COST_SAMPLING] = "sampling",
+					    [COST_SWITCHES] = "switches of threads, for waits",
 					    [COST_EVENTS] = "process events",
 					    [COST_NAMES] = "names",
 					    [COST_OUTPUT] = "reading and deleting files",

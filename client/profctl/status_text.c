@@ -333,8 +333,11 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 	fprintf(v->out, "\n  for     %s sampling + %s process events + %s names",
 		TEXT_OF_SPAN(c->sampling_seconds), TEXT_OF_SPAN(c->events_seconds),
 		TEXT_OF_SPAN(c->names_seconds));
-	fprintf(v->out, " + %s output + %s control\n", TEXT_OF_SPAN(c->output_seconds),
+	fprintf(v->out, " + %s output + %s control", TEXT_OF_SPAN(c->output_seconds),
 		TEXT_OF_SPAN(c->control_seconds));
+	if (c->switches_seconds > 0)
+		fprintf(v->out, " + %s switches", TEXT_OF_SPAN(c->switches_seconds));
+	fputc('\n', v->out);
 }
 
 static void print_control(const struct view *v, const Profd__Control__Control *c)

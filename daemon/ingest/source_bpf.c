@@ -219,6 +219,7 @@ static int bpf_sampler_update_stats(struct bpf_source *s, struct bpf_sampler *sa
 		stats.self += s->counters[i].self;
 		stats.outside += s->counters[i].outside;
 		stats.bpf_run_ns += s->counters[i].run_ns;
+		stats.watch_ns += s->counters[i].watch_ns * ABI_WATCH_ONE_IN;
 		stats.wait_ticks += s->counters[i].wait_ticks;
 		stats.cpu_ticks += s->counters[i].cpu_ticks;
 		for (unsigned j = 0; j < N_LOST; j++)

@@ -65,6 +65,7 @@ static void add_stats(struct source_stats *to, const struct source_stats *from)
 	to->outside += from->outside;
 	to->throttled += from->throttled;
 	to->bpf_run_ns += from->bpf_run_ns;
+	to->watch_ns += from->watch_ns;
 #define ADD_CLOCK(n) to->n += from->n;
 	SOURCE_CLOCK_COUNTERS(ADD_CLOCK)
 #undef ADD_CLOCK

@@ -119,9 +119,9 @@ static struct {
 	struct abi_told codes_told[1 << ABI_TOLD_BITS];
 } maps;
 
-static __u64 now_ns;
-static unsigned n_reads;  /* of a user's memory */
-static unsigned n_faults; /* of them, of what is not there */
+static __u64 now_ns, step_ns; /* each look at the clock takes that long */
+static unsigned n_reads;      /* of a user's memory */
+static unsigned n_faults;     /* of them, of what is not there */
 static struct pt_regs entry_regs;
 static struct task_struct *current_task;
 static struct scratch scratch;
@@ -195,7 +195,7 @@ static long bpf_loop_over(__u32 n, long (*step)(__u32, void *), void *context)
 
 static __u64 bpf_ktime_get_ns(void)
 {
-	return now_ns;
+	return now_ns += step_ns;
 }
 
 static struct abi_root *find_root(__u32 pid)
@@ -314,6 +314,7 @@ static inline void stubs_reset(void)
 	memset(&scratch, 0xff, sizeof(scratch));
 	memset(scratch.cache, 0, sizeof(scratch.cache));
 	now_ns = 1000000000;
+	step_ns = 0;
 	n_reads = n_faults = 0;
 	long_bytes = 0;
 	fork_misses = stale_roots = runtime_broken = codes_lost = codes_forgotten = 0;

@@ -417,7 +417,7 @@ static void test_status_json(void **state)
 		"\"cpu\":{\"user_seconds\":1.5,\"system_seconds\":0.5,\"bpf_seconds\":0,"
 		"\"workers_seconds\":3,\"sampling_seconds\":4,\"events_seconds\":0,"
 		"\"names_seconds\":0,\"output_seconds\":0,\"control_seconds\":0.5,\"recent_share\":"
-		"0},",
+		"0,\"switches_seconds\":0},",
 		"\"processes\":0,\"images\":0,\"store\":{\"path\":\"/var/lib/"
 		"profd\",\"bytes\":4096,"
 		"\"files\":12,\"oldest\":null,\"full\":true,\"shares\":["
