@@ -3,11 +3,11 @@
 /*
  * The compiler's plan:
  *
- *   collect   every FDE, one after the other, with its place in the file; each CIE is parsed, and
- *             its instructions run, when the first FDE names it. .eh_frame_hdr has a sorted table
- *             of them, which is no help: all of them are wanted
- *   sort      by place, where the linker has not done it
- *   compile   each FDE's instructions, to rows; what lies between FDEs is RULE_UNKNOWN
+ *   collect   every FDE, one after the other, with its place in the file, those of .debug_frame
+ *             last; each CIE is parsed, and its instructions run, when the first FDE names it.
+ * .eh_frame_hdr has a sorted table of them, which is no help: all of them are wanted sort      by
+ * place, where the linker has not done it compile   each FDE's instructions, to rows; what lies
+ * between FDEs is RULE_UNKNOWN
  *
  * Bounds. CIEs can be made to overlap in .eh_frame, so that each of many little ones reads all the
  * rest of it. Honest ones never do: all that is read together must not exceed what is there.
@@ -190,26 +190,36 @@ static int cfi_collect_fde(struct compiler *c, struct cfi_reader body, uint32_t 
 	return cfi_add_fde(c, &fde, cie);
 }
 
-static int cfi_collect_fdes(struct compiler *c)
+/* Those of the section in [position, end). */
+static int cfi_collect_section(struct compiler *c, size_t position, size_t end)
 {
-	size_t position = 0, next;
 	struct cfi_reader body;
 	uint32_t cie;
+	size_t next;
 	int found, r;
 
-	c->budget = c->input->frame.length;
-	do {
+	while (position < end) {
 		found = cfi_record_next(c->input, position, &body, &cie, &next);
 		if (found == CFI_RECORD_MALFORMED)
 			c->builder.rows->counters.malformed++;
+		if (found == CFI_RECORD_END)
+			break;
 		if (found == CFI_RECORD_OK) {
 			r = cfi_collect_fde(c, body, cie);
 			if (r)
 				return r;
 		}
 		position = next;
-	} while (found != CFI_RECORD_END);
+	}
 	return CFI_E_OK;
+}
+
+static int cfi_collect_fdes(struct compiler *c)
+{
+	size_t end = c->input->frame.length, middle = cfi_debug_position(c->input);
+
+	c->budget = end;
+	return cfi_collect_section(c, 0, middle) ?: cfi_collect_section(c, middle, end);
 }
 
 static int cfi_collect_own_rules(struct compiler *c)

@@ -3,10 +3,11 @@
 #define PROFD_COMMON_UNWIND_CFI_H
 
 /*
- * The compiler of call frame information: an image's .eh_frame becomes rows (from this file offset
- * on, this rule) and a dictionary of its rules. Knows the format of .eh_frame (LSB 5, chapter 10;
- * DWARF 5, section 6.4) and which of its rules a walk can follow. Pure: no I/O, bounded in time and
- * memory by the length of what it is given, whatever that holds.
+ * The compiler of call frame information: an image's .eh_frame and .debug_frame become rows (from
+ * this file offset on, this rule) and a dictionary of their rules. Knows their format (LSB 5,
+ * chapter 10; DWARF 5, section 6.4) and which of their rules a walk can follow. Of code that both
+ * describe, .eh_frame counts. Pure: no I/O, bounded in time and memory by the length of what it is
+ * given, whatever that holds.
  *
  * Read without trust: a broken CIE or FDE is skipped and counted; what it would have ruled is
  * RULE_UNKNOWN.
@@ -39,7 +40,8 @@ struct cfi_own_rule {
 
 struct cfi_input {
 	uint16_t machine;               /* EM_X86_64 or EM_AARCH64 */
-	struct cfi_section frame;       /* .eh_frame, little-endian */
+	struct cfi_section frame;       /* .eh_frame, and behind it .debug_frame; little-endian */
+	size_t debug_length;            /* of the latter, in bytes */
 	const struct cfi_own_rule *own; /* ascending within each run that RULE_UNKNOWN ends */
 	size_t n_own;
 	uint64_t got_address; /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */

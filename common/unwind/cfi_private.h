@@ -154,10 +154,11 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine);
 /* --- records, cfi_record.c -------------------------------------------------------------------- */
 
 /*
- * The records of .eh_frame (LSB 5, sections 10.6.1 and 10.5): common information entries (CIE),
- * frame description entries (FDE), encoded pointers. Knows nothing of the instructions in them.
+ * The records of .eh_frame (LSB 5, sections 10.6.1 and 10.5) and .debug_frame (DWARF 5, section
+ * 6.4.1): common information entries (CIE), frame description entries (FDE), encoded pointers.
+ * Knows nothing of the instructions in them.
  *
- * Positions are bytes from the beginning of .eh_frame.
+ * Positions are bytes from the beginning of .eh_frame, behind which is .debug_frame.
  */
 enum {
 	CFI_RECORD_OK,
@@ -184,6 +185,12 @@ struct cfi_fde {
 	uint32_t program, program_length; /* instructions */
 };
 
+/* Where .debug_frame begins, or all ends. */
+static inline size_t cfi_debug_position(const struct cfi_input *input)
+{
+	return input->frame.length - input->debug_length;
+}
+
 /*
  * An encoded pointer (DW_EH_PE_*) in @input's .eh_frame. Indirect ones are given as they stand.
  * False: an encoding that means nothing here.
@@ -193,7 +200,7 @@ bool cfi_pointer(const struct cfi_input *input, struct cfi_reader *r, uint8_t en
 /*
  * The record at @position, and where the next one is. CFI_RECORD_OK is an FDE: *ret_cie is the
  * position of its CIE, *ret_body what follows. One that is longer than the section is
- * CFI_RECORD_MALFORMED, and nothing is next: *ret_next is the section's length.
+ * CFI_RECORD_MALFORMED, and nothing is next: *ret_next is the section's end.
  */
 int cfi_record_next(const struct cfi_input *input, size_t position, struct cfi_reader *ret_body,
 		    uint32_t *ret_cie, size_t *ret_next);

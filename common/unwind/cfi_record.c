@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * .eh_frame is a sequence of records (LSB 5, section 10.6.1): each CIE holds what the functions
- * that refer to it have in common, each FDE one function's range and instructions.
+ * that refer to it have in common, each FDE one function's range and instructions. .debug_frame
+ * differs in how a CIE is marked, and FDEs say where theirs is.
  */
 #include "common/unwind/cfi_private.h"
 
@@ -100,38 +101,61 @@ bool cfi_pointer(const struct cfi_input *input, struct cfi_reader *r, uint8_t en
 	return true;
 }
 
+/* What follows a record's length in .eh_frame: how far back the CIE is, four bytes always. */
+static int frame_record_kind(struct cfi_reader *r, const struct cfi_input *input, uint32_t *ret_cie)
+{
+	size_t at_id = (size_t)(r->at - input->frame.data);
+	uint32_t id = (uint32_t)cfi_fixed(r, 4);
+
+	if (r->bad || id > at_id)
+		return CFI_RECORD_MALFORMED;
+	*ret_cie = (uint32_t)(at_id - id);
+	return id ? CFI_RECORD_OK : CFI_RECORD_CIE;
+}
+
+/* And in .debug_frame: where in it the CIE is, in as many bytes as the length has. */
+static int debug_record_kind(struct cfi_reader *r, const struct cfi_input *input, size_t id_bytes,
+			     uint32_t *ret_cie)
+{
+	uint64_t id = cfi_fixed(r, id_bytes);
+
+	if (r->bad)
+		return CFI_RECORD_MALFORMED;
+	if (id == UINT64_MAX >> (64 - 8 * id_bytes))
+		return CFI_RECORD_CIE;
+	if (id >= input->debug_length)
+		return CFI_RECORD_MALFORMED;
+	*ret_cie = (uint32_t)(cfi_debug_position(input) + id);
+	return CFI_RECORD_OK;
+}
+
 int cfi_record_next(const struct cfi_input *input, size_t position, struct cfi_reader *ret_body,
 		    uint32_t *ret_cie, size_t *ret_next)
 {
-	struct cfi_reader r = cfi_reader_at(&input->frame, position, input->frame.length);
+	bool is_debug = input->debug_length && position >= cfi_debug_position(input);
+	size_t end = is_debug ? input->frame.length : cfi_debug_position(input), id_bytes = 4;
+	struct cfi_reader r = cfi_reader_at(&input->frame, position, end);
 	uint64_t length;
-	size_t at_id;
-	uint32_t id;
+	int kind;
 
-	*ret_next = input->frame.length;
+	*ret_next = end;
 	if (!cfi_left(&r))
 		return CFI_RECORD_END;
 	length = cfi_fixed(&r, 4);
-	if (length == UINT32_MAX)
+	if (length == UINT32_MAX) {
 		length = cfi_fixed(&r, 8);
+		id_bytes = 8;
+	}
 	if (!r.bad && !length)
 		return CFI_RECORD_END;
 	if (r.bad || length > cfi_left(&r))
 		return CFI_RECORD_MALFORMED;
 	r.end = r.at + length;
 	*ret_next = (size_t)(r.end - input->frame.data);
-	at_id = (size_t)(r.at - input->frame.data);
-	/* Four bytes in records with lengths of 64 bits as well. */
-	id = (uint32_t)cfi_fixed(&r, 4);
-	if (r.bad)
-		return CFI_RECORD_MALFORMED;
+	kind = is_debug ? debug_record_kind(&r, input, id_bytes, ret_cie)
+			: frame_record_kind(&r, input, ret_cie);
 	*ret_body = r;
-	if (!id)
-		return CFI_RECORD_CIE;
-	if (id > at_id)
-		return CFI_RECORD_MALFORMED;
-	*ret_cie = (uint32_t)(at_id - id);
-	return CFI_RECORD_OK;
+	return kind;
 }
 
 /*

@@ -20,7 +20,7 @@
 #define PROGRAM_HEADERS_MAX (65536 / sizeof(Elf64_Phdr))
 /* With -ffunction-sections and without a linker script, programs have some tens. */
 #define SECTION_HEADERS_MAX 4096
-/* The longest name of interest is ".eh_frame_hdr". */
+/* The longest names of interest are ".eh_frame_hdr" and ".debug_frame". */
 #define SECTION_NAME_BYTES 16
 
 /* A file or memory. */
@@ -36,8 +36,8 @@ struct part {
 };
 
 struct layout {
-	struct elf_summary elf;    /* machine and segments */
-	struct part frame, header; /* length 0: there is none */
+	struct elf_summary elf;           /* machine and segments */
+	struct part frame, header, debug; /* length 0: there is none */
 	uint64_t got_address;
 };
 
@@ -131,6 +131,11 @@ static void eh_frame_match_section(const Elf64_Shdr *s, const char *name, struct
 	if (!s->sh_size || eh_frame_range_wraps(s->sh_addr, s->sh_size) ||
 	    eh_frame_range_wraps(s->sh_offset, s->sh_size))
 		return;
+	if (!(s->sh_flags & SHF_ALLOC)) {
+		if (!strcmp(name, ".debug_frame") && !layout->debug.length)
+			layout->debug = part;
+		return;
+	}
 	if (!strcmp(name, ".eh_frame") && !layout->frame.length)
 		layout->frame = part;
 	else if (!strcmp(name, ".eh_frame_hdr") && !layout->header.length)
@@ -159,7 +164,8 @@ static int eh_frame_read_sections(const struct eh_frame_image *image, const Elf6
 		char name[SECTION_NAME_BYTES];
 
 		/* One small read a section: only for those that can be meant. */
-		if (!(sections[i].sh_flags & SHF_ALLOC) || sections[i].sh_type == SHT_NOBITS)
+		if (sections[i].sh_type == SHT_NOBITS || sections[i].sh_flags & SHF_COMPRESSED ||
+		    (!(sections[i].sh_flags & SHF_ALLOC) && sections[i].sh_type != SHT_PROGBITS))
 			continue;
 		eh_frame_fetch_name(image, &sections[h->e_shstrndx], &sections[i], name);
 		eh_frame_match_section(&sections[i], name, layout);
@@ -199,12 +205,12 @@ static int eh_frame_find_by_header(const struct eh_frame_image *image, struct la
 	return EH_FRAME_E_OK;
 }
 
-/* Copies what @layout found. One piece of memory: segments, .eh_frame. */
+/* Copies what @layout found. One piece of memory: segments, .eh_frame, .debug_frame. */
 static int eh_frame_copy_sections(const struct eh_frame_image *image, const struct layout *layout,
 				  struct eh_frame *ret)
 {
 	size_t segments = layout->elf.n_segments * sizeof(struct cfi_segment);
-	size_t frame = (size_t)layout->frame.length, n = 0;
+	size_t frame = (size_t)layout->frame.length, debug = (size_t)layout->debug.length, n = 0;
 	cleanup(freep) uint8_t *memory = NULL;
 	struct cfi_segment *executable;
 	int r;
@@ -214,7 +220,9 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	/* Before memory is asked for: what the file does not have. */
 	if (layout->frame.length > image->length)
 		return EH_FRAME_E_MALFORMED;
-	memory = malloc(segments + frame + 1);
+	if (debug > EH_FRAME_BYTES_MAX - frame || debug > image->length)
+		debug = 0;
+	memory = malloc(segments + frame + debug + 1);
 	if (!memory)
 		return error_origin(-ENOMEM);
 	executable = (struct cfi_segment *)(void *)memory;
@@ -231,9 +239,12 @@ static int eh_frame_copy_sections(const struct eh_frame_image *image, const stru
 	r = eh_frame_fetch(image, layout->frame.offset, frame, memory + segments);
 	if (r)
 		return r;
+	if (eh_frame_fetch(image, layout->debug.offset, debug, memory + segments + frame))
+		debug = 0;
 	ret->input = (struct cfi_input){
 		.machine = layout->elf.machine,
-		.frame = {memory + segments, frame, layout->frame.address},
+		.frame = {memory + segments, frame + debug, layout->frame.address},
+		.debug_length = debug,
 		.got_address = layout->got_address,
 		.segments = executable,
 		.n_segments = n,

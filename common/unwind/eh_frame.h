@@ -3,11 +3,14 @@
 #define PROFD_COMMON_UNWIND_EH_FRAME_H
 
 /*
- * Where an image keeps its call frame information: reads .eh_frame and the list of executable
- * segments out of an ELF file, as the compiler of unwind rules wants them. Knows
- * sections and segments, nothing of what is in .eh_frame. By the section headers; where a program
- * was stripped of these, by the segment PT_GNU_EH_FRAME (LSB 5, section 10.6.2), which leads to
- * the beginning of .eh_frame but not to its end.
+ * Where an image keeps its call frame information: reads .eh_frame, .debug_frame and the list of
+ * executable segments out of an ELF file, as the compiler of unwind rules wants them. Knows
+ * sections and segments, nothing of what is in the two. By the section headers; where a program was
+ * stripped of these, by the segment PT_GNU_EH_FRAME (LSB 5, section 10.6.2), which leads to the
+ * beginning of .eh_frame but not to its end.
+ *
+ * .debug_frame is what compilers write for debuggers in place of .eh_frame, where that is not
+ * wanted (gcc -g -fno-asynchronous-unwind-tables, GHC). One that is compressed is not read.
  *
  * Always by copies: what is mapped can be cut short under the reader's feet.
  */
@@ -16,7 +19,8 @@
 
 #include "common/unwind/cfi.h"
 
-/* Of .eh_frame. A browser's has some 20 MiB. Held while it is compiled. */
+/* Of .eh_frame, and of both: else the other is left out. A browser's has some 20 MiB. Held while it
+ * is compiled. */
 #define EH_FRAME_BYTES_MAX (32u << 20)
 
 enum {

@@ -107,6 +107,11 @@ static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 		return r;
 	if (r)
 		return r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
+	if (n_own) {
+		/* Go's linker writes it of what these rules say better. */
+		frame.input.frame.length -= frame.input.debug_length;
+		frame.input.debug_length = 0;
+	}
 	frame.input.own = own;
 	frame.input.n_own = n_own;
 	r = serve_table_compile(&frame.input, max_words, table, ret_words);

@@ -24,7 +24,8 @@ struct head {
 	uint64_t frame_address, got_address;
 	uint8_t machine; /* odd: aarch64 */
 	uint8_t n_segments;
-	uint8_t reserved[6];
+	uint8_t reserved[2];
+	uint32_t debug_length;
 	struct cfi_segment segments[SEGMENTS_MAX];
 };
 
@@ -164,6 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input = (struct cfi_input){
 		.machine = head.machine & 1 ? EM_AARCH64 : EM_X86_64,
 		.frame = {frame, size, head.frame_address},
+		.debug_length = head.debug_length % (size + 1),
 		.got_address = head.got_address,
 		.segments = head.segments,
 		.n_segments = head.n_segments % (SEGMENTS_MAX + 1),

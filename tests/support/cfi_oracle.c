@@ -52,7 +52,7 @@ struct odd {
 
 struct totals {
 	atomic_size_t next; /* file */
-	atomic_ulong files, without, rows, asked, fdes, odd, differences;
+	atomic_ulong files, without, rows, asked, fdes, odd, differences, debug_bytes;
 };
 
 struct file {
@@ -74,7 +74,8 @@ struct check {
 	struct eh_frame frame;
 	struct cfi_rows *rows;
 	Elf *elf;
-	Dwarf_CFI *cfi;
+	Dwarf *dwarf; /* where .debug_frame is read, too */
+	Dwarf_CFI *cfi, *debug_cfi;
 	bool is_arm;
 	unsigned n_differences, n_odds;
 	struct odd odds[ODDS_MAX];
@@ -97,6 +98,22 @@ static struct place find_register(Dwarf_Frame *frame, int number, const struct a
 	return evaluate(ops, n, answer->cfa.at, pc, is_arm);
 }
 
+/* .eh_frame first, as ours has it. Returns 0, or -1 with libdw's words in @text. */
+static int find_frame(struct check *c, uint64_t pc, Dwarf_Frame **ret, char *text, size_t size)
+{
+	Dwarf_CFI *all[] = {c->cfi, c->debug_cfi};
+
+	snprintf(text, size, "no matching");
+	for (int i = 0; i < 2 && strstr(text, "no matching"); i++) {
+		if (!all[i])
+			continue;
+		if (!dwarf_cfi_addrframe(all[i], pc, ret))
+			return 0;
+		snprintf(text, size, "%s", dwarf_errmsg(-1));
+	}
+	return -1;
+}
+
 /* Returns whether libdw could tell; what it could not is not even the absence of a rule. */
 static bool ask_libdw(struct check *c, uint64_t pc, struct answer *ret)
 {
@@ -106,10 +123,8 @@ static bool ask_libdw(struct check *c, uint64_t pc, struct answer *ret)
 	int ra;
 
 	*ret = (struct answer){0};
-	if (dwarf_cfi_addrframe(c->cfi, pc, &frame)) {
-		snprintf(ret->text, sizeof(ret->text), "%s", dwarf_errmsg(-1));
+	if (find_frame(c, pc, &frame, ret->text, sizeof(ret->text)))
 		return strstr(ret->text, "no matching");
-	}
 	ret->is_there = true;
 	ra = dwarf_frame_info(frame, &ret->start, &ret->end, &ret->is_signal);
 	if (dwarf_frame_cfa(frame, &ops, &n) || !n) {
@@ -487,9 +502,14 @@ static void check_file(struct totals *totals, const char *path)
 	r = eh_frame_read(fd, &c->frame);
 	if (!r)
 		r = cfi_compile(&c->rows, &c->frame.input, &limits);
+	if (c->frame.input.debug_length) {
+		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+		c->debug_cfi = dwarf_getcfi(c->dwarf); /* ends with it */
+	}
 	c->is_arm = c->frame.input.machine == EM_AARCH64;
 	atomic_fetch_add(&totals->files, 1);
-	if (!r && c->cfi) {
+	if (!r && (c->cfi || c->debug_cfi)) {
+		atomic_fetch_add(&totals->debug_bytes, c->frame.input.debug_length);
 		check_both(c);
 	} else if (!r) {
 		printf("difference %s: libdw finds no call frame information\n", path);
@@ -504,6 +524,7 @@ static void check_file(struct totals *totals, const char *path)
 	eh_frame_deinit(&c->frame);
 	if (c->cfi)
 		dwarf_cfi_end(c->cfi);
+	dwarf_end(c->dwarf);
 	elf_end(c->elf);
 	free(c);
 }
@@ -607,7 +628,8 @@ int main(int argc, char **argv)
 	sort_files();
 	failed = run(t, jobs);
 	printf("total files %lu without %lu\ntotal rows %lu questions %lu fdes %lu\n"
-	       "total odd %lu\ntotal differences %lu\ntotal crashed %d\n",
-	       t->files, t->without, t->rows, t->asked, t->fdes, t->odd, t->differences, failed);
+	       "total odd %lu\ntotal debug_bytes %lu\ntotal differences %lu\ntotal crashed %d\n",
+	       t->files, t->without, t->rows, t->asked, t->fdes, t->odd, t->debug_bytes,
+	       t->differences, failed);
 	return t->differences || failed || !t->files;
 }

@@ -493,6 +493,80 @@ static void test_functions(void **state)
 	assert_int_equal(cfi_list_functions(&all, &n, &input), CFI_E_UNSUPPORTED);
 }
 
+/* A CIE of .debug_frame, whose bytes begin at @begin, in the format of 32 or 64 bits. */
+static size_t put_debug_cie(struct section *s, size_t begin, unsigned id_bytes)
+{
+	size_t at = s->frame.n;
+
+	if (id_bytes == 8)
+		put(&s->frame, UINT32_MAX, 4);
+	put(&s->frame, id_bytes + 12, id_bytes);
+	put(&s->frame, UINT64_MAX, id_bytes);
+	put_bytes(&s->frame, "\4\0\x8\0\1\x78\x10\x0c\x07\x08\x90\1", 12);
+	return at - begin;
+}
+
+/* Its program: the CFA is so many bytes above rsp. */
+static void put_debug_fde(struct section *s, uint64_t cie, uint64_t from, uint64_t length,
+			  uint8_t distance, unsigned id_bytes)
+{
+	if (id_bytes == 8)
+		put(&s->frame, UINT32_MAX, 4);
+	put(&s->frame, id_bytes + 18, id_bytes);
+	put(&s->frame, cie, id_bytes);
+	put(&s->frame, TEXT + from, 8);
+	put(&s->frame, length, 8);
+	put(&s->frame, 0x0e, 1);
+	put(&s->frame, distance, 1);
+}
+
+/* Of code that both describe, .eh_frame counts, which may end before it ends. */
+static void test_debug_frame(void **state)
+{
+	struct cfi_rows *rows = NULL;
+	struct section s;
+	size_t begin, cie;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		unsigned id_bytes = i % 2 ? 8 : 4;
+
+		section_init(&s, EM_X86_64);
+		if (i < 2) {
+			put_usual_cie(&s);
+			put_fde(&s, 0x100, 0x20, "\x0e\x20", 2);
+			put(&s.frame, 0, 4);
+			put_usual_cie(&s);
+		}
+		begin = s.frame.n;
+		put_debug_fde(&s, 1000, 0x400, 0x20, 0x48, id_bytes); /* of no CIE */
+		cie = put_debug_cie(&s, begin, id_bytes);
+		put_debug_fde(&s, cie, 0x100, 0x30, 0x28, id_bytes);
+		put_debug_fde(&s, cie, 0x200, 0x20, 0x30, id_bytes);
+		put_debug_fde(&s, begin ? 0 : 2, 0x300, 0x20, 0x38, id_bytes); /* of none either */
+		put_debug_fde(&s, cie, 0x220, 0x20, 0x40, id_bytes);
+		s.debug_length = s.frame.n - begin;
+		assert_int_equal(section_compile(&s, &rows), CFI_E_OK);
+		assert_int_equal(rule_at(rows, 0x100), plain(RULE_BASE_SP, begin ? 0x20 : 0x28));
+		assert_int_equal(rule_at(rows, 0x12f), plain(RULE_BASE_SP, 0x28));
+		assert_int_equal(rule_at(rows, 0x130), RULE_WORD(RULE_UNKNOWN));
+		assert_int_equal(rule_at(rows, 0x21f), plain(RULE_BASE_SP, 0x30));
+		assert_int_equal(rule_at(rows, 0x220), plain(RULE_BASE_SP, 0x40));
+		assert_int_equal(rule_at(rows, 0x240), RULE_WORD(RULE_UNKNOWN));
+		assert_int_equal(rule_at(rows, 0x310), RULE_WORD(RULE_UNKNOWN));
+		assert_int_equal(rule_at(rows, 0x410), RULE_WORD(RULE_UNKNOWN));
+		assert_int_equal(rows->counters.malformed, 3); /* what is no CIE as well */
+		assert_int_equal(rows->counters.fdes, begin ? 4 : 3);
+		cfi_rows_free(rows);
+		s.frame.n--; /* cut */
+		s.debug_length--;
+		assert_int_equal(section_compile(&s, &rows), CFI_E_OK);
+		assert_int_equal(rule_at(rows, 0x21f), plain(RULE_BASE_SP, 0x30));
+		assert_int_equal(rule_at(rows, 0x220), RULE_WORD(RULE_UNKNOWN));
+		cfi_rows_free(rows);
+	}
+}
+
 static void test_outcomes(void **state)
 {
 	struct cfi_limits limits = {.max_rows = 3, .max_rules = 3};
@@ -569,7 +643,7 @@ int main(void)
 		cmocka_unit_test(test_signal_frame),  cmocka_unit_test(test_rbx),
 		cmocka_unit_test(test_aarch64),       cmocka_unit_test(test_places),
 		cmocka_unit_test(test_functions),     cmocka_unit_test(test_outcomes),
-		cmocka_unit_test(test_every_prefix),
+		cmocka_unit_test(test_every_prefix),  cmocka_unit_test(test_debug_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

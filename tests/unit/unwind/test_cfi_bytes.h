@@ -25,7 +25,8 @@ struct bytes {
 
 struct section {
 	struct bytes frame;
-	size_t cie; /* position of the last one */
+	size_t debug_length; /* bytes at the end that are .debug_frame */
+	size_t cie;          /* position of the last one */
 	uint8_t encoding;
 	struct cfi_segment segment;
 	uint16_t machine;
@@ -126,6 +127,7 @@ static inline struct cfi_input section_input(const struct section *s)
 	return (struct cfi_input){
 		.machine = s->machine,
 		.frame = {s->frame.data, s->frame.n, FRAME},
+		.debug_length = s->debug_length,
 		.segments = &s->segment,
 		.n_segments = 1,
 	};

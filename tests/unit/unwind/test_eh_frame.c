@@ -199,6 +199,50 @@ static void test_stripped(void **state)
 	assert_int_equal(parse(&f, &frame), EH_FRAME_E_NONE);
 }
 
+/* .debug_frame comes behind it, or alone, unless it cannot be had. */
+static void test_debug_frame(void **state)
+{
+	static const Elf64_Shdr good = {
+		.sh_name = 44, .sh_type = SHT_PROGBITS, .sh_offset = 0x600, .sh_size = 0x40};
+	struct eh_frame frame;
+	Elf64_Shdr bad[4];
+	struct file f;
+
+	(void)state;
+	file_init(&f);
+	f.h.e_shnum = 6;
+	section(&f, 4)->sh_size = 57;
+	memcpy(f.data + NAMES_AT + 44, ".debug_frame", 13);
+	f.data[0x600] = 0xaa;
+	*section(&f, 5) = good;
+	assert_int_equal(parse(&f, &frame), EH_FRAME_E_OK);
+	check(&frame, FRAME_BYTES + 0x40);
+	assert_int_equal(frame.input.debug_length, 0x40);
+	assert_int_equal(frame.input.frame.data[FRAME_BYTES], 0xaa);
+	eh_frame_deinit(&frame);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		bad[i] = good;
+	bad[0].sh_flags = SHF_COMPRESSED;
+	bad[1].sh_size = FILE_BYTES;
+	bad[2].sh_size = EH_FRAME_BYTES_MAX;
+	bad[3].sh_type = SHT_NOBITS;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		*section(&f, 5) = bad[i];
+		assert_int_equal(parse(&f, &frame), EH_FRAME_E_OK);
+		check(&frame, FRAME_BYTES);
+		assert_int_equal(frame.input.debug_length, 0);
+		eh_frame_deinit(&frame);
+	}
+	*section(&f, 5) = good;
+	section(&f, 1)->sh_type = SHT_NOBITS;
+	section(&f, 2)->sh_type = SHT_NOBITS;
+	segment(&f, 2)->p_type = PT_NULL;
+	assert_int_equal(parse(&f, &frame), EH_FRAME_E_OK);
+	assert_int_equal(frame.input.debug_length, 0x40);
+	assert_int_equal(frame.input.frame.length, 0x40);
+	eh_frame_deinit(&frame);
+}
+
 /* The information without .eh_frame_hdr, and the debug file that has neither. */
 static void test_parts(void **state)
 {
@@ -317,10 +361,11 @@ static void test_own_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sections),     cmocka_unit_test(test_file),
-		cmocka_unit_test(test_stripped),     cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_others),       cmocka_unit_test(test_lies),
-		cmocka_unit_test(test_every_prefix), cmocka_unit_test(test_own_program),
+		cmocka_unit_test(test_sections),    cmocka_unit_test(test_file),
+		cmocka_unit_test(test_stripped),    cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_debug_frame), cmocka_unit_test(test_others),
+		cmocka_unit_test(test_lies),        cmocka_unit_test(test_every_prefix),
+		cmocka_unit_test(test_own_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
