@@ -3,19 +3,22 @@
 /*
  * The compiler's plan:
  *
- *   collect   every FDE, one after the other, with its place in the file, those of .debug_frame
- *             last; each CIE is parsed, and its instructions run, when the first FDE names it.
- * .eh_frame_hdr has a sorted table of them, which is no help: all of them are wanted sort      by
- * place, where the linker has not done it compile   each FDE's instructions, to rows; what lies
- * between FDEs is RULE_UNKNOWN
+ *   collect   every FDE, one after the other, with its place in the file, .debug_frame's last;
+ *             each CIE is parsed, and its instructions run, when the first FDE names it.
+ *             .eh_frame_hdr has a sorted table of them, which is no help: all of them are wanted
+ *   sort      by place, where the linker has not done it
+ *   compile   each FDE's instructions, to rows; what lies between FDEs is RULE_UNKNOWN, unless it
+ *             is a system call that makes a thread
  *
  * Bounds. CIEs can be made to overlap in .eh_frame, so that each of many little ones reads all the
  * rest of it. Honest ones never do: all that is read together must not exceed what is there.
  */
 #include "common/unwind/cfi.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/error.h"
 #include "common/order.h"
@@ -38,6 +41,10 @@ struct item {
 #define OWN_RULES UINT32_MAX
 
 #define DIGIT_BITS 11 /* three digits make an offset */
+
+/* Between FDEs: as long as what glibc has there, and as far as linkers pad. */
+#define CLONE_BYTES_MAX 16u
+#define PADDED_TO       16u
 
 struct compiler {
 	const struct cfi_input *input;
@@ -304,6 +311,30 @@ static int cfi_put_own_rules(struct compiler *c, const struct item *item, uint32
 }
 
 /*
+ * The rule of [@from, @to), between two FDEs. glibc's clone() and clone3() have none from their
+ * system call on, as the two threads that return from it want different ones; the new thread's code
+ * has one again.
+ */
+static uint64_t cfi_gap_rule(const struct compiler *c, uint32_t from, uint32_t to)
+{
+	static const uint8_t clones[] = {0x0f, 0x05, 0x48, 0x85,
+					 0xc0}; /* syscall; test %rax, %rax */
+	const struct cfi_rows *rows = c->builder.rows;
+	uint8_t found[sizeof(clones)];
+	uint64_t before;
+
+	if (!c->input->read_code || c->input->machine != EM_X86_64 || !rows->n_rows ||
+	    to - from > CLONE_BYTES_MAX || to % PADDED_TO == 0)
+		return RULE_WORD(RULE_UNKNOWN);
+	before = rows->rules[rows->rows[rows->n_rows - 1].rule];
+	if (RULE_KIND(before) != RULE_CFA || RULE_BASE(before) != RULE_BASE_SP ||
+	    !c->input->read_code(c->input->read_code_userdata, from, found, sizeof(found)) ||
+	    memcmp(found, clones, sizeof(clones)) != 0)
+		return RULE_WORD(RULE_UNKNOWN);
+	return before ^ RULE_CFA ^ RULE_CLONE;
+}
+
+/*
  * Adds the rows of @item, whose code from @covered on nobody has described yet. *ret_covered: up to
  * where it now is. Returns CFI_E_OK, _TOO_BIG or -ENOMEM.
  */
@@ -324,7 +355,7 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 	if (item->end <= covered)
 		return CFI_E_OK;
 	if (item->start > covered) {
-		r = cfi_rows_put(&c->builder, covered, RULE_WORD(RULE_UNKNOWN));
+		r = cfi_rows_put(&c->builder, covered, cfi_gap_rule(c, covered, item->start));
 		if (r)
 			return r;
 	}

@@ -12,6 +12,7 @@
  * Read without trust: a broken CIE or FDE is skipped and counted; what it would have ruled is
  * RULE_UNKNOWN.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,12 @@ struct cfi_input {
 	uint64_t got_address; /* base of DW_EH_PE_datarel in .eh_frame; 0: refuse those */
 	const struct cfi_segment *segments;
 	size_t n_segments;
+	/*
+	 * Or NULL. Reads @length bytes of the file at @offset: asked for what may be a system call
+	 * between two functions' information. False: they cannot be had.
+	 */
+	bool (*read_code)(const void *userdata, uint32_t offset, void *ret, size_t length);
+	const void *read_code_userdata;
 };
 
 /* X(name): one counter each; malformed entries and what a walk will not be able to follow. */

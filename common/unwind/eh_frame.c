@@ -285,6 +285,11 @@ int eh_frame_read(int fd, struct eh_frame *ret)
 	return eh_frame_read_image(&image, ret);
 }
 
+bool eh_frame_read_code(const void *fd, uint32_t offset, void *ret, size_t length)
+{
+	return read_range(*(const int *)fd, ret, length, offset) == (ssize_t)length;
+}
+
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret)
 {
 	const struct eh_frame_image image = {.data = data, .length = data ? length : 0};

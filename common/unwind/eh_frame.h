@@ -42,6 +42,8 @@ struct eh_frame {
  * -ENOMEM; *ret is written, and to be deinitialized, only when it is EH_FRAME_E_OK.
  */
 int eh_frame_read(int fd, struct eh_frame *ret);
+/* What cfi_input.read_code asks for, of a file: @fd is its descriptor, borrowed. */
+bool eh_frame_read_code(const void *fd, uint32_t offset, void *ret, size_t length);
 /* The pure part: the same of an image in memory, such as the vdso. It is copied as well. */
 int eh_frame_parse(const uint8_t *data, size_t length, struct eh_frame *ret);
 /* Takes a zeroed one as well. */

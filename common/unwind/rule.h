@@ -40,6 +40,9 @@ enum rule_kind {
 	RULE_SIGNAL,  /* the restorer of a signal frame: all registers are in the ucontext at sp */
 	RULE_ODD,     /* there is a rule, and these words cannot hold it */
 	RULE_GO,      /* x86-64: a function of Go's runtime that left its caller's stack */
+	/* x86-64: behind a system call that makes a thread. Of the new one, whose rax is 0, this
+	 * is the first frame; of the other it is RULE_CFA. */
+	RULE_CLONE,
 	N_RULE_KINDS,
 };
 

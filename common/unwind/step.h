@@ -222,6 +222,17 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 }
 
 #if defined(UNWIND_X86_64)
+/* In the system call itself the kernel has rax as an error; a caller's is not known. */
+static inline int unwind_step_clone(struct unwind_registers *r, unwind_u64 rule,
+				    struct unwind_memory *memory)
+{
+	if (!(r->known & UNWIND_KNOWN(RULE_BASE_DX)))
+		return UNWIND_STEP_ODD;
+	if (!r->others[RULE_BASE_AX - RULE_BASE_OTHER])
+		return UNWIND_STEP_ROOT;
+	return unwind_step_cfa(r, rule ^ RULE_CLONE ^ RULE_CFA, memory);
+}
+
 /* The g that the thread of @r runs, or that of its system stack. Returns an UNWIND_STEP_*. */
 static inline int unwind_go_find(const struct unwind_registers *r, unwind_u64 rule,
 				 struct unwind_memory *memory, unwind_u64 *ret)
@@ -328,6 +339,8 @@ static inline int unwind_step_rule(struct unwind_registers *r, unwind_u64 rule,
 #if defined(UNWIND_X86_64)
 	case RULE_GO:
 		return unwind_step_go(r, rule, memory);
+	case RULE_CLONE:
+		return unwind_step_clone(r, rule, memory);
 #endif
 	}
 	return UNWIND_STEP_ODD;

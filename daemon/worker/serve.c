@@ -114,6 +114,8 @@ static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 	}
 	frame.input.own = own;
 	frame.input.n_own = n_own;
+	frame.input.read_code = eh_frame_read_code;
+	frame.input.read_code_userdata = &fd;
 	r = serve_table_compile(&frame.input, max_words, table, ret_words);
 	eh_frame_deinit(&frame);
 	return r;

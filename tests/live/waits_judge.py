@@ -296,23 +296,13 @@ class Judge:
 
     def __init__(self, check, name, got, least, most=None, hz=999, switches=None):
         self.check, self.name, self.least, self.most = check, name, least, most or least
-        self.got = self.with_births(got)
+        self.got = got
         self.period_ns = 1e9 / hz
         self.unseen = switches.unseen if switches else {}
         self.unseen_of, self.moved_of = collections.Counter(), collections.Counter()
         for (tid, _), thread in self.most.threads.items():
             self.unseen_of[thread["way"]] += self.unseen.get(tid, 0)
             self.moved_of[thread["way"]] += switches.moved.get(tid, 0) if switches else 0
-
-    def with_births(self, got):
-        """Where a thread clones another one, the C library has no call frame information: in such a
-        stack is nothing else. Whose it is, its tid says."""
-        ways = {tid: t["way"] for (tid, _), t in self.most.threads.items() if t["role"] == "cycle"}
-        return Waits(w._replace(way=ways[w.tid], function="wait_birth", is_complete=True,
-                                user=["wait_birth", "thread_main", *w.user])
-                     if not w.way and len(w.user) == 1 and ways.get(w.tid) and BEGINS.match(w.user[0])
-                     and "ret_from_fork" not in w.kernel and "ret_from_fork_asm" not in w.kernel
-                     else w for w in got.all)
 
     def allowance(self, part_ns, whole_ns, points=POINTS):
         share = min(1, max(0, part_ns / whole_ns))

@@ -62,6 +62,8 @@ static int load(const char *path, struct cfi_rows **ret, uint64_t *ret_ns)
 	}
 	frame.input.own = own;
 	frame.input.n_own = n_own;
+	frame.input.read_code = eh_frame_read_code;
+	frame.input.read_code_userdata = &fd;
 	start = now_ns();
 	r = cfi_compile(ret, &frame.input, &limits);
 	*ret_ns = now_ns() - start;
@@ -138,8 +140,8 @@ static void print_go(uint64_t word)
 
 static void print_rule(uint64_t word)
 {
-	static const char *const kinds[N_RULE_KINDS] = {"unknown", "root",   "",   "",
-							"",        "signal", "odd"};
+	static const char *const kinds[N_RULE_KINDS] = {"unknown", "root", "",   "",     "",
+							"signal",  "odd",  "go", "clone"};
 	struct rule rule = rule_unpack(word);
 
 	if (rule.kind == RULE_GO) {

@@ -92,16 +92,6 @@ static int open_mapped_image(const struct maps_line *line)
 	return steal_fd(&fd);
 }
 
-static int read_frame(const struct maps_line *line, const void *vdso, struct eh_frame *ret)
-{
-	cleanup(closep) int fd = -1;
-
-	if (vdso)
-		return eh_frame_parse(vdso, line->end - line->start, ret);
-	fd = open_mapped_image(line);
-	return fd < 0 ? EH_FRAME_E_UNREADABLE : eh_frame_read(fd, ret);
-}
-
 /* Returns the slot's state. */
 static unsigned image_table_compile(struct images *images, const struct eh_frame *frame,
 				    struct table_slot *ret)
@@ -132,10 +122,17 @@ static unsigned image_table_compile(struct images *images, const struct eh_frame
 static void image_table_make(struct images *images, const struct maps_line *line, const void *vdso,
 			     struct table_slot *ret)
 {
+	cleanup(closep) int fd = vdso ? -1 : open_mapped_image(line);
 	cleanup(eh_frame_deinit) struct eh_frame frame = {0};
-	int r = read_frame(line, vdso, &frame);
+	int r = vdso     ? eh_frame_parse(vdso, line->end - line->start, &frame)
+		: fd < 0 ? EH_FRAME_E_UNREADABLE
+			 : eh_frame_read(fd, &frame);
 
 	memset(ret, 0, sizeof(*ret));
+	if (!vdso) {
+		frame.input.read_code = eh_frame_read_code;
+		frame.input.read_code_userdata = &fd;
+	}
 	if (r)
 		ret->state = r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
 	else

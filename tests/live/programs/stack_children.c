@@ -2,9 +2,11 @@
 /*
  * Children that are born all the time. "vfork": leaf < in_child < family < main, in the child of a
  * vfork, on its parent's stack. "fork": the same in an ordinary child. "spawn PROGRAM": children
- * that run PROGRAM with the argument 5. However fast the machine is, a child has some 8 ms of CPU
- * time: an event that it inherits begins with a whole period, and shorter ones are in no sample.
+ * that run PROGRAM with the argument 5. "births": threads that end at once, of births < family <
+ * main. However fast the machine is, a child has some 8 ms of CPU time: an event that it inherits
+ * begins with a whole period, and shorter ones are in no sample.
  */
+#include <pthread.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -44,6 +46,20 @@ KEEP void in_child(void)
 	burn_sink++;
 }
 
+static void *nothing(void *argument)
+{
+	return argument;
+}
+
+KEEP void births(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, nothing, NULL) == 0)
+		pthread_join(thread, NULL);
+	burn_sink++;
+}
+
 /* The parent's share of the time is nothing: it waits. */
 KEEP void family(const char *how, char *program)
 {
@@ -62,6 +78,8 @@ KEEP void family(const char *how, char *program)
 			in_child();
 			_exit(0);
 		}
+	} else if (strcmp(how, "births") == 0) {
+		births();
 	} else {
 		posix_spawn(&pid, program, NULL, NULL, arguments, environ);
 	}

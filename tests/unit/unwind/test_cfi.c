@@ -567,6 +567,65 @@ static void test_debug_frame(void **state)
 	}
 }
 
+/* What read_code finds: a clone at one file offset. */
+static bool read_a_clone(const void *userdata, uint32_t offset, void *ret, size_t length)
+{
+	if (offset != *(const uint32_t *)userdata)
+		return false;
+	memcpy(ret, "\x0f\x05\x48\x85\xc0", length);
+	return true;
+}
+
+/* The rule at @at, between FDEs that end there and begin again at @end. */
+static uint64_t rule_of_gap(uint32_t at, uint32_t end, const char *program, uint16_t machine,
+			    uint32_t clone_at)
+{
+	struct cfi_limits limits = {.max_rows = 100, .max_rules = 100};
+	struct cfi_rows *rows = NULL;
+	struct cfi_input input;
+	struct section s;
+	uint64_t rule;
+
+	section_init(&s, machine);
+	put_usual_cie(&s);
+	put_fde(&s, 0x100, at - 0x100, program, strlen(program));
+	put_fde(&s, end, 0x20, "\x0e\x20", 2);
+	input = section_input(&s);
+	if (clone_at) {
+		input.read_code = read_a_clone;
+		input.read_code_userdata = &clone_at;
+	}
+	assert_int_equal(cfi_compile(&rows, &input, &limits), CFI_E_OK);
+	rule = rule_at(rows, at);
+	assert_int_equal(rule_at(rows, end - 1), rule);
+	assert_int_not_equal(rule_at(rows, end), rule);
+	cfi_rows_free(rows);
+	return rule;
+}
+
+static void test_gaps_that_clone(void **state)
+{
+	const uint64_t clone = plain(RULE_BASE_SP, 0x10) ^ RULE_CFA ^ RULE_CLONE;
+	const uint64_t none = RULE_WORD(RULE_UNKNOWN);
+
+	(void)state;
+	assert_int_equal(rule_of_gap(0x117, 0x121, "\x0e\x10", EM_X86_64, TEXT_OFFSET + 0x117),
+			 clone);
+	/* It may be padding; too long; other code; by another register; unreadable; another
+	 * machine. */
+	assert_int_equal(rule_of_gap(0x117, 0x120, "\x0e\x10", EM_X86_64, TEXT_OFFSET + 0x117),
+			 none);
+	assert_int_equal(rule_of_gap(0x117, 0x128, "\x0e\x10", EM_X86_64, TEXT_OFFSET + 0x117),
+			 none);
+	assert_int_equal(rule_of_gap(0x117, 0x121, "\x0e\x10", EM_X86_64, TEXT_OFFSET + 0x118),
+			 none);
+	assert_int_equal(rule_of_gap(0x117, 0x121, "\x0e\x10\x0d\x06", EM_X86_64,
+				     TEXT_OFFSET + 0x117),
+			 none);
+	assert_int_equal(rule_of_gap(0x117, 0x121, "\x0e\x10", EM_X86_64, 0), none);
+	assert_int_equal(rule_of_gap(0x118, 0x124, "", EM_AARCH64, TEXT_OFFSET + 0x118), none);
+}
+
 static void test_outcomes(void **state)
 {
 	struct cfi_limits limits = {.max_rows = 3, .max_rules = 3};
@@ -635,15 +694,25 @@ static void test_every_prefix(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prologue),      cmocka_unit_test(test_advances),
-		cmocka_unit_test(test_set_loc),       cmocka_unit_test(test_advance_past_the_end),
-		cmocka_unit_test(test_cfa),           cmocka_unit_test(test_return_address),
-		cmocka_unit_test(test_frame_pointer), cmocka_unit_test(test_expressions),
-		cmocka_unit_test(test_counters),      cmocka_unit_test(test_states),
-		cmocka_unit_test(test_signal_frame),  cmocka_unit_test(test_rbx),
-		cmocka_unit_test(test_aarch64),       cmocka_unit_test(test_places),
-		cmocka_unit_test(test_functions),     cmocka_unit_test(test_outcomes),
-		cmocka_unit_test(test_every_prefix),  cmocka_unit_test(test_debug_frame),
+		cmocka_unit_test(test_prologue),
+		cmocka_unit_test(test_advances),
+		cmocka_unit_test(test_set_loc),
+		cmocka_unit_test(test_advance_past_the_end),
+		cmocka_unit_test(test_cfa),
+		cmocka_unit_test(test_return_address),
+		cmocka_unit_test(test_frame_pointer),
+		cmocka_unit_test(test_expressions),
+		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_signal_frame),
+		cmocka_unit_test(test_rbx),
+		cmocka_unit_test(test_aarch64),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_functions),
+		cmocka_unit_test(test_outcomes),
+		cmocka_unit_test(test_every_prefix),
+		cmocka_unit_test(test_debug_frame),
+		cmocka_unit_test(test_gaps_that_clone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

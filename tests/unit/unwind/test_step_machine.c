@@ -5,6 +5,26 @@
 #include "tests/unit/unwind/step_fixture.h"
 
 #if defined(UNWIND_X86_64)
+/* Of the two threads that return from it one has a caller. */
+static void test_clone(void **state)
+{
+	struct unwind_registers r = somewhere();
+	const struct rule as_cfa = {.kind = RULE_CFA, .cfa_offset = 8, .ra_offset = -8};
+	unwind_u64 rule = word_of(&as_cfa) ^ RULE_CFA ^ RULE_CLONE;
+
+	(void)state;
+	put(r.sp, CODE + 100);
+	r.known &= ~UNWIND_KNOWN(RULE_BASE_DX);
+	assert_refused(&r, rule, UNWIND_STEP_ODD); /* no leaf */
+	r.known |= UNWIND_KNOWN(RULE_BASE_DX);
+	r.others[RULE_BASE_AX - RULE_BASE_OTHER] = 0;
+	assert_refused(&r, rule, UNWIND_STEP_ROOT);
+	r.others[RULE_BASE_AX - RULE_BASE_OTHER] = (unwind_u64)-38;
+	assert_int_equal(unwind_step_rule(&r, rule, &memory), UNWIND_STEP_CALLER);
+	assert_true(r.pc == CODE + 100);
+	assert_true(r.sp == BASE + 256 + 8);
+}
+
 static void test_frame_pointer_of_32_bit(void **state)
 {
 	struct unwind_registers r = somewhere();
@@ -176,6 +196,7 @@ int main(void)
 		cmocka_unit_test_setup(test_frame_pointer_of_32_bit, setup),
 		cmocka_unit_test_setup(test_rbx, setup),
 		cmocka_unit_test_setup(test_return_address_in_rdi, setup),
+		cmocka_unit_test_setup(test_clone, setup),
 #else
 		cmocka_unit_test_setup(test_link_register, setup),
 		cmocka_unit_test_setup(test_signed_return_address, setup),
