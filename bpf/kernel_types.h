@@ -69,7 +69,8 @@ struct context_registers {
 
 /* The same inside the kernel, where cs is narrower since 6.9. */
 struct pt_regs {
-	unsigned long r11, r10, bp, bx, ax, cx, dx, di, orig_ax, ip, cs, sp;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long orig_ax, ip, cs, sp;
 } __attribute__((preserve_access_index));
 
 #elif defined(__TARGET_ARCH_arm64)

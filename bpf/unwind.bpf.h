@@ -441,21 +441,27 @@ static __always_inline void unwind_walk(struct scratch *s)
  * system call rax, rcx and r11 are not what they were.
  */
 #if defined(__TARGET_ARCH_x86)
-#define UNWIND_TAKE_OTHERS(u, r)                                                                \
-	do {                                                                                    \
-		(u)->others[RULE_BASE_AX - RULE_BASE_OTHER] = (r)->ax;                          \
-		(u)->others[RULE_BASE_BX - RULE_BASE_OTHER] = (r)->bx;                          \
-		(u)->others[RULE_BASE_CX - RULE_BASE_OTHER] = (r)->cx;                          \
-		(u)->others[RULE_BASE_DX - RULE_BASE_OTHER] = (r)->dx;                          \
-		(u)->others[RULE_BASE_R10 - RULE_BASE_OTHER] = (r)->r10;                        \
-		(u)->others[RULE_BASE_R11 - RULE_BASE_OTHER] = (r)->r11;                        \
-		(u)->others[RULE_BASE_DI - RULE_BASE_OTHER] = (r)->di;                          \
-		(u)->known = UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_BX) |                     \
-			     UNWIND_KNOWN(RULE_BASE_DX) | UNWIND_KNOWN(RULE_BASE_R10) |         \
-			     UNWIND_KNOWN(RULE_BASE_DI);                                        \
-		if (!(u)->is_return)                                                            \
-			(u)->known |= UNWIND_KNOWN(RULE_BASE_AX) | UNWIND_KNOWN(RULE_BASE_CX) | \
-				      UNWIND_KNOWN(RULE_BASE_R11);                              \
+#define UNWIND_TAKE_OTHER(u, r, base, name) ((u)->others[(base)-RULE_BASE_OTHER] = (r)->name)
+#define UNWIND_TAKE_OTHERS(u, r)                                                                  \
+	do {                                                                                      \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_AX, ax);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_BX, bx);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_CX, cx);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_DX, dx);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R10, r10);                                      \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R11, r11);                                      \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_DI, di);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_SI, si);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R8, r8);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R9, r9);                                        \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R12, r12);                                      \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R13, r13);                                      \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R14, r14);                                      \
+		UNWIND_TAKE_OTHER(u, r, RULE_BASE_R15, r15);                                      \
+		(u)->known = UNWIND_KNOWN_FP | ((1u << UNWIND_OTHERS) - 1);                       \
+		if ((u)->is_return)                                                               \
+			(u)->known &= ~(UNWIND_KNOWN(RULE_BASE_AX) | UNWIND_KNOWN(RULE_BASE_CX) | \
+					UNWIND_KNOWN(RULE_BASE_R11));                             \
 	} while (0)
 #else
 #define UNWIND_TAKE_OTHERS(u, r)                                             \

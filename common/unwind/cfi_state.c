@@ -74,6 +74,13 @@ const struct cfi_machine *cfi_machine_get(uint16_t machine)
 				[RULE_BASE_R10] = 10,
 				[RULE_BASE_R11] = 11,
 				[RULE_BASE_DI] = 5,
+				[RULE_BASE_SI] = 4,
+				[RULE_BASE_R8] = 8,
+				[RULE_BASE_R9] = 9,
+				[RULE_BASE_R12] = 12,
+				[RULE_BASE_R13] = 13,
+				[RULE_BASE_R14] = 14,
+				[RULE_BASE_R15] = 15,
 			},
 	};
 	static const struct cfi_machine aarch64 = {

@@ -50,7 +50,7 @@
 #define UNWIND_RESTORER_BYTES 9u
 #define UNWIND_RESTORER_MOV   7u /* bytes of its first instruction */
 /* Of registers that a leaf's walk has and a caller's has not. */
-#define UNWIND_LEAF_KNOWS UNWIND_KNOWN(RULE_BASE_DX)
+#define UNWIND_LEAF_KNOWS UNWIND_KNOWN(RULE_BASE_R12)
 #else
 /* mov x8, #139; svc #0 */
 #define UNWIND_RESTORER       0xd4000001d2801168ull

@@ -9,6 +9,16 @@
 #define UNWIND_KNOWN(base) (1u << ((base)-RULE_BASE_OTHER))
 #define UNWIND_KNOWN_FP    (1u << 31)
 
+/*
+ * x86-64: those that a callee may change, and with it a caller's value is lost. But where a CFA
+ * counts from one of these in a caller, that is assembly, whose author knows what he calls: no
+ * compiler does so. Call frame information has them as unchanged, too, where it says nothing.
+ */
+#define UNWIND_KNOWN_SCRATCH                                                                    \
+	(UNWIND_KNOWN(RULE_BASE_AX) | UNWIND_KNOWN(RULE_BASE_CX) | UNWIND_KNOWN(RULE_BASE_DX) | \
+	 UNWIND_KNOWN(RULE_BASE_DI) | UNWIND_KNOWN(RULE_BASE_SI) | UNWIND_KNOWN(RULE_BASE_R8) | \
+	 UNWIND_KNOWN(RULE_BASE_R9) | UNWIND_KNOWN(RULE_BASE_R10) | UNWIND_KNOWN(RULE_BASE_R11))
+
 struct unwind_registers {
 	unwind_u64 pc, sp, fp;
 	unwind_u64 others[UNWIND_OTHERS]; /* by enum rule_base - RULE_BASE_OTHER */

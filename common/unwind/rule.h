@@ -58,7 +58,14 @@ enum rule_base {
 	RULE_BASE_DX,
 	RULE_BASE_R10,
 	RULE_BASE_R11,
-	RULE_BASE_DI, /* no CFA counts from it: see RULE_RA_IN_DI */
+	RULE_BASE_DI, /* see RULE_RA_IN_DI as well */
+	RULE_BASE_SI,
+	RULE_BASE_R8,
+	RULE_BASE_R9,
+	RULE_BASE_R12, /* this one and the next are known of leaves alone */
+	RULE_BASE_R13,
+	RULE_BASE_R14,
+	RULE_BASE_R15,
 	N_RULE_BASES,
 	/* aarch64 */
 	RULE_BASE_LR = RULE_BASE_OTHER,

@@ -54,8 +54,15 @@
 #define UNWIND_SIGNAL_CX  152
 #define UNWIND_SIGNAL_DX  136
 #define UNWIND_SIGNAL_DI  104
+#define UNWIND_SIGNAL_SI  112
+#define UNWIND_SIGNAL_R8  40
+#define UNWIND_SIGNAL_R9  48
 #define UNWIND_SIGNAL_R10 56
 #define UNWIND_SIGNAL_R11 64
+#define UNWIND_SIGNAL_R12 72
+#define UNWIND_SIGNAL_R13 80
+#define UNWIND_SIGNAL_R14 88
+#define UNWIND_SIGNAL_R15 96
 #else
 #define UNWIND_USER_LIMIT  (1ull << 52)
 #define UNWIND_RETURN_MASK ((1ull << 48) - 1) /* drops the pointer authentication code */
@@ -130,6 +137,13 @@ static UNWIND_RARE int unwind_step_signal(struct unwind_registers *r, struct unw
 	unwind_restore(r, memory, RULE_BASE_R10, at + UNWIND_SIGNAL_R10);
 	unwind_restore(r, memory, RULE_BASE_R11, at + UNWIND_SIGNAL_R11);
 	unwind_restore(r, memory, RULE_BASE_DI, at + UNWIND_SIGNAL_DI);
+	unwind_restore(r, memory, RULE_BASE_SI, at + UNWIND_SIGNAL_SI);
+	unwind_restore(r, memory, RULE_BASE_R8, at + UNWIND_SIGNAL_R8);
+	unwind_restore(r, memory, RULE_BASE_R9, at + UNWIND_SIGNAL_R9);
+	unwind_restore(r, memory, RULE_BASE_R12, at + UNWIND_SIGNAL_R12);
+	unwind_restore(r, memory, RULE_BASE_R13, at + UNWIND_SIGNAL_R13);
+	unwind_restore(r, memory, RULE_BASE_R14, at + UNWIND_SIGNAL_R14);
+	unwind_restore(r, memory, RULE_BASE_R15, at + UNWIND_SIGNAL_R15);
 #else
 	unwind_restore(r, memory, RULE_BASE_LR, at + UNWIND_SIGNAL_LR);
 #endif
@@ -139,7 +153,7 @@ static UNWIND_RARE int unwind_step_signal(struct unwind_registers *r, struct unw
 /* The value of a rule's base register; false if it is not known. */
 static inline int unwind_base(const struct unwind_registers *r, unwind_u32 base, unwind_u64 *ret)
 {
-	unwind_u32 other;
+	unwind_u64 other = (unwind_u64)base - RULE_BASE_OTHER;
 
 	if (base == RULE_BASE_SP) {
 		*ret = r->sp;
@@ -149,7 +163,7 @@ static inline int unwind_base(const struct unwind_registers *r, unwind_u32 base,
 		*ret = r->fp;
 		return !!(r->known & UNWIND_KNOWN_FP);
 	}
-	other = base - RULE_BASE_OTHER;
+	__asm__("" : "+r"(other)); /* BPF's verifier wants the check, which any base passes */
 	if (other >= UNWIND_OTHERS || !(r->known >> other & 1))
 		return 0;
 	*ret = r->others[other];
@@ -200,6 +214,9 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 		known = UNWIND_KNOWN_FP;
 	}
 #if defined(UNWIND_X86_64)
+	known |= r->known & UNWIND_KNOWN_SCRATCH;
+	if (RULE_RA(rule) == RULE_RA_IN_DI)
+		known &= ~UNWIND_KNOWN(RULE_BASE_DI);
 	if (kind == RULE_CFA && RULE_EXTRA(rule) == RULE_BX_SAME) {
 		known |= r->known & UNWIND_KNOWN(RULE_BASE_BX);
 	} else if (kind == RULE_CFA && RULE_EXTRA(rule) > RULE_BX_SAME) {
@@ -226,7 +243,7 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 static inline int unwind_step_clone(struct unwind_registers *r, unwind_u64 rule,
 				    struct unwind_memory *memory)
 {
-	if (!(r->known & UNWIND_KNOWN(RULE_BASE_DX)))
+	if (!(r->known & UNWIND_KNOWN(RULE_BASE_R12)))
 		return UNWIND_STEP_ODD;
 	if (!r->others[RULE_BASE_AX - RULE_BASE_OTHER])
 		return UNWIND_STEP_ROOT;

@@ -193,16 +193,18 @@ static bool decode_callchain(struct perf_record_reader *r, struct perf_sample *s
 #if defined(__x86_64__)
 #define REGISTERS_END (PERF_REG_X86_R15 + 1)
 
-/* AX, BX, CX, DX, DI, BP, SP, IP, FLAGS, R10, R11 */
-const uint64_t perf_record_registers = UINT64_C(0xc03ef);
+/* AX, BX, CX, DX, SI, DI, BP, SP, IP, FLAGS, R8 to R15 */
+const uint64_t perf_record_registers = UINT64_C(0xff03ff);
 const bool perf_record_tells_calls = true;
 
 static void fill_registers(const uint64_t *values, bool user_mode, struct unwind_registers *ret)
 {
 	const uint64_t others[UNWIND_OTHERS] = {
-		values[PERF_REG_X86_AX], values[PERF_REG_X86_BX],  values[PERF_REG_X86_CX],
-		values[PERF_REG_X86_DX], values[PERF_REG_X86_R10], values[PERF_REG_X86_R11],
-		values[PERF_REG_X86_DI],
+		values[PERF_REG_X86_AX],  values[PERF_REG_X86_BX],  values[PERF_REG_X86_CX],
+		values[PERF_REG_X86_DX],  values[PERF_REG_X86_R10], values[PERF_REG_X86_R11],
+		values[PERF_REG_X86_DI],  values[PERF_REG_X86_SI],  values[PERF_REG_X86_R8],
+		values[PERF_REG_X86_R9],  values[PERF_REG_X86_R12], values[PERF_REG_X86_R13],
+		values[PERF_REG_X86_R14], values[PERF_REG_X86_R15],
 	};
 
 	ret->pc = values[PERF_REG_X86_IP];

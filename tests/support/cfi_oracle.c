@@ -151,7 +151,8 @@ static bool ask_libdw(struct check *c, uint64_t pc, struct answer *ret)
 
 static uint64_t base_value(const struct rule *rule, uint64_t pc, bool is_arm)
 {
-	static const uint64_t x86_64[N_RULE_BASES] = {7, 6, 0, 3, 2, 1, 10, 11, 5};
+	static const uint64_t x86_64[N_RULE_BASES] = {7, 6, 0, 3, 2,  1,  10, 11,
+						      5, 4, 8, 9, 12, 13, 14, 15};
 	static const uint64_t aarch64[N_RULE_BASES] = {31, 29, 30};
 
 	return register_value(is_arm ? aarch64[rule->base] : x86_64[rule->base], pc, is_arm);

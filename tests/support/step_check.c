@@ -93,6 +93,13 @@ static void set_registers(struct unwind_registers *ret, const struct user_regs_s
 	add_register(ret, RULE_BASE_DI, regs->rdi);
 	add_register(ret, RULE_BASE_R10, regs->r10);
 	add_register(ret, RULE_BASE_R11, regs->r11);
+	add_register(ret, RULE_BASE_SI, regs->rsi);
+	add_register(ret, RULE_BASE_R8, regs->r8);
+	add_register(ret, RULE_BASE_R9, regs->r9);
+	add_register(ret, RULE_BASE_R12, regs->r12);
+	add_register(ret, RULE_BASE_R13, regs->r13);
+	add_register(ret, RULE_BASE_R14, regs->r14);
+	add_register(ret, RULE_BASE_R15, regs->r15);
 }
 
 static size_t read_stack(struct stepper *s, uint64_t from)

@@ -81,9 +81,11 @@ struct judge {
 static const struct {
 	unsigned base;
 	int dwarf;
-} other_registers[] = {{RULE_BASE_AX, 0},  {RULE_BASE_DX, 1}, {RULE_BASE_CX, 2},
-		       {RULE_BASE_BX, 3},  {RULE_BASE_DI, 5}, {RULE_BASE_R10, 10},
-		       {RULE_BASE_R11, 11}};
+} other_registers[] = {{RULE_BASE_AX, 0},   {RULE_BASE_DX, 1},   {RULE_BASE_CX, 2},
+		       {RULE_BASE_BX, 3},   {RULE_BASE_DI, 5},   {RULE_BASE_R10, 10},
+		       {RULE_BASE_R11, 11}, {RULE_BASE_SI, 4},   {RULE_BASE_R8, 8},
+		       {RULE_BASE_R9, 9},   {RULE_BASE_R12, 12}, {RULE_BASE_R13, 13},
+		       {RULE_BASE_R14, 14}, {RULE_BASE_R15, 15}};
 #define DWARF_FP 6
 #define DWARF_SP 7
 #define DWARF_PC 16

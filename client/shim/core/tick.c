@@ -30,8 +30,9 @@ struct tick {
 void tick_registers(const void *ucontext, struct unwind_registers *ret)
 {
 	/* In the order of RULE_BASE_OTHER and those behind it. */
-	static const int others[UNWIND_OTHERS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX,
-						  REG_R10, REG_R11, REG_RDI};
+	static const int others[UNWIND_OTHERS] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_R10,
+						  REG_R11, REG_RDI, REG_RSI, REG_R8,  REG_R9,
+						  REG_R12, REG_R13, REG_R14, REG_R15};
 	const greg_t *registers = ((const ucontext_t *)ucontext)->uc_mcontext.gregs;
 
 	memset(ret, 0, sizeof(*ret));

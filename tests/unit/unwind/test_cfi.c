@@ -149,7 +149,7 @@ static void test_advance_past_the_end(void **state)
 
 static void test_cfa(void **state)
 {
-	static const uint8_t numbers[] = {7, 6, 0, 3, 2, 1, 10, 11, 5};
+	static const uint8_t numbers[] = {7, 6, 0, 3, 2, 1, 10, 11, 5, 4, 8, 9, 12, 13, 14, 15};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(numbers); i++) {
@@ -163,7 +163,7 @@ static void test_cfa(void **state)
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x13, 0x7c)), plain(RULE_BASE_SP, 32));
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x13, 0x04)), plain(RULE_BASE_SP, -32));
 	/* Another register, a number that is no multiple of 8, numbers that are too large. */
-	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0c, 13, 32)), RULE_ODD);
+	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0c, 16, 32)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0e, 12)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0e, 0xf8, 0xff, 0x3f)),
 			 plain(RULE_BASE_SP, (1 << 20) - 8));
@@ -272,14 +272,14 @@ static void test_expressions(void **state)
 	assert_int_equal(rule_of(EM_X86_64, sums, 33), plain(RULE_BASE_SP, 8));
 	/* Twice dereferenced; another register; cut short; nothing. */
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 4, 0x77, 16, 6, 6)), RULE_ODD);
-	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 3, 0x7d, 16, 6)), RULE_ODD);
+	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 3, 0x80, 16, 6)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 4, 0x77, 16, 6, 0x23, 0)), RULE_ODD);
 	assert_int_equal(rule_of(EM_X86_64, PROGRAM(0x0f, 0)), RULE_ODD);
 }
 
 static void test_counters(void **state)
 {
-	struct cfi_rows *rows = compile_one(EM_X86_64, PROGRAM(0x41, 0x0f, 1, 0x30, 0x41, 0x0c, 13,
+	struct cfi_rows *rows = compile_one(EM_X86_64, PROGRAM(0x41, 0x0f, 1, 0x30, 0x41, 0x0c, 16,
 							       8, 0x41, 0x0e, 12, 0x41));
 
 	(void)state;

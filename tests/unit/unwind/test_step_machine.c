@@ -14,9 +14,9 @@ static void test_clone(void **state)
 
 	(void)state;
 	put(r.sp, CODE + 100);
-	r.known &= ~UNWIND_KNOWN(RULE_BASE_DX);
+	r.known &= ~UNWIND_KNOWN(RULE_BASE_R12);
 	assert_refused(&r, rule, UNWIND_STEP_ODD); /* no leaf */
-	r.known |= UNWIND_KNOWN(RULE_BASE_DX);
+	r.known |= UNWIND_KNOWN(RULE_BASE_R12);
 	r.others[RULE_BASE_AX - RULE_BASE_OTHER] = 0;
 	assert_refused(&r, rule, UNWIND_STEP_ROOT);
 	r.others[RULE_BASE_AX - RULE_BASE_OTHER] = (unwind_u64)-38;
@@ -114,6 +114,13 @@ static void test_signal_frame(void **state)
 	g[REG_R10] = 5;
 	g[REG_R11] = 6;
 	g[REG_RDI] = 7;
+	g[REG_RSI] = 8;
+	g[REG_R8] = 9;
+	g[REG_R9] = 10;
+	g[REG_R12] = 11;
+	g[REG_R13] = 12;
+	g[REG_R14] = 13;
+	g[REG_R15] = 14;
 	assert_true(r.sp == BASE + 32 * 8);
 	assert_int_equal(unwind_step_rule(&r, RULE_WORD(RULE_SIGNAL), &memory), UNWIND_STEP_CALLER);
 	assert_true(r.pc == CODE + 11);
@@ -121,7 +128,7 @@ static void test_signal_frame(void **state)
 	assert_true(r.fp == 0x7100);
 	for (unsigned i = 0; i < UNWIND_OTHERS; i++)
 		assert_true(r.others[i] == i + 1);
-	assert_true(r.known == (UNWIND_KNOWN_FP | 0x7f));
+	assert_true(r.known == (UNWIND_KNOWN_FP | 0x3fff));
 	assert_int_equal(r.is_return, 0);
 	assert_int_equal(r.above_signal, 1);
 
