@@ -52,6 +52,9 @@ struct memory_reader {
 /* --- the servant, async-signal-safe ------------------------------------------------------------
  */
 
+/* /proc/PID/mem is its owner's, to be opened by nobody else. */
+#define READ_MEMORY (UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_DAC_READ_SEARCH)
+
 static const struct confine_call calls[] = {
 	CONFINE_ANY(recvmsg),
 	CONFINE_ANY(sendmsg),
@@ -129,7 +132,7 @@ int memory_reader_new(struct memory_reader **ret, int epoll_fd)
 				.serve = memory_reader_serve,
 				.memory = &m->answer,
 				.calls = &reader_calls,
-				.capabilities = UINT64_C(1) << CAP_SYS_PTRACE,
+				.capabilities = READ_MEMORY,
 			})
 		    ?: listen_to_keeper(m);
 	if (r)

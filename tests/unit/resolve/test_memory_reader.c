@@ -163,6 +163,38 @@ static void test_reads_what_is_there(void **state)
 	expect_nothing(m);
 }
 
+static void test_reads_what_is_another_users(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		for (size_t i = 0; i < PAGE; i++)
+			t->bytes[i] = expected_byte(i);
+		/* As it is once it has executed a program. */
+		if (setresuid(12345, 12345, 12345) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0 &&
+		    prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
+	request_read(m, 1, pid, t->bytes, PAGE);
+	expect(m, t, 1, t->bytes, PAGE);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static void test_answers_what_is_not_there(void **state)
 {
 	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
@@ -434,13 +466,14 @@ static void test_children_have_no_fds_and_end(void **state)
 /* However profd ends, its children do as well. */
 static void test_children_are_confined(void **state)
 {
+	const uint64_t kept = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_DAC_READ_SEARCH;
 	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
 	pid_t keeper;
 
 	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
 	keeper = child_of(getpid(), ((struct target *)*state)->pid);
-	assert_confined(servant_of(keeper, 0), 2, UINT64_C(1) << CAP_SYS_PTRACE);
-	assert_confined(keeper, 1, UINT64_C(1) << CAP_SYS_PTRACE);
+	assert_confined(servant_of(keeper, 0), 2, kept);
+	assert_confined(keeper, 1, kept);
 }
 
 static void test_children_die_with_their_parent(void **state)
@@ -472,6 +505,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads_what_is_there),
+		cmocka_unit_test(test_reads_what_is_another_users),
 		cmocka_unit_test(test_answers_what_is_not_there),
 		cmocka_unit_test(test_order_and_limit),
 		cmocka_unit_test(test_a_stuck_reader_is_replaced),
