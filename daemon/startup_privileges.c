@@ -15,7 +15,7 @@ static const struct {
 	 "and containers none at all"},
 	{CAP_DAC_READ_SEARCH,
 	 "without CAP_DAC_READ_SEARCH programs that not everybody may read have "
-	 "no names of functions"},
+	 "no names of functions, and some stacks of others end early"},
 	{CAP_CHECKPOINT_RESTORE, "without CAP_CHECKPOINT_RESTORE programs that were deleted or "
 				 "replaced have no names of functions"},
 };
