@@ -191,11 +191,11 @@ struct abi_sampler {
 	X(wait_ticks) /* ticks of a clock of waits in the waits that were seen */               \
 	X(cpu_ticks)  /* and those that its threads had on a CPU */                             \
 	X(run_ns)     /* how long the runs took that became a sample */                         \
-	X(watch_ns)   /* how long it took to look at the switches and wake-ups that were timed */
+	X(watch_ns)   /* how long the switches and wake-ups took that were timed */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
 
-/* Of switches and wake-ups of threads, where waits are sampled, one in so many is timed. */
+/* Where waits are sampled, one in ABI_WATCH_ONE_IN switches and wake-ups of threads is timed. */
 #define ABI_WATCH_BITS   10
 #define ABI_WATCH_ONE_IN (1u << ABI_WATCH_BITS)
 

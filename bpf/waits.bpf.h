@@ -370,19 +370,23 @@ static __always_inline void wait_compare_clocks(__u64 now)
 }
 
 /*
- * When one begins to look at what happens at @now, in any clock; 0: this is not to be timed. A hash
- * decides, as there are machines whose clock moves in steps.
+ * The time, if the switch or wake-up at @now is to be timed, else 0. A hash decides, as there are
+ * machines whose clock moves in steps.
  */
 static __always_inline __u64 wait_watch_begin(__u64 now)
 {
 	return now * 0x9e3779b97f4a7c15ull >> (64 - ABI_WATCH_BITS) ? 0 : bpf_ktime_get_ns();
 }
 
-/* It was for all clocks: one of them has it. */
+/* What it took is the first clock's: only the sum is told. More than WATCH_MAX_NS is not ours. */
+#define WATCH_MAX_NS 100000
+
 static __noinline int wait_watch_end(__u64 begun_ns)
 {
 	__u64 watch_ns = bpf_ktime_get_ns() - begun_ns;
 
+	if (watch_ns > WATCH_MAX_NS)
+		watch_ns = WATCH_MAX_NS;
 	for (__u32 i = 0; i < ABI_WAIT_CLOCKS_MAX; i++) {
 		__u32 sampler = wait_clocks[i].sampler;
 		struct abi_counters *c;

@@ -190,7 +190,8 @@ static void pace_log_change(const struct daemon *d, const struct limiter *before
 static void pace_report_dear(struct daemon *d, const double shares[N_COSTS], bool can_slow)
 {
 	static const char *const words[] = {[COST_SAMPLING] = "sampling",
-					    [COST_SWITCHES] = "switches of threads, for waits",
+					    [COST_SWITCHES] =
+						    "watching threads' switches, for waits",
 					    [COST_EVENTS] = "process events",
 					    [COST_NAMES] = "names",
 					    [COST_OUTPUT] = "reading and deleting files",

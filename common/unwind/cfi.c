@@ -25,8 +25,13 @@
 #include "common/room.h"
 #include "common/unwind/cfi_private.h"
 
-/* Linkers merge those that are equal: large libraries have ten. */
-#define CIES_MAX 512
+/*
+ * Linkers merge those that are equal, so that large libraries have ten; but not in .debug_frame,
+ * where each object file has its own. They come in order: what is to be looked for among others is
+ * little, and bounded.
+ */
+#define CIES_MAX    65536
+#define COMPARE_MAX (64u << 20)
 /* Five times a browser's. */
 #define ITEMS_MAX (4u << 20)
 
@@ -42,7 +47,8 @@ struct item {
 
 #define DIGIT_BITS 11 /* three digits make an offset */
 
-/* Between FDEs: as long as what glibc has there, and as far as linkers pad. */
+/* What glibc has there is 10 bytes long, and linkers pad to 16: so hardly any gap is read. */
+#define CLONE_BYTES_MIN 8u
 #define CLONE_BYTES_MAX 16u
 #define PADDED_TO       16u
 
@@ -51,8 +57,8 @@ struct compiler {
 	struct cfi_program program;
 	struct cfi_rows_builder builder;
 	struct cfi_cie *cies;
-	size_t n_cies, cies_size;
-	uint32_t last_cie;
+	size_t n_cies, cies_size, n_compared;
+	uint32_t last_cie, furthest_cie; /* the latter: its position */
 	struct item *items;
 	size_t n_items, items_size;
 	size_t last_segment;
@@ -87,6 +93,8 @@ static int cfi_compiler_init(struct compiler *c, const struct cfi_input *input,
 		return CFI_E_NONE;
 	if (input->frame.length > UINT32_MAX || input->n_own > UINT32_MAX)
 		return CFI_E_TOO_BIG;
+	if (input->debug_length > input->frame.length)
+		return CFI_E_NONE;
 	c->input = input;
 	c->program = (struct cfi_program){
 		.input = input,
@@ -125,15 +133,21 @@ static int cfi_find_cie(struct compiler *c, uint32_t position, uint32_t *ret)
 	int r;
 
 	*ret = UINT32_MAX;
-	if (i >= c->n_cies || c->cies[i].position != position)
+	if (c->n_cies && position > c->furthest_cie) {
+		i = (uint32_t)c->n_cies;
+	} else if (i >= c->n_cies || c->cies[i].position != position) {
 		for (i = 0; i < c->n_cies && c->cies[i].position != position;)
 			i++;
-	if (i == CIES_MAX)
+		c->n_compared += i;
+	}
+	if (i == CIES_MAX || c->n_compared > COMPARE_MAX)
 		return 0;
 	if (i == c->n_cies) {
 		r = cfi_add_cie(c, position);
 		if (r)
 			return r;
+		if (position > c->furthest_cie)
+			c->furthest_cie = position;
 	}
 	c->last_cie = i;
 	if (c->cies[i].is_valid)
@@ -324,7 +338,7 @@ static uint64_t cfi_gap_rule(const struct compiler *c, uint32_t from, uint32_t t
 	uint64_t before;
 
 	if (!c->input->read_code || c->input->machine != EM_X86_64 || !rows->n_rows ||
-	    to - from > CLONE_BYTES_MAX || to % PADDED_TO == 0)
+	    to - from < CLONE_BYTES_MIN || to - from > CLONE_BYTES_MAX || to % PADDED_TO == 0)
 		return RULE_WORD(RULE_UNKNOWN);
 	before = rows->rules[rows->rows[rows->n_rows - 1].rule];
 	if (RULE_KIND(before) != RULE_CFA || RULE_BASE(before) != RULE_BASE_SP ||
@@ -354,12 +368,12 @@ static int cfi_compile_item(struct compiler *c, const struct item *item, uint32_
 	*ret_covered = covered;
 	if (item->end <= covered)
 		return CFI_E_OK;
+	n_rows = c->builder.rows->n_rows;
 	if (item->start > covered) {
 		r = cfi_rows_put(&c->builder, covered, cfi_gap_rule(c, covered, item->start));
 		if (r)
 			return r;
 	}
-	n_rows = c->builder.rows->n_rows;
 	r = item->cie == OWN_RULES ? cfi_put_own_rules(c, item, range.first)
 				   : cfi_program_run(&c->program, &c->cies[item->cie],
 						     item->program, item->program_length, &range);
@@ -435,8 +449,8 @@ static int cfi_make_rows(struct compiler *c)
 	return c->builder.rows->n_rows ? CFI_E_OK : CFI_E_NONE;
 }
 
-int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
-		const struct cfi_limits *limits)
+static int cfi_compile_all(struct cfi_rows **ret, const struct cfi_input *input,
+			   const struct cfi_limits *limits)
 {
 	cleanup(cfi_compiler_deinit) struct compiler c = {0};
 	int r = cfi_compiler_init(&c, input, limits) ?: cfi_make_rows(&c);
@@ -446,6 +460,19 @@ int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
 	cfi_rows_shrink(c.builder.rows);
 	*ret = steal_ptr(&c.builder.rows);
 	return CFI_E_OK;
+}
+
+int cfi_compile(struct cfi_rows **ret, const struct cfi_input *input,
+		const struct cfi_limits *limits)
+{
+	struct cfi_input without_debug = *input;
+	int r = cfi_compile_all(ret, input, limits);
+
+	if (r != CFI_E_TOO_BIG || !input->debug_length)
+		return r;
+	without_debug.frame.length -= input->debug_length;
+	without_debug.debug_length = 0;
+	return cfi_compile_all(ret, &without_debug, limits);
 }
 
 DEFINE_ORDER(cfi_item_compare_address, struct item, order_of(x->address, y->address))

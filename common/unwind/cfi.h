@@ -6,8 +6,8 @@
  * The compiler of call frame information: an image's .eh_frame and .debug_frame become rows (from
  * this file offset on, this rule) and a dictionary of their rules. Knows their format (LSB 5,
  * chapter 10; DWARF 5, section 6.4) and which of their rules a walk can follow. Of code that both
- * describe, .eh_frame counts. Pure: no I/O, bounded in time and memory by the length of what it is
- * given, whatever that holds.
+ * describe, .eh_frame counts. Pure: no I/O but read_code(), bounded in time and memory by the
+ * length of what it is given, whatever that holds.
  *
  * Read without trust: a broken CIE or FDE is skipped and counted; what it would have ruled is
  * RULE_UNKNOWN.
@@ -49,8 +49,8 @@ struct cfi_input {
 	const struct cfi_segment *segments;
 	size_t n_segments;
 	/*
-	 * Or NULL. Reads @length bytes of the file at @offset: asked for what may be a system call
-	 * between two functions' information. False: they cannot be had.
+	 * Or NULL. Reads @length bytes of the file at @offset: of a gap between two functions that
+	 * may be a system call. False: they cannot be had.
 	 */
 	bool (*read_code)(const void *userdata, uint32_t offset, void *ret, size_t length);
 	const void *read_code_userdata;

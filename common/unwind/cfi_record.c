@@ -146,6 +146,10 @@ int cfi_record_next(const struct cfi_input *input, size_t position, struct cfi_r
 		length = cfi_fixed(&r, 8);
 		id_bytes = 8;
 	}
+	if (!r.bad && !length && is_debug) {
+		*ret_next = (size_t)(r.at - input->frame.data); /* padding */
+		return CFI_RECORD_MALFORMED;
+	}
 	if (!r.bad && !length)
 		return CFI_RECORD_END;
 	if (r.bad || length > cfi_left(&r))

@@ -19,8 +19,8 @@
 
 #include "common/unwind/cfi.h"
 
-/* Of .eh_frame, and of both: else the other is left out. A browser's has some 20 MiB. Held while it
- * is compiled. */
+/* Of .eh_frame, and of both together: if they are larger, .debug_frame is not read. A browser's has
+ * some 20 MiB. Held while it is compiled. */
 #define EH_FRAME_BYTES_MAX (32u << 20)
 
 enum {

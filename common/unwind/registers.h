@@ -10,9 +10,9 @@
 #define UNWIND_KNOWN_FP    (1u << 31)
 
 /*
- * x86-64: those that a callee may change, and with it a caller's value is lost. But where a CFA
- * counts from one of these in a caller, that is assembly, whose author knows what he calls: no
- * compiler does so. Call frame information has them as unchanged, too, where it says nothing.
+ * x86-64: what a callee may change. Known of callers, too, as it was in the leaf: where a caller's
+ * CFA counts from one of these, that is assembly, whose author knows that the callee leaves it
+ * alone.
  */
 #define UNWIND_KNOWN_SCRATCH                                                                    \
 	(UNWIND_KNOWN(RULE_BASE_AX) | UNWIND_KNOWN(RULE_BASE_CX) | UNWIND_KNOWN(RULE_BASE_DX) | \

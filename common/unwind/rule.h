@@ -62,7 +62,7 @@ enum rule_base {
 	RULE_BASE_SI,
 	RULE_BASE_R8,
 	RULE_BASE_R9,
-	RULE_BASE_R12, /* this one and the next are known of leaves alone */
+	RULE_BASE_R12, /* R12 to R15 are known of leaves alone */
 	RULE_BASE_R13,
 	RULE_BASE_R14,
 	RULE_BASE_R15,

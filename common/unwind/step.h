@@ -239,7 +239,7 @@ static inline int unwind_step_cfa(struct unwind_registers *r, unwind_u64 rule,
 }
 
 #if defined(UNWIND_X86_64)
-/* In the system call itself the kernel has rax as an error; a caller's is not known. */
+/* In the system call itself rax is -ENOSYS; a caller's is not known. */
 static inline int unwind_step_clone(struct unwind_registers *r, unwind_u64 rule,
 				    struct unwind_memory *memory)
 {

@@ -215,6 +215,11 @@ static void fill_registers(const uint64_t *values, bool user_mode, struct unwind
 		return;
 	memcpy(ret->others, others, sizeof(others));
 	ret->known |= (1u << UNWIND_OTHERS) - 1;
+	/* In the kernel these are not what they were (arch/x86/kernel/perf_regs.c); nor is R12, by
+	 * which a leaf is recognized. */
+	if (!user_mode)
+		ret->known &= ~(UNWIND_KNOWN(RULE_BASE_BX) | UNWIND_KNOWN(RULE_BASE_R13) |
+				UNWIND_KNOWN(RULE_BASE_R14) | UNWIND_KNOWN(RULE_BASE_R15));
 	ret->is_return = !user_mode && ret->pc == values[PERF_REG_X86_CX] &&
 			 values[PERF_REG_X86_FLAGS] == values[PERF_REG_X86_R11];
 }

@@ -107,7 +107,7 @@ struct source_stats {
 	uint64_t throttled; /* times the kernel throttled the event */
 	uint64_t lost[N_LOST];
 	uint64_t bpf_run_ns; /* that BPF programs took for the ticks seen, by their own clock */
-	uint64_t watch_ns;   /* and for threads' switches and wake-ups, of which some are timed */
+	uint64_t watch_ns;   /* and for threads' switches and wake-ups: an estimate */
 	uint64_t unfollowed; /* of all samplers: children that could not join the filter */
 	SOURCE_CLOCK_COUNTERS(SOURCE_COUNTER_FIELD)
 	SOURCE_ROOT_COUNTERS(SOURCE_COUNTER_FIELD)

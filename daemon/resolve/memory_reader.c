@@ -67,7 +67,7 @@ static const struct confine_table reader_calls = {calls, ARRAY_SIZE(calls)};
 
 /*
  * By way of /proc/PID/mem, because waits for the lock of somebody's memory can be killed there: in
- * process_vm_readv(2) a reader that was given up outlives profd. What is read ends at a hole.
+ * process_vm_readv(2) a reader that was given up may outlive profd. What is read ends at a hole.
  */
 static size_t read_memory(const struct memory_reader_request *request, uint8_t *to)
 {

@@ -108,7 +108,7 @@ static int serve_table_load(int fd, struct elf_image *image, uint64_t max_words,
 	if (r)
 		return r == EH_FRAME_E_NONE ? TABLE_NO_CFI : TABLE_REFUSED;
 	if (n_own) {
-		/* Go's linker writes it of what these rules say better. */
+		/* In .debug_frame Go's linker describes the same functions, less well. */
 		frame.input.frame.length -= frame.input.debug_length;
 		frame.input.debug_length = 0;
 	}

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames by hand: leaf < by_r9 < by_rbx < by_r10_saved < pushes < no_cfi < main < _start. A program
- * without a C library. no_cfi has a frame pointer and no unwind rules; by_r9 keeps its frame's address
- * in a register that its callee leaves alone, though it need not; by_rbx in rbx; by_r10_saved at the frame pointer minus 8, as compilers do that realign the stack; pushes
- * moves its stack pointer with each argument that it pushes and spends its own time there. Built
- * with -DROUNDS it does all that once, in few TURNS.
+ * Frames by hand, in a program without a C library:
+ *
+ *   leaf < by_r9 < by_rbx < by_r10_saved < pushes < no_cfi < main < _start
+ *
+ * no_cfi has a frame pointer and no unwind rules. by_r9 keeps its frame's address in a register that
+ * its callee leaves alone, though it need not; by_rbx in rbx; by_r10_saved at the frame pointer minus
+ * 8, as compilers do that realign the stack. pushes moves its stack pointer with each argument that
+ * it pushes and spends its own time there. Built with -DROUNDS it does all that once, in few TURNS.
  */
 #ifndef TURNS
 #define TURNS 2000

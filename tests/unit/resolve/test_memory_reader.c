@@ -311,7 +311,7 @@ static bool comes_to_state(volatile pid_t *pid, char wanted)
  * A process that holds its memory's lock until its file system's server ends: it maps a file of
  * which a page is still being read.
  */
-static pid_t hold_memory(const struct fuse_world *fuse, const char *folder)
+static pid_t hold_memory(const struct fuse_world *fuse, const char *directory)
 {
 	pid_t pid = fork();
 	char path[PATH_MAX];
@@ -322,7 +322,7 @@ static pid_t hold_memory(const struct fuse_world *fuse, const char *folder)
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	snprintf(path, sizeof(path), "%s/file", folder + 1);
+	snprintf(path, sizeof(path), "%s/file", directory + 1);
 	if (setns(fuse->user_ns_fd, CLONE_NEWUSER) < 0 ||
 	    (fd = openat(fuse->root_fd, path, O_RDONLY | O_DIRECT | O_CLOEXEC)) < 0)
 		_exit(1);
@@ -348,8 +348,10 @@ static void test_a_reader_that_is_held_up_can_be_killed(void **state)
 	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
 	reader = servant_of(child_of(getpid(), t->pid), 0);
 	temp_dir_make(&dir);
-	if (!fuse_start(&fuse, dir.path, FUSE_READ, PAGE))
+	if (!fuse_start(&fuse, dir.path, FUSE_READ, PAGE)) {
+		temp_dir_remove(&dir);
 		skip();
+	}
 	holder = hold_memory(&fuse, dir.path);
 	assert_true(comes_to_state(&holder, 'D'));
 	request_read(m, 1, holder, t->bytes, 8);

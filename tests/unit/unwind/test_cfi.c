@@ -623,7 +623,57 @@ static void test_gaps_that_clone(void **state)
 				     TEXT_OFFSET + 0x117),
 			 none);
 	assert_int_equal(rule_of_gap(0x117, 0x121, "\x0e\x10", EM_X86_64, 0), none);
+	assert_int_equal(rule_of_gap(0x11a, 0x121, "\x0e\x10", EM_X86_64, TEXT_OFFSET + 0x11a),
+			 none);
 	assert_int_equal(rule_of_gap(0x118, 0x124, "", EM_AARCH64, TEXT_OFFSET + 0x118), none);
+}
+
+/* A malformed FDE behind such a gap leaves nothing of it behind. */
+static void test_gap_before_what_is_malformed(void **state)
+{
+	const uint32_t clone_at = TEXT_OFFSET + 0x117;
+	const struct cfi_limits limits = {.max_rows = 100, .max_rules = 100};
+
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		struct cfi_rows *rows = NULL;
+		struct cfi_input input;
+		struct section s;
+
+		section_init(&s, EM_X86_64);
+		put_usual_cie(&s);
+		put_fde(&s, 0x100, 0x17, "\x0e\x10", 2);
+		put_fde(&s, 0x121, 0x20, "\x3f", 1);
+		if (more)
+			put_fde(&s, 0x141, 0x20, "\x0e\x20", 2);
+		input = section_input(&s);
+		input.read_code = read_a_clone;
+		input.read_code_userdata = &clone_at;
+		assert_int_equal(cfi_compile(&rows, &input, &limits), CFI_E_OK);
+		for (size_t i = 1; i < rows->n_rows; i++)
+			assert_true(rows->rows[i - 1].offset < rows->rows[i].offset);
+		assert_int_equal(rule_at(rows, 0x117), RULE_WORD(RULE_UNKNOWN));
+		assert_int_equal(rows->counters.malformed, 1);
+		cfi_rows_free(rows);
+	}
+}
+
+/* In .debug_frame each object file has its own CIE, and none is merged. */
+static void test_many_cies(void **state)
+{
+	enum { N = 700 };
+	struct cfi_rows *rows = NULL;
+	struct section s;
+
+	(void)state;
+	section_init(&s, EM_X86_64);
+	for (unsigned i = 0; i < N; i++)
+		put_debug_fde(&s, put_debug_cie(&s, 0, 4), 4 * i, 4, i % 2 ? 0x10 : 0x18, 4);
+	s.debug_length = s.frame.n;
+	assert_int_equal(section_compile(&s, &rows), CFI_E_OK);
+	assert_int_equal(rows->counters.fdes, N);
+	assert_int_equal(rule_at(rows, 4 * N - 1), plain(RULE_BASE_SP, 0x10));
+	cfi_rows_free(rows);
 }
 
 static void test_outcomes(void **state)
@@ -713,6 +763,8 @@ int main(void)
 		cmocka_unit_test(test_every_prefix),
 		cmocka_unit_test(test_debug_frame),
 		cmocka_unit_test(test_gaps_that_clone),
+		cmocka_unit_test(test_gap_before_what_is_malformed),
+		cmocka_unit_test(test_many_cies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 #define FRAME       UINT64_C(0x500000)
 
 struct bytes {
-	uint8_t data[16384];
+	uint8_t data[65536];
 	size_t n;
 };
 
