@@ -107,8 +107,10 @@ static int find_frame(struct check *c, uint64_t pc, Dwarf_Frame **ret, char *tex
 	for (int i = 0; i < 2 && strstr(text, "no matching"); i++) {
 		if (!all[i])
 			continue;
-		if (!dwarf_cfi_addrframe(all[i], pc, ret))
+		if (!dwarf_cfi_addrframe(all[i], pc, ret)) {
+			*text = '\0';
 			return 0;
+		}
 		snprintf(text, size, "%s", dwarf_errmsg(-1));
 	}
 	return -1;
