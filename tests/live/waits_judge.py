@@ -300,7 +300,15 @@ class Judge:
         self.period_ns = 1e9 / hz
         self.unseen = switches.unseen if switches else {}
         self.unseen_of, self.moved_of = collections.Counter(), collections.Counter()
+        # A thread that wakes while profd reads its memory has no stack to its root: whose wait it is is
+        # known, not in which function.
+        rootless = collections.Counter()
+        for w in got.waits:
+            if not w.way and not w.is_complete:
+                rootless[w.tid] += w.off_ns
+        self.rootless_of = collections.Counter()
         for (tid, _), thread in self.most.threads.items():
+            self.rootless_of[thread["way"]] += rootless.pop(tid, 0)
             self.unseen_of[thread["way"]] += self.unseen.get(tid, 0)
             self.moved_of[thread["way"]] += switches.moved.get(tid, 0) if switches else 0
 
@@ -336,7 +344,7 @@ class Judge:
                 got = sum(self.got.off_ns(way=way, function=f) for f in of)
                 least, most = (sum(look.sums[way, f].off_ns for f in of if (way, f) in look.sums)
                                for look in (self.least, self.most))
-                least -= min(least, self.unseen_of[way])
+                least -= min(least, self.unseen_of[way] + self.rootless_of[way])
                 distance = max(least - got, got - most, 0) / whole_ns
                 worst = max(worst, distance)
                 if not self.near(got, least, most, whole_ns):
@@ -358,7 +366,8 @@ class Judge:
         for way in self.least.ways():
             more = self.more(way)
             whole = self.least.wall_ns(way) + more
-            got, true = self.got.off_ns(way=way), self.least.off_ns(way) + more
+            got = self.got.off_ns(way=way) + self.rootless_of[way]
+            true = self.least.off_ns(way) + more
             if not self.near(got, true - self.unseen_of[way], true, whole, EXACT):
                 bad.append(f"{way} waits {percent(got, whole)} % for {percent(true, whole)} %")
             if not is_wall:
@@ -463,7 +472,7 @@ class Judge:
         @queued when the session ended. Needs the label tid."""
         got = collections.Counter()
         for w in self.got.waits:
-            if w.way:
+            if w.way or not w.is_complete:
                 got[w.tid] += w.off_ns
         far, bad, n = 0, [], 0
         for key, most in self.most.threads.items():
