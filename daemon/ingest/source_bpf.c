@@ -87,10 +87,12 @@ static void bpf_ticks_judge(struct bpf_sampler *sampler, bool exact, struct sour
 		tick->runs = s->counters[tick->cpu].runs;
 		tick->period_sum = s->counters[tick->cpu].period_sum;
 		tick->idle = s->counters[tick->cpu].idle;
+		tick->excluded = s->counters[tick->cpu].excluded;
 	}
 	ticker_judge(ticker, exact);
 	ticker_drain_throttled(ticker);
 	ticker_get_stats(ticker, stats);
+	stats->excluded = ticker_skipped_outside(ticker);
 }
 
 static uint64_t bpf_source_ring_bytes(const struct bpf_source *s)

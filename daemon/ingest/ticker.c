@@ -261,6 +261,32 @@ static uint64_t idle_owed(const struct tick *tick, uint64_t period)
 	return idle > tick->idle ? idle - tick->idle : 0;
 }
 
+static uint64_t tick_less(uint64_t from, uint64_t less)
+{
+	return from > less ? from - less : 0;
+}
+
+/* Of @n more ticks that were skipped, those outside the filter. Counts may be of different moments.
+ */
+static void tick_split_skipped(struct tick *tick, uint64_t n)
+{
+	uint64_t all_busy = tick_less(tick->runs, tick->idle), all_excluded = tick->excluded;
+	uint64_t busy = tick_less(all_busy, tick->split_busy);
+	uint64_t excluded = tick_less(all_excluded, tick->split_excluded);
+
+	/* None came since: as at all times before. */
+	if (!busy) {
+		busy = all_busy;
+		excluded = all_excluded;
+	}
+	if (excluded > busy)
+		excluded = busy;
+	if (busy)
+		tick->skipped_outside += (double)n * (double)excluded / (double)busy;
+	tick->split_busy = all_busy;
+	tick->split_excluded = all_excluded;
+}
+
 /* skipped and idle_found never fall, and together are what surely is missing. */
 void tick_judge(struct tick *tick, uint64_t period, bool exact)
 {
@@ -279,8 +305,10 @@ void tick_judge(struct tick *tick, uint64_t period, bool exact)
 		owed = idle_owed(tick, period);
 	if (owed < tick->idle_found)
 		owed = tick->idle_found;
-	if (sure > owed && sure - owed > tick->skipped)
+	if (sure > owed && sure - owed > tick->skipped) {
+		tick_split_skipped(tick, sure - owed - tick->skipped);
 		tick->skipped = sure - owed;
+	}
 	tick->idle_found = sure - tick->skipped;
 }
 
@@ -296,8 +324,18 @@ void ticker_get_stats(const struct ticker *t, struct source_stats *ret)
 	ret->idle = ret->lost[LOST_SKIPPED] = 0;
 	for (size_t i = 0; i < t->n_ticks; i++) {
 		ret->idle += t->ticks[i].idle + t->ticks[i].idle_found;
-		ret->lost[LOST_SKIPPED] += t->ticks[i].skipped;
+		ret->lost[LOST_SKIPPED] += t->ticks[i].skipped -
+					   (uint64_t)t->ticks[i].skipped_outside;
 	}
+}
+
+uint64_t ticker_skipped_outside(const struct ticker *t)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->n_ticks; i++)
+		sum += (uint64_t)t->ticks[i].skipped_outside;
+	return sum;
 }
 
 static void drain_throttled(struct ticker *t, struct tick *tick, uint8_t *record)

@@ -25,7 +25,8 @@
  * deviation: missing ticks count as idle up to twice that (sqrt(n), of n that were due, where the
  * CPU was idle for half of the time; nothing where it never, or always, was). So of a half-idle
  * CPU, up to sqrt(n) skipped ticks in n cannot be told from idle ones, and the share falls with
- * time.
+ * time. Of a sampler that has a filter, skipped ticks are outside of it in the proportion of those
+ * that came to the CPU meanwhile.
  */
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -44,15 +45,17 @@ struct tick {
 	struct perf_ring ring;
 
 	/* The owner's to fill: ticks that came, what they stand for, and how many of them were
-	 * idle. */
-	uint64_t runs, period_sum, idle;
+	 * idle, and outside the filter. */
+	uint64_t runs, period_sum, idle, excluded;
 	uint64_t counted; /* by events of this CPU that were closed, less their partial periods */
 	uint64_t events;  /* counted, and what the open one had at ticker_read() */
 	uint64_t idle_since; /* the CPU's idle time less idle_ns, when the open one began */
 	uint64_t idle_ns;    /* how long the CPU was idle meanwhile; 0 too if it is no clock */
 	uint64_t undue;      /* of counts_elsewhere: partial periods that may be in events */
 	uint64_t missing;    /* ticks at the last look */
-	uint64_t skipped, idle_found; /* what they are, when they surely are missing */
+	uint64_t skipped, idle_found;        /* what they are, when they surely are missing */
+	double skipped_outside;              /* of those skipped, outside the filter */
+	uint64_t split_busy, split_excluded; /* runs without idle ones, and excluded, up to then */
 };
 
 struct ticker {
@@ -98,8 +101,13 @@ void ticker_stop(struct ticker *t);
 void ticker_read(struct ticker *t);
 /* Finds the missing ticks and what they are. @exact: stopped, so that no tick can be late. */
 void ticker_judge(struct ticker *t, bool exact);
-/* Fills in what was throttled, skipped and idle, which are idle ticks that came or were found. */
+/*
+ * Fills in what was throttled, skipped, not outside the filter, and idle, which are idle ticks that
+ * came or were found.
+ */
 void ticker_get_stats(const struct ticker *t, struct source_stats *ret);
+/* Ticks that were skipped, outside the filter. */
+uint64_t ticker_skipped_outside(const struct ticker *t);
 /*
  * Counts the throttle records in the rings, for an owner that has no other use for the rings. Where
  * the ring was too small for all, each two lost records (throttle, unthrottle) count as one.

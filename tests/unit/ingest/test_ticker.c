@@ -63,6 +63,36 @@ static void test_never_falls(void **state)
 	assert_int_equal(tick.skipped, 3);
 }
 
+/* Whose the skipped ticks are: in proportion to those that came meanwhile. */
+static void test_outside_the_filter(void **state)
+{
+	static const struct {
+		uint64_t runs, idle, excluded, skipped; /* each time as many more */
+		uint64_t lost, outside;
+	} turns[] = {
+		{100, 0, 75, 40, 10, 30}, {100, 90, 10, 20, 10, 50}, /* all others were outside */
+		{50, 0, 0, 5, 15, 50},    {0, 0, 0, 7, 19, 53},      /* as 85 of 160 before */
+		{10, 0, 12, 6, 19, 59},                              /* of another moment */
+	};
+	struct tick tick = {0};
+	const struct ticker ticker = {.ticks = &tick, .n_ticks = 1};
+	uint64_t events = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
+		struct source_stats stats;
+
+		tick.idle += turns[i].idle;
+		tick.excluded += turns[i].excluded;
+		events += (turns[i].runs + turns[i].skipped) * PERIOD;
+		judge(&tick, tick.runs + turns[i].runs, events, true);
+		ticker_get_stats(&ticker, &stats);
+		assert_int_equal(stats.lost[LOST_SKIPPED], turns[i].lost);
+		assert_int_equal(ticker_skipped_outside(&ticker), turns[i].outside);
+		assert_int_equal(turns[i].lost + turns[i].outside, tick.skipped);
+	}
+}
+
 static void test_no_tick_at_all(void **state)
 {
 	struct tick tick = {.events = 7 * PERIOD + 5};
@@ -232,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_missing),
 		cmocka_unit_test(test_late_is_not_skipped),
 		cmocka_unit_test(test_never_falls),
+		cmocka_unit_test(test_outside_the_filter),
 		cmocka_unit_test(test_no_tick_at_all),
 		cmocka_unit_test(test_mean_period),
 		cmocka_unit_test(test_all_idle),
