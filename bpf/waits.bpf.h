@@ -544,7 +544,7 @@ int wait_take(unsigned long long *args)
  * moments remain: in the middle of the switch that cannot be said, and ticks are lost; and a thread
  * that has run and sleeps anew before anything was written loses what was kept of that.
  *
- * When a clock ends, threads that wait for a CPU are visited, too. One of these gets it in the
+ * When a session ends, threads that wait for a CPU are visited, too. One of these gets it in the
  * middle of a visit as a sleeper does: the run queue says so before what is kept is looked at. But
  * soon it changes its memory, so that of its user stack only the first frame is known.
  */

@@ -353,7 +353,7 @@ static int bpf_account(struct source *source, unsigned index)
 {
 	struct bpf_sampler *sampler = &((struct bpf_source *)source)->samplers[index];
 
-	return sampler->cause->account ? sampler->cause->account(sampler, false) : 0;
+	return sampler->cause->account ? sampler->cause->account(sampler) : 0;
 }
 
 static int bpf_remove_sampler(struct source *source, unsigned index)
@@ -362,7 +362,7 @@ static int bpf_remove_sampler(struct source *source, unsigned index)
 	struct bpf_sampler *sampler = &s->samplers[index];
 	int r, r2;
 
-	r = sampler->cause->account ? sampler->cause->account(sampler, true) : 0;
+	r = sampler->cause->account ? sampler->cause->account(sampler) : 0;
 	if (r < 0)
 		return r;
 	bpf_sampler_stop(sampler);

@@ -38,10 +38,10 @@ struct bpf_cause {
 	int (*start)(struct bpf_sampler *sampler, const struct cpus *cpus,
 		     struct source_message *message);
 	/*
-	 * Delivers samples of what has not come to its end; @is_last: of all, as stop() is next.
-	 * NULL: there is no such thing.
+	 * Delivers samples of what has not come to its end, as a session's end is next. NULL: there
+	 * is no such thing.
 	 */
-	int (*account)(struct bpf_sampler *sampler, bool is_last);
+	int (*account)(struct bpf_sampler *sampler);
 	/*
 	 * When it returns, the last call has come; takes what was not started, or was stopped.
 	 * NULL: start() opened sampler->ticker, and all its calls are ticks.

@@ -306,10 +306,11 @@ static int bpf_waits_visit(struct bpf_source *s)
 }
 
 /*
- * All of the threads of @sampler that sleep now, and at last those that wait for a CPU: while it
- * has others, these get their stacks when the wait ends.
+ * All of the threads of @sampler that sleep now, or wait for a CPU. Of the latter other sessions of
+ * this sampler, too, have one frame up to now where they would have had the stack at the wait's
+ * end: better than that the one that ends has nothing of the whole wait.
  */
-static int bpf_waits_account(struct bpf_sampler *sampler, bool is_last)
+static int bpf_waits_account(struct bpf_sampler *sampler)
 {
 	struct bpf_source *s = sampler->owner;
 	bool more = true;
@@ -321,7 +322,7 @@ static int bpf_waits_account(struct bpf_sampler *sampler, bool is_last)
 	if (clock == ABI_WAIT_CLOCKS_MAX)
 		return 0;
 	bpf_visit_free(steal_ptr(&s->waits.visit));
-	s->skeleton->bss->wait_visits_queued = is_last;
+	s->skeleton->bss->wait_visits_queued = 1;
 	r = bpf_visit_new(&s->waits.visit, s, clock);
 	while (!r && more)
 		r = bpf_visit_go_on(s, &more);
