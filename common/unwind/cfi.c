@@ -331,8 +331,8 @@ static int cfi_put_own_rules(struct compiler *c, const struct item *item, uint32
  */
 static uint64_t cfi_gap_rule(const struct compiler *c, uint32_t from, uint32_t to)
 {
-	static const uint8_t clones[] = {0x0f, 0x05, 0x48, 0x85,
-					 0xc0}; /* syscall; test %rax, %rax */
+	/* syscall; test %rax, %rax */
+	static const uint8_t clones[] = {0x0f, 0x05, 0x48, 0x85, 0xc0};
 	const struct cfi_rows *rows = c->builder.rows;
 	uint8_t found[sizeof(clones)];
 	uint64_t before;

@@ -5,9 +5,10 @@
 /*
  * The compiler of call frame information: an image's .eh_frame and .debug_frame become rows (from
  * this file offset on, this rule) and a dictionary of their rules. Knows their format (LSB 5,
- * chapter 10; DWARF 5, section 6.4) and which of their rules a walk can follow. Of code that both
- * describe, .eh_frame counts. Pure: no I/O but read_code(), bounded in time and memory by the
- * length of what it is given, whatever that holds.
+ * chapter 10; DWARF 5, section 6.4) and which of their rules a walk can follow. Of a function
+ * that both describe, .eh_frame counts; where both are too much, .eh_frame alone does. Pure: no I/O
+ * but read_code(), bounded in time and memory by the length of what it is given, whatever that
+ * holds.
  *
  * Read without trust: a broken CIE or FDE is skipped and counted; what it would have ruled is
  * RULE_UNKNOWN.
