@@ -130,8 +130,34 @@ static void take_registers(struct process *p)
 	r->r10 = take_wide(p);
 	r->r11 = take_wide(p);
 	r->di = take_wide(p);
-	entry_regs = (struct pt_regs){r->r11, r->r10, r->bp, r->bx, r->ax, r->cx,
-				      r->dx,  r->di,  0,     r->ip, r->cs, r->sp};
+	/* The others too, without a change of what corpora mean. */
+	r->si = r->r10 + 8;
+	r->r8 = r->r11 + 8;
+	r->r9 = r->di + 8;
+	r->r12 = r->ax + 8;
+	r->r13 = r->bx + 8;
+	r->r14 = r->dx + 8;
+	r->r15 = r->sp + 8;
+	entry_regs = (struct pt_regs){
+		.r15 = r->r15,
+		.r14 = r->r14,
+		.r13 = r->r13,
+		.r12 = r->r12,
+		.bp = r->bp,
+		.bx = r->bx,
+		.r11 = r->r11,
+		.r10 = r->r10,
+		.r9 = r->r9,
+		.r8 = r->r8,
+		.ax = r->ax,
+		.cx = r->cx,
+		.dx = r->dx,
+		.si = r->si,
+		.di = r->di,
+		.ip = r->ip,
+		.cs = r->cs,
+		.sp = r->sp,
+	};
 }
 
 static void take_table(struct process *p, struct table_slot *slot)
