@@ -378,7 +378,10 @@ static __always_inline __u64 wait_watch_begin(__u64 now)
 	return now * 0x9e3779b97f4a7c15ull >> (64 - ABI_WATCH_BITS) ? 0 : bpf_ktime_get_ns();
 }
 
-/* What it took is the first clock's: only the sum is told. More than WATCH_MAX_NS is not ours. */
+/*
+ * The time counts for the first clock, as only the sum is shown. A longer one is an interrupt's, or
+ * the host's.
+ */
 #define WATCH_MAX_NS 100000
 
 static __noinline int wait_watch_end(__u64 begun_ns)

@@ -89,7 +89,7 @@ static inline struct fuse_attr fuse_attr_of(uint64_t node, uint64_t size)
 	};
 }
 
-/* Whoever opens it with O_DIRECT maps it only when no page of it is cached (fs/fuse/file.c). */
+/* Opened with O_DIRECT, it is mapped only when no page of it is cached (fs/fuse/file.c). */
 static inline uint32_t fuse_open_flags(const struct fuse_open_in *in)
 {
 	return in->flags & O_DIRECT ? FOPEN_DIRECT_IO : 0;
