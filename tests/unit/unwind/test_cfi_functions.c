@@ -259,12 +259,39 @@ static void test_many_cies(void **state)
 
 	(void)state;
 	section_init(&s, EM_X86_64);
-	for (unsigned i = 0; i < N; i++)
+	for (unsigned i = 0; i < N; i++) {
 		put_debug_fde(&s, put_debug_cie(&s, 0, 4), 4 * i, 4, i % 2 ? 0x10 : 0x18, 4);
+		put(&s.frame, 0, i % 2 * 4); /* padding */
+	}
 	s.debug_length = s.frame.n;
 	assert_int_equal(section_compile(&s, &rows), CFI_E_OK);
 	assert_int_equal(rows->counters.fdes, N);
 	assert_int_equal(rule_at(rows, 4 * N - 1), plain(RULE_BASE_SP, 0x10));
+	cfi_rows_free(rows);
+}
+
+/* Of tables that are too large with .debug_frame the rest remains. */
+static void test_too_much_with_debug_frame(void **state)
+{
+	const struct cfi_limits limits = {.max_rows = 4, .max_rules = 100};
+	struct cfi_rows *rows = NULL;
+	struct cfi_input input;
+	struct section s;
+	size_t begin, cie;
+
+	(void)state;
+	section_init(&s, EM_X86_64);
+	put_usual_cie(&s);
+	put_fde(&s, 0x100, 0x20, "\x0e\x20", 2);
+	begin = s.frame.n;
+	cie = put_debug_cie(&s, begin, 4);
+	for (unsigned i = 0; i < 4; i++)
+		put_debug_fde(&s, cie, 0x200 + 0x20 * i, 0x20, 0x28 + 8 * i, 4);
+	s.debug_length = s.frame.n - begin;
+	input = section_input(&s);
+	assert_int_equal(cfi_compile(&rows, &input, &limits), CFI_E_OK);
+	assert_int_equal(rule_at(rows, 0x100), plain(RULE_BASE_SP, 0x20));
+	assert_int_equal(rule_at(rows, 0x200), RULE_WORD(RULE_UNKNOWN));
 	cfi_rows_free(rows);
 }
 
@@ -277,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_gaps_that_clone),
 		cmocka_unit_test(test_gap_before_what_is_malformed),
 		cmocka_unit_test(test_many_cies),
+		cmocka_unit_test(test_too_much_with_debug_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
