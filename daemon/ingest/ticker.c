@@ -266,8 +266,7 @@ static uint64_t tick_less(uint64_t from, uint64_t less)
 	return from > less ? from - less : 0;
 }
 
-/* Of @n more ticks that were skipped, those outside the filter. Counts may be of different moments.
- */
+/* Which of @n more skipped ticks were outside the filter. Counts may be of different moments. */
 static void tick_split_skipped(struct tick *tick, uint64_t n)
 {
 	uint64_t all_busy = tick_less(tick->runs, tick->idle), all_excluded = tick->excluded;

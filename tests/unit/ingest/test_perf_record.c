@@ -364,6 +364,15 @@ static void test_sample(void **state)
 	assert_int_equal(s.registers.others[RULE_BASE_R10 - RULE_BASE_OTHER], 0x1000 + 18);
 	assert_int_equal(s.registers.others[RULE_BASE_R11 - RULE_BASE_OTHER], 0);
 	assert_true(s.registers.known & UNWIND_KNOWN(RULE_BASE_R11));
+	assert_int_equal(s.registers.others[RULE_BASE_SI - RULE_BASE_OTHER], 0x1000 + 4);
+	assert_int_equal(s.registers.others[RULE_BASE_R8 - RULE_BASE_OTHER], 0x1000 + 16);
+	assert_int_equal(s.registers.others[RULE_BASE_R9 - RULE_BASE_OTHER], 0x1000 + 17);
+	assert_int_equal(s.registers.others[RULE_BASE_R15 - RULE_BASE_OTHER], 0x1000 + 23);
+	/* In the kernel not what they were; a leaf it is all the same. */
+	assert_false(s.registers.known &
+		     (UNWIND_KNOWN(RULE_BASE_BX) | UNWIND_KNOWN(RULE_BASE_R13) |
+		      UNWIND_KNOWN(RULE_BASE_R14) | UNWIND_KNOWN(RULE_BASE_R15)));
+	assert_true(s.registers.known & UNWIND_KNOWN(RULE_BASE_R12));
 #else
 	assert_int_equal(s.registers.others[RULE_BASE_LR - RULE_BASE_OTHER], 0x1000 + 30);
 #endif
@@ -397,6 +406,9 @@ static void test_sample_without(void **state)
 	finish(&b);
 	assert_int_equal(decode_exact(&b, b.length, PERF_RECORD_SAMPLE_TYPE, &s), PERF_RECORD_E_OK);
 	assert_true(s.user_mode && s.has_user);
+#if defined(__x86_64__)
+	assert_int_equal(s.registers.known, UNWIND_KNOWN_FP | ((1u << UNWIND_OTHERS) - 1));
+#endif
 	assert_int_equal(s.stack_length, 0);
 	assert_int_equal(s.n_kernel, 0);
 	assert_int_equal(decode_exact(&b, b.length, WITH_STACK, &s), PERF_RECORD_E_MALFORMED);
