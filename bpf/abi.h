@@ -247,7 +247,7 @@ struct abi_root {
 
 #define ABI_CHANGED_BITS 16
 
-_Static_assert(sizeof(struct unwind_registers) == 160, "struct unwind_registers");
+_Static_assert(sizeof(struct unwind_registers) == 168, "struct unwind_registers");
 _Static_assert(sizeof(struct abi_sample) == 136, "struct abi_sample");
 _Static_assert(sizeof(struct abi_runtime_entry) == 16, "struct abi_runtime_entry");
 _Static_assert(__builtin_offsetof(struct abi_code, table) == ABI_CODE_HEAD, "struct abi_code");

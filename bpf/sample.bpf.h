@@ -186,12 +186,12 @@ static __always_inline void sample_walk(struct scratch *s, struct task_struct *t
 {
 	struct unwind *u = &s->unwind;
 
-	u->now_s = s->record.time_ns / 1000000000;
+	u->view.now_s = s->record.time_ns / 1000000000;
 	unwind_user(s, task, cause->user_regs, cause->user, s->record.n_kernel, max_depth);
 	s->record.n_user = u->n;
 	s->record.quality = u->quality;
 	s->record.reason = u->reason;
-	s->record.walked_until_ns = u->has_root ? u->root.until_ns : 0;
+	s->record.walked_until_ns = u->has_root ? u->view.root.until_ns : 0;
 }
 
 /*

@@ -4,9 +4,9 @@
 
 /*
  * The user stack, frame by frame: the mapping of the pc (roots.bpf.h, tables.bpf.h), the rule of
- * its image's table, the step of common/unwind/step.h; where there is no rule, the frame pointer.
- * Where it ends, common/unwind/ends.h decides. Frames are image and offset where the mapping has an
- * image, else addresses.
+ * its image's table, the step of common/unwind/step.h; where a table has no rule, a guess
+ * (common/unwind/guess.h); else the frame pointer. Where it ends, common/unwind/ends.h decides.
+ * Frames are image and offset where the mapping has an image, else addresses.
  *
  * It ends at a root, at the depth the sampler may have, or because something is missing or wrong.
  * What is missing (a table, a mapping, a page of the stack) profd may be able to get:
@@ -167,12 +167,52 @@ struct unwind_cached {
 	__u64 frame, rule;
 };
 
+/* What a walk reads: the stack, code, mappings and tables. */
+struct unwind_view {
+	struct unwind_memory memory;
+	struct unwind_root root;
+	__u32 now_s;
+};
+
+static __always_inline bool unwind_view_read(struct unwind_view *view, unwind_u64 address,
+					     unwind_u64 *ret)
+{
+	return unwind_read(&view->memory, address, ret);
+}
+
+static __always_inline bool unwind_view_read_code(struct unwind_view *view, unwind_u64 address,
+						  unwind_u64 *ret, unwind_u32 n_bytes)
+{
+	return unwind_read_code(&view->memory.code, address, ret, n_bytes);
+}
+
+static __always_inline bool unwind_view_find(struct unwind_view *view, unwind_u64 address,
+					     unwind_u32 *ret_image, unwind_u64 *ret_rule)
+{
+	__u32 index = tables_find_mapping(view->root.first, view->root.n, address);
+	const struct unwind_mapping *m = bpf_map_lookup_elem(&mappings, &index);
+	__u64 offset;
+
+	if (!m || address < m->start || address >= m->end)
+		return false;
+	offset = address - m->start + m->offset;
+	*ret_image = m->image;
+	*ret_rule = m->image && offset >> 32 == 0 && m->slot != SLOT_NONE
+			    ? tables_search(m->slot, offset, view->now_s)
+			    : TABLES_NO_CFI;
+	return true;
+}
+
+/* Global functions, as the searches are. */
+#define UNWIND_GUESS_PART __attribute__((noinline))
+#include "common/unwind/guess.h"
+
 struct unwind {
 	struct unwind_registers r;      /* of the frame that is looked at */
 	struct unwind_registers before; /* of the one below, where a frame pointer led here */
 	struct unwind_mapping mapping;  /* the one found last */
-	struct unwind_memory memory;
-	struct unwind_root root;
+	struct unwind_view view;
+	struct unwind_guess guess;
 	__u64 frame; /* what was pushed last */
 	__u64 start_stack;
 	__u64 start_code, end_code; /* of the program itself */
@@ -180,7 +220,6 @@ struct unwind {
 	__u32 n;                    /* user frames so far */
 	__u32 max;
 	__u32 touched; /* slot whose use was noted last */
-	__u32 now_s;
 	__u8 quality, reason;
 	__u8 unfinished, pushed;
 	__u8 by_fp;   /* a frame pointer led to this frame */
@@ -300,7 +339,7 @@ static __always_inline long unwind_place(struct scratch *s)
 	__u32 index;
 
 	if (pc < u->mapping.start || pc >= u->mapping.end) {
-		index = tables_find_mapping(u->root.first, u->root.n, pc);
+		index = tables_find_mapping(u->view.root.first, u->view.root.n, pc);
 		m = bpf_map_lookup_elem(&mappings, &index);
 		if (!m)
 			return unwind_nowhere(u);
@@ -331,12 +370,12 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 	index &= (1 << UNWIND_CACHE_BITS) - 1;
 	if (s->cache[index].frame == frame) {
 		if (slot != u->touched) {
-			tables_touch(slot, u->now_s);
+			tables_touch(slot, u->view.now_s);
 			u->touched = slot;
 		}
 		return s->cache[index].rule;
 	}
-	rule = tables_search(slot, (__u32)frame, u->now_s);
+	rule = tables_search(slot, (__u32)frame, u->view.now_s);
 	if (RULE_KIND(rule) < N_RULE_KINDS) {
 		s->cache[index].frame = frame;
 		s->cache[index].rule = rule;
@@ -344,21 +383,59 @@ static __always_inline __u64 unwind_rule(struct scratch *s)
 	return rule;
 }
 
-static __always_inline long unwind_without_rule(struct scratch *s, bool refused)
+#if defined(UNWIND_X86_64)
+static long unwind_guess_next(__u32 i, struct unwind_context *context)
 {
+	struct unwind *u = &context->scratch->unwind;
+	__u64 at = unwind_guess_address(&u->r, i);
+
+	return at && unwind_guess_try(&u->view, &u->guess, at);
+}
+
+/* Returns enum unwind_guessed. */
+static __always_inline int unwind_apply_guess(struct unwind_context *context)
+{
+	struct unwind *u = &context->scratch->unwind;
+
+	if (!unwind_guess_begin(&u->guess, &u->r, u->mapping.image))
+		return UNWIND_GUESSED_POINTER;
+	bpf_loop(UNWIND_GUESS_STEPS, unwind_guess_next, context, 0);
+	return unwind_guess_end(&u->view, &u->guess, &u->r);
+}
+#else
+static __always_inline int unwind_apply_guess(struct unwind_context *context)
+{
+	(void)context;
+	return UNWIND_GUESSED_POINTER;
+}
+#endif
+
+/* @rule: RULE_UNKNOWN or TABLES_*. */
+static __always_inline long unwind_without_rule(struct unwind_context *context, __u64 rule)
+{
+	struct scratch *s = context->scratch;
 	struct unwind *u = &s->unwind;
 	__u64 pc = unwind_lookup_pc(&u->r), sp = u->r.sp;
-	int step, end;
+	int step, end, guessed = UNWIND_GUESSED_POINTER;
+	bool refused = rule == TABLES_REFUSED;
 
 	end = unwind_end_without_rule(&u->r, u->start_stack, u->start_code, u->end_code);
 	if (end != UNWIND_GOES_ON)
 		return unwind_end_as(u, end);
+	if (RULE_KIND(rule) == RULE_UNKNOWN)
+		guessed = unwind_apply_guess(context);
+	if (guessed == UNWIND_GUESSED_CALLER) {
+		u->by_fp = 0;
+		runtime_place(&s->runtime, u->n - 1, pc, sp, u->r.sp);
+		return 0;
+	}
 	if (s->runtime.is_v8)
 		v8_add_frame(&s->runtime, u->r.fp, u->n - 1, u->frame >> 60);
 	u->before = u->r;
-	step = unwind_apply_fp(&u->r, &u->memory);
+	step = unwind_apply_fp(&u->r, &u->view.memory);
 	if (step != UNWIND_STEP_CALLER)
 		return unwind_end_as(u, unwind_end_of_pointer(&u->r, step, refused));
+	u->r.is_guessed |= guessed == UNWIND_GUESSED_NOTHING;
 	u->by_fp = 1;
 	u->refused = refused;
 	runtime_place(&s->runtime, u->n - 1, pc, sp, u->r.sp);
@@ -383,12 +460,12 @@ static long unwind_frame(__u32 i, struct unwind_context *context)
 	case RULE_UNKNOWN:
 	case RULE_KIND(TABLES_NO_CFI):
 	case RULE_KIND(TABLES_REFUSED):
-		if (!unwind_is_restorer(&u->r, &u->memory.code))
-			return unwind_without_rule(s, rule == TABLES_REFUSED);
+		if (!unwind_is_restorer(&u->r, &u->view.memory.code))
+			return unwind_without_rule(context, rule);
 		rule = RULE_WORD(RULE_SIGNAL);
 	}
 	is_return = u->r.is_return;
-	step = unwind_apply(&u->r, rule, &u->memory);
+	step = unwind_apply(&u->r, rule, &u->view.memory);
 	if (step != UNWIND_STEP_CALLER)
 		return unwind_end_as(u, unwind_end_of_rule(&u->r, rule, step, u->start_stack));
 	if (RULE_KIND(rule) == RULE_SIGNAL && is_return)
@@ -406,7 +483,7 @@ static __always_inline void unwind_skip_vsyscall(struct unwind *u)
 {
 	unwind_u64 pc;
 
-	if (u->r.pc < UNWIND_USER_LIMIT || !unwind_read_word(&u->memory, u->r.sp, &pc))
+	if (u->r.pc < UNWIND_USER_LIMIT || !unwind_read_word(&u->view.memory, u->r.sp, &pc))
 		return;
 	u->r.pc = pc;
 	u->r.sp += 8;
@@ -480,6 +557,7 @@ static __always_inline void unwind_walk(struct scratch *s)
 		(u)->above_signal = 0;              \
 		(u)->compat = !!REGISTER_COMPAT(r); \
 		(u)->is_last = 0;                   \
+		(u)->is_guessed = 0;                \
 		UNWIND_TAKE_OTHERS(u, r);           \
 	} while (0)
 
@@ -530,9 +608,9 @@ static __always_inline void unwind_begin(struct unwind *u, struct task_struct *t
 	u->has_root = 0;
 	u->touched = SLOT_NONE;
 	u->mapping.end = 0;
-	u->memory.n_bytes = 0;
-	u->memory.n_faults = 0;
-	u->memory.code.n_faults = 0;
+	u->view.memory.n_bytes = 0;
+	u->view.memory.n_faults = 0;
+	u->view.memory.code.n_faults = 0;
 	u->start_stack = mm ? mm->start_stack : 0;
 	u->start_code = mm ? mm->start_code : 0;
 	u->end_code = mm ? mm->end_code : 0;
@@ -569,9 +647,10 @@ static __always_inline void unwind_user(struct scratch *s, struct task_struct *t
 		unwind_end(u, STACK_COMPLETE, 0);
 		return;
 	}
-	u->has_root = roots_find(s->record.pid, &u->root);
+	u->has_root = roots_find(s->record.pid, &u->view.root);
 	runtime_begin(&s->runtime, task, &s->record, u->start_code, u->r.thread,
-		      u->has_root ? &u->root : NULL);
+		      u->has_root ? &u->view.root : NULL);
+	u->r.has_pointers = s->runtime.is_v8; /* its builtins */
 	unwind_walk(s);
 	if (u->unfinished && s->runtime.is_v8)
 		v8_follow(&s->runtime, u->r.fp);

@@ -8,7 +8,7 @@
  * recorded (daemon/ingest/replay_format.h) holds the numbers.
  *
  *   expected = seen + lost.skipped
- *   seen     = complete + no_user + truncated + broken + the other lost + in_flight
+ *   seen     = complete + guessed + no_user + truncated + broken + the other lost + in_flight
  *   routed   = counted + filtered + dropped           (per session)
  */
 
@@ -60,6 +60,7 @@ enum stack_quality {
 	STACK_NO_USER,   /* exiting or in the middle of exec: there is no user stack to walk */
 	STACK_TRUNCATED, /* reason: enum truncated_reason */
 	STACK_BROKEN,    /* reason: enum broken_reason */
+	STACK_GUESSED,   /* a root was reached, and a caller on the way is a guess */
 	N_STACK_QUALITY,
 };
 

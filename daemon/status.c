@@ -102,6 +102,7 @@ static void fill_ledger(struct status_message *m, const struct ledger *l,
 	m->ledger.expected = l->expected;
 	m->ledger.seen = l->seen;
 	m->ledger.complete = l->stacks.complete;
+	m->ledger.guessed = l->stacks.guessed;
 	m->ledger.no_user = l->stacks.no_user;
 	m->ledger.in_flight = l->in_flight;
 	m->ledger.outside = source->outside;
@@ -256,6 +257,7 @@ static void fill_session(struct status_session *to, const struct session *s)
 	m->filtered = counts->filtered;
 	m->windows_written = counts->windows_written;
 	m->complete = counts->stacks.complete;
+	m->guessed = counts->stacks.guessed;
 	m->no_user = counts->stacks.no_user;
 	fill_reasons(&to->dropped, dropped_names, counts->dropped, N_DROPPED, &m->n_dropped,
 		     &m->dropped);

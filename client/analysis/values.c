@@ -175,6 +175,9 @@ static int header_put_ledger(FILE *out, char *ledger, const struct view_input *i
 	if (input->n_rootless)
 		fprintf(out, "; stacks without a root: %" PRId64 " of %" PRId64, input->n_rootless,
 			input->n_shown);
+	if (input->n_guessed)
+		fprintf(out, "; guessed stacks: %" PRId64 " of %" PRId64, input->n_guessed,
+			input->n_shown);
 	fputc('\n', out);
 	return 0;
 }

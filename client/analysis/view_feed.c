@@ -56,7 +56,11 @@ static int view_feed_learn_labels(struct view_feed *f, const struct profile *p,
 		uint32_t index;
 		int r = 0;
 
-		if (l->str && l->key == f->stack_key) {
+		if (l->str && l->key == f->stack_key && l->str == f->guessed) {
+			f->input.n_guessed = clamped_add(f->input.n_guessed, n);
+			if (is_base)
+				f->input.n_base_guessed = clamped_add(f->input.n_base_guessed, n);
+		} else if (l->str && l->key == f->stack_key) {
 			f->input.n_rootless = clamped_add(f->input.n_rootless, n);
 			if (is_base)
 				f->input.n_base_rootless = clamped_add(f->input.n_base_rootless, n);
@@ -118,6 +122,7 @@ int view_feed_samples(struct view_feed *f, struct profile *p)
 	r = r ?:
 	    shape_bind(f->shape, p) ?:
 	    profile_add_text(p, "stack", &f->stack_key) ?:
+	    profile_add_text(p, "guessed", &f->guessed) ?:
 	    profile_add_text(p, "service", &f->service_key);
 	/* Before any filter: what a number means does not depend on which of them are shown. */
 	if (!r && f->learns_units && !f->has_totals)

@@ -42,7 +42,7 @@ struct view_feed {
 	struct compare_total *of_types;  /* as either of them, per sample type; NULL: no matter */
 	int64_t *totals;
 	struct label_units label_units;
-	uint32_t stack_key, service_key; /* strings: labels that the header is of */
+	uint32_t stack_key, guessed, service_key; /* strings: labels that the header is of */
 	uint32_t *services;
 	struct intern services_in;
 	bool is_begun, has_totals;

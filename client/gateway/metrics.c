@@ -106,7 +106,7 @@ static void put_samples(const struct metrics_out *o, const struct metrics_source
 	if (!l)
 		return;
 	metric_put(o, "outcome", "counted",
-		   l->complete + l->no_user + metrics_sum(l->truncated, l->n_truncated) +
+		   l->complete + l->guessed + l->no_user + metrics_sum(l->truncated, l->n_truncated) +
 			   metrics_sum(l->broken, l->n_broken));
 	metric_put(o, "outcome", "lost", metrics_sum(l->lost, l->n_lost));
 }
@@ -149,6 +149,7 @@ static void put_stacks(const struct metrics_out *o, const struct metrics_source 
 	if (!l)
 		return;
 	metric_put(o, "outcome", "complete", l->complete);
+	metric_put(o, "outcome", "guessed", l->guessed);
 	metric_put(o, "outcome", "no_user", l->no_user);
 	metric_put(o, "outcome", "truncated", metrics_sum(l->truncated, l->n_truncated));
 	metric_put(o, "outcome", "broken", metrics_sum(l->broken, l->n_broken));

@@ -17,6 +17,8 @@ void status_print_warnings(const Profd__Control__Status *status, FILE *out);
 /* One object; its field names are part of profctl's interface. @compact: in one line. */
 void status_print_json(const Profd__Control__Status *status, bool compact, FILE *out);
 
+/* How stacks ended, in one line. */
+void status_print_stacks(const Profd__Control__Ledger *ledger, FILE *out);
 /* The part of @whole, which may be 0, in percent. */
 double status_percent(uint64_t part, uint64_t whole);
 /* Of reasons: the sum of all, and the count of the one that has @name, or 0. */

@@ -40,6 +40,23 @@ static void short_print_head(const Profd__Control__Status *s, FILE *out)
 		fprintf(out, "  waits    at %" PRIu64 " Hz\n", s->off_cpu_frequency);
 }
 
+void status_print_stacks(const Profd__Control__Ledger *l, FILE *out)
+{
+	uint64_t truncated = status_sum(l->truncated, l->n_truncated);
+	uint64_t broken = status_sum(l->broken, l->n_broken);
+	uint64_t all = l->complete + l->guessed + truncated + broken;
+
+	if (!all) {
+		fputs("none yet\n", out);
+		return;
+	}
+	fprintf(out, "%.2f %% complete, ", status_percent(l->complete, all));
+	if (l->guessed)
+		fprintf(out, "%.2f %% guessed, ", status_percent(l->guessed, all));
+	fprintf(out, "%.2f %% truncated, %.2f %% broken\n", status_percent(truncated, all),
+		status_percent(broken, all));
+}
+
 /* The ledger in two lines, and whether it closes. */
 static void short_print_ledger(const Profd__Control__Ledger *l, FILE *out)
 {
@@ -47,15 +64,11 @@ static void short_print_ledger(const Profd__Control__Ledger *l, FILE *out)
 	uint64_t broken = status_sum(l->broken, l->n_broken);
 	uint64_t lost = status_sum(l->lost, l->n_lost);
 	uint64_t skipped = status_reason(l->lost, l->n_lost, "skipped");
-	uint64_t with_stack = l->complete + truncated + broken;
-	uint64_t parts = with_stack + l->no_user + lost + l->in_flight;
+	uint64_t parts = l->complete + l->guessed + truncated + broken + l->no_user + lost +
+			 l->in_flight;
 
-	if (with_stack)
-		fprintf(out, "  stacks   %.2f %% complete, %.2f %% truncated, %.2f %% broken\n",
-			status_percent(l->complete, with_stack),
-			status_percent(truncated, with_stack), status_percent(broken, with_stack));
-	else
-		fputs("  stacks   none yet\n", out);
+	fputs("  stacks   ", out);
+	status_print_stacks(l, out);
 	fprintf(out, "  ticks    %" PRIu64 ", %.2f %% of them lost; ", l->expected,
 		status_percent(lost, l->expected));
 	fputs(parts == l->expected && l->seen + skipped == l->expected

@@ -179,6 +179,8 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	print_status_row(v, 0, "lost: skipped", skipped, l->expected);
 	print_status_row(v, 0, "seen", l->seen, l->expected);
 	print_status_row(v, 1, "complete", l->complete, l->seen);
+	if (l->guessed)
+		print_status_row(v, 1, "guessed", l->guessed, l->seen);
 	print_status_row(v, 1, "no user stack", l->no_user, l->seen);
 	print_reason_rows(v, "truncated", l->truncated, l->n_truncated, "", l->seen);
 	print_reason_rows(v, "broken", l->broken, l->n_broken, "", l->seen);
@@ -186,7 +188,8 @@ static void print_ledger(const struct view *v, const Profd__Control__Ledger *l, 
 	print_status_row(v, 1, "in flight", l->in_flight, l->seen);
 	print_check(v, l->seen + skipped, l->expected, "expected = seen + skipped");
 	print_check(v,
-		    l->complete + truncated + broken + l->no_user + (lost - skipped) + l->in_flight,
+		    l->complete + l->guessed + truncated + broken + l->no_user + (lost - skipped) +
+			    l->in_flight,
 		    l->seen, "seen = sum of its parts");
 	if (l->outside)
 		fprintf(v->out,
@@ -208,7 +211,8 @@ static void print_stack_parts(const struct view *v, const char *kind,
 /* Of the samples that a session counts: how their stacks ended, those ways that occurred. */
 static void print_session_stacks(const struct view *v, const Profd__Control__Session *s)
 {
-	uint64_t all = s->complete + s->no_user + status_sum(s->truncated, s->n_truncated) +
+	uint64_t all = s->complete + s->guessed + s->no_user +
+		       status_sum(s->truncated, s->n_truncated) +
 		       status_sum(s->broken, s->n_broken);
 	char id[32] = "system";
 
@@ -221,6 +225,9 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 	}
 	fprintf(v->out, " complete %" PRIu64 " (%.2f %%)", s->complete,
 		status_percent(s->complete, all));
+	if (s->guessed)
+		fprintf(v->out, ", guessed %" PRIu64 " (%.2f %%)", s->guessed,
+			status_percent(s->guessed, all));
 	if (s->no_user)
 		fprintf(v->out, ", no user stack %" PRIu64 " (%.2f %%)", s->no_user,
 			status_percent(s->no_user, all));
@@ -232,17 +239,9 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 {
 	const Profd__Control__Ledger *l = s->ledger;
-	uint64_t truncated = status_sum(l->truncated, l->n_truncated);
-	uint64_t broken = status_sum(l->broken, l->n_broken);
-	uint64_t with_stack = l->complete + truncated + broken;
-
 	print_heading(v, "Stacks");
-	if (with_stack)
-		fprintf(v->out, "  %.2f %% complete, %.2f %% truncated, %.2f %% broken\n",
-			status_percent(l->complete, with_stack),
-			status_percent(truncated, with_stack), status_percent(broken, with_stack));
-	else
-		fputs("  none yet\n", v->out);
+	fputs("  ", v->out);
+	status_print_stacks(l, v->out);
 	for (size_t i = 0; i < s->n_sessions; i++)
 		print_session_stacks(v, s->sessions[i]);
 }

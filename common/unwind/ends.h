@@ -7,7 +7,7 @@
  * hosts. Per frame, where there is no rule:
  *
  * - unwind_is_restorer(): then RULE_SIGNAL is the rule;
- * - else unwind_end_without_rule(), before a step by the frame pointer;
+ * - else unwind_end_without_rule(), before a guess (guess.h) or a step by the frame pointer;
  * - then, where that step has no caller, unwind_end_of_pointer(). A caller outside of all code is
  *   none either: the frame before is the last one, and the end UNWIND_BAD_POINTER.
  *
@@ -99,6 +99,12 @@ static UNWIND_RARE bool unwind_is_at_start(const struct unwind_registers *r, unw
 	return !(r->known & UNWIND_KNOWN_FP) || r->fp < r->sp || r->fp >= start_stack;
 }
 
+/* @r is the last frame of its stack. */
+static inline int unwind_at_root(const struct unwind_registers *r)
+{
+	return r->is_guessed ? UNWIND_END(STACK_GUESSED, 0) : UNWIND_AT_ROOT;
+}
+
 /*
  * The ends return UNWIND_GOES_ON or an UNWIND_END(). This one knows of a saved frame pointer of
  * zero that led to @r. In a 32-bit program everything goes by frame pointers, and a C library
@@ -111,10 +117,10 @@ static inline int unwind_end_without_rule(const struct unwind_registers *r, unwi
 	unwind_u64 pc = unwind_lookup_pc(r);
 
 	if (!r->is_last)
-		return unwind_is_at_start(r, start_stack) ? UNWIND_AT_ROOT : UNWIND_GOES_ON;
+		return unwind_is_at_start(r, start_stack) ? unwind_at_root(r) : UNWIND_GOES_ON;
 	if (r->compat && (pc < start_code || pc >= end_code))
 		return UNWIND_END(STACK_BROKEN, BROKEN_UNKNOWN);
-	return UNWIND_AT_ROOT;
+	return unwind_at_root(r);
 }
 
 /* @step: what unwind_step_fp() of @r returned, other than _CALLER. */
@@ -132,7 +138,7 @@ static inline int unwind_end_of_rule(const struct unwind_registers *r, unwind_u6
 {
 	switch (step) {
 	case UNWIND_STEP_ROOT:
-		return UNWIND_AT_ROOT;
+		return unwind_at_root(r);
 	case UNWIND_STEP_UNREADABLE:
 		/* What the runtime notes of a switch is another one's by the time it can be had. */
 		if (RULE_KIND(rule) == RULE_GO && RULE_GO_PLACE(rule) != RULE_GO_BY_FP)
@@ -141,7 +147,7 @@ static inline int unwind_end_of_rule(const struct unwind_registers *r, unwind_u6
 	case UNWIND_STEP_IMPLAUSIBLE:
 		/* Start-up code in assembly may well have rules that do not know that it is. */
 		if (unwind_is_at_start(r, start_stack))
-			return UNWIND_AT_ROOT;
+			return unwind_at_root(r);
 		if (RULE_KIND(rule) != RULE_GO && RULE_BASE(rule) == RULE_BASE_FP)
 			return UNWIND_BAD_POINTER(false);
 	}

@@ -29,6 +29,8 @@ struct unwind_registers {
 	unwind_u8 above_signal; /* sp came from a signal frame: may lie anywhere */
 	unwind_u8 compat;       /* a 32-bit program: frame pointers, words of 4 bytes */
 	unwind_u8 is_last;      /* a saved frame pointer of zero said so */
+	unwind_u8 is_guessed;   /* a step that led here was a guess (guess.h) */
+	unwind_u8 has_pointers; /* code that tables leave out has frame pointers: no guesses */
 };
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A walk is a loop of steps. Each adds the frame of the registers' pc, finds the rule of that pc,
- * or without one assumes a frame pointer, and replaces the registers by the caller's. A step that
- * lacks a table or memory stops the walk as it is, so that it can be continued later.
+ * or without one guesses or assumes a frame pointer, and replaces the registers by the caller's. A
+ * step that lacks a table or memory stops the walk as it is, so that it can be continued later.
  */
 #include "common/unwind/walk.h"
 
@@ -29,6 +29,18 @@ static inline bool unwind_read_code(struct unwind_code *code, uint64_t address, 
 
 #include "common/unwind/ends.h"
 #include "common/unwind/step.h"
+
+struct unwind_view {
+	struct walk *walk;
+	const struct walk_maps *maps;
+};
+
+static bool unwind_view_read(struct unwind_view *view, unwind_u64 address, unwind_u64 *ret);
+static bool unwind_view_read_code(struct unwind_view *view, unwind_u64 address, unwind_u64 *ret,
+				  uint32_t n_bytes);
+static bool unwind_view_find(struct unwind_view *view, unwind_u64 address, uint32_t *ret_image,
+			     unwind_u64 *ret_rule);
+#include "common/unwind/guess.h"
 
 /* Beside enum walk_outcome: the registers are the caller's now. */
 #define GO_ON (-1)
@@ -146,23 +158,90 @@ static int walk_step_by_rule(struct walk *walk, uint64_t rule)
 	return walk_continue(walk, pc, sp);
 }
 
-/* @is_refused: there is a table that would have had the rule. */
-static int walk_step_by_fp(struct walk *walk, const struct walk_maps *maps, bool is_refused)
+#if defined(UNWIND_X86_64)
+static bool unwind_view_read(struct unwind_view *view, unwind_u64 address, unwind_u64 *ret)
 {
-	struct unwind_registers caller = walk->registers;
-	uint64_t pc, sp;
-	int step, as;
+	return unwind_read(&view->walk->memory, address, ret);
+}
 
-	as = unwind_end_without_rule(&caller, walk->start_stack, walk->start_code, walk->end_code);
+static bool unwind_view_read_code(struct unwind_view *view, unwind_u64 address, unwind_u64 *ret,
+				  uint32_t n_bytes)
+{
+	const struct walk_maps *maps = view->maps;
+	const struct unwind_mapping *mapping = maps->find(maps->userdata, address);
+
+	return mapping && mapping->end - address >= n_bytes &&
+	       maps->read_code(maps->userdata, mapping, address, (uint8_t *)ret, n_bytes);
+}
+
+static bool unwind_view_find(struct unwind_view *view, unwind_u64 address, uint32_t *ret_image,
+			     unwind_u64 *ret_rule)
+{
+	const struct walk_maps *maps = view->maps;
+	const struct unwind_mapping *mapping = maps->find(maps->userdata, address);
+
+	if (!mapping)
+		return false;
+	*ret_image = mapping->image;
+	*ret_rule = RULE_WORD(RULE_ODD);
+	if (mapping->slot < maps->n_slots && maps->slots[mapping->slot].state == TABLE_LOADED)
+		walk_find_rule(view->walk, maps, mapping, address, ret_rule, &(bool){false});
+	return true;
+}
+
+/* Returns enum unwind_guessed. */
+static int walk_guess(struct walk *walk, const struct walk_maps *maps, uint32_t image)
+{
+	struct unwind_registers *r = &walk->registers;
+	struct unwind_view view = {.walk = walk, .maps = maps};
+	struct unwind_guess guess;
+
+	if (!maps->read_code || !unwind_guess_begin(&guess, r, image))
+		return UNWIND_GUESSED_POINTER;
+	for (uint32_t i = 0; i < UNWIND_GUESS_STEPS; i++) {
+		uint64_t at = unwind_guess_address(r, i);
+
+		if (at && unwind_guess_try(&view, &guess, at))
+			break;
+	}
+	return unwind_guess_end(&view, &guess, r);
+}
+#else
+static int walk_guess(struct walk *walk, const struct walk_maps *maps, uint32_t image)
+{
+	(void)walk;
+	(void)maps;
+	(void)image;
+	return UNWIND_GUESSED_POINTER;
+}
+#endif
+
+/*
+ * By the frame pointer, or by a guess where the table of @guess_in, an image, leaves the code out.
+ * @is_refused: there is a table that would have had the rule.
+ */
+static int walk_step_without_rule(struct walk *walk, const struct walk_maps *maps,
+				  uint32_t guess_in, bool is_refused)
+{
+	uint64_t pc = unwind_lookup_pc(&walk->registers), sp = walk->registers.sp;
+	int step, as, guessed = UNWIND_GUESSED_POINTER;
+	struct unwind_registers caller;
+
+	as = unwind_end_without_rule(&walk->registers, walk->start_stack, walk->start_code,
+				     walk->end_code);
 	if (as != UNWIND_GOES_ON)
 		return walk_end_as(walk, as);
+	if (guess_in)
+		guessed = walk_guess(walk, maps, guess_in);
+	if (guessed == UNWIND_GUESSED_CALLER)
+		return walk_continue(walk, pc, sp);
+	caller = walk->registers;
 	step = unwind_step_fp(&caller, &walk->memory);
 	if (step != UNWIND_STEP_CALLER)
 		return walk_end_as(walk, unwind_end_of_pointer(&caller, step, is_refused));
 	if (!maps->find(maps->userdata, unwind_lookup_pc(&caller)))
 		return walk_end_as(walk, UNWIND_BAD_POINTER(is_refused));
-	pc = unwind_lookup_pc(&walk->registers);
-	sp = walk->registers.sp;
+	caller.is_guessed |= guessed == UNWIND_GUESSED_NOTHING;
 	walk->registers = caller;
 	return walk_continue(walk, pc, sp);
 }
@@ -173,6 +252,7 @@ static int walk_step(struct walk *walk, const struct walk_maps *maps)
 	uint64_t pc = unwind_lookup_pc(&walk->registers), rule;
 	const struct unwind_mapping *mapping;
 	struct unwind_code code;
+	uint32_t guess_in;
 	bool is_refused;
 	int r;
 
@@ -201,12 +281,15 @@ static int walk_step(struct walk *walk, const struct walk_maps *maps)
 	r = walk_find_rule(walk, maps, mapping, pc, &rule, &is_refused);
 	if (r != GO_ON)
 		return r;
+	guess_in = mapping->slot < maps->n_slots && maps->slots[mapping->slot].state == TABLE_LOADED
+			   ? mapping->image
+			   : 0;
 	code = (struct unwind_code){.maps = maps, .mapping = mapping};
 	if (RULE_KIND(rule) == RULE_UNKNOWN && unwind_is_restorer(&walk->registers, &code))
 		rule = RULE_WORD(RULE_SIGNAL);
 	if (RULE_KIND(rule) != RULE_UNKNOWN)
 		return walk_step_by_rule(walk, rule);
-	return walk_step_by_fp(walk, maps, is_refused);
+	return walk_step_without_rule(walk, maps, guess_in, is_refused);
 }
 
 int walk_run(struct walk *walk, const struct walk_maps *maps)

@@ -6,8 +6,9 @@
  * profd's own walk: over a copy of a stack, by the same tables and steps as the BPF programs'. It
  * begins where theirs gave up, or at the leaf. Pure, but for the callbacks.
  *
- * Per frame: the mapping of the pc; the rule of its image's table; without one the frame pointer;
- * a restorer without call frame information (musl, Go) by its code. It ends at a root, or with a
+ * Per frame: the mapping of the pc; the rule of its image's table; where that has none a guess
+ * (guess.h), where there is no table the frame pointer; a restorer without call frame information
+ * (musl, Go) by its code. It ends at a root, or with a
  * reason of common/reasons.h (ends.h decides which), or because something is missing that the
  * caller may be able to get: then the state is that of the frame it stopped at, and walk_run() goes
  * on from there.
@@ -30,7 +31,7 @@ struct walk_maps {
 	const struct unwind_mapping *(*find)(void *userdata, uint64_t address);
 	/*
 	 * @length bytes of the code at @address, which @mapping holds; false if they cannot be had
-	 * without waiting. NULL: never. Asked at most once a frame.
+	 * without waiting. NULL: never, and nothing is guessed.
 	 */
 	bool (*read_code)(void *userdata, const struct unwind_mapping *mapping, uint64_t address,
 			  uint8_t *ret, size_t length);

@@ -29,6 +29,9 @@ void stack_counts_add(struct stack_counts *c, unsigned quality, unsigned reason,
 	case STACK_COMPLETE:
 		c->complete += n;
 		break;
+	case STACK_GUESSED:
+		c->guessed += n;
+		break;
 	case STACK_NO_USER:
 		c->no_user += n;
 		break;
@@ -43,7 +46,7 @@ void stack_counts_add(struct stack_counts *c, unsigned quality, unsigned reason,
 
 uint64_t stack_counts_total(const struct stack_counts *c)
 {
-	return c->complete + c->no_user + counters_sum(c->truncated, N_TRUNCATED) +
+	return c->complete + c->guessed + c->no_user + counters_sum(c->truncated, N_TRUNCATED) +
 	       counters_sum(c->broken, N_BROKEN);
 }
 
@@ -122,6 +125,8 @@ char *ledger_text(const struct ledger *l, const char *prefix)
 		" %sno_user=%" PRIu64,
 		prefix, l->expected, prefix, l->seen, prefix, l->stacks.complete, prefix,
 		l->stacks.no_user);
+	if (l->stacks.guessed)
+		fprintf(w.out, " %sguessed=%" PRIu64, prefix, l->stacks.guessed);
 	ledger_print_reasons(&w, "truncated", truncated_names, l->stacks.truncated, N_TRUNCATED);
 	ledger_print_reasons(&w, "broken", broken_names, l->stacks.broken, N_BROKEN);
 	ledger_print_reasons(&w, "lost", lost_names, l->lost, N_LOST);

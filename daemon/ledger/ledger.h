@@ -7,7 +7,7 @@
  * what arrived in profd. They close as
  *
  *   expected = seen + lost.skipped
- *   seen     = complete + no_user + truncated + broken + the other lost + in_flight
+ *   seen     = complete + guessed + no_user + truncated + broken + the other lost + in_flight
  *
  * where in_flight is what the source saw and profd has not drained yet: 0 at rest.
  */
@@ -17,7 +17,7 @@
 
 /* How the stacks of some samples ended. */
 struct stack_counts {
-	uint64_t complete, no_user;
+	uint64_t complete, guessed, no_user;
 	uint64_t truncated[N_TRUNCATED];
 	uint64_t broken[N_BROKEN];
 };

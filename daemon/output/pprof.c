@@ -92,11 +92,12 @@ static int pprof_build_frames(struct pprof_builder *b, const struct view_entry *
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* What is wrong with the stack; samples of whole stacks have neither label. */
+/* What is wrong with the stack; samples of complete stacks have neither label. */
 static const char *stack_fault(const struct view_entry *e)
 {
 	return e->stack.quality == STACK_TRUNCATED ? "truncated"
 	       : e->stack.quality == STACK_BROKEN  ? "broken"
+	       : e->stack.quality == STACK_GUESSED ? "guessed"
 						   : NULL;
 }
 
@@ -106,7 +107,7 @@ static const char *stack_fault_reason(const struct view_entry *e)
 	const char *const *names = is_truncated ? truncated_names : broken_names;
 	const unsigned n = is_truncated ? N_TRUNCATED : N_BROKEN;
 
-	if (!stack_fault(e))
+	if (!stack_fault(e) || e->stack.quality == STACK_GUESSED)
 		return NULL;
 	return e->stack.reason < n ? names[e->stack.reason] : "other";
 }

@@ -203,8 +203,8 @@ static int wakers_describe(struct wakers_builder *b, uint32_t waker)
 	const struct stack stack = aggregate_stack(b->aggregate, w->stack);
 	const char *who = w->by_interrupt ? "interrupt"
 					  : aggregate_thread_name(b->aggregate, w->thread_name);
-	const struct waker_where where = waker_find_where(b, &b->frames[waker - 1],
-							  stack.quality == STACK_COMPLETE);
+	const bool is_whole = stack.quality == STACK_COMPLETE || stack.quality == STACK_GUESSED;
+	const struct waker_where where = waker_find_where(b, &b->frames[waker - 1], is_whole);
 	char **text = &b->wakers->texts[waker - 1];
 	int n;
 

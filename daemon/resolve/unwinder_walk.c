@@ -182,7 +182,8 @@ static void pass_on(struct unwinder *u, const struct sample_runtime *runtime,
 	plain.runtime = NULL;
 	if (has_room && !u->options.raw_frames)
 		merge_runtime(u, runtime, &plain);
-	if (is_cut && !u->options.raw_frames && plain.quality == STACK_COMPLETE) {
+	if (is_cut && !u->options.raw_frames &&
+	    (plain.quality == STACK_COMPLETE || plain.quality == STACK_GUESSED)) {
 		plain.quality = STACK_TRUNCATED;
 		plain.reason = TRUNCATED_DEPTH;
 	}
@@ -333,7 +334,7 @@ static void waiter_finish(struct unwinder *u, struct waiter *w)
 {
 	struct walk *walk = &w->unwinding.walk;
 
-	bool is_good = walk->quality == STACK_COMPLETE ||
+	bool is_good = walk->quality == STACK_COMPLETE || walk->quality == STACK_GUESSED ||
 		       (walk->quality == STACK_TRUNCATED && walk->reason == TRUNCATED_DEPTH);
 
 	if (w->n_reads && !is_good) {

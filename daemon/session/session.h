@@ -8,7 +8,7 @@
  * window into a snapshot.
  *
  *   routed  = counted + filtered + dropped
- *   counted = complete + no_user + truncated + broken
+ *   counted = complete + guessed + no_user + truncated + broken
  *
  * Knows nothing of sources, sockets or files.
  */

@@ -343,7 +343,8 @@ static void walk_both_ways(struct process *p, struct found *profds, struct found
 	check_end(kernels, p->max);
 	/* In the kernel there is a bound for what cannot be read; registers survive vsyscalls. */
 	if (p->flags & FLAG_TORN || p->r.ip >= UNWIND_USER_LIMIT ||
-	    u->memory.n_faults >= UNWIND_FAULTS_MAX || u->memory.code.n_faults >= UNWIND_FAULTS_MAX)
+	    u->view.memory.n_faults >= UNWIND_FAULTS_MAX ||
+	    u->view.memory.code.n_faults >= UNWIND_FAULTS_MAX)
 		return;
 	require(kernels->n == profds->n && kernels->quality == profds->quality &&
 		kernels->reason == profds->reason);

@@ -405,9 +405,9 @@ class Raw:
 def ledger_gap(status):
     """What does not add up in a status; empty if everything does."""
     ledger = status["ledger"]
-    parts = (ledger["complete"] + ledger["no_user"] + sum(ledger["truncated"].values())
-             + sum(ledger["broken"].values()) + sum(ledger["lost"].values())
-             - ledger["lost"]["skipped"] + ledger["in_flight"])
+    parts = (ledger["complete"] + ledger["guessed"] + ledger["no_user"]
+             + sum(ledger["truncated"].values()) + sum(ledger["broken"].values())
+             + sum(ledger["lost"].values()) - ledger["lost"]["skipped"] + ledger["in_flight"])
     gaps = []
     if ledger["expected"] != ledger["seen"] + ledger["lost"]["skipped"]:
         gaps.append(f"expected {ledger['expected']} seen {ledger['seen']} "

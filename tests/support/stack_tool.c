@@ -71,7 +71,7 @@ struct tool {
 	struct printer printer;
 	bool scanning; /* events tell what was there before */
 	unsigned sampler;
-	uint64_t n_samples, n_complete, n_no_user;
+	uint64_t n_samples, n_complete, n_guessed, n_no_user;
 	uint64_t n_truncated[N_TRUNCATED], n_broken[N_BROKEN];
 	uint64_t drained_ns, longest_ns; /* between the ends of drains */
 	int error;                       /* of a callback */
@@ -81,13 +81,17 @@ struct tool {
 static const char *const truncated_names[] = {TRUNCATED_REASONS(TEXT_OF)};
 static const char *const broken_names[] = {BROKEN_REASONS(TEXT_OF)};
 static const char *const lost_names[] = {LOSS_REASONS(TEXT_OF)};
-static const char *const quality_names[] = {"complete", "no_user", "truncated", "broken"};
+static const char *const quality_names[] = {"complete", "no_user", "truncated", "broken",
+					    "guessed"};
 
 static const char *count_quality(struct tool *t, const struct sample *s)
 {
 	switch (s->quality) {
 	case STACK_COMPLETE:
 		t->n_complete++;
+		return "-";
+	case STACK_GUESSED:
+		t->n_guessed++;
 		return "-";
 	case STACK_NO_USER:
 		t->n_no_user++;
@@ -138,8 +142,10 @@ static void print_summary(struct tool *t)
 	struct unwinder_stats u;
 	struct source_stats s;
 
-	fprintf(stderr, "summary samples=%" PRIu64 " complete=%" PRIu64 " no_user=%" PRIu64,
-		t->n_samples, t->n_complete, t->n_no_user);
+	fprintf(stderr,
+		"summary samples=%" PRIu64 " complete=%" PRIu64 " guessed=%" PRIu64
+		" no_user=%" PRIu64,
+		t->n_samples, t->n_complete, t->n_guessed, t->n_no_user);
 	for (unsigned i = 0; i < N_TRUNCATED; i++)
 		fprintf(stderr, " truncated.%s=%" PRIu64, truncated_names[i], t->n_truncated[i]);
 	for (unsigned i = 0; i < N_BROKEN; i++)

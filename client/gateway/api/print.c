@@ -29,9 +29,9 @@ static void print_samples(FILE *out, const Profd__Control__Ledger *l)
 {
 	fprintf(out,
 		"\"samples\":{\"expected\":%" PRIu64 ",\"seen\":%" PRIu64 ",\"complete\":%" PRIu64
-		",\"no_user\":%" PRIu64 ",\"truncated\":%" PRIu64 ",\"broken\":%" PRIu64
-		",\"lost\":%" PRIu64 "},",
-		l->expected, l->seen, l->complete, l->no_user,
+		",\"guessed\":%" PRIu64 ",\"no_user\":%" PRIu64 ",\"truncated\":%" PRIu64
+		",\"broken\":%" PRIu64 ",\"lost\":%" PRIu64 "},",
+		l->expected, l->seen, l->complete, l->guessed, l->no_user,
 		print_sum(l->truncated, l->n_truncated), print_sum(l->broken, l->n_broken),
 		print_sum(l->lost, l->n_lost));
 }

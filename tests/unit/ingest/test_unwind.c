@@ -11,7 +11,7 @@ static void test_frame_pointers(void **state)
 	assert_int_equal(scratch.body[2], 0x401000);
 	for (unsigned i = 0; i < 5; i++)
 		assert_int_equal(scratch.body[3 + i], 0x500000 + i * 0x100 - 1);
-	assert_int_equal(scratch.unwind.root.until_ns, 500);
+	assert_int_equal(scratch.unwind.view.root.until_ns, 500);
 }
 
 static void test_depth(void **state)

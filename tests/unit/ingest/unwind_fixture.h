@@ -119,7 +119,7 @@ static inline void build_chain(unsigned n, __u64 last)
 
 static inline void walk(bool user, __u32 max)
 {
-	scratch.unwind.now_s = 5;
+	scratch.unwind.view.now_s = 5;
 	unwind_user(&scratch, &task, &ctx.regs, user, 2, max);
 }
 

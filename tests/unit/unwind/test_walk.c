@@ -2,6 +2,13 @@
 /* Walks over stacks made by hand: every way to go on, and every way to end. */
 #include "tests/unit/unwind/walk_fixture.h"
 
+/* Through code that a table leaves out, by a frame pointer that nothing confirms. */
+#if defined(UNWIND_X86_64)
+#define BY_POINTER STACK_GUESSED
+#else
+#define BY_POINTER STACK_COMPLETE
+#endif
+
 /* By rule, by rule with a frame pointer, root. */
 static void test_to_the_root(void **state)
 {
@@ -77,7 +84,7 @@ static void test_frames_without_an_image_are_addresses(void **state)
 	put(w, BASE + 96, 0);
 	put(w, BASE + 104, TABLE + ROOT + 1);
 	/* FAR's first 256 bytes are below 4 GiB; its table knows nothing of either. */
-	ASSERT_ENDS(w, STACK_COMPLETE, 0, NONE + 3, frame_in_image(2, 9), FAR + 0x100,
+	ASSERT_ENDS(w, BY_POINTER, 0, NONE + 3, frame_in_image(2, 9), FAR + 0x100,
 		    frame_in_image(5, UINT32_MAX), IN_TABLE(ROOT));
 	/* What the low half of its offset would be is no rule of it. */
 	begin(w, FAR + 0x100 + OFFSET + ROOT, BASE, 1);
@@ -93,7 +100,7 @@ static void test_frame_pointers_to_the_last(void **state)
 	put(w, BASE + 16, TABLE + GAP + 1);
 	put(w, BASE + 64, 0);
 	put(w, BASE + 72, NO_CFI + 1);
-	ASSERT_ENDS(w, STACK_COMPLETE, 0, NONE, IN_TABLE(GAP), frame_in_image(2, 0));
+	ASSERT_ENDS(w, BY_POINTER, 0, NONE, IN_TABLE(GAP), frame_in_image(2, 0));
 }
 
 /* The saved frame pointer is zero for another reason: a rule knows what comes above. */
