@@ -73,7 +73,8 @@ static Profd__Control__Status *status_of_all(void)
 	depth.name = words[2];
 	depth.count = 7;
 	ledger.expected = 1000;
-	ledger.complete = 900;
+	ledger.complete = 890;
+	ledger.guessed = 10;
 	ledger.no_user = 50;
 	ledger.n_lost = 2;
 	ledger.lost = lost;
@@ -102,6 +103,7 @@ static void test_text(void **state)
 	assert_line(text, "profd_samples_total{outcome=\"counted\"} 957");
 	assert_line(text, "profd_samples_total{outcome=\"lost\"} 5");
 	assert_line(text, "profd_lost_samples_total{reason=\"ring_full\"} 1");
+	assert_line(text, "profd_stacks_total{outcome=\"guessed\"} 10");
 	assert_line(text, "profd_stacks_total{outcome=\"truncated\"} 7");
 	assert_line(text, "profd_stacks_total{outcome=\"broken\"} 0");
 	assert_line(text, "profd_cpu_seconds_total 7.500000000");

@@ -25,7 +25,8 @@ static void test_both_equations(void **state)
 	struct ledger l = {};
 
 	(void)state;
-	count(&l, STACK_COMPLETE, 0, 50);
+	count(&l, STACK_COMPLETE, 0, 40);
+	count(&l, STACK_GUESSED, 0, 10);
 	count(&l, STACK_NO_USER, 0, 20);
 	count(&l, STACK_TRUNCATED, TRUNCATED_DEPTH, 10);
 	count(&l, STACK_BROKEN, BROKEN_UNREADABLE, 5);
@@ -72,6 +73,7 @@ static void test_text_has_what_is_not_zero(void **state)
 {
 	struct ledger l = {.expected = UINT64_MAX, .seen = 3, .in_flight = 1};
 	cleanup(freep) char *text = NULL;
+	cleanup(freep) char *guessed = NULL;
 
 	(void)state;
 	l.stacks.complete = 2;
@@ -79,6 +81,9 @@ static void test_text_has_what_is_not_zero(void **state)
 	text = ledger_text(&l, "");
 	assert_string_equal(text, "expected=18446744073709551615 seen=3 complete=2 no_user=0 "
 				  "broken.unreadable=5 in_flight=1");
+	l.stacks.guessed = 3;
+	guessed = ledger_text(&l, "");
+	assert_non_null(strstr(guessed, " no_user=0 guessed=3 broken.unreadable=5 "));
 }
 
 /* Two in one line: no word of one is a word of the other. */

@@ -314,7 +314,7 @@ static const struct script everything[] = {
 	{1, 0, "t2", {0}, {PROGRAM_AT + 0x100, PROGRAM_AT + 0x200}, 0, 0, 5},
 	{1, 0, NULL, {STEXT + 0x1010}, {LIBRARY_AT + 0x100, PROGRAM_AT + 0x200}, 0, 0, 7},
 	{1, 0, NULL, {0}, {LIBRARY_AT + 0x100}, STACK_BROKEN, BROKEN_UNREADABLE, 4},
-	{1, 1, NULL, {0}, {LIBRARY_AT + 0x100, PROGRAM_AT + 0x200}, 0, 0, 6},
+	{1, 1, NULL, {0}, {LIBRARY_AT + 0x100, PROGRAM_AT + 0x200}, STACK_GUESSED, 0, 6},
 	{1, 0, NULL, {0}, {ANON_AT + 0x10, PROGRAM_AT + 0x200}, 0, 0, 3},
 	{1, 0, NULL, {0}, {0x1234, PROGRAM_AT + 0x200}, STACK_TRUNCATED, 0, 2},
 	{2, 0, NULL, {0}, {PROGRAM_2 + 0x100, PROGRAM_2 + 0x200}, 0, 0, 11},

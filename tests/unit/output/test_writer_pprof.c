@@ -90,8 +90,10 @@ static void test_pprof(void **state)
 	assert_true(has_function(p, "ext4_read"));
 
 	assert_int_equal(sum_label(p, "stack", "broken"), 4);
+	assert_int_equal(sum_label(p, "stack", "guessed"), 6);
 	assert_int_equal(sum_label(p, "reason", "unreadable"), 4);
 	assert_int_equal(sum_label(p, "reason", "depth"), 2);
+	assert_int_equal(sum_label(p, "reason", "frame_pointer"), 0); /* 0: of what is guessed */
 	assert_int_equal(sum_label(p, "thread", "t2"), 5);
 	assert_int_equal(sum_label(p, "comm", "work/er"), 19);
 	assert_int_equal(sum_label(p, "service", "a.service"), 66);

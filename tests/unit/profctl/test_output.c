@@ -178,7 +178,8 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	dropped.count = 2;
 	ledger.expected = 100;
 	ledger.seen = seen;
-	ledger.complete = 70;
+	ledger.complete = 60;
+	ledger.guessed = 10;
 	ledger.no_user = 11;
 	ledger.in_flight = 1;
 	ledger.outside = 6;
@@ -224,7 +225,8 @@ static void show(uint64_t seen, void (*print)(const Profd__Control__Status *, FI
 	other.filtered = 1;
 	other.dropped = drops;
 	other.n_dropped = 1;
-	other.complete = 3;
+	other.complete = 1;
+	other.guessed = 2;
 	other.no_user = 2;
 	other.truncated = truncated;
 	other.broken = broken;
@@ -310,9 +312,9 @@ static void test_status_view(void **state)
 		"lost: ring_full",
 		"adds up: expected",
 		"adds up: seen",
-		"87.50 % complete, 5.00 % truncated, 7.50 % broken",
+		"75.00 % complete, 12.50 % guessed, 5.00 % truncated, 7.50 % broken",
 		"  system   none yet\n",
-		"  s4       complete 3 (20.00 %), no user stack 2 (13.33 %), ",
+		"  s4       complete 1 (6.67 %), guessed 2 (13.33 %), no user stack 2 (13.33 %), ",
 		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
 		("unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples are waiting for more\n"
 		 "          21  of these waited for unwind rules or memory\n"),
@@ -359,7 +361,7 @@ static void test_status_short(void **state)
 		", up 1 min 40 s\n",
 		"  rate     cpu-clock at 99 Hz through bpf, 0 processes, 3 with libprofd\n",
 		"  waits    at 49 Hz\n",
-		"  stacks   87.50 % complete, 5.00 % truncated, 7.50 % broken\n",
+		"  stacks   75.00 % complete, 12.50 % guessed, 5.00 % truncated, 7.50 % broken\n",
 		"  ticks    100, 8.00 % of them lost; all are accounted for\n",
 		"  cost     2.50 % of the machine's CPUs\n",
 		"  memory   64 MiB of 128 MiB\n",
@@ -406,11 +408,11 @@ static void test_status_json(void **state)
 		"{\"version\":\"9.9\",\"pid\":77,\"uptime_seconds\":100,\"host\":\"\",\"kernel\":"
 		"\"\","
 		"\"source\":\"bpf\",\"event\":\"cpu-clock\",\"frequency\":99,\"warnings\":[\"no PMU"
-		"\\u001b[2J\"],\"ledger\":{\"expected\":100,\"seen\":95,\"complete\":70,\"no_"
+		"\\u001b[2J\"],\"ledger\":{\"expected\":100,\"seen\":95,\"complete\":60,\"no_"
 		"user\":"
 		"11,\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6},\"lost\":{"
 		"\"skipped"
-		"\":5,\"ring_full\":3},\"in_flight\":1,\"outside\":6,\"guessed\":0},\"throttled\":"
+		"\":5,\"ring_full\":3},\"in_flight\":1,\"outside\":6,\"guessed\":10},\"throttled\":"
 		"0,\"memory\":{"
 		"\"rss_bytes\":"
 		"33554432,\"bpf_bytes\":33554432,\"budget_bytes\":134217728,\"evicted_images\":9,"
@@ -434,8 +436,8 @@ static void test_status_json(void **state)
 		"1\",\"event\":\"\",\"frequency\":"
 		"999,\"owner_uid\":1000,\"started\":null,\"routed\":10,\"counted\":7,\"filtered\":"
 		"1,"
-		"\"dropped\":{\"memory\":2},\"windows_written\":0,\"complete\":3,\"no_user\":2,"
-		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6},\"guessed\":0}],"
+		"\"dropped\":{\"memory\":2},\"windows_written\":0,\"complete\":1,\"no_user\":2,"
+		"\"truncated\":{\"depth\":4},\"broken\":{\"frame_pointer\":6},\"guessed\":2}],"
 		"\"drain_lateness\":null,\"n_cpus\":2,\"unwinding\":{"
 		"\"tables\":5,\"rows\":6000,\"table_bytes\":65536,\"waiting\":8,\"waited\":21,"
 		"\"no_slot\":0},\"avoided_files\":13,\"names\":{\"workers_died\":14,\"bad_images\":"
