@@ -106,7 +106,8 @@ static void put_samples(const struct metrics_out *o, const struct metrics_source
 	if (!l)
 		return;
 	metric_put(o, "outcome", "counted",
-		   l->complete + l->guessed + l->no_user + metrics_sum(l->truncated, l->n_truncated) +
+		   l->complete + l->guessed + l->no_user +
+			   metrics_sum(l->truncated, l->n_truncated) +
 			   metrics_sum(l->broken, l->n_broken));
 	metric_put(o, "outcome", "lost", metrics_sum(l->lost, l->n_lost));
 }

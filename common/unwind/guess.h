@@ -48,7 +48,7 @@
 #endif
 
 /* From the stack pointer on, and from each register. */
-#define UNWIND_GUESS_WORDS          256u
+#define UNWIND_GUESS_WORDS          1024u
 #define UNWIND_GUESS_REGISTER_WORDS 32u
 #define UNWIND_GUESS_STEPS          (UNWIND_GUESS_WORDS + UNWIND_OTHERS * UNWIND_GUESS_REGISTER_WORDS)
 /* A register that points further above the stack pointer has something else. */
@@ -58,7 +58,7 @@
 /* As far below its return address as a function saves its caller's frame pointer. */
 #define UNWIND_GUESS_SAVED 16u
 #define UNWIND_GUESS_PAGE  4096u
-/* Words behind one that leads here in which a better one is looked for. */
+/* Words behind the first that was found in which a better one is looked for. */
 #define UNWIND_GUESS_FURTHER 64u
 
 /* A return address, where on the stack it is, and the function that was called; caller 0: none. */
@@ -70,6 +70,7 @@ struct unwind_guess_word {
 struct unwind_guess {
 	unwind_u64 pc, sp, fp; /* of the code without rules */
 	unwind_u64 caller_fp;  /* the frame pointer of the caller that was looked at last */
+	unwind_u64 first;      /* the address of the first word that was found; 0: none yet */
 	unwind_u64 unreadable; /* what could not be read last: the page is left alone */
 	struct unwind_guess_word leads, may_lead;
 	unwind_u32 image;
@@ -326,7 +327,9 @@ UNWIND_GUESS_PART int unwind_guess_try(struct unwind_view *view, struct unwind_g
 		unwind_guess_look(view, guess, at, caller);
 	else
 		guess->unreadable = at & ~(UNWIND_GUESS_PAGE - 1ull);
-	return guess->leads.caller && at - guess->leads.at > 8 * UNWIND_GUESS_FURTHER;
+	if (!guess->first && (guess->leads.caller || guess->may_lead.caller))
+		guess->first = at;
+	return guess->first && at - guess->first > 8 * UNWIND_GUESS_FURTHER;
 }
 
 /* The frame of @r is in @image, and without a rule. False: there is nothing to look at. */
@@ -337,6 +340,7 @@ static inline bool unwind_guess_begin(struct unwind_guess *guess, const struct u
 	guess->sp = r->sp;
 	guess->fp = r->fp;
 	guess->image = image;
+	guess->first = 0;
 	guess->unreadable = 0;
 	guess->leads.caller = 0;
 	guess->may_lead.caller = 0;

@@ -15,7 +15,7 @@
 #include "common/unwind/step.h"
 
 #define BASE  UINT64_C(0x7ffd00001000)
-#define WORDS 1024u
+#define WORDS 2048u
 #define TOP   (BASE + WORDS * 8)
 #define CODE  UINT64_C(0x555500001234)
 
