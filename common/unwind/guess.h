@@ -35,7 +35,7 @@
  *   static bool unwind_view_find(struct unwind_view *view, unwind_u64 address,
  *                                unwind_u32 *ret_image, unwind_u64 *ret_rule);
  *           false: no code. RULE_UNKNOWN is a rule that a table leaves out; where there is no
- *           table (yet), it is another kind
+ *           table (yet), it is RULE_ODD or none of enum rule_kind
  *
  * and may define UNWIND_GUESS_PART, which goes before the return types of the larger functions. It
  * calls unwind_guess_begin(), unwind_guess_try() for the address of each of UNWIND_GUESS_STEPS, and
@@ -246,13 +246,16 @@ UNWIND_GUESS_PART int unwind_guess_pointer(struct unwind_view *view, struct unwi
 
 /*
  * Whether what is above @at is the frame of a caller with @rule, as far as that says. @is_direct:
- * it calls something else; code without rules calls other such code all the time.
+ * it calls something else; code without rules calls other such code all the time. Generated code,
+ * which no table is of, has frame pointers or nothing.
  */
 static inline bool unwind_guess_holds(struct unwind_view *view, struct unwind_guess *guess,
 				      unwind_u64 rule, unwind_u64 at, bool is_direct)
 {
 	if (RULE_KIND(rule) == RULE_UNKNOWN)
 		return !is_direct;
+	if (RULE_KIND(rule) == RULE_ODD || RULE_KIND(rule) >= N_RULE_KINDS)
+		return at == guess->fp + 8;
 	if (RULE_KIND(rule) != RULE_CFA || RULE_RA(rule) != RULE_RA_AT_CFA)
 		return true;
 	if (RULE_BASE(rule) == RULE_BASE_FP)

@@ -254,8 +254,12 @@ static void test_calls_by_register(void **state)
 	/* Where no rule says, that is all. */
 	put(SP + 16, indirect(ROOT + 0x80));
 	assert_guess(SP + 16, IMAGE + ROOT + 0x80);
+	/* In code without a table only the frame pointer does. */
 	put(SP + 16, indirect(ODD + 0x80));
-	assert_guess(SP + 16, IMAGE + ODD + 0x80);
+	assert_no_guess(UNWIND_GUESSED_NOTHING);
+	put(FP + 8, indirect(ODD + 0x80));
+	assert_no_guess(UNWIND_GUESSED_POINTER);
+	put(FP + 8, 0);
 	put(SP + 16, indirect(THIRD + 0x80));
 	assert_guess(SP + 16, IMAGE + THIRD + 0x80);
 	/* What surely leads here counts more. */
