@@ -28,7 +28,8 @@
 	X(NO_TABLE, no_table) /* unwind rules that could not be had in time or at all */         \
 	X(NO_COPY, no_copy)   /* profd was to finish the walk; no room for its stack */          \
 	X(STALE, stale)       /* walked by mappings that had just been replaced */               \
-	X(QUEUED, queued)     /* a wait for a CPU that went on when its session ended */
+	X(QUEUED, queued)     /* a wait for a CPU that went on when its session ended */         \
+	X(GUESSES, guesses)   /* too many callers, or words, would have to be guessed */
 
 /* The tick left no sample. */
 #define LOSS_REASONS(X)                                                                \

@@ -84,7 +84,7 @@ struct view_input {
 	int64_t total; /* what percentages are of; matters from the first report_view_end() on */
 	const int64_t *totals; /* the same per sample type, for a view of class->tells_all_types */
 	/* Of what the filters left, by the first value: all samples, and those whose stacks do not
-	 * reach a root, or by a guess (their label `stack`). Matter as `total` does. */
+	 * reach a root, or reach it by a guess (their label `stack`). Matter as `total` does. */
 	int64_t n_shown, n_rootless, n_guessed;
 	/* How many of them are of what the others are compared with. */
 	int64_t n_base_shown, n_base_rootless, n_base_guessed;

@@ -238,10 +238,9 @@ static void print_session_stacks(const struct view *v, const Profd__Control__Ses
 
 static void print_stacks(const struct view *v, const Profd__Control__Status *s)
 {
-	const Profd__Control__Ledger *l = s->ledger;
 	print_heading(v, "Stacks");
 	fputs("  ", v->out);
-	status_print_stacks(l, v->out);
+	status_print_stacks(s->ledger, v->out);
 	for (size_t i = 0; i < s->n_sessions; i++)
 		print_session_stacks(v, s->sessions[i]);
 }

@@ -110,7 +110,7 @@ static bool ring_parse_sample(uint64_t *record, uint32_t n, struct ring_sample *
 			record[i] = 0;
 	return ret->weight && ret->weight <= WEIGHT_MAX && ret->frequency &&
 	       ret->frequency <= RING_FREQUENCY_MAX && ret->quality != STACK_NO_USER &&
-	       ret->reason < N_STACK_REASONS(ret->quality);
+	       ret->quality != STACK_GUESSED && ret->reason < N_STACK_REASONS(ret->quality);
 }
 
 static void drop_parts(struct ring_reader *r)

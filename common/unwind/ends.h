@@ -20,7 +20,7 @@
  *                                       unwind_u64 *ret, unwind_u32 n_bytes);
  *
  * @n_bytes from @address on, in memory's order; false if they cannot be had. Asked once a frame, or
- * twice for a leaf.
+ * twice for a leaf, and by guesses (guess.h).
  */
 #include "common/reasons.h"
 #include "common/unwind/step.h"

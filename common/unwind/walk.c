@@ -35,11 +35,15 @@ struct unwind_view {
 	const struct walk_maps *maps;
 };
 
+#if defined(UNWIND_X86_64)
+struct unwind_place;
 static bool unwind_view_read(struct unwind_view *view, unwind_u64 address, unwind_u64 *ret);
 static bool unwind_view_read_code(struct unwind_view *view, unwind_u64 address, unwind_u64 *ret,
 				  uint32_t n_bytes);
-static bool unwind_view_find(struct unwind_view *view, unwind_u64 address, uint32_t *ret_image,
-			     unwind_u64 *ret_rule);
+static bool unwind_view_find(struct unwind_view *view, unwind_u64 address,
+			     struct unwind_place *ret);
+static unwind_u64 unwind_view_rule(struct unwind_view *view, const struct unwind_place *place);
+#endif
 #include "common/unwind/guess.h"
 
 /* Beside enum walk_outcome: the registers are the caller's now. */
@@ -108,33 +112,29 @@ static bool walk_push_frame(struct walk *walk, const struct unwind_mapping *mapp
 }
 
 /*
- * The rule at @pc. Returns GO_ON or WALK_TABLE. @ret_refused: there are rules, but none that could
- * be used.
+ * The rule at @pc. Returns GO_ON or WALK_TABLE. @ret_state: of the table that was asked; where
+ * there is none to ask, TABLE_NO_CFI.
  */
 static int walk_find_rule(struct walk *walk, const struct walk_maps *maps,
 			  const struct unwind_mapping *mapping, uint64_t pc, uint64_t *ret_rule,
-			  bool *ret_refused)
+			  uint32_t *ret_state)
 {
 	uint64_t offset = pc - mapping->start + mapping->offset;
 	struct table_slot *slot;
 
 	*ret_rule = RULE_WORD(RULE_UNKNOWN);
-	*ret_refused = false;
-	if (walk->registers.compat || mapping->slot >= maps->n_slots)
+	*ret_state = TABLE_NO_CFI;
+	if (walk->registers.compat || mapping->slot >= maps->n_slots || offset > UINT32_MAX)
 		return GO_ON;
 	slot = &maps->slots[mapping->slot];
+	*ret_state = slot->state;
 	switch (slot->state) {
 	case TABLE_ABSENT:
 		walk->slot = mapping->slot;
 		return WALK_TABLE;
-	case TABLE_REFUSED:
-		*ret_refused = true;
-		break;
 	case TABLE_LOADED:
 		slot->used_s = maps->now_s;
-		if (offset <= UINT32_MAX)
-			*ret_rule = table_search(maps->words, maps->n_words, slot,
-						 (uint32_t)offset);
+		*ret_rule = table_search(maps->words, maps->n_words, slot, (uint32_t)offset);
 		break;
 	}
 	return GO_ON;
@@ -174,19 +174,30 @@ static bool unwind_view_read_code(struct unwind_view *view, unwind_u64 address, 
 	       maps->read_code(maps->userdata, mapping, address, (uint8_t *)ret, n_bytes);
 }
 
-static bool unwind_view_find(struct unwind_view *view, unwind_u64 address, uint32_t *ret_image,
-			     unwind_u64 *ret_rule)
+static bool unwind_view_find(struct unwind_view *view, unwind_u64 address, struct unwind_place *ret)
 {
 	const struct walk_maps *maps = view->maps;
 	const struct unwind_mapping *mapping = maps->find(maps->userdata, address);
 
 	if (!mapping)
 		return false;
-	*ret_image = mapping->image;
-	*ret_rule = RULE_WORD(RULE_ODD);
-	if (mapping->slot < maps->n_slots && maps->slots[mapping->slot].state == TABLE_LOADED)
-		walk_find_rule(view->walk, maps, mapping, address, ret_rule, &(bool){false});
+	*ret = (struct unwind_place){.offset = address - mapping->start + mapping->offset,
+				     .image = mapping->image,
+				     .slot = mapping->slot};
 	return true;
+}
+
+static unwind_u64 unwind_view_rule(struct unwind_view *view, const struct unwind_place *place)
+{
+	const struct walk_maps *maps = view->maps;
+	const struct table_slot *slot;
+
+	if (!place->image || place->slot >= maps->n_slots || place->offset > UINT32_MAX)
+		return RULE_WORD(RULE_ODD);
+	slot = &maps->slots[place->slot];
+	if (slot->state != TABLE_LOADED)
+		return slot->state == TABLE_ABSENT ? UNWIND_ABSENT : RULE_WORD(RULE_ODD);
+	return table_search(maps->words, maps->n_words, slot, (uint32_t)place->offset);
 }
 
 /* Returns enum unwind_guessed. */
@@ -194,7 +205,8 @@ static int walk_guess(struct walk *walk, const struct walk_maps *maps, uint32_t 
 {
 	struct unwind_registers *r = &walk->registers;
 	struct unwind_view view = {.walk = walk, .maps = maps};
-	struct unwind_guess guess;
+	struct unwind_guess guess = {.work = walk->guess_work};
+	int guessed;
 
 	if (!maps->read_code || !unwind_guess_begin(&guess, r, image))
 		return UNWIND_GUESSED_POINTER;
@@ -204,7 +216,10 @@ static int walk_guess(struct walk *walk, const struct walk_maps *maps, uint32_t 
 		if (at && unwind_guess_try(&view, &guess, at))
 			break;
 	}
-	return unwind_guess_end(&view, &guess, r);
+	guessed = unwind_guess_end(&view, &guess, r);
+	walk->guess_work = guess.work;
+	walk->slot = guess.absent;
+	return guessed;
 }
 #else
 static int walk_guess(struct walk *walk, const struct walk_maps *maps, uint32_t image)
@@ -217,22 +232,26 @@ static int walk_guess(struct walk *walk, const struct walk_maps *maps, uint32_t 
 #endif
 
 /*
- * By the frame pointer, or by a guess where the table of @guess_in, an image, leaves the code out.
- * @is_refused: there is a table that would have had the rule.
+ * By the frame pointer, or by a guess if a table of @image was asked. @state: walk_find_rule()'s.
  */
-static int walk_step_without_rule(struct walk *walk, const struct walk_maps *maps,
-				  uint32_t guess_in, bool is_refused)
+static int walk_step_without_rule(struct walk *walk, const struct walk_maps *maps, uint32_t image,
+				  uint32_t state)
 {
 	uint64_t pc = unwind_lookup_pc(&walk->registers), sp = walk->registers.sp;
 	int step, as, guessed = UNWIND_GUESSED_POINTER;
+	bool is_refused = state == TABLE_REFUSED;
 	struct unwind_registers caller;
 
 	as = unwind_end_without_rule(&walk->registers, walk->start_stack, walk->start_code,
 				     walk->end_code);
 	if (as != UNWIND_GOES_ON)
 		return walk_end_as(walk, as);
-	if (guess_in)
-		guessed = walk_guess(walk, maps, guess_in);
+	if (state == TABLE_LOADED)
+		guessed = walk_guess(walk, maps, image);
+	if (guessed == UNWIND_GUESSED_TABLE)
+		return WALK_TABLE;
+	if (guessed == UNWIND_GUESSED_ENOUGH)
+		return walk_end(walk, STACK_BROKEN, BROKEN_GUESSES);
 	if (guessed == UNWIND_GUESSED_CALLER)
 		return walk_continue(walk, pc, sp);
 	caller = walk->registers;
@@ -252,8 +271,7 @@ static int walk_step(struct walk *walk, const struct walk_maps *maps)
 	uint64_t pc = unwind_lookup_pc(&walk->registers), rule;
 	const struct unwind_mapping *mapping;
 	struct unwind_code code;
-	uint32_t guess_in;
-	bool is_refused;
+	uint32_t image, state;
 	int r;
 
 #if defined(UNWIND_X86_64)
@@ -278,18 +296,16 @@ static int walk_step(struct walk *walk, const struct walk_maps *maps)
 		return walk_end(walk, STACK_TRUNCATED, TRUNCATED_DEPTH);
 	if (!mapping)
 		return walk_end(walk, STACK_BROKEN, BROKEN_UNMAPPED);
-	r = walk_find_rule(walk, maps, mapping, pc, &rule, &is_refused);
+	image = mapping->image;
+	r = walk_find_rule(walk, maps, mapping, pc, &rule, &state);
 	if (r != GO_ON)
 		return r;
-	guess_in = mapping->slot < maps->n_slots && maps->slots[mapping->slot].state == TABLE_LOADED
-			   ? mapping->image
-			   : 0;
 	code = (struct unwind_code){.maps = maps, .mapping = mapping};
 	if (RULE_KIND(rule) == RULE_UNKNOWN && unwind_is_restorer(&walk->registers, &code))
 		rule = RULE_WORD(RULE_SIGNAL);
 	if (RULE_KIND(rule) != RULE_UNKNOWN)
 		return walk_step_by_rule(walk, rule);
-	return walk_step_without_rule(walk, maps, guess_in, is_refused);
+	return walk_step_without_rule(walk, maps, image, state);
 }
 
 int walk_run(struct walk *walk, const struct walk_maps *maps)

@@ -8,10 +8,9 @@
  *
  * Per frame: the mapping of the pc; the rule of its image's table; where that has none a guess
  * (guess.h), where there is no table the frame pointer; a restorer without call frame information
- * (musl, Go) by its code. It ends at a root, or with a
- * reason of common/reasons.h (ends.h decides which), or because something is missing that the
- * caller may be able to get: then the state is that of the frame it stopped at, and walk_run() goes
- * on from there.
+ * (musl, Go) by its code. It ends at a root, or with a reason of common/reasons.h (ends.h decides
+ * which), or because something is missing that the caller may be able to get: then the state is
+ * that of the frame it stopped at, and walk_run() goes on from there.
  *
  * What cannot be a caller ends the walk as broken: FRAME_POINTER where a frame pointer led there
  * (the step's, or the base of a rule), RULE elsewhere, UNMAPPED for an address of no mapping that
@@ -74,6 +73,7 @@ struct walk {
 	struct walk_anchor *anchors;
 	uint32_t n_anchors, next_anchor;
 	struct unwind_memory memory;
+	uint32_t guess_work; /* guess.h */
 
 	/* Outcomes. */
 	uint8_t quality, reason; /* WALK_ENDED */

@@ -92,7 +92,7 @@ static int pprof_build_frames(struct pprof_builder *b, const struct view_entry *
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* What is wrong with the stack; samples of complete stacks have neither label. */
+/* Why the stack is not complete; samples of complete ones have neither label. */
 static const char *stack_fault(const struct view_entry *e)
 {
 	return e->stack.quality == STACK_TRUNCATED ? "truncated"

@@ -8,8 +8,8 @@
  * A table may be torn, as one that is overwritten while it is searched: then two walks may differ.
  *
  * Input: words of four bytes; behind the last one are zeroes. Flags, how deep, the restorer's
- * place, registers, the mm, the table: its rules, its rows, what is torn. The rest is on the stack,
- * again and again.
+ * place and calls, registers, the mm, the table: its rules, its rows, what is torn. The rest is on
+ * the stack, again and again.
  */
 #include <stdlib.h>
 
@@ -33,6 +33,8 @@
 #define ROWS_MAX    16u
 #define TABLE_MAX   256u  /* words */
 #define STACK_WORDS 2560u /* that are filled: a chain of frame pointers as deep as walks go */
+
+#define GUESSED_FINDS (65536u / UNWIND_GUESS_FIND) /* profd's bound, of guess.h */
 
 enum { FLAG_SYSCALL = 1, FLAG_COMPAT = 2, FLAG_TORN = 4 };
 enum { LOADED, NO_CFI, REFUSED, ABSENT, N_SLOTS };
@@ -106,12 +108,36 @@ static uint64_t take_wide(struct process *p)
 
 /* --- the process ------------------------------------------------------------------------------ */
 
+/* What guesses look for: calls, stubs, and functions that set up a frame pointer. */
+static void put_calls(uint32_t seed)
+{
+	static const uint8_t pieces[][8] = {
+		{0xe8}, {0xff, 0xd0}, {0xff, 0x25}, {0xff, 0x15}, {0x55, 0x48, 0x89, 0xe5}};
+	static const unsigned lengths[] = {1, 2, 2, 2, 4};
+	uint32_t random = seed;
+
+	for (uint32_t n = seed >> 28; n; n--) {
+		uint32_t at, kind, relative;
+
+		random = random * 1664525 + 1013904223;
+		at = (random >> 8) % (CODE_BYTES - 16);
+		kind = (random >> 4) % 5;
+		/* To somewhere in the page, or a page further. */
+		relative = (random >> 16 & 0x1fff) - at - lengths[kind] - 4;
+		memcpy(code + at, pieces[kind], lengths[kind]);
+		if (kind != 1 && kind != 4)
+			memcpy(code + at + lengths[kind], &relative, sizeof(relative));
+	}
+}
+
 static void take_code(struct process *p)
 {
 	static const uint8_t restorer[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
-	size_t at = process_take(p) % CODE_BYTES, n = CODE_BYTES - at;
+	const uint32_t word = process_take(p);
+	size_t at = word % CODE_BYTES, n = CODE_BYTES - at;
 
 	memset(code, 0xcc, sizeof(code));
+	put_calls(word);
 	memcpy(code + at, restorer, n < sizeof(restorer) ? n : sizeof(restorer));
 }
 
@@ -320,8 +346,8 @@ static void walk_in_profd(const struct process *p, struct unwind_registers r, bo
 	found->n = walk.n_frames;
 	found->quality = walk.quality;
 	found->reason = walk.reason;
-	/* Each frame is looked for, and what a frame pointer leads to. */
-	require(found->n_finds <= 2 * p->max + 2);
+	/* Each frame is looked for, and what a frame pointer leads to; code for guesses, twice. */
+	require(found->n_finds <= 2 * p->max + 2 + 2 * (GUESSED_FINDS + 100));
 }
 
 static void walk_both_ways(struct process *p, struct found *profds, struct found *kernels)
@@ -341,9 +367,10 @@ static void walk_both_ways(struct process *p, struct found *profds, struct found
 	if (!p->r.ip && !p->r.sp)
 		return;
 	check_end(kernels, p->max);
-	/* In the kernel there is a bound for what cannot be read; registers survive vsyscalls. */
-	if (p->flags & FLAG_TORN || p->r.ip >= UNWIND_USER_LIMIT ||
-	    u->view.memory.n_faults >= UNWIND_FAULTS_MAX ||
+	/* In the kernel there are bounds for guesses and for what cannot be read; registers survive
+	 * vsyscalls. */
+	if (u->guess.work > UNWIND_GUESS_WORK || p->flags & FLAG_TORN ||
+	    p->r.ip >= UNWIND_USER_LIMIT || u->view.memory.n_faults >= UNWIND_FAULTS_MAX ||
 	    u->view.memory.code.n_faults >= UNWIND_FAULTS_MAX)
 		return;
 	require(kernels->n == profds->n && kernels->quality == profds->quality &&

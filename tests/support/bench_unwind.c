@@ -145,10 +145,11 @@ static void print_tables(const struct bench *b)
 	       stats.tables, stats.rows, stats.table_bytes,
 	       source_memory_bytes(b->pipeline.source));
 	printf(" \"finished_outside\": %" PRIu64 ", \"complete\": %" PRIu64
-	       ", \"no_user\": %" PRIu64 ", \"truncated\": %" PRIu64 ", \"broken\": %" PRIu64
-	       ", \"hz\": %" PRIu64 "}\n",
-	       stats.finished, b->n_quality[STACK_COMPLETE], b->n_quality[STACK_NO_USER],
-	       b->n_quality[STACK_TRUNCATED], b->n_quality[STACK_BROKEN], b->pipeline.hz);
+	       ", \"guessed\": %" PRIu64 ", \"no_user\": %" PRIu64 ", \"truncated\": %" PRIu64
+	       ", \"broken\": %" PRIu64 ", \"hz\": %" PRIu64 "}\n",
+	       stats.finished, b->n_quality[STACK_COMPLETE], b->n_quality[STACK_GUESSED],
+	       b->n_quality[STACK_NO_USER], b->n_quality[STACK_TRUNCATED],
+	       b->n_quality[STACK_BROKEN], b->pipeline.hz);
 }
 
 static int print_results(struct bench *b)

@@ -88,7 +88,8 @@ function summaryOf(answer, base, nCpus) {
 			`${digits(answer.idle.threads)}${answer.idle.at_least ? " or more" : ""} idle threads hidden`,
 		`${digits(answer.samples)} samples`,
 		answer.complete_share !== null && answer.complete_share !== undefined &&
-			`${(100 * answer.complete_share).toFixed(1)}\u202f% of stacks complete`,
+			`${(100 * answer.complete_share).toFixed(1)}\u202f% of stacks complete` +
+				(answer.guessed_share ? `, ${(100 * answer.guessed_share).toFixed(1)}\u202f% guessed` : ""),
 		answer.truncated && "the smallest parts are left out",
 		base?.words,
 	].filter(Boolean).join(" · ");

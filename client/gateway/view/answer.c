@@ -295,8 +295,8 @@ static int answer_put_head(const struct answer *a, FILE *out)
 	cleanup(freep) char *command = NULL;
 	const struct view_origin *origin = &a->request->origin;
 	const int64_t n = input->n_shown - input->n_base_shown;
-	const int64_t n_incomplete = input->n_rootless - input->n_base_rootless + input->n_guessed -
-				     input->n_base_guessed;
+	const int64_t n_rootless = input->n_rootless - input->n_base_rootless;
+	const int64_t n_guessed = input->n_guessed - input->n_base_guessed;
 	int r = origin->is_files ? 0 : command_print(a->q, origin->store, &command);
 
 	if (r)
@@ -309,9 +309,11 @@ static int answer_put_head(const struct answer *a, FILE *out)
 	answer_put_idle(a, out);
 	fprintf(out, "\"samples\":%" PRId64 ",", n);
 	if (n > 0)
-		fprintf(out, "\"complete_share\":%.6f,", 1 - (double)n_incomplete / (double)n);
+		fprintf(out, "\"complete_share\":%.6f,\"guessed_share\":%.6f,",
+			1 - (double)(n_rootless + n_guessed) / (double)n,
+			(double)n_guessed / (double)n);
 	else
-		fputs("\"complete_share\":null,", out);
+		fputs("\"complete_share\":null,\"guessed_share\":null,", out);
 	if (command)
 		answer_put_text(out, "command", command);
 	else

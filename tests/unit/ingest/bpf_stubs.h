@@ -56,7 +56,7 @@ __u64 tables_search(__u32 slot, __u32 offset, __u32 now_s);
 int unwind_apply(struct unwind_registers *r, __u64 rule, struct unwind_memory *memory);
 int unwind_apply_fp(struct unwind_registers *r, struct unwind_memory *memory);
 int unwind_refill(struct unwind_memory *memory, __u64 address);
-int unwind_is_return_at(struct unwind_view *view, uint64_t address);
+int unwind_is_return_at(struct unwind_view *view, struct unwind_guess *guess, uint64_t address);
 int unwind_guess_pointer(struct unwind_view *view, struct unwind_guess *guess, uint64_t at);
 int unwind_guess_try(struct unwind_view *view, struct unwind_guess *guess, uint64_t at);
 int runtime_send_code(struct runtime *r);

@@ -5,22 +5,24 @@
 #if defined(UNWIND_X86_64)
 
 /* The image. Its functions, by their offset: rules are up to the next one's beginning. */
-#define IMAGE   UINT64_C(0x555500000000)
-#define LENGTH  0x20000u
-#define BY_SP   0x0000u /* CFA = sp + 16 */
-#define BY_FP   0x2000u /* CFA = fp + 16 */
-#define ROOT    0x4000u
-#define SIGNAL  0x4100u
-#define ODD     0x4200u
-#define GAP     0x6000u
-#define FIRST   0x7000u  /* a function without rules, as are all behind it */
-#define SECOND  0x10000u /* this is where the pc is */
-#define PC      0x10020u
-#define THIRD   0x11000u
-#define STUBS   0x1f000u
-#define SP      (BASE + 64)
-#define FP      (BASE + 1600)
-#define NO_WORD (BASE - 8)
+#define IMAGE     UINT64_C(0x555500000000)
+#define LENGTH    0x20000u
+#define BY_SP     0x0000u /* CFA = sp + 16 */
+#define BY_FP     0x2000u /* CFA = fp + 16 */
+#define BY_FAR_FP 0x3000u /* CFA = fp + 32 */
+#define ROOT      0x3800u
+#define SIGNAL    0x4100u
+#define ODD       0x4200u
+#define ABSENT    0x5000u /* the table is not there yet */
+#define GAP       0x6000u
+#define FIRST     0x7000u  /* a function without rules, as are all behind it */
+#define SECOND    0x10000u /* this is where the pc is */
+#define PC        0x10020u
+#define THIRD     0x11000u
+#define STUBS     0x1f000u
+#define SP        (BASE + 64)
+#define FP        (BASE + 1600)
+#define SLOT      7u
 
 struct unwind_code {
 	int none;
@@ -56,35 +58,50 @@ static bool unwind_view_read_code(struct unwind_view *view, unwind_u64 address, 
 	return true;
 }
 
-static bool unwind_view_find(struct unwind_view *view, unwind_u64 address, uint32_t *ret_image,
-			     unwind_u64 *ret_rule)
-{
-	static const struct rule by_sp = {.kind = RULE_CFA, .cfa_offset = 16, .ra_offset = -8},
-				 by_fp = {.kind = RULE_CFA,
-					  .base = RULE_BASE_FP,
-					  .cfa_offset = 16,
-					  .ra_offset = -8};
-	const uint64_t at = address - IMAGE;
-
-	(void)view;
-	if (at >= LENGTH)
-		return false;
-	*ret_image = 1;
-	*ret_rule = at < BY_FP    ? rule_pack(&by_sp)
-		    : at < ROOT   ? rule_pack(&by_fp)
-		    : at < SIGNAL ? RULE_WORD(RULE_ROOT)
-		    : at < ODD    ? RULE_WORD(RULE_SIGNAL)
-		    : at < GAP    ? RULE_WORD(RULE_ODD)
-				  : RULE_WORD(RULE_UNKNOWN);
-	return true;
-}
+struct unwind_place;
+static bool unwind_view_find(struct unwind_view *v, unwind_u64 address, struct unwind_place *ret);
+static unwind_u64 unwind_view_rule(struct unwind_view *v, const struct unwind_place *place);
 
 #include "common/unwind/guess.h"
 
 static struct unwind_view view;
 
+static bool unwind_view_find(struct unwind_view *v, unwind_u64 address, struct unwind_place *ret)
+{
+	(void)v;
+	*ret = (struct unwind_place){.offset = address - IMAGE, .image = 1, .slot = SLOT};
+	return ret->offset < LENGTH;
+}
+
+static unwind_u64 unwind_view_rule(struct unwind_view *v, const struct unwind_place *place)
+{
+	static const struct rule by_sp = {.kind = RULE_CFA, .cfa_offset = 16, .ra_offset = -8},
+				 by_fp = {.kind = RULE_CFA,
+					  .base = RULE_BASE_FP,
+					  .cfa_offset = 16,
+					  .ra_offset = -8},
+				 by_far_fp = {.kind = RULE_CFA,
+					      .base = RULE_BASE_FP,
+					      .cfa_offset = 32,
+					      .ra_offset = -8};
+	const uint64_t at = place->offset;
+
+	(void)v;
+	return at < BY_FP       ? rule_pack(&by_sp)
+	       : at < BY_FAR_FP ? rule_pack(&by_fp)
+	       : at < ROOT      ? rule_pack(&by_far_fp)
+	       : at < SIGNAL    ? RULE_WORD(RULE_ROOT)
+	       : at < ODD       ? RULE_WORD(RULE_SIGNAL)
+	       : at < ABSENT    ? RULE_WORD(RULE_ODD)
+	       : at < GAP       ? UNWIND_ABSENT
+				: RULE_WORD(RULE_UNKNOWN);
+}
+
+static uint32_t done; /* work, by the walk before the guess, and with it */
+
 static int setup_guess(void **state)
 {
+	done = 0;
 	memset(&view, 0, sizeof(view));
 	return setup(state);
 }
@@ -126,7 +143,9 @@ static struct unwind_registers in_gap(void)
 /* Returns enum unwind_guessed. */
 static int guess(struct unwind_registers *r)
 {
-	struct unwind_guess found;
+	int result;
+
+	struct unwind_guess found = {.work = done};
 
 	if (!unwind_guess_begin(&found, r, 1))
 		return -1;
@@ -136,7 +155,9 @@ static int guess(struct unwind_registers *r)
 		if (at && unwind_guess_try(&view, &found, at))
 			break;
 	}
-	return unwind_guess_end(&view, &found, r);
+	result = unwind_guess_end(&view, &found, r);
+	done = found.work;
+	return result;
 }
 
 /* The caller is @caller, found at @at. */
@@ -144,6 +165,7 @@ static void assert_guess(uint64_t at, uint64_t caller)
 {
 	struct unwind_registers r = in_gap();
 
+	done = 0;
 	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
 	assert_int_equal(r.pc, caller);
 	assert_int_equal(r.sp, at + 8);
@@ -155,13 +177,14 @@ static void assert_no_guess(int expected)
 {
 	struct unwind_registers r = in_gap(), before = r;
 
+	done = 0;
 	assert_int_equal(guess(&r), expected);
 	assert_memory_equal(&r, &before, sizeof(r));
 }
 
 static void test_the_return_address(void **state)
 {
-	const uint64_t caller = direct(BY_SP + 0x100, SECOND);
+	const uint64_t caller = direct(ROOT + 0x100, SECOND);
 
 	(void)state;
 	assert_no_guess(UNWIND_GUESSED_NOTHING);
@@ -177,6 +200,12 @@ static void test_the_return_address(void **state)
 	put(SP + 48, direct(BY_SP + 0x400, 0x7000000)); /* to nowhere */
 	put(SP + 56, caller);
 	assert_guess(SP + 56, caller);
+	/* The caller's caller has to be where its rule says. */
+	put(SP + 56, direct(BY_SP + 0x100, SECOND));
+	assert_no_guess(UNWIND_GUESSED_NOTHING);
+	put(SP + 72, direct(BY_SP + 0x200, BY_SP));
+	assert_guess(SP + 56, IMAGE + BY_SP + 0x100);
+	put(SP + 72, 0);
 	/* As far as that. */
 	put(SP + 56, 0);
 	put(SP + 8 * (UNWIND_GUESS_WORDS - 1), caller);
@@ -189,25 +218,25 @@ static void test_the_return_address(void **state)
 /* Of words that are left of earlier calls. */
 static void test_the_function_that_begins_last(void **state)
 {
-	const uint64_t caller = direct(BY_SP + 0x100, SECOND);
+	const uint64_t caller = direct(ROOT + 0x100, SECOND);
 
 	(void)state;
-	put(SP + 8, direct(BY_SP + 0x200, FIRST + 0x6000));
-	put(SP + 16, direct(BY_SP + 0x300, THIRD));
+	put(SP + 8, direct(ROOT + 0x200, FIRST + 0x6000));
+	put(SP + 16, direct(ROOT + 0x300, THIRD));
 	put(SP + 32, caller);
-	put(SP + 40, direct(BY_SP + 0x400, SECOND)); /* a call before this one */
-	put(SP + 48, direct(BY_SP + 0x500, FIRST + 0x8000));
+	put(SP + 40, direct(ROOT + 0x400, SECOND)); /* a call before this one */
+	put(SP + 48, direct(ROOT + 0x500, FIRST + 0x8000));
 	assert_guess(SP + 32, caller);
 	/* Not much further, whatever was found. */
 	put(SP + 32, 0);
 	put(SP + 40, 0);
-	put(SP + 48 + 8 * (UNWIND_GUESS_FURTHER + 2), caller);
-	assert_guess(SP + 48, IMAGE + BY_SP + 0x500);
+	put(SP + 48 + 8 * (UNWIND_GUESS_BEHIND + 2), caller);
+	assert_guess(SP + 48, IMAGE + ROOT + 0x500);
 }
 
 static void test_functions_with_a_frame(void **state)
 {
-	const uint64_t caller = direct(BY_SP + 0x100, SECOND);
+	const uint64_t caller = direct(ROOT + 0x100, SECOND);
 	struct unwind_registers r = in_gap();
 
 	(void)state;
@@ -263,8 +292,8 @@ static void test_calls_by_register(void **state)
 	put(SP + 16, indirect(THIRD + 0x80));
 	assert_guess(SP + 16, IMAGE + THIRD + 0x80);
 	/* What surely leads here counts more. */
-	put(SP + 64, direct(BY_SP + 0x400, SECOND));
-	assert_guess(SP + 64, IMAGE + BY_SP + 0x400);
+	put(SP + 64, direct(ROOT + 0x400, SECOND));
+	assert_guess(SP + 64, IMAGE + ROOT + 0x400);
 }
 
 static void test_frame_pointers_of_callers(void **state)
@@ -287,6 +316,19 @@ static void test_frame_pointers_of_callers(void **state)
 	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
 	assert_int_equal(r.fp, SP + 800);
 	assert_int_equal(r.known, UNWIND_KNOWN_FP);
+	/* Not by another offset, and not below the stack pointer. */
+	put(SP + 64, indirect(BY_FAR_FP + 0x100));
+	r = in_gap();
+	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
+	put(SP + 64, 0);
+	put(SP, caller);
+	put(SP + 24, 0);
+	put(SP - 8, SP + 800);
+	r = in_gap();
+	r.known = 0;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
+	put(SP, 0);
+	put(SP + 64, caller);
 	/* Only below the return address. */
 	put(SP + 24, 0);
 	put(SP + 72, SP + 800);
@@ -350,13 +392,13 @@ static void test_words_of_memory(void **state)
 {
 	static uint64_t table[2];
 	const uint64_t at = IMAGE + LENGTH;
-	const uint64_t caller = IMAGE + BY_SP + 0x100;
+	const uint64_t caller = IMAGE + ROOT + 0x100;
 	uint32_t relative = (uint32_t)(at + 8 - caller);
 	uint8_t call[6] = {0xff, 0x15};
 
 	(void)state;
 	memcpy(call + 2, &relative, sizeof(relative));
-	put_code(BY_SP + 0x100, call, sizeof(call));
+	put_code(ROOT + 0x100, call, sizeof(call));
 	memory.regions[1] = (struct unwind_region){at, sizeof(table), (const uint8_t *)table};
 	memory.n_regions = 2;
 	put(SP + 16, caller);
@@ -368,7 +410,7 @@ static void test_words_of_memory(void **state)
 	relative = (uint32_t)(at - (IMAGE + STUBS + 6));
 	memcpy(view.code + STUBS, (const uint8_t[]){0xff, 0x25}, 2);
 	memcpy(view.code + STUBS + 2, &relative, sizeof(relative));
-	direct(BY_SP + 0x100, STUBS);
+	direct(ROOT + 0x100, STUBS);
 	table[0] = IMAGE + SECOND;
 	assert_guess(SP + 16, caller);
 	table[0] = IMAGE + BY_SP;
@@ -415,7 +457,7 @@ static void test_calls(void **state)
 /* A function that aligned its stack, far down, has the pointer of before in a register. */
 static void test_registers_that_point_above(void **state)
 {
-	const uint64_t caller = direct(BY_SP + 0x100, SECOND), far = SP + 9216;
+	const uint64_t caller = direct(ROOT + 0x100, SECOND), far = SP + 9216;
 	struct unwind_registers r = in_gap();
 
 	(void)state;
@@ -440,6 +482,88 @@ static void test_registers_that_point_above(void **state)
 	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
 	r.others[RULE_BASE_BX - RULE_BASE_OTHER] = SP - 8;
 	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
+}
+
+/* The handler of a signal returns to what nothing calls, and behind that is another's stack. */
+static void test_signals(void **state)
+{
+	struct unwind_registers r = in_gap();
+
+	(void)state;
+	put(SP + 8, direct(BY_SP + 0x100, BY_SP));
+	put(SP + 16, IMAGE + SIGNAL + 1);
+	put(SP + 24, direct(BY_SP + 0x200, SECOND));
+	put(SP + 40, direct(BY_SP + 0x300, BY_SP));
+	assert_guess(SP + 16, IMAGE + SIGNAL + 1);
+	/* It has a frame pointer. */
+	r.fp = SP + 8;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_POINTER);
+	/* Before it is what was called since. */
+	put(SP, direct(ROOT + 0x80, SECOND));
+	assert_guess(SP, IMAGE + ROOT + 0x80);
+}
+
+/* In the stub itself, where that has no rules. */
+static void test_in_a_stub(void **state)
+{
+	const uint64_t caller = direct(BY_SP + 0x100, STUBS);
+	struct unwind_registers r = in_gap();
+
+	(void)state;
+	put_code(STUBS + 2, (const uint8_t[]){0xff, 0x25}, 2);
+	put(SP, caller);
+	put(SP + 16, direct(BY_SP + 0x200, BY_SP));
+	r.pc = IMAGE + STUBS + 11;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
+	assert_int_equal(r.pc, caller);
+	r = in_gap();
+	r.pc = IMAGE + STUBS + 16;
+	memory.n_regions = 1; /* where it leads cannot be read: it may be here */
+	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
+	put(SP + 16, 0);
+	r = in_gap();
+	r.pc = IMAGE + STUBS + 16;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
+}
+
+static void test_an_absent_table(void **state)
+{
+	struct unwind_registers r = in_gap(), before = r;
+	struct unwind_guess found = {0};
+
+	(void)state;
+	put(SP + 8, indirect(ABSENT + 0x100));
+	put(SP + 16, indirect(THIRD + 0x100));
+	assert_no_guess(UNWIND_GUESSED_TABLE);
+	assert_true(unwind_guess_begin(&found, &r, 1));
+	unwind_guess_try(&view, &found, SP + 8);
+	assert_int_equal(found.absent, SLOT);
+	assert_memory_equal(&r, &before, sizeof(r));
+	/* What surely leads here needs none. */
+	put(SP + 8, direct(ABSENT + 0x100, SECOND));
+	assert_guess(SP + 8, IMAGE + ABSENT + 0x100);
+}
+
+/* All words are as much work as can be; a walk goes on with what the last guess left. */
+static void test_the_work_is_bounded(void **state)
+{
+	struct unwind_registers r;
+	unsigned n = 0;
+
+	(void)state;
+	indirect(BY_SP + 0x100);
+	for (uint64_t at = SP; at < TOP; at += 8)
+		put(at, IMAGE + BY_SP + 0x104); /* code, and no call before it */
+	done = 0;
+	do {
+		r = in_gap();
+		n++;
+	} while (guess(&r) == UNWIND_GUESSED_NOTHING && n < 1000);
+	assert_in_range(n, 2, 1 + UNWIND_GUESS_WORK / (UNWIND_GUESS_FIND * UNWIND_GUESS_WORDS));
+	assert_in_range(done, UNWIND_GUESS_WORK + 1, UNWIND_GUESS_WORK + 100 * UNWIND_GUESS_FIND);
+	r = in_gap();
+	assert_int_equal(guess(&r), UNWIND_GUESSED_ENOUGH);
+	assert_int_equal(r.pc, IMAGE + PC);
 }
 
 static void test_where_nothing_is_guessed(void **state)
@@ -488,6 +612,10 @@ int main(void)
 		cmocka_unit_test_setup(test_words_of_memory, setup_guess),
 		cmocka_unit_test_setup(test_calls, setup_guess),
 		cmocka_unit_test_setup(test_registers_that_point_above, setup_guess),
+		cmocka_unit_test_setup(test_signals, setup_guess),
+		cmocka_unit_test_setup(test_in_a_stub, setup_guess),
+		cmocka_unit_test_setup(test_an_absent_table, setup_guess),
+		cmocka_unit_test_setup(test_the_work_is_bounded, setup_guess),
 		cmocka_unit_test_setup(test_where_nothing_is_guessed, setup_guess),
 #else
 		cmocka_unit_test_setup(test_none, setup),

@@ -195,6 +195,7 @@ static void test_head(void **state)
 	expect(f, "{\"since_ms\":1795261800000,\"until_ms\":1795261860000,\"total\":30,"
 		  "\"base_total\":0,\"unit\":\"nanoseconds\",\"type\":\"cpu\","
 		  "\"types\":[\"samples\",\"cpu\"],\"samples\":3,\"complete_share\":1.000000,"
+		  "\"guessed_share\":0.000000,"
 		  "\"command\":\"profctl report --text ");
 	expect(f, "\"windows\":3,\"truncated\":false,");
 	assert_int_equal(ask_view(f, QUESTION_TOP, "type=samples", NULL), 0);
