@@ -2,8 +2,9 @@
 /*
  * Functions without unwind rules in a program that has them: those of stack_gap.S. The argument
  * says which; pointer: gap_leaf, called by a pointer; stale: with words of earlier calls in its
- * room.
+ * room; thread: gap_leaf, in a thread, whose stack is near to the libraries.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "stack_burn.h"
@@ -49,11 +50,31 @@ static KEEP void call_with_frame(unsigned n)
 	__asm__ volatile("" : : "r"(room) : "memory");
 }
 
+static void *thread_main(void *unused)
+{
+	(void)unused;
+	while (again())
+		call_gap("leaf");
+	return NULL;
+}
+
+static void run_thread(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 65536) ||
+	    pthread_create(&thread, &attr, thread_main, NULL) || pthread_join(thread, NULL))
+		_exit(1);
+}
+
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "leaf";
 
 	say_ready();
+	if (!strcmp(which, "thread"))
+		run_thread();
 	while (again()) {
 		if (!strcmp(which, "stale"))
 			leaves_words(12);
