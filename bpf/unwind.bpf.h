@@ -192,8 +192,6 @@ static __always_inline bool unwind_view_find(struct unwind_view *view, unwind_u6
 static __always_inline unwind_u64 unwind_view_rule(struct unwind_view *view,
 						   const struct unwind_place *place);
 
-/* With interrupts off: some 0.3 ms at most. Then profd goes on. */
-#define UNWIND_GUESS_WORK (1u << 14)
 /* Global functions, as the searches are. */
 #define UNWIND_GUESS_PART __attribute__((noinline))
 #include "common/unwind/guess.h"

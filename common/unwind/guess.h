@@ -17,7 +17,8 @@
  *   that, or has no frame (yet, or any more).
  *
  *   may lead here: to other code without rules there, which may jump here, or to what a register
- *   or memory had then. The first such word counts if there is none of the others.
+ *   or memory had then. The first such word counts if there is none of the others; where it goes
+ *   through memory that cannot be read, only if there is no other at all.
  *
  * Of both, the next return address has to be where the rule of the caller has it, as far as that
  * can be known. A signal's restorer, which nothing calls, counts if nothing came before it, and
@@ -47,9 +48,9 @@
  *           RULE_UNKNOWN: a table has none. UNWIND_ABSENT: the table is not there yet. Where there
  *           is no table, RULE_ODD or a kind behind N_RULE_KINDS
  *
- * and may define UNWIND_GUESS_PART, which goes before the return types of the larger functions, and
- * UNWIND_GUESS_WORK. It calls unwind_guess_begin(), unwind_guess_try() for the address of each of
- * UNWIND_GUESS_STEPS until that says that it is enough, and unwind_guess_end().
+ * and may define UNWIND_GUESS_PART, which goes before the return types of the larger functions. It
+ * calls unwind_guess_begin(), unwind_guess_try() for the address of each of UNWIND_GUESS_STEPS
+ * until that says that it is enough, and unwind_guess_end().
  */
 #include "common/unwind/ends.h"
 #include "common/unwind/layout.h"
@@ -57,10 +58,8 @@
 #ifndef UNWIND_GUESS_PART
 #define UNWIND_GUESS_PART static
 #endif
-/* Of a walk: words that are looked at; one that is an address of code is as much as many. */
-#ifndef UNWIND_GUESS_WORK
-#define UNWIND_GUESS_WORK (1u << 16)
-#endif
+/* Of a walk: words that are looked at; what else is read or searched is as much as many of them. */
+#define UNWIND_GUESS_WORK (1u << 14)
 #define UNWIND_GUESS_FIND 16u
 
 /* From the stack pointer on, and from each register. */
@@ -99,11 +98,14 @@ struct unwind_guess {
 	unwind_u64 caller_fp;  /* the frame pointer of the caller that was looked at last */
 	unwind_u64 unreadable; /* what could not be read last: the page is left alone */
 	unwind_u64 first;      /* the address of the first word that was found; 0: none */
+	unwind_u64 from;       /* and of the one behind which there is not much more to look at */
+	unwind_u64 absent_at;  /* and of the first one whose table is absent */
 	struct unwind_guess_word leads, may_lead;
 	unwind_u32 image;
 	unwind_u32 work;     /* that was done in the whole walk */
 	unwind_u32 absent;   /* the slot of a table that is wanted; SLOT_NONE: none */
 	unwind_u8 has_frame; /* leads is where a function with a frame pointer has it */
+	unwind_u8 is_unread; /* may_lead goes through memory that cannot be read */
 	unwind_u8 is_over;   /* what comes behind belongs to others */
 };
 
@@ -111,7 +113,7 @@ struct unwind_guess {
 enum unwind_guessed {
 	UNWIND_GUESSED_CALLER,  /* the registers are the caller's now */
 	UNWIND_GUESSED_POINTER, /* it is the frame pointer's: unwind_step_fp(), which is no guess */
-	UNWIND_GUESSED_NOTHING, /* then the frame pointer is one */
+	UNWIND_GUESSED_NOTHING, /* nothing else than the frame pointer: that is one */
 	UNWIND_GUESSED_TABLE,   /* needs the table of guess->absent */
 	UNWIND_GUESSED_ENOUGH,  /* the walk has done all the work that it may */
 };
@@ -167,11 +169,17 @@ static inline bool unwind_is_call(unwind_u64 code)
 	return UNWIND_IS_DIRECT(code) || unwind_is_indirect(code);
 }
 
+/* Whether there may be as much work as something else than a word takes. */
+static inline bool unwind_guess_may(struct unwind_guess *guess)
+{
+	guess->work += UNWIND_GUESS_FIND;
+	return guess->work <= UNWIND_GUESS_WORK;
+}
+
 static inline bool unwind_guess_find(struct unwind_view *view, struct unwind_guess *guess,
 				     unwind_u64 address, struct unwind_place *ret)
 {
-	guess->work += UNWIND_GUESS_FIND;
-	return guess->work <= UNWIND_GUESS_WORK && unwind_view_find(view, address, ret);
+	return unwind_guess_may(guess) && unwind_view_find(view, address, ret);
 }
 
 /* Eight bytes of a function's code, behind the mark of where indirect calls may lead. */
@@ -238,7 +246,7 @@ static inline int unwind_target_leads(struct unwind_view *view, struct unwind_gu
 static inline int unwind_word_leads(struct unwind_view *view, struct unwind_guess *guess,
 				    unwind_u64 word, unwind_u64 *ret_target)
 {
-	if (!unwind_view_read(view, word, ret_target))
+	if (!unwind_guess_may(guess) || !unwind_view_read(view, word, ret_target))
 		return UNWIND_MAY_LEAD_UNREAD;
 	return unwind_target_leads(view, guess, *ret_target);
 }
@@ -287,7 +295,8 @@ UNWIND_GUESS_PART int unwind_is_return_at(struct unwind_view *view, struct unwin
 	struct unwind_place place;
 	unwind_u64 caller, code;
 
-	if (!view || !guess || !unwind_view_read(view, address, &caller) || caller < 4096 ||
+	if (!view || !guess || !unwind_guess_may(guess) ||
+	    !unwind_view_read(view, address, &caller) || caller < 4096 ||
 	    caller >= UNWIND_USER_LIMIT || !unwind_guess_find(view, guess, caller - 1, &place))
 		return false;
 	if (unwind_view_read_code(view, caller - 8, &code, sizeof(code)) && unwind_is_call(code))
@@ -370,7 +379,7 @@ static inline void unwind_guess_leads(struct unwind_view *view, struct unwind_gu
 	struct unwind_guess_word *best = &guess->leads;
 	bool makes_frame = unwind_makes_frame(view, target);
 
-	if (makes_frame && at != guess->fp + 8 && at > guess->sp + 8)
+	if (makes_frame && guess->fp && at != guess->fp + 8 && at > guess->sp + 8)
 		return;
 	if (best->caller && target <= best->target &&
 	    (target != best->target || at != guess->fp + 8))
@@ -379,6 +388,27 @@ static inline void unwind_guess_leads(struct unwind_view *view, struct unwind_gu
 	best->caller = caller;
 	best->target = target;
 	guess->has_frame = makes_frame && at == guess->fp + 8;
+}
+
+static inline void unwind_guess_may_lead(struct unwind_guess *guess, unwind_u64 at,
+					 unwind_u64 caller, bool is_unread)
+{
+	if (guess->may_lead.caller && (is_unread || !guess->is_unread))
+		return;
+	guess->may_lead.at = at;
+	guess->may_lead.caller = caller;
+	guess->is_unread = is_unread;
+}
+
+/* Whether behind @at is the frame of a signal: the pc that it has is code. */
+static inline bool unwind_guess_restores(struct unwind_view *view, struct unwind_guess *guess,
+					 unwind_u64 at)
+{
+	struct unwind_place place;
+	unwind_u64 pc;
+
+	return unwind_guess_may(guess) && unwind_view_read(view, at + 8 + UNWIND_SIGNAL_PC, &pc) &&
+	       unwind_guess_find(view, guess, pc, &place);
 }
 
 /* A word at @at that leads here or may, or a restorer. */
@@ -392,26 +422,25 @@ static inline void unwind_guess_take(struct unwind_view *view, struct unwind_gue
 	if (leads == UNWIND_LEADS_ELSEWHERE && unwind_is_call(code))
 		return;
 	rule = unwind_view_rule(view, place);
-	if (RULE_KIND(rule) == RULE_SIGNAL) {
+	if (RULE_KIND(rule) == RULE_SIGNAL && unwind_guess_restores(view, guess, at)) {
 		guess->is_over = 1;
 		leads = UNWIND_MAY_LEAD;
 	}
-	if (leads == UNWIND_LEADS_ELSEWHERE ||
-	    (leads != UNWIND_LEADS_HERE && guess->may_lead.caller))
+	if (leads == UNWIND_LEADS_ELSEWHERE)
 		return;
 	if (leads != UNWIND_LEADS_HERE && rule == UNWIND_ABSENT) {
-		guess->absent = place->slot;
-		guess->is_over = 1;
+		if (guess->absent == SLOT_NONE) {
+			guess->absent_at = at;
+			guess->absent = place->slot;
+		}
 		return;
 	}
 	if (!unwind_guess_holds(view, guess, rule, at, leads))
 		return;
-	if (leads == UNWIND_LEADS_HERE) {
+	if (leads == UNWIND_LEADS_HERE)
 		unwind_guess_leads(view, guess, at, caller, target);
-	} else {
-		guess->may_lead.at = at;
-		guess->may_lead.caller = caller;
-	}
+	else
+		unwind_guess_may_lead(guess, at, caller, leads == UNWIND_MAY_LEAD_UNREAD);
 }
 
 static inline void unwind_guess_look(struct unwind_view *view, struct unwind_guess *guess,
@@ -437,15 +466,20 @@ static inline void unwind_guess_look(struct unwind_view *view, struct unwind_gue
 UNWIND_GUESS_PART int unwind_guess_try(struct unwind_view *view, struct unwind_guess *guess,
 				       unwind_u64 at)
 {
+	bool had_leads;
+
 	if (!view || !guess || ++guess->work > UNWIND_GUESS_WORK)
 		return true;
+	had_leads = guess->leads.caller;
 	unwind_guess_look(view, guess, at);
-	if (!guess->first && (guess->leads.caller || guess->may_lead.caller))
-		guess->first = at;
+	if (!guess->first && (guess->leads.caller || (guess->may_lead.caller && !guess->is_unread)))
+		guess->first = guess->from = at;
+	if (guess->leads.caller && !had_leads)
+		guess->from = at;
 	if (guess->is_over || (guess->has_frame && at > guess->fp))
 		return true;
-	return guess->first && at > guess->first &&
-	       at - guess->first >
+	return guess->from && at > guess->from &&
+	       at - guess->from >
 		       8 * (guess->leads.caller ? UNWIND_GUESS_BEHIND : UNWIND_GUESS_BEHIND_MAY);
 }
 
@@ -463,6 +497,9 @@ static inline bool unwind_guess_begin(struct unwind_guess *guess, const struct u
 	guess->absent = SLOT_NONE;
 	guess->unreadable = 0;
 	guess->first = 0;
+	guess->from = 0;
+	guess->absent_at = 0;
+	guess->is_unread = 0;
 	guess->leads.caller = 0;
 	guess->may_lead.caller = 0;
 	guess->has_frame = 0;
@@ -490,24 +527,29 @@ static inline void unwind_guess_step(struct unwind_view *view, struct unwind_gue
 
 /*
  * Goes to the caller that was found. The frame pointer, which is looked at as well, is no guess if
- * it leads to the same word, and that is the first one or that of a function with a frame pointer.
+ * it leads to the same word, that is the first one, and the function sets up a frame pointer.
  * Returns enum unwind_guessed.
  */
-static inline int unwind_guess_end(struct unwind_view *view, struct unwind_guess *guess,
-				   struct unwind_registers *r)
+UNWIND_GUESS_PART int unwind_guess_end(struct unwind_view *view, struct unwind_guess *guess,
+				       struct unwind_registers *r)
 {
 	const struct unwind_guess_word *found;
 
+	if (!view || !guess || !r)
+		return UNWIND_GUESSED_NOTHING;
 	if (guess->fp && !guess->is_over)
 		unwind_guess_try(view, guess, guess->fp + 8);
 	found = guess->leads.caller ? &guess->leads : &guess->may_lead;
 	if (guess->work > UNWIND_GUESS_WORK)
 		return UNWIND_GUESSED_ENOUGH;
+	if (!guess->leads.caller && guess->absent != SLOT_NONE &&
+	    (!found->caller || guess->absent_at < found->at))
+		return UNWIND_GUESSED_TABLE;
 	if (!found->caller)
-		return guess->absent != SLOT_NONE ? UNWIND_GUESSED_TABLE : UNWIND_GUESSED_NOTHING;
-	if (guess->fp && found->at == guess->fp + 8 &&
-	    (guess->has_frame || found->at == guess->first))
-		return UNWIND_GUESSED_POINTER;
+		return UNWIND_GUESSED_NOTHING;
+	if (guess->fp && found->at == guess->fp + 8)
+		return guess->has_frame && found->at == guess->first ? UNWIND_GUESSED_POINTER
+								     : UNWIND_GUESSED_NOTHING;
 	unwind_guess_step(view, guess, found, r);
 	return UNWIND_GUESSED_CALLER;
 }

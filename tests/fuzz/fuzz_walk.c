@@ -34,7 +34,7 @@
 #define TABLE_MAX   256u  /* words */
 #define STACK_WORDS 2560u /* that are filled: a chain of frame pointers as deep as walks go */
 
-#define GUESSED_FINDS (65536u / UNWIND_GUESS_FIND) /* profd's bound, of guess.h */
+#define GUESSED_FINDS (UNWIND_GUESS_WORK / UNWIND_GUESS_FIND)
 
 enum { FLAG_SYSCALL = 1, FLAG_COMPAT = 2, FLAG_TORN = 4 };
 enum { LOADED, NO_CFI, REFUSED, ABSENT, N_SLOTS };

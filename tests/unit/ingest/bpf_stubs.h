@@ -59,6 +59,8 @@ int unwind_refill(struct unwind_memory *memory, __u64 address);
 int unwind_is_return_at(struct unwind_view *view, struct unwind_guess *guess, uint64_t address);
 int unwind_guess_pointer(struct unwind_view *view, struct unwind_guess *guess, uint64_t at);
 int unwind_guess_try(struct unwind_view *view, struct unwind_guess *guess, uint64_t at);
+int unwind_guess_end(struct unwind_view *view, struct unwind_guess *guess,
+		     struct unwind_registers *r);
 int runtime_send_code(struct runtime *r);
 int runtime_meet(struct runtime *r, __u64 code, __u64 slot);
 int runtime_end_group(struct runtime *r, __u64 anchor);

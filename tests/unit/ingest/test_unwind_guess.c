@@ -46,7 +46,8 @@ static void test_the_same_as_the_frame_pointer(void **state)
 	stack.wide[1] = 0;
 	stack.wide[2] = image_address(AT_ROOT + 8);
 	walk(true, 1024);
-	assert_end(2, STACK_COMPLETE, 0);
+	assert_end(2, STACK_GUESSED, 0);
+	assert_int_equal(scratch.unwind.r.fp, 0);
 	/* Nothing says that it is a return address. */
 	again();
 	stack.wide[2] = image_address(AT_ROOT + 9);
@@ -59,6 +60,9 @@ static void test_is_carried_on(void **state)
 {
 	(void)state;
 	stack.wide[0] = image_address(AT_SIGNAL + 1); /* nothing calls it */
+	walk(true, 1024);
+	assert_end(1, STACK_BROKEN, BROKEN_FRAME_POINTER); /* no frame behind it */
+	again();
 	stack.wide[1 + UNWIND_SIGNAL_PC / 8] = image_address(AT_ROOT + 4);
 	stack.wide[1 + UNWIND_SIGNAL_SP / 8] = STACK_BASE + 1024;
 	walk(true, 1024);

@@ -3,7 +3,7 @@
 #include "tests/unit/unwind/walk_fixture.h"
 
 #if defined(UNWIND_X86_64)
-#define WORK (1u << 16) /* that profd's walks do at most */
+#define WORK (1u << 14) /* that a walk does at most */
 
 static const uint8_t call_rax[] = {0, 0, 0, 0, 0, 0, 0xff, 0xd0};
 
@@ -45,7 +45,8 @@ static void test_the_same_as_the_frame_pointer(void **state)
 	begin(w, TABLE + GAP + 1, BASE, BASE + 16);
 	put(w, BASE + 16, 0);
 	put(w, BASE + 24, TABLE + ROOT + 9);
-	ASSERT_ENDS(w, STACK_COMPLETE, 0, IN_TABLE(GAP + 1), IN_TABLE(ROOT + 8));
+	/* Whatever the call leads to, it may be here by a jump. */
+	ASSERT_ENDS(w, STACK_GUESSED, 0, IN_TABLE(GAP + 1), IN_TABLE(ROOT + 8));
 	/* Where code cannot be read, nobody knows; where it never can, there is no guess. */
 	w->code = NULL;
 	begin(w, TABLE + GAP + 1, BASE, BASE + 16);
