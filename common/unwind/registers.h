@@ -31,6 +31,7 @@ struct unwind_registers {
 	unwind_u8 is_last;      /* a saved frame pointer of zero said so */
 	unwind_u8 is_guessed;   /* a step that led here was a guess (guess.h) */
 	unwind_u8 has_pointers; /* code that tables leave out has frame pointers: no guesses */
+	unwind_u8 reserved[6];  /* as the compiler would pad it: 0 */
 };
 
 #endif
