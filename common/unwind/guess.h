@@ -101,6 +101,9 @@ struct unwind_guess {
 	unwind_u64 from;       /* and of the one behind which there is not much more to look at */
 	unwind_u64 absent_at;  /* and of the first one whose table is absent */
 	struct unwind_guess_word leads, may_lead;
+	/* What is looked at: the caller's place, any other, and code. Here, as stacks are small. */
+	struct unwind_place place, other;
+	unwind_u64 code[2];
 	unwind_u32 image;
 	unwind_u32 work;     /* that was done in the whole walk */
 	unwind_u32 absent;   /* the slot of a table that is wanted; SLOT_NONE: none */
@@ -183,26 +186,26 @@ static inline bool unwind_guess_find(struct unwind_view *view, struct unwind_gue
 }
 
 /* Eight bytes of a function's code, behind the mark of where indirect calls may lead. */
-static inline bool unwind_read_entry(struct unwind_view *view, unwind_u64 *address, unwind_u64 *ret)
+static inline bool unwind_read_entry(struct unwind_view *view, struct unwind_guess *guess,
+				     unwind_u64 *address, unwind_u64 *ret)
 {
-	unwind_u64 code[2] = {0, 0};
-
-	if (!unwind_view_read_code(view, *address, code, sizeof(code)))
+	if (!unwind_view_read_code(view, *address, guess->code, sizeof(guess->code)))
 		return false;
-	*ret = code[0];
-	if ((code[0] & 0xffffffff) == 0xfa1e0ff3) { /* endbr64 */
-		*ret = code[0] >> 32 | code[1] << 32;
+	*ret = guess->code[0];
+	if ((*ret & 0xffffffff) == 0xfa1e0ff3) { /* endbr64 */
+		*ret = guess->code[0] >> 32 | guess->code[1] << 32;
 		*address += 4;
 	}
 	return true;
 }
 
 /* The word that the stub at @address jumps to; 0: it is no stub. */
-static inline unwind_u64 unwind_stub_word(struct unwind_view *view, unwind_u64 address)
+static inline unwind_u64 unwind_stub_word(struct unwind_view *view, struct unwind_guess *guess,
+					  unwind_u64 address)
 {
 	unwind_u64 jump;
 
-	if (!unwind_read_entry(view, &address, &jump))
+	if (!unwind_read_entry(view, guess, &address, &jump))
 		return 0;
 	if ((jump & 0xff) == 0xf2) { /* bnd */
 		jump >>= 8;
@@ -214,11 +217,12 @@ static inline unwind_u64 unwind_stub_word(struct unwind_view *view, unwind_u64 a
 }
 
 /* Whether the function at @address sets up a frame pointer first. */
-static inline bool unwind_makes_frame(struct unwind_view *view, unwind_u64 address)
+static inline bool unwind_makes_frame(struct unwind_view *view, struct unwind_guess *guess,
+				      unwind_u64 address)
 {
 	unwind_u64 code;
 
-	if (!unwind_read_entry(view, &address, &code))
+	if (!unwind_read_entry(view, guess, &address, &code))
 		return false;
 	/* push %rbp; mov %rsp, %rbp, which has two encodings */
 	return (code & 0xffffffff) == 0xe5894855 || (code & 0xffffffff) == 0xec8b4855;
@@ -228,10 +232,9 @@ static inline bool unwind_makes_frame(struct unwind_view *view, unwind_u64 addre
 static inline bool unwind_guess_is_near(struct unwind_view *view, struct unwind_guess *guess,
 					unwind_u64 target)
 {
-	struct unwind_place place;
-
-	return unwind_guess_find(view, guess, target, &place) && place.image == guess->image &&
-	       RULE_KIND(unwind_view_rule(view, &place)) == RULE_UNKNOWN;
+	return unwind_guess_find(view, guess, target, &guess->other) &&
+	       guess->other.image == guess->image &&
+	       RULE_KIND(unwind_view_rule(view, &guess->other)) == RULE_UNKNOWN;
 }
 
 static inline int unwind_target_leads(struct unwind_view *view, struct unwind_guess *guess,
@@ -255,15 +258,14 @@ static inline int unwind_word_leads(struct unwind_view *view, struct unwind_gues
 static inline int unwind_direct_leads(struct unwind_view *view, struct unwind_guess *guess,
 				      unwind_u64 target, unwind_u64 *ret_target)
 {
-	struct unwind_place place;
 	unwind_u64 word;
 
 	*ret_target = target;
 	if (guess->pc - target < UNWIND_GUESS_STUB)
 		return unwind_target_leads(view, guess, target);
-	if (!unwind_guess_find(view, guess, target, &place))
+	if (!unwind_guess_find(view, guess, target, &guess->other))
 		return UNWIND_LEADS_ELSEWHERE;
-	word = unwind_stub_word(view, target);
+	word = unwind_stub_word(view, guess, target);
 	return word ? unwind_word_leads(view, guess, word, ret_target)
 		    : unwind_target_leads(view, guess, target);
 }
@@ -292,16 +294,16 @@ static inline int unwind_call_leads(struct unwind_view *view, struct unwind_gues
 UNWIND_GUESS_PART int unwind_is_return_at(struct unwind_view *view, struct unwind_guess *guess,
 					  unwind_u64 address)
 {
-	struct unwind_place place;
 	unwind_u64 caller, code;
 
 	if (!view || !guess || !unwind_guess_may(guess) ||
 	    !unwind_view_read(view, address, &caller) || caller < 4096 ||
-	    caller >= UNWIND_USER_LIMIT || !unwind_guess_find(view, guess, caller - 1, &place))
+	    caller >= UNWIND_USER_LIMIT ||
+	    !unwind_guess_find(view, guess, caller - 1, &guess->other))
 		return false;
 	if (unwind_view_read_code(view, caller - 8, &code, sizeof(code)) && unwind_is_call(code))
 		return true;
-	return RULE_KIND(unwind_view_rule(view, &place)) == RULE_SIGNAL;
+	return RULE_KIND(unwind_view_rule(view, &guess->other)) == RULE_SIGNAL;
 }
 
 /* Whether @fp, above @at, is where a caller saved a frame pointer below its return address. */
@@ -377,7 +379,7 @@ static inline void unwind_guess_leads(struct unwind_view *view, struct unwind_gu
 				      unwind_u64 at, unwind_u64 caller, unwind_u64 target)
 {
 	struct unwind_guess_word *best = &guess->leads;
-	bool makes_frame = unwind_makes_frame(view, target);
+	bool makes_frame = unwind_makes_frame(view, guess, target);
 
 	if (makes_frame && guess->fp && at != guess->fp + 8 && at > guess->sp + 8)
 		return;
@@ -404,24 +406,22 @@ static inline void unwind_guess_may_lead(struct unwind_guess *guess, unwind_u64 
 static inline bool unwind_guess_restores(struct unwind_view *view, struct unwind_guess *guess,
 					 unwind_u64 at)
 {
-	struct unwind_place place;
 	unwind_u64 pc;
 
 	return unwind_guess_may(guess) && unwind_view_read(view, at + 8 + UNWIND_SIGNAL_PC, &pc) &&
-	       unwind_guess_find(view, guess, pc, &place);
+	       unwind_guess_find(view, guess, pc, &guess->other);
 }
 
 /* A word at @at that leads here or may, or a restorer. */
 static inline void unwind_guess_take(struct unwind_view *view, struct unwind_guess *guess,
-				     unwind_u64 at, unwind_u64 caller,
-				     const struct unwind_place *place, unwind_u64 code)
+				     unwind_u64 at, unwind_u64 caller, unwind_u64 code)
 {
 	unwind_u64 target, rule;
 	int leads = unwind_call_leads(view, guess, caller, code, &target);
 
 	if (leads == UNWIND_LEADS_ELSEWHERE && unwind_is_call(code))
 		return;
-	rule = unwind_view_rule(view, place);
+	rule = unwind_view_rule(view, &guess->place);
 	if (RULE_KIND(rule) == RULE_SIGNAL && unwind_guess_restores(view, guess, at)) {
 		guess->is_over = 1;
 		leads = UNWIND_MAY_LEAD;
@@ -431,7 +431,7 @@ static inline void unwind_guess_take(struct unwind_view *view, struct unwind_gue
 	if (leads != UNWIND_LEADS_HERE && rule == UNWIND_ABSENT) {
 		if (guess->absent == SLOT_NONE) {
 			guess->absent_at = at;
-			guess->absent = place->slot;
+			guess->absent = guess->place.slot;
 		}
 		return;
 	}
@@ -446,7 +446,6 @@ static inline void unwind_guess_take(struct unwind_view *view, struct unwind_gue
 static inline void unwind_guess_look(struct unwind_view *view, struct unwind_guess *guess,
 				     unwind_u64 at)
 {
-	struct unwind_place place;
 	unwind_u64 caller, code;
 
 	if ((at ^ guess->unreadable) < UNWIND_GUESS_PAGE)
@@ -456,10 +455,10 @@ static inline void unwind_guess_look(struct unwind_view *view, struct unwind_gue
 		return;
 	}
 	if (caller < 4096 || caller >= UNWIND_USER_LIMIT ||
-	    !unwind_guess_find(view, guess, caller - 1, &place) ||
+	    !unwind_guess_find(view, guess, caller - 1, &guess->place) ||
 	    !unwind_view_read_code(view, caller - 8, &code, sizeof(code)))
 		return;
-	unwind_guess_take(view, guess, at, caller, &place, code);
+	unwind_guess_take(view, guess, at, caller, code);
 }
 
 /* Looks at the word at @at. Returns whether there is no need to look further. */

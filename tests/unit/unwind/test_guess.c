@@ -375,7 +375,7 @@ static void test_stubs(void **state)
 		/* Only words within two gigabytes can be reached: the stack is not. */
 		memcpy(view.code + STUBS, stubs[i].bytes, stubs[i].n);
 		memcpy(view.code + STUBS + stubs[i].n, &relative, sizeof(relative));
-		assert_int_equal(unwind_stub_word(&view, IMAGE + STUBS),
+		assert_int_equal(unwind_stub_word(&view, &(struct unwind_guess){0}, IMAGE + STUBS),
 				 IMAGE + end + (uint64_t)(int64_t)(int32_t)relative);
 		/* The word cannot be read: it may lead here. */
 		assert_no_guess(UNWIND_GUESSED_NOTHING);
@@ -384,7 +384,7 @@ static void test_stubs(void **state)
 		put(SP + 32, 0);
 	}
 	memset(view.code + STUBS, 0x90, 16);
-	assert_int_equal(unwind_stub_word(&view, IMAGE + STUBS), 0);
+	assert_int_equal(unwind_stub_word(&view, &(struct unwind_guess){0}, IMAGE + STUBS), 0);
 }
 
 /* What words of memory lead to; here they are near the code. */
