@@ -13,7 +13,7 @@
 
 static mpz_t a, b, c, m;
 
-static void begin(void)
+static void library_begin(void)
 {
 	mpz_inits(a, b, c, m, NULL);
 	mpz_ui_pow_ui(a, 3, 3000);
@@ -42,7 +42,7 @@ void openblas_set_num_threads(int n);
 
 static double a[N * N], b[N * N], c[N * N];
 
-static void begin(void)
+static void library_begin(void)
 {
 	openblas_set_num_threads(1); /* this one */
 	for (int i = 0; i < N * N; i++)
@@ -67,7 +67,7 @@ KEEP void work(void)
 static x264_t *encoder;
 static x264_picture_t picture;
 
-static void begin(void)
+static void library_begin(void)
 {
 	x264_param_t parameters;
 
@@ -102,7 +102,7 @@ KEEP void work(void)
 
 int main(void)
 {
-	begin();
+	library_begin();
 	say_ready();
 	while (again())
 		work();

@@ -159,6 +159,7 @@ static void test_functions(void **state)
 	(void)state;
 	walk(true, 1024);
 	assert_int_equal(scratch.unwind.n, 5);
+	assert_int_equal(scratch.unwind.r.has_pointers, 1);
 	assert_int_equal(scratch.runtime.n, 2);
 	assert_entry(0, ABI_RUNTIME_OWN, 0, RUNTIME_AT_UNKNOWN);
 	assert_entry(1, ABI_RUNTIME_OWN, 2, RUNTIME_AT_UNKNOWN);

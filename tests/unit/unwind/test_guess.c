@@ -484,6 +484,83 @@ static void test_registers_that_point_above(void **state)
 	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
 }
 
+/* Where the frame pointer is not known, a frame may be anywhere. */
+static void test_a_frame_that_is_not_known(void **state)
+{
+	const uint64_t caller = direct(ROOT + 0x100, SECOND);
+	struct unwind_registers r = in_gap();
+
+	(void)state;
+	put_frame(SECOND);
+	put(SP + 24, caller);
+	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
+	r = in_gap();
+	r.known = 0;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
+	assert_int_equal(r.pc, caller);
+}
+
+/* A helper without a frame, which the function with the frame calls by a register. */
+static void test_a_frame_that_is_another_s(void **state)
+{
+	struct unwind_registers r = in_gap();
+
+	(void)state;
+	put_frame(SECOND);
+	put(SP, indirect(SECOND + 0x1f0));
+	put(FP + 8, direct(ROOT + 0x100, SECOND));
+	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
+	/* Nothing is between it and its frame pointer, and nothing behind that is looked at. */
+	put(SP, 0);
+	put(FP + 8, 0);
+	put(SP + 72, IMAGE + ROOT + 0x100);
+	r = in_gap();
+	r.fp = SP + 64;
+	view.n_reads = 0;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_POINTER);
+	assert_in_range(view.n_reads, 10, 20);
+}
+
+/* What a callee may change is known in callers as it was in the leaf, and nothing else. */
+static void test_registers_of_the_caller(void **state)
+{
+	struct unwind_registers r = in_gap();
+
+	(void)state;
+	put(SP, direct(ROOT + 0x100, SECOND));
+	r.known |= UNWIND_KNOWN(RULE_BASE_DI) | UNWIND_KNOWN(RULE_BASE_BX) |
+		   UNWIND_KNOWN(RULE_BASE_R12);
+	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
+	assert_int_equal(r.known, UNWIND_KNOWN_FP | UNWIND_KNOWN(RULE_BASE_DI));
+}
+
+/* A call through a word that cannot be read comes last, and ends no search. */
+static void test_unread_words(void **state)
+{
+	(void)state;
+	put_code(STUBS + 2, (const uint8_t[]){0xff, 0x25}, 2);
+	put(SP + 8, direct(BY_SP + 0x100, STUBS));
+	put(SP + 24, direct(BY_SP + 0x200, BY_SP));
+	assert_guess(SP + 8, IMAGE + BY_SP + 0x100);
+	put(SP + 32, indirect(ROOT + 0x80));
+	assert_guess(SP + 32, IMAGE + ROOT + 0x80);
+	put(SP + 32, 0);
+	put(SP + 8 * (UNWIND_GUESS_BEHIND_MAY + 10), direct(ROOT + 0x200, SECOND));
+	assert_guess(SP + 8 * (UNWIND_GUESS_BEHIND_MAY + 10), IMAGE + ROOT + 0x200);
+}
+
+/* One that leads here has as many words behind it as any, wherever the first was that may. */
+static void test_words_behind(void **state)
+{
+	const uint64_t at = SP + 8 * (UNWIND_GUESS_BEHIND + 10);
+
+	(void)state;
+	put(SP, indirect(ROOT + 0x80));
+	put(at, direct(ROOT + 0x200, FIRST + 0x8000));
+	put(at + 16, direct(ROOT + 0x300, SECOND));
+	assert_guess(at + 16, IMAGE + ROOT + 0x300);
+}
+
 /* The handler of a signal returns to what nothing calls, and behind that is another's stack. */
 static void test_signals(void **state)
 {
@@ -507,16 +584,23 @@ static void test_signals(void **state)
 /* In the stub itself, where that has no rules. */
 static void test_in_a_stub(void **state)
 {
+	static const uint64_t elsewhere = IMAGE + BY_SP;
 	const uint64_t caller = direct(BY_SP + 0x100, STUBS);
 	struct unwind_registers r = in_gap();
 
 	(void)state;
-	put_code(STUBS + 2, (const uint8_t[]){0xff, 0x25}, 2);
+	put_code(STUBS + 6, (const uint8_t[]){0xff, 0x25, 0xfa, 0x0f, 0, 0}, 6);
+	memory.regions[1] = (struct unwind_region){IMAGE + LENGTH, sizeof(elsewhere),
+						   (const uint8_t *)&elsewhere};
+	memory.n_regions = 2;
 	put(SP, caller);
 	put(SP + 16, direct(BY_SP + 0x200, BY_SP));
 	r.pc = IMAGE + STUBS + 11;
 	assert_int_equal(guess(&r), UNWIND_GUESSED_CALLER);
 	assert_int_equal(r.pc, caller);
+	r = in_gap();
+	r.pc = IMAGE + STUBS + 16;
+	assert_int_equal(guess(&r), UNWIND_GUESSED_NOTHING);
 	r = in_gap();
 	r.pc = IMAGE + STUBS + 16;
 	memory.n_regions = 1; /* where it leads cannot be read: it may be here */
@@ -632,6 +716,11 @@ int main(void)
 		cmocka_unit_test_setup(test_words_of_memory, setup_guess),
 		cmocka_unit_test_setup(test_calls, setup_guess),
 		cmocka_unit_test_setup(test_registers_that_point_above, setup_guess),
+		cmocka_unit_test_setup(test_a_frame_that_is_not_known, setup_guess),
+		cmocka_unit_test_setup(test_a_frame_that_is_another_s, setup_guess),
+		cmocka_unit_test_setup(test_registers_of_the_caller, setup_guess),
+		cmocka_unit_test_setup(test_unread_words, setup_guess),
+		cmocka_unit_test_setup(test_words_behind, setup_guess),
 		cmocka_unit_test_setup(test_signals, setup_guess),
 		cmocka_unit_test_setup(test_in_a_stub, setup_guess),
 		cmocka_unit_test_setup(test_an_absent_table, setup_guess),
