@@ -66,10 +66,10 @@
  * come n_runtime struct abi_runtime_entry.
  */
 struct abi_sample {
-	__u64 time_ns;   /* CLOCK_MONOTONIC */
-	__u64 period;    /* events since the event's previous overflow; of a wait: of one tick */
-	__u64 start_ns;  /* of the process, CLOCK_BOOTTIME */
-	__u64 cgroup_id; /* cgroup v2 */
+	__u64 time_ns;         /* CLOCK_MONOTONIC */
+	__u64 period;          /* events that it is of; of a wait: of one tick */
+	__u64 start_ns;        /* of the process, CLOCK_BOOTTIME */
+	__u64 cgroup_id;       /* cgroup v2 */
 	__u64 walked_until_ns; /* the root's until_ns; 0: there was none, or it was void */
 	__u64 start_stack;     /* with ABI_REST: the mm's; 0 unknown */
 	__u64 start_code;      /* with ABI_REST: the program's own; 0 unknown, as is end_code */
@@ -173,24 +173,25 @@ struct abi_life {
 /* How one sampler works; profd writes, the program reads, in the middle of sampling too. */
 struct abi_sampler {
 	__u64 ring_bytes; /* profd is woken when half of it is waiting */
-	__u32 max_depth;  /* user frames, 1 .. ABI_USER_FRAMES_MAX */
-	__u8 all;         /* every process, else the members */
+	__u64 cell_ns;   /* of its CPUs' clocks (bpf/cpu_clock.bpf.h), below 2^31; 0: it has none */
+	__u32 max_depth; /* user frames, 1 .. ABI_USER_FRAMES_MAX */
+	__u8 all;        /* every process, else the members */
 	__u8 kernel_stacks;
 	__u8 exclude_user, exclude_kernel; /* where the event itself cannot tell them apart */
 };
 
-/* Of each run of the program for a sampler; per CPU. */
-#define ABI_COUNTERS(X)                                                                         \
-	X(runs)       /* times the program ran */                                               \
-	X(period_sum) /* sum of the periods of all runs: what the event's count says was due */ \
-	X(seen)       /* runs that were to become a sample */                                   \
-	X(idle)       /* runs on an idle CPU */                                                 \
-	X(excluded)   /* runs outside the filter; the next two are among them */                \
-	X(self)       /* runs in profd */                                                       \
-	X(outside)    /* runs in processes without a pid here: bpf/pids.bpf.h */                \
-	X(wait_ticks) /* ticks of a clock of waits in the waits that were seen */               \
-	X(cpu_ticks)  /* and those that its threads had on a CPU */                             \
-	X(run_ns)     /* how long the runs took that became a sample */                         \
+/* Of each run of the program for a sampler, with a clock: that had one of its ticks; per CPU. */
+#define ABI_COUNTERS(X)                                                                \
+	X(period_sum) /* of the event's count, what all its ticks that came were of */ \
+	X(runs)       /* times the program ran */                                      \
+	X(seen)       /* runs that were to become a sample */                          \
+	X(idle)       /* runs on an idle CPU */                                        \
+	X(excluded)   /* runs outside the filter; the next two are among them */       \
+	X(self)       /* runs in profd */                                              \
+	X(outside)    /* runs in processes without a pid here: bpf/pids.bpf.h */       \
+	X(wait_ticks) /* ticks of a clock of waits in the waits that were seen */      \
+	X(cpu_ticks)  /* and those that its threads had on a CPU */                    \
+	X(run_ns)     /* how long the runs took that became a sample */                \
 	X(watch_ns)   /* how long the switches and wake-ups took that were timed */
 
 #define ABI_COUNTER_FIELD(n) __u64 n;
@@ -199,9 +200,21 @@ struct abi_sampler {
 #define ABI_WATCH_BITS   10
 #define ABI_WATCH_ONE_IN (1u << ABI_WATCH_BITS)
 
+/* A CPU's clock, of a sampler: bpf/cpu_clock.bpf.h. Times are by period_sum, but for tick_ns. */
+struct abi_cpu_clock {
+	__u64 next;        /* when it ticks next */
+	__u64 end;         /* of the cell that this is in */
+	__u64 moved;       /* how far the ends of cells are from multiples of a cell */
+	__u64 moves;       /* whether the next cell moves them */
+	__u64 pending;     /* ticks that have no sample yet */
+	__u64 tick_ns;     /* the event's last tick, CLOCK_MONOTONIC */
+	__u64 tick_period; /* and its period then; at first the sampler's */
+};
+
 struct abi_counters {
 	ABI_COUNTERS(ABI_COUNTER_FIELD)
 	__u64 lost[N_LOST]; /* of those seen */
+	struct abi_cpu_clock clock;
 };
 
 /*
@@ -254,8 +267,8 @@ _Static_assert(__builtin_offsetof(struct abi_code, table) == ABI_CODE_HEAD, "str
 _Static_assert(sizeof(struct abi_told) == 32, "struct abi_told");
 _Static_assert(sizeof(struct abi_runtime_key) == 24, "struct abi_runtime_key");
 _Static_assert(sizeof(struct abi_life) == 24, "struct abi_life");
-_Static_assert(sizeof(struct abi_sampler) == 16, "struct abi_sampler");
-_Static_assert(sizeof(struct abi_counters) == 8 * (11 + N_LOST), "struct abi_counters");
+_Static_assert(sizeof(struct abi_sampler) == 24, "struct abi_sampler");
+_Static_assert(sizeof(struct abi_counters) == 8 * (11 + N_LOST + 7), "struct abi_counters");
 _Static_assert(sizeof(struct abi_wait_clock) == 24, "struct abi_wait_clock");
 _Static_assert(sizeof(struct abi_wait_kept) == 16, "struct abi_wait_kept");
 _Static_assert(sizeof(struct abi_waker) == 16, "struct abi_waker");

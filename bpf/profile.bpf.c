@@ -10,6 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/cpu_clock.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/lives.bpf.h"
 #include "bpf/pids.bpf.h"
@@ -25,16 +26,22 @@ char LICENSE[] SEC("license")
 SEC("perf_event")
 int profile_tick(struct bpf_perf_event_data *ctx)
 {
-	const struct cause cause = {
-		.sampler = bpf_get_attach_cookie(ctx) & (ABI_SAMPLERS_MAX - 1),
-		.weight = ctx->sample_period,
+	__u32 sampler = bpf_get_attach_cookie(ctx) & (ABI_SAMPLERS_MAX - 1);
+	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
+	struct cause cause = {
+		.sampler = sampler,
 		.context = ctx,
 		.user = REGISTER_USER(&ctx->regs),
 		.user_regs = &ctx->regs,
 		.kernel_pc = REGISTER_PC(&ctx->regs),
 	};
 
-	sample_take(&cause);
+	if (!c) /* cannot be; it would show as skipped, as nothing is summed up */
+		return 0;
+	cause.weight = cpu_clock_advance(c, sampler, ctx->sample_period,
+					 config_of(sampler)->cell_ns);
+	if (cause.weight)
+		sample_take(&cause, c);
 	return 0;
 }
 

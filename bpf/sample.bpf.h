@@ -225,19 +225,14 @@ static __always_inline __u64 walk_and_send(struct scratch *s, struct task_struct
 }
 
 /* Filters, takes the stacks, and sends the record. */
-static __always_inline void sample_take(const struct cause *cause)
+static __always_inline void sample_take(const struct cause *cause, struct abi_counters *c)
 {
 	__u32 sampler = cause->sampler, cpu = bpf_get_smp_processor_id();
-	struct abi_counters *c;
 	struct task_struct *task;
 	struct scratch *s;
 	__u64 ids;
 
-	c = bpf_map_lookup_elem(&counters, &sampler);
-	if (!c) /* cannot be; it would show as skipped, as the weight is not summed up */
-		return;
 	c->runs++;
-	c->period_sum += cause->weight;
 	if (!filter_tick(config_of(sampler), sampler, cause->user, c, &ids))
 		return;
 	s = bpf_map_lookup_elem(&scratches, &cpu);

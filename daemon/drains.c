@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A drain takes what the rings have, process events first. The rings wake the loop when there is
- * much, a timer ten times a second at any rate. Three rules keep what is drained from being all
+ * much, a timer ten times a second at least. Three rules keep what is drained from being all
  * that happens: a drain has a budget, one that was long lets all others have a turn, and one that
  * came soon after another is followed by a rest.
  */
@@ -11,6 +11,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/random_number.h"
 #include "daemon/daemon_private.h"
 
 #define LONG_DRAIN_NS 20000000u
@@ -119,7 +120,8 @@ int daemon_on_shim(sd_event_source *source, int fd, uint32_t events, void *userd
 
 /*
  * Wakeups from the rings are batched, so this timer is what bounds a sample's wait. How late it
- * runs is how late samples are drained at worst.
+ * runs is how late samples are drained at worst. It is random, as events' periods change when it
+ * runs: what always came at the same places of somebody's cycle would be in step with that.
  */
 int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata)
 {
@@ -132,7 +134,7 @@ int daemon_on_drain_timer(sd_event_source *source, uint64_t usec, void *userdata
 	if (r)
 		return r;
 	now = clock_ns(CLOCK_MONOTONIC);
-	due += DRAIN_NS;
+	due += DRAIN_NS - random_below(DRAIN_NS / 5);
 	if (due < now)
 		due = now + DRAIN_NS;
 	return daemon_rearm(source, due / 1000);

@@ -2,10 +2,10 @@
 /*
  * Samples come nearly in the order of time; those whose stacks have to be finished come later. All
  * of the last seconds are kept in one array. When it is full it is sorted, so that those of one
- * service and one period are side by side, and the periods that are over get their parts.
+ * service and one slot are side by side, and the slots that are over get their parts.
  *
- * One thread may have two samples in a period, and is one all the same; and a sample may be of
- * several periods, where a thread samples itself.
+ * One thread may have two samples in a slot, and is one all the same; and a sample may be of
+ * several slots, where a thread samples itself.
  */
 #include "daemon/aggregate/latency.h"
 
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/clock.h"
+#include "common/cpus.h"
 #include "common/error.h"
 #include "common/order.h"
 #include "common/profile/profile_table.h"
@@ -23,20 +24,20 @@
 #define LATE_NS (2 * NS_PER_S)
 
 struct kept_sample {
-	uint64_t period; /* the number of the period that it is in */
+	uint64_t slot; /* the number of the slot that it is in */
 	uint64_t cpu_ns;
 	uint32_t service; /* hash */
-	uint32_t tid, entry;
+	uint32_t tid, cpu, entry;
 };
 
 struct latency {
 	struct profile_hash_key hash_key;
 	struct kept_sample *kept;
 	uint32_t n, capacity, max;
-	uint64_t period_ns, newest; /* period */
+	uint64_t slot_ns, newest; /* slot */
 };
 
-int latency_new(struct latency **ret, uint64_t period_ns, size_t max_bytes)
+int latency_new(struct latency **ret, uint64_t slot_ns, size_t max_bytes)
 {
 	struct latency *l = calloc(1, sizeof(*l));
 
@@ -47,7 +48,7 @@ int latency_new(struct latency **ret, uint64_t period_ns, size_t max_bytes)
 	l->max = (uint32_t)(max_bytes / sizeof(struct kept_sample));
 	if (l->max < KEPT_MIN)
 		l->max = KEPT_MIN;
-	l->period_ns = period_ns;
+	l->slot_ns = slot_ns;
 	profile_hash_key_init(&l->hash_key);
 	*ret = l;
 	return 0;
@@ -63,26 +64,42 @@ void latency_free(struct latency *l)
 
 static bool kept_ran_together(const struct kept_sample *x, const struct kept_sample *y)
 {
-	return x->service == y->service && x->period == y->period;
+	return x->service == y->service && x->slot == y->slot;
 }
 
 DEFINE_ORDER(compare_kept, struct kept_sample,
 	     order_of(x->service, y->service)
-		     ?: order_of(x->period, y->period)
+		     ?: order_of(x->slot, y->slot)
 		     ?: order_of(x->tid, y->tid))
 
-/* @all (@n): of one service and one period, by thread. */
-static void latency_share(struct aggregate *a, const struct kept_sample *all, uint32_t n)
+/* How many ran at the same time. @all (@n): of one service and one slot, by thread. */
+static uint32_t latency_n_parallel(const struct kept_sample *all, uint32_t n)
 {
-	uint32_t n_threads = 1;
+	uint64_t cpus[CPUS_MAX / 64] = {0};
+	uint32_t n_threads = 0, n_cpus = 0;
 
-	for (uint32_t i = 1; i < n; i++)
-		n_threads += all[i].tid != all[i - 1].tid;
-	for (uint32_t i = 0; i < n; i++)
-		aggregate_add_latency(a, all[i].entry, all[i].cpu_ns / n_threads);
+	if (n == 1)
+		return 1;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t cpu = all[i].cpu;
+
+		n_threads += !i || all[i].tid != all[i - 1].tid;
+		n_cpus += cpu >= CPUS_MAX || !(cpus[cpu / 64] >> cpu % 64 & 1);
+		if (cpu < CPUS_MAX)
+			cpus[cpu / 64] |= UINT64_C(1) << cpu % 64;
+	}
+	return n_threads < n_cpus ? n_threads : n_cpus;
 }
 
-/* Shares out the periods up to @last, and keeps the others. */
+static void latency_share(struct aggregate *a, const struct kept_sample *all, uint32_t n)
+{
+	const uint32_t n_parallel = latency_n_parallel(all, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		aggregate_add_latency(a, all[i].entry, all[i].cpu_ns / n_parallel);
+}
+
+/* Shares out the slots up to @last, and keeps the others. */
 static void latency_share_until(struct latency *l, struct aggregate *a, uint64_t last)
 {
 	uint32_t n_left = 0;
@@ -93,7 +110,7 @@ static void latency_share_until(struct latency *l, struct aggregate *a, uint64_t
 	for (uint32_t i = 0, end; i < l->n; i = end) {
 		for (end = i + 1; end < l->n && kept_ran_together(&l->kept[i], &l->kept[end]);)
 			end++;
-		if (l->kept[i].period <= last) {
+		if (l->kept[i].slot <= last) {
 			latency_share(a, l->kept + i, end - i);
 			continue;
 		}
@@ -103,10 +120,10 @@ static void latency_share_until(struct latency *l, struct aggregate *a, uint64_t
 	l->n = n_left;
 }
 
-/* The periods that were over @ns before the newest sample. */
+/* The slots that were over @ns before the newest sample. */
 static void latency_share_older(struct latency *l, struct aggregate *a, uint64_t ns)
 {
-	const uint64_t n_late = ns / l->period_ns + 1;
+	const uint64_t n_late = ns / l->slot_ns + 1;
 
 	if (l->newest >= n_late)
 		latency_share_until(l, a, l->newest - n_late);
@@ -147,19 +164,20 @@ static int latency_make_room(struct latency *l, struct aggregate *a)
 
 int latency_add(struct latency *l, struct aggregate *a, const struct latency_sample *sample)
 {
-	const uint64_t period = sample->time_ns / l->period_ns;
+	const uint64_t slot = sample->time_ns / l->slot_ns;
 	int r = l->n < l->capacity ? 0 : latency_make_room(l, a);
 
 	if (r || !sample->cpu_ns)
 		return r;
 	l->kept[l->n++] = (struct kept_sample){
-		.period = period,
+		.slot = slot,
 		.cpu_ns = sample->cpu_ns,
 		.service = profile_hash(&l->hash_key, sample->service, strlen(sample->service)),
 		.tid = (uint32_t)sample->tid,
+		.cpu = sample->cpu,
 		.entry = sample->entry,
 	};
-	if (period > l->newest)
-		l->newest = period;
+	if (slot > l->newest)
+		l->newest = slot;
 	return 0;
 }

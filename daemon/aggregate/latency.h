@@ -7,9 +7,10 @@
  * of it, and all latencies of a service add up to the time in which any of its threads ran. `perf
  * report --latency` has the same by switches.
  *
- * Here it is made of samples alone. Each busy CPU has a sample in each period, so the threads that
- * ran at the same time are those with samples in the same period. Threads that take turns within
- * one period count as if they ran in parallel.
+ * Here it is made of samples alone. Each busy CPU has some in each slot of time, so the threads
+ * that ran at the same time are those with samples in the same slot, but no more of them than CPUs:
+ * what takes turns on one CPU is not in parallel. Threads that take turns on several within one
+ * slot count as if they were.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,10 +24,11 @@
 struct latency;
 
 /*
- * @period_ns: of all samples, more than 0. @max_bytes: bound for samples whose part is not known
- * yet; LATENCY_BYTES_MAX is enough for 30 busy CPUs at 99 Hz. Returns 0 or -ENOMEM.
+ * @slot_ns: of which each has a sample of a CPU that is busy throughout, more than 0. @max_bytes:
+ * bound for samples whose part is not known yet; LATENCY_BYTES_MAX is enough for 30 busy CPUs at
+ * 99 Hz. Returns 0 or -ENOMEM.
  */
-int latency_new(struct latency **ret, uint64_t period_ns, size_t max_bytes);
+int latency_new(struct latency **ret, uint64_t slot_ns, size_t max_bytes);
 /* What was not settled is lost. */
 void latency_free(struct latency *l);
 DEFINE_CLEANUP(struct latency *, latency_free)
@@ -37,6 +39,7 @@ struct latency_sample {
 	uint64_t time_ns, cpu_ns;
 	const char *service;
 	pid_t tid;
+	uint32_t cpu; /* CPUS_MAX or more: unknown */
 	uint32_t entry;
 };
 

@@ -47,6 +47,20 @@ static const struct bpf_cause *const bpf_causes[] = {SAMPLE_CAUSES(BPF_CAUSE_ROW
 
 /* Perf events: one per CPU and sampler, the program attached to each, the index as its cookie. */
 
+/* Tells the program of @period: bpf/cpu_clock.bpf.h. */
+static int bpf_ticks_vary(void *userdata, const struct tick *tick, uint64_t period)
+{
+	const struct bpf_sampler *sampler = userdata;
+	const struct bpf_source *s = sampler->owner;
+	__u32 key = tick->cpu * ABI_SAMPLERS_MAX + sampler->index;
+
+	if (tick->cpu >= s->n_possible_cpus)
+		return 0;
+	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.tick_periods), &key, &period, 0) < 0)
+		return error_origin(-errno);
+	return 0;
+}
+
 static int bpf_ticks_attach(void *userdata, struct tick *tick)
 {
 	struct bpf_sampler *sampler = userdata;
@@ -57,7 +71,18 @@ static int bpf_ticks_attach(void *userdata, struct tick *tick)
 	if (link < 0)
 		return error_origin(-errno);
 	tick->link = link;
-	return 0;
+	return bpf_ticks_vary(userdata, tick, 0);
+}
+
+/* A CPU's cell; 0: its samples come as the event ticks, as those of counters do. */
+static uint64_t bpf_ticks_cell_ns(const struct bpf_sampler *sampler)
+{
+	struct perf_event_attr attr;
+	uint64_t period;
+
+	event_attr(&sampler->owner->source.samplers[sampler->index].spec, &attr);
+	period = ticker_clock_period(&attr);
+	return period <= INT32_MAX ? period : 0;
 }
 
 static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus,
@@ -68,10 +93,21 @@ static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 	(void)message;
 	event_attr(&sampler->owner->source.samplers[sampler->index].spec, &attr);
 	ticker_init(&sampler->ticker, &attr, THROTTLE_RING, bpf_ticks_attach, sampler);
+	if (bpf_ticks_cell_ns(sampler))
+		sampler->ticker.vary = bpf_ticks_vary;
 	return ticker_follow(&sampler->ticker, cpus);
 }
 
 const struct bpf_cause bpf_ticks = {.programs = {"profile_tick"}, .start = bpf_ticks_start};
+
+/* What the next tick is of at most: its period, and one that was cut since the last one. */
+static uint64_t bpf_ticks_ahead(const struct ticker *ticker, const struct tick *tick,
+				const struct abi_cpu_clock *clock)
+{
+	uint64_t period = tick->varied ? tick->varied : ticker->period;
+
+	return period + (clock->tick_period != period ? clock->tick_period : 0);
+}
 
 /* What calls were due and did not come; @exact: it was stopped. */
 static void bpf_ticks_judge(struct bpf_sampler *sampler, bool exact, struct source_stats *stats)
@@ -88,6 +124,7 @@ static void bpf_ticks_judge(struct bpf_sampler *sampler, bool exact, struct sour
 		tick->period_sum = s->counters[tick->cpu].period_sum;
 		tick->idle = s->counters[tick->cpu].idle;
 		tick->excluded = s->counters[tick->cpu].excluded;
+		tick->ahead = bpf_ticks_ahead(ticker, tick, &s->counters[tick->cpu].clock);
 	}
 	ticker_judge(ticker, exact);
 	ticker_drain_throttled(ticker);
@@ -193,11 +230,21 @@ static int bpf_drain_rings(struct bpf_source *s, unsigned budget)
 	return s->budget ? SOURCE_E_OK : SOURCE_E_MORE;
 }
 
+static void bpf_vary_ticks(struct bpf_source *s)
+{
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	for (unsigned i = 0; i < SAMPLERS_MAX; i++)
+		if (s->source.samplers[i].used)
+			ticker_vary(&s->samplers[i].ticker, now_ns);
+}
+
 static int bpf_drain(struct source *source, unsigned budget)
 {
 	struct bpf_source *s = (struct bpf_source *)source;
 	int r;
 
+	bpf_vary_ticks(s);
 	r = process_events_drain(s->events, &s->events_until);
 	if (r < 0)
 		return r;
@@ -280,7 +327,10 @@ static int reset_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 {
 	__u32 key = sampler->index;
 
-	memset(s->counters, 0, s->n_possible_cpus * sizeof(*s->counters));
+	for (unsigned i = 0; i < s->n_possible_cpus; i++)
+		s->counters[i] = (struct abi_counters){
+			.clock = {.tick_ns = clock_ns(CLOCK_MONOTONIC),
+				  .tick_period = s->skeleton->bss->samplers[key].cell_ns}};
 	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters, 0) < 0)
 		return error_origin(-errno);
 	return 0;
@@ -298,6 +348,7 @@ static void bpf_configure_sampler(struct bpf_source *s, const struct bpf_sampler
 	s->parts.without_kernel |= spec->kernel_stacks ? 0 : bit;
 	s->skeleton->bss->samplers[sampler->index] = (struct abi_sampler){
 		.ring_bytes = sampler->ring_bytes,
+		.cell_ns = spec->event.cause == CAUSE_PERF_EVENT ? bpf_ticks_cell_ns(sampler) : 0,
 		.max_depth = depth,
 		.all = spec->all,
 		.kernel_stacks = spec->kernel_stacks,
@@ -541,6 +592,8 @@ static void configure_skeleton(const struct bpf_source *s, struct profile_bpf *s
 	skeleton->rodata->exclude_children = options->exclude_children;
 	skeleton->rodata->witness_one_in = options->witness_one_in;
 	bpf_map__set_max_entries(skeleton->maps.scratches, s->n_possible_cpus);
+	bpf_map__set_max_entries(skeleton->maps.tick_periods,
+				 s->n_possible_cpus * ABI_SAMPLERS_MAX);
 	bpf_map__set_max_entries(skeleton->maps.wait_rings, s->n_possible_cpus);
 	bpf_unwind_size(skeleton, options->unwind_bytes);
 }

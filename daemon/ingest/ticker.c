@@ -16,7 +16,10 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/random_number.h"
 #include "daemon/ingest/perf_admin.h"
+
+#define TICK_VARY_NS 75000000 /* less than between two drains by the timer */
 
 static bool is_clock(const struct perf_event_attr *attr)
 {
@@ -30,6 +33,11 @@ static uint64_t first_period(const struct perf_event_attr *attr)
 	if (!attr->freq)
 		return attr->sample_period;
 	return is_clock(attr) && attr->sample_freq ? NS_PER_S / attr->sample_freq : 0;
+}
+
+uint64_t ticker_clock_period(const struct perf_event_attr *attr)
+{
+	return is_clock(attr) ? first_period(attr) : 0;
 }
 
 void ticker_init(struct ticker *t, const struct perf_event_attr *attr, size_t ring_bytes,
@@ -103,6 +111,7 @@ static int tick_open(struct ticker *t, struct tick *tick)
 				     : perf_admin_open(&t->attr, PERF_ALL_TASKS, (int)tick->cpu);
 	int r;
 
+	tick->varied = tick->ahead = 0;
 	if (fd == -ENODEV) /* went offline since we looked */
 		return 0;
 	if (fd < 0)
@@ -228,6 +237,34 @@ bool ticker_differs(const struct ticker *t, const struct cpus *cpus)
 	return n != cpus->n;
 }
 
+uint64_t tick_vary_period(uint64_t period, uint32_t random)
+{
+	const uint64_t one = UINT64_C(1) << 32;
+
+	return (uint64_t)((unsigned __int128)period * one / (one + random));
+}
+
+/* The kernel begins the new period at once. What cannot be changed stays as it is. */
+static void tick_vary(const struct ticker *t, struct tick *tick, uint64_t period)
+{
+	if (t->vary(t->userdata, tick, period) < 0)
+		return;
+	if (ioctl(tick->fd, PERF_EVENT_IOC_PERIOD, &period) == 0)
+		tick->varied = period;
+	else
+		(void)t->vary(t->userdata, tick, tick->varied);
+}
+
+void ticker_vary(struct ticker *t, uint64_t now_ns)
+{
+	if (!t->vary || now_ns - t->varied_ns < TICK_VARY_NS)
+		return;
+	t->varied_ns = now_ns;
+	for (size_t i = 0; i < t->n_ticks; i++)
+		if (t->ticks[i].fd >= 0 && random_below(2))
+			tick_vary(t, &t->ticks[i], tick_vary_period(t->period, random_number()));
+}
+
 void ticker_stop(struct ticker *t)
 {
 	for (size_t i = 0; i < t->n_ticks; i++)
@@ -289,12 +326,14 @@ static void tick_split_skipped(struct tick *tick, uint64_t n)
 /* skipped and idle_found never fall, and together are what surely is missing. */
 void tick_judge(struct tick *tick, uint64_t period, bool exact)
 {
-	uint64_t missing = 0, sure, found = tick->skipped + tick->idle_found, owed = 0;
+	uint64_t missing = 0, sure, found = tick->skipped + tick->idle_found, owed = 0, lead, ahead;
 
-	if (tick->runs)
+	if (!period && tick->runs)
 		period = tick->period_sum / tick->runs;
-	if (period && tick->events > tick->period_sum)
-		missing = (tick->events - tick->period_sum) / period;
+	ahead = tick->ahead ? tick->ahead : period;
+	lead = tick_less(tick->events, tick->period_sum);
+	if (period && lead >= ahead)
+		missing = (lead - ahead) / period + 1;
 	missing -= missing < tick->undue ? missing : tick->undue;
 	sure = exact || missing < tick->missing ? missing : tick->missing;
 	tick->missing = missing;

@@ -17,6 +17,11 @@
  * While it runs, a tick can be late rather than missing: it counts only when it is still missing at
  * the next look, so that no number falls.
  *
+ * Periods may be varied (ticker_vary()), so that nothing can run in step with an event: then the
+ * owner makes fewer ticks of those that come, one for each sampler's period of what period_sum
+ * says, and the event's next tick is of up to two of its own periods, as a change cuts one off
+ * (ahead).
+ *
  * What a missing tick would have met nobody saw. The timer of a halted virtual CPU comes late,
  * and what fell due meanwhile never comes; a host that is busy elsewhere stops running CPUs, too.
  * For clocks the CPU's idle time (idle_next()) tells them apart: a CPU that was idle for so long
@@ -47,6 +52,8 @@ struct tick {
 	/* The owner's to fill: ticks that came, what they stand for, and how many of them were
 	 * idle, and outside the filter. */
 	uint64_t runs, period_sum, idle, excluded;
+	uint64_t ahead;   /* what the next tick is of at most; 0: the ticker's period */
+	uint64_t varied;  /* the event's period by now; 0: the first one */
 	uint64_t counted; /* by events of this CPU that were closed, less their partial periods */
 	uint64_t events;  /* counted, and what the open one had at ticker_read() */
 	uint64_t idle_since; /* the CPU's idle time less idle_ns, when the open one began */
@@ -73,6 +80,9 @@ struct ticker {
 	uint64_t throttled; /* times; see ticker_drain_throttled() */
 	/* Called with each new event, before it is enabled. Returns 0 or negative errno. */
 	int (*attach)(void *userdata, struct tick *tick);
+	/* Called before an event gets @period. Returns 0 or negative errno: it does not get it. */
+	int (*vary)(void *userdata, const struct tick *tick, uint64_t period);
+	uint64_t varied_ns; /* when that was last looked at, CLOCK_MONOTONIC */
 	void *userdata;
 };
 
@@ -95,6 +105,17 @@ int ticker_follow(struct ticker *t, const struct cpus *cpus);
 int ticker_fd(const struct ticker *t, unsigned cpu);
 /* Whether ticker_follow() would do anything. */
 bool ticker_differs(const struct ticker *t, const struct cpus *cpus);
+/* Nanoseconds between two ticks of a clock; 0: it is none. */
+uint64_t ticker_clock_period(const struct perf_event_attr *attr);
+/*
+ * To be called some ten times a second where there is a vary(), at times that are in step with
+ * nothing: half of the events get another period, with rates of one to two times the sampler's, all
+ * as likely. Not more often, for each change interrupts a CPU (15 to 70 us); more seldom, some work
+ * would be in step for seconds.
+ */
+void ticker_vary(struct ticker *t, uint64_t now_ns);
+/* Pure: a period whose rate is one to two times that of @period, by a random number. */
+uint64_t tick_vary_period(uint64_t period, uint32_t random);
 /* No more ticks from here on: when this returns, the last has come. */
 void ticker_stop(struct ticker *t);
 /* Reads all counts and idle times. To be called before the owner fills in what is its own. */

@@ -241,7 +241,7 @@ static int session_add_latency(struct session *s, const struct sample *sample, s
 {
 	const bool is_clock = s->samplings[0].spec.event.is_clock;
 
-	return window_add_latency(s->window, p, sample->tid, sample->time_ns,
+	return window_add_latency(s->window, p, sample,
 				  is_clock ? sample->weight : session_cpu_period(s));
 }
 

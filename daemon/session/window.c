@@ -14,11 +14,18 @@
 #include "common/order.h"
 #include "common/store/names.h"
 #include "daemon/aggregate/latency.h"
+#include "daemon/ingest/sample.h"
 #include "daemon/resolve/jit_files.h"
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
 /* Wake-ups whose waits have not come yet: those of the time that threads are in run queues. */
 #define WINDOW_WOKEN 2048
+
+/*
+ * A CPU's clock ticks once in each period, at a random place (bpf/cpu_clock.bpf.h): two ticks are
+ * hardly ever further apart than two periods.
+ */
+#define LATENCY_PERIODS 2
 
 /* A process in one unit that the window counts: of the table, or taken back from a snapshot. */
 struct window_member {
@@ -130,19 +137,22 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
 int window_want_latency(struct window *w, uint64_t period_ns, size_t max_bytes)
 {
 	return aggregate_want_latency(w->aggregate)
-		       ?: latency_new(&w->latency, period_ns, max_bytes);
+		       ?: latency_new(&w->latency, LATENCY_PERIODS * period_ns, max_bytes);
 }
 
-int window_add_latency(struct window *w, const struct process *p, pid_t tid, uint64_t time_ns,
+int window_add_latency(struct window *w, const struct process *p, const struct sample *sample,
 		       uint64_t cpu_ns)
 {
-	struct latency_sample sample = {.time_ns = time_ns, .cpu_ns = cpu_ns, .tid = tid};
+	struct latency_sample added = {.time_ns = sample->time_ns,
+				       .cpu_ns = cpu_ns,
+				       .tid = sample->tid,
+				       .cpu = sample->cpu};
 
 	if (!w->latency)
 		return 0;
-	sample.service = process_unit_service(p->unit);
-	sample.entry = aggregate_last(w->aggregate);
-	return latency_add(w->latency, w->aggregate, &sample);
+	added.service = process_unit_service(p->unit);
+	added.entry = aggregate_last(w->aggregate);
+	return latency_add(w->latency, w->aggregate, &added);
 }
 
 /* Numbers are a CPU's, in its topmost 16 bits, and count up. */

@@ -15,6 +15,7 @@
 #include "daemon/output/snapshot.h"
 #include "daemon/resolve/process.h"
 
+struct sample;
 struct window;
 
 /* One moment on both clocks: windows are measured on the first and named by the second. */
@@ -55,10 +56,10 @@ int window_add(struct window *w, struct process *p, const struct aggregate_key *
  */
 int window_want_latency(struct window *w, uint64_t period_ns, size_t max_bytes);
 /*
- * The sample that window_add() has just counted was one of @cpu_ns of CPU time, of @tid. Does
- * nothing if no latencies are wanted. Returns 0 or negative errno.
+ * @sample, which window_add() has just counted, is of @cpu_ns of CPU time. Does nothing if no
+ * latencies are wanted. Returns 0 or negative errno.
  */
-int window_add_latency(struct window *w, const struct process *p, pid_t tid, uint64_t time_ns,
+int window_add_latency(struct window *w, const struct process *p, const struct sample *sample,
 		       uint64_t cpu_ns);
 /*
  * Keeps a waker, @key, until the sample of the wait, which has the same number @id, takes it as its

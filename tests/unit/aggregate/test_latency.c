@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "common/clock.h"
+#include "common/cpus.h"
 #include "tests/support/random.h"
 
 #define PERIOD ((uint64_t)10000000) /* ns */
@@ -34,19 +35,26 @@ static void close_both(struct fixture *f)
 }
 
 /* A sample of @where, which is an entry of its own; its number. */
-static uint32_t sample(struct fixture *f, const char *service, pid_t tid, uint64_t where,
-		       uint64_t time_ns, uint64_t cpu_ns)
+static uint32_t sample_on(struct fixture *f, const char *service, pid_t tid, uint32_t cpu,
+			  uint64_t where, uint64_t time_ns, uint64_t cpu_ns)
 {
 	const struct aggregate_key key = {.process = 1,
 					  .thread_name = "t",
 					  .stack = {.frames = &where, .n_frames = 1}};
 	struct latency_sample s = {
-		.service = service, .tid = tid, .time_ns = time_ns, .cpu_ns = cpu_ns};
+		.service = service, .tid = tid, .cpu = cpu, .time_ns = time_ns, .cpu_ns = cpu_ns};
 
 	assert_int_equal(aggregate_add(f->a, &key, 1, cpu_ns), AGGREGATE_E_OK);
 	s.entry = aggregate_last(f->a);
 	assert_int_equal(latency_add(f->l, f->a, &s), 0);
 	return s.entry;
+}
+
+/* On a CPU that nobody knows. */
+static uint32_t sample(struct fixture *f, const char *service, pid_t tid, uint64_t where,
+		       uint64_t time_ns, uint64_t cpu_ns)
+{
+	return sample_on(f, service, tid, UINT32_MAX, where, time_ns, cpu_ns);
 }
 
 static uint64_t latency_of(const struct fixture *f, uint32_t entry)
@@ -88,6 +96,34 @@ static void test_periods(void **state)
 		assert_int_equal(latency_of(&f, longer), 3 * PERIOD);
 		assert_int_equal(latency_of(&f, seldom), UINT64_C(5000000000));
 	}
+	close_both(&f);
+}
+
+/* Threads that take turns on one CPU are one at a time; a thread that moves is one. */
+static void test_cpus(void **state)
+{
+	struct fixture f;
+	uint32_t turns, others, moves, three;
+
+	(void)state;
+	open_with(&f, 1 << 20);
+	turns = sample_on(&f, "s", 1, 7, 0x10, 5 * PERIOD, PERIOD);
+	sample_on(&f, "s", 2, 7, 0x10, 5 * PERIOD + 1, PERIOD);
+	/* Two of three on one CPU. */
+	others = sample_on(&f, "s", 3, 7, 0x20, 6 * PERIOD, PERIOD);
+	sample_on(&f, "s", 4, 7, 0x20, 6 * PERIOD + 1, PERIOD);
+	sample_on(&f, "s", 5, CPUS_MAX - 1, 0x20, 6 * PERIOD + 2, PERIOD);
+	moves = sample_on(&f, "s", 6, 7, 0x30, 7 * PERIOD, PERIOD);
+	sample_on(&f, "s", 6, 8, 0x30, 7 * PERIOD + 1, PERIOD);
+	/* One may be anywhere. */
+	three = sample_on(&f, "s", 7, 7, 0x40, 8 * PERIOD, PERIOD);
+	sample_on(&f, "s", 8, 8, 0x40, 8 * PERIOD, PERIOD);
+	sample_on(&f, "s", 9, CPUS_MAX, 0x40, 8 * PERIOD, PERIOD);
+	latency_settle(f.l, f.a);
+	assert_int_equal(latency_of(&f, turns), 2 * PERIOD);
+	assert_int_equal(latency_of(&f, others), 3 * (PERIOD / 2));
+	assert_int_equal(latency_of(&f, moves), 2 * PERIOD);
+	assert_int_equal(latency_of(&f, three), 3 * (PERIOD / 3));
 	close_both(&f);
 }
 
@@ -216,9 +252,10 @@ static void test_copies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_periods),     cmocka_unit_test(test_many),
-		cmocka_unit_test(test_little_room), cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_update),      cmocka_unit_test(test_copies),
+		cmocka_unit_test(test_periods), cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_many),    cmocka_unit_test(test_little_room),
+		cmocka_unit_test(test_no_room), cmocka_unit_test(test_update),
+		cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,8 +111,44 @@ static void test_mean_period(void **state)
 	struct tick tick = {.runs = 4, .period_sum = 8000, .events = 12500};
 
 	(void)state;
-	tick_judge(&tick, 1, true);
+	tick_judge(&tick, 0, true);
 	assert_int_equal(tick.skipped, 2);
+}
+
+/* The next tick may be of more than a period, or of less. */
+static void test_varied_periods(void **state)
+{
+	struct tick tick = {.ahead = 1700};
+
+	(void)state;
+	judge(&tick, 100, 100 * PERIOD + 1699, true);
+	assert_int_equal(tick.skipped, 0);
+	judge(&tick, 100, 100 * PERIOD + 1700, true);
+	assert_int_equal(tick.skipped, 1);
+	judge(&tick, 100, 103 * PERIOD + 699, true);
+	assert_int_equal(tick.skipped, 1);
+	judge(&tick, 100, 103 * PERIOD + 700, true);
+	assert_int_equal(tick.skipped, 3);
+	tick = (struct tick){.ahead = 600};
+	judge(&tick, 100, 100 * PERIOD + 599, true);
+	assert_int_equal(tick.skipped, 0);
+	judge(&tick, 100, 100 * PERIOD + 600, true);
+	assert_int_equal(tick.skipped, 1);
+}
+
+/* Rates of one to two times the period's, all as likely. */
+static void test_how_periods_vary(void **state)
+{
+	double sum = 0;
+
+	(void)state;
+	assert_int_equal(tick_vary_period(PERIOD, 0), PERIOD);
+	assert_int_equal(tick_vary_period(PERIOD, UINT32_MAX), PERIOD / 2);
+	for (unsigned i = 0; i < 1024; i++)
+		sum += (double)PERIOD * 1000 /
+		       (double)tick_vary_period(PERIOD * 1000, i << 22 | 1 << 21);
+	assert_true(sum / 1024 > 1.499 && sum / 1024 < 1.501);
+	assert_true(tick_vary_period(UINT64_MAX, UINT32_MAX) > UINT64_MAX / 2);
 }
 
 /* A CPU that slept all the time, whose timer came late every other time. */
@@ -265,6 +301,8 @@ int main(void)
 		cmocka_unit_test(test_outside_the_filter),
 		cmocka_unit_test(test_no_tick_at_all),
 		cmocka_unit_test(test_mean_period),
+		cmocka_unit_test(test_varied_periods),
+		cmocka_unit_test(test_how_periods_vary),
 		cmocka_unit_test(test_all_idle),
 		cmocka_unit_test(test_hardly_idle),
 		cmocka_unit_test(test_half_idle),
