@@ -19,7 +19,9 @@
 #include "common/random_number.h"
 #include "daemon/ingest/perf_admin.h"
 
-#define TICK_VARY_NS 75000000 /* less than between two drains by the timer */
+#define TICK_VARY_NS    75000000 /* less than between two drains by the timer */
+#define LIMIT_LOOK_NS   (10 * NS_PER_S)
+#define PERIOD_LEAST_NS 10000 /* of clocks: perf_swevent_hrtimer() in kernel/events/core.c */
 
 static bool is_clock(const struct perf_event_attr *attr)
 {
@@ -237,11 +239,38 @@ bool ticker_differs(const struct ticker *t, const struct cpus *cpus)
 	return n != cpus->n;
 }
 
-uint64_t tick_vary_period(uint64_t period, uint32_t random)
+uint64_t tick_vary_period(uint64_t period, uint32_t spread, uint32_t random)
 {
-	const uint64_t one = UINT64_C(1) << 32;
+	const uint64_t one = UINT64_C(1) << 32, more = (uint64_t)spread * random >> 32;
+	const uint64_t varied = (uint64_t)((unsigned __int128)period * one / (one + more));
 
-	return (uint64_t)((unsigned __int128)period * one / (one + random));
+	return varied > PERIOD_LEAST_NS || varied > period ? varied
+	       : period < PERIOD_LEAST_NS                  ? period
+							   : PERIOD_LEAST_NS;
+}
+
+/* The limit is of each jiffy, so that some room is left to it. */
+uint32_t tick_spread(uint64_t period, uint64_t max_hz)
+{
+	const double most = (double)max_hz * 7 / 8 * (double)period / (double)NS_PER_S;
+
+	return !max_hz || most >= 2 ? UINT32_MAX
+	       : most <= 1          ? 0
+				    : (uint32_t)((most - 1) * UINT32_MAX);
+}
+
+static void ticker_look_at_limit(struct ticker *t, uint64_t now_ns)
+{
+	cleanup(fclosep) FILE *f = NULL;
+	uint64_t max_hz;
+
+	if (t->limit_ns && now_ns - t->limit_ns < LIMIT_LOOK_NS)
+		return;
+	t->limit_ns = now_ns;
+	f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	if (!f || fscanf(f, "%" SCNu64, &max_hz) != 1)
+		max_hz = 0;
+	t->spread = tick_spread(t->period, max_hz);
 }
 
 /* The kernel begins the new period at once. What cannot be changed stays as it is. */
@@ -260,9 +289,11 @@ void ticker_vary(struct ticker *t, uint64_t now_ns)
 	if (!t->vary || now_ns - t->varied_ns < TICK_VARY_NS)
 		return;
 	t->varied_ns = now_ns;
+	ticker_look_at_limit(t, now_ns);
 	for (size_t i = 0; i < t->n_ticks; i++)
 		if (t->ticks[i].fd >= 0 && random_below(2))
-			tick_vary(t, &t->ticks[i], tick_vary_period(t->period, random_number()));
+			tick_vary(t, &t->ticks[i],
+				  tick_vary_period(t->period, t->spread, random_number()));
 }
 
 void ticker_stop(struct ticker *t)

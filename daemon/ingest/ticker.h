@@ -83,6 +83,8 @@ struct ticker {
 	/* Called before an event gets @period. Returns 0 or negative errno: it does not get it. */
 	int (*vary)(void *userdata, const struct tick *tick, uint64_t period);
 	uint64_t varied_ns; /* when that was last looked at, CLOCK_MONOTONIC */
+	uint64_t limit_ns;  /* when the kernel's limit of rates was, which it lowers itself */
+	uint32_t spread;    /* see tick_spread() */
 	void *userdata;
 };
 
@@ -110,12 +112,18 @@ uint64_t ticker_clock_period(const struct perf_event_attr *attr);
 /*
  * To be called some ten times a second where there is a vary(), at times that are in step with
  * nothing: half of the events get another period, with rates of one to two times the sampler's, all
- * as likely. Not more often, for each change interrupts a CPU (15 to 70 us); more seldom, some work
+ * as likely; or less, as far as the kernel's limit of rates (kernel.perf_event_max_sample_rate)
+ * allows. Not more often, for each change interrupts a CPU (15 to 70 us); more seldom, some work
  * would be in step for seconds.
  */
 void ticker_vary(struct ticker *t, uint64_t now_ns);
-/* Pure: a period whose rate is one to two times that of @period, by a random number. */
-uint64_t tick_vary_period(uint64_t period, uint32_t random);
+/*
+ * Pure: a period whose rate is 1 to 1 + @spread / 2^32 times that of @period, by a random number;
+ * but not less than the kernel can do.
+ */
+uint64_t tick_vary_period(uint64_t period, uint32_t spread, uint32_t random);
+/* Pure: the @spread with which nothing is throttled where the limit is @max_hz; 0: unknown. */
+uint32_t tick_spread(uint64_t period, uint64_t max_hz);
 /* No more ticks from here on: when this returns, the last has come. */
 void ticker_stop(struct ticker *t);
 /* Reads all counts and idle times. To be called before the owner fills in what is its own. */

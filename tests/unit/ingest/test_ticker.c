@@ -139,16 +139,37 @@ static void test_varied_periods(void **state)
 /* Rates of one to two times the period's, all as likely. */
 static void test_how_periods_vary(void **state)
 {
+	const uint64_t ms10 = 10000000;
 	double sum = 0;
 
 	(void)state;
-	assert_int_equal(tick_vary_period(PERIOD, 0), PERIOD);
-	assert_int_equal(tick_vary_period(PERIOD, UINT32_MAX), PERIOD / 2);
+	assert_int_equal(tick_vary_period(ms10, UINT32_MAX, 0), ms10);
+	assert_in_range(tick_vary_period(ms10, UINT32_MAX, UINT32_MAX), ms10 / 2, ms10 / 2 + 1);
 	for (unsigned i = 0; i < 1024; i++)
-		sum += (double)PERIOD * 1000 /
-		       (double)tick_vary_period(PERIOD * 1000, i << 22 | 1 << 21);
+		sum += (double)ms10 / (double)tick_vary_period(ms10, UINT32_MAX, i << 22 | 1 << 21);
 	assert_true(sum / 1024 > 1.499 && sum / 1024 < 1.501);
-	assert_true(tick_vary_period(UINT64_MAX, UINT32_MAX) > UINT64_MAX / 2);
+	assert_true(tick_vary_period(UINT64_MAX, UINT32_MAX, UINT32_MAX) >= UINT64_MAX / 2);
+	/* The kernel makes less than 10 us of these. */
+	assert_int_equal(tick_vary_period(12000, UINT32_MAX, UINT32_MAX), 10000);
+	assert_int_equal(tick_vary_period(10000, UINT32_MAX, UINT32_MAX), 10000);
+	assert_int_equal(tick_vary_period(9000, UINT32_MAX, UINT32_MAX), 9000);
+}
+
+static void test_limit_of_rates(void **state)
+{
+	const uint64_t hz99 = 1000000000 / 99, hz999 = 1000000000 / 999;
+
+	(void)state;
+	assert_int_equal(tick_spread(hz99, 0), UINT32_MAX);
+	assert_int_equal(tick_spread(hz99, 100000), UINT32_MAX);
+	assert_int_equal(tick_spread(hz999, 1000), 0);
+	assert_int_equal(tick_spread(hz999, 500), 0);
+	for (uint64_t max_hz = 1142; max_hz < 2300; max_hz += 50) {
+		const uint64_t least = tick_vary_period(hz999, tick_spread(hz999, max_hz),
+							UINT32_MAX);
+
+		assert_in_range(1000000000 / least, 999, max_hz * 7 / 8 + 1);
+	}
 }
 
 /* A CPU that slept all the time, whose timer came late every other time. */
@@ -303,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_mean_period),
 		cmocka_unit_test(test_varied_periods),
 		cmocka_unit_test(test_how_periods_vary),
+		cmocka_unit_test(test_limit_of_rates),
 		cmocka_unit_test(test_all_idle),
 		cmocka_unit_test(test_hardly_idle),
 		cmocka_unit_test(test_half_idle),
