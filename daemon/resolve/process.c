@@ -81,7 +81,7 @@ void process_table_free(struct process_table *t)
 	process_scan_free(t->scan);
 	process_forget_groups(t);
 	containers_free(t->containers);
-	mapping_room_reset(&t->room);
+	user_room_reset(&t->room);
 	image_table_free(t->images);
 	jit_files_free(t->jit_files);
 	free(t);
@@ -261,7 +261,7 @@ static int process_add_mapping(struct process_table *t, struct process *p,
 {
 	size_t before = mappings_bytes(p->mappings);
 	const struct mappings *shared = p->mappings;
-	bool full = mapping_room_is_full(&t->room, p->uid);
+	bool full = user_room_is_full(&t->room, p->uid);
 	int r;
 
 	r = mappings_add(&p->mappings, mapping, time_ns, full);
@@ -269,8 +269,8 @@ static int process_add_mapping(struct process_table *t, struct process *p,
 		return r;
 	t->stats.refused_mappings += r == MAPPINGS_E_FULL;
 	p->mappings_refused |= full && r == MAPPINGS_E_FULL;
-	mapping_room_add(&t->room, p->uid,
-			 mappings_bytes(p->mappings) - (p->mappings == shared ? before : 0), false);
+	user_room_add(&t->room, p->uid,
+		      mappings_bytes(p->mappings) - (p->mappings == shared ? before : 0), false);
 	return 0;
 }
 
@@ -533,7 +533,7 @@ void process_table_look_at_containers(struct process_table *t)
 
 bool process_table_wants_end(const struct process_table *t)
 {
-	return mapping_room_wants_end(&t->room);
+	return user_room_wants_end(&t->room);
 }
 
 void process_table_get_stats(struct process_table *t, struct process_table_stats *ret)

@@ -117,7 +117,7 @@ struct process_table_stats {
 
 /*
  * @proc_fd: a directory fd of /proc, borrowed; -1: /proc is not read (a replay). Mappings beyond
- * @max_bytes in all, or what their user may have of it (mapping_room.h), are refused, and counted.
+ * @max_bytes in all, or what their user may have of it (user_room.h), are refused, and counted.
  */
 int process_table_new(struct process_table **ret, int proc_fd, size_t max_bytes);
 void process_table_free(struct process_table *t);

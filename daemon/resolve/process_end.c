@@ -83,8 +83,7 @@ static void process_table_read_refused(struct process_table *t)
 	HASH_ITER (hh, t->slots, slot, next) {
 		struct process *p = slot->newest;
 
-		if (!p->mappings_refused || p->died_ns ||
-		    !mapping_room_has_plenty(&t->room, p->uid))
+		if (!p->mappings_refused || p->died_ns || !user_room_has_plenty(&t->room, p->uid))
 			continue;
 		p->mappings_refused = p->mappings_known = false;
 		p->asked_ns = 0;
@@ -96,7 +95,7 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 	size_t n = 0, n_refused = 0, bytes = 0;
 	struct slot *slot, *next;
 
-	mapping_room_reset(&t->room);
+	user_room_reset(&t->room);
 	HASH_ITER (hh, t->slots, slot, next) {
 		struct process **link = &slot->newest, *p;
 
@@ -116,8 +115,8 @@ void process_table_sweep(struct process_table *t, uint64_t now_ns)
 			n += !p->died_ns;
 			n_refused += p->mappings_refused;
 			bytes += sizeof(*p) + 64;
-			mapping_room_add(&t->room, p->uid, mappings_share_bytes(p->mappings),
-					 p->died_ns);
+			user_room_add(&t->room, p->uid, mappings_share_bytes(p->mappings),
+				      p->died_ns);
 			link = &p->older;
 		}
 		if (!slot->newest) {

@@ -6,9 +6,9 @@
 #include <uthash.h>
 
 #include "daemon/resolve/image_table.h"
-#include "daemon/resolve/mapping_room.h"
 #include "daemon/resolve/process.h"
 #include "daemon/resolve/unit.h"
+#include "daemon/resolve/user_room.h"
 
 struct slot {
 	pid_t pid;
@@ -40,7 +40,7 @@ struct process_table {
 	struct process *ended; /* the first to end first; but those that went from here */
 	size_t n_ended;
 	uint64_t n_drains;         /* process_table_drained() */
-	struct mapping_room room;  /* counted at the last sweep, and what came since */
+	struct user_room room;     /* counted at the last sweep, and what came since */
 	struct process_scan *scan; /* that is not done; or NULL */
 	bool wants_scan;
 	bool lives_told;    /* EXIT means the end of a process, MOVED and BEGUN come */
