@@ -13,9 +13,10 @@
  */
 
 /* The walk was cut although the stack goes on. */
-#define TRUNCATED_REASONS(X)                                         \
-	X(DEPTH, depth) /* as many frames as the sampler may have */ \
-	X(COPY, copy)   /* the copy of the stack ends here, and no more could be read */
+#define TRUNCATED_REASONS(X)                                                             \
+	X(DEPTH, depth) /* as many frames as the sampler may have */                     \
+	X(COPY, copy)   /* the copy of the stack ends here, and no more could be read */ \
+	X(SHARE, share) /* not kept: its user's stacks have had their share of the window */
 
 /* The walk ended before a root was reached. */
 #define BROKEN_REASONS(X)                                                                        \

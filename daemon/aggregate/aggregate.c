@@ -58,7 +58,8 @@ struct aggregate {
 	size_t n_frames, max_frames;
 	struct profile_hash_key hash_key;
 	uint64_t count;
-	uint32_t last; /* entry that was counted */
+	uint32_t last;   /* entry that was counted */
+	bool only_known; /* an add that needs anything new is refused */
 	bool has_latency;
 	uint64_t *latencies; /* by entry, as many as there is room for entries, but for new ones */
 	uint32_t n_latencies;
@@ -102,19 +103,29 @@ void aggregate_free(struct aggregate *a)
 	free(a);
 }
 
+/*
+ * How many things there is room for once one more is added. A full table grows by a quarter: if it
+ * were doubled, much of max_bytes could not be used.
+ */
+static uint32_t aggregate_table_next(const struct aggregate_table *t)
+{
+	const uint32_t more = t->capacity / 4 > TABLE_MIN ? t->capacity / 4 : TABLE_MIN;
+
+	return t->n < t->capacity ? t->capacity : t->capacity + more;
+}
+
 /* Bytes that the next aggregate_table_add() allocates. */
 static size_t aggregate_table_growth(const struct aggregate_table *t)
 {
-	size_t more = t->n < t->capacity ? 0 : t->capacity ? t->capacity : TABLE_MIN;
-
-	return more * t->size + profile_table_growth(&t->slots);
+	return (size_t)(aggregate_table_next(t) - t->capacity) * t->size +
+	       profile_table_growth(&t->slots);
 }
 
 /* A copy of @thing, which is found by @hash, becomes number *ret. */
 static int aggregate_table_add(struct aggregate_table *t, uint32_t hash, const void *thing,
 			       uint32_t *ret)
 {
-	uint32_t bigger = t->capacity ? t->capacity * 2 : TABLE_MIN;
+	const uint32_t bigger = aggregate_table_next(t);
 	void *moved;
 	int r;
 
@@ -146,12 +157,6 @@ static int aggregate_is_thing(const void *owner, uint32_t index, const void *key
 	const struct aggregate_table *t = owner;
 
 	return memcmp((const char *)t->all + index * t->size, key, t->key_bytes) == 0;
-}
-
-/* How many things there is room for once one more is added. */
-static uint32_t aggregate_table_next(const struct aggregate_table *t)
-{
-	return t->n < t->capacity ? t->capacity : t->capacity ? t->capacity * 2 : TABLE_MIN;
 }
 
 /* Bytes that the latencies take more when an entry is added. */
@@ -196,6 +201,8 @@ static int aggregate_intern(struct aggregate *a, struct aggregate_table *t, cons
 	*ret = profile_table_find(&t->slots, hash, aggregate_is_thing, t, thing);
 	if (*ret != PROFILE_NONE)
 		return AGGREGATE_E_OK;
+	if (a->only_known)
+		return AGGREGATE_E_NEW;
 	if (t == &a->entries)
 		growth += aggregate_latencies_growth(a);
 	if (!aggregate_has_room(a, growth))
@@ -253,6 +260,8 @@ static int aggregate_intern_stack(struct aggregate *a, const struct stack *stack
 	*ret = profile_table_find(&a->stacks.slots, hash, aggregate_is_stack, a, stack);
 	if (*ret != PROFILE_NONE)
 		return AGGREGATE_E_OK;
+	if (a->only_known)
+		return AGGREGATE_E_NEW;
 	if (!aggregate_has_room(a, frames_growth(a, bytes) + aggregate_table_growth(&a->stacks)))
 		return AGGREGATE_E_FULL;
 	r = aggregate_add_frames(a, stack->frames, bytes);
@@ -368,6 +377,17 @@ int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t
 	return aggregate_add_time(a, id, key->time_ns / PROFILE_BUCKET_NS, count);
 }
 
+int aggregate_add_known(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
+			uint64_t weight)
+{
+	int r;
+
+	a->only_known = true;
+	r = aggregate_add(a, key, count, weight);
+	a->only_known = false;
+	return r;
+}
+
 /* The waker of @e, which is in @from. Without room for it, it is unknown. */
 static int aggregate_copy_waker(struct aggregate *a, const struct aggregate *from,
 				const struct aggregate_entry *e, uint32_t *ret)
@@ -462,4 +482,16 @@ size_t aggregate_bytes(const struct aggregate *a)
 	       aggregate_table_bytes(&a->names) + aggregate_table_bytes(&a->wakers) +
 	       aggregate_table_bytes(&a->entries) + a->n_latencies * sizeof(*a->latencies) +
 	       times_bytes(&a->times);
+}
+
+static size_t aggregate_table_used_bytes(const struct aggregate_table *t)
+{
+	return t->n * (t->size + sizeof(*t->slots.slots));
+}
+
+size_t aggregate_used_bytes(const struct aggregate *a)
+{
+	return a->n_frames * sizeof(*a->frames) + aggregate_table_used_bytes(&a->stacks) +
+	       aggregate_table_used_bytes(&a->names) + aggregate_table_used_bytes(&a->wakers) +
+	       aggregate_table_used_bytes(&a->entries);
 }

@@ -103,11 +103,15 @@ struct aggregate_waker {
 enum {
 	AGGREGATE_E_OK,
 	AGGREGATE_E_FULL, /* there is no room for it below max_bytes: it was not counted */
+	AGGREGATE_E_NEW,  /* only what is known is wanted, and this is not: it was not counted */
 };
 
 /* Counts @count samples that weigh @weight together. Returns AGGREGATE_E_* or negative errno. */
 int aggregate_add(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
 		  uint64_t weight);
+/* The same, but for what needs an entry, a stack or a name that is not there: AGGREGATE_E_NEW. */
+int aggregate_add_known(struct aggregate *a, const struct aggregate_key *key, uint64_t count,
+			uint64_t weight);
 
 /*
  * *ret: the number of @key's process, generation, thread and stack, from 1 on. The same outcomes.
@@ -152,5 +156,7 @@ const char *aggregate_thread_name(const struct aggregate *a, uint32_t thread_nam
 uint64_t aggregate_count(const struct aggregate *a);
 /* Heap memory held, bytes. */
 size_t aggregate_bytes(const struct aggregate *a);
+/* Of these, what is in use, but for times: each add that brings something new raises it. */
+size_t aggregate_used_bytes(const struct aggregate *a);
 
 #endif

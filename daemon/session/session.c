@@ -245,6 +245,22 @@ static int session_add_latency(struct session *s, const struct sample *sample, s
 				  is_clock ? sample->weight : session_cpu_period(s));
 }
 
+/* @r: of adding @key to the window. */
+static int session_note_added(struct session *s, const struct sample *sample, struct process *p,
+			      const struct aggregate_key *key, int r)
+{
+	if (!r && s->writing.latency && !key->wait)
+		r = session_add_latency(s, sample, p);
+	if (r < 0)
+		return r;
+	if (r)
+		return r == AGGREGATE_E_NEW ? SESSION_E_SHARE : SESSION_E_FULL;
+	s->counts.routed++;
+	s->counts.counted++;
+	stack_counts_add(&s->counts.stacks, key->stack.quality, key->stack.reason, 1);
+	return SESSION_E_OK;
+}
+
 int session_add(struct session *s, const struct sample *sample, struct process *p)
 {
 	struct aggregate_key key = {
@@ -268,16 +284,21 @@ int session_add(struct session *s, const struct sample *sample, struct process *
 		return SESSION_E_OK;
 	}
 	r = window_add(s->window, p, &key, sample->time_ns, session_weight(s, sample));
-	if (!r && s->writing.latency && !key.wait)
-		r = session_add_latency(s, sample, p);
-	if (r < 0)
-		return r;
-	if (r == AGGREGATE_E_FULL)
-		return SESSION_E_FULL;
-	s->counts.routed++;
-	s->counts.counted++;
-	stack_counts_add(&s->counts.stacks, sample->quality, sample->reason, 1);
-	return SESSION_E_OK;
+	return session_note_added(s, sample, p, &key, r);
+}
+
+int session_add_cut(struct session *s, const struct sample *sample, struct process *p)
+{
+	const struct aggregate_key key = {
+		.process = p->stay,
+		.generation = mappings_generation(p->mappings, sample->time_ns),
+		.wait = aggregate_wait((enum wait_state)sample->wait, WAIT_NO_CALL),
+		.thread_name = "",
+		.stack = {.quality = STACK_TRUNCATED, .reason = TRUNCATED_SHARE},
+	};
+	int r = window_add_anyway(s->window, p, &key, sample->time_ns, session_weight(s, sample));
+
+	return session_note_added(s, sample, p, &key, r);
 }
 
 /* "kworker" of kworker/0:1: there is one for each CPU, and more. */

@@ -151,6 +151,7 @@ enum {
 	SESSION_E_OK,
 	SESSION_E_FULL,  /* the window is full: close it, then add again */
 	SESSION_E_EMPTY, /* no sample since the window was opened */
+	SESSION_E_SHARE, /* the user of the process has had his share of the window */
 };
 
 /* Takes the target from @start; the rest is the caller's to fill. 0 or negative errno. */
@@ -173,9 +174,14 @@ void session_sweep(struct session *s, uint64_t before_ns);
 
 /*
  * Routes one sample of the session's samplers. Returns SESSION_E_OK (counted or filtered),
- * SESSION_E_FULL (not counted yet: routed is not raised), or negative errno.
+ * SESSION_E_FULL or SESSION_E_SHARE (not counted yet: routed is not raised), or negative errno.
  */
 int session_add(struct session *s, const struct sample *sample, struct process *p);
+/*
+ * The same for one that the session wants, and that has had SESSION_E_SHARE: without its stack, as
+ * truncated, in the one entry that a state of its process has for all of these.
+ */
+int session_add_cut(struct session *s, const struct sample *sample, struct process *p);
 /*
  * Keeps a waker, @sample, which is none, for the session's window. @p: its process; NULL: not a
  * user process. Returns 0 or negative errno.

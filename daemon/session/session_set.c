@@ -155,6 +155,28 @@ static int session_set_route_waker(struct session_set *set, const struct sample 
 	return r;
 }
 
+/*
+ * A user who has had his share of a window that is everybody's pays for the next one. Who cannot
+ * goes on without stacks that are new, and, in a full window, without samples. SESSION_E_OK,
+ * SESSION_E_FULL or negative errno.
+ */
+static int session_set_count_sample(struct session_set *set, struct session *s,
+				    const struct sample *sample, struct process *p)
+{
+	int r = session_add(s, sample, p);
+
+	if (r == SESSION_E_SHARE) {
+		r = session_windows_make_room(set, s, p->uid);
+		return r == SESSION_E_FULL ? session_add_cut(s, sample, p)
+		       : r                 ? r
+					   : session_add(s, sample, p);
+	}
+	if (r == SESSION_E_FULL)
+		r = session_windows_make_room(set, s, SESSION_NOBODY_PAYS)
+			    ?: session_add(s, sample, p);
+	return r;
+}
+
 int session_set_route(struct session_set *set, const struct sample *sample)
 {
 	bool is_counted = false, is_users = true;
@@ -175,14 +197,9 @@ int session_set_route(struct session_set *set, const struct sample *sample)
 		    !s->window)
 			continue;
 		is_users &= !s->privileged;
-		r = session_add(s, sample, p);
-		if (r == SESSION_E_FULL) {
-			r = session_windows_make_room(set, s) ?: session_add(s, sample, p);
-			if (r == SESSION_E_FULL) {
-				session_drop(s, DROPPED_MEMORY);
-				r = 0;
-			}
-		}
+		r = session_set_count_sample(set, s, sample, p);
+		if (r == SESSION_E_FULL)
+			session_drop(s, DROPPED_MEMORY);
 		if (r < 0)
 			return r;
 		is_counted |= r == SESSION_E_OK;
@@ -262,7 +279,7 @@ static int let_ended_go(struct session_set *set, uint64_t now_ns)
 	for (size_t i = 0; i < set->n_sessions && r >= 0; i++)
 		if (session_takes_samples(set->sessions[i]) && !set->sessions[i]->n_in_flight &&
 		    window_count(set->sessions[i]->window))
-			r = session_windows_make_room(set, set->sessions[i]);
+			r = session_windows_make_room(set, set->sessions[i], SESSION_NOBODY_PAYS);
 	return r < 0 ? r : 0;
 }
 

@@ -96,8 +96,12 @@ int session_windows_next(struct session_set *set, struct session *s, struct flus
  * before it wait to be written.
  */
 int session_windows_flush(struct session_set *set, struct session *s, struct flush *flush);
-/* The window is full: closes it early. SESSION_E_FULL: those before it are still in the way. */
-int session_windows_make_room(struct session_set *set, struct session *s);
+/*
+ * The window is full: closes it early. SESSION_E_FULL: those before it are still in the way, or who
+ * pays for it cannot, @payer or the user whose session it is.
+ */
+#define SESSION_NOBODY_PAYS ((uid_t)-1)
+int session_windows_make_room(struct session_set *set, struct session *s, uid_t payer);
 /* A window of @s came back unwritten. */
 int session_windows_keep(struct session *s, struct snapshot *snapshot,
 			 const struct flush_item *item);

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/clock.h"
 #include "daemon/aggregate/latency.h"
@@ -115,6 +116,9 @@ static int open_window(const struct session_set *set, struct session *s,
 	if (latency > LATENCY_BYTES_MAX)
 		latency = LATENCY_BYTES_MAX;
 	r = window_new(&s->window, &start, share - latency, ledgers);
+	/* All other sessions are of what their owner chose. */
+	if (!r && !s->id)
+		window_divide(s->window, geteuid());
 	return r || !period_ns ? r : window_want_latency(s->window, period_ns, latency);
 }
 
@@ -375,7 +379,18 @@ int session_windows_try(struct session_set *set, struct session *s, struct sourc
 	return r;
 }
 
-int session_windows_make_room(struct session_set *set, struct session *s)
+/* Whether the bucket of @payer lets a window be closed early, which costs him then. */
+static bool payer_pays(struct session_set *set, uid_t payer, uint64_t now_ns)
+{
+	if (payer == SESSION_NOBODY_PAYS || !set->buckets)
+		return true;
+	if (buckets_wait_ns(set->buckets, payer, now_ns))
+		return false;
+	buckets_draw(set->buckets, payer, EARLY_CLOSE_US, now_ns);
+	return true;
+}
+
+int session_windows_make_room(struct session_set *set, struct session *s, uid_t payer)
 {
 	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
@@ -383,11 +398,8 @@ int session_windows_make_room(struct session_set *set, struct session *s)
 		return s->untaken.n ? SESSION_E_FULL : session_windows_next(set, s, NULL);
 	if (s->patience_ns > now_ns || s->n_in_flight >= windows_in_flight_max(set, s))
 		return SESSION_E_FULL;
-	if (!s->privileged && set->buckets) {
-		if (buckets_wait_ns(set->buckets, s->owner, now_ns))
-			return SESSION_E_FULL;
-		buckets_draw(set->buckets, s->owner, EARLY_CLOSE_US, now_ns);
-	}
+	if (!payer_pays(set, s->privileged ? payer : s->owner, now_ns))
+		return SESSION_E_FULL;
 	s->counts.early_closes++;
 	return session_windows_next(set, s, NULL);
 }

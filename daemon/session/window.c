@@ -16,6 +16,7 @@
 #include "daemon/aggregate/latency.h"
 #include "daemon/ingest/sample.h"
 #include "daemon/resolve/jit_files.h"
+#include "daemon/resolve/user_room.h"
 
 #define AGGREGATE_COPY_MIN (256u * 1024)
 /* Wake-ups whose waits have not come yet: those of the time that threads are in run queues. */
@@ -46,6 +47,9 @@ struct window_woken {
 
 struct window {
 	struct aggregate *aggregate;
+	size_t max_bytes; /* of the aggregate */
+	bool is_divided;
+	struct user_room room;      /* what of it users have, if it is divided */
 	struct latency *latency;    /* or NULL: nobody asked */
 	struct window_woken *woken; /* WINDOW_WOKEN; later ones replace earlier ones; or NULL */
 	struct window_member *members;
@@ -68,6 +72,7 @@ int window_new(struct window **ret, const struct moment *start, size_t max_bytes
 	w->start_ns = start->monotonic_ns;
 	w->to_wall_ns = start->wall_ns - start->monotonic_ns;
 	w->ledgers_then = *ledgers;
+	w->max_bytes = max_bytes;
 	r = aggregate_new(&w->aggregate, max_bytes);
 	if (r)
 		return r;
@@ -88,6 +93,7 @@ void window_free(struct window *w)
 		snapshot_process_deinit(&m->taken_back);
 		free(m);
 	}
+	user_room_reset(&w->room);
 	aggregate_free(w->aggregate);
 	latency_free(w->latency);
 	free(w->woken);
@@ -124,14 +130,55 @@ static int window_add_member(struct window *w, struct process *p, uint64_t seria
 	return 0;
 }
 
+void window_divide(struct window *w, uid_t self)
+{
+	w->is_divided = true;
+	w->room.self = self;
+	/* The rest is for times. */
+	w->room.max_bytes = w->max_bytes / 8 * 7;
+}
+
+bool window_has_had_share(const struct window *w, const struct process *p)
+{
+	return w->is_divided && user_room_is_full(&w->room, p->uid);
+}
+
+/* What the aggregate has got since it had @used bytes is the user's of @p; NULL: nobody's. */
+static void window_charge(struct window *w, const struct process *p, size_t used)
+{
+	const size_t now = aggregate_used_bytes(w->aggregate);
+
+	if (w->is_divided && now != used)
+		user_room_add(&w->room, p ? p->uid : 0, now - used, false);
+}
+
+static int window_count_sample(struct window *w, struct process *p, const struct aggregate_key *key,
+			       uint64_t weight, bool only_known)
+{
+	const size_t used = aggregate_used_bytes(w->aggregate);
+	int r = only_known ? aggregate_add_known(w->aggregate, key, 1, weight)
+			   : aggregate_add(w->aggregate, key, 1, weight);
+
+	window_charge(w, p, used);
+	return r ?: window_add_member(w, p, key->process);
+}
+
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t time_ns, uint64_t weight)
 {
 	struct aggregate_key timed = *key;
 
 	timed.time_ns = time_ns + w->to_wall_ns;
-	return aggregate_add(w->aggregate, &timed, 1, weight)
-		       ?: window_add_member(w, p, key->process);
+	return window_count_sample(w, p, &timed, weight, window_has_had_share(w, p));
+}
+
+int window_add_anyway(struct window *w, struct process *p, const struct aggregate_key *key,
+		      uint64_t time_ns, uint64_t weight)
+{
+	struct aggregate_key timed = *key;
+
+	timed.time_ns = time_ns + w->to_wall_ns;
+	return window_count_sample(w, p, &timed, weight, false);
 }
 
 int window_want_latency(struct window *w, uint64_t period_ns, size_t max_bytes)
@@ -165,13 +212,18 @@ int window_add_waker(struct window *w, struct process *p, const struct aggregate
 		     bool by_interrupt, uint64_t id)
 {
 	struct window_woken woken = {.id = id};
+	size_t used;
 	int r;
 
+	if (p && window_has_had_share(w, p))
+		return AGGREGATE_E_NEW;
 	if (!w->woken)
 		w->woken = calloc(WINDOW_WOKEN, sizeof(*w->woken));
 	if (!w->woken)
 		return error_origin(-ENOMEM);
+	used = aggregate_used_bytes(w->aggregate);
 	r = aggregate_add_waker(w->aggregate, key, by_interrupt, &woken.waker);
+	window_charge(w, p, used);
 	if (!r && p)
 		r = window_add_member(w, p, key->process);
 	if (!r)

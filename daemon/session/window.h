@@ -44,12 +44,23 @@ void window_free(struct window *w);
 DEFINE_CLEANUP(struct window *, window_free)
 
 /*
+ * From now on users have a share of its memory each (resolve/user_room.h), as all together are in
+ * it. @self: a user who has as much as root.
+ */
+void window_divide(struct window *w, uid_t self);
+/* Whether the user of @p has had that. */
+bool window_has_had_share(const struct window *w, const struct process *p);
+/*
  * Counts one sample of @p, taken at @time_ns (CLOCK_MONOTONIC; it may be before the window), with
  * @key->process = p->stay, as one of its unit now. When that was is known by the wall clock as it
- * was when the window began. Returns AGGREGATE_E_* or negative errno.
+ * was when the window began. Returns AGGREGATE_E_* or negative errno; AGGREGATE_E_NEW: its user has
+ * had his share, and there is no entry for it.
  */
 int window_add(struct window *w, struct process *p, const struct aggregate_key *key,
 	       uint64_t time_ns, uint64_t weight);
+/* The same, whatever its user has had. */
+int window_add_anyway(struct window *w, struct process *p, const struct aggregate_key *key,
+		      uint64_t time_ns, uint64_t weight);
 /*
  * Entries have latencies (latency.h) from now on, of samples each @period_ns, which are kept in
  * @max_bytes until then. Returns 0 or negative errno.

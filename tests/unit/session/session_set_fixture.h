@@ -158,6 +158,25 @@ static inline void samples_of(struct world *w, unsigned sampler, pid_t pid, unsi
 	}
 }
 
+/* A stack each, the first of them number @from; they arrive. */
+static inline void distinct_samples_of(struct world *w, unsigned sampler, pid_t pid, unsigned n,
+				       uint64_t from)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t frames[] = {0x100000 + from + i};
+		struct sample sample = {.pid = pid,
+					.tid = pid,
+					.sampler = (uint16_t)sampler,
+					.frames = frames,
+					.n_frames = 1,
+					.weight = 1,
+					.time_ns = 2000};
+
+		assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
+	}
+	assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+}
+
 /* Lets the output thread finish what was handed to it: that many at least. */
 static inline void wait_for_output(struct world *w, unsigned n_results)
 {

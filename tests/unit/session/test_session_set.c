@@ -135,25 +135,6 @@ static void test_reserve(void **state)
 			 SESSION_START_E_REFUSED);
 }
 
-/* A stack each, the first of them number @from; they arrive. */
-static void distinct_samples_of(struct world *w, unsigned sampler, pid_t pid, unsigned n,
-				uint64_t from)
-{
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t frames[] = {0x100000 + from + i};
-		struct sample sample = {.pid = pid,
-					.tid = pid,
-					.sampler = (uint16_t)sampler,
-					.frames = frames,
-					.n_frames = 1,
-					.weight = 1,
-					.time_ns = 2000};
-
-		assert_int_equal(source_scripted_add_sample(w->source, &sample), 0);
-	}
-	assert_true(source_drain(w->source, UINT32_MAX) >= 0);
-}
-
 /* A user who may not, for a while, has full windows that drop samples instead. */
 static void test_early_closes_cost(void **state)
 {
@@ -224,7 +205,9 @@ static void test_users_share_their_memory(void **state)
 	assert_int_equal(of_one, alone);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(session_set_start(w->set, &b, &request, -1, &other, &message), 0);
+	p->uid = 0;
 	assert_int_equal(stacks_of_window(w, system), alone);
+	p->uid = 1000;
 	assert_int_equal(stacks_of_window(w, of_a), of_one);
 	p->uid = 1001;
 	assert_true(stacks_of_window(w, of_b) <= of_one / 2);
