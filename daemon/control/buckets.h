@@ -8,9 +8,10 @@
  * left, so a bucket may owe some.
  *
  * A bucket is the moment at which it will be full again: a cost moves that ahead by the time that
- * refills it, and what is further ahead than BUCKETS_BURST_NS has to wait. A full bucket need not
- * be remembered, so its place goes to the next uid; uids that find no place share one bucket, so
- * that many uids of one person are no more than as many places. Pure.
+ * refills it, and what is further ahead than BUCKETS_BURST_NS has to wait. A uid that has none
+ * takes over the one that is nearest to full, as it is. If that is full, as most are, nothing is
+ * lost; if none is, many uids, perhaps of one person, get no more than as many places, and the
+ * others of those that have places are not touched. Pure.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,7 +30,7 @@ struct bucket {
 /* All zero but for the share: all are full. Times are of one clock that never goes back. */
 struct buckets {
 	double share; /* of one CPU's time, which fills each; above 0 */
-	struct bucket uids[BUCKETS_UIDS], others;
+	struct bucket uids[BUCKETS_UIDS];
 };
 
 /* How long @uid has to wait until it may draw; 0: it may now. */

@@ -42,26 +42,43 @@ static void test_burst_and_rate(void **state)
 	assert_int_equal(buckets_wait_ns(&b, 7, NOW + 1000 * S), S / 10);
 }
 
-/* A place is given on when its bucket is full; those that find none are as one. */
-static void test_many_uids(void **state)
+/* One more uid than there are places takes over what the nearest to full has left. */
+static void test_nearest_to_full_is_taken_over(void **state)
 {
 	struct buckets b = PERCENT;
 
 	(void)state;
 	for (uid_t uid = 0; uid < BUCKETS_UIDS; uid++)
-		buckets_draw(&b, uid, 2 * BURST_US, NOW);
+		buckets_draw(&b, uid, (uid == 5 ? 1 : 3) * (uint64_t)BURST_US / 2, NOW);
+	assert_int_equal(buckets_wait_ns(&b, 3, NOW), 5 * S);
+	assert_int_equal(buckets_wait_ns(&b, 5000, NOW), 0);
+	buckets_draw(&b, 5000, BURST_US, NOW); /* half of which it finds */
+	assert_int_equal(buckets_wait_ns(&b, 5000, NOW), 5 * S);
 	for (uid_t uid = 0; uid < BUCKETS_UIDS; uid++)
-		assert_int_equal(buckets_wait_ns(&b, uid, NOW), 10 * S);
-	for (uid_t uid = 100; uid < 1000; uid++)
-		if (!buckets_wait_ns(&b, uid, NOW))
-			buckets_draw(&b, uid, BURST_US, NOW);
-	assert_int_equal(b.others.full_ns, NOW + 20 * S); /* two of them had something */
-	assert_int_equal(buckets_wait_ns(&b, 5000, NOW), 10 * S);
-	assert_int_equal(buckets_wait_ns(&b, 3, NOW + 5 * S), 5 * S);
-	assert_int_equal(buckets_wait_ns(&b, 5000, NOW + 20 * S), 0);
-	buckets_draw(&b, 5000, 2 * BURST_US, NOW + 20 * S);
-	assert_int_equal(buckets_wait_ns(&b, 5001, NOW + 20 * S), 0);
-	assert_int_equal(buckets_wait_ns(&b, 5000, NOW + 20 * S), 10 * S);
+		assert_int_equal(buckets_wait_ns(&b, uid, NOW), 5 * S);
+	assert_int_equal(buckets_wait_ns(&b, 5000, NOW + 3 * S), 2 * S);
+	/* A full one is like a new one. */
+	buckets_draw(&b, 6000, BURST_US / 2, NOW + 20 * S);
+	assert_int_equal(buckets_wait_ns(&b, 6000, NOW + 20 * S), 0);
+	buckets_draw(&b, 6000, BURST_US, NOW + 20 * S);
+	assert_int_equal(buckets_wait_ns(&b, 6000, NOW + 20 * S), 5 * S);
+}
+
+/* A person who has many uids has no more than all places. */
+static void test_many_uids(void **state)
+{
+	struct buckets b = PERCENT;
+	uint64_t drawn_us = 0;
+
+	(void)state;
+	for (uint64_t now = NOW; now < NOW + 100 * S; now += S / 100)
+		for (uid_t uid = 100; uid < 1000; uid++)
+			if (!buckets_wait_ns(&b, uid, now)) {
+				buckets_draw(&b, uid, 2000, now);
+				drawn_us += 2000;
+			}
+	assert_in_range(drawn_us, BUCKETS_UIDS * 10 * BURST_US,
+			BUCKETS_UIDS * (11 * BURST_US + 2000));
 }
 
 /* How many more places @peer gets; the ones that it had are others' now. */
@@ -107,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_burst_and_rate),
+		cmocka_unit_test(test_nearest_to_full_is_taken_over),
 		cmocka_unit_test(test_many_uids),
 		cmocka_unit_test(test_places),
 	};
