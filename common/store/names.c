@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -104,6 +105,23 @@ static struct tm names_utc_time(uint64_t seconds)
 
 	gmtime_r(&t, &tm);
 	return tm;
+}
+
+bool names_parse_user_service(const char *service, uint32_t *ret_uid)
+{
+	const char *digits = service + strlen("user-");
+	unsigned long uid;
+	char *end;
+
+	/* As profd writes them: no sign, no space, no zero in front. */
+	if ((strncmp(service, "user-", 5) != 0 && strncmp(service, "user@", 5) != 0) ||
+	    *digits < '1' || *digits > '9')
+		return false;
+	uid = strtoul(digits, &end, 10);
+	if (uid > UINT32_MAX || strcmp(end, service[4] == '@' ? ".service" : "") != 0)
+		return false;
+	*ret_uid = (uint32_t)uid;
+	return true;
 }
 
 bool names_lacks_suffix(const char *asked)

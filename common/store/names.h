@@ -51,6 +51,9 @@ bool names_lacks_suffix(const char *asked);
  * says, which is less where that was cut. Cheap unless the name is long.
  */
 bool names_match_service(const char *asked, const char *service);
+/* Whether the service of this name is a user's own, who is not root: "user-UID", or his manager's.
+ */
+bool names_parse_user_service(const char *service, uint32_t *ret_uid);
 
 /*
  * Several services: names as they are asked for, and patterns of them with * and ?, separated by

@@ -56,6 +56,29 @@ static size_t index_shelf_name_length(const char *dir)
 	return (size_t)(strchrnul(strchr(dir, '/') + 1, '/') - dir);
 }
 
+static int index_find_payer(struct index *index, uid_t uid, struct index_payer **ret)
+{
+	HASH_FIND(hh, index->payers, &uid, sizeof(uid), *ret);
+	if (*ret)
+		return 0;
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return error_origin(-ENOMEM);
+	(*ret)->uid = uid;
+	HASH_ADD(hh, index->payers, uid, sizeof(uid), *ret);
+	return 0;
+}
+
+/* A user's own services are his; whose a session is, index_pay() tells. */
+static int index_find_service_payer(struct index *index, struct index_shelf *shelf)
+{
+	uint32_t uid;
+
+	if (shelf->is_session || !names_parse_user_service(strchr(shelf->dir, '/') + 1, &uid))
+		return 0;
+	return index_find_payer(index, uid, &shelf->payer);
+}
+
 int index_shelf(struct index *index, const char *dir, struct index_shelf **ret)
 {
 	size_t length = index_shelf_name_length(dir);
@@ -72,6 +95,10 @@ int index_shelf(struct index *index, const char *dir, struct index_shelf **ret)
 			return error_origin(-ENOMEM);
 		}
 		shelf->is_session = strncmp(dir, "sessions/", 9) == 0;
+		if (index_find_service_payer(index, shelf)) {
+			shelf_free(shelf);
+			return error_origin(-ENOMEM);
+		}
 		HASH_ADD_KEYPTR(hh, index->shelves, shelf->dir, length, shelf);
 	}
 	*ret = shelf;
@@ -83,23 +110,12 @@ static void index_count(struct index *index, struct index_shelf *shelf, uint64_t
 {
 	index->blocks += blocks;
 	index->n_files += n_files;
-	if (shelf->payer) {
+	if (shelf->payer && !shelf->is_session) {
+		shelf->payer->service_blocks += blocks;
+	} else if (shelf->payer) {
 		shelf->payer->blocks += blocks;
 		shelf->payer->n_files += n_files;
 	}
-}
-
-static int index_find_payer(struct index *index, uid_t uid, struct index_payer **ret)
-{
-	HASH_FIND(hh, index->payers, &uid, sizeof(uid), *ret);
-	if (*ret)
-		return 0;
-	*ret = calloc(1, sizeof(**ret));
-	if (!*ret)
-		return error_origin(-ENOMEM);
-	(*ret)->uid = uid;
-	HASH_ADD(hh, index->payers, uid, sizeof(uid), *ret);
-	return 0;
 }
 
 int index_pay(struct index *index, const char *dir, uid_t uid)

@@ -57,10 +57,11 @@ struct index_queue {
 	bool is_stuck; /* retention's: the file at an end could not be deleted in this run */
 };
 
-/* A user whose sessions have a share of the store, and what they hold. */
+/* A user whose sessions have a share of the store, what they hold, and what his services do. */
 struct index_payer {
 	uid_t uid;
 	uint64_t blocks, n_files;
+	uint64_t service_blocks;
 	UT_hash_handle hh;
 };
 
@@ -72,7 +73,7 @@ struct index_share {
 
 struct index_shelf {
 	char *dir;                 /* "services/<service>" or "sessions/<id>-<name>" */
-	struct index_payer *payer; /* NULL: nobody's share */
+	struct index_payer *payer; /* whose session or service it is; NULL: nobody's */
 	bool is_session;
 	bool is_behind; /* the last hour that was tried could not be rolled up */
 	struct index_queue queues[N_CONTENTS_WINDOWS]; /* by format */

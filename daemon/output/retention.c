@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "common/error.h"
 
@@ -222,9 +223,9 @@ struct oldest {
 	size_t epoch;
 };
 
-/* @payer: of whose share alone; NULL: of everything. */
+/* @payer: whose alone, or whose sessions' alone; NULL: of everything. */
 static bool retention_find_oldest(struct retention_run *run, const struct index_payer *payer,
-				  struct oldest *ret)
+				  bool only_sessions, struct oldest *ret)
 {
 	struct index *index = &run->store->index;
 	uint64_t oldest = UINT64_MAX;
@@ -238,7 +239,7 @@ static bool retention_find_oldest(struct retention_run *run, const struct index_
 		ret->epoch = i;
 	}
 	for (struct index_shelf *shelf = index->shelves; shelf; shelf = shelf->hh.next) {
-		if (payer && shelf->payer != payer)
+		if ((payer && shelf->payer != payer) || (only_sessions && !shelf->is_session))
 			continue;
 		/* Of one age, what says the same in less detail goes first. */
 		for (i = N_CONTENTS_WINDOWS; i--;) {
@@ -299,10 +300,36 @@ static void retention_hold_payers(struct retention_run *run)
 
 	for (const struct index_payer *payer = index->payers; payer; payer = payer->hh.next)
 		while (!retention_is_at_limit(run) && !payer_has_room(run, payer) &&
-		       retention_find_oldest(run, payer, &oldest)) {
+		       retention_find_oldest(run, payer, true, &oldest)) {
 			delete_file(run, oldest.shelf, oldest.queue, oldest.queue->first);
 			index_drop_shelf(index, oldest.shelf);
 		}
+}
+
+/* Whose sessions and services take most, if that is more than a share; NULL: nobody's. */
+static const struct index_payer *retention_largest_payer(const struct retention_run *run)
+{
+	uint64_t most = run->limits->payer_bytes / INDEX_BLOCK;
+	const struct index_payer *largest = NULL, *payer;
+
+	for (payer = run->store->index.payers; payer && most; payer = payer->hh.next) {
+		const uint64_t blocks = payer->blocks + payer->service_blocks;
+
+		/* Of a user's own profd all is that user's. */
+		if (blocks <= most || payer->uid == geteuid())
+			continue;
+		most = blocks;
+		largest = payer;
+	}
+	return largest;
+}
+
+static bool retention_find_next(struct retention_run *run, struct oldest *ret)
+{
+	const struct index_payer *largest = retention_largest_payer(run);
+
+	return (largest && retention_find_oldest(run, largest, false, ret)) ||
+	       retention_find_oldest(run, NULL, false, ret);
 }
 
 static void retention_make_room(struct retention_run *run, uint64_t need)
@@ -313,7 +340,7 @@ static void retention_make_room(struct retention_run *run, uint64_t need)
 	while (!retention_is_at_limit(run) &&
 	       ((before - run->store->index.blocks) * INDEX_BLOCK < need ||
 		!retention_has_room(run))) {
-		if (!retention_find_oldest(run, NULL, &oldest)) {
+		if (!retention_find_next(run, &oldest)) {
 			if (run->takes_protected || !retention_is_too_big(run))
 				return;
 			run->takes_protected = true;

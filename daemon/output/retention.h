@@ -10,7 +10,8 @@
  *   3. while the sessions of a user take more than payer_bytes, or more than a file for each
  *      RETENTION_FILE_BYTES of it, the user's oldest window goes, if it is not the only one;
  *   4. while the store is bigger than max_size, or the file system has less than min_free left,
- *      the oldest window or epoch goes, whatever it is.
+ *      the oldest window or epoch goes, whatever it is; but first the oldest of the user whose
+ *      sessions and services (index_payer) take most, as long as that is more than payer_bytes.
  *
  * 4 spares the newest keep_windows windows of each service that lives: the .pb.gz ones, or, where
  * there is none, the legacy ones. A service lives that was seen within RETENTION_LIVES_S: most

@@ -186,6 +186,39 @@ static void test_shares(void **state)
 	store_free(store);
 }
 
+/* For room, those of the user with the most go first, down to a share; without need none goes. */
+static void test_own_services_make_room_first(void **state)
+{
+	struct fixture *f = *state;
+	struct store *store = open_store(f);
+	struct retention_limits limits = {.keep_windows = 1};
+	uint64_t each;
+
+	for (unsigned i = 0; i < 10; i++) {
+		put_window(store, "a", T0 + i * 60, "pb.gz");
+		put_window(store, "user-70001", T0 + 3600 + i * 60, "pb.gz");
+		put_window(store, "user@70001.service", T0 + 3600 + i * 60 + 30, "pb.gz");
+		if (i < 3)
+			put_window(store, "user@70002.service", T0 + i * 60, "pb.gz");
+	}
+	store_free(store);
+	store = open_store(f);
+	each = store->index.blocks * 512 / 33;
+	limits.payer_bytes = each * 4;
+	assert_int_equal(run(store, limits, T0), 0);
+	limits.max_size = each * 20;
+	assert_int_equal(run(store, limits, T0), 13);
+	assert_false(has(f, "user-70001", T0 + 3600 + 5 * 60, "pb.gz"));
+	assert_true(has(f, "user-70001", T0 + 3600 + 7 * 60, "pb.gz"));
+	assert_true(has(f, "a", T0, "pb.gz"));
+	/* What is left of it is a share: from then on it is as all others. */
+	limits.max_size = each * 15;
+	assert_int_equal(run(store, limits, T0), 5);
+	assert_true(has(f, "user-70001", T0 + 3600 + 8 * 60, "pb.gz"));
+	assert_false(has(f, "a", T0, "pb.gz"));
+	store_free(store);
+}
+
 static void expect_share(const struct index_share *share, uid_t uid, uint64_t kib, uint64_t n_files)
 {
 	assert_int_equal(share->uid, uid);
@@ -654,6 +687,7 @@ int main(void)
 		T(test_doubtful_clock),
 		T(test_files_from_the_future),
 		T(test_shares),
+		T(test_own_services_make_room_first),
 		T(test_shares_shown),
 		T(test_size),
 		T(test_services_that_ended),

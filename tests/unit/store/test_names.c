@@ -13,6 +13,25 @@ static void check_escape(const char *text, const char *name)
 	assert_string_equal(back, text);
 }
 
+static void test_user_services(void **state)
+{
+	static const char *const others[] = {
+		"user-",    "user-0",  "user-01", "user-7.service",   "user@7", "user@.service",
+		"user-7 ",  "user-",   "user",    "user@0.service",   "",       "user--7",
+		"user-+7",  "users",   "u",       "user-42949672960", "user_7", "user@7.service2",
+		"a-user-7", "user- 7",
+	};
+	uint32_t uid;
+
+	(void)state;
+	assert_true(names_parse_user_service("user-7", &uid));
+	assert_int_equal(uid, 7);
+	assert_true(names_parse_user_service("user@4294967295.service", &uid));
+	assert_int_equal(uid, UINT32_MAX);
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(names_parse_user_service(others[i], &uid));
+}
+
 static void test_escape(void **state)
 {
 	(void)state;
@@ -239,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_escape_long),
+		cmocka_unit_test(test_user_services),
 		cmocka_unit_test(test_what_a_name_means),
 		cmocka_unit_test(test_unescape_refuses),
 		cmocka_unit_test(test_windows),
