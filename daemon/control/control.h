@@ -18,6 +18,7 @@
 #include <systemd/sd-event.h>
 
 #include "common/cleanup.h"
+#include "common/fair_share.h"
 #include "control.pb-c.h"
 
 struct reply; /* one request that is to be answered */
@@ -54,7 +55,7 @@ static inline bool places_has_room(const struct places *p, const struct peer *pe
 
 	if (peer->privileged || p->n >= p->max)
 		return p->n < p->max;
-	return p->n_unprivileged < limit && p->n_own < (limit - p->n_unprivileged + 1) / 2;
+	return fair_share_leaves_one(limit, p->n_unprivileged, p->n_own);
 }
 
 /* Counts one that is taken, by @uid. */

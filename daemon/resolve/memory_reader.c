@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "common/helper/confine.h"
 #include "common/helper/fd_packet.h"
+#include "daemon/resolve/held_up.h"
 #include "daemon/resolve/keeper.h"
 
 #define TIMEOUT_NS (200 * NS_PER_MS)
@@ -35,17 +36,21 @@ struct memory_reader_answer {
 	uint8_t data[MEMORY_READ_MAX];
 };
 
+struct memory_reader_asked {
+	uint64_t cookie, id; /* id 0: no answer will come */
+	struct memory_read read;
+};
+
 struct memory_reader {
 	struct keeper keeper;
 	int epoll_fd; /* borrowed: watches the keeper's data socket */
-	/*
-	 * Cookies of what is under way, in the order in which it was asked for and is answered. Of
-	 * the first n_lost no answer will come.
-	 */
-	uint64_t asked[MEMORY_READS_MAX];
-	unsigned n_asked, n_lost;
-	uint64_t newest;                    /* the last cookie */
-	uint64_t since_ns;                  /* first tick that saw asked[0]; 0: none did */
+	/* What is under way, in the order in which it was asked for and is answered. */
+	struct memory_reader_asked asked[MEMORY_READS_MAX];
+	unsigned n_asked;
+	uint64_t newest_id;
+	uint64_t since_ns; /* first tick that saw asked[0]; 0: none did */
+	uint64_t now_ns;   /* the last tick's */
+	struct held_up held_up;
 	struct memory_reader_answer answer; /* taken last */
 };
 
@@ -153,7 +158,8 @@ static void lose_keeper(struct memory_reader *m)
 {
 	epoll_ctl(m->epoll_fd, EPOLL_CTL_DEL, m->keeper.data_fd, NULL);
 	keeper_lose(&m->keeper);
-	m->n_lost = m->n_asked;
+	for (unsigned i = 0; i < m->n_asked; i++)
+		m->asked[i].id = 0;
 }
 
 bool memory_reader_is_busy(const struct memory_reader *m)
@@ -161,31 +167,47 @@ bool memory_reader_is_busy(const struct memory_reader *m)
 	return m->n_asked == MEMORY_READS_MAX;
 }
 
-bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
-			   size_t length)
+static bool memory_reader_may_ask(const struct memory_reader *m, const struct memory_read *read)
 {
+	return held_up_may_ask(&m->held_up, read->process, PROC_LOCKS_ALL, read->uid, m->now_ns);
+}
+
+/* Under a new number: the child passes over those before. */
+static bool memory_reader_send(struct memory_reader *m, struct memory_reader_asked *asked)
+{
+	const struct memory_read *read = &asked->read;
 	const struct memory_reader_request request = {
-		.id = cookie,
-		.address = address,
-		.length = length < MEMORY_READ_MAX ? (uint32_t)length : MEMORY_READ_MAX,
-		.pid = pid,
+		.id = ++m->newest_id,
+		.address = read->address,
+		.length = read->length < MEMORY_READ_MAX ? (uint32_t)read->length : MEMORY_READ_MAX,
+		.pid = read->task,
 	};
 
-	if (m->n_asked == MEMORY_READS_MAX || m->keeper.data_fd < 0)
-		return false;
+	asked->id = 0;
 	if (send(m->keeper.data_fd, &request, sizeof(request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			lose_keeper(m);
 		return false;
 	}
-	m->newest = m->asked[m->n_asked++] = cookie;
+	asked->id = request.id;
+	return true;
+}
+
+bool memory_reader_request(struct memory_reader *m, uint64_t cookie, const struct memory_read *read)
+{
+	struct memory_reader_asked asked = {.cookie = cookie, .read = *read};
+
+	if (m->n_asked == MEMORY_READS_MAX || m->keeper.data_fd < 0 ||
+	    !memory_reader_may_ask(m, read) || !memory_reader_send(m, &asked))
+		return false;
+	m->asked[m->n_asked++] = asked;
 	return true;
 }
 
 /* The oldest of what is under way has its answer, or will have none. */
 static uint64_t memory_reader_pop(struct memory_reader *m)
 {
-	uint64_t cookie = m->asked[0];
+	uint64_t cookie = m->asked[0].cookie;
 
 	m->n_asked--;
 	memmove(m->asked, m->asked + 1, m->n_asked * sizeof(*m->asked));
@@ -193,12 +215,17 @@ static uint64_t memory_reader_pop(struct memory_reader *m)
 	return cookie;
 }
 
+static bool memory_reader_has_lost(const struct memory_reader *m)
+{
+	return m->n_asked && !m->asked[0].id;
+}
+
 bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const uint8_t **ret_data,
 			   size_t *ret_length)
 {
 	ssize_t r;
 
-	while (m->keeper.data_fd >= 0 && !m->n_lost) {
+	while (m->keeper.data_fd >= 0 && !memory_reader_has_lost(m)) {
 		r = recv(m->keeper.data_fd, &m->answer, sizeof(m->answer), MSG_DONTWAIT);
 		if (r < 0 && (errno == EAGAIN || errno == EINTR))
 			return false;
@@ -206,26 +233,45 @@ bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const 
 			lose_keeper(m);
 			break;
 		}
-		if (!m->n_asked || m->answer.id != m->asked[0])
+		if (!m->n_asked || m->answer.id != m->asked[0].id)
 			continue; /* of a reader that was replaced */
+		held_up_note_answer(&m->held_up, m->asked[0].read.process, PROC_LOCKS_ALL);
 		*ret_cookie = memory_reader_pop(m);
 		*ret_data = m->answer.data;
 		*ret_length = (size_t)r - offsetof(struct memory_reader_answer, data);
 		return true;
 	}
-	if (!m->n_lost)
+	if (!memory_reader_has_lost(m))
 		return false;
-	m->n_lost--;
 	*ret_cookie = memory_reader_pop(m);
 	*ret_data = m->answer.data;
 	*ret_length = 0;
 	return true;
 }
 
+/* The child is stuck with the oldest of what is under way. */
+static void memory_reader_replace(struct memory_reader *m)
+{
+	const struct memory_read *stuck = &m->asked[0].read;
+
+	held_up_note_wait(&m->held_up, stuck->process, PROC_LOCKS_ALL, stuck->uid, m->now_ns);
+	m->asked[0].id = 0;
+	if (!keeper_replace(&m->keeper, m->newest_id + 1)) {
+		lose_keeper(m);
+		return;
+	}
+	for (unsigned i = 1; i < m->n_asked; i++) {
+		m->asked[i].id = 0;
+		if (m->keeper.data_fd >= 0 && memory_reader_may_ask(m, &m->asked[i].read))
+			memory_reader_send(m, &m->asked[i]);
+	}
+}
+
 void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
 {
 	struct pollfd answers = {.fd = m->keeper.data_fd, .events = POLLIN};
 
+	m->now_ns = now_ns;
 	if (m->keeper.data_fd < 0) {
 		/* If it fails now, it is tried again; requests are refused until it works. */
 		keeper_refork(&m->keeper, now_ns);
@@ -233,12 +279,14 @@ void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
 			keeper_lose(&m->keeper);
 		return;
 	}
-	if (!m->n_asked)
+	if (!m->n_asked) {
+		held_up_forget(&m->held_up, now_ns);
 		return;
+	}
 	if (!m->since_ns)
 		m->since_ns = now_ns;
 	if (now_ns - m->since_ns <= TIMEOUT_NS || poll(&answers, 1, 0) != 0)
 		return;
-	m->n_lost = m->n_asked;
-	keeper_replace(&m->keeper, m->newest + 1);
+	held_up_forget(&m->held_up, now_ns);
+	memory_reader_replace(m);
 }

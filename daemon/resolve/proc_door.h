@@ -5,9 +5,8 @@
 /*
  * How the main thread gets at files about other processes: all of them in a child (file_opener.h),
  * because most wait for locks that the process's owner can hold. What takes longer than
- * PROC_DOOR_WAIT_NS is as good as gone: such a process is asked again later, and later each time.
- * Every such wait costs all others time, and leaves a child behind for as long as it lasts; so a
- * user may cause a few of them, and his processes are then not asked at all for a while.
+ * PROC_DOOR_WAIT_NS is as good as gone, and leaves a child behind for as long as it lasts: a few
+ * of a user, and HELD_UP_MAX of all (held_up.h).
  */
 #include <stddef.h>
 #include <stdint.h>

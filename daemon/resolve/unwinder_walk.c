@@ -289,12 +289,17 @@ static int waiter_copy_runtime(struct waiter *w)
 static bool waiter_send_request(struct unwinder *u, struct waiter *w)
 {
 	const struct unwinding *uw = &w->unwinding;
-	/* A thread that waits is there, also when the first one of its process has ended. */
-	pid_t pid = uw->sample.wait ? uw->sample.tid : uw->process->pid;
+	const struct memory_read read = {
+		.process = uw->process->pid,
+		/* One that waits is there, also when the process's first thread has ended. */
+		.task = uw->sample.wait ? uw->sample.tid : uw->process->pid,
+		.uid = uw->process->uid,
+		.address = uw->walk.address & ~(PAGE - 1),
+		.length = READ_BYTES,
+	};
 
 	w->cookie = u->next_cookie++;
-	if (memory_reader_request(u->reader, w->cookie, pid, uw->walk.address & ~(PAGE - 1),
-				  READ_BYTES))
+	if (memory_reader_request(u->reader, w->cookie, &read))
 		return true;
 	u->stats.memory_failed++;
 	return false;

@@ -91,10 +91,19 @@ static int stop_target(void **state)
 	return 0;
 }
 
+static bool try_read(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at,
+		     size_t length)
+{
+	const struct memory_read read = {
+		.process = pid, .task = pid, .address = (uintptr_t)at, .length = length};
+
+	return memory_reader_request(m, cookie, &read);
+}
+
 static void request_read(struct memory_reader *m, uint64_t cookie, pid_t pid, const void *at,
 			 size_t length)
 {
-	assert_true(memory_reader_request(m, cookie, pid, (uintptr_t)at, length));
+	assert_true(try_read(m, cookie, pid, at, length));
 }
 
 static bool is_readable(int timeout_ms)
@@ -234,7 +243,7 @@ static void test_order_and_limit(void **state)
 	make(reader, SIGSTOP, 'T');
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
 		request_read(m, i, t->pid, t->bytes + i, MEMORY_READ_MAX - i);
-	assert_false(memory_reader_request(m, 99, t->pid, (uintptr_t)t->bytes, 8));
+	assert_false(try_read(m, 99, t->pid, t->bytes, 8));
 	expect_nothing(m);
 	kill(reader, SIGCONT);
 	for (unsigned i = 0; i < MEMORY_READS_MAX; i++)
@@ -263,6 +272,9 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 	expect_lost(m, 1);
 	expect_lost(m, 2);
 	expect_nothing(m);
+	/* The process may have been to blame. */
+	assert_false(try_read(m, 3, t->pid, t->bytes + 3, 8));
+	memory_reader_tick(m, 3201 * MS);
 	request_read(m, 3, t->pid, t->bytes + 3, 8);
 	expect(m, t, 3, t->bytes + 3, 8);
 	expect_nothing(m);
@@ -272,9 +284,10 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 	/* And once more, by the same keeper. */
 	make(next, SIGSTOP, 'T');
 	request_read(m, 4, t->pid, t->bytes, 8);
-	memory_reader_tick(m, 2000 * MS);
-	memory_reader_tick(m, 2201 * MS);
+	memory_reader_tick(m, 4000 * MS);
+	memory_reader_tick(m, 4201 * MS);
 	expect_lost(m, 4);
+	memory_reader_tick(m, 40000 * MS);
 	request_read(m, 5, t->pid, t->bytes, 8);
 	expect(m, t, 5, t->bytes, 8);
 	expect_nothing(m);
@@ -283,6 +296,30 @@ static void replaces_a_reader(const struct target *t, int signal, char wanted)
 static void test_a_stuck_reader_is_replaced(void **state)
 {
 	replaces_a_reader(*state, SIGSTOP, 'T');
+}
+
+/* What is asked for behind the process that is to blame is read, and that one's not again. */
+static void test_others_lose_nothing(void **state)
+{
+	cleanup(memory_reader_freep) struct memory_reader *m = NULL;
+	struct target *t = *state;
+
+	assert_int_equal(memory_reader_new(&m, epoll_fd), 0);
+	make(servant_of(child_of(getpid(), t->pid), 0), SIGSTOP, 'T');
+	request_read(m, 1, getpid(), t->bytes, 8);
+	request_read(m, 2, t->pid, t->bytes + 2, 8);
+	request_read(m, 3, getpid(), t->bytes, 8);
+	request_read(m, 4, t->pid, t->bytes + 4, PAGE);
+	memory_reader_tick(m, 1000 * MS);
+	memory_reader_tick(m, 1201 * MS);
+	expect_lost(m, 1);
+	expect(m, t, 2, t->bytes + 2, 8);
+	expect_lost(m, 3);
+	expect(m, t, 4, t->bytes + 4, PAGE);
+	expect_nothing(m);
+	assert_false(try_read(m, 5, getpid(), t->bytes, 8));
+	request_read(m, 5, t->pid, t->bytes, 8);
+	expect(m, t, 5, t->bytes, 8);
 }
 
 static void *mapped;
@@ -409,7 +446,7 @@ static void test_a_lost_keeper_comes_back(void **state)
 	make(keeper, SIGKILL, 'Z'); /* and the reader with it */
 	expect(m, t, 1, t->bytes, 0);
 	assert_false(is_readable(0));
-	assert_false(memory_reader_request(m, 2, t->pid, (uintptr_t)t->bytes, 8));
+	assert_false(try_read(m, 2, t->pid, t->bytes, 8));
 	for (unsigned i = 0; i < 3; i++)
 		memory_reader_tick(m, (10000 + i) * MS);
 	request_read(m, 3, t->pid, t->bytes + 9, 8);
@@ -421,7 +458,7 @@ static void test_a_lost_keeper_comes_back(void **state)
 	assert_true(is_readable(PATIENT));
 	assert_false(memory_reader_receive(m, &cookie, &data, &n));
 	memory_reader_tick(m, 10500 * MS);
-	assert_false(memory_reader_request(m, 4, t->pid, (uintptr_t)t->bytes, 8));
+	assert_false(try_read(m, 4, t->pid, t->bytes, 8));
 	memory_reader_tick(m, 11002 * MS);
 	request_read(m, 5, t->pid, t->bytes, 8);
 	expect(m, t, 5, t->bytes, 8);
@@ -511,6 +548,7 @@ int main(void)
 		cmocka_unit_test(test_answers_what_is_not_there),
 		cmocka_unit_test(test_order_and_limit),
 		cmocka_unit_test(test_a_stuck_reader_is_replaced),
+		cmocka_unit_test(test_others_lose_nothing),
 		cmocka_unit_test(test_a_reader_that_is_held_up_can_be_killed),
 		cmocka_unit_test(test_a_dead_reader_is_replaced),
 		cmocka_unit_test(test_a_late_caller_loses_nothing),

@@ -120,17 +120,16 @@ bool memory_reader_is_busy(const struct memory_reader *m)
 	return reader.n == ANSWERS_MAX;
 }
 
-bool memory_reader_request(struct memory_reader *m, uint64_t cookie, pid_t pid, uint64_t address,
-			   size_t length)
+bool memory_reader_request(struct memory_reader *m, uint64_t cookie, const struct memory_read *read)
 {
 	(void)m;
-	assert_int_equal(pid, getpid());
-	assert_true(length <= MEMORY_READ_MAX);
+	assert_int_equal(read->task, getpid());
+	assert_true(read->length <= MEMORY_READ_MAX);
 	if (reader.mood == READER_IS_BUSY || reader.n == ANSWERS_MAX)
 		return false;
 	reader.asked[reader.n].cookie = cookie;
-	reader.asked[reader.n].address = address;
-	reader.asked[reader.n++].length = length;
+	reader.asked[reader.n].address = read->address;
+	reader.asked[reader.n++].length = read->length;
 	assert_int_equal(write(reader.pipe[1], "", 1), 1);
 	return true;
 }
