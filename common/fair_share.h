@@ -56,9 +56,7 @@ static inline void fair_share_count(struct fair_share *s, uid_t uid)
 
 static inline bool fair_share_has_room(const struct fair_share *s)
 {
-	if (s->kind == FAIR_KIND_ROOT || s->n_all >= s->all)
-		return s->n_all < s->all;
-	return fair_share_leaves_one(s->all / 4 * s->kind, s->n, s->n_own);
+	return s->n_all < s->all && fair_share_leaves_one(s->all / 4 * s->kind, s->n, s->n_own);
 }
 
 /* What gives way where a new one takes the place of an old one. */

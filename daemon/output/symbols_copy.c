@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server of FUSE decides how long a question takes, and a child that was given up over one sleeps
- * on, killed or not, until the server lets it go. So of these there are LEFT_MAX at most, and
- * LEFT_OF_UID of a user, whose file systems also cost a window no more than SPENT_MAX_NS. A file
- * system that kept a child waiting is not asked as long as that is there, then after AGAIN_NS, and
- * each time later.
+ * on, killed or not, until the server lets it go. So of these there are LEFT_MAX at most, shared
+ * out among users as fair_share.h has it, whose file systems also cost a window no more than
+ * SPENT_MAX_NS. A file system that kept a child waiting is not asked as long as that is there, then
+ * after AGAIN_NS, and each time later.
  *
  * FUSE in our own user namespace may be anybody's: all of it is one user's.
  */
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/fair_share.h"
 #include "daemon/output/symbols_private.h"
 #include "daemon/resolve/file_copier.h"
 #include "daemon/resolve/file_opener.h"
@@ -21,8 +22,7 @@
 #include "daemon/resolve/mount_root.h"
 
 #define SPENT_MAX_NS (2 * NS_PER_S)
-#define LEFT_MAX     4
-#define LEFT_OF_UID  2
+#define LEFT_MAX     12
 #define AGAIN_NS     (60 * NS_PER_S) /* the first time; then eight times as long each time, */
 #define AGAIN_TIMES  5               /* so often: two days */
 
@@ -83,20 +83,28 @@ static struct copy_connection *copy_connection_find(struct debug_finder *f, uid_
 static bool copy_connection_may_ask(const struct debug_finder *f, uid_t uid,
 				    const struct image *image, uint64_t now_ns)
 {
-	unsigned n_left = 0, n_left_of_uid = 0;
+	struct fair_share left = fair_share_for(uid, LEFT_MAX);
+	struct fair_share busy = fair_share_for(uid, COPY_CONNECTIONS_MAX);
 	uint64_t spent_ns = 0;
+	bool is_known = false;
 
 	for (unsigned i = 0; i < COPY_CONNECTIONS_MAX; i++) {
 		const struct copy_connection *c = &f->copies[i];
+		bool is_new = c->n_asked && c->window == f->window;
 
-		n_left += c->is_left;
-		n_left_of_uid += c->is_left && c->uid == uid;
-		if (c->n_asked && c->uid == uid && c->window == f->window)
-			spent_ns += c->spent_ns;
-		if (copy_connection_is_of(c, uid, image) && (c->is_left || now_ns < c->again_ns))
+		if (c->is_left)
+			fair_share_count(&left, c->uid);
+		if (c->is_left || is_new)
+			fair_share_count(&busy, c->uid);
+		spent_ns += is_new && c->uid == uid ? c->spent_ns : 0;
+		if (!copy_connection_is_of(c, uid, image))
+			continue;
+		if (c->is_left || now_ns < c->again_ns)
 			return false;
+		is_known = true;
 	}
-	return n_left < LEFT_MAX && n_left_of_uid < LEFT_OF_UID && spent_ns < SPENT_MAX_NS;
+	return fair_share_has_room(&left) && spent_ns < SPENT_MAX_NS &&
+	       (is_known || fair_share_has_room(&busy));
 }
 
 /* NULL: it is not asked now. */

@@ -112,7 +112,7 @@ struct copy_connection {
 	uint64_t window, spent_ns; /* in that window */
 };
 
-#define COPY_CONNECTIONS_MAX 16
+#define COPY_CONNECTIONS_MAX 64
 
 /* What all images share. */
 struct debug_finder {

@@ -17,6 +17,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/fair_share.h"
 #include "common/mounts.h"
 #include "common/worker/debug_files.h"
 #include "daemon/resolve/lent_fd.h"
@@ -117,17 +118,16 @@ void jit_process_free(struct jit_process *jit)
 
 static void jit_files_make_room(struct jit_files *f)
 {
-	size_t oldest = 0;
+	struct fair_holder holders[JIT_FILES_MAX];
 
 	if (f->n < JIT_FILES_MAX)
 		return;
 	jit_files_sweep(f);
 	if (f->n < JIT_FILES_MAX)
 		return;
-	for (size_t i = 1; i < f->n; i++)
-		if (f->held[i]->used < f->held[oldest]->used)
-			oldest = i;
-	jit_files_remove(f, oldest);
+	for (size_t i = 0; i < f->n; i++)
+		holders[i] = (struct fair_holder){f->held[i]->uid, f->held[i]->used};
+	jit_files_remove(f, fair_share_find_oldest(holders, f->n));
 }
 
 /*
@@ -245,6 +245,7 @@ static int jit_files_add(struct jit_files *f, struct process *p, int *fd, const 
 	file->device = st->st_dev;
 	file->inode = st->st_ino;
 	file->fd = steal_fd(fd);
+	file->uid = p->jit->uid;
 	file->used = f->n_looks;
 	f->held[f->n++] = file;
 	if (p->jit->is_inherited) {

@@ -19,7 +19,7 @@
  *
  * A file is open since the process was first sampled in such code, so it still has names when the
  * process has ended or the file was deleted. At most JIT_FILES_MAX are open; the one that was not
- * looked for during the longest time gives way.
+ * looked for during the longest time gives way, of users' that of who has the most (fair_share.h).
  *
  * Main thread only, but for what is said of files. Never blocks, but for the disk.
  */
@@ -58,7 +58,9 @@ struct jit_file {
 	uint64_t device, inode;
 	atomic_int fd;      /* read-only, or -1: it had to make room; see lent_fd.h */
 	atomic_bool is_bad; /* an image worker died of it: nobody asks again */
-	uint64_t used;      /* the main thread's: the number of the newest look that found it */
+	/* The main thread's: the process's user; the number of the newest look that found it. */
+	uid_t uid;
+	uint64_t used;
 };
 
 /* Both take NULL. Any thread. */

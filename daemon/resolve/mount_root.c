@@ -22,6 +22,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "common/fair_share.h"
 #include "common/mounts.h"
 #include "common/proc.h"
 #include "common/read_end.h"
@@ -167,6 +168,14 @@ static bool user_namespace_is_ours(int proc_fd, int user_ns_fd)
 	return user_ns_fd >= 0 && fstat(user_ns_fd, &theirs) == 0 &&
 	       fstatat(proc_fd, "self/ns/user", &ours, 0) == 0 && theirs.st_ino == ours.st_ino &&
 	       theirs.st_dev == ours.st_dev;
+}
+
+/* (uid_t)-1: it cannot be told. */
+static uid_t user_namespace_owner(int user_ns_fd)
+{
+	uid_t uid;
+
+	return user_ns_fd >= 0 && ioctl(user_ns_fd, NS_GET_OWNER_UID, &uid) == 0 ? uid : (uid_t)-1;
 }
 
 static bool mount_namespace_is_ours(int proc_fd, int dir_fd, pid_t pid)
@@ -411,17 +420,27 @@ static struct mount_root *mount_roots_find(struct mount_roots *roots, const stru
 	return NULL;
 }
 
-/* Takes the reference over. The machine's makes no room. */
+/* The machine's makes no room. */
+static void mount_roots_make_room(struct mount_roots *roots)
+{
+	struct fair_holder holders[MOUNT_ROOTS_MAX];
+
+	if (roots->n < MOUNT_ROOTS_MAX)
+		return;
+	for (size_t i = 0; i < roots->n; i++) {
+		const struct mount_root *root = roots->held[i];
+
+		holders[i] = (struct fair_holder){root->owner_uid, root->used};
+		if (root == roots->host)
+			holders[i].used = UINT64_MAX;
+	}
+	mount_roots_remove(roots, fair_share_find_oldest(holders, roots->n));
+}
+
+/* Takes the reference over. */
 static void mount_roots_add(struct mount_roots *roots, struct mount_root *root)
 {
-	size_t oldest = roots->n && roots->held[0] == roots->host;
-
-	for (size_t i = oldest + 1; i < roots->n; i++)
-		if (roots->held[i] != roots->host &&
-		    roots->held[i]->used < roots->held[oldest]->used)
-			oldest = i;
-	if (roots->n == MOUNT_ROOTS_MAX)
-		mount_roots_remove(roots, oldest);
+	mount_roots_make_room(roots);
 	root->id = roots->next_id++;
 	root->used = ++roots->n_calls;
 	roots->held[roots->n++] = root;
@@ -443,8 +462,10 @@ int mount_roots_get(struct mount_roots *roots, pid_t pid, struct mount_root **re
 	if (!held) {
 		owner = mount_namespace_open_owner(dir, pid);
 		root->is_ours = user_namespace_is_ours(roots->proc_fd, owner);
-		if (!root->is_ours)
+		if (!root->is_ours) {
+			root->owner_uid = user_namespace_owner(owner);
 			root->user_ns_fd = steal_fd(&owner);
+		}
 		held = steal_ptr(&root);
 		mount_roots_add(roots, held);
 	}

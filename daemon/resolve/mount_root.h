@@ -9,7 +9,8 @@
  *
  * An open root keeps file systems from being unmounted, and somebody can make namespaces without
  * end. So at most MOUNT_ROOTS_MAX are open; the one that was asked for the longest time ago gives
- * way, and who still refers to it finds it closed. Those that nobody refers to are closed too.
+ * way, of users' that of who has the most (fair_share.h), and who still refers to it finds it
+ * closed. Those that nobody refers to are closed too.
  *
  * References may be given back by any thread; all else is the main thread's, but for lent_fd.h.
  */
@@ -42,6 +43,7 @@ struct mount_root {
 	 * privileges. Where anybody may mount, an overlay can hide FUSE.
 	 */
 	bool is_ours;
+	uid_t owner_uid;       /* whose namespace it is; root's, where it is ours */
 	atomic_int user_ns_fd; /* the owner, where it is not ours, or -1; as fd */
 	/* FUSE is somewhere in sight, or may be below an overlay. Looked at every few seconds. */
 	atomic_bool may_have_fuse;

@@ -68,7 +68,7 @@ static void test_kinds_have_their_own(void **state)
 		takes_all(&t, SERVICE + i);
 	assert_int_equal(t.n, ALL / 4 * 3);
 	assert_false(takes_one(&t, USER));
-	assert_int_equal(takes_all(&t, 0), ALL / 4);
+	assert_in_range(takes_all(&t, 0), ALL / 16, ALL / 8);
 }
 
 /* What root has takes nothing from others, until there is none. */
@@ -81,9 +81,8 @@ static void test_root_takes_no_share(void **state)
 		assert_true(takes_one(&t, 0));
 	assert_true(takes_one(&t, SERVICE));
 	assert_int_equal(takes_all(&t, USER), takes_all(&alone, USER));
-	takes_all(&t, 0);
-	assert_int_equal(t.n, ALL);
-	assert_false(takes_one(&t, USER + 1));
+	assert_true(takes_all(&t, 0) < ALL / 4);
+	assert_true(takes_one(&t, USER + 1));
 }
 
 static void test_kinds(void **state)

