@@ -23,7 +23,7 @@ BUILD = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "build"
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 KERNEL = 1 << 63
 BACKGROUND, LEAST = 10, 19  # values of nice
-STRANGER = 61000 + os.getpid() % 4000  # no process of this user but ours
+STRANGER = 31000 + os.getpid() % 4000  # no process of this user but ours; not a service's
 OTHER_USER = 1
 KNOWN_WARNINGS = ("no usable cycle counter", "BPF programs loaded in")
 BASE_CONF = {"flush": {"interval": "1h"}, "store": {"min_free": "0"},
@@ -137,6 +137,18 @@ def check_all_written(check, name, profd, pid, begun, hz, count):
     print(f"  {got} samples in files, {least:.0f} to {most:.0f} due")
     check(least - (3 * least ** 0.5 + 0.05 * least) <= got <= most + 3 * most ** 0.5 + 0.05 * most,
           name, f"{got} of {least:.0f} to {most:.0f}")
+
+
+def samples_since(profd, pid, since, known):
+    """Of the process, in services' windows that began at @since or later (the first 15 characters of
+    their names) and are not @known; with their names."""
+    n, names = 0, set()
+    for path in of_format(profd.find("services/**/*")):
+        if os.path.basename(path)[:15] >= since and path not in known:
+            raw = Raw(path)
+            n += raw.total(pid=pid)
+            names |= raw.names()
+    return n, names
 
 
 def cpu_seconds(pid):
