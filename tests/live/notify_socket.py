@@ -13,11 +13,14 @@ class Manager:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(path)
         self.fields, self.taken = [], 0
+        self.alive = []  # when the watchdog was fed
         threading.Thread(target=self.receive, daemon=True).start()
 
     def receive(self):
         while True:
-            self.fields += self.socket.recv(65536).decode().splitlines()
+            fields = self.socket.recv(65536).decode().splitlines()
+            self.alive += [time.monotonic()] * fields.count("WATCHDOG=1")
+            self.fields += fields
 
     def listen(self, seconds, until=None):
         """The fields that came since the last time, and come now until one begins with @until."""
