@@ -119,20 +119,24 @@ int proc_each_thread(int proc_fd, pid_t pid, proc_each_fn fn, void *userdata)
 }
 
 /*
- * "pid (comm) state ppid ..." with flags as field 9, the number of threads as field 20 and the
- * start time as field 22. comm may hold blanks, parentheses and newlines; no later field holds a
- * parenthesis, so the last one ends it.
+ * "pid (comm) state ppid ..." with flags as field 9, the CPU time of children that were waited
+ * for as fields 16 and 17, the number of threads as field 20 and the start time as field 22. comm
+ * may hold blanks, parentheses and newlines; no later field holds a parenthesis, so the last one
+ * ends it.
  */
 int proc_parse_stat(const char *text, struct proc_stat *ret)
 {
 	const char *comm = strchr(text, '('), *comm_end = strrchr(text, ')');
+	uint64_t user, kernel;
 
 	if (!comm || !comm_end || comm_end < comm || sscanf(text, "%d", &ret->pid) != 1 ||
 	    sscanf(comm_end + 1,
-		   " %c %d %*s %*s %*s %*s %" SCNu32
-		   " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu32 " %*s %" SCNu64,
-		   &ret->state, &ret->ppid, &ret->flags, &ret->n_threads, &ret->start_ticks) != 5)
+		   " %c %d %*s %*s %*s %*s %" SCNu32 " %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64
+		   " %*s %*s %" SCNu32 " %*s %" SCNu64,
+		   &ret->state, &ret->ppid, &ret->flags, &user, &kernel, &ret->n_threads,
+		   &ret->start_ticks) != 7)
 		return PROC_E_GONE;
+	ret->ended_ticks = user + kernel;
 	snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(comm_end - comm - 1), comm + 1);
 	return PROC_E_OK;
 }

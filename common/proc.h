@@ -63,7 +63,8 @@ struct proc_stat {
 #define PROC_STAT_KERNEL_THREAD 0x00200000u
 #define PROC_STAT_EXITING       0x00000004u
 	uint32_t n_threads;
-	uint64_t start_ticks; /* since boot, in 1 / sysconf(_SC_CLK_TCK) seconds */
+	/* In 1 / sysconf(_SC_CLK_TCK) seconds: since boot; CPU time of children it waited for. */
+	uint64_t start_ticks, ended_ticks;
 };
 
 /* Pure. PROC_E_GONE: it is malformed, of which *ret holds nothing. */

@@ -200,7 +200,8 @@ static int daemon_on_tick(sd_event_source *source, uint64_t usec, void *userdata
 		r = daemon_pace(d, false);
 	if (r < 0)
 		return r;
-	d->memory.other_bytes = source_memory_bytes(d->source);
+	d->memory.other_bytes = source_memory_bytes(d->source) +
+				memory_descendants_bytes(&d->memory);
 	memory_budget_give_back(&d->memory);
 	daemon_log_trouble(d, was_paused);
 	r = daemon_sweep(d, now);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, its
- * image workers and its BPF programs count. The share is measured every MEASURE_NS, or from window
- * to window if windows are shorter; what writing a window costs is spread over the window's length,
- * as it comes in one piece. What it was used for is measured with it (ingest/cpu_causes.h): only
- * sampling can be slowed. Rolling up does not count: it comes in bursts, once an hour, and sampling
- * more slowly would not make it any shorter.
+ * What profd itself takes of the machine, and the pace at which it may sample. Its own threads, all
+ * that descend from it and its BPF programs count. The share is measured every MEASURE_NS, or from
+ * window to window if windows are shorter; what writing a window costs is spread over the window's
+ * length, as it comes in one piece. What it was used for is measured with it (ingest/cpu_causes.h):
+ * only sampling can be slowed. Rolling up does not count: it comes in bursts, once an hour, and
+ * sampling more slowly would not make it any shorter.
  */
 #include "daemon/pace.h"
 
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
+#include "common/helper/descendants.h"
 #include "common/log.h"
 #include "daemon/daemon_private.h"
 
@@ -34,29 +35,49 @@ static double seconds_less(double from, double less)
 
 /*
  * The CPU time of child processes that come and go. The kernel adds up what those had used that
- * ended and were waited for (getrusage(2), RUSAGE_CHILDREN); of one that lives, its clock tells
- * (clock_getcpuclockid(3)), which takes no privileges over it and no /proc.
+ * ended and were waited for (of our own, getrusage(2), RUSAGE_CHILDREN); of one that lives, its
+ * clock tells (clock_getcpuclockid(3)), which takes no privileges over it. First those that ended:
+ * one that is waited for meanwhile is not counted twice.
  */
-double pace_children_seconds(const pid_t *living, size_t n)
+static double pace_living_seconds(const pid_t *living, size_t n)
 {
-	struct rusage usage;
-	uint64_t used_ns;
-	double sum;
+	uint64_t sum_ns = 0, used_ns;
 
-	/* First those that ended: one that is waited for meanwhile is not counted twice. */
-	getrusage(RUSAGE_CHILDREN, &usage);
-	sum = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime);
 	for (size_t i = 0; i < n; i++)
-		sum += clock_process_ns(living[i], &used_ns) ? (double)used_ns / 1e9 : 0;
-	return sum;
+		sum_ns += descendants_ended_ns(living[i]);
+	for (size_t i = 0; i < n; i++)
+		sum_ns += clock_process_ns(living[i], &used_ns) ? used_ns : 0;
+	return (double)sum_ns / 1e9;
+}
+
+double pace_children_seconds(void)
+{
+	struct descendants found;
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	descendants_find(&found, getpid());
+	return seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime) +
+	       pace_living_seconds(found.pids + 1, found.n - 1);
+}
+
+/* 0: there is no such child. */
+static double pace_child_seconds(pid_t child)
+{
+	struct descendants found;
+
+	if (!child)
+		return 0;
+	descendants_find(&found, child);
+	return pace_living_seconds(found.pids, found.n);
 }
 
 void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
-		     const struct unwinder_stats *unwinder, const struct output_state *output,
-		     Profd__Control__Cpu *ret)
+		     const struct unwinder_stats *unwinder, Profd__Control__Cpu *ret)
 {
-	const pid_t workers[] = {unwinder->loader.worker, output->symbols.worker};
-	double tables = (double)unwinder->loader.used_ns / 1e9;
+	double children = pace_children_seconds();
+	double unwinding = (double)unwinder->loader.used_ns / 1e9 +
+			   pace_child_seconds(unwinder->memory_keeper);
 	double own = (double)clock_ns(CLOCK_THREAD_CPUTIME_ID) / 1e9;
 	struct rusage usage;
 
@@ -66,11 +87,11 @@ void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
 	ret->system_seconds = seconds_of(&usage.ru_stime);
 	ret->switches_seconds = (double)source->watch_ns / 1e9;
 	ret->bpf_seconds = (double)source->bpf_run_ns / 1e9 + ret->switches_seconds;
-	ret->workers_seconds = pace_children_seconds(workers, 2);
+	ret->workers_seconds = children;
 	ret->events_seconds = (double)d->cpu_causes.ns[CPU_EVENTS] / 1e9;
 	ret->sampling_seconds =
-		(double)(source->bpf_run_ns + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9 + tables;
-	ret->names_seconds = seconds_less(ret->workers_seconds, tables);
+		(double)(source->bpf_run_ns + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9 + unwinding;
+	ret->names_seconds = seconds_less(children, unwinding);
 	ret->output_seconds = seconds_less(ret->user_seconds + ret->system_seconds, own);
 	ret->control_seconds =
 		own - (double)(d->cpu_causes.ns[CPU_EVENTS] + d->cpu_causes.ns[CPU_SAMPLING]) / 1e9;
@@ -90,7 +111,7 @@ static int pace_used_seconds(struct daemon *d, double ret[N_COSTS], double *ret_
 		return r;
 	unwinder_get_stats(d->unwinder, &unwinder);
 	output_get_state(d->output, &output);
-	daemon_used_cpu(d, &source, &unwinder, &output, &cpu);
+	daemon_used_cpu(d, &source, &unwinder, &cpu);
 	*ret_windows = (double)output.windows_ns / 1e9;
 	ret[COST_SAMPLING] = cpu.sampling_seconds;
 	ret[COST_SWITCHES] = cpu.switches_seconds;

@@ -14,7 +14,6 @@
 #include "daemon/limiter.h"
 
 struct daemon;
-struct output_state;
 struct source_stats;
 struct unwinder_stats;
 
@@ -45,13 +44,11 @@ int daemon_pace_restart(struct daemon *d);
 uint64_t daemon_rate(const struct daemon *d);
 /* What profd has used up to now, and on what. */
 void daemon_used_cpu(const struct daemon *d, const struct source_stats *source,
-		     const struct unwinder_stats *unwinder, const struct output_state *output,
-		     Profd__Control__Cpu *ret);
+		     const struct unwinder_stats *unwinder, Profd__Control__Cpu *ret);
 /*
- * Seconds, user and system, of all children that were waited for and of the @n processes in
- * @living, of which 0 and those that do not exist count nothing. One that ended and was not waited
- * for yet is missing until it is.
+ * Seconds, user and system, of all that descend from this process (helper/descendants.h), whether
+ * they live or were waited for.
  */
-double pace_children_seconds(const pid_t *living, size_t n);
+double pace_children_seconds(void);
 
 #endif

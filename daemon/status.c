@@ -117,14 +117,11 @@ static void fill_ledger(struct status_message *m, const struct ledger *l,
 static void fill_costs(struct status_message *m, const struct daemon *d,
 		       const struct status_stats *stats)
 {
-	const pid_t workers[] = {stats->unwinder.loader.worker, stats->output.symbols.worker};
-
-	daemon_used_cpu(d, &stats->source, &stats->unwinder, &stats->output, &m->cpu);
+	daemon_used_cpu(d, &stats->source, &stats->unwinder, &m->cpu);
 	m->cpu.recent_share = d->pace.share;
 	m->status.cpu = &m->cpu;
 	profd__control__memory__init(&m->memory);
-	m->memory.workers_bytes = memory_resident_bytes(workers[0]) +
-				  memory_resident_bytes(workers[1]);
+	m->memory.workers_bytes = memory_descendants_bytes(NULL);
 	m->memory.rss_bytes = memory_resident_bytes(getpid()) + m->memory.workers_bytes;
 	m->memory.bpf_bytes = source_memory_bytes(d->source);
 	m->memory.budget_bytes = d->config->memory_budget;

@@ -307,7 +307,7 @@ static void print_memory(const struct view *v, const Profd__Control__Memory *m)
 		TEXT_OF_SIZE(m->rss_bytes), TEXT_OF_SIZE(m->bpf_bytes),
 		TEXT_OF_SIZE(m->budget_bytes), color, share, *color ? v->plain : "");
 	if (m->workers_bytes)
-		fprintf(v->out, "; %s of it in image workers", TEXT_OF_SIZE(m->workers_bytes));
+		fprintf(v->out, "; %s of it in child processes", TEXT_OF_SIZE(m->workers_bytes));
 	if (m->evicted_images)
 		fprintf(v->out, "; %" PRIu64 " images evicted", m->evicted_images);
 	fputc('\n', v->out);
@@ -323,7 +323,7 @@ static void print_cpu(const struct view *v, const Profd__Control__Status *s)
 	if (c->bpf_seconds > 0)
 		fprintf(v->out, " + %s BPF", TEXT_OF_SPAN(c->bpf_seconds));
 	if (c->workers_seconds > 0)
-		fprintf(v->out, " + %s image workers", TEXT_OF_SPAN(c->workers_seconds));
+		fprintf(v->out, " + %s child processes", TEXT_OF_SPAN(c->workers_seconds));
 	if (s->uptime_seconds > 0)
 		fprintf(v->out, ": %.2f %% of %s",
 			100 * all / s->uptime_seconds / (s->n_cpus ? s->n_cpus : 1),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/helper/descendants.h"
 
 /* Of what is left: the rest is for what grows meanwhile, and for another worker. */
 #define LEFT_NUMERATOR   7
@@ -29,6 +30,26 @@ uint64_t memory_resident_bytes(pid_t pid)
 	if (!f || fscanf(f, "%*s %lu", &pages) != 1)
 		return 0;
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool memory_is_worker(const struct memory_budget *b, pid_t pid)
+{
+	for (unsigned i = 0; b && i < N_MEMORY_WORKERS; i++)
+		if (b->workers[i] == pid)
+			return true;
+	return false;
+}
+
+uint64_t memory_descendants_bytes(const struct memory_budget *b)
+{
+	struct descendants found;
+	uint64_t sum = 0;
+
+	descendants_find(&found, getpid());
+	for (size_t i = 1; i < found.n; i++)
+		sum += memory_is_worker(b, found.pids[i]) ? 0
+							  : memory_resident_bytes(found.pids[i]);
+	return sum;
 }
 
 /* One that works may come to use all that it is allowed. */

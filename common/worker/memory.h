@@ -47,5 +47,10 @@ bool memory_budget_is_short(struct memory_budget *b);
 
 /* Resident memory of @pid, bytes; 0: no such process. /proc/PID/statm waits for no lock. */
 uint64_t memory_resident_bytes(pid_t pid);
+/*
+ * The same of all that descend from this process (helper/descendants.h) and are not workers of @b
+ * (NULL: of all). A page that several have counts for each.
+ */
+uint64_t memory_descendants_bytes(const struct memory_budget *b);
 
 #endif

@@ -171,7 +171,6 @@ void symbols_get_stats(const struct symbols *s, struct symbols_stats *ret)
 	worker_get_stats(s->asker.worker, &worker);
 	*ret = s->asker.stats;
 	ret->workers_died = worker.died;
-	ret->worker = worker_pid(s->asker.worker);
 }
 
 const char *symbols_trouble(const struct symbols *s)

@@ -74,7 +74,6 @@ struct symbols_stats {
 	/* Children that wait for FUSE, given up, and for which one; as of the last window. */
 	uint32_t copiers_left, left_device_major, left_device_minor;
 	char trouble[64]; /* why the worker does not run at the moment; "" it does */
-	int worker;       /* its process, or 0 */
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options);

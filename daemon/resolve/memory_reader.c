@@ -290,3 +290,8 @@ void memory_reader_tick(struct memory_reader *m, uint64_t now_ns)
 	held_up_forget(&m->held_up, now_ns);
 	memory_reader_replace(m);
 }
+
+pid_t memory_reader_keeper(const struct memory_reader *m)
+{
+	return m->keeper.pid;
+}

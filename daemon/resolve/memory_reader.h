@@ -59,5 +59,7 @@ bool memory_reader_receive(struct memory_reader *m, uint64_t *ret_cookie, const 
  * taken: then it is the caller who is late.
  */
 void memory_reader_tick(struct memory_reader *m, uint64_t now_ns);
+/* The child from which all that read descend, for measurements; 0: it is lost. */
+pid_t memory_reader_keeper(const struct memory_reader *m);
 
 #endif

@@ -401,6 +401,7 @@ void unwinder_get_stats(const struct unwinder *u, struct unwinder_stats *ret)
 	*ret = u->stats;
 	if (u->loader)
 		table_loader_get_stats(u->loader, &ret->loader);
+	ret->memory_keeper = u->reader ? memory_reader_keeper(u->reader) : 0;
 	ret->waiting = u->n_waiters;
 	ret->memory_bytes = sizeof(*u) + u->waiting_bytes + u->held_words * sizeof(uint64_t) +
 			    u->n_spaces * sizeof(struct space) +

@@ -69,6 +69,7 @@ struct unwinder_stats {
 	uint64_t tables, rows, table_bytes; /* loaded */
 	uint64_t waiting;                   /* samples */
 	struct table_loader_stats loader;   /* totals since the start */
+	pid_t memory_keeper;                /* memory_reader_keeper() */
 	uint64_t memory_bytes;              /* heap held, and tables that are no BPF memory */
 	/* The interpreter that was refused last: its path, printable, cut if need be; and why. "":
 	 * none was. */

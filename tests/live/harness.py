@@ -162,6 +162,44 @@ def cpu_seconds(pid):
     return None if fields[0] in "ZX" else sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
+def children(pid):
+    """Those of all its threads; none of a process that has ended. proc_pid_children(5)."""
+    found = []
+    for path in glob.glob(f"/proc/{pid}/task/*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(path, encoding="ascii") as f:
+                found += map(int, f.read().split())
+    return found
+
+
+def resident_bytes(pid):
+    """VmRSS of the process and of all that descend from it; what has ended or is a zombie has none."""
+    own = 0
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as f:
+            own = sum(int(line.split()[1]) << 10 for line in f if line.startswith("VmRSS:"))
+    return own + sum(map(resident_bytes, children(pid)))
+
+
+def check_memory(check, when, profd):
+    """Memory of all profd's processes, added up here, is within the budget and what status says it
+    is; in status's own words at last."""
+    seen = []
+
+    def agrees():
+        before = resident_bytes(profd.process.pid)
+        memory = profd.status()["memory"]
+        after = resident_bytes(profd.process.pid)
+        seen[:] = [before, after, memory]
+        return min(before, after) * 0.95 <= memory["rss_bytes"] <= max(before, after) * 1.05
+
+    check(wait_for(agrees, pause=0.5), f"{when}: status counts the memory of all processes", seen)
+    before, after, memory = seen
+    used = max(before, after, memory["rss_bytes"]) + memory["bpf_bytes"]
+    check(used <= memory["budget_bytes"], f"{when}: memory is in the budget", seen)
+    return memory
+
+
 def await_cpu(pids, seconds, limit=120, hold=()):
     """Until each process has had a CPU for that long from now on: how many samples there are of it
     is decided by that, not by the clock. Those that have ended keep nobody waiting. Of @hold, which

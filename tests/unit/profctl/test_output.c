@@ -318,8 +318,8 @@ static void test_status_view(void **state)
 		"truncated: depth 4 (26.67 %), broken: frame_pointer 6 (40.00 %)\n",
 		("unwind rules of 5 images: 6000 rows, 64 KiB; 8 samples are waiting for more\n"
 		 "          21  of these waited for unwind rules or memory\n"),
-		"50 % of the budget; 3.0 MiB of it in image workers; 9 images evicted",
-		" system + 3.0 s image workers: 2.50 % of the machine\n"
+		"50 % of the budget; 3.0 MiB of it in child processes; 9 images evicted",
+		" system + 3.0 s child processes: 2.50 % of the machine\n"
 		"  for     4.0 s sampling + 0 ms process events + 0 ms names + 0 ms output + 500 "
 		"ms "
 		"control\n",

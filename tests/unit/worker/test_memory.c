@@ -2,7 +2,9 @@
 /* What workers may use of one budget: as numbers, and of a real one that is asked for much. */
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "common/sanitized.h"
 #include "common/worker/memory.h"
@@ -37,6 +39,59 @@ static void test_what_is_left(void **state)
 	assert_true(memory_budget_is_short(&b));
 	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false), MEMORY_LEFT_MIN);
 	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, true), 10000 * MB);
+}
+
+#define GROWN (64 * MB)
+
+/* A child whose own child has GROWN resident, and says so. */
+static pid_t start_family(int *ret_grandchild)
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		pid_t grown;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		grown = fork();
+		if (grown == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			grown = getpid();
+			memset(mmap(NULL, GROWN, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+			       1, GROWN);
+			(void)!write(ends[1], &grown, sizeof(grown));
+		}
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(ends[0], ret_grandchild, sizeof(*ret_grandchild)),
+			 sizeof(*ret_grandchild));
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+/* The sum is over children and theirs; a budget's workers are counted with the budget. */
+static void test_descendants_count(void **state)
+{
+	uint64_t before = memory_descendants_bytes(NULL), all;
+	struct memory_budget b = {0};
+	pid_t grandchild, child = start_family(&grandchild);
+
+	(void)state;
+	assert_int_equal(before, 0);
+	all = memory_descendants_bytes(NULL);
+	assert_int_equal(all, memory_resident_bytes(child) + memory_resident_bytes(grandchild));
+	assert_true(all > GROWN);
+	assert_int_equal(memory_descendants_bytes(&b), all);
+	b.workers[MEMORY_CONTAINERS] = grandchild;
+	assert_int_equal(memory_descendants_bytes(&b), memory_resident_bytes(child));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_int_equal(memory_descendants_bytes(NULL), 0);
 }
 
 #define N_BLOCKS ((size_t)32 * 1024)
@@ -142,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_left),
+		cmocka_unit_test(test_descendants_count),
 		cmocka_unit_test(test_free_memory_is_given_back),
 		LEFTOVERS_TEST(test_too_much_for_the_budget),
 	};
