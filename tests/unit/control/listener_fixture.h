@@ -45,7 +45,7 @@ struct world {
 	bool started_pidfd;
 	unsigned n_calls, n_sessions, n_busy; /* how often `epoch` is busy */
 	struct buckets buckets[2];
-	size_t config_size;
+	size_t config_size, n_paths;
 	uint64_t stall_ns; /* 0: the default, longer than any test */
 	bool fail, silent;
 	pid_t attached; /* whose is ring, if that is sent */
@@ -75,6 +75,23 @@ static inline int verb_start(const struct control_call *call)
 	return CONTROL_DONE;
 }
 
+/* Of the @n files of a session that stopped. */
+#define PATH_FORMAT \
+	"/var/lib/profd/sessions/s1-work/20261121/20261121T%06zuZ-60s.service-%zu.pb.gz\n"
+
+static inline void reply_many_paths(struct reply *reply, size_t n)
+{
+	struct collected list = {.fd = memfd_create("paths", MFD_CLOEXEC)};
+	FILE *out = fdopen(dup(list.fd), "w");
+
+	assert_non_null(out);
+	for (size_t i = 0; i < n; i++)
+		list.bytes += (uint64_t)fprintf(out, PATH_FORMAT, i, i);
+	assert_int_equal(fclose(out), 0);
+	reply_path_list(reply, &list);
+	assert_int_equal(list.fd, -1);
+}
+
 static inline int verb_stop(const struct control_call *call)
 {
 	struct world *w = call->userdata;
@@ -90,6 +107,10 @@ static inline int verb_stop(const struct control_call *call)
 		return CONTROL_DONE;
 	}
 	w->n_calls++;
+	if (w->n_paths) {
+		reply_many_paths(call->reply, w->n_paths);
+		return CONTROL_DONE;
+	}
 	if (stop->id == 99) {
 		reply_error(call->reply, CONTROL_ERROR_FAILED, "no\nsession s%" PRIu64, stop->id);
 		return CONTROL_DONE;

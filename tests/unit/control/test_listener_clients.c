@@ -158,6 +158,70 @@ static void test_files_are_bounded(void **state)
 	profd__control__response__free_unpacked(response, NULL);
 }
 
+#define N_PATHS ((size_t)100000)
+
+/* Takes the next piece of a list of paths; *at: the first of them that was not whole before. */
+static size_t read_paths(int fd, char *rest, size_t n_rest, size_t *at)
+{
+	cleanup(freep) uint8_t *piece = NULL;
+	cleanup(freep) char *text = NULL;
+	char expected[128], *line, *end;
+	size_t length;
+
+	assert_int_equal(unixsock_receive(fd, 1 << 20, 1000, &piece, &length), UNIXSOCK_E_OK);
+	assert_true(length > 0 && length <= 1 << 16);
+	text = malloc(n_rest + length + 1);
+	assert_non_null(text);
+	memcpy(text, rest, n_rest);
+	memcpy(text + n_rest, piece, length);
+	text[n_rest + length] = '\0';
+	for (line = text; (end = strchr(line, '\n')); line = end + 1, (*at)++) {
+		snprintf(expected, sizeof(expected), PATH_FORMAT, *at, *at);
+		if (strncmp(line, expected, strlen(expected)) != 0)
+			fail_msg("path %zu: %.*s", *at, (int)(end - line), line);
+	}
+	strcpy(rest, line);
+	return strlen(rest);
+}
+
+/*
+ * A session that stops can have so many files that their paths are no packet. They wait in a file
+ * for a client that takes its time, and others are answered between two of its reads.
+ */
+static void test_many_paths(void **state)
+{
+	struct world *w = *state;
+	cleanup(closep) int slow = client(w), other = client(w);
+	Profd__Control__Response *response;
+	char rest[128] = "";
+	size_t at = 0, n_rest = 0, n_pieces = 0;
+
+	w->n_paths = N_PATHS;
+	send_stop(slow, 1);
+	run(w, 5);
+	/* Nothing was read yet: all but what the socket has room for is still to come. */
+	expect_answer(w, other);
+	response = receive(slow, 1000);
+	assert_non_null(response);
+	assert_int_equal(response->result_case, PROFD__CONTROL__RESPONSE__RESULT_PATHS);
+	assert_int_equal(response->paths->n_paths, 0);
+	assert_true(response->paths->bytes > N_PATHS * 60);
+	profd__control__response__free_unpacked(response, NULL);
+	for (; at < N_PATHS; n_pieces++) {
+		if (n_pieces % 16 == 0)
+			expect_answer(w, other);
+		while (sd_event_run(w->loop, 0) > 0)
+			;
+		n_rest = read_paths(slow, rest, n_rest, &at);
+	}
+	assert_int_equal(at, N_PATHS);
+	assert_int_equal(n_rest, 0);
+	assert_true(n_pieces > 64);
+	w->n_paths = 0;
+	expect_answer(w, slow);
+	assert_int_equal(stats_of(w).failed, 0);
+}
+
 /* Whether all of a large answer came. *ret_gap_ms: the longest time between two reads. */
 static bool read_slowly(struct world *w, uint64_t *ret_gap_ms)
 {
@@ -340,6 +404,7 @@ int main(void)
 		IMPATIENT(test_never_reading_client),
 		TEST(test_output_is_bounded),
 		TEST(test_files_are_bounded),
+		TEST(test_many_paths),
 		IMPATIENT(test_slow_reader),
 		IMPATIENT(test_trickling_reader),
 		IMPATIENT(test_silent_and_half_sent),
