@@ -37,6 +37,9 @@ extern const struct control_verb daemon_verbs[];
 #define DAEMON_VERB_HANDLER(name, ...) int daemon_verb_##name(const struct control_call *call);
 DAEMON_VERBS(DAEMON_VERB_HANDLER)
 
+#define DAEMON_VERB_COST(name, message, access, us) DAEMON_COST_##name = (us),
+enum { DAEMON_VERBS(DAEMON_VERB_COST) };
+
 /* Answers with a fatal error, and notes it. Returns CONTROL_DONE. */
 int daemon_answer_fatal(struct daemon *d, struct reply *reply, int error);
 /* Session @id if the peer may control it; NULL: there is none such, and that is answered. */

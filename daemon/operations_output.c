@@ -145,11 +145,22 @@ static void forget_stopped(const struct waiter *w)
 	}
 }
 
+/* What was collected may be much or little: of it, the request has paid for a little. */
+static void waiter_pay(const struct waiter *w, const struct flush *flush)
+{
+	const uint64_t used_us = flush->used_ns / 1000;
+
+	if (w->collects && !w->peer.privileged && used_us > DAEMON_COST_collect)
+		buckets_owe(&w->daemon->buckets[false], w->peer.uid, used_us - DAEMON_COST_collect,
+			    clock_ns(CLOCK_MONOTONIC));
+}
+
 static void waiter_on_done(void *userdata, struct flush *flush)
 {
 	const struct collected *c = flush->collected;
 	struct waiter *w = userdata;
 
+	waiter_pay(w, flush);
 	forget_stopped(w);
 	if (c && c->message.text[0])
 		reply_error(w->reply, CONTROL_ERROR_FAILED, "%s", c->message.text);

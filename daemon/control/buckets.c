@@ -31,3 +31,14 @@ void buckets_draw(struct buckets *b, uid_t uid, uint64_t cost_us, uint64_t now_n
 
 	*bucket = (struct bucket){uid, from_ns + (uint64_t)((double)cost_us * 1000 / b->share)};
 }
+
+void buckets_owe(struct buckets *b, uid_t uid, uint64_t cost_us, uint64_t now_ns)
+{
+	const uint64_t max_ns = now_ns + BUCKETS_BURST_NS + BUCKETS_OWED_NS;
+	struct bucket *bucket = buckets_find(b, uid);
+	const uint64_t before_ns = bucket->full_ns;
+
+	buckets_draw(b, uid, cost_us, now_ns);
+	if (bucket->full_ns > max_ns)
+		bucket->full_ns = before_ns > max_ns ? before_ns : max_ns;
+}

@@ -21,6 +21,7 @@
 
 #define BUCKETS_UIDS     32
 #define BUCKETS_BURST_NS (10 * NS_PER_S) /* it takes so long to fill one */
+#define BUCKETS_OWED_NS  (60 * NS_PER_S) /* and this much longer at most, after buckets_owe() */
 
 struct bucket {
 	uid_t uid;
@@ -37,5 +38,10 @@ struct buckets {
 uint64_t buckets_wait_ns(struct buckets *b, uid_t uid, uint64_t now_ns);
 /* Draws @cost_us of CPU time, also if it had to wait. */
 void buckets_draw(struct buckets *b, uid_t uid, uint64_t cost_us, uint64_t now_ns);
+/*
+ * Draws what is known only afterwards, and may be much: nobody has to wait for longer than
+ * BUCKETS_OWED_NS because of it.
+ */
+void buckets_owe(struct buckets *b, uid_t uid, uint64_t cost_us, uint64_t now_ns);
 
 #endif

@@ -204,6 +204,7 @@ static bool output_run_job(struct output *o, struct job *job)
 	writer_follow_clock(o->writer, now_ns, clock_ns(CLOCK_BOOTTIME));
 	is_done = job_run(o->writer, job, now_ns);
 	result->seconds += (double)(clock_ns(CLOCK_MONOTONIC) - begin) / 1e9;
+	result->used_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	log_conditions(o);
 	if (is_window)
 		output_count_cpu(o, &o->state.windows_ns, cpu);

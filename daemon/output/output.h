@@ -76,6 +76,7 @@ struct output_result {
 	struct texts paths;  /* absolute; files that now exist durably */
 	uint64_t started_ns; /* Unix time */
 	double seconds;
+	uint64_t used_ns;                  /* CPU time of the thread */
 	Profd__Control__Listing *listing;  /* answer to OUTPUT_LIST */
 	Profd__Control__UsageTable *usage; /* answer to OUTPUT_USAGE */
 	/* Answer to OUTPUT_FILES and to OUTPUT_COLLECT; its message, if there is one, says why not.

@@ -68,6 +68,7 @@ int flush_item_finish(struct flush_item *item, struct output_result *result)
 			item->flush->usage = steal_ptr(&result->usage);
 		if (result->collected)
 			item->flush->collected = steal_ptr(&result->collected);
+		item->flush->used_ns += result->used_ns;
 		item->flush->freed_files += result->freed_files;
 		item->flush->freed_bytes += result->freed_bytes;
 		flush_fail(item->flush, result->error);

@@ -18,6 +18,7 @@ struct flush {
 	unsigned n_pending;
 	struct texts paths; /* of files */
 	int error;          /* errno of the first write that failed */
+	uint64_t used_ns;   /* CPU time of the output thread, for all of it */
 	/* What was asked for, if it was that; owned. */
 	Profd__Control__Listing *listing;
 	Profd__Control__UsageTable *usage;

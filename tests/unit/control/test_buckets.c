@@ -81,6 +81,22 @@ static void test_many_uids(void **state)
 			BUCKETS_UIDS * (11 * BURST_US + 2000));
 }
 
+/* What is known afterwards is drawn as well, but for what would take more than a minute. */
+static void test_owed(void **state)
+{
+	struct buckets b = PERCENT;
+
+	(void)state;
+	buckets_owe(&b, 7, BURST_US * 3 / 2, NOW);
+	assert_int_equal(buckets_wait_ns(&b, 7, NOW), 5 * S);
+	buckets_owe(&b, 7, BURST_US * 100, NOW);
+	assert_int_equal(buckets_wait_ns(&b, 7, NOW), 60 * S);
+	buckets_draw(&b, 7, BURST_US, NOW);
+	assert_int_equal(buckets_wait_ns(&b, 7, NOW), 70 * S);
+	buckets_owe(&b, 7, BURST_US, NOW);
+	assert_int_equal(buckets_wait_ns(&b, 7, NOW), 70 * S);
+}
+
 /* How many more places @peer gets; the ones that it had are others' now. */
 static unsigned take_places(struct places *p, const struct peer *peer)
 {
@@ -126,6 +142,7 @@ int main(void)
 		cmocka_unit_test(test_burst_and_rate),
 		cmocka_unit_test(test_nearest_to_full_is_taken_over),
 		cmocka_unit_test(test_many_uids),
+		cmocka_unit_test(test_owed),
 		cmocka_unit_test(test_places),
 	};
 

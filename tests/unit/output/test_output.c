@@ -60,6 +60,7 @@ static void test_order(void **state)
 		assert_int_equal(r->error, 0);
 		assert_true(r->started_ns > T0);
 		assert_true(r->seconds >= 0);
+		assert_true(r->used_ns > 0);
 		if (i < 2)
 			assert_true(r->paths.n > 3);
 		if (i == 2)
