@@ -56,7 +56,16 @@ STATUS = field(5, b"")
 
 
 def start_and_stop(pid):
-    return (field(1, b"\x08\x01\x10" + varint(pid)), field(2, b"\x10" + varint(pid)))
+    return (start(pid), field(2, b"\x10" + varint(pid)))
+
+
+def start(pid):
+    return field(1, b"\x08\x01\x10" + varint(pid))
+
+
+def flushes(pid, n):
+    """A session, and what there is of it written again and again."""
+    return (start(pid), *([field(6, b"")] * n), field(2, b"\x10" + varint(pid)))
 
 
 def collect(pid):
@@ -94,6 +103,19 @@ class Requests:
         errors, answers = map(int, self.child.communicate("end\n", timeout=100)[0].split())
         shop.end(self.child)
         return errors, answers
+
+
+class Crowd(Requests):
+    """Sessions of @pid until no more are given, and then still."""
+
+    def __init__(self, shop, profd, n, pid):
+        super().__init__(shop, profd, n, start(pid))
+        self.profd = profd
+
+    def end(self, shop):
+        counts = super().end(shop)
+        self.profd.call("stop", "--all", uid=STRANGER)
+        return counts
 
 
 class Pests:
