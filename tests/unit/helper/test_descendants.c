@@ -32,14 +32,14 @@ static pid_t fork_keeper_of(pid_t *ret_servant)
 	assert_int_equal(pipe(ends), 0);
 	keeper = fork();
 	if (keeper == 0) {
-		pid_t servant;
-
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		servant = fork();
-		if (servant == 0)
+		if (fork() == 0) {
+			const pid_t servant = getpid();
+
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-		else
+			/* Not before: what ends its parent now ends it, too. */
 			(void)!write(ends[1], &servant, sizeof(servant));
+		}
 		for (;;)
 			pause();
 	}
