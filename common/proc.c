@@ -245,18 +245,53 @@ enum proc_pids proc_pids(int proc_fd)
 	return PROC_PIDS_INNER;
 }
 
-/* ioctl_ns(2); -1: unknown. The namespace itself is named, which is opened by our own /proc. */
-static uid_t proc_namespace_owner(int dir_fd, pid_t id)
+static bool proc_is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/*
+ * The user namespace that is a child of our own, @own, and @fd (taken over) or around it: its owner
+ * may look into all below. -1: @fd is not below ours. ioctl_ns(2)
+ */
+static int proc_namespace_below(int fd, const struct stat *own)
+{
+	struct stat st;
+	int parent;
+
+	while ((parent = ioctl(fd, NS_GET_PARENT)) >= 0) {
+		if (fstat(parent, &st) == 0 && proc_is_same_file(&st, own)) {
+			close(parent);
+			return fd;
+		}
+		close(fd);
+		fd = parent;
+	}
+	close(fd);
+	return -1;
+}
+
+/* The namespace itself is named, which is opened by our own /proc. */
+static void proc_read_namespace(int dir_fd, pid_t id, struct proc_status *ret)
 {
 	cleanup(closep) int named = -1, fd = -1;
+	struct stat own, st;
 	char path[32];
 	uid_t owner;
 
-	if (proc_open_name(dir_fd, id, "ns/user", &named))
-		return (uid_t)-1;
+	/* Not there: the kernel has no such namespaces. */
+	ret->in_own_namespace = stat("/proc/self/ns/user", &own) < 0;
+	if (ret->in_own_namespace || proc_open_name(dir_fd, id, "ns/user", &named))
+		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", named);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && ioctl(fd, NS_GET_OWNER_UID, &owner) == 0 ? owner : (uid_t)-1;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return;
+	ret->in_own_namespace = proc_is_same_file(&st, &own);
+	if (!ret->in_own_namespace)
+		fd = proc_namespace_below(steal_fd(&fd), &own);
+	if (fd >= 0 && ioctl(fd, NS_GET_OWNER_UID, &owner) == 0)
+		ret->namespace_owner = owner;
 }
 
 /* The process's directory holds on to it: all that is read is of the same one. */
@@ -280,8 +315,7 @@ int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret)
 		return PROC_E_GONE;
 	proc_parse_status(text, ret);
 	ret->owner = proc_owner(proc_fd, id, st.st_uid);
-	if (ret->capabilities)
-		ret->namespace_owner = proc_namespace_owner(dir_fd, id);
+	proc_read_namespace(dir_fd, id, ret);
 	return PROC_E_OK;
 }
 
@@ -292,7 +326,8 @@ bool proc_may_look(const struct proc_status *status, uid_t uid)
 	for (int i = 0; i < 4; i++)
 		if (status->uids[i] != uid || status->gids[i] != status->gids[0])
 			return false;
-	return !status->capabilities || status->namespace_owner == uid;
+	return status->namespace_owner == uid ||
+	       (status->in_own_namespace && !status->capabilities);
 }
 
 bool pidfd_has_ended(int pidfd)

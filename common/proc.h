@@ -97,7 +97,9 @@ struct proc_status {
 	 * may not be dumped.
 	 */
 	uid_t owner;
-	uid_t namespace_owner; /* of one with capabilities: who made its user namespace; or -1 */
+	bool in_own_namespace; /* its user namespace is ours */
+	/* Who made it, or the outermost one around it that is not around us; -1: unknown. */
+	uid_t namespace_owner;
 };
 
 /* Pure: all but the owners. */
@@ -106,8 +108,9 @@ int proc_read_status(int proc_fd, pid_t id, struct proc_status *ret);
 /*
  * Whether @uid may look into the process without capabilities, as the kernel decides for ptrace(2)
  * (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c, cap_ptrace_access_check()): it
- * runs as this user alone, may be dumped, and has no capabilities but those of a user namespace
- * that this user made.
+ * runs as this user alone, in one group, may be dumped, and either has no capabilities and is in
+ * our user namespace, or is in one that this user made. The kernel lets only those look that are in
+ * that group, which is for the caller to judge.
  */
 bool proc_may_look(const struct proc_status *status, uid_t uid);
 

@@ -4,9 +4,10 @@
  * is opened first, then /proc/PID/status is read, then the pidfd is asked whether its process
  * still lives: if it does, what was read was about it.
  *
- * A user's own processes are those that the kernel would let him look into (proc_may_look()). A
- * program that runs with another's rights (set-user-ID, set-group-ID, capabilities) is no business
- * of the user who started it: its addresses would give away its layout.
+ * A user's own processes are those that the kernel would let him look into (proc_may_look()), in
+ * the group that he asks from. A program that runs with another's rights (set-user-ID,
+ * set-group-ID, capabilities) is no business of the user who started it: its addresses would give
+ * away its layout.
  */
 #include "daemon/control/policy.h"
 
@@ -64,11 +65,11 @@ static int policy_check_process(const struct peer *peer, int proc_fd, pid_t id, 
 	if (r || ids.tgid != tgid || pidfd_has_ended(pidfd))
 		return source_refuse(message, CONTROL_ERROR_NOT_FOUND, "there is no %s %d", what,
 				     id);
-	if (!peer->privileged && !proc_may_look(&ids, peer->uid))
+	if (!peer->privileged && (!proc_may_look(&ids, peer->uid) || ids.gids[0] != peer->gid))
 		return source_refuse(
 			message, CONTROL_ERROR_DENIED,
-			"%s %d does not run as your user only; only root and members of the profd "
-			"group may profile it",
+			"%s %d does not run as your user and group only; only root and members of "
+			"the profd group may profile it",
 			what, id);
 	if (!is_thread)
 		*ret_pidfd = steal_fd(&pidfd);

@@ -11,7 +11,7 @@ static int child_of_another(struct world *w, bool is_dumpable)
 	    setresuid(NOBODY, NOBODY, NOBODY) < 0)
 		return CHILD_OTHER;
 	prctl(PR_SET_DUMPABLE, is_dumpable);
-	return attach_and_judge(w->path, "does not run as your user only");
+	return attach_and_judge(w->path, "does not run as your user and group only");
 }
 
 static int child_dumpable(struct world *w)

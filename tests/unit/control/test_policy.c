@@ -51,6 +51,10 @@ static void fake_ids(struct fake *f, const char *uids, const char *gids)
 
 	snprintf(path, sizeof(path), "%d", f->child);
 	mkdirat(f->proc.fd, path, 0700);
+	snprintf(path, sizeof(path), "%d/ns", f->child);
+	mkdirat(f->proc.fd, path, 0700);
+	snprintf(path, sizeof(path), "%d/ns/user", f->child);
+	(void)!symlinkat("/proc/self/ns/user", f->proc.fd, path);
 	snprintf(path, sizeof(path), "%d/status", f->child);
 	fd = openat(f->proc.fd, path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
 	file = fdopen(fd, "w");
@@ -119,7 +123,10 @@ static void test_whose_process(void **state)
 	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t42\t42\t42");
 	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
-	/* With capabilities, of nobody knows which namespace. */
+	/* As that user, in a group that the peer is not in. */
+	fake_ids(f, "1000\t1000\t1000\t1000", "42\t42\t42\t42");
+	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
+	/* With capabilities. */
 	f->capabilities = 0x400;
 	fake_ids(f, "1000\t1000\t1000\t1000", "1000\t1000\t1000\t1000");
 	assert_int_equal(check(f, &r), CONTROL_ERROR_DENIED);
@@ -179,7 +186,7 @@ static int check_real(pid_t (*prepare)(void), uid_t uid)
 {
 	cleanup(closep) int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	Profd__Control__Start r = START("", "", .target = TARGET_PID);
-	const struct peer peer = {.uid = uid, .gid = uid};
+	const struct peer peer = {.uid = uid, .gid = getegid() ? getegid() : uid};
 	struct source_message why;
 	int pidfd = -1, outcome, ready[2];
 	pid_t child, made = 0;

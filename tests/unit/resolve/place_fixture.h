@@ -52,6 +52,10 @@ static inline void say_users(struct world *w, pid_t pid, unsigned uid, unsigned 
 		 "Name:\tx\nUid:\t%u\t%u\t%u\t%u\nGid:\t1\t1\t1\t1\nCapPrm:\t0\n", uid, euid, euid,
 		 euid);
 	write_text(w->proc.fd, path, text);
+	snprintf(path, sizeof(path), "%d/ns", pid);
+	mkdirat(w->proc.fd, path, 0700);
+	snprintf(path, sizeof(path), "%d/ns/user", pid);
+	(void)!symlinkat("/proc/self/ns/user", w->proc.fd, path);
 }
 
 /* /proc says this of @pid; with NULL that it is gone. */
