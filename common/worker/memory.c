@@ -17,19 +17,29 @@
 /* Less than so large a part is left: it is short. */
 #define SHORT_PART 16
 
-uint64_t memory_resident_bytes(pid_t pid)
+/* proc(5), in pages; all 0: no such process. */
+struct statm {
+	unsigned long resident, shared, text;
+};
+
+static struct statm statm_read(pid_t pid)
 {
 	cleanup(fclosep) FILE *f = NULL;
-	unsigned long pages = 0;
+	struct statm m;
 	char path[64];
 
 	if (!pid)
-		return 0;
+		return (struct statm){0};
 	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
 	f = fopen(path, "re");
-	if (!f || fscanf(f, "%*s %lu", &pages) != 1)
-		return 0;
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+	if (!f || fscanf(f, "%*s %lu %lu %lu", &m.resident, &m.shared, &m.text) != 3)
+		return (struct statm){0};
+	return m;
+}
+
+uint64_t memory_resident_bytes(pid_t pid)
+{
+	return (uint64_t)statm_read(pid).resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static bool memory_is_worker(const struct memory_budget *b, pid_t pid)
@@ -40,16 +50,23 @@ static bool memory_is_worker(const struct memory_budget *b, pid_t pid)
 	return false;
 }
 
+/* The size of its code tells a child that was forked, and executed nothing, from another program.
+ */
 uint64_t memory_descendants_bytes(const struct memory_budget *b)
 {
+	struct statm own = statm_read(getpid());
 	struct descendants found;
 	uint64_t sum = 0;
 
 	descendants_find(&found, getpid());
-	for (size_t i = 1; i < found.n; i++)
-		sum += memory_is_worker(b, found.pids[i]) ? 0
-							  : memory_resident_bytes(found.pids[i]);
-	return sum;
+	for (size_t i = 1; i < found.n; i++) {
+		struct statm m = {0};
+
+		if (!memory_is_worker(b, found.pids[i]))
+			m = statm_read(found.pids[i]);
+		sum += m.resident - (m.text == own.text ? m.shared : 0);
+	}
+	return sum * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* One that works may come to use all that it is allowed. */

@@ -49,7 +49,8 @@ bool memory_budget_is_short(struct memory_budget *b);
 uint64_t memory_resident_bytes(pid_t pid);
 /*
  * The same of all that descend from this process (helper/descendants.h) and are not workers of @b
- * (NULL: of all). A page that several have counts for each.
+ * (NULL: of all). Pages of files that a child has which runs our own program count with ours: each
+ * has the same 1 to 2 MB of code in memory.
  */
 uint64_t memory_descendants_bytes(const struct memory_budget *b);
 

@@ -172,13 +172,17 @@ def children(pid):
     return found
 
 
-def resident_bytes(pid):
-    """VmRSS of the process and of all that descend from it; what has ended or is a zombie has none."""
-    own = 0
+def resident_bytes(pid, parents_program=None):
+    """Of the process and of all that descend from it, VmRSS; of a child that runs its parent's
+    program, which has the same pages of files, what is no file's. What has ended has none."""
+    program, own = None, 0
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        program = os.readlink(f"/proc/{pid}/exe")
         with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as f:
-            own = sum(int(line.split()[1]) << 10 for line in f if line.startswith("VmRSS:"))
-    return own + sum(map(resident_bytes, children(pid)))
+            sizes = dict(line.split(":", 1) for line in f if line.startswith(("VmRSS:", "RssAnon:")))
+        key = "RssAnon" if program == parents_program else "VmRSS"
+        own = int(sizes[key].split()[0]) << 10 if sizes else 0
+    return own + sum(resident_bytes(child, program) for child in children(pid))
 
 
 def check_memory(check, when, profd):
