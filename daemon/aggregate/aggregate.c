@@ -242,7 +242,8 @@ static int aggregate_is_stack(const void *owner, uint32_t index, const void *key
 
 	return known.n_frames == stack->n_frames && known.n_kernel == stack->n_kernel &&
 	       known.quality == stack->quality && known.reason == stack->reason &&
-	       memcmp(known.frames, stack->frames, known.n_frames * sizeof(uint64_t)) == 0;
+	       (!known.n_frames ||
+		memcmp(known.frames, stack->frames, known.n_frames * sizeof(uint64_t)) == 0);
 }
 
 static int aggregate_intern_stack(struct aggregate *a, const struct stack *stack, uint32_t *ret)
