@@ -180,10 +180,10 @@ struct abi_sampler {
 	__u8 exclude_user, exclude_kernel; /* where the event itself cannot tell them apart */
 };
 
-/* Of each run of the program for a sampler, with a clock: that had one of its ticks; per CPU. */
+/* Of each run of the program for a sampler in which a sample was due; per CPU. */
 #define ABI_COUNTERS(X)                                                                \
 	X(period_sum) /* of the event's count, what all its ticks that came were of */ \
-	X(runs)       /* times the program ran */                                      \
+	X(runs)       /* those runs */                                                 \
 	X(seen)       /* runs that were to become a sample */                          \
 	X(idle)       /* runs on an idle CPU */                                        \
 	X(excluded)   /* runs outside the filter; the next two are among them */       \

@@ -26,20 +26,32 @@ struct {
 
 /*
  * What a tick of the event is of: a period, and at the first one after a change also what had gone
- * by of the period before, as the kernel begins anew. (profd says what it changes before it does.
- * A tick of the old period in between counts as the first one of the new: if that is shorter, as
- * what it is of.)
+ * by of the period before, as the kernel begins anew. @varied: by profd, 0: nothing, as it opened
+ * the event or opens it again; then the period is @first. Ticks that are late are where they were
+ * due, so that their lateness does not add up. (profd says what it changes before it does. A tick
+ * of the old period in between, some microseconds long, counts as the first one of the new.)
  */
-static __always_inline __u64 cpu_clock_covered(struct abi_cpu_clock *clock, __u64 period, __u64 now)
+static __always_inline __u64 cpu_clock_covered(struct abi_cpu_clock *clock, __u64 varied,
+					       __u64 first, __u64 now)
 {
-	__u64 before = clock->tick_period, since = now - clock->tick_ns;
+	__u64 period = varied ? varied : first, before = clock->tick_period, n, cut;
+	__u64 since = now > clock->tick_ns ? now - clock->tick_ns : 0;
 
-	clock->tick_ns = now;
 	clock->tick_period = period;
-	if (!before || before == period || since <= period)
+	if (before == period) {
+		n = since / period;
+		clock->tick_ns += (n ? n : 1) * period;
 		return period;
-	since -= period;
-	return period + (since < before ? since : since % before);
+	}
+	clock->moves = 1;
+	cut = since > period && varied ? since - period : 0;
+	if (!varied || cut > before + before / 2) {
+		clock->tick_ns = now;
+		return period + cut % before;
+	}
+	cut = cut < before ? cut : before;
+	clock->tick_ns += period + cut;
+	return period + cut;
 }
 
 /* Below @limit, which is below 2^32. */
@@ -81,17 +93,14 @@ static __always_inline __u64 cpu_clock_advance(struct abi_counters *c, __u32 sam
 					       __u64 cell_ns)
 {
 	__u32 key = bpf_get_smp_processor_id() * ABI_SAMPLERS_MAX + sampler;
-	const __u64 *period = bpf_map_lookup_elem(&tick_periods, &key);
-	__u64 before = c->clock.tick_period;
+	const volatile __u64 *varied = bpf_map_lookup_elem(&tick_periods, &key);
 
 	if (!cell_ns) {
 		c->period_sum += first;
 		return first;
 	}
-	c->period_sum += cpu_clock_covered(&c->clock, period && *period ? *period : first,
+	c->period_sum += cpu_clock_covered(&c->clock, varied ? *varied : 0, first,
 					   bpf_ktime_get_ns());
-	if (c->clock.tick_period != before)
-		c->clock.moves = 1;
 	c->clock.pending += cpu_clock_ticks(&c->clock, c->period_sum, cell_ns);
 	if (!c->clock.pending)
 		return 0;

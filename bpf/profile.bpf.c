@@ -36,12 +36,12 @@ int profile_tick(struct bpf_perf_event_data *ctx)
 		.kernel_pc = REGISTER_PC(&ctx->regs),
 	};
 
-	if (!c) /* cannot be; it would show as skipped, as nothing is summed up */
+	if (!c) /* cannot be */
 		return 0;
 	cause.weight = cpu_clock_advance(c, sampler, ctx->sample_period,
 					 config_of(sampler)->cell_ns);
 	if (cause.weight)
-		sample_take(&cause, c);
+		sample_take(&cause);
 	return 0;
 }
 

@@ -225,13 +225,16 @@ static __always_inline __u64 walk_and_send(struct scratch *s, struct task_struct
 }
 
 /* Filters, takes the stacks, and sends the record. */
-static __always_inline void sample_take(const struct cause *cause, struct abi_counters *c)
+static __always_inline void sample_take(const struct cause *cause)
 {
 	__u32 sampler = cause->sampler, cpu = bpf_get_smp_processor_id();
+	struct abi_counters *c = bpf_map_lookup_elem(&counters, &sampler);
 	struct task_struct *task;
 	struct scratch *s;
 	__u64 ids;
 
+	if (!c) /* cannot be; it would show as skipped, as nothing is counted */
+		return;
 	c->runs++;
 	if (!filter_tick(config_of(sampler), sampler, cause->user, c, &ids))
 		return;

@@ -16,7 +16,7 @@ static inline uint32_t random_number(void)
 	return getrandom(&ret, sizeof(ret), GRND_NONBLOCK) == sizeof(ret) ? ret : 0;
 }
 
-/* Below @limit, all as likely. */
+/* Below @limit, all equally likely. */
 static inline uint32_t random_below(uint32_t limit)
 {
 	return (uint32_t)((uint64_t)random_number() * limit >> 32);

@@ -27,6 +27,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
+#include "common/random_number.h"
 #include "daemon/ingest/source_bpf_private.h"
 #include "daemon/ingest/source_bpf_record.h"
 #include "daemon/ingest/sources.h"
@@ -100,13 +101,15 @@ static int bpf_ticks_start(struct bpf_sampler *sampler, const struct cpus *cpus,
 
 const struct bpf_cause bpf_ticks = {.programs = {"profile_tick"}, .start = bpf_ticks_start};
 
-/* What the next tick is of at most: its period, and one that was cut since the last one. */
-static uint64_t bpf_ticks_ahead(const struct ticker *ticker, const struct tick *tick,
-				const struct abi_cpu_clock *clock)
+/* What a clock's next tick is of at most: its period, and one that was cut since the last one. */
+static uint64_t bpf_ticks_ahead(const struct bpf_sampler *sampler, const struct tick *tick)
 {
-	uint64_t period = tick->varied ? tick->varied : ticker->period;
+	const struct bpf_source *s = sampler->owner;
+	const uint64_t cell_ns = s->skeleton->bss->samplers[sampler->index].cell_ns;
+	const uint64_t last = s->counters[tick->cpu].clock.tick_period;
+	const uint64_t period = tick->varied ? tick->varied : cell_ns;
 
-	return period + (clock->tick_period != period ? clock->tick_period : 0);
+	return period + (last != period ? last : 0);
 }
 
 /* What calls were due and did not come; @exact: it was stopped. */
@@ -124,7 +127,9 @@ static void bpf_ticks_judge(struct bpf_sampler *sampler, bool exact, struct sour
 		tick->period_sum = s->counters[tick->cpu].period_sum;
 		tick->idle = s->counters[tick->cpu].idle;
 		tick->excluded = s->counters[tick->cpu].excluded;
-		tick->ahead = bpf_ticks_ahead(ticker, tick, &s->counters[tick->cpu].clock);
+		tick->ahead = s->skeleton->bss->samplers[sampler->index].cell_ns
+				      ? bpf_ticks_ahead(sampler, tick)
+				      : 0;
 	}
 	ticker_judge(ticker, exact);
 	ticker_drain_throttled(ticker);
@@ -244,12 +249,14 @@ static int bpf_drain(struct source *source, unsigned budget)
 	struct bpf_source *s = (struct bpf_source *)source;
 	int r;
 
-	bpf_vary_ticks(s);
 	r = process_events_drain(s->events, &s->events_until);
 	if (r < 0)
 		return r;
 	s->ends_ns = s->events_until + SOURCE_DRAIN_NS;
-	return budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
+	r = budget ? bpf_drain_rings(s, budget) : SOURCE_E_MORE;
+	if (r == SOURCE_E_OK)
+		bpf_vary_ticks(s);
+	return r;
 }
 
 /* Brings the totals up to date. The order is ticker.h's: counts first, then what came of them. */
@@ -325,12 +332,16 @@ static void sampler_close(struct bpf_sampler *sampler)
 
 static int reset_counters(struct bpf_source *s, struct bpf_sampler *sampler)
 {
+	const uint64_t cell_ns = s->skeleton->bss->samplers[sampler->index].cell_ns;
 	__u32 key = sampler->index;
 
+	/* A clock's first cell has its tick at a random place, as all others. */
 	for (unsigned i = 0; i < s->n_possible_cpus; i++)
 		s->counters[i] = (struct abi_counters){
-			.clock = {.tick_ns = clock_ns(CLOCK_MONOTONIC),
-				  .tick_period = s->skeleton->bss->samplers[key].cell_ns}};
+			.clock = {.next = random_below((uint32_t)cell_ns),
+				  .end = cell_ns,
+				  .tick_ns = clock_ns(CLOCK_MONOTONIC),
+				  .tick_period = cell_ns}};
 	if (bpf_map_update_elem(bpf_map__fd(s->skeleton->maps.counters), &key, s->counters, 0) < 0)
 		return error_origin(-errno);
 	return 0;

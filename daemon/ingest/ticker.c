@@ -20,6 +20,8 @@
 #include "daemon/ingest/perf_admin.h"
 
 #define TICK_VARY_NS    75000000 /* less than between two drains by the timer */
+#define VARY_AT_ONCE    32       /* events; others another time, where there are more CPUs */
+#define SPREAD_LEAST    (UINT32_MAX / 8)
 #define LIMIT_LOOK_NS   (10 * NS_PER_S)
 #define PERIOD_LEAST_NS 10000 /* of clocks: perf_swevent_hrtimer() in kernel/events/core.c */
 
@@ -286,18 +288,26 @@ static void tick_vary(const struct ticker *t, struct tick *tick, uint64_t period
 
 void ticker_vary(struct ticker *t, uint64_t now_ns)
 {
-	if (!t->vary || now_ns - t->varied_ns < TICK_VARY_NS)
+	const uint64_t least_ns = 2 * t->period > TICK_VARY_NS ? 2 * t->period : TICK_VARY_NS;
+	size_t first, n = t->n_ticks < VARY_AT_ONCE ? t->n_ticks : VARY_AT_ONCE;
+
+	if (!t->vary || !n || now_ns - t->varied_ns < least_ns)
 		return;
 	t->varied_ns = now_ns;
 	ticker_look_at_limit(t, now_ns);
-	for (size_t i = 0; i < t->n_ticks; i++)
+	first = random_below((uint32_t)t->n_ticks);
+	for (size_t k = 0; k < n && t->spread >= SPREAD_LEAST; k++) {
+		const size_t i = (first + k) % t->n_ticks;
+
 		if (t->ticks[i].fd >= 0 && random_below(2))
 			tick_vary(t, &t->ticks[i],
 				  tick_vary_period(t->period, t->spread, random_number()));
+	}
 }
 
 void ticker_stop(struct ticker *t)
 {
+	t->vary = NULL;
 	for (size_t i = 0; i < t->n_ticks; i++)
 		if (t->ticks[i].fd >= 0)
 			ioctl(t->ticks[i].fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -359,7 +369,7 @@ void tick_judge(struct tick *tick, uint64_t period, bool exact)
 {
 	uint64_t missing = 0, sure, found = tick->skipped + tick->idle_found, owed = 0, lead, ahead;
 
-	if (!period && tick->runs)
+	if (!tick->ahead && tick->runs)
 		period = tick->period_sum / tick->runs;
 	ahead = tick->ahead ? tick->ahead : period;
 	lead = tick_less(tick->events, tick->period_sum);

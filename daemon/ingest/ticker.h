@@ -52,7 +52,7 @@ struct tick {
 	/* The owner's to fill: ticks that came, what they stand for, and how many of them were
 	 * idle, and outside the filter. */
 	uint64_t runs, period_sum, idle, excluded;
-	uint64_t ahead;   /* what the next tick is of at most; 0: the ticker's period */
+	uint64_t ahead;   /* what the next tick is of at most; 0: a period */
 	uint64_t varied;  /* the event's period by now; 0: the first one */
 	uint64_t counted; /* by events of this CPU that were closed, less their partial periods */
 	uint64_t events;  /* counted, and what the open one had at ticker_read() */
@@ -112,9 +112,10 @@ uint64_t ticker_clock_period(const struct perf_event_attr *attr);
 /*
  * To be called some ten times a second where there is a vary(), at times that are in step with
  * nothing: half of the events get another period, with rates of one to two times the sampler's, all
- * as likely; or less, as far as the kernel's limit of rates (kernel.perf_event_max_sample_rate)
- * allows. Not more often, for each change interrupts a CPU (15 to 70 us); more seldom, some work
- * would be in step for seconds.
+ * equally likely; or less, as far as the kernel's limit of rates
+ * (kernel.perf_event_max_sample_rate) allows. Not more often, for each change interrupts a CPU (15
+ * to 70 us); more seldom, some work would be in step for seconds. But a tick lies between two
+ * changes, as each begins a period anew.
  */
 void ticker_vary(struct ticker *t, uint64_t now_ns);
 /*
