@@ -75,8 +75,7 @@ static __always_inline void cpu_clock_begin_cell(struct abi_cpu_clock *clock, __
 	clock->end += length;
 }
 
-/* How many ticks there are from clock->next up to @until. The event's ticks are of two cells at
- * most. */
+/* Ticks from clock->next up to @until: a few, as the event's ticks are of two cells at most. */
 static __always_inline __u64 cpu_clock_ticks(struct abi_cpu_clock *clock, __u64 until,
 					     __u64 cell_ns)
 {
@@ -87,8 +86,7 @@ static __always_inline __u64 cpu_clock_ticks(struct abi_cpu_clock *clock, __u64 
 	return n;
 }
 
-/* The weight of the sample that is due at a tick of the event, whose period began as @first; or 0.
- */
+/* The weight of the sample that is due at the event's tick, or 0. @first: its first period. */
 static __always_inline __u64 cpu_clock_advance(struct abi_counters *c, __u32 sampler, __u64 first,
 					       __u64 cell_ns)
 {

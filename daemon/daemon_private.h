@@ -61,6 +61,7 @@ struct daemon {
 	struct source *shim; /* of programs with libprofd: `source`, or one beside it; or NULL */
 	struct event event;  /* the configured one, resolved */
 	struct memory_budget memory; /* shared with the image workers */
+	uint64_t helpers_bytes;      /* of other child processes, some seconds ago */
 	struct process_table *processes;
 	struct file_opener *opener;         /* the output's */
 	struct file_copier *copier;         /* the same */

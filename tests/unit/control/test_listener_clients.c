@@ -185,8 +185,9 @@ static size_t read_paths(int fd, char *rest, size_t n_rest, size_t *at)
 }
 
 /*
- * A session that stops can have so many files that their paths are no packet. They wait in a file
- * for a client that takes its time, and others are answered between two of its reads.
+ * A session that stops can have more files than there is room for their paths in a packet. They
+ * wait in a file for a client that takes its time, and others are answered between two of its
+ * reads.
  */
 static void test_many_paths(void **state)
 {

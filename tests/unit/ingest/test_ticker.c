@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "daemon/ingest/ticker.h"
@@ -273,6 +274,55 @@ static void test_many_partial_periods(void **state)
 	assert_int_equal(tick.skipped, 2);
 }
 
+struct varying {
+	struct tick tick;
+	uint64_t last;
+	unsigned n;
+};
+
+static int note_period(void *userdata, const struct tick *tick, uint64_t period)
+{
+	struct varying *v = userdata;
+
+	assert_ptr_equal(tick, &v->tick);
+	v->last = period;
+	v->n++;
+	return 0;
+}
+
+/* What is no event keeps its period, and who heard of another one hears so. */
+static void test_vary(void **state)
+{
+	struct varying v = {.tick = {.fd = eventfd(0, EFD_CLOEXEC)}, .last = 1};
+	struct ticker t = {.period = 100000000,
+			   .ticks = &v.tick,
+			   .n_ticks = 1,
+			   .vary = note_period,
+			   .userdata = &v};
+	uint64_t now_ns = 1000000000;
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++, now_ns += 2 * t.period) {
+		ticker_vary(&t, now_ns);
+		/* Not again as long as there may be no tick in between. */
+		t.varied_ns = now_ns;
+		const unsigned n = v.n;
+
+		ticker_vary(&t, now_ns + 2 * t.period - 1);
+		assert_int_equal(v.n, n);
+	}
+	/* Half of the times; each is said, and taken back. */
+	assert_in_range(v.n, 120, 280);
+	assert_int_equal(v.n % 2, 0);
+	assert_int_equal(v.last, 0);
+	assert_int_equal(v.tick.varied, 0);
+	ticker_stop(&t);
+	ticker_vary(&t, now_ns + 10 * t.period);
+	assert_int_equal(v.n % 2, 0);
+	assert_null(t.vary);
+	close(v.tick.fd);
+}
+
 static bool next_of(const char *text, unsigned *ret_cpu, uint64_t *ret_ns)
 {
 	FILE *f = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
@@ -325,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_varied_periods),
 		cmocka_unit_test(test_how_periods_vary),
 		cmocka_unit_test(test_limit_of_rates),
+		cmocka_unit_test(test_vary),
 		cmocka_unit_test(test_all_idle),
 		cmocka_unit_test(test_hardly_idle),
 		cmocka_unit_test(test_half_idle),
