@@ -19,6 +19,8 @@
 #define SECTION_MAX 8192 /* bytes; a path, at most, and something behind it */
 #define CHUNK_BYTES 65536
 
+#define INDEX_MEMORY_MAX (UINT64_C(1) << 20)
+
 /* The length of the text that @data begins with; 0 if it is empty, has no end or does not fit. */
 static size_t debuglink_text_length(const uint8_t *data, size_t length)
 {
@@ -108,41 +110,105 @@ bool debuglink_crc_matches(int image, int debug)
 	       crc == facts.debuglink_crc;
 }
 
-/* xz -9, the hungriest of its presets, needs 65 MiB to unpack. */
-#define DECODER_MEMORY_MAX (80u << 20)
-#define UNPACKED_GUESS     16u /* times as long, at first */
+/* What a stream of xz holds, by its index, which is at its end; the .xz file format 1.2.1. */
+static lzma_index *debugdata_index(const uint8_t *xz, size_t length, lzma_stream_flags *ret_flags,
+				   lzma_ret *ret_status)
+{
+	uint64_t memory = INDEX_MEMORY_MAX;
+	lzma_index *index = NULL;
+	lzma_stream_flags footer;
+	size_t at, end;
+
+	*ret_status = LZMA_DATA_ERROR;
+	if (length < 2 * LZMA_STREAM_HEADER_SIZE ||
+	    lzma_stream_header_decode(ret_flags, xz) != LZMA_OK ||
+	    lzma_stream_footer_decode(&footer, xz + length - LZMA_STREAM_HEADER_SIZE) != LZMA_OK ||
+	    lzma_stream_flags_compare(ret_flags, &footer) != LZMA_OK ||
+	    footer.backward_size > length - 2 * LZMA_STREAM_HEADER_SIZE)
+		return NULL;
+	end = length - LZMA_STREAM_HEADER_SIZE;
+	at = end - (size_t)footer.backward_size;
+	*ret_status = lzma_index_buffer_decode(&index, &memory, NULL, xz, &at, end);
+	if (*ret_status == LZMA_OK && lzma_index_file_size(index) != length) {
+		*ret_status = LZMA_DATA_ERROR;
+		lzma_index_end(index, NULL);
+		index = NULL;
+	}
+	return index;
+}
+
+/*
+ * Distances do not lead to before the block's first byte: a dictionary as long as the block is as
+ * good as the one of 64 MiB that xz -9 asks for, whatever it packs.
+ */
+static void debugdata_bound_dictionaries(lzma_filter *filters, uint64_t block_bytes)
+{
+	for (size_t i = 0; filters[i].id != LZMA_VLI_UNKNOWN; i++) {
+		lzma_options_lzma *options = filters[i].options;
+
+		if (filters[i].id == LZMA_FILTER_LZMA2 && options->dict_size > block_bytes)
+			options->dict_size = block_bytes < LZMA_DICT_SIZE_MIN
+						     ? LZMA_DICT_SIZE_MIN
+						     : (uint32_t)block_bytes;
+	}
+}
+
+/* Unpacks the block that @at is at into its place in @data. */
+static lzma_ret debugdata_unpack_block(const uint8_t *xz, const lzma_index_iter *at,
+				       lzma_check check, uint8_t *data)
+{
+	lzma_filter filters[LZMA_FILTERS_MAX + 1] = {{.id = LZMA_VLI_UNKNOWN}};
+	size_t from = (size_t)at->block.compressed_file_offset, to = 0;
+	lzma_block block = {.version = 1, .check = check, .filters = filters};
+	lzma_ret status;
+
+	block.header_size = lzma_block_header_size_decode(xz[from]);
+	/* The index has it: header, data and check. */
+	if (!xz[from] || block.header_size > at->block.unpadded_size)
+		return LZMA_DATA_ERROR;
+	status = lzma_block_header_decode(&block, NULL, xz + from);
+	if (status != LZMA_OK)
+		return status;
+	status = lzma_block_compressed_size(&block, at->block.unpadded_size);
+	if (status == LZMA_OK) {
+		debugdata_bound_dictionaries(filters, at->block.uncompressed_size);
+		from += block.header_size;
+		status = lzma_block_buffer_decode(&block, NULL, xz, &from,
+						  (size_t)(at->block.compressed_file_offset +
+							   at->block.total_size),
+						  data + at->block.uncompressed_file_offset, &to,
+						  (size_t)at->block.uncompressed_size);
+	}
+	for (size_t i = 0; filters[i].id != LZMA_VLI_UNKNOWN; i++)
+		free(filters[i].options);
+	return status == LZMA_OK && to != at->block.uncompressed_size ? LZMA_DATA_ERROR : status;
+}
 
 int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
 		     size_t *ret_length)
 {
 	cleanup(freep) uint8_t *data = NULL;
-	size_t room = 0, n;
+	lzma_stream_flags flags;
+	lzma_index_iter at;
 	lzma_ret status;
-	void *smaller;
+	lzma_index *index = debugdata_index(xz, length, &flags, &status);
+	uint64_t n = index ? lzma_index_uncompressed_size(index) : 0;
 
-	do {
-		uint64_t memory = DECODER_MEMORY_MAX;
-		size_t at = 0;
-
-		room = room ? 4 * room : UNPACKED_GUESS * length + 1;
-		if (room > max)
-			room = max;
-		free(data);
-		data = malloc(room);
-		if (!data)
-			return error_origin(-ENOMEM);
-		n = 0;
-		status = lzma_stream_buffer_decode(&memory, 0, NULL, xz, &at, length, data, &n,
-						   room);
-	} while (status == LZMA_BUF_ERROR && room < max);
+	if (n && n <= max) {
+		data = malloc((size_t)n);
+		status = data ? LZMA_OK : LZMA_MEM_ERROR;
+		lzma_index_iter_init(&at, index);
+		while (status == LZMA_OK && !lzma_index_iter_next(&at, LZMA_INDEX_ITER_BLOCK))
+			status = debugdata_unpack_block(xz, &at, flags.check, data);
+	} else if (index) {
+		status = LZMA_DATA_ERROR;
+	}
+	lzma_index_end(index, NULL);
 	if (status == LZMA_MEM_ERROR)
 		return error_origin(-ENOMEM);
-	if (status != LZMA_OK || !n)
+	if (status != LZMA_OK)
 		return DEBUGDATA_E_MALFORMED;
-	smaller = realloc(data, n);
-	if (smaller)
-		data = smaller;
 	*ret = steal_ptr(&data);
-	*ret_length = n;
+	*ret_length = (size_t)n;
 	return DEBUGDATA_E_OK;
 }

@@ -37,14 +37,14 @@ bool debuglink_crc_matches(int image, int debug);
 
 enum {
 	DEBUGDATA_E_OK,
-	/* No whole xz stream; more than @max bytes; or one whose unpacking takes too much memory.
-	 */
+	/* Not one xz stream from the first byte to the last; empty; or more than @max bytes. */
 	DEBUGDATA_E_MALFORMED,
 };
 
 /*
  * .gnu_debugdata: an ELF file with the local functions of a stripped one, under xz (GDB's manual,
- * "MiniDebugInfo"). Pure. *ret: malloc'ed, the caller's. Returns DEBUGDATA_E_* or -ENOMEM.
+ * "MiniDebugInfo"). It takes memory twice for the result, whatever dictionary xz asked for. Pure.
+ * *ret: malloc'ed, the caller's. Returns DEBUGDATA_E_* or -ENOMEM.
  */
 int debugdata_unpack(const uint8_t *xz, size_t length, size_t max, uint8_t **ret,
 		     size_t *ret_length);
