@@ -77,25 +77,47 @@ static uint64_t memory_of_worker(struct memory_budget *b, unsigned number)
 	return has > may ? has : may;
 }
 
-uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid, bool is_trusted)
+static bool memory_is_claimed(const struct memory_budget *b)
+{
+	return b->claimed_until_ns && clock_ns(CLOCK_MONOTONIC) < b->claimed_until_ns;
+}
+
+uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid)
 {
 	uint64_t used = memory_resident_bytes(getpid()) + b->other_bytes, left;
-	uint64_t least = is_trusted ? b->bytes : 0;
 
 	b->workers[number] = pid;
 	b->allowed[number] = 0;
 	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
 		used += i == number ? 0 : memory_of_worker(b, i);
 	left = used < b->bytes ? (b->bytes - used) / LEFT_DENOMINATOR * LEFT_NUMERATOR : 0;
-	if (least < MEMORY_LEFT_MIN)
-		least = MEMORY_LEFT_MIN;
-	b->allowed[number] = left > least ? left : least;
-	return b->allowed[number];
+	if (left < MEMORY_LEFT_MIN || (memory_is_claimed(b) && b->claimant != number))
+		left = MEMORY_LEFT_MIN;
+	b->allowed[number] = left;
+	return left;
 }
 
 void memory_budget_end(struct memory_budget *b, unsigned number)
 {
 	b->allowed[number] = 0;
+}
+
+bool memory_budget_claim(struct memory_budget *b, unsigned number)
+{
+	if (memory_is_claimed(b) && b->claimant == number)
+		return false;
+	b->claimant = number;
+	b->has_given = false;
+	b->claimed_until_ns = clock_ns(CLOCK_MONOTONIC) + MEMORY_CLAIM_NS;
+	return true;
+}
+
+bool memory_budget_has_made_room(const struct memory_budget *b, unsigned number)
+{
+	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
+		if (i != number && b->allowed[i] > MEMORY_LEFT_MIN)
+			return false;
+	return b->has_given;
 }
 
 bool memory_budget_is_short(struct memory_budget *b)
@@ -104,7 +126,7 @@ bool memory_budget_is_short(struct memory_budget *b)
 
 	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
 		used += memory_resident_bytes(b->workers[i]);
-	return used > b->bytes - b->bytes / SHORT_PART;
+	return memory_is_claimed(b) || used > b->bytes - b->bytes / SHORT_PART;
 }
 
 void memory_budget_give_back(struct memory_budget *b)
@@ -117,4 +139,5 @@ void memory_budget_give_back(struct memory_budget *b)
 	} else if (has < b->least) {
 		b->least = has;
 	}
+	b->has_given = true;
 }

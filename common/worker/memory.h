@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "common/clock.h"
+
 /* Its workers. */
 enum { MEMORY_TABLES, MEMORY_SYMBOLS, MEMORY_CONTAINERS, N_MEMORY_WORKERS };
 
@@ -22,18 +24,31 @@ struct memory_budget {
 	 */
 	atomic_int workers[N_MEMORY_WORKERS];
 	atomic_ullong allowed[N_MEMORY_WORKERS];
+	/* The last claim: when it ends, CLOCK_MONOTONIC, whose, and what was given back since. */
+	atomic_ullong claimed_until_ns;
+	atomic_uint claimant;
+	atomic_bool has_given;
 	uint64_t least; /* what the process had resident since memory_budget_give_back() gave */
 };
 
 /*
- * What worker @number, process @pid (0: it is still to be started), may use for a request, bytes,
- * at least MEMORY_LEFT_MIN; until memory_budget_end() nobody else is allowed that. @is_trusted: the
- * files are root's, so that it is as much as the budget in any case: a large program of the system
- * has names while strangers use up all of it. Any thread.
+ * What worker @number, process @pid (0: it is still to be started), may use for a request, bytes:
+ * most of what is left, and at least MEMORY_LEFT_MIN; until memory_budget_end() nobody else is
+ * allowed that. While another worker has a claim, that least is all there is. Any thread.
  */
 #define MEMORY_LEFT_MIN (UINT64_C(24) << 20)
-uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid, bool is_trusted);
+uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid);
 void memory_budget_end(struct memory_budget *b, unsigned number);
+
+/*
+ * Worker @number has to have more: room is made for it. For MEMORY_CLAIM_NS the budget counts as
+ * short, memory_budget_give_back() gives what it can, and of two workers the one that claimed last
+ * goes first. False: that began less than that ago. Any thread.
+ */
+#define MEMORY_CLAIM_NS (UINT64_C(10) * NS_PER_S)
+bool memory_budget_claim(struct memory_budget *b, unsigned number);
+/* All that can be made for its claim has been. */
+bool memory_budget_has_made_room(const struct memory_budget *b, unsigned number);
 
 /*
  * Free memory that the C library keeps goes back to the kernel, when there may be much of it: what

@@ -53,6 +53,10 @@ _Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FI
 #define REQUEST_NUMERATOR   3
 #define REQUEST_DENOMINATOR 4
 
+/* For how long, at most, an answer waits for room, and how often it looks whether there is. */
+#define ROOM_NS      (3 * NS_PER_S / 2)
+#define ROOM_STEP_US 10000
+
 /* A killed process mostly ends within one; freeing its memory takes some. */
 #define END_MS      20
 #define END_FREE_MS 200
@@ -327,32 +331,19 @@ static void worker_dismiss(struct worker *w)
 	worker_reap(w, END_MS, &status);
 }
 
-/* Whether nobody else could have written any of them. */
-static bool worker_files_are_roots(const struct worker_request *request)
-{
-	struct stat st;
-
-	for (unsigned i = 0; i < N_WORKER_FILES; i++)
-		if (request->files[i] >= 0 && (fstat(request->files[i], &st) < 0 || st.st_uid ||
-					       (st.st_mode & (S_IWGRP | S_IWOTH))))
-			return false;
-	return true;
-}
-
 /*
  * What the next request may use. A process cannot be given more than it was started with: where
  * there is more by now, another one takes its place.
  */
-static void worker_allow_memory(struct worker *w, const struct worker_request *request)
+static void worker_allow_memory(struct worker *w)
 {
 	uint64_t allowed;
 
 	w->allowed_bytes = w->memory_bytes;
 	if (!w->budget)
 		return;
-	allowed = memory_budget_begin(w->budget, w->number, w->child.pid,
-				      worker_files_are_roots(request)) /
-		  REQUEST_DENOMINATOR * REQUEST_NUMERATOR;
+	allowed = memory_budget_begin(w->budget, w->number, w->child.pid) / REQUEST_DENOMINATOR *
+		  REQUEST_NUMERATOR;
 	if (allowed < w->allowed_bytes)
 		w->allowed_bytes = allowed;
 	if (w->socket >= 0 && w->allowed_bytes > w->started_bytes + w->started_bytes / 4)
@@ -569,7 +560,7 @@ int worker_send(struct worker *w, const struct worker_request *request)
 	w->data = NULL;
 	/* It may have ended since. */
 	worker_read_packets(w, &reply);
-	worker_allow_memory(w, request);
+	worker_allow_memory(w);
 	for (;;) {
 		r = worker_ensure_started(w);
 		if (r)
@@ -607,7 +598,8 @@ int worker_receive(struct worker *w, struct worker_reply *ret)
 	return w->came_up && !w->is_unread ? WORKER_E_DIED : WORKER_E_REST;
 }
 
-int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
+static int worker_query_once(struct worker *w, const struct worker_request *request,
+			     struct worker_reply *ret)
 {
 	struct pollfd ready = {.fd = w->epoll_fd, .events = POLLIN};
 	int r = worker_send(w, request);
@@ -619,6 +611,49 @@ int worker_query(struct worker *w, const struct worker_request *request, struct 
 			return r;
 		r = 0;
 	}
+	return r;
+}
+
+/* Whether it is about files, and nobody else could have written any of them. */
+static bool worker_files_are_roots(const struct worker_request *request)
+{
+	unsigned n = 0;
+	struct stat st;
+
+	for (unsigned i = 0; i < N_WORKER_FILES; i++) {
+		if (request->files[i] < 0)
+			continue;
+		if (fstat(request->files[i], &st) < 0 || st.st_uid ||
+		    st.st_mode & (S_IWGRP | S_IWOTH))
+			return false;
+		n++;
+	}
+	return n > 0;
+}
+
+/*
+ * What strangers use is not to be why a program of the system has no names. Returns whether to ask
+ * again.
+ */
+static bool worker_claim_room(struct worker *w, const struct worker_request *request)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + ROOM_NS;
+
+	if (!w->budget || !worker_files_are_roots(request) ||
+	    !memory_budget_claim(w->budget, w->number))
+		return false;
+	while (!memory_budget_has_made_room(w->budget, w->number) &&
+	       clock_ns(CLOCK_MONOTONIC) < until_ns)
+		usleep(ROOM_STEP_US);
+	return true;
+}
+
+int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret)
+{
+	int r = worker_query_once(w, request, ret);
+
+	if (r == WORKER_E_OK && ret->outcome == WORKER_NO_MEMORY && worker_claim_room(w, request))
+		r = worker_query_once(w, request, ret);
 	return r;
 }
 

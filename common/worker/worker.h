@@ -88,7 +88,11 @@ struct worker_reply {
  * answer will come, and it is not the file's fault. WORKER_E_NONE too when nothing is owed.
  */
 int worker_receive(struct worker *w, struct worker_reply *ret);
-/* Both, waiting for the answer. Returns WORKER_E_OK, _BUSY, _REST, _DIED or negative errno. */
+/*
+ * Both, waiting for the answer. Where files that only root can write take more than the budget
+ * leaves, room is made for them (memory_budget_claim()), and they are asked for again. Returns
+ * WORKER_E_OK, _BUSY, _REST, _DIED or negative errno.
+ */
 int worker_query(struct worker *w, const struct worker_request *request, struct worker_reply *ret);
 
 /*

@@ -31,7 +31,7 @@
 #define SHORT_PART 2
 /* What there was no memory for is asked for in smaller pieces, and then so many windows later. */
 #define PIECE_MIN         64
-#define NO_MEMORY_WINDOWS 16
+#define NO_MEMORY_WINDOWS 16 /* at most; 1 at first, then twice as many each time */
 
 enum symbols_domain { SYMBOLS_IMAGE, SYMBOLS_KERNEL, SYMBOLS_VDSO, SYMBOLS_JIT };
 
@@ -51,6 +51,7 @@ struct symbols_entry {
 	struct symbols_names *names[N_SYMBOLS_DEPTHS]; /* NULL: nothing was asked for yet */
 	bool is_nameless;                              /* no file that names could be read from */
 	uint64_t again;   /* the window before which nothing is asked: there was no memory for it */
+	uint64_t waited;  /* windows, the last time */
 	uint64_t window;  /* in which its headers were asked for last */
 	uint64_t counted; /* the window in which it counted as asked for */
 	struct image_debug debug; /* images */
@@ -210,7 +211,7 @@ static void symbols_reset_entry(struct symbols *s, struct symbols_entry *e)
 {
 	symbols_forget_names(s, e);
 	e->is_nameless = false;
-	e->again = 0;
+	e->again = e->waited = 0;
 	e->debug.wanted.length = 0;
 	e->debug.given_up = 0;
 }
@@ -381,6 +382,15 @@ static size_t symbols_entry_max(const struct symbols *s, size_t part)
 	return s->max_bytes / part > ENTRY_BYTES_MIN ? s->max_bytes / part : ENTRY_BYTES_MIN;
 }
 
+/* For how many windows what has no memory now waits. */
+static uint64_t symbols_wait(struct symbols_entry *e)
+{
+	e->waited = e->waited ? 2 * e->waited : 1;
+	if (e->waited > NO_MEMORY_WINDOWS)
+		e->waited = NO_MEMORY_WINDOWS;
+	return e->waited;
+}
+
 /* Asks for @addresses, none of which @names knows. Returns ASK_* or negative errno. */
 static int symbols_ask(struct symbols *s, struct symbols_question *q, struct symbols_names *names,
 		       const uint64_t *addresses, size_t n)
@@ -408,7 +418,7 @@ static int symbols_ask(struct symbols *s, struct symbols_question *q, struct sym
 			piece = now / 2;
 			now = 0;
 		} else {
-			e->again = s->finder.window + NO_MEMORY_WINDOWS;
+			e->again = s->finder.window + symbols_wait(e);
 			symbols_note_cut(s, n - at);
 		}
 	}

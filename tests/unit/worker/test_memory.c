@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What workers may use of one budget: as numbers, and of a real one that is asked for much. */
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,25 +21,51 @@ static void test_what_is_left(void **state)
 	(void)state;
 	assert_true(ours > 0 && ours < 1000 * MB);
 	assert_int_equal(memory_resident_bytes(0), 0);
-	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false);
+	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0);
 	assert_in_range(all, 7000 * MB, 7875 * MB);
 	/* While that one works, it counts as having all that it may. */
-	rest = memory_budget_begin(&b, MEMORY_TABLES, 0, false);
+	rest = memory_budget_begin(&b, MEMORY_TABLES, 0);
 	assert_in_range(rest, (9000 * MB - all) / 2, (9000 * MB - all) / 8 * 7);
 	memory_budget_end(&b, MEMORY_SYMBOLS);
 	memory_budget_end(&b, MEMORY_TABLES);
-	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0, false), 7000 * MB, 7875 * MB);
+	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 7000 * MB, 7875 * MB);
 	/* Afterwards, what it has. */
 	memory_budget_end(&b, MEMORY_TABLES);
 	b.workers[MEMORY_TABLES] = getpid();
-	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false) <= all);
+	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0) <= all);
 	assert_false(memory_budget_is_short(&b));
 	b.other_bytes = 9000 * MB;
 	assert_false(memory_budget_is_short(&b));
 	b.other_bytes = 20000 * MB;
 	assert_true(memory_budget_is_short(&b));
-	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, false), MEMORY_LEFT_MIN);
-	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0, true), 10000 * MB);
+	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0), MEMORY_LEFT_MIN);
+}
+
+/* Who claims goes first; the others work on, and what can be given back is, once. */
+static void test_claim(void **state)
+{
+	struct memory_budget b = {.bytes = 10000 * MB};
+
+	(void)state;
+	assert_true(memory_budget_begin(&b, MEMORY_TABLES, 0) > 1000 * MB);
+	assert_false(memory_budget_is_short(&b));
+	assert_true(memory_budget_claim(&b, MEMORY_SYMBOLS));
+	assert_false(memory_budget_claim(&b, MEMORY_SYMBOLS));
+	assert_true(memory_budget_is_short(&b));
+	memory_budget_give_back(&b);
+	assert_false(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
+	memory_budget_end(&b, MEMORY_TABLES);
+	assert_true(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
+	assert_int_equal(memory_budget_begin(&b, MEMORY_TABLES, 0), MEMORY_LEFT_MIN);
+	assert_true(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
+	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0) > 7000 * MB);
+	/* Until it ends. */
+	memory_budget_end(&b, MEMORY_SYMBOLS);
+	b.claimed_until_ns = clock_ns(CLOCK_MONOTONIC);
+	assert_true(memory_budget_begin(&b, MEMORY_TABLES, 0) > 7000 * MB);
+	assert_false(memory_budget_is_short(&b));
+	assert_true(memory_budget_claim(&b, MEMORY_SYMBOLS));
+	assert_false(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
 }
 
 #define GROWN (64 * MB)
@@ -180,6 +207,18 @@ static int query_in_the_end(struct worker *w, const struct worker_request *reque
 	return r;
 }
 
+/* What an owner of the budget does, once a worker has claimed some of it. */
+static void *make_room(void *userdata)
+{
+	struct memory_budget *b = userdata;
+
+	while (!b->claimed_until_ns)
+		usleep(1000);
+	b->other_bytes = 0;
+	memory_budget_give_back(b);
+	return NULL;
+}
+
 /* It says so, lives on, and does the same when there is room for it. */
 static void test_too_much_for_the_budget(void **state)
 {
@@ -190,6 +229,7 @@ static void test_too_much_for_the_budget(void **state)
 	struct worker_stats stats;
 	struct worker_reply reply;
 	struct worker *w;
+	pthread_t owner;
 	int fd = write_map();
 
 	(void)state;
@@ -207,13 +247,20 @@ static void test_too_much_for_the_budget(void **state)
 	assert_int_equal(reply.outcome, WORKER_DONE);
 	assert_true(reply.length > (size_t)N_NAMES * NAME);
 	assert_int_equal(b.allowed[0], 0);
-	/* Where nothing is left, root's own files have as much as the budget; others' do not. */
+	/* Where nothing is left, room is made for root's own files alone, and no more is taken. */
 	b.other_bytes = 10000 * MB;
+	assert_int_equal(pthread_create(&owner, NULL, make_room, &b), 0);
 	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
 	assert_int_equal(reply.outcome, WORKER_NO_MEMORY);
+	assert_int_equal(b.other_bytes, 10000 * MB);
 	assert_int_equal(fchmod(fd, 0644), 0);
+	if (geteuid()) {
+		assert_true(memory_budget_claim(&b, 0));
+		assert_int_equal(pthread_join(owner, NULL), 0);
+	}
 	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
-	assert_int_equal(reply.outcome, geteuid() ? WORKER_NO_MEMORY : WORKER_DONE);
+	assert_true(geteuid() || pthread_join(owner, NULL) == 0);
+	assert_int_equal(reply.outcome, WORKER_DONE);
 	/* One that lives on after its answer has given back what it was allowed. */
 	request.payload_length = sizeof(addresses[0]);
 	assert_int_equal(query_in_the_end(w, &request, &reply), WORKER_E_OK);
@@ -229,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_left),
+		cmocka_unit_test(test_claim),
 		cmocka_unit_test(test_descendants_count),
 		cmocka_unit_test(test_free_memory_is_given_back),
 		LEFTOVERS_TEST(test_too_much_for_the_budget),
