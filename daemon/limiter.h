@@ -25,7 +25,7 @@
 #define LIMITER_OVER         3u
 #define LIMITER_UNDER        2u
 #define LIMITER_ROOM         0.8
-#define LIMITER_HALVINGS_MAX 14u /* of 100000 Hz to the floor */
+#define LIMITER_HALVINGS_MAX SLOW_DOWN_MAX
 
 struct limiter {
 	unsigned halvings[N_TIERS]; /* in force */

@@ -180,20 +180,25 @@ static bool pace_users_matter(struct daemon *d)
 		n[i] = d->sessions->n_samples[i] - before[i];
 		before[i] += n[i];
 	}
+	session_set_measure_users(d->sessions);
 	return n[TIER_USERS] >= n[TIER_SYSTEM] / USERS_PART;
 }
 
 static void pace_log_change(const struct daemon *d, const struct limiter *before, double share)
 {
 	const unsigned *halvings = d->pace.limiter.halvings;
+	const struct slow_down_user *most = slow_down_most(&d->sessions->slow_down);
 	bool is_users = halvings[TIER_USERS] != before->halvings[TIER_USERS];
 	bool is_slower = halvings[TIER_USERS] > before->halvings[TIER_USERS] ||
 			 halvings[TIER_SYSTEM] > before->halvings[TIER_SYSTEM];
-	char text[64];
+	char text[96];
 
-	if (is_users)
-		snprintf(text, sizeof(text), "users' sessions are sampled at 1/%u of their rates",
-			 1u << halvings[TIER_USERS]);
+	if (is_users && most)
+		snprintf(text, sizeof(text),
+			 "users' sessions are slowed, those of uid %u most: 1/%u of their rates",
+			 most->uid, 1u << most->halvings);
+	else if (is_users)
+		snprintf(text, sizeof(text), "users' sessions are not slowed any more");
 	else if (!halvings[TIER_SYSTEM])
 		snprintf(text, sizeof(text), "back at %lu Hz", (unsigned long)d->config->frequency);
 	else
@@ -255,8 +260,9 @@ static int pace_adjust(struct daemon *d, uint64_t now_ns)
 	if (d->last_flush.error ||
 	    !limiter_judge(&d->pace.limiter, shares[COST_SAMPLING], d->config->max_cpu, can_slow))
 		return 0;
+	r = session_set_slow_down(d->sessions, d->pace.limiter.halvings);
 	pace_log_change(d, &before, shares[COST_SAMPLING]);
-	return session_set_slow_down(d->sessions, d->pace.limiter.halvings);
+	return r;
 }
 
 int daemon_pace(struct daemon *d, bool is_window_end)

@@ -332,6 +332,7 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 	const struct symbols_stats *symbols = &stats->output.symbols;
 	const char *trouble = session_set_trouble(d->sessions);
 	const char *waits = session_set_waits_trouble(d->sessions);
+	const struct slow_down_user *slowed = slow_down_most(&d->sessions->slow_down);
 	char pause[PAUSE_TEXT_SIZE];
 
 	for (size_t i = 0; i < d->warnings.n; i++)
@@ -355,11 +356,12 @@ static void gather_warnings(const struct daemon *d, const struct status_stats *s
 			     " such): programs on it have no names for now",
 			     symbols->left_device_major, symbols->left_device_minor,
 			     symbols->copiers_left);
-	if (d->pace.limiter.halvings[TIER_USERS])
+	if (slowed)
 		texts_printf(ret,
-			     "users' sessions are sampled at 1/%u of their rates: sampling used "
-			     "more of the machine than max_cpu=%g%%",
-			     1u << d->pace.limiter.halvings[TIER_USERS], 100 * d->config->max_cpu);
+			     "users' sessions that have the most samples are sampled at down to "
+			     "1/%u of their rates: sampling used more of the machine than "
+			     "max_cpu=%g%%",
+			     1u << slowed->halvings, 100 * d->config->max_cpu);
 	if (d->pace.limiter.halvings[TIER_SYSTEM])
 		texts_printf(ret,
 			     "sampling at %" PRIu64 " Hz instead of %" PRIu64

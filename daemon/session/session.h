@@ -108,6 +108,7 @@ struct session {
 	struct flush **waiters; /* stops that came while the last window was being written */
 	size_t n_waiters, waiters_max;
 	struct session_counts counts;
+	uint64_t routed_before; /* of these, when users' samples were measured last */
 
 	struct window *window;
 	struct session_member *members;

@@ -60,6 +60,14 @@ int session_set_add(struct session_set *set, struct session *s)
 	return r;
 }
 
+void session_set_count_user(struct session_set *set, struct session *s)
+{
+	if (!s->id || s->privileged)
+		return;
+	slow_down_count(&set->slow_down, s->owner, s->counts.routed - s->routed_before);
+	s->routed_before = s->counts.routed;
+}
+
 void session_set_remove(struct session_set *set, struct session *s)
 {
 	for (size_t i = 0; i < set->n_sessions; i++) {
@@ -68,6 +76,7 @@ void session_set_remove(struct session_set *set, struct session *s)
 		set->n_sessions--;
 		memmove(&set->sessions[i], &set->sessions[i + 1],
 			(set->n_sessions - i) * sizeof(struct session *));
+		session_set_count_user(set, s);
 		session_free(s);
 		return;
 	}

@@ -17,6 +17,7 @@
 #include "daemon/output/output.h"
 #include "daemon/session/flush.h"
 #include "daemon/session/session.h"
+#include "daemon/session/slow_down.h"
 
 struct buckets;
 struct recorder;
@@ -76,6 +77,7 @@ struct session_set {
 	size_t n_sessions, capacity;
 	uint64_t next_id;
 	unsigned halvings[N_TIERS];  /* of rates */
+	struct slow_down slow_down;  /* the users' part of it, by user */
 	uint64_t n_samples[N_TIERS]; /* that came of a tier's samplers */
 	bool in_trouble;             /* the system session is off, though it is wanted */
 	struct source_message trouble;
@@ -189,9 +191,9 @@ uint64_t session_set_paused_until(const struct session_set *set);
 
 /*
  * Some sessions sample slower than they were asked to, while sampling would take too much of the
- * machine otherwise (see enum session_tier). A rate in Hz is halved, down to SESSION_HZ_FLOOR or to
- * what was asked for if that is less; a period is doubled. A window has one rate: it is closed
- * before the rate changes.
+ * machine otherwise (see enum session_tier, and slow_down.h for whose). A rate in Hz is halved,
+ * down to SESSION_HZ_FLOOR or to what was asked for if that is less; a period is doubled. A window
+ * has one rate: it is closed before the rate changes.
  */
 #define SESSION_HZ_FLOOR 10u
 /* Of waits, which each thread has, however few CPUs there are. */
@@ -199,6 +201,8 @@ uint64_t session_set_paused_until(const struct session_set *set);
 
 /* What becomes of @wanted (Hz, or events if @is_period) after @halvings. */
 uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings);
+/* What users' sessions have had since the last call: by that session_set_slow_down() shares. */
+void session_set_measure_users(struct session_set *set);
 /*
  * From now on, for sessions that will be started, too. A session that the source does not let go on
  * ends with its last window; the system session is tried again, see session_set_trouble(). Returns

@@ -102,6 +102,8 @@ int session_windows_flush(struct session_set *set, struct session *s, struct flu
  */
 #define SESSION_NOBODY_PAYS ((uid_t)-1)
 int session_windows_make_room(struct session_set *set, struct session *s, uid_t payer);
+/* Its user has had what was routed to it since the last call. */
+void session_set_count_user(struct session_set *set, struct session *s);
 /* A window of @s came back unwritten. */
 int session_windows_keep(struct session *s, struct snapshot *snapshot,
 			 const struct flush_item *item);

@@ -248,8 +248,7 @@ uint64_t session_rate(uint64_t wanted, bool is_period, unsigned halvings)
 }
 
 static uint64_t session_slowed_rate(const struct session *s,
-				    const struct session_sampling *sampling,
-				    const unsigned halvings[N_TIERS])
+				    const struct session_sampling *sampling, unsigned halvings)
 {
 	bool is_waits = sampling->spec.event.cause == CAUSE_SCHEDULER;
 
@@ -257,11 +256,18 @@ static uint64_t session_slowed_rate(const struct session *s,
 		return sampling->wanted_rate;
 	return slowed_rate(sampling->wanted_rate,
 			   is_waits ? SESSION_WAITS_HZ_FLOOR : SESSION_HZ_FLOOR,
-			   sampling->spec.is_period, halvings[s->id ? TIER_USERS : TIER_SYSTEM]);
+			   sampling->spec.is_period, halvings);
+}
+
+/* Of the rates of @s: what is slowed, and @system, of the system session. */
+static unsigned session_halvings(const struct session *s, const struct slow_down *users,
+				 unsigned system)
+{
+	return s->id ? slow_down_of(users, s->owner) : system;
 }
 
 /* Whether any of its rates is another one with @halvings. */
-static bool session_rates_differ(const struct session *s, const unsigned halvings[N_TIERS])
+static bool session_rates_differ(const struct session *s, unsigned halvings)
 {
 	for (unsigned i = 0; i < s->n_samplings; i++)
 		if (s->samplings[i].spec.rate != session_slowed_rate(s, &s->samplings[i], halvings))
@@ -305,7 +311,8 @@ static int acquire_sampler(struct session_set *set, const struct session *s,
 	bool may_take_all = s->privileged || s->attachment;
 	int r;
 
-	sampling->spec.rate = session_slowed_rate(s, sampling, set->halvings);
+	sampling->spec.rate = session_slowed_rate(
+		s, sampling, session_halvings(s, &set->slow_down, set->halvings[TIER_SYSTEM]));
 	if (!*sampling->spec.event.name)
 		r = source_refuse(message, SOURCE_E_UNSUPPORTED, "this profd cannot sample waits");
 	else
@@ -419,24 +426,36 @@ int session_windows_keep(struct session *s, struct snapshot *snapshot,
 	return 0;
 }
 
+void session_set_measure_users(struct session_set *set)
+{
+	for (size_t i = 0; i < set->n_sessions; i++)
+		session_set_count_user(set, set->sessions[i]);
+	slow_down_measure(&set->slow_down);
+}
+
 /*
  * First all whose rate changes let go of their samplers, then they take new ones: in between there
  * is none that only the change needs.
  */
 int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIERS])
 {
+	struct slow_down slow_down = set->slow_down;
 	struct source_message message;
 	int r;
 
+	slow_down_share(&slow_down, halvings[TIER_USERS]);
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
 
-		if (!session_takes_samples(s) || !session_rates_differ(s, halvings))
+		if (!session_takes_samples(s) ||
+		    !session_rates_differ(s,
+					  session_halvings(s, &slow_down, halvings[TIER_SYSTEM])))
 			continue;
 		r = session_windows_detach(set, s, NULL);
 		if (r)
 			return r;
 	}
+	set->slow_down = slow_down;
 	memcpy(set->halvings, halvings, sizeof(set->halvings));
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		struct session *s = set->sessions[i];
@@ -452,14 +471,18 @@ int session_set_slow_down(struct session_set *set, const unsigned halvings[N_TIE
 
 bool session_set_can_slow_down(const struct session_set *set, enum session_tier tier)
 {
+	struct slow_down slow_down = set->slow_down;
 	unsigned halvings[N_TIERS];
 
 	memcpy(halvings, set->halvings, sizeof(halvings));
 	halvings[tier]++;
+	if (tier == TIER_USERS)
+		slow_down_share(&slow_down, halvings[tier]);
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *s = set->sessions[i];
 
-		if (session_takes_samples(s) && session_rates_differ(s, halvings))
+		if (session_takes_samples(s) &&
+		    session_rates_differ(s, session_halvings(s, &slow_down, halvings[TIER_SYSTEM])))
 			return true;
 	}
 	return false;

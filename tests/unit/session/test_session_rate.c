@@ -84,6 +84,7 @@ static void test_users_first(void **state)
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
 	assert_int_equal(session_set_start(w->set, &user, &request, -1, &of_user, &message), 0);
 	assert_int_equal(of_user->samplings[0].sampler, of_root->samplings[0].sampler);
+	session_set_measure_users(w->set);
 	assert_true(session_set_can_slow_down(w->set, TIER_USERS));
 
 	assert_int_equal(slow_down(w, 1, 0), 0);
@@ -103,11 +104,49 @@ static void test_users_first(void **state)
 	assert_int_equal(of_user->samplings[0].spec.rate, 249);
 	assert_int_equal(slow_down(w, 0, 2), 0);
 	assert_int_equal(of_user->samplings[0].spec.rate, 999);
+	session_set_measure_users(w->set);
 	assert_int_equal(slow_down(w, 9, 0), 0);
 	assert_int_equal(system->samplings[0].spec.rate, 100);
 	assert_int_equal(of_user->samplings[0].spec.rate, SESSION_HZ_FLOOR);
 	assert_false(session_set_can_slow_down(w->set, TIER_USERS));
 	assert_true(session_set_can_slow_down(w->set, TIER_SYSTEM));
+	await_all(w);
+	check_ledgers(w);
+}
+
+/* Who has most is slowed; who has no more than all may have is not; a session that ended counts. */
+static void test_dearest_user_first(void **state)
+{
+	const struct peer light = {.uid = 1000}, dear = {.uid = 1001};
+	const Profd__Control__Start one = START("", "", .target = TARGET_UID, .number = 1000,
+						.rate = 99),
+				    other = START("", "", .target = TARGET_UID, .number = 1000,
+						  .rate = 999);
+	struct session *of_light, *of_dear, *third;
+	struct source_message message;
+	struct world *w = *state;
+
+	exec_of(w, 10, "a");
+	assert_int_equal(session_set_start(w->set, &light, &one, -1, &of_light, &message), 0);
+	assert_int_equal(session_set_start(w->set, &dear, &other, -1, &of_dear, &message), 0);
+	samples_of(w, of_light->samplings[0].sampler, 10, 10, 1);
+	samples_of(w, of_dear->samplings[0].sampler, 10, 70, 1);
+	assert_true(source_drain(w->source, UINT32_MAX) >= 0);
+	session_set_measure_users(w->set);
+	assert_true(session_set_can_slow_down(w->set, TIER_USERS));
+	assert_int_equal(slow_down(w, 1, 0), 0);
+	assert_int_equal(of_light->samplings[0].spec.rate, 99);
+	assert_int_equal(of_dear->samplings[0].spec.rate, 249); /* 10 and 30 of 80 fit in half */
+	/* What he starts anew has that rate, too. */
+	assert_int_equal(session_set_stop(w->set, of_dear, NULL), 0);
+	assert_int_equal(session_set_start(w->set, &dear, &other, -1, &third, &message), 0);
+	assert_int_equal(third->samplings[0].spec.rate, 249);
+	assert_int_equal(slow_down(w, 3, 0), 0);
+	assert_int_equal(of_light->samplings[0].spec.rate, 49);
+	assert_int_equal(third->samplings[0].spec.rate, 62);
+	assert_int_equal(slow_down(w, 0, 0), 0);
+	assert_int_equal(of_light->samplings[0].spec.rate, 99);
+	assert_int_equal(third->samplings[0].spec.rate, 999);
 	await_all(w);
 	check_ledgers(w);
 }
@@ -118,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_rates),
 		WORLD(test_slower_and_back),
 		WORLD(test_users_first),
+		WORLD(test_dearest_user_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
