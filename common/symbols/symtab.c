@@ -45,8 +45,19 @@ void symtab_entries_deinit(struct symtab_entries *list)
 	*list = (struct symtab_entries){0};
 }
 
+static bool symtab_is_covered(const struct symtab_entries *list, const struct symtab_entry *entry)
+{
+	size_t n = partition_point(list->n_sorted, i, list->entries[i].start <= entry->start);
+	const struct symtab_entry *by = n ? &list->entries[n - 1] : NULL;
+
+	return by && by->name && by->size && by->source < entry->source &&
+	       symtab_entry_end(entry) <= symtab_entry_end(by);
+}
+
 int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *entry)
 {
+	if (symtab_is_covered(list, entry))
+		return 0;
 	return room_append(&list->entries, &list->n_allocated, &list->n, *entry);
 }
 
@@ -88,6 +99,7 @@ void symtab_entries_sort(struct symtab_entries *list)
 {
 	struct symtab_entry *entries = list->entries;
 
+	list->n_sorted = list->n;
 	if (list->n == 0)
 		return;
 	qsort(entries, list->n, sizeof(*entries), symtab_entry_compare);

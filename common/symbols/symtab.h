@@ -99,10 +99,14 @@ static inline uint64_t symtab_entry_end(const struct symtab_entry *e)
 struct symtab_entries {
 	struct symtab_entry *entries; /* malloc'ed */
 	size_t n, n_allocated;
+	size_t n_sorted; /* so many of the first are */
 };
 
 void symtab_entries_deinit(struct symtab_entries *list);
-/* Returns 0 or negative errno. */
+/*
+ * No look-up finds what lies in a sized one of a lower source: if that is among those that have
+ * been sorted, the entry is left out. Returns 0 or negative errno.
+ */
 int symtab_entries_add(struct symtab_entries *list, const struct symtab_entry *entry);
 
 /*

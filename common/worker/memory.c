@@ -8,9 +8,13 @@
 #include "common/cleanup.h"
 #include "common/helper/descendants.h"
 
-/* Of what is left: the rest is for what grows meanwhile, and for another worker. */
-#define LEFT_NUMERATOR   7
-#define LEFT_DENOMINATOR 8
+/*
+ * Of what is left: the rest is for what grows meanwhile, and for another worker, if none claims. Of
+ * that, for the request: answers are in our memory and in the memfd as well.
+ */
+#define LEFT_PARTS    7 / 8
+#define REQUEST_PARTS 3 / 4
+#define CLAIM_PARTS   7 / 8
 
 /* The part of the budget by which a process grows until it is looked through for what is free. */
 #define GROWN_PART 32
@@ -85,16 +89,19 @@ static bool memory_is_claimed(const struct memory_budget *b)
 uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid)
 {
 	uint64_t used = memory_resident_bytes(getpid()) + b->other_bytes, left;
+	bool is_claimed = memory_is_claimed(b), is_claimant = is_claimed && b->claimant == number;
 
 	b->workers[number] = pid;
 	b->allowed[number] = 0;
 	for (unsigned i = 0; i < N_MEMORY_WORKERS; i++)
 		used += i == number ? 0 : memory_of_worker(b, i);
-	left = used < b->bytes ? (b->bytes - used) / LEFT_DENOMINATOR * LEFT_NUMERATOR : 0;
-	if (left < MEMORY_LEFT_MIN || (memory_is_claimed(b) && b->claimant != number))
+	left = used < b->bytes ? b->bytes - used : 0;
+	if (!is_claimant)
+		left = left * LEFT_PARTS;
+	if (left < MEMORY_LEFT_MIN || (is_claimed && !is_claimant))
 		left = MEMORY_LEFT_MIN;
 	b->allowed[number] = left;
-	return left;
+	return is_claimant ? left * CLAIM_PARTS : left * REQUEST_PARTS;
 }
 
 void memory_budget_end(struct memory_budget *b, unsigned number)

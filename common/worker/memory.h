@@ -32,9 +32,10 @@ struct memory_budget {
 };
 
 /*
- * What worker @number, process @pid (0: it is still to be started), may use for a request, bytes:
- * most of what is left, and at least MEMORY_LEFT_MIN; until memory_budget_end() nobody else is
- * allowed that. While another worker has a claim, that least is all there is. Any thread.
+ * What worker @number, process @pid (0: it is still to be started), may use for a request besides
+ * its answer, bytes: of what is left for it and its answers, which is at least MEMORY_LEFT_MIN, and
+ * which nobody else is allowed until memory_budget_end(). Who has a claim may have all that is
+ * left, the others that least. Any thread.
  */
 #define MEMORY_LEFT_MIN (UINT64_C(24) << 20)
 uint64_t memory_budget_begin(struct memory_budget *b, unsigned number, pid_t pid);

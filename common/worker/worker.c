@@ -49,10 +49,6 @@ _Static_assert(WORKER_SOCKET_FD == CHILD_FIRST_FD && WORKER_LEASH_FD == CHILD_FI
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define KEEP_SHARE   4
 
-/* Of what a request is allowed: answers are in our memory and in the memfd as well. */
-#define REQUEST_NUMERATOR   3
-#define REQUEST_DENOMINATOR 4
-
 /* For how long, at most, an answer waits for room, and how often it looks whether there is. */
 #define ROOM_NS      (3 * NS_PER_S / 2)
 #define ROOM_STEP_US 10000
@@ -342,8 +338,7 @@ static void worker_allow_memory(struct worker *w)
 	w->allowed_bytes = w->memory_bytes;
 	if (!w->budget)
 		return;
-	allowed = memory_budget_begin(w->budget, w->number, w->child.pid) / REQUEST_DENOMINATOR *
-		  REQUEST_NUMERATOR;
+	allowed = memory_budget_begin(w->budget, w->number, w->child.pid);
 	if (allowed < w->allowed_bytes)
 		w->allowed_bytes = allowed;
 	if (w->socket >= 0 && w->allowed_bytes > w->started_bytes + w->started_bytes / 4)

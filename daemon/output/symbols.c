@@ -69,6 +69,7 @@ struct symbols {
 	struct symbols_entry *entries;
 	size_t bytes, max_bytes;
 	struct memory_budget *budget;
+	bool is_short; /* and something had no memory in this window */
 };
 
 int symbols_new(struct symbols **ret, const struct symbols_options *options)
@@ -199,8 +200,9 @@ void symbols_begin_window(struct symbols *s)
 	s->finder.window++;
 	s->asker.lost_ns = 0;
 	debug_finder_reap_left(&s->finder);
-	if (s->budget && memory_budget_is_short(s->budget))
+	if (s->is_short || (s->budget && memory_budget_is_short(s->budget)))
 		symbols_shrink(s, s->max_bytes / SHORT_PART, NULL);
+	s->is_short = false;
 	/* It may have been made since, or made anew. */
 	closep(&s->finder.fetched_fd);
 	s->finder.fetched_fd = -1;
@@ -383,8 +385,9 @@ static size_t symbols_entry_max(const struct symbols *s, size_t part)
 }
 
 /* For how many windows what has no memory now waits. */
-static uint64_t symbols_wait(struct symbols_entry *e)
+static uint64_t symbols_wait(struct symbols *s, struct symbols_entry *e)
 {
+	s->is_short |= s->budget && memory_budget_is_short(s->budget);
 	e->waited = e->waited ? 2 * e->waited : 1;
 	if (e->waited > NO_MEMORY_WINDOWS)
 		e->waited = NO_MEMORY_WINDOWS;
@@ -418,7 +421,7 @@ static int symbols_ask(struct symbols *s, struct symbols_question *q, struct sym
 			piece = now / 2;
 			now = 0;
 		} else {
-			e->again = s->finder.window + symbols_wait(e);
+			e->again = s->finder.window + symbols_wait(s, e);
 			symbols_note_cut(s, n - at);
 		}
 	}

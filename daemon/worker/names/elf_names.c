@@ -46,9 +46,11 @@ static void reading_deinit(struct elf_names_reading *r)
 	symtab_entries_deinit(&r->list);
 }
 
+/* Of most files, the tables that come later have what those before them have. */
 static int elf_names_collect(struct elf_names_reading *reading, const struct elf_image *image,
 			     struct elf_table *table, uint64_t distance, enum worker_source source)
 {
+	symtab_entries_sort(&reading->list);
 	reading->names_max += elf_table_names_max(table);
 	return elf_symbols_collect(image, table, distance, source, &reading->list);
 }
@@ -179,12 +181,15 @@ static int elf_names_read_files(struct elf_names_reading *reading,
 	/* In a relocatable file symbols are relative to sections that have no address yet. */
 	if (!elf_image_is_linked(&reading->image))
 		return WORKER_DONE;
-	return collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0) ?:
-	       collect_debugdata(reading) ?:
-	       collect_debug(reading, files) ?:
-	       pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
-			       &reading->names_max) ?:
-	       collect_dynamic(reading);
+	r = collect_symtab(reading, &reading->image, WORKER_SOURCE_SYMTAB, 0) ?:
+	    collect_debugdata(reading) ?:
+	    collect_debug(reading, files);
+	if (r)
+		return r;
+	symtab_entries_sort(&reading->list);
+	return pclntab_collect(&reading->image, WORKER_SOURCE_PCLNTAB, &reading->list,
+			       &reading->names_max)
+		       ?: collect_dynamic(reading);
 }
 
 int elf_names_new(struct symtab **ret, const struct elf_names_files *files)

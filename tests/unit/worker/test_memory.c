@@ -22,13 +22,15 @@ static void test_what_is_left(void **state)
 	assert_true(ours > 0 && ours < 1000 * MB);
 	assert_int_equal(memory_resident_bytes(0), 0);
 	all = memory_budget_begin(&b, MEMORY_SYMBOLS, 0);
-	assert_in_range(all, 7000 * MB, 7875 * MB);
+	assert_in_range(b.allowed[MEMORY_SYMBOLS], 7000 * MB, 7875 * MB);
+	assert_int_equal(all, b.allowed[MEMORY_SYMBOLS] * 3 / 4);
 	/* While that one works, it counts as having all that it may. */
-	rest = memory_budget_begin(&b, MEMORY_TABLES, 0);
-	assert_in_range(rest, (9000 * MB - all) / 2, (9000 * MB - all) / 8 * 7);
+	rest = 9000 * MB - b.allowed[MEMORY_SYMBOLS];
+	memory_budget_begin(&b, MEMORY_TABLES, 0);
+	assert_in_range(b.allowed[MEMORY_TABLES], rest / 2, rest / 8 * 7);
 	memory_budget_end(&b, MEMORY_SYMBOLS);
 	memory_budget_end(&b, MEMORY_TABLES);
-	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 7000 * MB, 7875 * MB);
+	assert_in_range(memory_budget_begin(&b, MEMORY_TABLES, 0), 5000 * MB, 5906250000);
 	/* Afterwards, what it has. */
 	memory_budget_end(&b, MEMORY_TABLES);
 	b.workers[MEMORY_TABLES] = getpid();
@@ -38,7 +40,8 @@ static void test_what_is_left(void **state)
 	assert_false(memory_budget_is_short(&b));
 	b.other_bytes = 20000 * MB;
 	assert_true(memory_budget_is_short(&b));
-	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0), MEMORY_LEFT_MIN);
+	assert_int_equal(memory_budget_begin(&b, MEMORY_SYMBOLS, 0), MEMORY_LEFT_MIN / 4 * 3);
+	assert_int_equal(b.allowed[MEMORY_SYMBOLS], MEMORY_LEFT_MIN);
 }
 
 /* Who claims goes first; the others work on, and what can be given back is, once. */
@@ -56,13 +59,14 @@ static void test_claim(void **state)
 	assert_false(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
 	memory_budget_end(&b, MEMORY_TABLES);
 	assert_true(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
-	assert_int_equal(memory_budget_begin(&b, MEMORY_TABLES, 0), MEMORY_LEFT_MIN);
+	memory_budget_begin(&b, MEMORY_TABLES, 0);
+	assert_int_equal(b.allowed[MEMORY_TABLES], MEMORY_LEFT_MIN);
 	assert_true(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
-	assert_true(memory_budget_begin(&b, MEMORY_SYMBOLS, 0) > 7000 * MB);
+	assert_in_range(memory_budget_begin(&b, MEMORY_SYMBOLS, 0), 8000 * MB, 8750 * MB);
 	/* Until it ends. */
 	memory_budget_end(&b, MEMORY_SYMBOLS);
 	b.claimed_until_ns = clock_ns(CLOCK_MONOTONIC);
-	assert_true(memory_budget_begin(&b, MEMORY_TABLES, 0) > 7000 * MB);
+	assert_true(memory_budget_begin(&b, MEMORY_TABLES, 0) > 5000 * MB);
 	assert_false(memory_budget_is_short(&b));
 	assert_true(memory_budget_claim(&b, MEMORY_SYMBOLS));
 	assert_false(memory_budget_has_made_room(&b, MEMORY_SYMBOLS));
