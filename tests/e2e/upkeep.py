@@ -139,8 +139,12 @@ def judge_gateway(m, check):
           "gateway: its log names what it fetched", said)
     m.write(f"{CONF_D}/debuginfod.conf", "[debuginfod]\nenabled=no\n")
     m.run("systemctl", "restart", "profd-gateway")
-    have = m.show("profd-gateway", "ActiveState", "Result", "ExecMainStatus")
-    check(have == ["inactive", "success", "0"], "gateway: not wanted, it ends with success", have)
+
+    def state():
+        return m.show("profd-gateway", "ActiveState", "Result", "ExecMainStatus")
+
+    wait_for(lambda: state()[0] not in ("active", "deactivating"))
+    check(state() == ["inactive", "success", "0"], "gateway: not wanted, it ends with success", state())
     m.run("systemctl", "disable", "profd-gateway")
     m.run("systemctl", "stop", "bare")
     os.unlink(m.path(f"{CONF_D}/debuginfod.conf"))
