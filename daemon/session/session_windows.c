@@ -20,10 +20,10 @@
 #define PATIENCE_NS (10 * NS_PER_S)
 /*
  * Windows of one session that may wait for the output thread: one that ended with its time, up to
- * two that were full, and those of flushes and of changes of the rate, which come as often as
+ * four that were full, and those of flushes and of changes of the rate, which come as often as
  * somebody wants. The last place is for the end of the session.
  */
-#define IN_FLIGHT_MAX 5
+#define IN_FLIGHT_MAX 7
 /* What a window costs, about, that closes early because its stacks are many, as that of a flush. */
 #define EARLY_CLOSE_US 5000
 /* Samplers that only the privileged may take. */
@@ -56,16 +56,18 @@ static bool user_has_session(const struct session_set *set, size_t n, const stru
 
 /* Who shares the memory of a tier with a session, itself among them. */
 struct sharers {
-	size_t n_equal; /* sessions of the privileged, or users */
-	size_t n_own;   /* sessions of its user; 1 for the privileged */
+	size_t n_equal;  /* sessions of the privileged, or users */
+	size_t n_own;    /* sessions of its user; 1 for the privileged */
+	bool has_others; /* the other tier has sessions, too */
 };
 
 /* @s itself may be one that is about to begin. */
 static struct sharers count_sharers(const struct session_set *set, const struct session *s)
 {
-	size_t n_privileged = 1, n_own = 1, n_users;
+	size_t n_privileged = s->privileged, n_own = 1, n_users = 0;
 
-	n_users = !user_has_session(set, set->n_sessions, s, s->owner);
+	if (!s->privileged)
+		n_users = !user_has_session(set, set->n_sessions, s, s->owner);
 	for (size_t i = 0; i < set->n_sessions; i++) {
 		const struct session *other = set->sessions[i];
 
@@ -76,8 +78,10 @@ static struct sharers count_sharers(const struct session_set *set, const struct 
 		n_users += is_of_user(other) && !user_has_session(set, i, s, other->owner);
 	}
 	if (s->privileged)
-		return (struct sharers){.n_equal = n_privileged, .n_own = 1};
-	return (struct sharers){.n_equal = n_users, .n_own = n_own};
+		return (struct sharers){.n_equal = n_privileged,
+					.n_own = 1,
+					.has_others = n_users > 0};
+	return (struct sharers){.n_equal = n_users, .n_own = n_own, .has_others = n_privileged > 0};
 }
 
 /*
@@ -96,12 +100,14 @@ static size_t window_share(const struct session_set *set, const struct session *
 
 /*
  * How many full windows of @s may wait to be written before the next one has to wait, too: what is
- * kept for a second sharer holds one more while there is none. A disk may need seconds for what a
- * machine's busiest moment filled in one.
+ * kept for a second sharer holds one more while there is none, and what is kept for the other tier
+ * two. A disk may need seconds for what a machine's busiest moment filled in one.
  */
 static unsigned windows_in_flight_max(const struct session_set *set, const struct session *s)
 {
-	return count_sharers(set, s).n_equal < 2 ? 2 : 1;
+	const struct sharers sharers = count_sharers(set, s);
+
+	return sharers.n_equal > 1 ? 1 : sharers.has_others ? 2 : 4;
 }
 
 static int open_window(const struct session_set *set, struct session *s,

@@ -302,7 +302,7 @@ static uint64_t windows_held_up(struct world *w, struct session *s)
 	return s->counts.early_closes - early;
 }
 
-/* The place of a second sharer is one more window of the only one. */
+/* The places of a second sharer, and of users' sessions, are more windows of the only one. */
 static void test_full_windows_wait_for_the_disk(void **state)
 {
 	struct source_message message;
@@ -313,8 +313,8 @@ static void test_full_windows_wait_for_the_disk(void **state)
 	exec_of(w, 10, "a");
 	assert_int_equal(session_set_start_system(w->set, &message), 0);
 	system = w->set->sessions[0];
-	assert_int_equal(windows_held_up(w, system), 2);
-	assert_int_equal(system->n_in_flight, 2);
+	assert_int_equal(windows_held_up(w, system), 4);
+	assert_int_equal(system->n_in_flight, 4);
 	/* And two changes of the rate leave room for the end. */
 	for (unsigned i = 1; i <= 2; i++) {
 		const unsigned halvings[N_TIERS] = {i, i};
@@ -323,7 +323,7 @@ static void test_full_windows_wait_for_the_disk(void **state)
 		distinct_samples_of(w, system->samplings[0].sampler, 10, 10, 0);
 	}
 	assert_int_equal(session_set_stop_system(w->set), 0);
-	assert_int_equal(system->n_in_flight, 5);
+	assert_int_equal(system->n_in_flight, 7);
 	assert_int_equal(system->counts.dropped[DROPPED_UNWRITTEN], 0);
 	await_all(w);
 	assert_int_equal(samples_written(w, "services"), system->counts.counted);
@@ -436,6 +436,7 @@ static void slow_down_session(struct world *w, struct session *s, unsigned halvi
 {
 	assert_int_equal(source_drain(w->source, UINT32_MAX) < 0, 0);
 	s->privileged = false;
+	session_set_measure_users(w->set);
 	assert_int_equal(slow_down(w, halvings, 0), 0);
 	s->privileged = true;
 }
